@@ -1,0 +1,49 @@
+package drive
+
+import (
+	"context"
+	"time"
+
+	"github.com/rollout-ladder/ladder/internal/finding"
+	"github.com/rollout-ladder/ladder/internal/rollout"
+)
+
+// Engine applies components and reports their health. It holds no order of its
+// own between components.
+type Engine interface {
+	// Sync applies one component at the rollout's revision and returns when the
+	// last object is applied and every hook has finished; health afterwards is
+	// reported by Watch. It is safe to call again for a component that was
+	// partly or wholly applied. Syncs of different components run concurrently.
+	// The error names the object it is about where there is one (*ObjectError).
+	Sync(ctx context.Context, component string) error
+	// Watch reports the health of every component whenever it changes, first
+	// its current one, until ctx ends. It calls sink from one goroutine.
+	Watch(ctx context.Context, sink func(Observation)) error
+}
+
+// Observation is what an engine saw of one component.
+type Observation struct {
+	Component string
+	Health    rollout.Health
+	// Revision is the revision whose objects were seen; empty when the
+	// component has never been applied.
+	Revision string
+	// Object is the worst object, the one that explains the health.
+	Object finding.Resource
+	// Message says why, in the words of the object: "Deployment db: 0 of 1
+	// ready; pod db-0: CreateContainerConfigError: secret \"db\" not found".
+	Message string
+	At      time.Time
+}
+
+// ObjectError is a sync that failed at one object.
+type ObjectError struct {
+	Object  finding.Resource
+	Message string
+	// Final errors are not helped by a retry.
+	Final bool
+}
+
+// Error implements error.
+func (e *ObjectError) Error() string { return e.Object.Human() + ": " + e.Message }
