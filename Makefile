@@ -1,0 +1,53 @@
+# Ladder: build, test and try. `make help` lists the targets.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+
+BIN     := $(CURDIR)/bin
+LADDER  := $(BIN)/ladder
+LINT    := go tool -modfile=tools/go.mod golangci-lint
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+export GOTOOLCHAIN := local
+export CGO_ENABLED := 0
+
+.PHONY: help build test test-race test-long lint generate verify bench demo fmt clean
+
+help: ## List the targets
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: ## Build bin/ladder (the first build compiles a Kubernetes control plane: 5-8 minutes on 2 cores)
+	@mkdir -p $(BIN)
+	go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o $(LADDER) ./cmd/ladder
+	@ln -sf ladder $(BIN)/kubectl-ladder
+
+test: build ## Run every test: units, simulations, and end to end on the embedded control plane
+	LADDER_BINARY=$(LADDER) go test -timeout 40m ./...
+
+test-race: ## Run the unit tests under the race detector (needs a C compiler)
+	CGO_ENABLED=1 go test -race -timeout 30m $$(go list ./... | grep -v /test/)
+
+test-long: build ## Longer simulations and fuzzing
+	LADDER_BINARY=$(LADDER) ./test/long.sh
+
+lint: ## Static checks
+	$(LINT) run ./...
+
+fmt: ## Format the Go code
+	gofmt -w $$(git ls-files '*.go')
+
+generate: build ## Write the generated files (command reference, schemas, inventories)
+	go generate ./...
+	LADDER_BINARY=$(LADDER) go test ./test/generated -update
+
+verify: lint ## Fail when formatting, static checks, modules or generated files are off
+	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); exit 1; }
+	go mod verify >/dev/null
+	go mod tidy -diff
+
+bench: build ## Measure speed as ratios against peers and bounds of the same run
+	LADDER_BINARY=$(LADDER) go run ./test/bench
+
+demo: build ## Rehearse the example platform on the embedded control plane
+	$(LADDER) rehearse examples/ameide --environment dev
+
+clean: ## Remove what the build made
+	rm -rf $(BIN)
