@@ -7,7 +7,6 @@ LADDER  := $(BIN)/ladder
 LINT    := go tool -modfile=tools/go.mod golangci-lint
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 export GOTOOLCHAIN := local
-export CGO_ENABLED := 0
 
 .PHONY: help build test test-race test-long lint generate verify bench demo fmt clean
 
@@ -16,7 +15,7 @@ help: ## List the targets
 
 build: ## Build bin/ladder (the first build compiles a Kubernetes control plane: 5-8 minutes on 2 cores)
 	@mkdir -p $(BIN)
-	go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o $(LADDER) ./cmd/ladder
+	go build -ldflags "-s -w -X main.version=$(VERSION)" -o $(LADDER) ./cmd/ladder
 	@ln -sf ladder $(BIN)/kubectl-ladder
 
 test: build ## Run every test: units, simulations, and end to end on the embedded control plane

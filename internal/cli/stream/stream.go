@@ -1,0 +1,77 @@
+// Package stream holds the streams and the terminal of one run of the command:
+// stdout carries the result, stderr carries progress and logs.
+package stream
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/term"
+)
+
+// Streams are the inputs and outputs of one command.
+type Streams struct {
+	In  io.Reader
+	Out io.Writer
+	Err io.Writer
+	// Getenv looks up an environment variable.
+	Getenv func(string) string
+	// OutTerminal and ErrTerminal say whether a stream is a terminal.
+	OutTerminal, ErrTerminal bool
+}
+
+// System returns the process's own streams.
+func System() *Streams {
+	return &Streams{
+		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv,
+		OutTerminal: term.IsTerminal(int(os.Stdout.Fd())),
+		ErrTerminal: term.IsTerminal(int(os.Stderr.Fd())),
+	}
+}
+
+// Width returns the width of the terminal behind stderr in columns; 80 where
+// there is none.
+func (s *Streams) Width() int {
+	if f, ok := s.Err.(*os.File); ok {
+		if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {
+			return w
+		}
+	}
+	return 80
+}
+
+// Color reports whether output to a terminal may be coloured. Source:
+// https://no-color.org; TERM=dumb switches colours off as well.
+func (s *Streams) Color(terminal bool) bool {
+	return terminal && s.Getenv("NO_COLOR") == "" && s.Getenv("TERM") != "dumb"
+}
+
+// WriteResult writes the result of a command to file, or to stdout when file is
+// empty or "-". A file is replaced whole: it is written beside its final name
+// and renamed, so that a failure leaves nothing half-written.
+func (s *Streams) WriteResult(file string, content []byte) error {
+	if file == "" || file == "-" {
+		_, err := s.Out.Write(content)
+		return err
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+"-*")
+	if err != nil {
+		return fmt.Errorf("write %s: %w", file, err)
+	}
+	defer os.Remove(tmp.Name())
+	if _, err = tmp.Write(content); err == nil {
+		err = tmp.Chmod(0o644)
+	}
+	if closeErr := tmp.Close(); err == nil {
+		err = closeErr
+	}
+	if err == nil {
+		err = os.Rename(tmp.Name(), file)
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", file, err)
+	}
+	return nil
+}

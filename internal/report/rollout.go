@@ -1,0 +1,119 @@
+package report
+
+import (
+	"encoding/json"
+	"io"
+	"time"
+)
+
+// FormatVersion is the version of every JSON document of the command line.
+const FormatVersion = "1"
+
+// Rollout is the JSON report of a rollout or a rehearsal.
+type Rollout struct {
+	FormatVersion string `json:"formatVersion"`
+	// Result is succeeded, failed, aborted or timed-out.
+	Result      string `json:"result"`
+	Environment string `json:"environment"`
+	Revision    string `json:"revision"`
+	Engine      string `json:"engine"`
+	Policy      string `json:"policy"`
+	Seed        int64  `json:"seed"`
+	// Speed divides the simulated delays; 1 on a real cluster.
+	Speed    float64 `json:"speed"`
+	Started  Time    `json:"started"`
+	Finished Time    `json:"finished"`
+	// MakespanSeconds is the measured time from the first start to the end.
+	MakespanSeconds float64 `json:"makespanSeconds"`
+	// BoundSeconds is the least time that the same expected durations need
+	// under the policy: max(critical path, work / concurrency), divided by Speed.
+	BoundSeconds      float64            `json:"boundSeconds"`
+	PlaneReadySeconds float64            `json:"planeReadySeconds"`
+	Components        []RolloutComponent `json:"components"`
+	Transitions       []Transition       `json:"transitions"`
+	// Unrendered lists the components that stood in as empty ones.
+	Unrendered []Unrendered `json:"unrendered"`
+	Kubeconfig string       `json:"kubeconfig,omitempty"`
+}
+
+// RolloutComponent is one component of a rollout report, in the order of the
+// ladder.
+type RolloutComponent struct {
+	Name        string    `json:"name"`
+	Phase       string    `json:"phase"`
+	State       string    `json:"state"`
+	UnblockedAt Time      `json:"unblockedAt"`
+	StartedAt   Time      `json:"startedAt"`
+	SyncedAt    Time      `json:"syncedAt"`
+	HealthyAt   Time      `json:"healthyAt"`
+	BlockedBy   []Blocker `json:"blockedBy"`
+	Attempts    int       `json:"attempts"`
+	// Object is the object that explains a state other than healthy.
+	Object  string `json:"object"`
+	Message string `json:"message"`
+}
+
+// Blocker is one thing that a component waits for.
+type Blocker struct {
+	Component string `json:"component"`
+	Reason    string `json:"reason"`
+}
+
+// Transition is one change of a component's state.
+type Transition struct {
+	At        Time   `json:"at"`
+	Component string `json:"component"`
+	From      string `json:"from"`
+	To        string `json:"to"`
+	Reason    string `json:"reason"`
+}
+
+// Unrendered names a source that could not be rendered, and why.
+type Unrendered struct {
+	Component string `json:"component"`
+	Source    string `json:"source"`
+	Reason    string `json:"reason"`
+	File      string `json:"file"`
+	Line      int    `json:"line"`
+}
+
+// Time is an instant that prints as RFC 3339 with milliseconds in UTC, and as
+// "" when it is zero.
+type Time time.Time
+
+// MarshalJSON implements json.Marshaler.
+func (t Time) MarshalJSON() ([]byte, error) {
+	return json.Marshal(t.String())
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (t *Time) UnmarshalJSON(b []byte) error {
+	var s string
+	if err := json.Unmarshal(b, &s); err != nil {
+		return err
+	}
+	if s == "" {
+		*t = Time{}
+		return nil
+	}
+	parsed, err := time.Parse(time.RFC3339Nano, s)
+	*t = Time(parsed)
+	return err
+}
+
+// String prints the instant as the JSON reports do.
+func (t Time) String() string {
+	if time.Time(t).IsZero() {
+		return ""
+	}
+	return time.Time(t).UTC().Format("2006-01-02T15:04:05.000Z07:00")
+}
+
+// JSON writes any document of the command line: indented, without HTML escapes,
+// with a final newline.
+func JSON(w io.Writer, document any) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(document)
+}
