@@ -1,0 +1,91 @@
+// Package flags holds the flags that several commands share, parsed into
+// structs.
+package flags
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rollout-ladder/ladder/internal/cli/exit"
+)
+
+// Global are the flags of every command.
+type Global struct {
+	Quiet    bool
+	Verbose  bool
+	Progress string // auto, tty, plain, json, none
+}
+
+// Register adds the global flags to the root command.
+func (g *Global) Register(cmd *cobra.Command) {
+	f := cmd.PersistentFlags()
+	f.BoolVarP(&g.Quiet, "quiet", "q", false, "print the result only")
+	f.BoolVarP(&g.Verbose, "verbose", "v", false, "print more on stderr")
+	f.StringVar(&g.Progress, "progress", "auto", "how to show progress: auto, tty, plain, json or none")
+	completeWith(cmd, "progress", "auto", "tty", "plain", "json", "none")
+}
+
+// Validate refuses unknown values.
+func (g *Global) Validate() error {
+	return OneOf("progress", g.Progress, "auto", "tty", "plain", "json", "none")
+}
+
+// Source are the flags that say what is read and how it is rendered.
+type Source struct {
+	Path        string
+	Environment string
+	Offline     bool
+	KubeVersion string
+	APIVersions []string
+	NoCache     bool
+}
+
+// Register adds the flags to a command.
+func (s *Source) Register(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVarP(&s.Environment, "environment", "e", "", "environment to read (default: the only one, else dev)")
+	f.BoolVar(&s.Offline, "offline", false, "never use the network; remote charts are reported as not rendered")
+	f.StringVar(&s.KubeVersion, "kube-version", "", "Kubernetes version the charts are rendered for (default: the plane's)")
+	f.StringSliceVar(&s.APIVersions, "api-versions", nil, "further API versions the charts may ask for, as group/version/Kind")
+	f.BoolVar(&s.NoCache, "no-cache", false, "render everything again")
+}
+
+// SetPath takes the optional PATH argument.
+func (s *Source) SetPath(args []string) {
+	s.Path = "."
+	if len(args) > 0 {
+		s.Path = args[0]
+	}
+}
+
+// Result are the flags of a command that prints a document.
+type Result struct {
+	Format string
+	Output string
+}
+
+// Register adds --format with the allowed formats, the first of which is the
+// default, and --output.
+func (r *Result) Register(cmd *cobra.Command, formats ...string) {
+	f := cmd.Flags()
+	f.StringVar(&r.Format, "format", formats[0], "output format: "+strings.Join(formats, ", "))
+	f.StringVarP(&r.Output, "output", "o", "", "write the result to this file instead of stdout")
+	completeWith(cmd, "format", formats...)
+}
+
+// OneOf refuses a flag value that is not in the list.
+func OneOf(flag, value string, allowed ...string) error {
+	if slices.Contains(allowed, value) {
+		return nil
+	}
+	return exit.With(exit.Usage, fmt.Errorf("--%s %q: choose one of %s", flag, value, strings.Join(allowed, ", ")))
+}
+
+func completeWith(cmd *cobra.Command, flag string, values ...string) {
+	// The error only reports an unknown flag, which a test of the command tree
+	// would show at once.
+	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+}

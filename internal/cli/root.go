@@ -1,0 +1,119 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rollout-ladder/ladder/internal/cli/exit"
+	"github.com/rollout-ladder/ladder/internal/cli/explain"
+	"github.com/rollout-ladder/ladder/internal/cli/flags"
+	"github.com/rollout-ladder/ladder/internal/cli/inventory"
+	"github.com/rollout-ladder/ladder/internal/cli/planecmd"
+	"github.com/rollout-ladder/ladder/internal/cli/plancmd"
+	"github.com/rollout-ladder/ladder/internal/cli/rehearsecmd"
+	"github.com/rollout-ladder/ladder/internal/cli/rendercmd"
+	"github.com/rollout-ladder/ladder/internal/cli/schemacmd"
+	"github.com/rollout-ladder/ladder/internal/cli/stream"
+	"github.com/rollout-ladder/ladder/internal/cli/versioncmd"
+)
+
+// Main runs the command line and returns the exit code of the process. name is
+// how the binary was called; as kubectl-ladder the help says "kubectl ladder".
+func Main(name string, args []string, version string, streams *stream.Streams) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	root := NewRoot(name, version, streams)
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return int(exit.OK)
+	}
+	if message := err.Error(); message != "" {
+		fmt.Fprintln(streams.Err, "ladder: "+message)
+	}
+	return int(exit.Of(err))
+}
+
+// NewRoot returns the command tree.
+func NewRoot(name, version string, streams *stream.Streams) *cobra.Command {
+	global := &flags.Global{}
+	root := &cobra.Command{
+		Use:   "ladder",
+		Short: "Prove, plan and rehearse the rollout order of a Kubernetes platform",
+		Long: `Ladder reads a GitOps repository as it is, infers what each component provides
+and requires, and proves, plans and rehearses the order in which it rolls out.
+
+  ladder plan .            the order, the steps, the critical path, the time
+  ladder rehearse .        the whole rollout on a Kubernetes control plane
+                           inside this binary: no cluster, no Docker
+
+Exit codes: 0 fine; 1 the answer is no; 2 wrong usage or unreadable input;
+3 could not run; 4 timed out; 130 interrupted (state saved).`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Version:       version,
+		PersistentPreRunE: func(*cobra.Command, []string) error {
+			return global.Validate()
+		},
+	}
+	if strings.HasPrefix(filepath.Base(name), "kubectl-") {
+		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl ladder"}
+	}
+	root.SetIn(streams.In)
+	root.SetOut(streams.Out)
+	root.SetErr(streams.Err)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return exit.With(exit.Usage, fmt.Errorf("%w\nRun '%s --help' for usage", err, cmd.CommandPath()))
+	})
+	global.Register(root)
+	root.AddCommand(
+		explain.New(streams, global),
+		inventory.New(streams, global),
+		plancmd.New(streams, global),
+		planecmd.New(streams, global),
+		rehearsecmd.New(streams, global),
+		rendercmd.New(streams, global),
+		schemacmd.New(streams),
+		versioncmd.New(streams, version),
+	)
+	usageErrors(root)
+	return root
+}
+
+// usageErrors gives wrong arguments the exit code of wrong usage, in every
+// command.
+func usageErrors(cmd *cobra.Command) {
+	if check := cmd.Args; check != nil {
+		cmd.Args = func(cmd *cobra.Command, args []string) error {
+			err := check(cmd, args)
+			if err == nil {
+				return nil
+			}
+			return exit.With(exit.Usage, fmt.Errorf("%w\nRun '%s --help' for usage", err, cmd.CommandPath()))
+		}
+	}
+	if !cmd.HasParent() {
+		cmd.Args = cobra.ArbitraryArgs
+		cmd.RunE = func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return cmd.Help()
+			}
+			message := fmt.Sprintf("unknown command %q", args[0])
+			if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+				message += "; did you mean " + strings.Join(near, " or ") + "?"
+			}
+			return exit.With(exit.Usage, errors.New(message+"\nRun 'ladder --help' for the list"))
+		}
+	}
+	for _, sub := range cmd.Commands() {
+		usageErrors(sub)
+	}
+}

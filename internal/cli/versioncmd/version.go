@@ -1,0 +1,86 @@
+// Package versioncmd is the command "ladder version".
+package versioncmd
+
+import (
+	"encoding/json"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rollout-ladder/ladder/internal/cli/flags"
+	"github.com/rollout-ladder/ladder/internal/cli/stream"
+)
+
+// Info is what the command prints.
+type Info struct {
+	FormatVersion string `json:"formatVersion"`
+	Version       string `json:"version"`
+	Revision      string `json:"revision"`
+	Go            string `json:"go"`
+	Platform      string `json:"platform"`
+	// Kubernetes, Helm and Kustomize are the versions of the libraries inside.
+	Kubernetes string `json:"kubernetes"`
+	Helm       string `json:"helm"`
+	Kustomize  string `json:"kustomize"`
+	Etcd       string `json:"etcd"`
+}
+
+// New returns the command.
+func New(streams *stream.Streams, version string) *cobra.Command {
+	result := &flags.Result{}
+	cmd := &cobra.Command{
+		Use:     "version",
+		Short:   "Print the version of Ladder and of what is inside",
+		Args:    cobra.NoArgs,
+		Example: "  ladder version\n  ladder version --format json",
+		RunE: func(*cobra.Command, []string) error {
+			if err := flags.OneOf("format", result.Format, "text", "json"); err != nil {
+				return err
+			}
+			return write(streams, result, read(version))
+		},
+	}
+	result.Register(cmd, "text", "json")
+	return cmd
+}
+
+func read(version string) Info {
+	info := Info{FormatVersion: "1", Version: version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	build, ok := debug.ReadBuildInfo()
+	if !ok {
+		return info
+	}
+	for _, s := range build.Settings {
+		if s.Key == "vcs.revision" {
+			info.Revision = s.Value
+		}
+	}
+	for _, m := range build.Deps {
+		switch m.Path {
+		case "k8s.io/kubernetes":
+			info.Kubernetes = m.Version
+		case "helm.sh/helm/v4":
+			info.Helm = m.Version
+		case "sigs.k8s.io/kustomize/api":
+			info.Kustomize = m.Version
+		case "go.etcd.io/etcd/server/v3":
+			info.Etcd = m.Version
+		}
+	}
+	return info
+}
+
+func write(streams *stream.Streams, result *flags.Result, info Info) error {
+	if result.Format == "json" {
+		b, err := json.MarshalIndent(info, "", "  ")
+		if err != nil {
+			return err
+		}
+		return streams.WriteResult(result.Output, append(b, '\n'))
+	}
+	text := fmt.Sprintf("ladder %s (%s, %s)\nKubernetes %s, etcd %s, Helm %s, Kustomize %s\n",
+		info.Version, info.Go, info.Platform, info.Kubernetes, info.Etcd, info.Helm, info.Kustomize)
+	return streams.WriteResult(result.Output, []byte(text))
+}
