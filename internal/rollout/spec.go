@@ -18,6 +18,9 @@ const (
 	Serial Policy = "serial"
 )
 
+// Policies lists every policy.
+func Policies() []Policy { return []Policy{Phases, Edges, Serial} }
+
 // FailurePolicy decides what a failed component stops.
 type FailurePolicy string
 
@@ -33,8 +36,10 @@ type Spec struct {
 	Policy    Policy        `json:"policy"`
 	OnFailure FailurePolicy `json:"onFailure"`
 	// MaxInFlight caps the components in flight over all steps; 0 means no cap.
+	// Under Serial it is 1, whatever is written here.
 	MaxInFlight int `json:"maxInFlight"`
-	// Timeout bounds the whole rollout; 0 means no bound.
+	// Timeout bounds the whole rollout; 0 means no bound. The time a rollout
+	// is paused, or its process is down, does not count.
 	Timeout time.Duration `json:"timeout"`
 	// Steps in order. ComponentSpec.Step is an index into it.
 	Steps []StepSpec `json:"steps"`
@@ -47,11 +52,15 @@ type StepSpec struct {
 	// Label is the phase ("150"), sync wave ("-3") or stage ("pre").
 	Label string `json:"label"`
 	// Limit is how many components of the step may be in flight; 0 means no
-	// limit, negative means manual: nothing starts until the step is approved.
+	// limit, negative means manual: nothing starts until the step is approved,
+	// and from then on there is no limit.
 	Limit int `json:"limit"`
 	// Approval holds the step until it is approved.
 	Approval bool `json:"approval,omitempty"`
 }
+
+// held reports whether the step waits for an approval.
+func (s StepSpec) held() bool { return s.Approval || s.Limit < 0 }
 
 // ComponentSpec is one component as the state machine sees it.
 type ComponentSpec struct {
@@ -61,21 +70,58 @@ type ComponentSpec struct {
 	// this one starts. The builder of the Spec leaves out what the policy does
 	// not gate on.
 	Requires []string `json:"requires,omitempty"`
-	// Timeout bounds one attempt from its start to Healthy; 0 means no bound.
+	// After makes the component wait, under the policy Edges, for every
+	// component of the steps with an index below After: it is the order of a
+	// component of which no requirement is known. 0 waits for nothing. Phases
+	// (always its own step) and Serial (always the component before) do not
+	// read it.
+	After int `json:"after,omitempty"`
+	// Timeout bounds one attempt from its start to Healthy, and the time a
+	// component may stay unhealthy after it was Healthy; 0 means no bound.
 	Timeout time.Duration `json:"timeout"`
-	Retry   RetrySpec     `json:"retry"`
+	// DegradedGrace ends an attempt that stays Degraded for longer than this,
+	// after its sync; 0 leaves it to Timeout, because Argo CD reports Degraded
+	// for states that heal, such as a container that crashes until its
+	// database answers.
+	DegradedGrace time.Duration `json:"degradedGrace,omitempty"`
+	Retry         RetrySpec     `json:"retry"`
 	// Rank orders components that may start at the same moment: greater first.
 	// It is the length of the longest path of expected work that hangs on the
 	// component.
 	Rank time.Duration `json:"rank"`
 }
 
-// RetrySpec bounds the retries of a failed sync.
+// RetrySpec bounds the retries of a failed attempt. Source: Argo CD's
+// syncPolicy.retry.
 type RetrySpec struct {
 	Limit       int           `json:"limit"` // retries after the first attempt; negative: no bound
 	Duration    time.Duration `json:"duration"`
-	Factor      float64       `json:"factor"`
+	Factor      float64       `json:"factor"` // below 1 counts as 1
 	MaxDuration time.Duration `json:"maxDuration"`
+	// MaxTimeouts bounds how many attempts may end by their timeout before the
+	// component has timed out for good; 0 leaves it to Limit. Waiting once more
+	// rarely helps what did not become Healthy in the first place.
+	MaxTimeouts int `json:"maxTimeouts,omitempty"`
+}
+
+// backoff is the wait before the retry that follows the nth failure, n >= 1.
+func (r RetrySpec) backoff(n int) time.Duration {
+	d := float64(r.Duration)
+	factor := max(r.Factor, 1)
+	limit := float64(r.MaxDuration)
+	if limit <= 0 {
+		limit = float64(24 * time.Hour)
+	}
+	for range n - 1 {
+		if d >= limit {
+			break
+		}
+		d *= factor
+		if factor == 1 {
+			break
+		}
+	}
+	return time.Duration(min(d, max(limit, 0)))
 }
 
 // Health is Argo CD's health of a component or object.
