@@ -106,7 +106,7 @@ func (s Style) Live(b Board, width int) []string {
 			add(s.paint(faint, fmt.Sprintf("  … %d more running", len(b.Running)-i)))
 			break
 		}
-		add(s.paint(cyan, "  ▶ "+r.Component) + s.paint(faint, "  "+Clock(r.Elapsed)) + "  " + plain(r.Text))
+		add(s.paint(cyan, "  ▶ "+r.Component) + s.paint(faint, "  "+Clock(r.Elapsed)) + "  " + Plain(r.Text))
 	}
 	if len(b.Waiting) > 0 {
 		total, parts := 0, []string{}
@@ -123,7 +123,7 @@ func (s Style) Live(b Board, width int) []string {
 			add(s.paint(red, fmt.Sprintf("✕ %d more failed", len(b.Failed)-i)))
 			break
 		}
-		add(s.paint(red, fmt.Sprintf("✕ %s failed (blocks %d)", f.Component, f.Blocks)) + "  " + plain(f.Text))
+		add(s.paint(red, fmt.Sprintf("✕ %s failed (blocks %d)", f.Component, f.Blocks)) + "  " + Plain(f.Text))
 	}
 	foot := "elapsed " + Clock(b.Elapsed)
 	if b.Expected > 0 {
@@ -152,9 +152,9 @@ func Clock(d time.Duration) string {
 	}
 }
 
-// plain replaces control characters: what a cluster or a chart says must not
+// Plain replaces control characters: what a cluster or a chart says must not
 // steer the terminal.
-func plain(text string) string {
+func Plain(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
 			return ' '

@@ -1,0 +1,87 @@
+package progress
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/rollout-ladder/ladder/internal/report"
+)
+
+// heartbeat is how long plain output may stay silent about a count.
+const heartbeat = time.Minute
+
+// lines appends one line per change.
+type lines struct {
+	mu    sync.Mutex
+	out   io.Writer
+	now   func() time.Time
+	last  time.Time
+	print func(io.Writer, record)
+}
+
+// record is one line of JSON progress.
+type record struct {
+	At     report.Time `json:"at"`
+	Event  string      `json:"event"` // stage, count or change
+	Text   string      `json:"text,omitempty"`
+	Done   int         `json:"done,omitempty"`
+	Total  int         `json:"total,omitempty"`
+	Change *Change     `json:"change,omitempty"`
+}
+
+func (l *lines) Stage(text string) {
+	l.write(record{Event: "stage", Text: text})
+}
+
+func (l *lines) Counted(done, total int, what string) {
+	l.mu.Lock()
+	quiet := done != total && l.now().Sub(l.last) < heartbeat
+	l.mu.Unlock()
+	if !quiet {
+		l.write(record{Event: "count", Text: what, Done: done, Total: total})
+	}
+}
+
+func (l *lines) Change(change Change, _ report.Board) {
+	l.write(record{Event: "change", Change: &change})
+}
+
+func (l *lines) Close() {}
+
+func (l *lines) write(r record) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.last = l.now()
+	r.At = report.Time(l.last)
+	if r.Change != nil && !r.Change.At.IsZero() {
+		r.At = report.Time(r.Change.At)
+	}
+	l.print(l.out, r)
+}
+
+func printPlain(w io.Writer, r record) {
+	at := time.Time(r.At).Local().Format("15:04:05")
+	switch r.Event {
+	case "count":
+		fmt.Fprintf(w, "%s %s %d/%d\n", at, r.Text, r.Done, r.Total)
+	case "change":
+		fmt.Fprintf(w, "%s %-4s %-11s %s", at, r.Change.Phase, r.Change.To, r.Change.Component)
+		if r.Change.Reason != "" {
+			fmt.Fprintf(w, "  %s", report.Plain(r.Change.Reason))
+		}
+		fmt.Fprintln(w)
+	default:
+		fmt.Fprintf(w, "%s %s\n", at, report.Plain(r.Text))
+	}
+}
+
+func printJSON(w io.Writer, r record) {
+	b, err := json.Marshal(r)
+	if err != nil {
+		return // records hold strings and numbers only
+	}
+	fmt.Fprintf(w, "%s\n", b)
+}

@@ -1,0 +1,66 @@
+package progress
+
+import (
+	"time"
+
+	"github.com/rollout-ladder/ladder/internal/cli/flags"
+	"github.com/rollout-ladder/ladder/internal/cli/stream"
+	"github.com/rollout-ladder/ladder/internal/report"
+)
+
+// Display shows one run. Its methods may be called from several goroutines.
+type Display interface {
+	// Stage says what is being done before the rollout starts.
+	Stage(text string)
+	// Counted says how far a stage is.
+	Counted(done, total int, what string)
+	// Change shows one transition, with the board after it.
+	Change(change Change, board report.Board)
+	// Close takes the display off the terminal; what is printed afterwards
+	// stands below it.
+	Close()
+}
+
+// Change is one transition of a component.
+type Change struct {
+	At        time.Time `json:"at"`
+	Phase     string    `json:"phase"`
+	Component string    `json:"component"`
+	From      string    `json:"from"`
+	To        string    `json:"to"`
+	Reason    string    `json:"reason"`
+}
+
+// New chooses the display: what --progress says, else a block on a terminal
+// and plain lines in pipes, on dumb terminals and in CI. The choice is made
+// before any terminal program starts, which would leak control codes into
+// pipes.
+func New(streams *stream.Streams, global *flags.Global, now func() time.Time) Display {
+	mode := global.Progress
+	if mode == "auto" {
+		mode = "plain"
+		if streams.ErrTerminal && streams.Getenv("TERM") != "dumb" && streams.Getenv("CI") == "" {
+			mode = "tty"
+		}
+		if global.Quiet {
+			mode = "none"
+		}
+	}
+	switch mode {
+	case "tty":
+		return newTerminal(streams)
+	case "json":
+		return &lines{out: streams.Err, now: now, print: printJSON}
+	case "none":
+		return silent{}
+	default:
+		return &lines{out: streams.Err, now: now, print: printPlain}
+	}
+}
+
+type silent struct{}
+
+func (silent) Stage(string)                {}
+func (silent) Counted(int, int, string)    {}
+func (silent) Change(Change, report.Board) {}
+func (silent) Close()                      {}
