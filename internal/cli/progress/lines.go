@@ -45,9 +45,13 @@ func (l *lines) Counted(done, total int, what string) {
 	}
 }
 
-func (l *lines) Change(change Change, _ report.Board) {
+func (l *lines) Change(change Change) {
 	l.write(record{Event: "change", Change: &change})
 }
+
+func (l *lines) Board(report.Board) {}
+
+func (l *lines) Live() bool { return false }
 
 func (l *lines) Close() {}
 

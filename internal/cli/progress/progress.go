@@ -14,8 +14,12 @@ type Display interface {
 	Stage(text string)
 	// Counted says how far a stage is.
 	Counted(done, total int, what string)
-	// Change shows one transition, with the board after it.
-	Change(change Change, board report.Board)
+	// Change shows one transition.
+	Change(change Change)
+	// Board shows the whole rollout; only a display that is Live needs it, a few
+	// times a second.
+	Board(board report.Board)
+	Live() bool
 	// Close takes the display off the terminal; what is printed afterwards
 	// stands below it.
 	Close()
@@ -62,5 +66,7 @@ type silent struct{}
 
 func (silent) Stage(string)                {}
 func (silent) Counted(int, int, string)    {}
-func (silent) Change(Change, report.Board) {}
+func (silent) Change(Change)              {}
+func (silent) Board(report.Board)         {}
+func (silent) Live() bool                 { return false }
 func (silent) Close()                      {}

@@ -47,7 +47,9 @@ func (t *terminal) Stage(text string) { t.program.Send(stageMsg(text)) }
 func (t *terminal) Counted(done, total int, what string) {
 	t.program.Send(countedMsg{done, total, what})
 }
-func (t *terminal) Change(_ Change, board report.Board) { t.program.Send(boardMsg(board)) }
+func (t *terminal) Change(Change)            {}
+func (t *terminal) Board(board report.Board) { t.program.Send(boardMsg(board)) }
+func (t *terminal) Live() bool               { return true }
 func (t *terminal) Close() {
 	t.once.Do(func() {
 		t.program.Send(closeMsg{})
