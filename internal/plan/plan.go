@@ -1,0 +1,235 @@
+package plan
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/rollout-ladder/ladder/internal/component"
+	"github.com/rollout-ladder/ladder/internal/rollout"
+)
+
+// DefaultMaxInFlight caps the components in flight under the policy edges where
+// neither the ladder nor the caller says anything else.
+const DefaultMaxInFlight = 10
+
+// Input is what a plan is made from.
+type Input struct {
+	Environment string
+	// Components in any order; disabled ones keep their place in the inventory
+	// and are not planned.
+	Components []component.Component
+	Ladder     Ladder
+	// Edges between components; those that name a component which is not
+	// planned are set aside in Plan.Unplanned.
+	Edges  []Edge
+	Policy rollout.Policy
+	// Durations overrides the expected time from start to Healthy per component;
+	// else Ladder.Durations by type counts, else DefaultDuration.
+	Durations map[string]time.Duration
+	// MaxInFlight caps the components in flight under the policy edges; 0 means
+	// Ladder.MaxInFlight, and if that is 0 as well DefaultMaxInFlight.
+	MaxInFlight int
+}
+
+// Plan is the order of one environment under one policy.
+type Plan struct {
+	Environment string
+	Policy      rollout.Policy
+	// Order holds the planned components, providers before consumers as far as
+	// the policy gates on it.
+	Order []string
+	// Steps in the order in which they run; only those that have components,
+	// disabled ones counted, or that the ladder file defines.
+	Steps []Step
+	// Edges are the requirements that the order keeps, sorted by consumer,
+	// provider, strength, reason.
+	Edges []Edge
+	// Against are the edges whose provider stands in a later step than their
+	// consumer. They gate under the policy edges only.
+	Against []Edge
+	// Dropped are the soft edges left out because they would close a cycle.
+	Dropped []Edge
+	// Unplanned are the edges with an end that is disabled, unplaced or unknown.
+	Unplanned []Edge
+	// Cycles of hard edges, each named whole: the first component, which is the
+	// least by name, is repeated at the end.
+	Cycles [][]string
+	// Unplaced are the enabled components that no step matches. RollingSync
+	// never syncs them, and they are not planned.
+	Unplaced []string
+	// CriticalPath is the longest chain of expected work through the gates of
+	// the policy, limits aside.
+	CriticalPath Path
+	// Schedule is the expected course under the policy with its limits, in the
+	// order of the starts.
+	Schedule []Span
+	// Makespan is when the last component of Schedule is Healthy.
+	Makespan time.Duration
+	// Bound is a lower bound of every makespan under the policy; see Bound in
+	// the package documentation.
+	Bound time.Duration
+
+	graph *graph
+}
+
+// Step is one step of a plan.
+type Step struct {
+	Index  int    // from 1
+	Label  string // "150", "(10,30)", "pre"; several phases are joined by ","
+	Phases []component.Phase
+	// Set is the tier the step belongs to.
+	Set string
+	// MaxUpdate is as written: "3", "25%", "0"; "" means no limit.
+	MaxUpdate string
+	// Limit is MaxUpdate as a number of components: 0 no limit, negative by hand.
+	Limit int
+	// Gate says in one sentence what must be true before the next step.
+	Gate string
+	// Components are the planned components in order; Disabled those that only
+	// keep their place.
+	Components []string
+	Disabled   []string
+}
+
+// Path is a chain of components, each waiting for the one before.
+type Path struct {
+	Components []string
+	Duration   time.Duration
+}
+
+// Span is the expected course of one component, from the start of the rollout.
+type Span struct {
+	Component  string
+	Start, End time.Duration
+}
+
+// SpecOptions are the choices of one rollout that the platform does not make.
+type SpecOptions struct {
+	Revision  string
+	OnFailure rollout.FailurePolicy // default: halt
+	// Speed divides timeouts and backoffs; 0 means 1.
+	Speed float64
+	// TimeoutFloor is the least timeout of a component after the division.
+	TimeoutFloor time.Duration
+	// Timeout bounds the whole rollout; it is not divided. 0 means no bound.
+	Timeout time.Duration
+	// MaxInFlight caps the components in flight over all steps. 0 means, under
+	// the policy edges, the cap the plan was made with, else no cap.
+	MaxInFlight int
+	// MaxTimeouts bounds how many attempts of a component may end by their
+	// timeout; 0 leaves it to the retry limit.
+	MaxTimeouts int
+	// DegradedGrace ends an attempt that stays Degraded for longer; it is
+	// divided by Speed. 0 leaves it to the timeout.
+	DegradedGrace time.Duration
+}
+
+// CycleError says that components require each other, so that none of them can
+// ever start under the policy edges.
+type CycleError struct{ Cycles [][]string }
+
+// Error implements error.
+func (e *CycleError) Error() string {
+	parts := make([]string, len(e.Cycles))
+	for i, c := range e.Cycles {
+		parts[i] = strings.Join(c, " -> ")
+	}
+	return "components require each other: " + strings.Join(parts, "; ")
+}
+
+// PlaceError says that components have no place in the ladder.
+type PlaceError struct{ Components []string }
+
+// Error implements error.
+func (e *PlaceError) Error() string {
+	return fmt.Sprintf("no step of the ladder matches %s", strings.Join(e.Components, ", "))
+}
+
+// graph holds the indexes of a plan.
+type graph struct{}
+
+// Build makes the plan. It fails for input that no plan can be made of (two
+// components of one name, an unknown policy); what is wrong with the order is
+// part of the plan.
+func Build(in Input) (*Plan, error) { return &Plan{}, nil }
+
+// Spec is the rollout of the plan: what gates what under its policy. It fails
+// with a *PlaceError if a component has no place, and under the policy edges
+// with a *CycleError if components require each other.
+func (p *Plan) Spec(o SpecOptions) (rollout.Spec, error) { return rollout.Spec{}, nil }
+
+// BlastRadius lists what cannot become Healthy if the component does not: its
+// transitive dependants over kept and contradicting edges, sorted.
+func (p *Plan) BlastRadius(name string) []string { return nil }
+
+// Dependencies lists everything that the component requires, transitively, sorted.
+func (p *Plan) Dependencies(name string) []string { return nil }
+
+// Comparison is the outcome of one policy.
+type Comparison struct {
+	Policy       rollout.Policy
+	Makespan     time.Duration
+	Bound        time.Duration
+	CriticalPath Path
+	// Cyclic is true where the policy cannot run, because of a cycle.
+	Cyclic bool
+}
+
+// Compare plans the same input under every policy.
+func Compare(in Input) ([]Comparison, error) { return nil, nil }
+
+// Inventory is the ladder with everything that has a place in it, for reports.
+type Inventory struct {
+	Environment string
+	Steps       []Step
+	// Phases groups the components by their place, in order; a step of several
+	// phases has several groups.
+	Phases []PhaseGroup
+}
+
+// PhaseGroup is one place of the ladder.
+type PhaseGroup struct {
+	Label string // "150", "-3", "pre"; "" for components without a place
+	// Step is the index of its step, from 1; 0 where no step matches.
+	Step    int
+	Gate    string
+	Members []Member
+}
+
+// Member is one component of an inventory.
+type Member struct {
+	Name, Domain, Project, Namespace string
+	Type                             component.Type
+	Enabled                          bool
+	// File is where the component is defined.
+	File string
+	// Requires are its providers, sorted.
+	Requires []string
+}
+
+// TakeInventory lists every component, disabled ones too, by place.
+func TakeInventory(in Input) Inventory { return Inventory{} }
+
+// DefaultDuration is the expected time from start to Healthy of a component of
+// a type, where neither the ladder nor the caller knows better.
+func DefaultDuration(t component.Type) time.Duration {
+	switch t {
+	case component.Namespaces:
+		return time.Second
+	case component.CRDs:
+		return 5 * time.Second
+	case component.Operator:
+		return 45 * time.Second
+	case component.Secrets, component.Config:
+		return 10 * time.Second
+	case component.Runtime:
+		return 60 * time.Second
+	case component.Bootstrap:
+		return 30 * time.Second
+	case component.Smoke:
+		return 15 * time.Second
+	default:
+		return 30 * time.Second
+	}
+}
