@@ -90,6 +90,8 @@ type Component struct {
 	Health  []HealthCheck
 	Smoke   []Check
 	Labels  map[string]string
+	// Gate says in one sentence what Healthy means for the component.
+	Gate string
 	// Position is where the component is defined.
 	Position finding.Position
 	// Fields gives the position of every field that was read, by dotted path:

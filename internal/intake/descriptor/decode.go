@@ -1,0 +1,311 @@
+package descriptor
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/rollout-ladder/ladder/internal/component"
+	"github.com/rollout-ladder/ladder/internal/finding"
+	"github.com/rollout-ladder/ladder/internal/intake/files"
+	"github.com/rollout-ladder/ladder/internal/intake/yamlpos"
+	"github.com/rollout-ladder/ladder/internal/plan"
+)
+
+// The rules of the findings that reading a descriptor can make.
+const (
+	RulePhase     = "phase-not-numeric"
+	RuleDuplicate = "duplicate-name"
+	RuleInvalid   = "invalid-field"
+)
+
+// Context is what a descriptor is read against.
+type Context struct {
+	Tree        *files.Tree
+	Environment string
+	Bands       []plan.Band
+	// Layers are the templates of the environment's value files.
+	Layers []component.ValueFile
+	// PreArgo reads an entry of preArgo: "path" says what lies there.
+	PreArgo bool
+}
+
+// decoder reads one descriptor.
+type decoder struct {
+	ctx      Context
+	c        component.Component
+	problems yamlpos.Problems
+	findings []finding.Finding
+	fatal    []error
+	place    Place
+}
+
+// Place is what the place of a descriptor says about the component.
+type Place struct {
+	// Domain is the folder below components/ that names the domain; it may be
+	// empty.
+	Domain string
+	// Disabled is set by the file name component.disabled.yaml.
+	Disabled bool
+}
+
+// Decode reads one descriptor.
+func Decode(v *yamlpos.Value, place Place, ctx Context) (component.Component, []finding.Finding, error) {
+	d := &decoder{ctx: ctx, place: place}
+	d.c = component.Component{
+		Environment: ctx.Environment,
+		Phase:       component.NoPhase,
+		PreArgo:     ctx.PreArgo,
+		Enabled:     true,
+		Position:    v.Position,
+		Fields:      map[string]finding.Position{},
+	}
+	if v.Kind != yamlpos.Map {
+		return d.c, nil, &files.InputError{Position: v.Position, Message: fmt.Sprintf("the descriptor is %s, not a map", v.Kind), Hint: "see ladder schema component"}
+	}
+	v.Walk(func(field string, at finding.Position) { d.c.Fields[field] = at })
+	f := yamlpos.Read(v, "", &d.problems)
+	d.decode(f)
+	for _, e := range f.Unknown() {
+		if d.c.Unknown == nil {
+			d.c.Unknown = map[string]any{}
+		}
+		d.c.Unknown[e.Key] = e.Value.Any()
+	}
+	for _, p := range d.problems.List {
+		message := p.Message
+		if p.Hint != "" {
+			message += "; " + p.Hint
+		}
+		d.report(RuleInvalid, p.Position, message, p.Hint)
+	}
+	return d.c, d.findings, errors.Join(d.fatal...)
+}
+
+func (d *decoder) report(rule string, at finding.Position, message, fix string) {
+	d.findings = append(d.findings, finding.Finding{
+		Rule: rule, Severity: finding.Error, Scope: finding.Rule,
+		Environment: d.ctx.Environment, Component: d.c.Name,
+		Message: message, Position: at, Basis: finding.Declared,
+		Fix: finding.Fix{Summary: fix},
+	})
+}
+
+func (d *decoder) refuse(at finding.Position, hint, format string, args ...any) {
+	d.fatal = append(d.fatal, &files.InputError{Position: at, Message: fmt.Sprintf(format, args...), Hint: hint})
+}
+
+func (d *decoder) decode(f *yamlpos.Fields) {
+	c := &d.c
+	c.Name = f.Text("name")
+	switch {
+	case c.Name == "":
+		d.refuse(c.Position, "add name: <name>", "the descriptor has no name")
+	case !validName(c.Name):
+		d.refuse(c.At("name"), "use lower-case letters, digits, '-' and '.', at most 253 of them", "name %q is not a valid name of an Application", c.Name)
+	}
+	c.Project = f.Text("project")
+	if c.Project == "" {
+		c.Project = "default"
+	}
+	c.Namespace = f.Text("namespace")
+	c.Enabled = f.Bool("enabled", true) && !d.place.Disabled
+	c.Gate = f.Text("gate")
+	c.Labels = f.TextMap("labels")
+	d.phase(f)
+	d.domain(f)
+
+	c.Requires = d.requirements(f, "requires", true)
+	c.Validates = d.requirements(f, "validates", false)
+	d.sources(f)
+	c.SyncOptions = d.syncOptions(f)
+	if wave, ok := f.Int("syncWave"); ok {
+		c.Waves = []int{wave}
+	}
+	c.IgnoreDifferences = IgnoreDifferences(f.Maps("ignoreDifferences"))
+	c.Timeout = f.Duration("timeout")
+	c.Retry = Retry(f.Map("retry"))
+	c.Health = d.health(f)
+	smoke := f.Has("smoke")
+	c.Smoke = d.smoke(f)
+	d.componentType(f)
+	needsSource := c.Enabled && !(smoke && c.Type == component.Smoke)
+	if len(c.Sources) == 0 && len(d.fatal) == 0 && needsSource {
+		d.refuse(c.Position, "add chart, kustomize or manifests; only a smoke with checks needs none", "component %s has no source", c.Name)
+	}
+	if d.ctx.PreArgo {
+		f.Has("environments")
+	}
+}
+
+// validName follows the names of Kubernetes objects: the component becomes an
+// Application. Source: RFC 1123 subdomains, k8s.io/apimachinery validation.
+func validName(name string) bool {
+	if len(name) > 253 {
+		return false
+	}
+	for part := range strings.SplitSeq(name, ".") {
+		if part == "" || part[0] == '-' || part[len(part)-1] == '-' {
+			return false
+		}
+		for _, r := range part {
+			if (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-' {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// phase reads rolloutPhase, or the older wave.
+func (d *decoder) phase(f *yamlpos.Fields) {
+	e, ok := f.Entry("rolloutPhase")
+	if old, older := f.Entry("wave"); older && !ok {
+		e, ok = old, true
+		d.c.Fields["rolloutPhase"] = old.Position
+	}
+	if !ok {
+		return
+	}
+	if e.Value.Kind == yamlpos.Scalar {
+		p, err := component.ParsePhase(e.Value.Text)
+		if err == nil {
+			d.c.Phase = p
+			return
+		}
+	}
+	written := e.Value.Text
+	if e.Value.Kind != yamlpos.Scalar {
+		written = e.Value.Kind.String()
+	}
+	d.report(RulePhase, e.Position, fmt.Sprintf("%s %q is not a number from 0 to %d", e.Key, written, int(component.MaxPhase)),
+		"write a phase of the band, for example rolloutPhase: \"350\"")
+}
+
+func (d *decoder) domain(f *yamlpos.Fields) {
+	c := &d.c
+	c.Domain = f.Text("domain")
+	if tier := f.Text("tier"); c.Domain == "" && tier != "" {
+		c.Domain = tier
+		c.Fields["domain"] = c.At("tier")
+	}
+	if c.Domain == "" {
+		c.Domain = d.place.Domain
+	}
+	if c.Domain == "" {
+		if band, ok := bandOf(c.Phase, d.ctx.Bands); ok {
+			c.Domain = band.Name
+		}
+	}
+}
+
+func bandOf(p component.Phase, bands []plan.Band) (plan.Band, bool) {
+	i := slices.IndexFunc(bands, func(b plan.Band) bool { return p >= b.From && p <= b.To })
+	if p == component.NoPhase || i < 0 {
+		return plan.Band{}, false
+	}
+	return bands[i], true
+}
+
+// componentType reads the type, or infers it from clear evidence.
+func (d *decoder) componentType(f *yamlpos.Fields) {
+	written := f.Text("componentType")
+	if t := component.Type(written); slices.Contains(component.Types(), t) {
+		d.c.Type = t
+		return
+	}
+	if written != "" {
+		names := make([]string, 0, len(component.Types()))
+		for _, t := range component.Types() {
+			names = append(names, string(t))
+		}
+		hint := "use one of " + strings.Join(names, ", ")
+		if near := yamlpos.Nearest(written, names); near != "" {
+			hint = fmt.Sprintf("did you mean %s?", near)
+		}
+		f.Wrong("componentType", hint, "componentType %q is not known", written)
+	}
+	d.c.Type = d.inferType()
+}
+
+// inferType reads the slot of the phase, where the band has slots at all: the
+// bands of an older layout with phases 0 to 55 have none, and phase 010 holds
+// namespaces and CRDs.
+func (d *decoder) inferType() component.Type {
+	if len(d.c.Sources) == 0 && len(d.c.Smoke) > 0 {
+		return component.Smoke
+	}
+	band, ok := bandOf(d.c.Phase, d.ctx.Bands)
+	if !ok || d.c.Phase < 100 || band.From%100 != 0 || band.To-band.From != 99 {
+		return component.Runtime
+	}
+	switch d.c.Phase % 100 {
+	case 0:
+		return component.Namespaces
+	case 10:
+		return component.CRDs
+	case 20:
+		return component.Operator
+	case 30:
+		return component.Secrets
+	case 40:
+		return component.Config
+	case 55, 60:
+		return component.Bootstrap
+	case 99:
+		return component.Smoke
+	default:
+		return component.Runtime
+	}
+}
+
+func (d *decoder) requirements(f *yamlpos.Fields, key string, capabilities bool) []component.Requirement {
+	var list []component.Requirement
+	for i, item := range f.Texts(key) {
+		r := component.Requirement{Text: strings.TrimSpace(item.Text), Position: item.Position}
+		field := fmt.Sprintf("%s[%d]", key, i)
+		if strings.Contains(r.Text, "/") {
+			c, ok := r.Capability()
+			if !capabilities {
+				d.problems.Add(field, item.Position, "name a component", "%s %q is a capability", field, r.Text)
+				continue
+			}
+			if !ok || c.Kind == "" || c.Name == "" || (c.Namespace == "" && strings.Count(r.Text, "/") == 2) {
+				d.problems.Add(field, item.Position, "write kind/namespace/name or kind/name", "%s %q is neither a component nor a capability", field, r.Text)
+				continue
+			}
+		}
+		list = append(list, r)
+	}
+	return list
+}
+
+func (d *decoder) syncOptions(f *yamlpos.Fields) []string {
+	e, ok := f.Entry("syncOptions")
+	if !ok {
+		return nil
+	}
+	if e.Value.Kind != yamlpos.Scalar {
+		return f.Strings("syncOptions")
+	}
+	var options []string
+	for part := range strings.SplitSeq(e.Value.Text, ",") {
+		if part = strings.TrimSpace(part); part != "" {
+			options = append(options, part)
+		}
+	}
+	return options
+}
+
+// domainOf names the first folder below components/, when the descriptor lies
+// in a folder of its own inside it.
+func domainOf(components, file string) string {
+	rel := strings.TrimPrefix(path.Dir(file), components)
+	parts := strings.Split(strings.Trim(rel, "/"), "/")
+	if len(parts) < 2 {
+		return ""
+	}
+	return parts[0]
+}

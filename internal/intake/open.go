@@ -1,0 +1,291 @@
+package intake
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/rollout-ladder/ladder/internal/component"
+	"github.com/rollout-ladder/ladder/internal/finding"
+	"github.com/rollout-ladder/ladder/internal/intake/descriptor"
+	"github.com/rollout-ladder/ladder/internal/intake/files"
+	"github.com/rollout-ladder/ladder/internal/intake/ladderfile"
+	"github.com/rollout-ladder/ladder/internal/plan"
+)
+
+// environmentsFolder holds one folder per environment.
+const environmentsFolder = "environments"
+
+// defaultEnvironment is the one that is opened when several exist and none is
+// named.
+const defaultEnvironment = "dev"
+
+// Open reads one environment of the platform that dir belongs to. Unreadable
+// input is one InputError, or several joined.
+func Open(ctx context.Context, dir string, opts Options) (*Platform, error) {
+	r, err := open(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	environment, err := r.selectEnvironment(opts.Environment)
+	if err != nil {
+		return nil, err
+	}
+	p := &Platform{
+		Root: r.tree.Root, Repository: r.tree.Repository,
+		Ladder: r.file.Ladder, Environment: environment,
+		Findings:   slices.Clone(r.file.Findings),
+		Simulation: SimulationConfig{Durations: r.file.Durations},
+		Lint:       r.file.Lint,
+	}
+	var problems []error
+	components, findings, err := r.components(ctx, environment)
+	if err != nil {
+		if len(InputErrors(err)) == 0 {
+			return nil, fmt.Errorf("read environment %s: %w", environment, err)
+		}
+		problems = append(problems, err)
+	}
+	pre, preFindings, err := r.preArgo(environment)
+	problems = append(problems, err)
+	p.Findings = append(append(p.Findings, findings...), preFindings...)
+	p.Simulation.RuleFiles, err = r.ruleFiles(ctx)
+	problems = append(problems, err)
+	if err := errors.Join(problems...); err != nil {
+		return nil, err
+	}
+
+	p.Components, findings = merge(pre, components)
+	p.Findings = append(p.Findings, findings...)
+	if len(p.Ladder.Steps) == 0 {
+		p.Ladder.Steps = ladderfile.DeriveSteps(p.Ladder, p.Components)
+	}
+	sortComponents(p.Ladder, p.Components)
+	for i := range p.Findings {
+		p.Findings[i].Environment = cmp.Or(p.Findings[i].Environment, environment)
+	}
+	finding.Sort(p.Findings)
+	return p, nil
+}
+
+// Environments lists the environments of the platform that dir belongs to,
+// sorted.
+func Environments(ctx context.Context, dir string) ([]string, error) {
+	r, err := open(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	return r.environments, nil
+}
+
+// repository is a platform before an environment is chosen.
+type repository struct {
+	tree         *files.Tree
+	file         *ladderfile.File
+	environments []string
+}
+
+func open(ctx context.Context, dir string) (*repository, error) {
+	tree, err := files.Discover(dir)
+	if err != nil {
+		return nil, err
+	}
+	r := &repository{tree: tree, file: ladderfile.Default()}
+	names, err := tree.List(".")
+	if err != nil {
+		return nil, err
+	}
+	if slices.Contains(names, ladderfile.Name) {
+		data, err := tree.Read(ladderfile.Name)
+		if err != nil {
+			return nil, err
+		}
+		if r.file, err = ladderfile.Parse(ladderfile.Name, data); err != nil {
+			return nil, err
+		}
+	}
+	if r.environments, err = r.findEnvironments(); err != nil {
+		return nil, err
+	}
+	if len(r.environments) == 0 {
+		return nil, &InputError{
+			Message: fmt.Sprintf("%s holds no platform", dir),
+			Hint:    "a platform has environments/<name>/components/**/component.yaml or Argo CD Applications",
+		}
+	}
+	return r, ctx.Err()
+}
+
+// findEnvironments lists the folders of environments/ that hold components/
+// and the environments of the ladder file.
+func (r *repository) findEnvironments() ([]string, error) {
+	names, err := r.tree.List(environmentsFolder)
+	if err != nil {
+		return nil, err
+	}
+	var found []string
+	for _, name := range names {
+		if r.tree.IsDir(path.Join(environmentsFolder, name, "components")) {
+			found = append(found, name)
+		}
+	}
+	for name := range r.file.Folders {
+		found = append(found, name)
+	}
+	slices.Sort(found)
+	return slices.Compact(found), nil
+}
+
+func (r *repository) selectEnvironment(name string) (string, error) {
+	list := strings.Join(r.environments, ", ")
+	switch {
+	case name != "" && slices.Contains(r.environments, name):
+		return name, nil
+	case name != "":
+		return "", &InputError{Message: fmt.Sprintf("there is no environment %q", name), Hint: "the environments are " + list}
+	case len(r.environments) == 1:
+		return r.environments[0], nil
+	case slices.Contains(r.environments, defaultEnvironment):
+		return defaultEnvironment, nil
+	default:
+		return "", &InputError{Message: "the platform has several environments", Hint: "name one with --environment: " + list}
+	}
+}
+
+// components reads the components of an environment.
+func (r *repository) components(ctx context.Context, environment string) ([]component.Component, []finding.Finding, error) {
+	folders := []string{path.Join(environmentsFolder, environment, "components")}
+	if written := r.file.Folders[environment].Components; len(written) > 0 {
+		folders = folders[:0]
+		for _, p := range written {
+			if _, err := r.tree.Resolve(p.Path, p.Position); err != nil {
+				return nil, nil, err
+			}
+			if !r.tree.IsDir(p.Path) {
+				return nil, nil, &InputError{Position: p.Position, Message: fmt.Sprintf("there is no folder %s", p.Path), Hint: "components lists folders of descriptors"}
+			}
+			folders = append(folders, p.Path)
+		}
+	}
+	components, findings, err := descriptor.Read(ctx, folders, r.context(environment))
+	if err == nil && len(components) == 0 {
+		return nil, nil, &InputError{
+			Position: finding.Position{File: folders[0]},
+			Message:  fmt.Sprintf("the environment %s has no components", environment),
+			Hint:     "add " + path.Join(folders[0], "<domain>/<name>", descriptor.FileName),
+		}
+	}
+	return components, findings, err
+}
+
+func (r *repository) context(environment string) descriptor.Context {
+	ctx := descriptor.Context{Tree: r.tree, Environment: environment, Bands: r.file.Ladder.Bands}
+	for _, e := range r.file.Ladder.Environments {
+		if e.Name == environment {
+			ctx.Layers = e.Values
+		}
+	}
+	return ctx
+}
+
+// preArgo reads the manifests that are applied before Argo CD exists.
+func (r *repository) preArgo(environment string) ([]component.Component, []finding.Finding, error) {
+	against := r.context(environment)
+	against.PreArgo = true
+	var (
+		components []component.Component
+		findings   []finding.Finding
+		problems   []error
+	)
+	for _, entry := range r.file.PreArgo {
+		if !entry.In(environment) {
+			continue
+		}
+		c, fs, err := descriptor.Decode(entry.Value, descriptor.Place{}, against)
+		components, findings = append(components, c), append(findings, fs...)
+		problems = append(problems, err)
+	}
+	return components, findings, errors.Join(problems...)
+}
+
+// ruleFiles expands the patterns of simulation.rules.
+func (r *repository) ruleFiles(ctx context.Context) ([]string, error) {
+	var all []string
+	for _, pattern := range r.file.Rules {
+		if !doublestar.ValidatePattern(pattern.Path) {
+			return nil, &InputError{Position: pattern.Position, Message: fmt.Sprintf("%s is not a valid pattern", pattern.Path)}
+		}
+		base, rest := doublestar.SplitPattern(path.Clean(pattern.Path))
+		if _, err := r.tree.Resolve(base, pattern.Position); err != nil {
+			return nil, err
+		}
+		found, err := r.tree.Find(ctx, base, func(string) bool { return true })
+		if err != nil {
+			return nil, err
+		}
+		before := len(all)
+		for _, file := range found {
+			rel := strings.TrimPrefix(strings.TrimPrefix(file, base), "/")
+			if ok, _ := doublestar.Match(rest, rel); ok {
+				all = append(all, file)
+			}
+		}
+		if len(all) == before {
+			return nil, &InputError{Position: pattern.Position, Message: fmt.Sprintf("no file matches %s", pattern.Path), Hint: "patterns are relative to the root of the platform"}
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all), nil
+}
+
+// merge puts the pre-Argo components first and reports names used in both.
+func merge(pre, rest []component.Component) ([]component.Component, []finding.Finding) {
+	first := map[string]component.Component{}
+	var all []component.Component
+	var findings []finding.Finding
+	for _, c := range slices.Concat(pre, rest) {
+		if other, ok := first[c.Name]; ok {
+			findings = append(findings, descriptor.Duplicate(other, c))
+			continue
+		}
+		first[c.Name] = c
+		all = append(all, c)
+	}
+	return all, findings
+}
+
+// sortComponents orders by place, then name. Components without a place come
+// last.
+func sortComponents(l plan.Ladder, components []component.Component) {
+	rank := func(c component.Component) int {
+		switch {
+		case c.PreArgo:
+			return 0
+		case c.Phase == component.NoPhase && len(c.Waves) == 0:
+			return 2
+		default:
+			return 1
+		}
+	}
+	set := func(c component.Component) int {
+		if l.Layout != plan.Tiers {
+			return 0
+		}
+		return ladderfile.SetIndex(l, c.Domain)
+	}
+	slices.SortStableFunc(components, func(a, b component.Component) int {
+		return cmp.Or(
+			cmp.Compare(rank(a), rank(b)),
+			cmp.Compare(set(a), set(b)),
+			slices.Compare(a.Waves, b.Waves),
+			cmp.Compare(a.Phase, b.Phase),
+			strings.Compare(a.Name, b.Name),
+		)
+	})
+}

@@ -1,0 +1,64 @@
+package intake
+
+import (
+	"time"
+
+	"github.com/rollout-ladder/ladder/internal/component"
+	"github.com/rollout-ladder/ladder/internal/finding"
+	"github.com/rollout-ladder/ladder/internal/intake/files"
+	"github.com/rollout-ladder/ladder/internal/intake/ladderfile"
+	"github.com/rollout-ladder/ladder/internal/plan"
+)
+
+// InputError says that a file or argument of the user cannot be understood;
+// commands answer it with exit code 2.
+type InputError = files.InputError
+
+// InputErrors collects every InputError in the tree of err.
+func InputErrors(err error) []*InputError { return files.InputErrors(err) }
+
+// Options says what to open.
+type Options struct {
+	// Environment is the name of an environment; empty selects the only one,
+	// or dev.
+	Environment string
+}
+
+// Platform is one environment of a repository, read.
+type Platform struct {
+	// Root is the folder that positions and paths are relative to, Repository
+	// the top of its repository: absolute paths with symbolic links resolved.
+	Root       string
+	Repository string
+	// Ladder has every default filled in and its steps derived where the file
+	// has none.
+	Ladder      plan.Ladder
+	Environment string
+	// Components are sorted by order, then name; disabled ones are included.
+	Components []component.Component
+	// Findings are what is wrong with descriptors, Applications and the ladder
+	// file.
+	Findings   []finding.Finding
+	Simulation SimulationConfig
+	Lint       ladderfile.Lint
+}
+
+// SimulationConfig is what the repository says about the simulated world.
+type SimulationConfig struct {
+	// RuleFiles are relative to the root, sorted.
+	RuleFiles []string
+	// Durations are the expected times from start to Healthy of components, by
+	// name; plan.Ladder.Durations has those of the types.
+	Durations map[string]time.Duration
+}
+
+// Target returns what the ladder file says about the environment of the
+// platform; the zero value with the name where it says nothing.
+func (p *Platform) Target() plan.Environment {
+	for _, e := range p.Ladder.Environments {
+		if e.Name == p.Environment {
+			return e
+		}
+	}
+	return plan.Environment{Name: p.Environment}
+}
