@@ -34,7 +34,10 @@ type Observation struct {
 	// Message says why, in the words of the object: "Deployment db: 0 of 1
 	// ready; pod db-0: CreateContainerConfigError: secret \"db\" not found".
 	Message string
-	At      time.Time
+	// Final says that the health does not change by itself, as that of a Job
+	// that used up its attempts.
+	Final bool
+	At    time.Time
 }
 
 // ObjectError is a sync that failed at one object.

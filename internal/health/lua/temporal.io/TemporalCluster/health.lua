@@ -1,0 +1,15 @@
+-- Source: alexandrevilain/temporal-operator, api/v1beta1 (conditions
+-- ReconcileSuccess, ReconcileError, Ready): Ready is set once every service runs.
+local hs = {status = "Progressing", message = "waiting for the status of the TemporalCluster"}
+if obj.status == nil or obj.status.conditions == nil then
+  return hs
+end
+for _, c in ipairs(obj.status.conditions) do
+  if c.type == "Ready" then
+    if c.status == "True" then
+      return {status = "Healthy", message = c.message or ""}
+    end
+    hs.message = c.message or c.reason or "is not Ready"
+  end
+end
+return hs

@@ -1,0 +1,96 @@
+package store
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Holder says who holds a lock.
+type Holder struct {
+	PID     int       `json:"pid"`
+	Host    string    `json:"host"`
+	Started time.Time `json:"started"`
+	Owner   string    `json:"owner,omitempty"`
+}
+
+// LockedError means that another process runs the rollout.
+type LockedError struct {
+	Path   string
+	Holder Holder
+}
+
+// Error implements error.
+func (e *LockedError) Error() string {
+	if e.Holder.PID == 0 {
+		return fmt.Sprintf("another run holds %s", e.Path)
+	}
+	who := fmt.Sprintf("process %d on %s, started %s", e.Holder.PID, e.Holder.Host, e.Holder.Started.Format(time.RFC3339))
+	if e.Holder.Owner != "" {
+		who += " (" + e.Holder.Owner + ")"
+	}
+	return fmt.Sprintf("another run holds %s: %s", e.Path, who)
+}
+
+type lock struct{ file *os.File }
+
+// acquire takes the lock of the operating system on a file: it ends with the
+// process, so no stale lock is ever left behind. What the file says is only
+// for people.
+func acquire(path, owner string, now time.Time) (*lock, error) {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("lock state: %w", err)
+	}
+	for {
+		err = unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if !errors.Is(err, unix.EINTR) {
+			break
+		}
+	}
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		locked := &LockedError{Path: path}
+		if data, err := io.ReadAll(file); err == nil {
+			// A holder that has not written its name yet stays unnamed.
+			_ = json.Unmarshal(data, &locked.Holder)
+		}
+		_ = file.Close()
+		return nil, locked
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("lock state %s: %w", path, err), file.Close())
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown host"
+	}
+	data, err := json.Marshal(Holder{PID: os.Getpid(), Host: host, Started: now.UTC().Truncate(time.Second), Owner: owner})
+	if err == nil {
+		err = errors.Join(file.Truncate(0), writeAt(file, append(data, '\n')))
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("lock state %s: %w", path, err), file.Close())
+	}
+	return &lock{file}, nil
+}
+
+func writeAt(file *os.File, data []byte) error {
+	_, err := file.WriteAt(data, 0)
+	return err
+}
+
+// release gives the lock up. The file stays: removing it would let a process
+// lock a file that is no longer there.
+func (l *lock) release() error {
+	if l.file == nil {
+		return nil
+	}
+	err := errors.Join(l.file.Truncate(0), l.file.Close())
+	l.file = nil
+	return err
+}
