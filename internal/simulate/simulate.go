@@ -1,0 +1,108 @@
+package simulate
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/rollout-ladder/ladder/internal/component"
+	"github.com/rollout-ladder/ladder/internal/plane/egress"
+	"github.com/rollout-ladder/ladder/internal/simulate/kubelet"
+	"github.com/rollout-ladder/ladder/internal/simulate/settings"
+	"github.com/rollout-ladder/ladder/internal/simulate/world"
+)
+
+// The configuration, as the rehearsal writes it.
+type (
+	Config          = settings.Config
+	ComponentConfig = settings.Component
+	Rules           = settings.Rules
+	Fault           = settings.Fault
+)
+
+// ParseFault reads a fault switch: "never-ready", "crash", "flap", "slow:5m".
+func ParseFault(s string) (Fault, error) { return settings.ParseFault(s) }
+
+// Options of Run. The zero value works.
+type Options struct {
+	// Config is used until the ConfigMap ladder-system/simulation exists.
+	Config Config
+	Clock  clock.WithTicker
+	Log    *slog.Logger
+	// Smoke runs the checks of a smoke once against the plane and says what
+	// does not hold. Without it smoke Jobs complete unchecked.
+	Smoke func(ctx context.Context, cfg *rest.Config, checks []component.Check) error
+	// Serve is given the backend of the webhooks and aggregated APIs of the
+	// plane; Certificates are those it serves. Without Serve they are refused.
+	Serve        func(egress.WebhookBackend)
+	Certificates egress.Certificates
+	// Ready is called once, when the world has seen all of the plane and works.
+	Ready func()
+}
+
+// podWorkers is how many pods are worked on at once: their work is one request
+// each.
+const podWorkers = 8
+
+// Run runs the simulated world of a plane until ctx ends. It returns nil when
+// ctx ended, else why it could not run.
+func Run(ctx context.Context, cfg *rest.Config, o Options) error {
+	if o.Clock == nil {
+		o.Clock = clock.RealClock{}
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	w, err := world.New(cfg, o.Clock, o.Log, o.Config)
+	if err != nil {
+		return fmt.Errorf("simulate the world: %w", err)
+	}
+	pods := kubelet.New(w, smoke(w, o))
+	follow(w, o, func() { pods.Refresh() })
+
+	g, ctx := errgroup.WithContext(ctx)
+	if err := w.Start(ctx); err != nil {
+		if ctx.Err() != nil {
+			return nil
+		}
+		return fmt.Errorf("simulate the world: %w", err)
+	}
+	g.Go(func() error { pods.Run(ctx, podWorkers); return nil })
+	if o.Ready != nil {
+		o.Ready()
+	}
+	return g.Wait()
+}
+
+func smoke(w *world.World, o Options) kubelet.Smoke {
+	if o.Smoke == nil {
+		return nil
+	}
+	return func(ctx context.Context, checks []component.Check) error { return o.Smoke(ctx, w.REST, checks) }
+}
+
+// follow keeps the configuration what its ConfigMap says.
+func follow(w *world.World, o Options, changed func()) {
+	w.Watch(world.ConfigMaps, world.Handler(func(cm *corev1.ConfigMap, deleted bool) {
+		if cm.Namespace != settings.Namespace || cm.Name != settings.Name {
+			return
+		}
+		config := o.Config
+		if !deleted {
+			parsed, err := settings.Parse([]byte(cm.Data[settings.Key]))
+			if err != nil {
+				o.Log.Error("simulated world: the configuration stays what it was", "error", err)
+				return
+			}
+			config = parsed
+		}
+		w.SetConfig(config)
+		changed()
+	}))
+}

@@ -1,0 +1,190 @@
+package world
+
+import (
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/informers"
+	appslisters "k8s.io/client-go/listers/apps/v1"
+	batchlisters "k8s.io/client-go/listers/batch/v1"
+	corelisters "k8s.io/client-go/listers/core/v1"
+	discoverylisters "k8s.io/client-go/listers/discovery/v1"
+	storagelisters "k8s.io/client-go/listers/storage/v1"
+	"k8s.io/client-go/tools/cache"
+)
+
+type caches struct {
+	pods         corelisters.PodLister
+	secrets      corelisters.SecretLister
+	configMaps   corelisters.ConfigMapLister
+	claims       corelisters.PersistentVolumeClaimLister
+	volumes      corelisters.PersistentVolumeLister
+	services     corelisters.ServiceLister
+	nodes        corelisters.NodeLister
+	slices       discoverylisters.EndpointSliceLister
+	classes      storagelisters.StorageClassLister
+	deployments  appslisters.DeploymentLister
+	statefulSets appslisters.StatefulSetLister
+	daemonSets   appslisters.DaemonSetLister
+	replicaSets  appslisters.ReplicaSetLister
+	jobs         batchlisters.JobLister
+
+	byKind map[string]cache.SharedIndexInformer
+}
+
+// The kinds that World caches, as Watch names them.
+const (
+	Pods         = "Pod"
+	Secrets      = "Secret"
+	ConfigMaps   = "ConfigMap"
+	Claims       = "PersistentVolumeClaim"
+	Volumes      = "PersistentVolume"
+	Services     = "Service"
+	Nodes        = "Node"
+	Endpoints    = "discovery.k8s.io/EndpointSlice"
+	Classes      = "storage.k8s.io/StorageClass"
+	Deployments  = "apps/Deployment"
+	StatefulSets = "apps/StatefulSet"
+	DaemonSets   = "apps/DaemonSet"
+	ReplicaSets  = "apps/ReplicaSet"
+	Jobs         = "batch/Job"
+)
+
+func newCaches(f informers.SharedInformerFactory) caches {
+	core, apps := f.Core().V1(), f.Apps().V1()
+	return caches{
+		pods: core.Pods().Lister(), secrets: core.Secrets().Lister(), configMaps: core.ConfigMaps().Lister(),
+		claims: core.PersistentVolumeClaims().Lister(), volumes: core.PersistentVolumes().Lister(),
+		services: core.Services().Lister(), nodes: core.Nodes().Lister(),
+		slices: f.Discovery().V1().EndpointSlices().Lister(), classes: f.Storage().V1().StorageClasses().Lister(),
+		deployments: apps.Deployments().Lister(), statefulSets: apps.StatefulSets().Lister(),
+		daemonSets: apps.DaemonSets().Lister(), replicaSets: apps.ReplicaSets().Lister(),
+		jobs: f.Batch().V1().Jobs().Lister(),
+		byKind: map[string]cache.SharedIndexInformer{
+			Pods: core.Pods().Informer(), Secrets: core.Secrets().Informer(), ConfigMaps: core.ConfigMaps().Informer(),
+			Claims: core.PersistentVolumeClaims().Informer(), Volumes: core.PersistentVolumes().Informer(),
+			Services: core.Services().Informer(), Nodes: core.Nodes().Informer(),
+			Endpoints: f.Discovery().V1().EndpointSlices().Informer(), Classes: f.Storage().V1().StorageClasses().Informer(),
+			Deployments: apps.Deployments().Informer(), StatefulSets: apps.StatefulSets().Informer(),
+			DaemonSets: apps.DaemonSets().Informer(), ReplicaSets: apps.ReplicaSets().Informer(),
+			Jobs: f.Batch().V1().Jobs().Informer(),
+		},
+	}
+}
+
+// Watch adds a handler for a cached kind. Call it before Start.
+func (w *World) Watch(kind string, h cache.ResourceEventHandler) {
+	// Adding fails only on a stopped informer: then nobody listens any more.
+	_, _ = w.caches.byKind[kind].AddEventHandler(h)
+}
+
+// The look-ups return nil where the object does not exist; what they return is
+// shared and must not be changed.
+
+func (w *World) Pod(namespace, name string) *corev1.Pod {
+	return found(w.caches.pods.Pods(namespace).Get(name))
+}
+
+func (w *World) Secret(namespace, name string) *corev1.Secret {
+	return found(w.caches.secrets.Secrets(namespace).Get(name))
+}
+
+func (w *World) ConfigMap(namespace, name string) *corev1.ConfigMap {
+	return found(w.caches.configMaps.ConfigMaps(namespace).Get(name))
+}
+
+func (w *World) Claim(namespace, name string) *corev1.PersistentVolumeClaim {
+	return found(w.caches.claims.PersistentVolumeClaims(namespace).Get(name))
+}
+
+func (w *World) Volume(name string) *corev1.PersistentVolume {
+	return found(w.caches.volumes.Get(name))
+}
+
+func (w *World) Service(namespace, name string) *corev1.Service {
+	return found(w.caches.services.Services(namespace).Get(name))
+}
+
+func (w *World) Node(name string) *corev1.Node { return found(w.caches.nodes.Get(name)) }
+
+func (w *World) StorageClass(name string) *storagev1.StorageClass {
+	return found(w.caches.classes.Get(name))
+}
+
+func (w *World) Deployment(namespace, name string) *appsv1.Deployment {
+	return found(w.caches.deployments.Deployments(namespace).Get(name))
+}
+
+func (w *World) StatefulSet(namespace, name string) *appsv1.StatefulSet {
+	return found(w.caches.statefulSets.StatefulSets(namespace).Get(name))
+}
+
+func (w *World) DaemonSet(namespace, name string) *appsv1.DaemonSet {
+	return found(w.caches.daemonSets.DaemonSets(namespace).Get(name))
+}
+
+func (w *World) ReplicaSet(namespace, name string) *appsv1.ReplicaSet {
+	return found(w.caches.replicaSets.ReplicaSets(namespace).Get(name))
+}
+
+func (w *World) Job(namespace, name string) *batchv1.Job {
+	return found(w.caches.jobs.Jobs(namespace).Get(name))
+}
+
+// AllPods lists every pod of a namespace that a selector matches, in no order.
+func (w *World) AllPods(namespace string, s labels.Selector) []*corev1.Pod {
+	return all(w.caches.pods.Pods(namespace).List(s))
+}
+
+// ClaimsAll, ServicesAll and so on list every object of the kind, in no order.
+func (w *World) ClaimsAll() []*corev1.PersistentVolumeClaim {
+	return all(w.caches.claims.List(labels.Everything()))
+}
+
+func (w *World) DeploymentsAll() []*appsv1.Deployment {
+	return all(w.caches.deployments.List(labels.Everything()))
+}
+
+func (w *World) StatefulSetsAll() []*appsv1.StatefulSet {
+	return all(w.caches.statefulSets.List(labels.Everything()))
+}
+
+func (w *World) DaemonSetsAll() []*appsv1.DaemonSet {
+	return all(w.caches.daemonSets.List(labels.Everything()))
+}
+
+// EndpointSlices lists the slices of a Service, in no order.
+func (w *World) EndpointSlices(namespace, service string) []*discoveryv1.EndpointSlice {
+	s := labels.SelectorFromSet(labels.Set{discoveryv1.LabelServiceName: service})
+	return all(w.caches.slices.EndpointSlices(namespace).List(s))
+}
+
+// ReadyEndpoints counts the ready addresses behind a Service.
+func (w *World) ReadyEndpoints(namespace, service string) int {
+	n := 0
+	for _, slice := range w.EndpointSlices(namespace, service) {
+		for _, e := range slice.Endpoints {
+			if e.Conditions.Ready == nil || *e.Conditions.Ready {
+				n += len(e.Addresses)
+			}
+		}
+	}
+	return n
+}
+
+func found[T any](obj *T, err error) *T {
+	if err != nil {
+		return nil // a lister fails only with not found
+	}
+	return obj
+}
+
+func all[T any](objs []*T, err error) []*T {
+	if err != nil {
+		return nil // a lister never fails to list
+	}
+	return objs
+}

@@ -1,0 +1,116 @@
+package world
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+
+	apiext "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/utils/clock"
+
+	"github.com/rollout-ladder/ladder/internal/simulate/settings"
+)
+
+// World is the view of one plane.
+type World struct {
+	Client     kubernetes.Interface
+	Extensions apiext.Interface
+	Dynamic    dynamic.Interface
+	// REST is the configuration the clients were made from.
+	REST  *rest.Config
+	Clock clock.WithTicker
+	Log   *slog.Logger
+
+	informers informers.SharedInformerFactory
+	caches    caches
+	config    atomic.Pointer[settings.Config]
+	lookup    atomic.Pointer[Lookup]
+}
+
+// Lookup finds an object of a kind that World keeps no cache of: a custom
+// resource.
+type Lookup func(group, kind, namespace, name string) (metav1.Object, bool)
+
+// New prepares the view; Start fills it.
+func New(cfg *rest.Config, c clock.WithTicker, log *slog.Logger, initial settings.Config) (*World, error) {
+	plain := rest.CopyConfig(cfg)
+	plain.QPS = -1 // the plane is ours: no throttling on our side
+	plain.UserAgent = "ladder-simulated-world"
+	binary := rest.CopyConfig(plain)
+	binary.ContentType = "application/vnd.kubernetes.protobuf"
+	binary.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json"
+	client, err := kubernetes.NewForConfig(binary)
+	if err != nil {
+		return nil, fmt.Errorf("make a client: %w", err)
+	}
+	extensions, err := apiext.NewForConfig(binary)
+	if err != nil {
+		return nil, fmt.Errorf("make a client for custom resource definitions: %w", err)
+	}
+	dyn, err := dynamic.NewForConfig(plain)
+	if err != nil {
+		return nil, fmt.Errorf("make a dynamic client: %w", err)
+	}
+	w := &World{
+		Client: client, Extensions: extensions, Dynamic: dyn, REST: plain, Clock: c, Log: log,
+		informers: informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(dropManagedFields)),
+	}
+	w.config.Store(&initial)
+	w.caches = newCaches(w.informers)
+	return w, nil
+}
+
+// Start runs the caches until ctx ends and returns when they are filled. The
+// parts add their handlers before.
+func (w *World) Start(ctx context.Context) error {
+	w.informers.Start(ctx.Done())
+	for kind, ok := range w.informers.WaitForCacheSync(ctx.Done()) {
+		if !ok {
+			return fmt.Errorf("fill the cache of %v: %w", kind, context.Cause(ctx))
+		}
+	}
+	return nil
+}
+
+// Config is the current configuration.
+func (w *World) Config() settings.Config { return *w.config.Load() }
+
+// SetConfig replaces the configuration.
+func (w *World) SetConfig(c settings.Config) { w.config.Store(&c) }
+
+// SetLookup tells how custom resources are found when owners are followed.
+func (w *World) SetLookup(l Lookup) { w.lookup.Store(&l) }
+
+func dropManagedFields(obj any) (any, error) {
+	if o, err := meta.Accessor(obj); err == nil {
+		o.SetManagedFields(nil)
+	}
+	return obj, nil
+}
+
+// Handler calls f with every object that is added, changed or deleted, in its
+// last known state.
+func Handler[T any](f func(obj T, deleted bool)) cache.ResourceEventHandlerFuncs {
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(obj any) { call(f, obj, false) },
+		UpdateFunc: func(_, obj any) { call(f, obj, false) },
+		DeleteFunc: func(obj any) { call(f, obj, true) },
+	}
+}
+
+func call[T any](f func(obj T, deleted bool), obj any, deleted bool) {
+	if tombstone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+		obj = tombstone.Obj
+	}
+	if o, ok := obj.(T); ok {
+		f(o, deleted)
+	}
+}
