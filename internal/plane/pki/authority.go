@@ -84,6 +84,9 @@ func NewAuthority(name string, now time.Time, life time.Duration) (*Authority, e
 // Bundle is the authority's certificate, PEM.
 func (a *Authority) Bundle() []byte { return a.bundle }
 
+// Key is the authority's private key, PEM, for a signer in another component.
+func (a *Authority) Key() ([]byte, error) { return encodeKey(a.key) }
+
 // Issue makes a key and a certificate for it, valid as long as the authority.
 func (a *Authority) Issue(r Request) (Pair, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -1,0 +1,157 @@
+package controlplane
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+
+	apiextensionsapiserver "k8s.io/apiextensions-apiserver/pkg/apiserver"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/admission/plugin/webhook/initializer"
+	"k8s.io/apiserver/pkg/util/webhook"
+	aggregatorapiserver "k8s.io/kube-aggregator/pkg/apiserver"
+	aggregatorscheme "k8s.io/kube-aggregator/pkg/apiserver/scheme"
+	kasapp "k8s.io/kubernetes/cmd/kube-apiserver/app"
+	"k8s.io/kubernetes/cmd/kube-apiserver/app/options"
+	"k8s.io/kubernetes/pkg/api/legacyscheme"
+	"k8s.io/kubernetes/pkg/controlplane"
+	controlplaneapiserver "k8s.io/kubernetes/pkg/controlplane/apiserver"
+	generatedopenapi "k8s.io/kubernetes/pkg/generated/openapi"
+
+	"github.com/rollout-ladder/ladder/internal/plane/egress"
+)
+
+// serviceRange is where Services get their cluster addresses from.
+const serviceRange = "10.96.0.0/16"
+
+// apiServer is a kube-apiserver that is configured but does not run yet.
+type apiServer struct {
+	options *options.ServerRunOptions
+	backend egress.WebhookBackend
+	// trusted is trusted for webhooks besides their own caBundle, PEM.
+	trusted []byte
+}
+
+func newAPIServer(files files, listener net.Listener, backend egress.WebhookBackend, trusted []byte) (*apiServer, error) {
+	port := listener.Addr().(*net.TCPAddr).Port
+	o := options.NewServerRunOptions()
+	err := parseFlags("kube-apiserver", o.Flags(), []string{
+		"--etcd-servers=unix://" + etcdSocket,
+		// Old revisions only cost memory here: nothing reads them.
+		"--etcd-compaction-interval=1m",
+		"--etcd-count-metric-poll-period=0",
+		"--etcd-db-metric-poll-interval=0",
+		"--bind-address=127.0.0.1",
+		// Never published, but the default asks the host for its network.
+		"--advertise-address=127.0.0.1",
+		fmt.Sprintf("--secure-port=%d", port),
+		"--endpoint-reconciler-type=none",
+		"--authorization-mode=RBAC",
+		"--allow-privileged=true",
+		"--client-ca-file=" + files.authority,
+		"--tls-cert-file=" + files.server.certificate,
+		"--tls-private-key-file=" + files.server.key,
+		"--requestheader-client-ca-file=" + files.proxyAuthority,
+		"--requestheader-allowed-names=" + proxyClientName,
+		"--requestheader-username-headers=X-Remote-User",
+		"--requestheader-group-headers=X-Remote-Group",
+		"--requestheader-extra-headers-prefix=X-Remote-Extra-",
+		"--proxy-client-cert-file=" + files.proxyClient.certificate,
+		"--proxy-client-key-file=" + files.proxyClient.key,
+		"--service-account-issuer=https://kubernetes.default.svc",
+		"--service-account-key-file=" + files.tokenKey,
+		"--service-account-signing-key-file=" + files.tokenKey,
+		"--service-cluster-ip-range=" + serviceRange,
+		// It taints new nodes until a kubelet reports; there is none.
+		"--disable-admission-plugins=TaintNodesByCondition",
+		"--profiling=false",
+		"--shutdown-delay-duration=0s",
+		"--event-ttl=24h",
+	})
+	if err != nil {
+		return nil, err
+	}
+	o.SecureServing.Listener = listener
+	o.SecureServing.BindPort = port
+	if err := o.GenericServerRunOptions.ComponentGlobalsRegistry.Set(); err != nil {
+		return nil, fmt.Errorf("set the feature gates of kube-apiserver: %w", err)
+	}
+	return &apiServer{options: o, backend: backend, trusted: trusted}, nil
+}
+
+// run serves until ctx ends.
+func (s *apiServer) run(ctx context.Context) error {
+	completed, err := s.options.Complete(ctx)
+	if err != nil {
+		return fmt.Errorf("complete the options: %w", err)
+	}
+	if errs := completed.Validate(); len(errs) > 0 {
+		return fmt.Errorf("check the options: %w", errors.Join(errs...))
+	}
+	config, err := s.configure(completed)
+	if err != nil {
+		return err
+	}
+	server, err := kasapp.CreateServerChain(config)
+	if err != nil {
+		return fmt.Errorf("assemble the servers: %w", err)
+	}
+	prepared, err := server.PrepareRun()
+	if err != nil {
+		return fmt.Errorf("prepare the servers: %w", err)
+	}
+	return prepared.Run(ctx)
+}
+
+// configure does what kube-apiserver's own NewConfig does, with three changes:
+// the version it tells, where connections into the cluster go, and whom webhooks
+// are trusted from.
+func (s *apiServer) configure(o options.CompletedOptions) (kasapp.CompletedConfig, error) {
+	none := kasapp.CompletedConfig{}
+	generic, informers, storage, err := controlplaneapiserver.BuildGenericConfig(
+		o.CompletedOptions,
+		[]*runtime.Scheme{legacyscheme.Scheme, apiextensionsapiserver.Scheme, aggregatorscheme.Scheme},
+		controlplane.DefaultAPIResourceConfigSource(),
+		generatedopenapi.GetOpenAPIDefinitions,
+	)
+	if err != nil {
+		return none, fmt.Errorf("configure the API server: %w", err)
+	}
+	generic.EffectiveVersion = stampedVersion{generic.EffectiveVersion}
+	generic.EgressSelector = egressTo(s.backend)
+
+	services := namedServices{aggregatorapiserver.NewClusterIPServiceResolver(informers.Core().V1().Services().Lister())}
+	// Decorators see each admission plugin after its initialisation and before
+	// its first use: there the webhook plugins learn whom to call and to trust.
+	ours := initializer.NewPluginInitializer(trusting(s.trusted), services)
+	o.Admission.GenericAdmission.Decorators = append(o.Admission.GenericAdmission.Decorators,
+		admission.DecoratorFunc(func(plugin admission.Interface, _ string) admission.Interface {
+			ours.Initialize(plugin)
+			return plugin
+		}))
+
+	kube, _, plugins, err := kasapp.CreateKubeAPIServerConfig(o, generic, informers, storage)
+	if err != nil {
+		return none, fmt.Errorf("configure the Kubernetes API: %w", err)
+	}
+	wrapper := webhook.NewDefaultAuthenticationInfoResolverWrapper(kube.ControlPlane.ProxyTransport, generic.EgressSelector,
+		generic.LoopbackClientConfig, generic.TracerProvider)
+	extensions, err := controlplaneapiserver.CreateAPIExtensionsConfig(*kube.ControlPlane.Generic, informers, plugins,
+		o.CompletedOptions, o.MasterCount, services, both(wrapper, trusting(s.trusted)))
+	if err != nil {
+		return none, fmt.Errorf("configure custom resources: %w", err)
+	}
+	aggregator, err := controlplaneapiserver.CreateAggregatorConfig(*kube.ControlPlane.Generic, o.CompletedOptions, informers,
+		services, kube.ControlPlane.ProxyTransport, kube.ControlPlane.PeerProxy, plugins)
+	if err != nil {
+		return none, fmt.Errorf("configure the aggregator: %w", err)
+	}
+	config := &kasapp.Config{Options: o, Aggregator: aggregator, KubeAPIs: kube, ApiExtensions: extensions}
+	completed, err := config.Complete()
+	if err != nil {
+		return none, fmt.Errorf("complete the configuration: %w", err)
+	}
+	return completed, nil
+}

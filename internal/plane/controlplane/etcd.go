@@ -1,0 +1,71 @@
+package controlplane
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+
+	"go.etcd.io/etcd/server/v3/embed"
+)
+
+const (
+	// etcdSocket is relative to the plane's folder, which is the working
+	// directory of the process: the path of a socket must fit in 108 bytes.
+	etcdSocket = "etcd.sock"
+
+	etcdTickMilliseconds     = 10
+	etcdElectionMilliseconds = 100
+	etcdQuotaBytes           = 4 << 30
+)
+
+// startEtcd starts etcd and returns when it serves. It ends with ctx; failures
+// after the start go to the returned channel. Errors are logged to log, which is
+// a path or "stderr".
+func startEtcd(ctx context.Context, dir, log string) (<-chan error, error) {
+	data := filepath.Join(dir, "etcd")
+	if err := os.MkdirAll(data, 0o700); err != nil {
+		return nil, fmt.Errorf("make etcd's folder: %w", err)
+	}
+	cfg := embed.NewConfig()
+	cfg.Dir = data
+	client := url.URL{Scheme: "unix", Host: etcdSocket}
+	// Advertised addresses must look like host:port; nobody dials this one.
+	nobody := url.URL{Scheme: "http", Host: "127.0.0.1:0"}
+	cfg.ListenClientUrls, cfg.AdvertiseClientUrls = []url.URL{client}, []url.URL{nobody}
+	cfg.ListenPeerUrls, cfg.AdvertisePeerUrls = []url.URL{nobody}, []url.URL{nobody}
+	cfg.InitialCluster = cfg.InitialClusterFromName(cfg.Name)
+	cfg.UnsafeNoFsync = true
+	cfg.LogLevel = "error"
+	cfg.LogOutputs = []string{log}
+	cfg.QuotaBackendBytes = etcdQuotaBytes
+	cfg.TickMs, cfg.ElectionMs = etcdTickMilliseconds, etcdElectionMilliseconds
+	cfg.InitialElectionTickAdvance = true
+
+	server, err := embed.StartEtcd(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("start etcd: %w", err)
+	}
+	select {
+	case <-server.Server.ReadyNotify():
+	case err := <-server.Err():
+		return nil, fmt.Errorf("start etcd: %w", err)
+	case <-ctx.Done():
+		server.Close()
+		return nil, ctx.Err()
+	}
+
+	done := make(chan error, 1)
+	go func() {
+		select {
+		case <-ctx.Done():
+			// Close waits for clients; the data is thrown away, so nobody waits.
+			server.Server.HardStop()
+			done <- nil
+		case err := <-server.Err():
+			done <- err
+		}
+	}()
+	return done, nil
+}
