@@ -137,6 +137,7 @@ type Sighting struct {
 	At       time.Time        `json:"at,omitzero"`
 	Health   Health           `json:"health,omitempty"`
 	Revision string           `json:"revision,omitempty"`
+	Final    bool             `json:"final,omitempty"`
 	Message  string           `json:"message,omitempty"`
 	Object   finding.Resource `json:"object,omitzero"`
 }
@@ -205,6 +206,8 @@ const (
 	OnHalt BlockerKind = "halt"
 	// OnEnd: the rollout has ended (aborted or timed out).
 	OnEnd BlockerKind = "end"
+	// OnStart: the rollout has not started.
+	OnStart BlockerKind = "start"
 	// OnHealth: the component itself is in flight and not Healthy yet.
 	OnHealth BlockerKind = "health"
 )
