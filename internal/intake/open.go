@@ -13,6 +13,7 @@ import (
 
 	"github.com/rollout-ladder/ladder/internal/component"
 	"github.com/rollout-ladder/ladder/internal/finding"
+	"github.com/rollout-ladder/ladder/internal/intake/argocd"
 	"github.com/rollout-ladder/ladder/internal/intake/descriptor"
 	"github.com/rollout-ladder/ladder/internal/intake/files"
 	"github.com/rollout-ladder/ladder/internal/intake/ladderfile"
@@ -89,6 +90,11 @@ type repository struct {
 	tree         *files.Tree
 	file         *ladderfile.File
 	environments []string
+	// applications is the repository as Argo CD sees it; nil for a platform of
+	// descriptors.
+	applications *argocd.Repository
+	// overlays are the environments of applications, by name.
+	overlays map[string]argocd.Environment
 }
 
 func open(ctx context.Context, dir string) (*repository, error) {
@@ -114,6 +120,11 @@ func open(ctx context.Context, dir string) (*repository, error) {
 		return nil, err
 	}
 	if len(r.environments) == 0 {
+		if err := r.findApplications(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if len(r.environments) == 0 {
 		return nil, &InputError{
 			Message: fmt.Sprintf("%s holds no platform", dir),
 			Hint:    "a platform has environments/<name>/components/**/component.yaml or Argo CD Applications",
@@ -122,8 +133,10 @@ func open(ctx context.Context, dir string) (*repository, error) {
 	return r, ctx.Err()
 }
 
-// findEnvironments lists the folders of environments/ that hold components/
-// and the environments of the ladder file.
+// findEnvironments lists the environments of a platform of descriptors: the
+// folders of environments/ that hold components/, and those of the ladder file.
+// A ladder file that names overlays, and no folder of descriptors anywhere, is
+// that of a repository of Applications: then there are none.
 func (r *repository) findEnvironments() ([]string, error) {
 	names, err := r.tree.List(environmentsFolder)
 	if err != nil {
@@ -135,11 +148,58 @@ func (r *repository) findEnvironments() ([]string, error) {
 			found = append(found, name)
 		}
 	}
+	descriptors := len(found) > 0
+	for _, folders := range r.file.Folders {
+		descriptors = descriptors || len(folders.Components) > 0
+	}
+	if !descriptors {
+		return nil, nil
+	}
 	for name := range r.file.Folders {
 		found = append(found, name)
 	}
 	slices.Sort(found)
 	return slices.Compact(found), nil
+}
+
+// findApplications reads the repository as Argo CD does. The overlays that the
+// ladder file names are the environments; without any they are found.
+func (r *repository) findApplications(ctx context.Context) error {
+	var err error
+	if r.applications, err = argocd.Scan(ctx, r.tree); err != nil {
+		return err
+	}
+	if !r.applications.HasApplications() {
+		return nil
+	}
+	var all []argocd.Environment
+	for name, folders := range r.file.Folders {
+		if folders.Overlay == "" {
+			continue
+		}
+		if _, err := r.tree.Resolve(folders.Overlay, folders.Position); err != nil {
+			return err
+		}
+		if !r.tree.IsDir(folders.Overlay) {
+			return &InputError{Position: folders.Position, Message: fmt.Sprintf("there is no folder %s", folders.Overlay), Hint: "path names the folder of an overlay"}
+		}
+		all = append(all, argocd.Environment{Name: name, Overlay: path.Clean(folders.Overlay)})
+	}
+	if len(all) == 0 {
+		if all, err = r.applications.Environments(); err != nil {
+			return err
+		}
+	}
+	if !r.file.LayoutSet {
+		r.file.Ladder.Layout = plan.AppOfApps
+	}
+	r.overlays = map[string]argocd.Environment{}
+	for _, e := range all {
+		r.overlays[e.Name] = e
+		r.environments = append(r.environments, e.Name)
+	}
+	slices.Sort(r.environments)
+	return nil
 }
 
 func (r *repository) selectEnvironment(name string) (string, error) {
@@ -160,6 +220,9 @@ func (r *repository) selectEnvironment(name string) (string, error) {
 
 // components reads the components of an environment.
 func (r *repository) components(ctx context.Context, environment string) ([]component.Component, []finding.Finding, error) {
+	if r.applications != nil {
+		return r.applications.Read(ctx, r.overlays[environment])
+	}
 	folders := []string{path.Join(environmentsFolder, environment, "components")}
 	if written := r.file.Folders[environment].Components; len(written) > 0 {
 		folders = folders[:0]
@@ -209,6 +272,7 @@ func (r *repository) preArgo(environment string) ([]component.Component, []findi
 		}
 		c, fs, err := descriptor.Decode(entry.Value, descriptor.Place{}, against)
 		components, findings = append(components, c), append(findings, fs...)
+		findings = append(findings, ladderfile.UnknownFields(entry, c.Unknown)...)
 		problems = append(problems, err)
 	}
 	return components, findings, errors.Join(problems...)

@@ -25,6 +25,8 @@ const (
 // File is ladder.yaml, read.
 type File struct {
 	Ladder plan.Ladder
+	// LayoutSet says that the file names the layout.
+	LayoutSet bool
 	// Folders are what environments say about where they lie, by name.
 	Folders map[string]Folders
 	// PreArgo are the entries of preArgo, still to be read as descriptors.
@@ -128,19 +130,38 @@ func (d *decoder) report(rule string, severity finding.Severity, at finding.Posi
 // unknown reports the keys that nothing asked for.
 func (d *decoder) unknown(f *yamlpos.Fields) {
 	for _, e := range f.Unknown() {
-		path := yamlpos.Join(f.Path, e.Key)
-		fix := ""
-		message := fmt.Sprintf("%s is not a field of the ladder file", path)
-		if near := yamlpos.Nearest(e.Key, f.Known()); near != "" {
-			fix = fmt.Sprintf("did you mean %s?", near)
-			message += "; " + fix
-		}
-		d.report(RuleUnknown, finding.Warning, e.Position, message, fix)
+		d.file.Findings = append(d.file.Findings, unknownField(yamlpos.Join(f.Path, e.Key), e, f.Known()))
 	}
+}
+
+func unknownField(path string, e yamlpos.Entry, known []string) finding.Finding {
+	f := finding.Finding{
+		Rule: RuleUnknown, Severity: finding.Warning, Scope: finding.Rule, Position: e.Position, Basis: finding.Declared,
+		Message: path + " is not a field of the ladder file",
+	}
+	if near := yamlpos.Nearest(e.Key, known); near != "" {
+		f.Fix.Summary = fmt.Sprintf("did you mean %s?", near)
+		f.Message += "; " + f.Fix.Summary
+	}
+	return f
+}
+
+// UnknownFields reports the fields of an entry of preArgo that its descriptor
+// does not know.
+func UnknownFields(entry PreArgo, unknown map[string]any) []finding.Finding {
+	known := []string{"name", "path", "chart", "kustomize", "manifests", "namespace", "componentType", "requires", "enabled", "timeout", "smoke", "environments"}
+	var findings []finding.Finding
+	for _, e := range entry.Value.Entries {
+		if _, ok := unknown[e.Key]; ok {
+			findings = append(findings, unknownField("preArgo."+e.Key, e, known))
+		}
+	}
+	return findings
 }
 
 func (d *decoder) decode(f *yamlpos.Fields) {
 	l := &d.file.Ladder
+	d.file.LayoutSet = f.Has("layout")
 	d.layout(f)
 	d.bands(f)
 	l.Sets = f.Strings("tiers")

@@ -37,6 +37,9 @@ type Fields struct {
 	Path     string
 	problems *Problems
 	known    map[string]bool
+	// nested keeps the readers of nested maps, so that asking for one twice
+	// forgets nothing and reports nothing twice.
+	nested map[string]*Fields
 }
 
 // Read starts reading a map. It returns nil, and records a problem, when the
@@ -46,7 +49,7 @@ func Read(v *Value, path string, problems *Problems) *Fields {
 		problems.Add(path, v.Position, "", "%s is %s, not a map", name(path), v.Kind)
 		return nil
 	}
-	return &Fields{Value: v, Path: path, problems: problems, known: map[string]bool{}}
+	return &Fields{Value: v, Path: path, problems: problems, known: map[string]bool{}, nested: map[string]*Fields{}}
 }
 
 func name(path string) string {
@@ -247,7 +250,12 @@ func (f *Fields) Map(key string) *Fields {
 	if !ok {
 		return nil
 	}
-	return Read(e.Value, Join(f.Path, key), f.problems)
+	m, ok := f.nested[key]
+	if !ok {
+		m = Read(e.Value, Join(f.Path, key), f.problems)
+		f.nested[key] = m
+	}
+	return m
 }
 
 // Maps returns the readers of a list of maps.

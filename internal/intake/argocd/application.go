@@ -1,0 +1,210 @@
+package argocd
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/rollout-ladder/ladder/internal/component"
+	"github.com/rollout-ladder/ladder/internal/finding"
+	"github.com/rollout-ladder/ladder/internal/intake/descriptor"
+	"github.com/rollout-ladder/ladder/internal/intake/yamlpos"
+)
+
+// waveAnnotation orders resources under the Application that applies them.
+const waveAnnotation = "argocd.argoproj.io/sync-wave"
+
+// Annotations of an Application that say what a descriptor would.
+const (
+	annotationPrefix    = "ladder.rollout-ladder.dev/"
+	annotationType      = annotationPrefix + "component-type"
+	annotationRequires  = annotationPrefix + "requires"
+	annotationValidates = annotationPrefix + "validates"
+	annotationTimeout   = annotationPrefix + "timeout"
+	annotationEnabled   = annotationPrefix + "enabled"
+)
+
+// wave reads the sync wave of a document; none is 0.
+func (r *Repository) wave(d document) int {
+	v := d.value.At("metadata", "annotations", waveAnnotation)
+	if v == nil || v.Kind == yamlpos.Null {
+		return 0
+	}
+	at := d.at("metadata", "annotations", waveAnnotation)
+	n, err := strconv.Atoi(strings.TrimSpace(v.Text))
+	switch {
+	case v.Kind != yamlpos.Scalar || err != nil:
+		r.findings = append(r.findings, newFinding(RuleWave, finding.Error, at, d.name(), "the sync wave %q is not a number; Argo CD takes it for 0", v.Text))
+		return 0
+	case !v.IsString():
+		f := newFinding(RuleWave, finding.Error, at, d.name(), "the sync wave %d is a number, not text; the API server refuses the annotation", n)
+		f.Fix.Summary = fmt.Sprintf("quote it: %q", v.Text)
+		r.findings = append(r.findings, f)
+	}
+	return n
+}
+
+// component turns an Application into a component.
+func (r *Repository) component(d document, environment string, waves []int) component.Component {
+	var problems yamlpos.Problems
+	c := component.Component{
+		Name: d.name(), Environment: environment, Phase: component.NoPhase,
+		Project: d.value.TextAt("spec", "project"), Namespace: d.value.TextAt("spec", "destination", "namespace"),
+		Waves: waves, Type: component.Runtime, Enabled: true,
+		Position: d.position(), Fields: map[string]finding.Position{},
+	}
+	d.written.Walk(func(field string, at finding.Position) { c.Fields[field] = at })
+	c.Fields["name"] = d.at("metadata", "name")
+	c.Fields["namespace"] = d.at("spec", "destination", "namespace")
+	c.Fields["project"] = d.at("spec", "project")
+	if c.Project == "" {
+		c.Project = "default"
+	}
+	if spec := d.value.At("spec"); spec != nil && spec.Kind == yamlpos.Map {
+		f := yamlpos.Read(spec, "spec", &problems)
+		c.IgnoreDifferences = descriptor.IgnoreDifferences(f.Maps("ignoreDifferences"))
+		policy := f.Map("syncPolicy")
+		c.SyncOptions = policy.Strings("syncOptions")
+		c.Retry = descriptor.Retry(policy.Map("retry"))
+	}
+	if metadata := d.value.At("metadata"); metadata != nil && metadata.Kind == yamlpos.Map {
+		f := yamlpos.Read(metadata, "metadata", &problems)
+		c.Labels = f.TextMap("labels")
+		r.annotations(&c, d, f.Map("annotations"))
+	}
+	c.Sources = r.sources(d, &problems)
+	for _, p := range problems.List {
+		at := p.Position
+		if !slices.ContainsFunc(mapValues(c.Fields), func(known finding.Position) bool { return known == at }) {
+			at = c.Position
+		}
+		r.findings = append(r.findings, newFinding(RuleInvalid, finding.Error, at, c.Name, "%s", p.Message))
+	}
+	return c
+}
+
+func mapValues(m map[string]finding.Position) []finding.Position {
+	values := make([]finding.Position, 0, len(m))
+	for _, v := range m {
+		values = append(values, v)
+	}
+	return values
+}
+
+// annotations reads what the annotations of Ladder say.
+func (r *Repository) annotations(c *component.Component, d document, f *yamlpos.Fields) {
+	if f == nil {
+		return
+	}
+	list := func(key string) []component.Requirement {
+		var all []component.Requirement
+		for part := range strings.SplitSeq(f.Text(key), ",") {
+			if part = strings.TrimSpace(part); part != "" {
+				all = append(all, component.Requirement{Text: part, Position: d.at("metadata", "annotations", key)})
+			}
+		}
+		return all
+	}
+	c.Requires, c.Validates = list(annotationRequires), list(annotationValidates)
+	c.Timeout = f.Duration(annotationTimeout)
+	c.Enabled = f.Bool(annotationEnabled, true)
+	if t := component.Type(f.Text(annotationType)); t != "" {
+		if slices.Contains(component.Types(), t) {
+			c.Type = t
+		} else {
+			f.Wrong(annotationType, "", "component type %q is not known", t)
+		}
+	}
+}
+
+// sources turns the sources of an Application into those of a component.
+func (r *Repository) sources(d document, problems *yamlpos.Problems) []component.Source {
+	written := d.sources()
+	refs := map[string]source{}
+	for _, s := range written {
+		if ref := s.value.TextAt("ref"); ref != "" {
+			refs[ref] = s
+		}
+	}
+	var all []component.Source
+	for _, s := range written {
+		if s.path() == "" && s.value.TextAt("chart") == "" {
+			if s.value.TextAt("ref") == "" {
+				r.findings = append(r.findings, newFinding(RuleInvalid, finding.Error, s.position, d.name(), "a source has neither path nor chart"))
+			}
+			continue
+		}
+		all = append(all, r.source(d, s, refs, problems))
+	}
+	if len(written) == 0 {
+		r.findings = append(r.findings, newFinding(RuleInvalid, finding.Error, d.at("spec"), d.name(), "the Application has no source"))
+	}
+	return all
+}
+
+func (r *Repository) source(d document, s source, refs map[string]source, problems *yamlpos.Problems) component.Source {
+	to := component.Source{Kind: component.Manifests, Position: s.position}
+	dir, local := r.local(s)
+	switch {
+	case s.value.TextAt("chart") != "":
+		to.Kind = component.Chart
+		to.RepoURL, to.Name, to.Version = s.repoURL(), s.value.TextAt("chart"), s.value.TextAt("targetRevision")
+	case !local:
+		// A folder of another repository: it is named like a remote chart, and
+		// whoever renders it says that it is not here.
+		to.RepoURL, to.Name, to.Version = s.repoURL(), s.path(), s.value.TextAt("targetRevision")
+		to.Kind = r.kindBySpec(s)
+	default:
+		to.Path = dir
+		to.Kind = r.kindBySpec(s)
+		explicit := s.value.At("directory") != nil && len(s.value.At("directory").Entries) > 0
+		if !explicit && to.Kind == component.Manifests {
+			switch {
+			case r.tree.IsFile(path.Join(dir, "Chart.yaml")):
+				to.Kind = component.Chart
+			case r.isKustomization(dir):
+				to.Kind = component.Kustomize
+			}
+		}
+	}
+	switch to.Kind {
+	case component.Chart:
+		to.ReleaseName = d.name()
+		if helm := s.value.At("helm"); helm != nil && helm.Kind == yamlpos.Map {
+			r.helm(&to, d, s, refs, yamlpos.Read(helm, "helm", problems))
+		}
+	case component.Kustomize:
+		r.leftOut(d, s, "kustomize", "namePrefix", "nameSuffix", "namespace", "patches", "components", "commonLabels", "commonAnnotations", "replicas")
+	case component.Manifests:
+		to.Recurse, _ = boolAt(s.value, "directory", "recurse")
+		r.leftOut(d, s, "directory", "include", "exclude", "jsonnet")
+	}
+	if s.value.At("plugin") != nil {
+		r.notRead(s.at("plugin"), d.name(), "the source is made by a config management plugin, which is not run")
+	}
+	return to
+}
+
+// kindBySpec is the kind that the fields of a source ask for.
+func (r *Repository) kindBySpec(s source) component.SourceKind {
+	switch {
+	case s.value.At("helm") != nil && len(s.value.At("helm").Entries) > 0:
+		return component.Chart
+	case s.value.At("kustomize") != nil && len(s.value.At("kustomize").Entries) > 0:
+		return component.Kustomize
+	default:
+		return component.Manifests
+	}
+}
+
+// leftOut reports the options of a source that change what it renders to and
+// that a component cannot carry.
+func (r *Repository) leftOut(d document, s source, section string, keys ...string) {
+	for _, key := range keys {
+		if v := s.value.At(section, key); v != nil && v.Kind != yamlpos.Null {
+			r.notRead(s.at(section, key), d.name(), "%s.%s of the source is not read", section, key)
+		}
+	}
+}

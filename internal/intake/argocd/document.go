@@ -1,0 +1,105 @@
+package argocd
+
+import (
+	"strings"
+
+	"github.com/rollout-ladder/ladder/internal/finding"
+	"github.com/rollout-ladder/ladder/internal/intake/yamlpos"
+)
+
+// document is one Kubernetes object of the repository.
+type document struct {
+	// value is the object as Argo CD sees it, written as the file has it: they
+	// differ where a kustomization patches the object.
+	value, written *yamlpos.Value
+}
+
+func (d document) kind() string { return d.value.TextAt("kind") }
+
+func (d document) name() string { return d.value.TextAt("metadata", "name") }
+
+func (d document) position() finding.Position { return d.written.Position }
+
+// at is the position of the longest part of a path that the file has.
+func (d document) at(keys ...string) finding.Position {
+	position, v := d.written.Position, d.written
+	for _, k := range keys {
+		e, ok := v.Get(k)
+		if !ok {
+			break
+		}
+		position, v = e.Position, e.Value
+	}
+	return position
+}
+
+// argo reports whether the object is of Argo CD's own API and a kind.
+func (d document) argo(kind string) bool {
+	return d.kind() == kind && strings.HasPrefix(d.value.TextAt("apiVersion"), "argoproj.io/")
+}
+
+func (d document) isApplication() bool { return d.argo("Application") }
+
+// sources are the sources of an Application: spec.sources wins over
+// spec.source when both are there. Source: Argo CD, ApplicationSpec.GetSources.
+func (d document) sources() []source {
+	if list := d.value.At("spec", "sources"); list != nil && len(list.Items) > 0 {
+		written := d.written.At("spec", "sources")
+		all := make([]source, len(list.Items))
+		for i, item := range list.Items {
+			all[i] = source{value: item, position: d.at("spec", "sources")}
+			if written != nil && i < len(written.Items) {
+				all[i].position = written.Items[i].Position
+				all[i].written = written.Items[i]
+			}
+		}
+		return all
+	}
+	if one := d.value.At("spec", "source"); one != nil && one.Kind == yamlpos.Map {
+		return []source{{value: one, written: d.written.At("spec", "source"), position: d.at("spec", "source")}}
+	}
+	return nil
+}
+
+// source is one source of an Application.
+type source struct {
+	value    *yamlpos.Value
+	written  *yamlpos.Value // nil where a kustomization added the source
+	position finding.Position
+}
+
+func (s source) repoURL() string { return s.value.TextAt("repoURL") }
+
+func (s source) path() string { return s.value.TextAt("path") }
+
+// at is the position of a field of the source.
+func (s source) at(keys ...string) finding.Position {
+	if s.written == nil {
+		return s.position
+	}
+	return document{written: s.written}.at(keys...)
+}
+
+// item is the position of an item of a list of the source, or of the list
+// where a kustomization added the item.
+func (s source) item(i int, keys ...string) finding.Position {
+	if list := s.written.At(keys...); s.written != nil && list != nil && i < len(list.Items) {
+		return list.Items[i].Position
+	}
+	return s.at(keys...)
+}
+
+// split turns the documents of a file into objects; a List is its items.
+func split(values []*yamlpos.Value) []document {
+	var all []document
+	for _, v := range values {
+		if items := v.At("items"); v.TextAt("kind") == "List" && items != nil {
+			all = append(all, split(items.Items)...)
+			continue
+		}
+		if v.Kind == yamlpos.Map && v.TextAt("kind") != "" {
+			all = append(all, document{value: v, written: v})
+		}
+	}
+	return all
+}

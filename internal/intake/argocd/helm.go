@@ -1,0 +1,103 @@
+package argocd
+
+import (
+	"maps"
+	"path"
+	"strings"
+
+	"github.com/rollout-ladder/ladder/internal/component"
+	"github.com/rollout-ladder/ladder/internal/finding"
+	"github.com/rollout-ladder/ladder/internal/intake/yamlpos"
+)
+
+// helm reads the helm section of a source. Source: Argo CD,
+// ApplicationSourceHelm.
+func (r *Repository) helm(to *component.Source, d document, s source, refs map[string]source, f *yamlpos.Fields) {
+	if name := f.Text("releaseName"); name != "" {
+		to.ReleaseName = name
+	}
+	to.SkipCRDs = f.Bool("skipCrds", false)
+	optional := f.Bool("ignoreMissingValueFiles", false)
+	for i, item := range f.Texts("valueFiles") {
+		at := s.item(i, "helm", "valueFiles")
+		if p, ok := r.valueFile(to, d, at, refs, item.Text); ok {
+			to.ValueFiles = append(to.ValueFiles, component.ValueFile{Path: p, Optional: optional, Position: at})
+		}
+	}
+	r.values(to, d, s, f)
+	for _, m := range f.Maps("parameters") {
+		if name := m.Text("name"); name != "" {
+			if to.Parameters == nil {
+				to.Parameters = map[string]string{}
+			}
+			to.Parameters[name] = m.Text("value")
+		}
+	}
+	if f.Has("fileParameters") {
+		r.notRead(s.at("helm", "fileParameters"), d.name(), "helm.fileParameters of the source is not read")
+	}
+}
+
+// values reads inline values: valuesObject wins over values. Source: Argo CD,
+// ApplicationSourceHelm.ValuesYAML.
+func (r *Repository) values(to *component.Source, d document, s source, f *yamlpos.Fields) {
+	text := f.Text("values")
+	if object := f.Map("valuesObject"); object != nil {
+		to.Values, _ = object.Value.Any().(map[string]any)
+		return
+	}
+	if strings.TrimSpace(text) == "" {
+		return
+	}
+	at := s.at("helm", "values")
+	v, err := yamlpos.ParseOne(at.File, []byte(text))
+	if err != nil || v.Kind != yamlpos.Map {
+		r.findings = append(r.findings, newFinding(RuleInvalid, finding.Error, at, d.name(), "helm.values is not a YAML map"))
+		return
+	}
+	to.Values, _ = v.Any().(map[string]any)
+	to.Values = maps.Clone(to.Values)
+}
+
+// valueFile maps a value file of a source to a path of this repository: "$ref/"
+// starts at the repository of another source, "/" at the top of the source's
+// own, everything else at the chart.
+func (r *Repository) valueFile(to *component.Source, d document, at finding.Position, refs map[string]source, written string) (string, bool) {
+	switch {
+	case strings.Contains(written, "://"):
+		r.notRead(at, d.name(), "the value file %s is not in the repository", written)
+		return "", false
+	case strings.HasPrefix(written, "$"):
+		ref, rest, _ := strings.Cut(strings.TrimPrefix(written, "$"), "/")
+		s, ok := refs[ref]
+		if !ok {
+			r.findings = append(r.findings, newFinding(RuleInvalid, finding.Error, at, d.name(), "the value file %s needs a source with ref: %s", written, ref))
+			return "", false
+		}
+		if !r.isOwn(s, rest) {
+			r.notRead(at, d.name(), "the value file %s is in the repository %s", written, s.repoURL())
+			return "", false
+		}
+		p, _ := r.existing(rest)
+		return p, true
+	case to.RepoURL != "":
+		r.notRead(at, d.name(), "the value file %s is inside the remote chart", written)
+		return "", false
+	case path.IsAbs(written):
+		p, _ := r.existing(written)
+		return p, true
+	default:
+		return path.Join(to.Path, written), true
+	}
+}
+
+// isOwn reports whether a source that others refer to is this repository. Such
+// a source has often no path, so the file itself is looked for as well.
+func (r *Repository) isOwn(s source, file string) bool {
+	url := normaliseURL(s.repoURL())
+	if own, known := r.own[url]; known && own {
+		return true
+	}
+	_, exists := r.existing(file)
+	return exists
+}

@@ -1,0 +1,298 @@
+package argocd
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+
+	"github.com/rollout-ladder/ladder/internal/finding"
+	"github.com/rollout-ladder/ladder/internal/intake/descriptor"
+	"github.com/rollout-ladder/ladder/internal/intake/files"
+	"github.com/rollout-ladder/ladder/internal/intake/yamlpos"
+)
+
+// originAnnotation is where kustomize notes the file of a resource.
+const originAnnotation = "config.kubernetes.io/origin"
+
+// kustomizations reads kustomizations of the repository.
+type kustomizations struct {
+	repository *Repository
+	closures   map[string][]string
+}
+
+// kustomizationNames are those that kustomize knows.
+func kustomizationNames() []string {
+	return []string{"kustomization.yaml", "kustomization.yml", "Kustomization"}
+}
+
+func isKustomizationName(name string) bool {
+	return slices.Contains(kustomizationNames(), name)
+}
+
+func kustomizationFile(tree *files.Tree, dir string) string {
+	for _, name := range kustomizationNames() {
+		if file := path.Join(dir, name); tree.IsFile(file) {
+			return file
+		}
+	}
+	return ""
+}
+
+func (r *Repository) isKustomization(dir string) bool {
+	return descriptor.IsKustomization(r.tree.IsFile, dir)
+}
+
+// closure lists the files and folders that a kustomization consists of, as far
+// as they are in the repository, sorted; the folders are kustomizations.
+func (k *kustomizations) closure(dir string) []string {
+	if c, ok := k.closures[dir]; ok {
+		return c
+	}
+	seen := map[string]bool{}
+	k.collect(dir, seen)
+	all := make([]string, 0, len(seen))
+	for p := range seen {
+		all = append(all, p)
+	}
+	slices.Sort(all)
+	if k.closures == nil {
+		k.closures = map[string][]string{}
+	}
+	k.closures[dir] = all
+	return all
+}
+
+func (k *kustomizations) collect(dir string, seen map[string]bool) {
+	tree := k.repository.tree
+	if seen[dir] {
+		return
+	}
+	seen[dir] = true
+	file := kustomizationFile(tree, dir)
+	if file == "" {
+		return
+	}
+	data, err := tree.Read(file)
+	if err != nil {
+		return
+	}
+	// A kustomization that does not parse has nothing to follow; building it
+	// says what is wrong.
+	v, err := yamlpos.ParseOne(file, data)
+	if err != nil {
+		return
+	}
+	for _, key := range []string{"resources", "bases", "components"} {
+		list := v.At(key)
+		if list == nil {
+			continue
+		}
+		for _, item := range list.Items {
+			p := path.Join(dir, item.Text)
+			switch {
+			case item.Text == "" || path.IsAbs(item.Text):
+			case tree.IsDir(p):
+				k.collect(p, seen)
+			case tree.IsFile(p):
+				seen[p] = true
+			}
+		}
+	}
+}
+
+// build runs kustomize in process and returns the objects with the positions
+// of the files they come from.
+func (r *Repository) build(dir string) ([]document, error) {
+	disk := &guardedFS{FileSystem: filesys.MakeFsOnDisk(), tree: r.tree}
+	abs, err := r.tree.Resolve(dir, finding.Position{})
+	if err != nil {
+		return nil, err
+	}
+	result, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(disk, abs)
+	for _, left := range disk.leftOut {
+		r.notRead(left.at, "", "%s", left.what)
+	}
+	if disk.err != nil {
+		return nil, disk.err
+	}
+	if err != nil {
+		return nil, &files.InputError{
+			Position: finding.Position{File: kustomizationFile(r.tree, dir), Line: 1},
+			Message:  "kustomize: " + strings.ReplaceAll(err.Error(), r.tree.Root+string(filepath.Separator), ""),
+			Err:      err,
+		}
+	}
+	text, err := result.AsYaml()
+	if err != nil {
+		return nil, fmt.Errorf("print the kustomization %s: %w", dir, err)
+	}
+	values, err := yamlpos.Parse(dir, text)
+	if err != nil {
+		return nil, err
+	}
+	var all []document
+	for _, d := range split(values) {
+		all = append(all, r.locate(dir, d))
+	}
+	return all, nil
+}
+
+// locate finds where a built object is written.
+func (r *Repository) locate(dir string, d document) document {
+	origin, _ := yamlpos.ParseOne("", []byte(d.value.TextAt("metadata", "annotations", originAnnotation)))
+	file := kustomizationFile(r.tree, dir)
+	if p := origin.TextAt("path"); p != "" {
+		file = path.Join(dir, p)
+	}
+	candidates := r.files[file]
+	if candidates == nil {
+		if data, err := r.tree.Read(file); err == nil {
+			if values, err := yamlpos.Parse(file, data); err == nil {
+				candidates = split(values)
+			}
+		}
+	}
+	for _, c := range candidates {
+		// A prefix or suffix of the kustomization may be on the name.
+		if c.kind() == d.kind() && c.name() != "" && strings.Contains(d.name(), c.name()) {
+			d.written = c.written
+			return d
+		}
+	}
+	d.written = &yamlpos.Value{Kind: yamlpos.Map, Position: finding.Position{File: file, Line: 1}}
+	return d
+}
+
+// guardedFS lets kustomize read the repository and nothing else: it refuses
+// what lies outside, takes out of kustomizations what would need the network
+// or another program, and asks for the origin of every resource.
+type guardedFS struct {
+	filesys.FileSystem
+	tree    *files.Tree
+	leftOut []leftOut
+	err     error
+}
+
+type leftOut struct {
+	at   finding.Position
+	what string
+}
+
+var errReadOnly = errors.New("the repository is only read")
+
+func (g *guardedFS) Create(string) (filesys.File, error) { return nil, errReadOnly }
+func (g *guardedFS) Mkdir(string) error                  { return errReadOnly }
+func (g *guardedFS) MkdirAll(string) error               { return errReadOnly }
+func (g *guardedFS) RemoveAll(string) error              { return errReadOnly }
+func (g *guardedFS) WriteFile(string, []byte) error      { return errReadOnly }
+
+// Open is not used by the builder for reading; it would go around ReadFile.
+func (g *guardedFS) Open(string) (filesys.File, error) { return nil, errReadOnly }
+
+// ReadFile reads a file of the repository.
+func (g *guardedFS) ReadFile(name string) ([]byte, error) {
+	rel := g.tree.Rel(name)
+	data, err := g.tree.Read(rel)
+	if err != nil {
+		// kustomize tries names that do not exist; only other errors are ours
+		// to report.
+		if !errors.Is(err, fs.ErrNotExist) && g.err == nil {
+			g.err = err
+		}
+		return nil, err
+	}
+	if isKustomizationName(path.Base(rel)) {
+		data, err = g.rewrite(rel, data)
+		if err != nil && g.err == nil {
+			g.err = err
+		}
+	}
+	return data, err
+}
+
+// rewrite takes out of a kustomization what is not in the repository.
+func (g *guardedFS) rewrite(file string, data []byte) ([]byte, error) {
+	v, err := yamlpos.ParseOne(file, data)
+	if err != nil {
+		return nil, err
+	}
+	content, ok := v.Any().(map[string]any)
+	if !ok {
+		return nil, &files.InputError{Position: v.Position, Message: "the kustomization is not a map"}
+	}
+	dir := path.Dir(file)
+	for _, key := range []string{"resources", "bases", "components"} {
+		list := v.At(key)
+		if list == nil || list.Kind != yamlpos.List {
+			continue
+		}
+		var kept []any
+		for _, item := range list.Items {
+			p := path.Join(dir, item.Text)
+			if !g.tree.IsFile(p) && !g.tree.IsDir(p) && isRemote(item.Text) {
+				g.leftOut = append(g.leftOut, leftOut{item.Position, fmt.Sprintf("the remote resource %s is not read", item.Text)})
+				continue
+			}
+			kept = append(kept, item.Any())
+		}
+		content[key] = kept
+	}
+	for _, key := range []string{"helmCharts", "helmChartInflationGenerator"} {
+		if e, ok := v.Get(key); ok {
+			g.leftOut = append(g.leftOut, leftOut{e.Position, key + " of a kustomization of Applications are not read"})
+			delete(content, key)
+		}
+	}
+	// Everything else that names a file may name an address as well.
+	for _, key := range []string{"patches", "patchesStrategicMerge", "patchesJson6902", "configurations", "crds", "openapi", "generators", "transformers", "validators", "replacements", "configMapGenerator", "secretGenerator"} {
+		if e, ok := v.Get(key); ok {
+			if address := remotePath(e.Value); address != nil {
+				return nil, &files.InputError{Position: address.Position, Message: fmt.Sprintf("%s is not in the repository", address.Text), Hint: "copy the file into the repository"}
+			}
+		}
+	}
+	content["buildMetadata"] = []any{"originAnnotations"}
+	return yaml.Marshal(content)
+}
+
+// isRemote reports whether a resource that is not in the repository is one of
+// another repository, in the forms that kustomize knows.
+func isRemote(resource string) bool {
+	for _, sign := range []string{"://", "git@", "github.com/", "?ref=", "?version=", ".git//"} {
+		if strings.Contains(resource, sign) {
+			return true
+		}
+	}
+	return false
+}
+
+// remotePath finds a scalar that is nothing but an address of a file.
+func remotePath(v *yamlpos.Value) *yamlpos.Value {
+	if v.Kind == yamlpos.Scalar && !strings.ContainsAny(strings.TrimSpace(v.Text), " \n") &&
+		(strings.HasPrefix(v.Text, "http://") || strings.HasPrefix(v.Text, "https://")) {
+		return v
+	}
+	for _, item := range v.Items {
+		if found := remotePath(item); found != nil {
+			return found
+		}
+	}
+	for _, e := range v.Entries {
+		// Literals may well hold addresses; file names are elsewhere.
+		if e.Key == "literals" || e.Key == "value" || e.Key == "options" {
+			continue
+		}
+		if found := remotePath(e.Value); found != nil {
+			return found
+		}
+	}
+	return nil
+}

@@ -1,0 +1,196 @@
+package argocd
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"slices"
+
+	"github.com/rollout-ladder/ladder/internal/component"
+	"github.com/rollout-ladder/ladder/internal/finding"
+	"github.com/rollout-ladder/ladder/internal/intake/descriptor"
+	"github.com/rollout-ladder/ladder/internal/intake/files"
+)
+
+// MaxDepth is how deep an app-of-apps may be nested.
+const MaxDepth = 10
+
+// walk collects the components of one environment.
+type walk struct {
+	repository  *Repository
+	environment string
+	components  []component.Component
+	first       map[string]component.Component
+	// applied are the names of all Applications that were met, parents too.
+	applied map[string]bool
+	// folders are those that Applications come from, with the waves of the
+	// parent that applies them: disabled ones are looked for there.
+	folders map[string][]int
+}
+
+// Read returns the components of an environment, disabled ones included, and
+// what is wrong or was left out.
+func (r *Repository) Read(ctx context.Context, e Environment) ([]component.Component, []finding.Finding, error) {
+	w := &walk{repository: r, environment: e.Name, first: map[string]component.Component{}, applied: map[string]bool{}, folders: map[string][]int{}}
+	before := slices.Clone(r.findings)
+	defer func() { r.findings = before }()
+	switch {
+	case e.Overlay != "":
+		if err := w.overlay(ctx, e.Overlay); err != nil {
+			return nil, nil, err
+		}
+	default:
+		for _, root := range e.roots {
+			y, err := r.yieldApplication(root)
+			if err != nil {
+				return nil, nil, err
+			}
+			w.applied[root.name()] = true
+			if err := w.children(ctx, root, y, nil, []string{root.name()}); err != nil {
+				return nil, nil, err
+			}
+		}
+		for _, app := range e.single {
+			w.leaf(app, nil)
+		}
+	}
+	w.disabled()
+	return w.components, distinct(r.findings), nil
+}
+
+// distinct drops findings that were made twice: a source that is looked at
+// again says the same again.
+func distinct(findings []finding.Finding) []finding.Finding {
+	seen := map[string]bool{}
+	return slices.DeleteFunc(slices.Clone(findings), func(f finding.Finding) bool {
+		key := f.Rule + "|" + f.Position.String() + "|" + f.Component + "|" + f.Message
+		defer func() { seen[key] = true }()
+		return seen[key]
+	})
+}
+
+// overlay reads a folder that yields Applications. Parents that the folder
+// itself applies are roots: nothing orders them among each other.
+func (w *walk) overlay(ctx context.Context, dir string) error {
+	r := w.repository
+	y, err := r.yieldFolder(dir, nil)
+	if err != nil {
+		return err
+	}
+	applications := y.applications()
+	if len(applications) == 0 {
+		return &files.InputError{Position: finding.Position{File: dir}, Message: "the overlay yields no Application", Hint: "path names a kustomization, or a folder of YAML, with Applications in it"}
+	}
+	yields := make([]yield, len(applications))
+	parents := 0
+	for i, app := range applications {
+		if yields[i], err = r.yieldApplication(app); err != nil {
+			return err
+		}
+		if len(yields[i].applications()) > 0 {
+			parents++
+		}
+	}
+	if parents < len(applications) {
+		return w.children(ctx, document{}, y, nil, nil)
+	}
+	for i, root := range applications {
+		w.applied[root.name()] = true
+		if err := w.children(ctx, root, yields[i], nil, []string{root.name()}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// children reads what a parent applies. waves is the place of the parent and
+// trail the names from the root to it.
+func (w *walk) children(ctx context.Context, parent document, y yield, waves []int, trail []string) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("read the app-of-apps: %w", err)
+	}
+	r := w.repository
+	for _, folder := range y.folders {
+		if _, ok := w.folders[folder]; !ok {
+			w.folders[folder] = waves
+		}
+	}
+	others := 0
+	var firstOther document
+	for _, d := range y.documents {
+		switch {
+		case d.argo("ApplicationSet"):
+			r.notRead(d.position(), "", "the ApplicationSet %s is not read", d.name())
+			continue
+		case !d.isApplication():
+			if others++; others == 1 {
+				firstOther = d
+			}
+			continue
+		}
+		if i := slices.Index(trail, d.name()); i >= 0 {
+			return &CycleError{Applications: append(slices.Clone(trail[i:]), d.name()), Position: d.position()}
+		}
+		place := append(slices.Clone(waves), r.wave(d))
+		below, err := r.yieldApplication(d)
+		if err != nil {
+			return err
+		}
+		if len(below.documents) == 0 || !slices.ContainsFunc(below.documents, func(d document) bool { return d.isApplication() || d.argo("ApplicationSet") }) {
+			w.leaf(d, place)
+			continue
+		}
+		if len(trail) >= MaxDepth {
+			return &files.InputError{Position: d.position(), Message: fmt.Sprintf("the app-of-apps is nested more than %d levels deep", MaxDepth)}
+		}
+		w.applied[d.name()] = true
+		if err := w.children(ctx, d, below, place, append(slices.Clone(trail), d.name())); err != nil {
+			return err
+		}
+	}
+	if others > 0 {
+		name := "the overlay"
+		if parent.value != nil {
+			name = parent.name()
+		}
+		r.notRead(firstOther.position(), parentName(parent), "%s applies %d objects next to its Applications, the first is %s %s; they are not rolled out", name, others, firstOther.kind(), firstOther.name())
+	}
+	return nil
+}
+
+func parentName(parent document) string {
+	if parent.value == nil {
+		return ""
+	}
+	return parent.name()
+}
+
+// leaf adds the component of an Application that applies no Applications.
+func (w *walk) leaf(d document, waves []int) {
+	c := w.repository.component(d, w.environment, waves)
+	w.add(c)
+}
+
+func (w *walk) add(c component.Component) {
+	w.applied[c.Name] = true
+	if other, ok := w.first[c.Name]; ok {
+		w.repository.findings = append(w.repository.findings, descriptor.Duplicate(other, c))
+		return
+	}
+	w.first[c.Name] = c
+	w.components = append(w.components, c)
+}
+
+// disabled adds the Applications that are switched off by the name of their
+// file and lie next to those of the environment: they keep their place.
+func (w *walk) disabled() {
+	for _, d := range w.repository.disabled {
+		waves, ok := w.folders[path.Dir(d.position().File)]
+		if !ok || w.applied[d.name()] {
+			continue
+		}
+		c := w.repository.component(d, w.environment, append(slices.Clone(waves), w.repository.wave(d)))
+		c.Enabled = false
+		w.add(c)
+	}
+}
