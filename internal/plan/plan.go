@@ -42,11 +42,11 @@ type Plan struct {
 	// Steps in the order in which they run; only those that have components,
 	// disabled ones counted, or that the ladder file defines.
 	Steps []Step
-	// Edges are the requirements that the order keeps, sorted by consumer,
-	// provider, strength, reason.
+	// Edges are the requirements between planned components, without Dropped,
+	// sorted by consumer, provider, strength, reason.
 	Edges []Edge
-	// Against are the edges whose provider stands in a later step than their
-	// consumer. They gate under the policy edges only.
+	// Against are those of Edges whose provider stands in a later step than
+	// their consumer. They gate under the policy edges only.
 	Against []Edge
 	// Dropped are the soft edges left out because they would close a cycle.
 	Dropped []Edge
@@ -145,71 +145,6 @@ type PlaceError struct{ Components []string }
 func (e *PlaceError) Error() string {
 	return fmt.Sprintf("no step of the ladder matches %s", strings.Join(e.Components, ", "))
 }
-
-// graph holds the indexes of a plan.
-type graph struct{}
-
-// Build makes the plan. It fails for input that no plan can be made of (two
-// components of one name, an unknown policy); what is wrong with the order is
-// part of the plan.
-func Build(in Input) (*Plan, error) { return &Plan{}, nil }
-
-// Spec is the rollout of the plan: what gates what under its policy. It fails
-// with a *PlaceError if a component has no place, and under the policy edges
-// with a *CycleError if components require each other.
-func (p *Plan) Spec(o SpecOptions) (rollout.Spec, error) { return rollout.Spec{}, nil }
-
-// BlastRadius lists what cannot become Healthy if the component does not: its
-// transitive dependants over kept and contradicting edges, sorted.
-func (p *Plan) BlastRadius(name string) []string { return nil }
-
-// Dependencies lists everything that the component requires, transitively, sorted.
-func (p *Plan) Dependencies(name string) []string { return nil }
-
-// Comparison is the outcome of one policy.
-type Comparison struct {
-	Policy       rollout.Policy
-	Makespan     time.Duration
-	Bound        time.Duration
-	CriticalPath Path
-	// Cyclic is true where the policy cannot run, because of a cycle.
-	Cyclic bool
-}
-
-// Compare plans the same input under every policy.
-func Compare(in Input) ([]Comparison, error) { return nil, nil }
-
-// Inventory is the ladder with everything that has a place in it, for reports.
-type Inventory struct {
-	Environment string
-	Steps       []Step
-	// Phases groups the components by their place, in order; a step of several
-	// phases has several groups.
-	Phases []PhaseGroup
-}
-
-// PhaseGroup is one place of the ladder.
-type PhaseGroup struct {
-	Label string // "150", "-3", "pre"; "" for components without a place
-	// Step is the index of its step, from 1; 0 where no step matches.
-	Step    int
-	Gate    string
-	Members []Member
-}
-
-// Member is one component of an inventory.
-type Member struct {
-	Name, Domain, Project, Namespace string
-	Type                             component.Type
-	Enabled                          bool
-	// File is where the component is defined.
-	File string
-	// Requires are its providers, sorted.
-	Requires []string
-}
-
-// TakeInventory lists every component, disabled ones too, by place.
-func TakeInventory(in Input) Inventory { return Inventory{} }
 
 // DefaultDuration is the expected time from start to Healthy of a component of
 // a type, where neither the ladder nor the caller knows better.
