@@ -8,34 +8,46 @@ import (
 	"os"
 	"time"
 
+	"github.com/rollout-ladder/ladder/internal/cli"
+	"github.com/rollout-ladder/ladder/internal/cli/exit"
+	"github.com/rollout-ladder/ladder/internal/cli/stream"
 	"github.com/rollout-ladder/ladder/internal/plane/child"
 	"github.com/rollout-ladder/ladder/internal/plane/controlplane"
 )
 
+// version is stamped by the build.
+var version = "dev"
+
 func main() {
-	os.Exit(run(time.Now(), os.Args[1:]))
+	os.Exit(run(time.Now(), os.Args))
 }
 
 func run(started time.Time, args []string) int {
-	if len(args) < 2 || args[0] != "plane" || args[1] != "run" {
-		fmt.Fprintln(os.Stderr, "usage: ladder plane run --dir DIR")
-		return 2
+	// The command starts itself once more to be the control plane: a process of
+	// its own, which ends with the command that wanted it.
+	if len(args) > 2 && args[1] == "plane" && args[2] == "run" {
+		return runPlane(started, args[3:])
 	}
-	options, err := child.Parse(args[2:])
+	return cli.Main(args[0], args[1:], version, stream.System())
+}
+
+func runPlane(started time.Time, args []string) int {
+	options, err := child.Parse(args)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "ladder:", err)
-		return 2
+		return int(exit.Usage)
 	}
 	err = controlplane.Run(context.Background(), controlplane.Options{
-		Options: options,
-		Started: started,
-		Stdin:   os.Stdin,
-		Stdout:  os.Stdout,
-		Stderr:  os.Stderr,
+		Options:  options,
+		Started:  started,
+		Stdin:    os.Stdin,
+		Stdout:   os.Stdout,
+		Stderr:   os.Stderr,
+		Simulate: simulateWorld,
 	})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "ladder:", err)
-		return 3
+		return int(exit.CouldNotRun)
 	}
-	return 0
+	return int(exit.OK)
 }

@@ -117,3 +117,13 @@ func JSON(w io.Writer, document any) error {
 	enc.SetIndent("", "  ")
 	return enc.Encode(document)
 }
+
+// Change is one transition as progress displays show it.
+type Change struct {
+	At        time.Time `json:"at"`
+	Phase     string    `json:"phase"`
+	Component string    `json:"component"`
+	From      string    `json:"from"`
+	To        string    `json:"to"`
+	Reason    string    `json:"reason"`
+}

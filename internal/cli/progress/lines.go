@@ -24,12 +24,12 @@ type lines struct {
 
 // record is one line of JSON progress.
 type record struct {
-	At     report.Time `json:"at"`
-	Event  string      `json:"event"` // stage, count or change
-	Text   string      `json:"text,omitempty"`
-	Done   int         `json:"done,omitempty"`
-	Total  int         `json:"total,omitempty"`
-	Change *Change     `json:"change,omitempty"`
+	At     report.Time    `json:"at"`
+	Event  string         `json:"event"` // stage, count or change
+	Text   string         `json:"text,omitempty"`
+	Done   int            `json:"done,omitempty"`
+	Total  int            `json:"total,omitempty"`
+	Change *report.Change `json:"change,omitempty"`
 }
 
 func (l *lines) Stage(text string) {
@@ -45,7 +45,7 @@ func (l *lines) Counted(done, total int, what string) {
 	}
 }
 
-func (l *lines) Change(change Change) {
+func (l *lines) Change(change report.Change) {
 	l.write(record{Event: "change", Change: &change})
 }
 

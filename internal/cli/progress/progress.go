@@ -15,7 +15,7 @@ type Display interface {
 	// Counted says how far a stage is.
 	Counted(done, total int, what string)
 	// Change shows one transition.
-	Change(change Change)
+	Change(change report.Change)
 	// Board shows the whole rollout; only a display that is Live needs it, a few
 	// times a second.
 	Board(board report.Board)
@@ -23,16 +23,6 @@ type Display interface {
 	// Close takes the display off the terminal; what is printed afterwards
 	// stands below it.
 	Close()
-}
-
-// Change is one transition of a component.
-type Change struct {
-	At        time.Time `json:"at"`
-	Phase     string    `json:"phase"`
-	Component string    `json:"component"`
-	From      string    `json:"from"`
-	To        string    `json:"to"`
-	Reason    string    `json:"reason"`
 }
 
 // New chooses the display: what --progress says, else a block on a terminal
@@ -64,9 +54,9 @@ func New(streams *stream.Streams, global *flags.Global, now func() time.Time) Di
 
 type silent struct{}
 
-func (silent) Stage(string)                {}
-func (silent) Counted(int, int, string)    {}
-func (silent) Change(Change)              {}
-func (silent) Board(report.Board)         {}
-func (silent) Live() bool                 { return false }
-func (silent) Close()                      {}
+func (silent) Stage(string)             {}
+func (silent) Counted(int, int, string) {}
+func (silent) Change(report.Change)     {}
+func (silent) Board(report.Board)       {}
+func (silent) Live() bool               { return false }
+func (silent) Close()                   {}

@@ -47,7 +47,7 @@ func (t *terminal) Stage(text string) { t.program.Send(stageMsg(text)) }
 func (t *terminal) Counted(done, total int, what string) {
 	t.program.Send(countedMsg{done, total, what})
 }
-func (t *terminal) Change(Change)            {}
+func (t *terminal) Change(report.Change)     {}
 func (t *terminal) Board(board report.Board) { t.program.Send(boardMsg(board)) }
 func (t *terminal) Live() bool               { return true }
 func (t *terminal) Close() {

@@ -1,0 +1,116 @@
+// Package inventory is the command "ladder inventory".
+package inventory
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rollout-ladder/ladder/internal/cli/exit"
+	"github.com/rollout-ladder/ladder/internal/cli/flags"
+	"github.com/rollout-ladder/ladder/internal/cli/source"
+	"github.com/rollout-ladder/ladder/internal/cli/stream"
+	"github.com/rollout-ladder/ladder/internal/infer"
+	"github.com/rollout-ladder/ladder/internal/plan"
+	"github.com/rollout-ladder/ladder/internal/report"
+)
+
+// Options are the arguments of the command.
+type Options struct {
+	flags.Source
+	flags.Result
+
+	Title string
+	Check bool
+}
+
+// New returns the command.
+func New(streams *stream.Streams, global *flags.Global) *cobra.Command {
+	o := &Options{}
+	cmd := &cobra.Command{
+		Use:   "inventory [PATH]",
+		Short: "List the components by phase, and the steps with maxUpdate and readiness gate",
+		Long: `List every component of an environment by its place in the ladder, disabled ones
+included, and the steps with maxUpdate and readiness gate. Nothing is rendered.
+
+As a picture the ladder is drawn in boxes, one frame per phase or wave, for
+documents. With --check the command changes nothing and exits with 1 when the
+file given by --output differs from what would be written.`,
+		Example: `  ladder inventory
+  ladder inventory --environment prod --format json
+  ladder inventory --output docs/inventory.md
+  ladder inventory --output docs/inventory.md --check
+  ladder inventory --format picture`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.SetPath(args)
+			return run(cmd.Context(), streams, global, o)
+		},
+	}
+	o.Source.Register(cmd)
+	source.CompleteEnvironment(cmd)
+	o.Result.Register(cmd, "markdown", "json", "picture")
+	cmd.Flags().StringVar(&o.Title, "title", "", "title of the picture")
+	cmd.Flags().BoolVar(&o.Check, "check", false, "fail when the file given by --output is stale")
+	return cmd
+}
+
+func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *Options) error {
+	if err := flags.OneOf("format", o.Format, "markdown", "json", "picture"); err != nil {
+		return err
+	}
+	if o.Check && o.Output == "" {
+		return exit.With(exit.Usage, errors.New("--check needs --output FILE, the file to compare with"))
+	}
+	p, err := source.Open(ctx, o.Source)
+	if err != nil {
+		return err
+	}
+	wrong := source.PrintFindings(streams.Err, p.Findings, source.Least(global))
+	inv := plan.TakeInventory(plan.Input{
+		Environment: p.Environment, Components: p.Components, Ladder: p.Ladder,
+		Edges: infer.Declared(p.Components),
+	})
+	var b bytes.Buffer
+	switch o.Format {
+	case "json":
+		err = report.JSON(&b, report.InventoryDocument(inv))
+	case "picture":
+		title := o.Title
+		if title == "" {
+			title = "ROLLOUT ORDER OF " + inv.Environment
+		}
+		err = report.InventoryPicture(&b, inv, title)
+	default:
+		err = report.InventoryMarkdown(&b, inv)
+	}
+	if err != nil {
+		return err
+	}
+	if o.Check {
+		return check(streams, o.Output, b.Bytes())
+	}
+	if err := streams.WriteResult(o.Output, b.Bytes()); err != nil {
+		return err
+	}
+	if wrong > 0 {
+		return exit.Silent(exit.No)
+	}
+	return nil
+}
+
+func check(streams *stream.Streams, file string, want []byte) error {
+	have, err := os.ReadFile(file)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return exit.With(exit.Usage, fmt.Errorf("read %s: %w", file, err))
+	}
+	if bytes.Equal(have, want) {
+		return nil
+	}
+	fmt.Fprintf(streams.Err, "%s is stale; write it anew with the same command without --check\n", file)
+	return exit.Silent(exit.No)
+}

@@ -1,0 +1,138 @@
+// Package plancmd is the command "ladder plan".
+package plancmd
+
+import (
+	"bytes"
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rollout-ladder/ladder/internal/cli/durations"
+	"github.com/rollout-ladder/ladder/internal/cli/exit"
+	"github.com/rollout-ladder/ladder/internal/cli/flags"
+	"github.com/rollout-ladder/ladder/internal/cli/progress"
+	"github.com/rollout-ladder/ladder/internal/cli/source"
+	"github.com/rollout-ladder/ladder/internal/cli/stream"
+	"github.com/rollout-ladder/ladder/internal/load"
+	"github.com/rollout-ladder/ladder/internal/plan"
+	"github.com/rollout-ladder/ladder/internal/rehearse"
+	"github.com/rollout-ladder/ladder/internal/report"
+	"github.com/rollout-ladder/ladder/internal/rollout"
+)
+
+// Options are the arguments of the command.
+type Options struct {
+	flags.Source
+	flags.Result
+
+	Policy      string
+	Durations   string
+	MaxInFlight int
+	Compare     bool
+}
+
+// New returns the command.
+func New(streams *stream.Streams, global *flags.Global) *cobra.Command {
+	o := &Options{}
+	cmd := &cobra.Command{
+		Use:   "plan [PATH]",
+		Short: "Show the rollout order, its steps, the critical path and the expected time",
+		Long: `Render every component, infer what it requires, and show the order in which the
+platform rolls out: the steps, the critical path, the expected time, and every
+edge that the order contradicts, with its evidence.
+
+Policies: phases follows the ladder as RollingSync does; edges starts a
+component as soon as all it requires is Healthy; serial is one after another.
+
+Exit code 1: the order contradicts an edge, components require each other, or
+the repository has error findings.`,
+		Example: `  ladder plan
+  ladder plan --policy edges --format json
+  ladder plan --compare
+  ladder plan --durations durations.json`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.SetPath(args)
+			return run(cmd.Context(), streams, global, o)
+		},
+	}
+	o.Source.Register(cmd)
+	source.CompleteEnvironment(cmd)
+	o.Result.Register(cmd, "text", "json")
+	f := cmd.Flags()
+	f.StringVar(&o.Policy, "policy", "phases", "phases, edges or serial")
+	f.StringVar(&o.Durations, "durations", "", "file of expected durations per component (JSON or YAML map, or a rollout report)")
+	f.IntVar(&o.MaxInFlight, "max-in-flight", 0, "most components in flight at once under the policy edges (default: the ladder's)")
+	f.BoolVar(&o.Compare, "compare", false, "show all policies side by side")
+	_ = cmd.RegisterFlagCompletionFunc("policy", cobra.FixedCompletions([]string{"phases", "edges", "serial"}, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *Options) error {
+	if err := flags.OneOf("format", o.Format, "text", "json"); err != nil {
+		return err
+	}
+	if err := flags.OneOf("policy", o.Policy, "phases", "edges", "serial"); err != nil {
+		return err
+	}
+	expected, err := durations.Read(o.Durations)
+	if err != nil {
+		return err
+	}
+	loaded, err := loadPlatform(ctx, streams, global, o)
+	if err != nil {
+		return source.Coded(err)
+	}
+	wrong := source.PrintFindings(streams.Err, loaded.Findings, source.Least(global))
+	input := rehearse.PlanInput(loaded, rollout.Policy(o.Policy), expected, o.MaxInFlight)
+	var b bytes.Buffer
+	if o.Compare {
+		if err := compare(&b, input, o); err != nil {
+			return err
+		}
+	} else {
+		p, err := plan.Build(input)
+		if err != nil {
+			return exit.With(exit.Usage, err)
+		}
+		wrong += len(p.Against) + len(p.Cycles) + len(p.Unplaced)
+		if err := write(&b, p, loaded, o); err != nil {
+			return err
+		}
+	}
+	if err := streams.WriteResult(o.Output, b.Bytes()); err != nil {
+		return err
+	}
+	if wrong > 0 {
+		return exit.Silent(exit.No)
+	}
+	return nil
+}
+
+func loadPlatform(ctx context.Context, streams *stream.Streams, global *flags.Global, o *Options) (*load.Result, error) {
+	display := progress.New(streams, global, time.Now)
+	defer display.Close()
+	options := source.Options(o.Source)
+	options.Progress = display.Counted
+	return load.Load(ctx, o.Path, options)
+}
+
+func compare(b *bytes.Buffer, input plan.Input, o *Options) error {
+	cs, err := plan.Compare(input)
+	if err != nil {
+		return exit.With(exit.Usage, err)
+	}
+	if o.Format == "json" {
+		return report.JSON(b, report.ComparisonDocument(input.Environment, cs))
+	}
+	return report.CompareText(b, cs)
+}
+
+func write(b *bytes.Buffer, p *plan.Plan, loaded *load.Result, o *Options) error {
+	unrendered := rehearse.Unrendered(loaded)
+	if o.Format == "json" {
+		return report.JSON(b, report.PlanDocument(p, unrendered))
+	}
+	return report.PlanText(b, p, unrendered)
+}

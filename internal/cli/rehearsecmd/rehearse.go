@@ -1,0 +1,257 @@
+// Package rehearsecmd is the command "ladder rehearse".
+package rehearsecmd
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rollout-ladder/ladder/internal/cli/durations"
+	"github.com/rollout-ladder/ladder/internal/cli/exit"
+	"github.com/rollout-ladder/ladder/internal/cli/flags"
+	"github.com/rollout-ladder/ladder/internal/cli/progress"
+	"github.com/rollout-ladder/ladder/internal/cli/source"
+	"github.com/rollout-ladder/ladder/internal/cli/stream"
+	"github.com/rollout-ladder/ladder/internal/drive"
+	"github.com/rollout-ladder/ladder/internal/plan"
+	"github.com/rollout-ladder/ladder/internal/rehearse"
+	"github.com/rollout-ladder/ladder/internal/report"
+	"github.com/rollout-ladder/ladder/internal/rollout"
+	"github.com/rollout-ladder/ladder/internal/simulate/settings"
+	"github.com/rollout-ladder/ladder/internal/store"
+)
+
+// Options are the arguments of the command.
+type Options struct {
+	flags.Source
+	flags.Result
+
+	Engine          string
+	Policy          string
+	OnFailure       string
+	Speed           float64
+	Seed            int64
+	Fail            []string
+	Durations       string
+	MaxInFlight     int
+	Timeout         time.Duration
+	AllowUnrendered bool
+	Plane           string
+	Keep            bool
+	Resume          bool
+	Fresh           bool
+	Report          string
+}
+
+// New returns the command.
+func New(streams *stream.Streams, global *flags.Global) *cobra.Command {
+	o := &Options{}
+	cmd := &cobra.Command{
+		Use:   "rehearse [PATH]",
+		Short: "Roll the whole platform out on a control plane inside this binary",
+		Long: `Render every component and roll the platform out, health-gated, on a real
+Kubernetes API server, controller manager, scheduler and etcd that run inside
+this binary: no cluster, no Docker, nothing pulled. Pods, storage and operators
+are simulated, so that what is missing fails as it fails in production: a pod
+waits for its Secret, a claim for its storage class, a custom resource for its
+operator, a webhook refuses until its pods are ready.
+
+Exit codes: 0 succeeded; 1 failed; 2 unreadable input; 3 the control plane did
+not start; 4 timed out; 130 interrupted (with --keep or --plane the state is
+saved; go on with --resume).`,
+		Example: `  ladder rehearse examples/ameide --environment dev
+  ladder rehearse --policy edges --format json
+  ladder rehearse --fail platform-keycloak=never-ready --on-failure continue
+  ladder rehearse --keep            # look around with kubectl afterwards`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.SetPath(args)
+			return run(cmd.Context(), streams, global, o)
+		},
+	}
+	o.Source.Register(cmd)
+	source.CompleteEnvironment(cmd)
+	o.Result.Register(cmd, "text", "json", "markdown")
+	f := cmd.Flags()
+	f.StringVar(&o.Engine, "engine", "native", "what applies the objects: native")
+	f.StringVar(&o.Policy, "policy", "phases", "phases, edges or serial")
+	f.StringVar(&o.OnFailure, "on-failure", "halt", "halt, or continue with what does not need the failed component")
+	f.Float64Var(&o.Speed, "speed", settings.DefaultSpeed, "divides the simulated delays, timeouts and retries")
+	f.Int64Var(&o.Seed, "seed", 1, "seed of the simulated delays")
+	f.StringArrayVar(&o.Fail, "fail", nil, "make a component misbehave: NAME[=never-ready|crash|flap|slow:5m]; may be repeated")
+	f.StringVar(&o.Durations, "durations", "", "file of expected durations per component (JSON or YAML map, or a rollout report)")
+	f.IntVar(&o.MaxInFlight, "max-in-flight", 0, "most components in flight at once under the policy edges (default: the ladder's)")
+	f.DurationVar(&o.Timeout, "timeout", 0, "bound of the whole rehearsal, in real time (default: none)")
+	f.BoolVar(&o.AllowUnrendered, "allow-unrendered", false, "let components that cannot be rendered stand in as empty ones")
+	f.StringVar(&o.Plane, "plane", "", "rehearse on the plane of this name, which stays up (see ladder plane)")
+	f.BoolVar(&o.Keep, "keep", false, "leave the plane running and print its kubeconfig")
+	f.BoolVar(&o.Resume, "resume", false, "go on with the interrupted rollout of a kept plane")
+	f.BoolVar(&o.Fresh, "fresh", false, "forget the interrupted rollout of a kept plane")
+	f.StringVar(&o.Report, "report", "", "write the JSON report to this file as well")
+	cmd.MarkFlagsMutuallyExclusive("resume", "fresh")
+	for flag, values := range choices {
+		_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+	}
+	return cmd
+}
+
+// choices are the flags with a fixed list of values.
+var choices = map[string][]string{
+	"engine":     {"native"},
+	"policy":     {"phases", "edges", "serial"},
+	"on-failure": {"halt", "continue"},
+}
+
+func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *Options) error {
+	options, err := o.parse()
+	if err != nil {
+		return err
+	}
+	display := progress.New(streams, global, time.Now)
+	options.Observer = display
+	result, err := rehearse.Run(ctx, options)
+	display.Close()
+	if err != nil {
+		return coded(err)
+	}
+	if err := write(streams, o, result); err != nil {
+		return err
+	}
+	return verdict(result)
+}
+
+// parse checks the arguments and turns them into those of a rehearsal.
+func (o *Options) parse() (rehearse.Options, error) {
+	var none rehearse.Options
+	if err := flags.OneOf("format", o.Format, "text", "json", "markdown"); err != nil {
+		return none, err
+	}
+	for _, check := range []struct{ flag, value string }{{"engine", o.Engine}, {"policy", o.Policy}, {"on-failure", o.OnFailure}} {
+		if err := flags.OneOf(check.flag, check.value, choices[check.flag]...); err != nil {
+			return none, err
+		}
+	}
+	if !(o.Speed > 0) || o.Speed > 1e6 {
+		return none, exit.With(exit.Usage, fmt.Errorf("--speed %v: choose a number above 0 and at most 1000000", o.Speed))
+	}
+	if o.Timeout < 0 || o.MaxInFlight < 0 {
+		return none, exit.With(exit.Usage, errors.New("--timeout and --max-in-flight may not be negative"))
+	}
+	faults := map[string]settings.Fault{}
+	for _, text := range o.Fail {
+		name, kind, given := strings.Cut(text, "=")
+		if !given {
+			kind = string(settings.NeverReady)
+		}
+		fault, err := settings.ParseFault(kind)
+		if err != nil {
+			return none, exit.With(exit.Usage, fmt.Errorf("--fail %s: %w", text, err))
+		}
+		faults[name] = fault
+	}
+	expected, err := durations.Read(o.Durations)
+	if err != nil {
+		return none, err
+	}
+	return rehearse.Options{
+		Path: o.Path, Load: source.Options(o.Source), Policy: rollout.Policy(o.Policy),
+		OnFailure: rollout.FailurePolicy(o.OnFailure), Speed: o.Speed, Seed: o.Seed, Faults: faults,
+		Durations: expected, MaxInFlight: o.MaxInFlight, Timeout: o.Timeout, AllowUnrendered: o.AllowUnrendered,
+		Plane: o.Plane, Keep: o.Keep, Resume: o.Resume, Fresh: o.Fresh, Now: time.Now,
+	}, nil
+}
+
+func write(streams *stream.Streams, o *Options, result rehearse.Rehearsal) error {
+	if o.Report != "" {
+		var b bytes.Buffer
+		if err := report.JSON(&b, result.Report); err != nil {
+			return err
+		}
+		if err := streams.WriteResult(o.Report, b.Bytes()); err != nil {
+			return exit.With(exit.CouldNotRun, err)
+		}
+	}
+	var b bytes.Buffer
+	var err error
+	switch o.Format {
+	case "json":
+		err = report.JSON(&b, result.Report)
+	case "markdown":
+		err = report.RolloutMarkdown(&b, result.Report)
+	default:
+		err = report.RolloutText(&b, result.Report, report.Style{Color: o.Output == "" && streams.Color(streams.OutTerminal)})
+	}
+	if err != nil {
+		return err
+	}
+	if err := streams.WriteResult(o.Output, b.Bytes()); err != nil {
+		return exit.With(exit.CouldNotRun, err)
+	}
+	return summarise(streams, result.Report)
+}
+
+// summarise appends the report to the summary page of a GitHub Actions job.
+// Source: GitHub Actions, "Adding a job summary".
+func summarise(streams *stream.Streams, r report.Rollout) error {
+	file := streams.Getenv("GITHUB_STEP_SUMMARY")
+	if file == "" {
+		return nil
+	}
+	f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		fmt.Fprintf(streams.Err, "ladder: the job summary is not written: %v\n", err)
+		return nil
+	}
+	err = errors.Join(report.RolloutMarkdown(io.Writer(f), r), f.Close())
+	if err != nil {
+		fmt.Fprintf(streams.Err, "ladder: the job summary is not written: %v\n", err)
+	}
+	return nil
+}
+
+func verdict(result rehearse.Rehearsal) error {
+	if result.Interrupted {
+		return exit.Silent(exit.Interrupted)
+	}
+	switch rollout.Result(result.Report.Result) {
+	case rollout.Succeeded:
+		return nil
+	case rollout.ResultTimedOut:
+		return exit.Silent(exit.TimedOut)
+	default:
+		return exit.Silent(exit.No)
+	}
+}
+
+// coded gives an error of a rehearsal its exit code.
+func coded(err error) error {
+	var (
+		planeErr   *rehearse.PlaneError
+		unrendered *rehearse.UnrenderedError
+		refused    *rehearse.RefusedError
+		unknown    *rehearse.UnknownComponentError
+		cycle      *plan.CycleError
+		place      *plan.PlaceError
+		locked     *store.LockedError
+		unfinished *drive.UnfinishedError
+	)
+	switch {
+	case errors.Is(err, context.Canceled):
+		return err
+	case errors.As(err, &unfinished):
+		return exit.With(exit.Usage, fmt.Errorf("%w; go on with it with --resume, or forget it with --fresh", err))
+	case errors.As(err, &unrendered), errors.As(err, &refused), errors.As(err, &unknown), errors.As(err, &cycle), errors.As(err, &place):
+		return exit.With(exit.Usage, err)
+	case errors.As(err, &locked), errors.As(err, &planeErr):
+		return exit.With(exit.CouldNotRun, err)
+	default:
+		return source.Coded(err)
+	}
+}

@@ -1,0 +1,117 @@
+// Package rendercmd is the command "ladder render".
+package rendercmd
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/yaml"
+
+	"github.com/rollout-ladder/ladder/internal/cli/exit"
+	"github.com/rollout-ladder/ladder/internal/cli/flags"
+	"github.com/rollout-ladder/ladder/internal/cli/progress"
+	"github.com/rollout-ladder/ladder/internal/cli/source"
+	"github.com/rollout-ladder/ladder/internal/cli/stream"
+	"github.com/rollout-ladder/ladder/internal/component"
+	"github.com/rollout-ladder/ladder/internal/load"
+	"github.com/rollout-ladder/ladder/internal/manifest"
+	"github.com/rollout-ladder/ladder/internal/report"
+)
+
+// Options are the arguments of the command.
+type Options struct {
+	flags.Source
+	flags.Result
+
+	Component string
+}
+
+// New returns the command.
+func New(streams *stream.Streams, global *flags.Global) *cobra.Command {
+	o := &Options{}
+	cmd := &cobra.Command{
+		Use:   "render COMPONENT [PATH]",
+		Short: "Print the objects of a component, each with where it comes from",
+		Example: `  ladder render platform-keycloak
+  ladder render platform-keycloak --environment prod --format json`,
+		Args:              cobra.RangeArgs(1, 2),
+		ValidArgsFunction: source.CompleteComponent(&o.Source),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.Component = args[0]
+			o.SetPath(args[1:])
+			return run(cmd.Context(), streams, global, o)
+		},
+	}
+	o.Source.Register(cmd)
+	source.CompleteEnvironment(cmd)
+	o.Result.Register(cmd, "yaml", "json")
+	return cmd
+}
+
+func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *Options) error {
+	if err := flags.OneOf("format", o.Format, "yaml", "json"); err != nil {
+		return err
+	}
+	display := progress.New(streams, global, time.Now)
+	options := source.Options(o.Source)
+	options.Progress = display.Counted
+	c, objects, err := load.One(ctx, o.Path, o.Component, options)
+	display.Close()
+	if err != nil {
+		return source.Coded(err)
+	}
+	var b bytes.Buffer
+	if o.Format == "json" {
+		err = report.JSON(&b, document(c, objects))
+	} else {
+		err = write(&b, objects)
+	}
+	if err != nil {
+		return exit.With(exit.CouldNotRun, err)
+	}
+	return streams.WriteResult(o.Output, b.Bytes())
+}
+
+// Document is the JSON form: the objects with their origins.
+type Document struct {
+	FormatVersion string   `json:"formatVersion"`
+	Component     string   `json:"component"`
+	Environment   string   `json:"environment"`
+	Objects       []Object `json:"objects"`
+}
+
+// Object is one rendered object.
+type Object struct {
+	File   string         `json:"file"`
+	Line   int            `json:"line"`
+	Values string         `json:"values"`
+	Object map[string]any `json:"object"`
+}
+
+func document(c component.Component, objects []manifest.Object) Document {
+	d := Document{FormatVersion: report.FormatVersion, Component: c.Name, Environment: c.Environment, Objects: []Object{}}
+	for _, o := range objects {
+		d.Objects = append(d.Objects, Object{File: o.Origin.File, Line: o.Origin.Line, Values: o.Origin.Values, Object: o.Object})
+	}
+	return d
+}
+
+func write(b *bytes.Buffer, objects []manifest.Object) error {
+	for _, o := range objects {
+		text, err := yaml.Marshal(o.Object)
+		if err != nil {
+			return fmt.Errorf("print %s: %w", o.Resource().Human(), err)
+		}
+		fmt.Fprintf(b, "---\n# Source: %s", o.Origin.Position())
+		if o.Origin.Values != "" {
+			fmt.Fprintf(b, ", values %s", strings.ReplaceAll(o.Origin.Values, "\n", " "))
+		}
+		b.WriteByte('\n')
+		b.Write(text)
+	}
+	return nil
+}

@@ -1,0 +1,76 @@
+// Package source loads the platform that a command is about and says on stderr
+// what is wrong with it.
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/rollout-ladder/ladder/internal/cli/exit"
+	"github.com/rollout-ladder/ladder/internal/cli/flags"
+	"github.com/rollout-ladder/ladder/internal/finding"
+	"github.com/rollout-ladder/ladder/internal/intake"
+	"github.com/rollout-ladder/ladder/internal/load"
+)
+
+// Options turns the flags of a command into those of load.
+func Options(f flags.Source) load.Options {
+	return load.Options{
+		Environment: f.Environment, KubeVersion: f.KubeVersion, APIVersions: f.APIVersions,
+		Offline: f.Offline, NoCache: f.NoCache,
+	}
+}
+
+// Coded gives an error of reading or planning its exit code: what the user can
+// mend in the repository is unreadable input.
+func Coded(err error) error {
+	var coded *exit.Error
+	switch {
+	case err == nil, errors.As(err, &coded), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return err
+	case len(intake.InputErrors(err)) > 0:
+		return exit.With(exit.Usage, err)
+	default:
+		return exit.With(exit.CouldNotRun, err)
+	}
+}
+
+// Open reads the components of a platform without rendering them.
+func Open(ctx context.Context, f flags.Source) (*intake.Platform, error) {
+	p, err := intake.Open(ctx, f.Path, intake.Options{Environment: f.Environment})
+	return p, Coded(err)
+}
+
+// PrintFindings writes findings of at least a severity, one line each, and
+// returns the number of errors among them.
+func PrintFindings(w io.Writer, findings []finding.Finding, least finding.Severity) int {
+	errorCount := 0
+	for _, f := range findings {
+		if f.Severity == finding.Error {
+			errorCount++
+		}
+		if f.Severity.Rank() > least.Rank() {
+			continue
+		}
+		fmt.Fprintf(w, "%s: %s: %s [%s]\n", f.Position, f.Severity, f.Message, f.Rule)
+		if f.Fix.Summary != "" {
+			fmt.Fprintf(w, "  fix: %s\n", strings.TrimSpace(f.Fix.Summary))
+		}
+	}
+	return errorCount
+}
+
+// Least is the mildest severity that is printed.
+func Least(g *flags.Global) finding.Severity {
+	switch {
+	case g.Quiet:
+		return finding.Error
+	case g.Verbose:
+		return finding.Info
+	default:
+		return finding.Warning
+	}
+}

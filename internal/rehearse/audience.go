@@ -1,0 +1,127 @@
+package rehearse
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/rollout-ladder/ladder/internal/drive"
+	"github.com/rollout-ladder/ladder/internal/load"
+	"github.com/rollout-ladder/ladder/internal/plan"
+	"github.com/rollout-ladder/ladder/internal/report"
+	"github.com/rollout-ladder/ladder/internal/rollout"
+)
+
+// redraw is the least time between two boards: more is not seen, and a board of
+// thousands of components costs.
+const redraw = 250 * time.Millisecond
+
+// audience shows the rollout to an observer.
+type audience struct {
+	observer Observer
+	phases   map[string]string
+	names    []string // of the steps
+	expected time.Duration
+	now      func() time.Time
+
+	mu    sync.Mutex
+	board report.Board
+	taken time.Time // when board was made
+}
+
+func newAudience(observer Observer, loaded *load.Result, planned *plan.Plan, speed float64, now func() time.Time) *audience {
+	a := &audience{observer: observer, phases: map[string]string{}, now: now}
+	a.expected = time.Duration(float64(planned.Makespan) / speed)
+	for _, c := range loaded.Platform.Components {
+		a.phases[c.Name] = c.Order()
+	}
+	a.names = StepNames(loaded, planned)
+	return a
+}
+
+// notice is drive's sink.
+func (a *audience) notice(n drive.Notice) {
+	for _, t := range n.Transitions {
+		a.observer.Change(report.Change{
+			At: t.At, Phase: a.phases[t.Component], Component: t.Component,
+			From: string(t.From), To: string(t.To), Reason: t.Reason,
+		})
+	}
+	if !a.observer.Live() || n.At.Sub(a.taken) < redraw {
+		return
+	}
+	board := report.BoardOf(n.View.State(), a.names,
+		func(name string) []rollout.Blocker { return n.View.BlockedBy(name, n.At) }, a.expected, n.At)
+	a.mu.Lock()
+	a.board, a.taken = board, n.At
+	a.mu.Unlock()
+	a.observer.Board(board)
+}
+
+// refresh lets the clocks of the board go on while nothing changes, until the
+// returned function is called.
+func (a *audience) refresh(ctx context.Context) (stop func()) {
+	if !a.observer.Live() {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		ticker := time.NewTicker(redraw)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticker.C:
+				a.tick()
+			}
+		}
+	}()
+	return func() { cancel(); <-done }
+}
+
+func (a *audience) tick() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	passed := a.now().Sub(a.taken)
+	if a.taken.IsZero() || passed < redraw {
+		return
+	}
+	board := a.board
+	board.Elapsed += passed
+	board.Running = append([]report.BoardRow(nil), board.Running...)
+	for i := range board.Running {
+		board.Running[i].Elapsed += passed
+	}
+	board.Steps = append([]report.BoardStep(nil), board.Steps...)
+	for i, s := range board.Steps {
+		if s.Started && !s.Finished() {
+			board.Steps[i].Elapsed += passed
+		}
+	}
+	a.observer.Board(board)
+}
+
+// StepNames gives each step that has planned components the role that most of
+// them play, in the order of rollout.Spec.Steps.
+func StepNames(loaded *load.Result, planned *plan.Plan) []string {
+	types := map[string]string{}
+	for _, c := range loaded.Platform.Components {
+		types[c.Name] = string(c.Type)
+	}
+	names := make([]string, len(planned.Steps))
+	for i, s := range planned.Steps {
+		counts, best := map[string]int{}, ""
+		for _, name := range s.Components {
+			t := types[name]
+			counts[t]++
+			if best == "" || counts[t] > counts[best] {
+				best = t
+			}
+		}
+		names[i] = best
+	}
+	return names
+}

@@ -1,0 +1,5 @@
+// Package rehearse runs the rollout of a platform on the embedded plane: it
+// reads and renders the repository, starts a plane, tells its simulated world
+// how each component behaves, drives the rollout with the native engine, and
+// reports.
+package rehearse

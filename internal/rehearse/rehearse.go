@@ -1,0 +1,216 @@
+package rehearse
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/rollout-ladder/ladder/internal/drive"
+	"github.com/rollout-ladder/ladder/internal/load"
+	"github.com/rollout-ladder/ladder/internal/plan"
+	"github.com/rollout-ladder/ladder/internal/plane"
+	"github.com/rollout-ladder/ladder/internal/report"
+	"github.com/rollout-ladder/ladder/internal/rollout"
+	"github.com/rollout-ladder/ladder/internal/store"
+)
+
+const (
+	// timeoutFloor is the least readiness timeout in real time: a correct ladder
+	// must not fail on a slow machine because its timeouts were divided by the
+	// speed.
+	timeoutFloor = 30 * time.Second
+	// degradedGrace is how long a component may stay Degraded, before the
+	// division by the speed, until its attempt counts as failed.
+	degradedGrace = 30 * time.Minute
+	// stateFolder holds the state of the rollout in the plane's folder.
+	stateFolder = "rollout"
+)
+
+// Rehearsal is the outcome of a rehearsal.
+type Rehearsal struct {
+	Report report.Rollout
+	// Interrupted is set when the context ended first; the state is saved if the
+	// plane is kept.
+	Interrupted bool
+	// Loaded is what was rehearsed.
+	Loaded *load.Result
+}
+
+// Run rehearses a platform. An error means that there was nothing to rehearse
+// or that it could not be run; a rollout that fails is a Rehearsal.
+func Run(ctx context.Context, o Options) (Rehearsal, error) {
+	world := newStage(o)
+	group, loading := errgroup.WithContext(ctx)
+	var loaded *load.Result
+	var planned *plan.Plan
+	group.Go(func() (err error) {
+		loaded, planned, err = prepare(loading, o)
+		return err
+	})
+	// The plane needs two seconds; rendering goes on meanwhile.
+	group.Go(func() error { return world.open(loading) })
+	err := group.Wait()
+	defer world.close()
+	if err != nil {
+		return Rehearsal{}, err
+	}
+	return world.play(ctx, loaded, planned)
+}
+
+// prepare reads, renders and plans.
+func prepare(ctx context.Context, o Options) (*load.Result, *plan.Plan, error) {
+	o.Observer.Stage("reading " + o.Path)
+	options := o.Load
+	options.Progress = o.Observer.Counted
+	loaded, err := load.Load(ctx, o.Path, options)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := refuse(loaded, o); err != nil {
+		return nil, nil, err
+	}
+	planned, err := plan.Build(PlanInput(loaded, o.Policy, o.Durations, o.MaxInFlight))
+	if err != nil {
+		return nil, nil, fmt.Errorf("plan the rollout: %w", err)
+	}
+	return loaded, planned, nil
+}
+
+// stage is where the rehearsal plays: a plane and the state on it.
+type stage struct {
+	options Options
+	plane   *plane.Plane
+	store   *store.Folder
+	// kept is set when the plane outlives the rehearsal.
+	kept bool
+}
+
+func newStage(o Options) *stage { return &stage{options: o, kept: o.Keep || o.Plane != ""} }
+
+// open gets the plane and locks the state on it.
+func (s *stage) open(ctx context.Context) error {
+	s.options.Observer.Stage("starting a control plane")
+	if err := s.openPlane(ctx); err != nil {
+		return &PlaneError{Err: err}
+	}
+	var err error
+	s.store, err = store.Open(filepath.Join(s.plane.Dir, stateFolder), store.Options{
+		Volatile: true, Owner: "ladder rehearse " + s.options.Path, Now: s.options.Now,
+	})
+	return err
+}
+
+// keptName is the name of the plane that --keep leaves running where none is
+// named.
+const keptName = "rehearsal"
+
+func (s *stage) openPlane(ctx context.Context) (err error) {
+	if !s.kept {
+		s.plane, err = plane.Start(ctx, plane.Options{})
+		return err
+	}
+	registry, err := plane.DefaultRegistry()
+	if err != nil {
+		return err
+	}
+	s.plane, _, err = registry.Up(ctx, cmp.Or(s.options.Plane, keptName), plane.Options{})
+	return err
+}
+
+// close ends a throwaway plane, also after an error or an interrupt.
+func (s *stage) close() {
+	if s.store != nil {
+		_ = s.store.Close() // the lock ends with the process at the latest
+	}
+	if s.plane != nil && !s.kept {
+		// The plane ends with this process at the latest.
+		_ = s.plane.Stop(context.Background())
+	}
+}
+
+// play runs the rollout on the open stage.
+func (s *stage) play(ctx context.Context, loaded *load.Result, planned *plan.Plan) (Rehearsal, error) {
+	o := s.options
+	revision := Revision(loaded)
+	spec, err := planned.Spec(plan.SpecOptions{
+		Revision: revision, OnFailure: o.OnFailure, Speed: o.Speed, TimeoutFloor: timeoutFloor,
+		Timeout: o.Timeout, MaxInFlight: o.MaxInFlight, DegradedGrace: degradedGrace,
+		// What did not become Healthy once does not a second time on a plane.
+		MaxTimeouts: 1,
+	})
+	if err != nil {
+		return Rehearsal{}, err
+	}
+	access, err := s.plane.RESTConfig()
+	if err != nil {
+		return Rehearsal{}, err
+	}
+	config, err := worldConfig(loaded, o)
+	if err != nil {
+		return Rehearsal{}, err
+	}
+	if err := applyConfig(ctx, access, config); err != nil {
+		return Rehearsal{}, fmt.Errorf("set up the simulated world: %w", err)
+	}
+	engine, err := newEngine(access, loaded, revision, o)
+	if err != nil {
+		return Rehearsal{}, err
+	}
+	o.Observer.Stage(fmt.Sprintf("rolling out %d components", len(spec.Components)))
+	audience := newAudience(o.Observer, loaded, planned, o.Speed, o.Now)
+	stop := audience.refresh(ctx)
+	outcome, err := drive.Run(ctx, drive.Config{
+		Spec: spec, Engine: engine, Store: s.store, Start: o.startMode(), Sink: audience.notice,
+	})
+	stop()
+	if err != nil {
+		return Rehearsal{}, fmt.Errorf("run the rollout: %w", err)
+	}
+	r := Rehearsal{Interrupted: outcome.Interrupted, Loaded: loaded}
+	r.Report = newReport(loaded, planned, outcome, o)
+	r.Report.PlaneReadySeconds = s.plane.ReadyAfter.Seconds()
+	if s.kept {
+		r.Report.Kubeconfig = s.plane.Kubeconfig
+	}
+	return r, nil
+}
+
+func (o Options) startMode() drive.StartMode {
+	switch {
+	case o.Fresh:
+		return drive.StartFresh
+	case o.Resume:
+		return drive.StartResume
+	default:
+		return drive.StartAuto
+	}
+}
+
+// PlaneError says that the control plane could not be started.
+type PlaneError struct{ Err error }
+
+// Error implements error.
+func (e *PlaneError) Error() string { return "start the control plane: " + e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *PlaneError) Unwrap() error { return e.Err }
+
+// PlanInput is the input of the plan of a loaded platform.
+func PlanInput(loaded *load.Result, policy rollout.Policy, durations map[string]time.Duration, maxInFlight int) plan.Input {
+	p := loaded.Platform
+	all := map[string]time.Duration{}
+	for name, d := range p.Simulation.Durations {
+		all[name] = d
+	}
+	for name, d := range durations {
+		all[name] = d
+	}
+	return plan.Input{
+		Environment: p.Environment, Components: p.Components, Ladder: p.Ladder, Edges: loaded.Edges,
+		Policy: policy, Durations: all, MaxInFlight: maxInFlight,
+	}
+}

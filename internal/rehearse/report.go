@@ -1,0 +1,119 @@
+package rehearse
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/rollout-ladder/ladder/internal/drive"
+	"github.com/rollout-ladder/ladder/internal/load"
+	"github.com/rollout-ladder/ladder/internal/plan"
+	"github.com/rollout-ladder/ladder/internal/report"
+	"github.com/rollout-ladder/ladder/internal/rollout"
+)
+
+// Revision identifies what is rolled out: a digest of every rendered object.
+// It is the same for the same content, whatever the commit, and differs for a
+// dirty work tree.
+func Revision(loaded *load.Result) string {
+	h := sha256.New()
+	names := make([]string, 0, len(loaded.Objects))
+	for name := range loaded.Objects {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		h.Write([]byte(name + "\x00"))
+		for _, o := range loaded.Objects[name] {
+			// Objects hold JSON values only; json.Marshal sorts their keys.
+			b, err := json.Marshal(o.Object)
+			if err != nil {
+				continue
+			}
+			h.Write(b)
+			h.Write([]byte{0})
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil))[:16]
+}
+
+// newReport turns the outcome into the report, components in the order of the
+// ladder, disabled ones as skipped.
+func newReport(loaded *load.Result, planned *plan.Plan, outcome drive.Outcome, o Options) report.Rollout {
+	state := outcome.State
+	r := report.Rollout{
+		FormatVersion: report.FormatVersion,
+		Result:        string(outcome.Result),
+		Environment:   loaded.Platform.Environment,
+		Revision:      state.Spec.Revision,
+		Engine:        "native",
+		Policy:        string(state.Spec.Policy),
+		Seed:          o.Seed,
+		Speed:         o.Speed,
+		Started:       report.Time(state.StartedAt),
+		Finished:      report.Time(state.FinishedAt),
+		BoundSeconds:  planned.Bound.Seconds() / o.Speed,
+		Components:    []report.RolloutComponent{},
+		Transitions:   []report.Transition{},
+		Unrendered:    Unrendered(loaded),
+	}
+	if r.Result == "" {
+		r.Result = "interrupted"
+	}
+	if !state.FinishedAt.IsZero() {
+		r.MakespanSeconds = state.FinishedAt.Sub(state.StartedAt).Seconds()
+	}
+	states := map[string]rollout.ComponentState{}
+	for _, c := range state.Components {
+		states[c.Name] = c
+	}
+	for _, c := range loaded.Platform.Components {
+		rc := report.RolloutComponent{Name: c.Name, Phase: c.Order(), State: string(rollout.Skipped), BlockedBy: []report.Blocker{}}
+		if s, ok := states[c.Name]; ok {
+			fill(&rc, s, outcome.Blocked[c.Name])
+		} else if !c.Enabled {
+			rc.Message = "disabled"
+		}
+		r.Components = append(r.Components, rc)
+	}
+	for _, t := range outcome.Transitions {
+		r.Transitions = append(r.Transitions, report.Transition{
+			At: report.Time(t.At), Component: t.Component, From: string(t.From), To: string(t.To), Reason: t.Reason,
+		})
+	}
+	return r
+}
+
+func fill(rc *report.RolloutComponent, s rollout.ComponentState, blocked []rollout.Blocker) {
+	rc.State = string(s.Status)
+	rc.UnblockedAt, rc.StartedAt = report.Time(s.UnblockedAt), report.Time(s.StartedAt)
+	rc.SyncedAt, rc.HealthyAt = report.Time(s.SyncedAt), report.Time(s.HealthyAt)
+	rc.Attempts, rc.Message = s.Attempt, s.Message
+	if s.Object.Kind != "" {
+		rc.Object = s.Object.String()
+	}
+	if s.Status == rollout.Done {
+		return
+	}
+	for _, b := range blocked {
+		name := b.Component
+		if name == s.Name {
+			continue // its own health is its message
+		}
+		rc.BlockedBy = append(rc.BlockedBy, report.Blocker{Component: name, Reason: b.Reason})
+	}
+}
+
+// Unrendered lists what could not be rendered, in the order of the ladder.
+func Unrendered(loaded *load.Result) []report.Unrendered {
+	out := []report.Unrendered{}
+	for _, e := range loaded.Unrendered {
+		out = append(out, report.Unrendered{
+			Component: e.Component, Source: e.Source, Reason: strings.TrimSpace(e.Reason),
+			File: e.Position.File, Line: e.Position.Line,
+		})
+	}
+	return out
+}

@@ -1,0 +1,63 @@
+package rehearse
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/rollout-ladder/ladder/internal/load"
+	"github.com/rollout-ladder/ladder/internal/plan"
+	"github.com/rollout-ladder/ladder/internal/simulate/settings"
+)
+
+// worldConfig tells the simulated world how each component behaves.
+func worldConfig(loaded *load.Result, o Options) (settings.Config, error) {
+	c := settings.Config{Speed: o.Speed, Seed: o.Seed, Components: map[string]settings.Component{}}
+	in := PlanInput(loaded, o.Policy, o.Durations, o.MaxInFlight)
+	for _, comp := range loaded.Platform.Components {
+		if !comp.Enabled {
+			continue
+		}
+		c.Components[comp.Name] = settings.Component{
+			Delay: in.Expected(comp), Fault: o.Faults[comp.Name], Checks: comp.Smoke,
+		}
+	}
+	for _, file := range loaded.Platform.Simulation.RuleFiles {
+		text, err := os.ReadFile(filepath.Join(loaded.Platform.Root, filepath.FromSlash(file)))
+		if err != nil {
+			return settings.Config{}, fmt.Errorf("read simulation rules %s: %w", file, err)
+		}
+		c.Rules = append(c.Rules, settings.Rules{Name: file, Text: string(text)})
+	}
+	return c, nil
+}
+
+// applyConfig writes the configuration to where the simulated world watches it.
+func applyConfig(ctx context.Context, access *rest.Config, c settings.Config) error {
+	client, err := kubernetes.NewForConfig(access)
+	if err != nil {
+		return err
+	}
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: settings.Namespace}}
+	_, err = client.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{})
+	if err != nil && !apierrors.IsAlreadyExists(err) {
+		return err
+	}
+	cm, err := c.ConfigMap()
+	if err != nil {
+		return err
+	}
+	maps := client.CoreV1().ConfigMaps(settings.Namespace)
+	_, err = maps.Create(ctx, cm, metav1.CreateOptions{})
+	if apierrors.IsAlreadyExists(err) {
+		_, err = maps.Update(ctx, cm, metav1.UpdateOptions{})
+	}
+	return err
+}

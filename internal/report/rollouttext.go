@@ -1,0 +1,235 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rollout-ladder/ladder/internal/rollout"
+)
+
+// phaseSummary is one phase of a finished rollout.
+type phaseSummary struct {
+	label         string
+	done, total   int
+	skipped       int
+	failed        bool
+	first, last   time.Time
+	slowest       string
+	slowestLength time.Duration
+}
+
+func (p phaseSummary) length() time.Duration {
+	if p.first.IsZero() || p.last.Before(p.first) {
+		return 0
+	}
+	return p.last.Sub(p.first)
+}
+
+// summary counts a report.
+type summary struct {
+	phases                         []phaseSummary
+	healthy, bad, blocked, skipped int
+	planned                        int
+}
+
+func summarise(r Rollout) summary {
+	var s summary
+	at := map[string]int{}
+	for _, c := range r.Components {
+		i, ok := at[c.Phase]
+		if !ok {
+			i = len(s.phases)
+			at[c.Phase] = i
+			s.phases = append(s.phases, phaseSummary{label: c.Phase})
+		}
+		p := &s.phases[i]
+		started, healthy := time.Time(c.StartedAt), time.Time(c.HealthyAt)
+		if !started.IsZero() && (p.first.IsZero() || started.Before(p.first)) {
+			p.first = started
+		}
+		if healthy.After(p.last) {
+			p.last = healthy
+		}
+		if length := healthy.Sub(started); !started.IsZero() && length > p.slowestLength {
+			p.slowest, p.slowestLength = c.Name, length
+		}
+		if c.State == string(rollout.Skipped) {
+			s.skipped++
+			p.skipped++
+			continue
+		}
+		s.planned++
+		p.total++
+		switch rollout.Status(c.State) {
+		case rollout.Done:
+			s.healthy++
+			p.done++
+		case rollout.Blocked:
+			s.blocked++
+		default:
+			s.bad++
+			p.failed = true
+		}
+	}
+	return s
+}
+
+// RolloutText writes the report of a rollout for people.
+func RolloutText(w io.Writer, r Rollout, style Style) error {
+	var b strings.Builder
+	s := summarise(r)
+	writeUnrendered(&b, r.Unrendered)
+	for _, p := range s.phases {
+		b.WriteString(style.phaseLine(p) + "\n")
+	}
+	b.WriteByte('\n')
+	glyph, colour := "✕", red
+	if r.Result == string(rollout.Succeeded) {
+		glyph, colour = "✓", green
+	}
+	b.WriteString(style.paint(colour, fmt.Sprintf("%s %s: %d of %d components Healthy", glyph, r.Result, s.healthy, s.planned)))
+	if r.MakespanSeconds > 0 {
+		fmt.Fprintf(&b, " after %s", Clock(seconds(r.MakespanSeconds)))
+	}
+	b.WriteByte('\n')
+	b.WriteString(style.paint(faint, facts(r, s)) + "\n")
+	writeTrouble(&b, r, style)
+	if r.Kubeconfig != "" {
+		fmt.Fprintf(&b, "\nThe plane stays up: export KUBECONFIG=%s\n", r.Kubeconfig)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (s Style) phaseLine(p phaseSummary) string {
+	glyph, colour := "·", faint
+	switch {
+	case p.failed:
+		glyph, colour = "✕", red
+	case p.total > 0 && p.done == p.total:
+		glyph, colour = "✓", green
+	case p.done > 0:
+		glyph, colour = "▶", cyan
+	}
+	text := s.paint(colour, fmt.Sprintf("%s %-7s %3d/%-3d", glyph, p.label, p.done, p.total)) + fmt.Sprintf(" %7s", Clock(p.length()))
+	if p.slowest != "" {
+		text += s.paint(faint, fmt.Sprintf("  slowest %s %s", p.slowest, Clock(p.slowestLength)))
+	}
+	if p.skipped > 0 {
+		text += s.paint(faint, fmt.Sprintf("  %d skipped", p.skipped))
+	}
+	return text
+}
+
+// facts are the figures below the verdict.
+func facts(r Rollout, s summary) string {
+	parts := []string{
+		"environment " + r.Environment, "policy " + r.Policy, fmt.Sprintf("speed %g", r.Speed),
+		fmt.Sprintf("seed %d", r.Seed), "lower bound " + Clock(seconds(r.BoundSeconds)),
+	}
+	if r.PlaneReadySeconds > 0 {
+		parts = append(parts, "plane ready after "+Clock(seconds(r.PlaneReadySeconds)))
+	}
+	if s.skipped > 0 {
+		parts = append(parts, fmt.Sprintf("%d skipped", s.skipped))
+	}
+	return "  " + strings.Join(append(parts, "revision "+r.Revision), ", ")
+}
+
+// writeTrouble says what failed, and what waits for it: the cause once, not
+// once for every component behind it.
+func writeTrouble(b *strings.Builder, r Rollout, style Style) {
+	waiting := map[string][]string{}
+	for _, c := range r.Components {
+		switch rollout.Status(c.State) {
+		case rollout.Done, rollout.Skipped:
+		case rollout.Blocked:
+			on := "nothing that is known"
+			if len(c.BlockedBy) > 0 {
+				on = cmp.Or(c.BlockedBy[0].Component, c.BlockedBy[0].Reason)
+			}
+			waiting[on] = append(waiting[on], c.Name)
+		default:
+			fmt.Fprintf(b, "\n%s\n", style.paint(red, fmt.Sprintf("✕ %s (%s) %s", c.Name, c.Phase, c.State)))
+			if c.Object != "" {
+				fmt.Fprintf(b, "    object: %s\n", Plain(c.Object))
+			}
+			if c.Message != "" {
+				fmt.Fprintf(b, "    reason: %s\n", Plain(c.Message))
+			}
+			fmt.Fprintf(b, "    attempts: %d\n", c.Attempts)
+			for _, blocker := range c.BlockedBy {
+				fmt.Fprintf(b, "    waits: %s\n", Plain(blocker.Reason))
+			}
+		}
+	}
+	ons := make([]string, 0, len(waiting))
+	for on := range waiting {
+		ons = append(ons, on)
+	}
+	slices.SortFunc(ons, func(x, y string) int {
+		return cmp.Or(cmp.Compare(len(waiting[y]), len(waiting[x])), cmp.Compare(x, y))
+	})
+	for _, on := range ons {
+		fmt.Fprintf(b, "\n%s\n", style.paint(yellow, fmt.Sprintf("… %s on %s:", waits(len(waiting[on])), Plain(on))))
+		for _, l := range wrap(strings.Join(waiting[on], ", "), 96) {
+			fmt.Fprintf(b, "    %s\n", l)
+		}
+	}
+}
+
+func waits(n int) string {
+	if n == 1 {
+		return "1 component waits"
+	}
+	return fmt.Sprintf("%d components wait", n)
+}
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+// RolloutMarkdown writes the report of a rollout as Markdown.
+func RolloutMarkdown(w io.Writer, r Rollout) error {
+	var b strings.Builder
+	s := summarise(r)
+	glyph := "✕"
+	if r.Result == string(rollout.Succeeded) {
+		glyph = "✓"
+	}
+	fmt.Fprintf(&b, "## %s Rollout of %s %s\n\n", glyph, escape(r.Environment), r.Result)
+	fmt.Fprintf(&b, "%d of %d components Healthy after %s.\n\n", s.healthy, s.planned, Clock(seconds(r.MakespanSeconds)))
+	fmt.Fprintf(&b, "%s.\n\n", strings.TrimSpace(facts(r, s)))
+	if len(r.Unrendered) > 0 {
+		fmt.Fprintf(&b, "**%s not rendered:**\n\n", count(len(r.Unrendered), "component"))
+		for _, u := range r.Unrendered {
+			fmt.Fprintf(&b, "- `%s` (%s:%d): %s\n", u.Component, escape(u.File), u.Line, escape(u.Reason))
+		}
+		b.WriteByte('\n')
+	}
+	b.WriteString("| phase | Healthy | time | slowest |\n| --- | ---: | ---: | --- |\n")
+	for _, p := range s.phases {
+		slowest := ""
+		if p.slowest != "" {
+			slowest = fmt.Sprintf("`%s` %s", p.slowest, Clock(p.slowestLength))
+		}
+		fmt.Fprintf(&b, "| %s | %d/%d | %s | %s |\n", escape(p.label), p.done, p.total, Clock(p.length()), slowest)
+	}
+	if s.bad+s.blocked > 0 {
+		b.WriteString("\n| component | phase | state | why |\n| --- | --- | --- | --- |\n")
+		for _, c := range r.Components {
+			if c.State == string(rollout.Done) || c.State == string(rollout.Skipped) {
+				continue
+			}
+			why := c.Message
+			if why == "" && len(c.BlockedBy) > 0 {
+				why = c.BlockedBy[0].Reason
+			}
+			fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", c.Name, escape(c.Phase), c.State, escape(Plain(why)))
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
