@@ -136,6 +136,7 @@ func (d *decoder) health(f *yamlpos.Fields) []component.HealthCheck {
 		if v := m.Text("apiVersion"); v != "" && h.Group == "" {
 			h.Group = group(v)
 		}
+		d.unknown(m)
 		switch {
 		case h.Kind == "":
 			d.problems.Add(m.Path, m.Value.Position, "", "%s has no kind", m.Path)

@@ -19,6 +19,7 @@ const (
 	RulePhase     = "phase-not-numeric"
 	RuleDuplicate = "duplicate-name"
 	RuleInvalid   = "invalid-field"
+	RuleUnknown   = "unknown-field"
 )
 
 // Context is what a descriptor is read against.
@@ -73,6 +74,11 @@ func Decode(v *yamlpos.Value, place Place, ctx Context) (component.Component, []
 			d.c.Unknown = map[string]any{}
 		}
 		d.c.Unknown[e.Key] = e.Value.Any()
+		// Fields of others are welcome here; only what is all but the name of
+		// one of ours is worth a word.
+		if near := yamlpos.Nearest(e.Key, f.Known()); near != "" && len(e.Key) > 4 && yamlpos.Distance(e.Key, near) == 1 {
+			d.unknownField(e, e.Key, near)
+		}
 	}
 	for _, p := range d.problems.List {
 		message := p.Message
@@ -82,6 +88,25 @@ func Decode(v *yamlpos.Value, place Place, ctx Context) (component.Component, []
 		d.report(RuleInvalid, p.Position, message, p.Hint)
 	}
 	return d.c, d.findings, errors.Join(d.fatal...)
+}
+
+// unknown reports the fields of a nested map that nothing asked for.
+func (d *decoder) unknown(fields ...*yamlpos.Fields) {
+	for _, f := range fields {
+		for _, e := range f.Unknown() {
+			d.unknownField(e, yamlpos.Join(f.Path, e.Key), yamlpos.Nearest(e.Key, f.Known()))
+		}
+	}
+}
+
+func (d *decoder) unknownField(e yamlpos.Entry, path, near string) {
+	message, fix := path+" is not a field of the descriptor", ""
+	if near != "" {
+		fix = fmt.Sprintf("did you mean %s?", near)
+		message += "; " + fix
+	}
+	d.report(RuleUnknown, e.Position, message, fix)
+	d.findings[len(d.findings)-1].Severity = finding.Warning
 }
 
 func (d *decoder) report(rule string, at finding.Position, message, fix string) {
@@ -124,9 +149,13 @@ func (d *decoder) decode(f *yamlpos.Fields) {
 	if wave, ok := f.Int("syncWave"); ok {
 		c.Waves = []int{wave}
 	}
-	c.IgnoreDifferences = IgnoreDifferences(f.Maps("ignoreDifferences"))
+	ignored := f.Maps("ignoreDifferences")
+	c.IgnoreDifferences = IgnoreDifferences(ignored)
+	d.unknown(ignored...)
 	c.Timeout = f.Duration("timeout")
-	c.Retry = Retry(f.Map("retry"))
+	retry := f.Map("retry")
+	c.Retry = Retry(retry)
+	d.unknown(retry, retry.Map("backoff"))
 	c.Health = d.health(f)
 	smoke := f.Has("smoke")
 	c.Smoke = d.smoke(f)

@@ -29,6 +29,7 @@ func (d *decoder) sources(f *yamlpos.Fields) {
 			}
 			written, at = m.Text("path"), d.c.At(string(kind)+".path")
 			s.Recurse = kind == component.Manifests && m.Bool("recurse", false)
+			d.unknown(m)
 			if written == "" {
 				d.refuse(e.Position, "add "+string(kind)+".path", "%s has no path", kind)
 				continue
@@ -112,6 +113,7 @@ func (d *decoder) chart(f *yamlpos.Fields, e yamlpos.Entry) {
 		s.Values, _ = values.Value.Any().(map[string]any)
 	}
 	s.Parameters = m.TextMap("parameters")
+	d.unknown(m)
 	d.c.Sources = append(d.c.Sources, s)
 }
 
@@ -146,6 +148,7 @@ func (d *decoder) valueFiles(m *yamlpos.Fields, chart string) []component.ValueF
 			entry := yamlpos.Read(item, field, &d.problems)
 			written = entry.Text("path")
 			file.Optional = entry.Bool("optional", ignoreMissing)
+			d.unknown(entry)
 		case yamlpos.Scalar:
 		default:
 			d.problems.Add(field, item.Position, "", "%s is %s, not a path", field, item.Kind)

@@ -7,16 +7,17 @@ import "strings"
 func Nearest(word string, candidates []string) string {
 	best, bestDistance := "", len(word)/3+1
 	for _, c := range candidates {
-		if d := distance(strings.ToLower(word), strings.ToLower(c)); d < bestDistance {
+		if d := Distance(strings.ToLower(word), strings.ToLower(c)); d < bestDistance {
 			best, bestDistance = c, d
 		}
 	}
 	return best
 }
 
-// distance is the Damerau-Levenshtein distance in its restricted form: the
-// number of letters to insert, delete, replace or swap with their neighbour.
-func distance(a, b string) int {
+// Distance is the Damerau-Levenshtein distance in its restricted form: the
+// number of letters to insert, delete, replace or swap with their neighbour to make one word the
+// other. Source: optimal string alignment.
+func Distance(a, b string) int {
 	rows := [3][]int{make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)}
 	for j := range rows[1] {
 		rows[1][j] = j
