@@ -139,7 +139,7 @@ func (g *graph) simulate(policy rollout.Policy) []Span {
 	}
 	for _, i := range g.order {
 		if s.unmet[i] == 0 {
-			s.waiting[g.after[i]] = append(s.waiting[g.after[i]], i)
+			s.offer(i)
 		}
 	}
 	s.release()
@@ -152,29 +152,31 @@ func (g *graph) simulate(policy rollout.Policy) []Span {
 	return s.spans
 }
 
-// release makes ready what waited for steps that have become settled.
+// offer makes ready a component whose requirements are Healthy, or lets it wait
+// for its steps.
+func (s *simulation) offer(i int) {
+	if after := s.g.after[i]; after > s.settled {
+		s.waiting[after] = append(s.waiting[after], i)
+		return
+	}
+	heap.Push(&s.ready, candidate{i: i, turn: s.turn[i], rank: s.g.rank[i]})
+}
+
+// release offers what waited for the steps that have become settled.
 func (s *simulation) release() {
-	for {
+	for s.settled < len(s.left) && s.left[s.settled] == 0 {
+		s.settled++
 		for _, i := range s.waiting[s.settled] {
-			heap.Push(&s.ready, candidate{i: i, turn: s.turn[i], rank: s.g.rank[i]})
+			s.offer(i)
 		}
 		s.waiting[s.settled] = nil
-		if s.settled == len(s.left) || s.left[s.settled] > 0 {
-			return
-		}
-		s.settled++
 	}
 }
 
 func (s *simulation) healthy(i int) {
 	for _, d := range s.g.gates.Dependants(i) {
 		if s.unmet[d]--; s.unmet[d] == 0 {
-			after := s.g.after[d]
-			s.waiting[after] = append(s.waiting[after], int(d))
-			if after <= s.settled {
-				heap.Push(&s.ready, candidate{i: int(d), turn: s.turn[d], rank: s.g.rank[d]})
-				s.waiting[after] = s.waiting[after][:len(s.waiting[after])-1]
-			}
+			s.offer(int(d))
 		}
 	}
 	s.left[s.g.step[i]]--
