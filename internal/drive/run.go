@@ -62,7 +62,7 @@ type Notice struct {
 type View interface {
 	State() rollout.State
 	Component(name string) (rollout.ComponentState, bool)
-	BlockedBy(name string, now time.Time) []rollout.Blocker
+	BlockedBy(name string) []rollout.Blocker
 }
 
 // Outcome is how a run ended.
@@ -298,7 +298,7 @@ func (r *runner) outcome(began time.Time, interrupted bool) Outcome {
 		if c.Status == rollout.Done {
 			continue
 		}
-		if blockers := r.machine.BlockedBy(c.Name, now); len(blockers) > 0 {
+		if blockers := r.machine.BlockedBy(c.Name); len(blockers) > 0 {
 			out.Blocked[c.Name] = blockers
 		}
 	}

@@ -1,0 +1,282 @@
+package native
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/flowcontrol"
+	"k8s.io/utils/clock"
+
+	model "github.com/rollout-ladder/ladder/internal/component"
+	"github.com/rollout-ladder/ladder/internal/drive"
+	"github.com/rollout-ladder/ladder/internal/finding"
+	"github.com/rollout-ladder/ladder/internal/health"
+	"github.com/rollout-ladder/ladder/internal/manifest"
+	"github.com/rollout-ladder/ladder/internal/smoke"
+)
+
+// Config describes an engine.
+type Config struct {
+	RESTConfig *rest.Config
+	// Components are those of the rollout; Objects holds what each renders to.
+	Components []model.Component
+	Objects    map[string][]manifest.Object
+	// Revision is stamped on every object.
+	Revision string
+	// Run identifies the rollout, the same after a resume: hooks that have
+	// succeeded in it are not run again. Empty means the revision.
+	Run string
+	// FieldManager owns the applied fields; empty means "ladder".
+	FieldManager string
+	// Health assesses objects; nil means one without extra checks. The checks of
+	// each component are added to it.
+	Health *health.Assessor
+	// Smoke says how smoke checks run. SmokeInterval is how long one waits at
+	// least before it runs again, 0 means 5 s.
+	Smoke         smoke.Options
+	SmokeInterval time.Duration
+	// Clock is the source of time; nil means the system's.
+	Clock clock.Clock
+	// Concurrency bounds the requests at once, 0 means 32; QPS bounds them per
+	// second, 0 means 500, negative means no bound.
+	Concurrency int
+	QPS         float32
+}
+
+// Engine implements drive.Engine on an API server.
+type Engine struct {
+	config     Config
+	client     dynamic.Interface
+	mapper     *mapper
+	observer   *observer
+	smokes     smoke.Client
+	slots      chan struct{}
+	components map[string]*component
+	// tracked maps every rendered object to the components that render it.
+	tracked map[finding.Resource][]*component
+	// crds maps kinds to the component that brings their CRD.
+	crds map[schema.GroupKind]string
+	// clusterWide are the kinds without namespaces that those CRDs define.
+	clusterWide map[schema.GroupKind]bool
+
+	ctx   context.Context
+	stop  context.CancelFunc
+	dirty *dirtySet
+	work  sync.WaitGroup
+
+	inventoryMu        sync.Mutex
+	inventoryLoaded    bool
+	inventoryNamespace bool
+}
+
+var _ drive.Engine = (*Engine)(nil)
+
+// New returns an engine. It fails on a component whose health checks do not
+// compile; it does not talk to the server yet. Close ends its watches.
+func New(config Config) (*Engine, error) {
+	if err := config.fill(); err != nil {
+		return nil, err
+	}
+	connection := rest.CopyConfig(config.RESTConfig)
+	connection.WarningHandler = rest.NoWarnings{}
+	if config.QPS > 0 {
+		connection.RateLimiter = flowcontrol.NewTokenBucketRateLimiter(config.QPS, int(2*config.QPS))
+	} else {
+		connection.QPS = -1
+	}
+	client, err := dynamic.NewForConfig(connection)
+	if err != nil {
+		return nil, fmt.Errorf("connect: %w", err)
+	}
+	d, err := discovery.NewDiscoveryClientForConfig(connection)
+	if err != nil {
+		return nil, fmt.Errorf("connect: %w", err)
+	}
+	return newEngine(config, client, d)
+}
+
+// fill sets the defaults.
+func (c *Config) fill() error {
+	if c.Revision == "" {
+		return errors.New("an engine needs a revision")
+	}
+	if c.Run == "" {
+		c.Run = c.Revision
+	}
+	if c.FieldManager == "" {
+		c.FieldManager = "ladder"
+	}
+	if c.Clock == nil {
+		c.Clock = clock.RealClock{}
+	}
+	if c.Concurrency == 0 {
+		c.Concurrency = 32
+	}
+	if c.QPS == 0 {
+		c.QPS = 500
+	}
+	if c.SmokeInterval == 0 {
+		c.SmokeInterval = 5 * time.Second
+	}
+	if c.Smoke.Now == nil {
+		c.Smoke.Now = c.Clock.Now
+	}
+	if c.Health == nil {
+		a, err := health.New(health.WithClock(c.Clock.Now))
+		if err != nil {
+			return err
+		}
+		c.Health = a
+	}
+	return nil
+}
+
+func newEngine(config Config, client dynamic.Interface, d discovery.DiscoveryInterface) (*Engine, error) {
+	ctx, stop := context.WithCancel(context.Background())
+	e := &Engine{
+		config: config, client: client, mapper: newMapper(d, config.Clock),
+		smokes: smoke.NewCluster(client, d, config.Clock.Now), slots: make(chan struct{}, config.Concurrency),
+		components: map[string]*component{}, tracked: map[finding.Resource][]*component{},
+		crds: map[schema.GroupKind]string{}, clusterWide: clusterWideKinds(config.Objects), ctx: ctx, stop: stop, dirty: newDirtySet(),
+	}
+	e.observer = newObserver(ctx, client, e.objectChanged)
+	for _, m := range config.Components {
+		if err := e.add(m); err != nil {
+			stop()
+			return nil, err
+		}
+	}
+	return e, nil
+}
+
+// add takes in one component.
+func (e *Engine) add(m model.Component) error {
+	if e.components[m.Name] != nil {
+		return fmt.Errorf("two components are named %s", m.Name)
+	}
+	assessor, err := e.config.Health.With(m.Health)
+	if err != nil {
+		return fmt.Errorf("component %s: %w", m.Name, err)
+	}
+	c := &component{
+		name: m.Name, model: m, options: parseOptions(m.SyncOptions), assess: assessor.Assess,
+		applied: map[finding.Resource]uint64{}, cache: map[finding.Resource]assessed{}, changed: make(chan struct{}),
+	}
+	c.tasks = planTasks(e.landed(m), c.options, e.config.Revision)
+	e.components[m.Name] = c
+	for _, t := range c.tasks {
+		e.track(t.resource, c)
+		if t.object.GetNamespace() == "" {
+			// It may turn out to be of a kind without namespaces.
+			wide := t.resource
+			wide.Namespace = ""
+			e.track(wide, c)
+		}
+		if gk, ok := crdKind(t.object.Unstructured); ok {
+			e.crds[gk] = m.Name
+		}
+	}
+	return nil
+}
+
+func (e *Engine) track(r finding.Resource, c *component) {
+	if !slices.Contains(e.tracked[r], c) {
+		e.tracked[r] = append(e.tracked[r], c)
+	}
+}
+
+// landed fills in the namespace of objects that name none.
+func (e *Engine) landed(m model.Component) []manifest.Object {
+	objects := slices.Clone(e.config.Objects[m.Name])
+	for i := range objects {
+		gk := objects[i].GroupVersionKind().GroupKind()
+		switch {
+		case knownClusterWide(gk) || e.clusterWide[gk]:
+			objects[i].Target = ""
+			if objects[i].GetNamespace() != "" {
+				objects[i].Unstructured = objects[i].DeepCopy()
+				objects[i].SetNamespace("")
+			}
+		case objects[i].GetNamespace() == "" && objects[i].Target == "":
+			objects[i].Target = m.Namespace
+		}
+	}
+	return objects
+}
+
+// clusterWideKinds collects the kinds without namespaces that the CRDs of the
+// rollout define.
+func clusterWideKinds(objects map[string][]manifest.Object) map[schema.GroupKind]bool {
+	out := map[schema.GroupKind]bool{}
+	for _, list := range objects {
+		for _, o := range list {
+			scope, _, _ := unstructured.NestedString(o.Object, "spec", "scope")
+			if gk, ok := crdKind(o.Unstructured); ok && scope == "Cluster" {
+				out[gk] = true
+			}
+		}
+	}
+	return out
+}
+
+// Close ends the watches of the engine and waits for them.
+func (e *Engine) Close() {
+	e.stop()
+	e.work.Wait()
+	e.observer.running.Wait()
+}
+
+// objectChanged is told about every object that changes in the cluster.
+func (e *Engine) objectChanged(obj *unstructured.Unstructured) {
+	e.observer.owners(obj, func(r finding.Resource) {
+		for _, c := range e.tracked[r] {
+			c.notify()
+			e.dirty.add(c.name)
+		}
+	})
+}
+
+// touch makes Watch look at a component again.
+func (e *Engine) touch(c *component) {
+	c.notify()
+	e.dirty.add(c.name)
+}
+
+// knownClusterWide lists the kinds of the API server that have no namespace.
+// For other kinds discovery tells when they are applied.
+func knownClusterWide(gk schema.GroupKind) bool {
+	switch gk.Group {
+	case "":
+		return gk.Kind == "Namespace" || gk.Kind == "PersistentVolume" || gk.Kind == "Node"
+	case "rbac.authorization.k8s.io":
+		return strings.HasPrefix(gk.Kind, "Cluster")
+	case "storage.k8s.io":
+		return gk.Kind != "CSIStorageCapacity"
+	case "apiextensions.k8s.io", "apiregistration.k8s.io", "admissionregistration.k8s.io", "scheduling.k8s.io", "node.k8s.io":
+		return true
+	case "networking.k8s.io":
+		return gk.Kind == "IngressClass"
+	}
+	return false
+}
+
+// groupKind is the kind of a task.
+func groupKind(t *task) schema.GroupKind {
+	return schema.GroupKind{Group: t.resource.Group, Kind: t.resource.Kind}
+}
+
+// isUnserved reports an error that means that a kind is not served.
+func isUnserved(err error) bool {
+	var unserved *unservedError
+	return errors.As(err, &unserved)
+}

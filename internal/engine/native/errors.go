@@ -1,0 +1,165 @@
+package native
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"regexp"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+
+	"github.com/rollout-ladder/ladder/internal/drive"
+	"github.com/rollout-ladder/ladder/internal/finding"
+)
+
+// maxMessage bounds the messages that go into states and reports, in bytes.
+const maxMessage = 600
+
+// objectError says in the words of the API server why an object could not be
+// applied, without the values of a Secret.
+func objectError(resource finding.Resource, obj *unstructured.Unstructured, err error) error {
+	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	var already *drive.ObjectError
+	if errors.As(err, &already) {
+		return err
+	}
+	return &drive.ObjectError{Object: resource, Message: shorten(redact(reason(resource, err), obj))}
+}
+
+var (
+	webhookCall    = regexp.MustCompile(`failed calling webhook "([^"]+)": (?:failed to call webhook: )?(.*)`)
+	missingNS      = regexp.MustCompile(`^namespaces "([^"]+)" not found$`)
+	terminatingNS  = regexp.MustCompile(`namespace (\S+) because it is being terminated`)
+	requestPrefix  = regexp.MustCompile(`^(Post|Put|Patch|Get|Delete) "[^"]*": `)
+	internalPrefix = "Internal error occurred: "
+)
+
+// reason words an API error for people.
+func reason(resource finding.Resource, err error) string {
+	var unserved *unservedError
+	if errors.As(err, &unserved) {
+		return unserved.Error()
+	}
+	message := err.Error()
+	var status apierrors.APIStatus
+	if errors.As(err, &status) {
+		if m := status.Status().Message; m != "" {
+			message = m
+		}
+		if resource.Group == "" && resource.Kind == "Secret" && apierrors.IsInvalid(err) {
+			message = invalidFields(status.Status())
+		}
+	}
+	message = strings.TrimPrefix(message, internalPrefix)
+	message = requestPrefix.ReplaceAllString(message, "")
+	if m := missingNS.FindStringSubmatch(message); m != nil {
+		return fmt.Sprintf("namespace %s does not exist", m[1])
+	}
+	if m := terminatingNS.FindStringSubmatch(message); m != nil {
+		return fmt.Sprintf("namespace %s is being deleted", m[1])
+	}
+	if m := webhookCall.FindStringSubmatch(message); m != nil {
+		return fmt.Sprintf("webhook %s cannot be called: %s", m[1], m[2])
+	}
+	return message
+}
+
+// invalidFields tells which fields of a Secret are wrong without what is in
+// them, which the API server quotes.
+func invalidFields(status metav1.Status) string {
+	var fields []string
+	if status.Details != nil {
+		for _, cause := range status.Details.Causes {
+			fields = append(fields, fmt.Sprintf("%s (%s)", cause.Field, cause.Type))
+		}
+	}
+	return "is invalid: " + strings.Join(fields, ", ")
+}
+
+// redact removes the values of a Secret from a message, as they are written and
+// as base64.
+func redact(message string, obj *unstructured.Unstructured) string {
+	if obj == nil || obj.GetKind() != "Secret" {
+		return message
+	}
+	for _, field := range []string{"data", "stringData"} {
+		values, _, err := unstructured.NestedMap(obj.Object, field)
+		if err != nil {
+			continue
+		}
+		for _, v := range values {
+			s, ok := v.(string)
+			if !ok || s == "" {
+				continue
+			}
+			for _, form := range forms(s) {
+				message = strings.ReplaceAll(message, form, "[redacted]")
+			}
+		}
+	}
+	return message
+}
+
+// forms lists how a value may turn up in a message. Very short values are left:
+// they would take ordinary words apart, and tell nothing.
+func forms(value string) []string {
+	out := []string{value, base64.StdEncoding.EncodeToString([]byte(value))}
+	if plain, err := base64.StdEncoding.DecodeString(value); err == nil {
+		out = append(out, string(plain))
+	}
+	long := out[:0]
+	for _, f := range out {
+		if len(f) >= 4 {
+			long = append(long, f)
+		}
+	}
+	return long
+}
+
+// shorten makes a message one line of bounded length.
+func shorten(message string) string {
+	message = strings.Join(strings.Fields(message), " ")
+	if len(message) <= maxMessage {
+		return message
+	}
+	end := maxMessage
+	for end > 0 && message[end]&0xC0 == 0x80 { // not inside a character
+		end--
+	}
+	return message[:end] + " ..."
+}
+
+// transient reports errors that go away by themselves: an API server or etcd
+// that restarts, an overload, a lost connection. A webhook that cannot be
+// called is not one: it takes as long as its rollout, and people want to see it.
+func transient(err error) bool {
+	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return false
+	}
+	if strings.Contains(err.Error(), "failed calling webhook") {
+		return false
+	}
+	switch {
+	case apierrors.IsServerTimeout(err), apierrors.IsTimeout(err), apierrors.IsTooManyRequests(err),
+		apierrors.IsServiceUnavailable(err), apierrors.IsConflict(err), apierrors.IsInternalError(err),
+		apierrors.IsUnexpectedServerError(err):
+		return true
+	}
+	var status apierrors.APIStatus
+	if errors.As(err, &status) {
+		return status.Status().Code >= http.StatusInternalServerError
+	}
+	var network net.Error
+	return utilnet.IsConnectionRefused(err) || utilnet.IsConnectionReset(err) || utilnet.IsProbableEOF(err) ||
+		utilnet.IsHTTP2ConnectionLost(err) || errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &network)
+}
