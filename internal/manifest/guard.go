@@ -1,0 +1,62 @@
+package manifest
+
+import (
+	"bytes"
+	"fmt"
+
+	yamlv3 "go.yaml.in/yaml/v3"
+)
+
+// MaxNodes is how many values a document may hold once its aliases are
+// expanded.
+const MaxNodes = 2_000_000
+
+// CheckAliases refuses YAML whose aliases expand to more than MaxNodes values,
+// before anything expands them ("billion laughs"). Text that does not parse is
+// left to the reader, which says what is wrong with it.
+func CheckAliases(data []byte) error {
+	if !bytes.ContainsRune(data, '&') || !bytes.ContainsRune(data, '*') {
+		return nil
+	}
+	decoder := yamlv3.NewDecoder(bytes.NewReader(data))
+	for {
+		var node yamlv3.Node
+		if err := decoder.Decode(&node); err != nil {
+			return nil
+		}
+		counter := aliasCounter{sizes: map[*yamlv3.Node]int{}}
+		if size := counter.size(&node); size > MaxNodes {
+			return &SyntaxError{Line: counter.line, Message: fmt.Sprintf("aliases expand to more than %d values", MaxNodes)}
+		}
+	}
+}
+
+type aliasCounter struct {
+	sizes map[*yamlv3.Node]int
+	line  int // of the first node whose aliases are too many
+}
+
+// size counts the values below a node; aliases count as what they stand for. A
+// node that contains itself is over the limit.
+func (c *aliasCounter) size(node *yamlv3.Node) int {
+	if node.Kind == yamlv3.AliasNode {
+		return c.size(node.Alias)
+	}
+	if n, ok := c.sizes[node]; ok {
+		return n
+	}
+	c.sizes[node] = MaxNodes + 1
+	total := 1
+	for _, child := range node.Content {
+		total += c.size(child)
+		if total > MaxNodes {
+			if c.line == 0 {
+				c.line = child.Line
+			}
+			total = MaxNodes + 1
+			break
+		}
+	}
+	c.sizes[node] = total
+	return total
+}

@@ -1,0 +1,212 @@
+package render
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/rollout-ladder/ladder/internal/component"
+	"github.com/rollout-ladder/ladder/internal/manifest"
+	"github.com/rollout-ladder/ladder/internal/render/helm"
+	"github.com/rollout-ladder/ladder/internal/render/source"
+)
+
+// formatVersion is part of every key: raise it when the same files render to
+// something else, or when the format of the entries changes.
+const formatVersion = "1"
+
+// cache keeps results on disk. A key stands for what is asked, without the
+// content of files; below it are a few variants, each with a record of the
+// files it was made from. Anything that cannot be read counts as absent.
+type cache struct{ dir string }
+
+// maxVariants is how many results are kept for one key: the branches somebody
+// goes back and forth between.
+const maxVariants = 4
+
+type entry struct {
+	Trace   source.Trace  `json:"trace"`
+	Asks    bool          `json:"asks"`
+	Objects []cacheObject `json:"objects"`
+}
+
+type cacheObject struct {
+	Object    json.RawMessage `json:"object"`
+	Origin    manifest.Origin `json:"origin"`
+	CRDFolder bool            `json:"crdFolder,omitempty"`
+}
+
+// question is everything but files that a result depends on.
+type question struct {
+	Format, KubeVersion, Namespace, Release string
+	// Asks is set for results that depend on APIVersions.
+	Asks        bool
+	APIVersions []string
+	Offline     bool
+	MaxOutput   int
+	Source      component.Source
+}
+
+func (q question) key() (string, bool) {
+	data, err := json.Marshal(q)
+	if err != nil {
+		return "", false
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:16]), true
+}
+
+// cached renders a source, or takes its result from the cache.
+func (r *Renderer) cached(ctx context.Context, c component.Component, src component.Source, versions []string) ([]manifest.Object, bool, error) {
+	view := r.tree.View()
+	if r.cache == nil {
+		result, err := r.source(ctx, view, c, src, versions)
+		return result.Objects, result.ReadsCapabilities, err
+	}
+	ask := question{Format: formatVersion, KubeVersion: r.opts.KubeVersion, Namespace: c.Namespace, Release: c.Name,
+		Offline: r.opts.Offline, MaxOutput: r.opts.MaxOutput, Source: src}
+	// A result that does not depend on API versions is kept under a key
+	// without them, so that a new CRD elsewhere does not make it stale.
+	plainKey, ok := ask.key()
+	ask.Asks, ask.APIVersions = true, slices.Concat(r.opts.APIVersions, versions)
+	fullKey, okFull := ask.key()
+	if !ok || !okFull {
+		result, err := r.source(ctx, view, c, src, versions)
+		return result.Objects, result.ReadsCapabilities, err
+	}
+	for _, key := range []string{plainKey, fullKey} {
+		if e, ok := r.cache.find(key, r.tree); ok {
+			if objects, ok := e.objects(); ok {
+				return objects, e.Asks, nil
+			}
+		}
+	}
+	result, err := r.source(ctx, view, c, src, versions)
+	if err != nil {
+		return nil, result.ReadsCapabilities, err
+	}
+	if trace, ok := view.Trace(); ok {
+		key := plainKey
+		if result.ReadsCapabilities {
+			key = fullKey
+		}
+		r.cache.store(key, trace, result)
+	}
+	return result.Objects, result.ReadsCapabilities, nil
+}
+
+// find returns the variant whose files are as they were.
+func (c *cache) find(key string, tree *source.Tree) (entry, bool) {
+	names, err := filepath.Glob(filepath.Join(c.dir, key[:2], key, "*.json"))
+	if err != nil {
+		return entry{}, false
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			continue
+		}
+		head, body, ok := bytes.Cut(data, []byte("\n"))
+		if !ok {
+			continue
+		}
+		var trace source.Trace
+		if json.Unmarshal(head, &trace) != nil || len(trace) == 0 || !tree.Holds(trace) {
+			continue
+		}
+		// The sum of the body keeps a torn or damaged entry from being used.
+		sum, content, ok := bytes.Cut(body, []byte("\n"))
+		if !ok || string(sum) != checksum(head, content) {
+			continue
+		}
+		var e entry
+		if json.Unmarshal(content, &e) == nil {
+			e.Trace = trace
+			return e, true
+		}
+	}
+	return entry{}, false
+}
+
+func checksum(parts ...[]byte) string {
+	h := sha256.New()
+	for _, p := range parts {
+		h.Write(p)
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+// store writes a variant; a cache that cannot be written is no failure.
+func (c *cache) store(key string, trace source.Trace, result helm.Result) {
+	e := entry{Asks: result.ReadsCapabilities, Objects: make([]cacheObject, len(result.Objects))}
+	for i, o := range result.Objects {
+		raw, err := json.Marshal(o.Object)
+		if err != nil {
+			return
+		}
+		e.Objects[i] = cacheObject{Object: raw, Origin: o.Origin, CRDFolder: o.CRDFolder}
+	}
+	head, err := json.Marshal(trace)
+	if err != nil {
+		return
+	}
+	content, err := json.Marshal(e)
+	if err != nil {
+		return
+	}
+	dir := filepath.Join(c.dir, key[:2], key)
+	if os.MkdirAll(dir, 0o700) != nil {
+		return
+	}
+	c.prune(dir)
+	temp, err := os.CreateTemp(dir, ".new-")
+	if err != nil {
+		return
+	}
+	defer os.Remove(temp.Name()) // gone already after the rename
+	_, err = temp.Write(bytes.Join([][]byte{head, []byte(checksum(head, content)), content}, []byte("\n")))
+	if closeErr := temp.Close(); err != nil || closeErr != nil {
+		return
+	}
+	_ = os.Rename(temp.Name(), filepath.Join(dir, checksum(head)+".json"))
+}
+
+// prune makes room for one more variant by dropping the oldest.
+func (c *cache) prune(dir string) {
+	names, err := filepath.Glob(filepath.Join(dir, "*.json"))
+	if err != nil || len(names) < maxVariants {
+		return
+	}
+	age := func(name string) int64 {
+		info, err := os.Stat(name)
+		if err != nil {
+			return 0
+		}
+		return info.ModTime().UnixNano()
+	}
+	slices.SortFunc(names, func(a, b string) int { return int(max(-1, min(1, age(a)-age(b)))) })
+	for _, name := range names[:len(names)-maxVariants+1] {
+		_ = os.Remove(name)
+	}
+}
+
+func (e entry) objects() ([]manifest.Object, bool) {
+	out := make([]manifest.Object, len(e.Objects))
+	for i, o := range e.Objects {
+		var m map[string]any
+		if err := utiljson.Unmarshal(o.Object, &m); err != nil || m == nil {
+			return nil, false
+		}
+		out[i] = manifest.Object{Unstructured: &unstructured.Unstructured{Object: m}, Origin: o.Origin, CRDFolder: o.CRDFolder}
+	}
+	return out, true
+}

@@ -1,0 +1,28 @@
+package render
+
+import (
+	"github.com/rollout-ladder/ladder/internal/finding"
+)
+
+// Error is a source that could not be rendered.
+type Error struct {
+	Component string
+	// Source names what could not be rendered: a path, or a remote chart.
+	Source   string
+	Position finding.Position
+	// Reason is one sentence with a way out.
+	Reason string
+	Err    error // the cause, where there is one
+}
+
+// Error implements error.
+func (e *Error) Error() string {
+	text := "render " + e.Component + ": " + e.Reason
+	if e.Position.File != "" {
+		text = e.Position.String() + ": " + text
+	}
+	return text
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }

@@ -1,0 +1,237 @@
+package helm
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+
+	"github.com/rollout-ladder/ladder/internal/component"
+	"github.com/rollout-ladder/ladder/internal/finding"
+	"github.com/rollout-ladder/ladder/internal/render/source"
+)
+
+// repository writes the files of an archive and opens them.
+func repository(t *testing.T, archive string) *source.Tree {
+	t.Helper()
+	dir := t.TempDir()
+	for _, f := range txtar.Parse([]byte(archive)).Files {
+		name := filepath.Join(dir, filepath.FromSlash(f.Name))
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, f.Data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tree, err := source.NewTree(dir, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tree
+}
+
+var here = finding.Position{File: "component.yaml", Line: 7}
+
+func request(src component.Source) Request {
+	src.Kind = component.Chart
+	if src.Path == "" && src.Name == "" {
+		src.Path = "chart"
+	}
+	src.Position = here
+	return Request{Source: src, Release: "web", Namespace: "apps"}
+}
+
+func options() Options { return Options{Limits: Limits{Time: 10 * time.Second, Output: 4 << 20}} }
+
+const base = `
+-- chart/Chart.yaml --
+apiVersion: v2
+name: shop
+version: 1.0.0
+-- chart/values.yaml --
+replicas: 1
+image: {tag: "1"}
+-- chart/crds/thing.yaml --
+# The thing.
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: things.example.com}
+-- chart/templates/NOTES.txt --
+Thank you for installing {{ .Chart.Name }}.
+-- chart/templates/_helpers.tpl --
+{{- define "shop.labels" -}}
+app: {{ .Release.Name }}
+{{- end }}
+{{- define "shop.configmap" }}
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: made-by-include}
+{{- end }}
+-- chart/templates/deployment.yaml --
+{{- if .Values.replicas }}
+# A comment
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: {{ .Release.Name }}
+  namespace: {{ .Release.Namespace }}
+  labels:
+    {{- include "shop.labels" . | nindent 4 }}
+spec:
+  replicas: {{ .Values.replicas }}
+  tag: {{ .Values.image.tag | quote }}
+{{- end }}
+{{- range $i, $n := list "a" "b" }}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: {{ $n }}}
+{{- end }}
+---
+{{ include "shop.configmap" . }}
+-- chart/templates/hook.yaml --
+apiVersion: batch/v1
+kind: Job
+metadata:
+  name: migrate
+  annotations: {helm.sh/hook: pre-install}
+`
+
+func render(t *testing.T, tree *source.Tree, req Request, opts Options) ([]string, error) {
+	t.Helper()
+	result, err := Render(context.Background(), tree.View(), req, opts)
+	var lines []string
+	for _, o := range result.Objects {
+		lines = append(lines, o.Origin.Position().String()+" "+o.GetKind()+" "+o.GetName())
+	}
+	return lines, err
+}
+
+func TestOriginsAreTemplateLines(t *testing.T) {
+	got, err := render(t, repository(t, base), request(component.Source{}), options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"chart/crds/thing.yaml:2 CustomResourceDefinition things.example.com",
+		"chart/templates/deployment.yaml:3 Deployment web",
+		"chart/templates/deployment.yaml:16 Service a",
+		"chart/templates/deployment.yaml:16 Service b",
+		"chart/templates/deployment.yaml:21 ConfigMap made-by-include",
+		"chart/templates/hook.yaml:1 Job migrate",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("origins (-want +got):\n%s", diff)
+	}
+}
+
+func TestProblems(t *testing.T) {
+	withTemplate := func(text string) string { return base + "-- chart/templates/z.yaml --\n" + text + "\n" }
+	for name, test := range map[string]struct {
+		archive string
+		source  component.Source
+		at      string
+		reason  string
+	}{
+		"missing chart":              {base, component.Source{Path: "nowhere"}, "component.yaml:7", "chart nowhere does not exist"},
+		"no chart":                   {base + "-- empty/x --\n", component.Source{Path: "empty"}, "component.yaml:7", "holds no Chart.yaml"},
+		"leaves the repository":      {base, component.Source{Path: "../elsewhere"}, "component.yaml:7", "leaves the repository"},
+		"missing value file":         {base, component.Source{ValueFiles: []component.ValueFile{{Path: "v.yaml", Position: finding.Position{File: "c.yaml", Line: 3}}}}, "c.yaml:3", "value file v.yaml does not exist"},
+		"broken value file":          {base + "-- v.yaml --\na: 1\nb: [\n", component.Source{ValueFiles: []component.ValueFile{{Path: "v.yaml"}}}, "v.yaml:3", "YAML"},
+		"required":                   {withTemplate("a: 1\nb: {{ required \"the host is needed\" .Values.host }}"), component.Source{}, "chart/templates/z.yaml:2", "refuses its values: the host is needed"},
+		"fail in a helper":           {withTemplate("a: 1\n\nb: {{ include \"bad\" . }}") + "-- chart/templates/_bad.tpl --\n\n{{ define \"bad\" }}\n{{ fail \"no\" }}{{ end }}\n", component.Source{}, "chart/templates/_bad.tpl:3", "refuses its values: no"},
+		"nil pointer":                {withTemplate("a: 1\nb: {{ .Values.host.name }}"), component.Source{}, "chart/templates/z.yaml:2", "nil pointer evaluating"},
+		"parse error":                {withTemplate("a: 1\nb: {{ if }}"), component.Source{}, "chart/templates/z.yaml:2", "missing value for if"},
+		"not YAML":                   {withTemplate("{{/* x */}}\na: 1\nb: [1\n"), component.Source{}, "chart/templates/z.yaml:4", "does not make valid manifests"},
+		"not an object":              {withTemplate("a: 1"), component.Source{}, "chart/templates/z.yaml:1", "it has no apiVersion and kind"},
+		"missing dependency":         {strings.Replace(base, "version: 1.0.0\n", "version: 1.0.0\ndependencies:\n- name: db\n  version: 1.0.0\n  repository: https://example.com\n", 1), component.Source{}, "chart/Chart.yaml:5", "depends on db"},
+		"schema":                     {base + "-- chart/values.schema.json --\n{\"properties\": {\"replicas\": {\"type\": \"string\"}}}\n", component.Source{}, "component.yaml:7", "do not fit its values.schema.json: at '/replicas': got number, want string"},
+		"library":                    {strings.Replace(base, "version: 1.0.0\n", "version: 1.0.0\ntype: library\n", 1), component.Source{}, "chart/Chart.yaml:1", "is a library"},
+		"old Kubernetes":             {strings.Replace(base, "version: 1.0.0\n", "version: 1.0.0\nkubeVersion: \">=1.99\"\n", 1), component.Source{}, "component.yaml:7", "requires Kubernetes >=1.99"},
+		"remote offline":             {base, component.Source{RepoURL: "https://u:secret@charts.example.com", Name: "db", Version: "1.2.3"}, "component.yaml:7", "remote chart https://charts.example.com/db 1.2.3 is not rendered offline; vendor it or run without --offline"},
+		"bomb in values":             {base + "-- v.yaml --\n" + bomb, component.Source{ValueFiles: []component.ValueFile{{Path: "v.yaml"}}}, "v.yaml", "aliases expand to more than"},
+		"environment is no function": {withTemplate("a: {{ env \"HOME\" }}"), component.Source{}, "chart/templates/z.yaml:1", `function "env" not defined`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := render(t, repository(t, test.archive), request(test.source), options())
+			var problem *source.Problem
+			if !errors.As(err, &problem) {
+				t.Fatalf("got %v, want a *source.Problem", err)
+			}
+			if got := problem.Position.String(); !strings.HasPrefix(got, test.at) {
+				t.Errorf("position %s, want %s", got, test.at)
+			}
+			if !strings.Contains(problem.Reason, test.reason) {
+				t.Errorf("reason %q, want %q in it", problem.Reason, test.reason)
+			}
+			if strings.Contains(problem.Reason, "secret") || strings.Contains(problem.Reason, "\n") {
+				t.Errorf("reason %q leaks or is more than a line", problem.Reason)
+			}
+		})
+	}
+}
+
+const bomb = `a: &a [x,x,x,x,x,x,x,x,x,x]
+b: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]
+c: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]
+d: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]
+e: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d,*d]
+f: &f [*e,*e,*e,*e,*e,*e,*e,*e,*e,*e]
+g: [*f,*f,*f,*f,*f,*f,*f,*f,*f,*f]
+`
+
+// TestEndlessTemplates runs templates that would take more time or memory than
+// there is. Each must end by itself, with no goroutine left.
+func TestEndlessTemplates(t *testing.T) {
+	for name, text := range map[string]string{
+		"loop over a number":       `{{ range 1000000000 }}{{ end }}`,
+		"loop over until":          `{{ range until 1000000000 }}{{ end }}`,
+		"loops in loops":           `{{ range until 100000 }}{{ range until 100000 }}{{ range until 100000 }}{{ end }}{{ end }}{{ end }}`,
+		"include of itself":        `{{ define "x" }}{{ include "x" . }}{{ end }}{{ include "x" . }}`,
+		"includes that fan out":    `{{ define "x" }}{{ if lt . 60 }}{{ include "x" (add1 . | int) }}{{ include "x" (add1 . | int) }}{{ end }}{{ end }}{{ include "x" 1 }}`,
+		"template of itself":       `{{ define "x" }}{{ template "x" . }}{{ end }}{{ template "x" . }}`,
+		"tpl of itself":            `{{ $t := "{{ tpl .t . }}" }}{{ tpl $t (dict "t" $t) }}`,
+		"tpl with a loop":          `{{ tpl "{{ range 1000000000 }}{{ end }}" . }}`,
+		"tpl that defines a loop":  `{{ tpl "{{ define \"l\" }}{{ range 1000000000 }}{{ end }}{{ end }}{{ include \"l\" . }}" . }}`,
+		"output":                   `{{ range 1000000000 }}xxxxxxxxxxxxxxxx{{ end }}`,
+		"repeat":                   `{{ repeat 2000000000 "xx" }}`,
+		"doubling text":            `{{ $x := "xx" }}{{ range 60 }}{{ $x = printf "%s%s" $x $x }}{{ end }}`,
+		"doubling by cat":          `{{ $x := "xx" }}{{ range 60 }}{{ $x = cat $x $x }}{{ end }}`,
+		"doubling list":            `{{ $x := list "x" }}{{ range 60 }}{{ $x = concat $x $x }}{{ end }}`,
+		"shared structure as YAML": `{{ $x := list "x" }}{{ range 60 }}{{ $x = list $x $x }}{{ end }}{{ toYaml $x }}`,
+		"shared structure printed": `{{ $x := list "x" }}{{ range 60 }}{{ $x = list $x $x }}{{ end }}{{ print $x }}`,
+		"structure in itself":      `{{ $x := dict }}{{ $_ := set $x "x" $x }}{{ toJson $x }}`,
+		"replace":                  `{{ $x := repeat 1000000 "a" }}{{ replace "a" $x $x }}`,
+		"indent":                   `{{ indent 1000000000 "a" }}`,
+		"random":                   `{{ randAlphaNum 1000000000 }}`,
+		"untilStep":                `{{ untilStep 0 1000000000 1 }}`,
+		"seq":                      `{{ seq 1 1000000000 }}`,
+		"bomb in fromYaml":         "{{ fromYaml .Values.bomb | toYaml }}{{ range 1000000000 }}{{ end }}",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			opts := options()
+			opts.Limits.Time = 300 * time.Millisecond
+			req := request(component.Source{Values: map[string]any{"bomb": bomb}})
+			start := time.Now()
+			_, err := render(t, repository(t, base+"-- chart/templates/z.yaml --\n"+text+"\n"), req, opts)
+			var problem *source.Problem
+			if !errors.As(err, &problem) {
+				t.Fatalf("got %v, want a *source.Problem", err)
+			}
+			if !strings.Contains(problem.Reason, "chart shop") || !strings.Contains(problem.Reason, "templates/z.yaml") {
+				t.Errorf("reason %q does not name chart and template", problem.Reason)
+			}
+			if took := time.Since(start); took > 20*time.Second {
+				t.Errorf("took %s", took)
+			}
+		})
+	}
+}

@@ -1,0 +1,196 @@
+package helm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"helm.sh/helm/v4/pkg/chart/common"
+	commonutil "helm.sh/helm/v4/pkg/chart/common/util"
+	chart "helm.sh/helm/v4/pkg/chart/v2"
+	chartutil "helm.sh/helm/v4/pkg/chart/v2/util"
+
+	"github.com/rollout-ladder/ladder/internal/component"
+	"github.com/rollout-ladder/ladder/internal/finding"
+	"github.com/rollout-ladder/ladder/internal/manifest"
+	"github.com/rollout-ladder/ladder/internal/render/source"
+)
+
+// Limits bound one rendering.
+type Limits struct {
+	Time   time.Duration
+	Output int // bytes
+}
+
+// Options are what all charts of a repository have in common.
+type Options struct {
+	KubeVersion string   // "1.36" or "v1.36.2"
+	APIVersions []string // "group/version" and "group/version/Kind"
+	Limits      Limits
+	// Fetch gets a remote chart; nil when offline.
+	Fetch Fetch
+}
+
+// Fetch gets the archive of a remote chart.
+type Fetch func(ctx context.Context, repoURL, name, version string) ([]byte, error)
+
+// Request is one chart to render.
+type Request struct {
+	Source    component.Source
+	Release   string // release name
+	Namespace string
+}
+
+// Result is a rendered chart.
+type Result struct {
+	Objects []manifest.Object
+	// ReadsCapabilities is set when the chart or its values mention the
+	// capabilities of the cluster other than its version: only then can the
+	// result depend on Options.APIVersions.
+	ReadsCapabilities bool
+}
+
+// Render renders a chart: first the objects of its crds folders, then those of
+// its templates by path and document. Hooks are kept, notes are left out.
+// Errors about the repository are *source.Problem.
+func Render(ctx context.Context, view *source.View, req Request, opts Options) (Result, error) {
+	loaded, err := load(ctx, view, req.Source, opts)
+	if err != nil {
+		return Result{}, err
+	}
+	values, last, err := layer(view, req.Source)
+	if err != nil {
+		return Result{}, err
+	}
+	result := Result{ReadsCapabilities: loaded.readsCapabilities() || readsCapabilities(values.text)}
+
+	caps, err := capabilities(opts)
+	if err != nil {
+		return Result{}, source.Problemf(req.Source.Position, "%w", err)
+	}
+	top, err := prepare(loaded, values.merged, req, caps)
+	if err != nil {
+		return Result{}, err
+	}
+	if !req.Source.SkipCRDs {
+		objects, err := loaded.crds()
+		if err != nil {
+			return Result{}, err
+		}
+		result.Objects = objects
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, opts.Limits.Time, errTime)
+	defer cancel()
+	run := newExecution(ctx, loaded, req, opts.Limits)
+	outputs, err := run.execute(top)
+	if err != nil {
+		return Result{}, err
+	}
+	for _, out := range outputs {
+		objects, err := out.objects(loaded)
+		if err != nil {
+			return Result{}, err
+		}
+		result.Objects = append(result.Objects, objects...)
+	}
+	for i := range result.Objects {
+		result.Objects[i].Origin.Values = last
+	}
+	return result, nil
+}
+
+// prepare resolves dependencies and values as `helm install` does.
+func prepare(c *loadedChart, values map[string]any, req Request, caps *common.Capabilities) (common.Values, error) {
+	meta := c.chart.Metadata
+	at := finding.Position{File: c.file("Chart.yaml"), Line: 1}
+	if meta.Type == "library" {
+		return nil, source.Problemf(at, "chart %s is a library and cannot be installed on its own; depend on it instead", meta.Name)
+	}
+	if meta.KubeVersion != "" && !chartutil.IsCompatibleRange(meta.KubeVersion, caps.KubeVersion.String()) {
+		return nil, source.Problemf(req.Source.Position, "chart %s requires Kubernetes %s, the target is %s; set kubeVersion of the environment or --kube-version",
+			meta.Name, meta.KubeVersion, caps.KubeVersion.String())
+	}
+	if err := chartutil.ProcessDependencies(c.chart, values); err != nil {
+		return nil, source.Problemf(at, "the dependencies of chart %s cannot be processed: %w", meta.Name, err)
+	}
+	if err := c.checkDependencies(); err != nil {
+		return nil, err
+	}
+	release := common.ReleaseOptions{Name: req.Release, Namespace: req.Namespace, Revision: 1, IsInstall: true}
+	top, err := commonutil.ToRenderValuesWithSchemaValidation(c.chart, values, release, caps, true)
+	if err != nil {
+		return nil, source.Problemf(req.Source.Position, "the values of chart %s cannot be merged: %w", meta.Name, err)
+	}
+	merged, _ := top["Values"].(common.Values)
+	if err := c.validate(merged, req.Source.Position); err != nil {
+		return nil, err
+	}
+	return top, nil
+}
+
+func capabilities(opts Options) (*common.Capabilities, error) {
+	version := opts.KubeVersion
+	if version == "" {
+		version = DefaultKubeVersion
+	}
+	if strings.Count(strings.TrimPrefix(version, "v"), ".") == 1 {
+		version += ".0"
+	}
+	kube, err := common.ParseKubeVersion(version)
+	if err != nil {
+		return nil, fmt.Errorf("Kubernetes version %q is not a version such as 1.36", opts.KubeVersion)
+	}
+	all := slices.Concat(builtinVersions(), opts.APIVersions)
+	slices.Sort(all)
+	return &common.Capabilities{
+		KubeVersion: *kube,
+		APIVersions: slices.Compact(all),
+		HelmVersion: common.DefaultCapabilities.HelmVersion,
+	}, nil
+}
+
+// capabilityUse matches a use of the capabilities that is not just the version
+// of Kubernetes or Helm.
+var capabilityUse = regexp.MustCompile(`Capabilities(\.APIVersions|[^.\w]|\.[^KHA]|$)`)
+
+func readsCapabilities(text []byte) bool { return capabilityUse.Match(text) }
+
+// layered are the values of a component, later layers winning.
+type layered struct {
+	merged map[string]any
+	text   []byte // of all layers, to look for uses of the capabilities
+}
+
+// missingFile reports whether err says that a file does not exist.
+func missingFile(err error) bool { return errors.Is(err, fs.ErrNotExist) }
+
+// manifestFile reports whether Helm takes a file for manifests.
+func manifestFile(name string) bool {
+	switch strings.ToLower(path.Ext(name)) {
+	case ".yaml", ".yml", ".json":
+		return true
+	}
+	return false
+}
+
+// dependencyNames lists the dependencies a chart still wants after conditions
+// and tags were applied.
+func dependencyNames(c *chart.Chart) (missing []string) {
+	have := map[string]bool{}
+	for _, d := range c.Dependencies() {
+		have[d.Name()] = true
+	}
+	for _, want := range c.Metadata.Dependencies {
+		if want != nil && !have[want.Name] {
+			missing = append(missing, want.Name)
+		}
+	}
+	slices.Sort(missing)
+	return slices.Compact(missing)
+}

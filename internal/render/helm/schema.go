@@ -1,0 +1,96 @@
+package helm
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"helm.sh/helm/v4/pkg/chart/common"
+	chart "helm.sh/helm/v4/pkg/chart/v2"
+
+	"github.com/rollout-ladder/ladder/internal/finding"
+	"github.com/rollout-ladder/ladder/internal/render/source"
+)
+
+// validate checks the values against the chart's values.schema.json and those
+// of its dependencies. Helm would fetch what a schema refers to from the
+// network; here such references allow everything.
+func (l *loadedChart) validate(values common.Values, at finding.Position) error {
+	return l.validateChart(l.chart, values.AsMap(), at)
+}
+
+func (l *loadedChart) validateChart(c *chart.Chart, values map[string]any, at finding.Position) error {
+	if c.Schema != nil {
+		if err := validateSchema(c.Schema, values); err != nil {
+			var invalid *jsonschema.ValidationError
+			if errors.As(err, &invalid) {
+				return &source.Problem{Position: at, Err: err,
+					Reason: fmt.Sprintf("the values of chart %s do not fit its values.schema.json: %s", c.Name(), strings.Join(violations(invalid), "; "))}
+			}
+			return source.Problemf(at, "the values.schema.json of chart %s cannot be used: %s", c.Name(), oneLine(err.Error()))
+		}
+	}
+	for _, dep := range c.Dependencies() {
+		own, ok := values[dep.Name()].(map[string]any)
+		if !ok {
+			continue
+		}
+		if err := l.validateChart(dep, own, at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// anything stands in for every schema that is not in the chart.
+type anything struct{}
+
+// Load implements jsonschema.URLLoader.
+func (anything) Load(string) (any, error) { return true, nil }
+
+func validateSchema(schema []byte, values map[string]any) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("the schema cannot be checked: %v", r)
+		}
+	}()
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema))
+	if err != nil {
+		return err
+	}
+	compiler := jsonschema.NewCompiler()
+	compiler.UseLoader(anything{})
+	const name = "file:///values.schema.json"
+	if err := compiler.AddResource(name, doc); err != nil {
+		return err
+	}
+	compiled, err := compiler.Compile(name)
+	if err != nil {
+		return err
+	}
+	// Go through JSON: values may hold Helm's own map types.
+	plain, err := copyValues(values)
+	if err != nil {
+		return err
+	}
+	return compiled.Validate(plain)
+}
+
+// violations lists the innermost causes: "at /replicas: got string, want
+// integer".
+func violations(err *jsonschema.ValidationError) []string {
+	if len(err.Causes) == 0 {
+		text := err.Error()
+		if i := strings.LastIndex(text, "- at "); i >= 0 {
+			text = text[i+2:]
+		}
+		return []string{oneLine(text)}
+	}
+	var out []string
+	for _, cause := range err.Causes {
+		out = append(out, violations(cause)...)
+	}
+	return out
+}

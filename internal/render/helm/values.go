@@ -1,0 +1,121 @@
+package helm
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+
+	"helm.sh/helm/v4/pkg/chart/v2/loader"
+	"helm.sh/helm/v4/pkg/strvals"
+
+	"github.com/rollout-ladder/ladder/internal/component"
+	"github.com/rollout-ladder/ladder/internal/finding"
+	"github.com/rollout-ladder/ladder/internal/manifest"
+	"github.com/rollout-ladder/ladder/internal/render/source"
+)
+
+// layer merges the values of a source in Helm's order: files as listed, inline
+// values, parameters. last is the last file that was there.
+func layer(view *source.View, src component.Source) (layered, string, error) {
+	out := layered{merged: map[string]any{}}
+	last := ""
+	for _, file := range src.ValueFiles {
+		at := file.Position
+		if at.File == "" {
+			at = src.Position
+		}
+		data, err := view.Read(file.Path)
+		if missingFile(err) && file.Optional {
+			continue
+		}
+		if missingFile(err) {
+			return layered{}, "", &source.Problem{Position: at, Err: err,
+				Reason: "value file " + file.Path + " does not exist; add it, or mark it optional (ignoreMissingValueFiles)"}
+		}
+		if err != nil {
+			return layered{}, "", source.Problemf(at, "value file: %w", err)
+		}
+		values, err := readValues(file.Path, data)
+		if err != nil {
+			return layered{}, "", err
+		}
+		out.merged = loader.MergeMaps(out.merged, values)
+		out.text = append(append(out.text, data...), '\n')
+		last = file.Path
+	}
+	if len(src.Values) > 0 {
+		inline, err := copyValues(src.Values)
+		if err != nil {
+			return layered{}, "", source.Problemf(src.Position, "the inline values cannot be read: %w", err)
+		}
+		out.merged = loader.MergeMaps(out.merged, inline)
+		text, _ := json.Marshal(inline)
+		out.text = append(append(out.text, text...), '\n')
+	}
+	for _, name := range slices.Sorted(maps.Keys(src.Parameters)) {
+		value := src.Parameters[name]
+		if err := strvals.ParseInto(name+"="+escapeParameter(value), out.merged); err != nil {
+			return layered{}, "", source.Problemf(src.Position, "parameter %s cannot be set: %w", name, err)
+		}
+		out.text = append(append(out.text, value...), '\n')
+	}
+	return out, last, nil
+}
+
+// escapeParameter keeps commas that are part of the value of --set, except in
+// list notation. Source: Argo CD's helm parameters do the same.
+func escapeParameter(value string) string {
+	if strings.HasPrefix(value, "{") {
+		return value
+	}
+	var b strings.Builder
+	for i := range len(value) {
+		if value[i] == ',' && (i == 0 || value[i-1] != '\\') {
+			b.WriteByte('\\')
+		}
+		b.WriteByte(value[i])
+	}
+	return b.String()
+}
+
+func readValues(file string, data []byte) (map[string]any, error) {
+	if err := checkYAML(file, data); err != nil {
+		return nil, err
+	}
+	values, err := loader.LoadValues(bytes.NewReader(data))
+	if err != nil {
+		return nil, source.Problemf(finding.Position{File: file, Line: 1}, "values must be a YAML mapping: %w", err)
+	}
+	return values, nil
+}
+
+// checkYAML refuses YAML that is too large or does not parse, with its line.
+func checkYAML(file string, data []byte) error {
+	for _, doc := range manifest.Split(data) {
+		_, err := doc.Decode()
+		var syntax *manifest.SyntaxError
+		if errors.As(err, &syntax) {
+			return &source.Problem{Position: finding.Position{File: file, Line: syntax.Line}, Reason: "YAML: " + syntax.Message, Err: err}
+		}
+		if err != nil {
+			return source.Problemf(finding.Position{File: file, Line: doc.Line}, "%w", err)
+		}
+	}
+	return nil
+}
+
+// copyValues makes inline values look as if they had been read from a file.
+func copyValues(values map[string]any) (map[string]any, error) {
+	raw, err := json.Marshal(values)
+	if err != nil {
+		return nil, err
+	}
+	var out map[string]any
+	if err := json.Unmarshal(raw, &out); err != nil {
+		return nil, err
+	}
+	return out, nil
+}

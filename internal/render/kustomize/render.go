@@ -1,0 +1,186 @@
+package kustomize
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/api/resmap"
+	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+
+	"github.com/rollout-ladder/ladder/internal/component"
+	"github.com/rollout-ladder/ladder/internal/finding"
+	"github.com/rollout-ladder/ladder/internal/manifest"
+	"github.com/rollout-ladder/ladder/internal/render/helm"
+	"github.com/rollout-ladder/ladder/internal/render/source"
+)
+
+// Options are what all kustomizations of a component have in common.
+type Options struct {
+	// Charts say how helmCharts are rendered; Charts.Fetch is nil offline.
+	Charts    helm.Options
+	Namespace string // destination namespace of the component
+	Release   string // release name of charts that have none
+}
+
+// running lets one kustomization be built at a time: the library keeps the
+// schema of the kinds it knows in a variable of the process.
+var running = make(chan struct{}, 1)
+
+// Render builds a kustomization. Objects are in kustomize's own order.
+func Render(ctx context.Context, view *source.View, src component.Source, opts Options) (helm.Result, error) {
+	kind, err := view.Stat(src.Path)
+	if err != nil {
+		return helm.Result{}, source.Problemf(src.Position, "kustomization: %w", err)
+	}
+	if kind != source.Folder {
+		return helm.Result{}, source.Problemf(src.Position, "kustomization %s is not a folder; name the folder that holds kustomization.yaml", src.Path)
+	}
+	root, err := view.Tree().Abs(src.Path)
+	if err != nil {
+		return helm.Result{}, source.Problemf(src.Position, "kustomization: %w", err)
+	}
+	select {
+	case running <- struct{}{}:
+	case <-ctx.Done():
+		return helm.Result{}, context.Cause(ctx)
+	}
+	b := &build{ctx: ctx, src: src, opts: opts, root: root, charts: map[string]chartOrigins{}}
+	b.files = &repository{view: view, replace: map[string][]byte{}, clones: filesys.MakeFsOnDisk()}
+	b.files.rewrite = b.rewrite
+
+	type answer struct {
+		objects resmap.ResMap
+		err     error
+	}
+	done := make(chan answer, 1)
+	// The library takes no context. It ends by itself: what it reads is finite,
+	// its circles are errors, and its git client has a limit of its own.
+	go func() {
+		defer func() { <-running }()
+		objects, err := b.run()
+		done <- answer{objects, err}
+	}()
+	select {
+	case a := <-done:
+		if a.err != nil {
+			return helm.Result{ReadsCapabilities: b.readsCapabilities}, b.explain(a.err)
+		}
+		objects, err := b.objects(a.objects)
+		return helm.Result{Objects: objects, ReadsCapabilities: b.readsCapabilities}, err
+	case <-ctx.Done():
+		return helm.Result{}, context.Cause(ctx)
+	}
+}
+
+// build is one run of kustomize.
+type build struct {
+	ctx   context.Context
+	src   component.Source
+	opts  Options
+	root  string // absolute
+	files *repository
+	// charts are the files that stand in for helmCharts, by absolute path.
+	charts            map[string]chartOrigins
+	readsCapabilities bool
+	// keepOrigins is set when the kustomization itself asks for origins.
+	keepOrigins bool
+}
+
+func (b *build) run() (objects resmap.ResMap, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("kustomize panics: %v", r)
+		}
+	}()
+	options := krusty.MakeDefaultOptions()
+	options.LoadRestrictions = types.LoadRestrictionsNone // the file system restricts
+	return krusty.MakeKustomizer(options).Run(b.files, b.root)
+}
+
+// explain turns an error of kustomize into one sentence without absolute paths.
+func (b *build) explain(err error) error {
+	if b.files.first != nil {
+		var problem *source.Problem
+		if errors.As(b.files.first, &problem) {
+			if problem.Position.File == "" {
+				problem.Position = b.position()
+			}
+			return problem
+		}
+		return b.files.first
+	}
+	text := strings.Join(strings.Fields(err.Error()), " ")
+	tree := b.files.view.Tree()
+	if platform, absErr := tree.Abs("."); absErr == nil {
+		text = strings.ReplaceAll(text, platform+string(filepath.Separator), "")
+	}
+	text = strings.ReplaceAll(text, tree.Repository()+string(filepath.Separator), "")
+	return &source.Problem{Position: b.position(), Err: err, Reason: fmt.Sprintf("kustomization %s cannot be built: %s", b.src.Path, text)}
+}
+
+// position is the kustomization file, or the descriptor when there is none.
+func (b *build) position() finding.Position {
+	for _, name := range []string{"kustomization.yaml", "kustomization.yml", "Kustomization"} {
+		if kind, err := b.files.view.Stat(path.Join(b.src.Path, name)); err == nil && kind == source.File {
+			return finding.Position{File: path.Join(b.src.Path, name), Line: 1}
+		}
+	}
+	return b.src.Position
+}
+
+const originAnnotation = "config.kubernetes.io/origin"
+
+// objects reads what kustomize built, each object with where it comes from.
+func (b *build) objects(built resmap.ResMap) ([]manifest.Object, error) {
+	var out []manifest.Object
+	locators := map[string]*fileObjects{}
+	for _, res := range built.Resources() {
+		raw, err := res.MarshalJSON()
+		if err != nil {
+			return nil, source.Problemf(b.position(), "kustomization %s: %w", b.src.Path, err)
+		}
+		var m map[string]any
+		if err := utiljson.Unmarshal(raw, &m); err != nil {
+			return nil, source.Problemf(b.position(), "kustomization %s: %w", b.src.Path, err)
+		}
+		flat, err := manifest.Flatten(m)
+		if err != nil {
+			return nil, source.Problemf(b.position(), "kustomization %s: %w", b.src.Path, err)
+		}
+		for _, u := range flat {
+			o := manifest.Object{Unstructured: u, Origin: b.origin(u, locators)}
+			if !b.keepOrigins {
+				dropAnnotation(u, originAnnotation)
+			}
+			out = append(out, o)
+		}
+	}
+	return out, nil
+}
+
+func dropAnnotation(u *unstructured.Unstructured, name string) {
+	annotations := u.GetAnnotations()
+	if _, ok := annotations[name]; !ok {
+		return
+	}
+	delete(annotations, name)
+	if len(annotations) == 0 {
+		unstructured.RemoveNestedField(u.Object, "metadata", "annotations")
+		return
+	}
+	u.SetAnnotations(annotations)
+}
+
+// remoteReference matches what kustomize fetches instead of reads. Source:
+// kustomize, "Remote targets".
+var remoteReference = regexp.MustCompile(`(?i)^(https?://|ssh://|git::|github\.com[/:]|[a-z][a-z0-9-]*@[^/]+[:/])`)

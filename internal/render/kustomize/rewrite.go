@@ -1,0 +1,317 @@
+package kustomize
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"helm.sh/helm/v4/pkg/chart/v2/loader"
+	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/yaml"
+
+	"github.com/rollout-ladder/ladder/internal/component"
+	"github.com/rollout-ladder/ladder/internal/finding"
+	"github.com/rollout-ladder/ladder/internal/manifest"
+	"github.com/rollout-ladder/ladder/internal/render/helm"
+	"github.com/rollout-ladder/ladder/internal/render/source"
+)
+
+// rewrite prepares a kustomization for kustomize: charts become a resource,
+// remote files are fetched, and the top one is asked to say where resources
+// come from. A file that does not parse is left to kustomize.
+func (b *build) rewrite(abs string, data []byte) ([]byte, error) {
+	var doc map[string]any
+	if err := yaml.Unmarshal(data, &doc); err != nil || doc == nil {
+		return data, nil
+	}
+	locate := manifest.NewLocator(data)
+	at := func(field string) finding.Position {
+		line := 1
+		if docs := manifest.Split(data); len(docs) > 0 {
+			line = max(1, locate.Line(docs[0].Line, field))
+		}
+		return finding.Position{File: b.files.rel(abs), Line: line}
+	}
+	changed, err := b.remoteReferences(abs, doc, at)
+	if err != nil {
+		return nil, err
+	}
+	if doc["helmCharts"] != nil {
+		changed = true
+		if err := b.helmCharts(abs, doc, at); err != nil {
+			return nil, err
+		}
+	}
+	if filepath.Dir(abs) == b.root {
+		changed = true
+		metadata, _ := doc["buildMetadata"].([]any)
+		b.keepOrigins = slices.Contains(metadata, any(types.OriginAnnotations))
+		if !b.keepOrigins {
+			doc["buildMetadata"] = append(metadata, types.OriginAnnotations)
+		}
+	}
+	if !changed {
+		return data, nil
+	}
+	out, err := yaml.Marshal(doc)
+	if err != nil {
+		return nil, source.Problemf(at(""), "%w", err)
+	}
+	return out, nil
+}
+
+// fetched are the fields of a kustomization whose entries may be remote.
+var fetched = []string{"resources", "bases", "components", "crds", "configurations", "generators", "transformers", "validators", "patchesStrategicMerge"}
+
+// remoteReferences reports remote entries when offline; otherwise remote files
+// become local ones. Remote folders are left to kustomize's git client.
+func (b *build) remoteReferences(abs string, doc map[string]any, at func(string) finding.Position) (bool, error) {
+	changed := false
+	for _, field := range fetched {
+		entries, _ := doc[field].([]any)
+		for i, entry := range entries {
+			text, _ := entry.(string)
+			if strings.HasPrefix(text, "file://") {
+				return false, source.Problemf(at(fmt.Sprintf("%s[%d]", field, i)), "%s is named by file://; use a path inside the repository", text)
+			}
+			if strings.Contains(text, "\n") || !remoteReference.MatchString(text) {
+				continue
+			}
+			where := at(fmt.Sprintf("%s[%d]", field, i))
+			if b.opts.Charts.Fetch == nil {
+				return false, source.Problemf(where, "remote base %s is not rendered offline; vendor it or run without --offline", text)
+			}
+			b.files.view.MarkRemote()
+			content, ok, err := b.download(text)
+			if err != nil {
+				return false, source.Problemf(where, "remote base %s cannot be fetched: %w; vendor it", text, err)
+			}
+			if ok {
+				name := fmt.Sprintf("ladder-remote-%s-%d.yaml", field, i)
+				b.files.replace[filepath.Join(filepath.Dir(abs), name)] = content
+				entries[i] = name
+				changed = true
+			}
+		}
+	}
+	for _, list := range []string{"patches", "patchesJson6902", "replacements"} {
+		entries, _ := doc[list].([]any)
+		for i, entry := range entries {
+			m, _ := entry.(map[string]any)
+			if text, _ := m["path"].(string); remoteReference.MatchString(text) {
+				return false, source.Problemf(at(fmt.Sprintf("%s[%d]", list, i)), "remote file %s is not fetched; vendor it", text)
+			}
+		}
+	}
+	for _, list := range []string{"configMapGenerator", "secretGenerator"} {
+		entries, _ := doc[list].([]any)
+		for i, entry := range entries {
+			m, _ := entry.(map[string]any)
+			for _, key := range []string{"files", "envs"} {
+				names, _ := m[key].([]any)
+				for _, name := range names {
+					text, _ := name.(string)
+					if _, after, ok := strings.Cut(text, "="); ok {
+						text = after
+					}
+					if remoteReference.MatchString(text) {
+						return false, source.Problemf(at(fmt.Sprintf("%s[%d]", list, i)), "remote file %s is not fetched; vendor it", text)
+					}
+				}
+			}
+		}
+	}
+	return changed, nil
+}
+
+// downloadTimeout bounds the fetch of one remote file.
+const downloadTimeout = 30 * time.Second
+
+// download fetches a remote file. ok is false for an address that is not a
+// file: a repository for the git client.
+func (b *build) download(address string) (content []byte, ok bool, err error) {
+	lower := strings.ToLower(address)
+	if !strings.HasPrefix(lower, "http://") && !strings.HasPrefix(lower, "https://") {
+		return nil, false, nil
+	}
+	ctx, cancel := context.WithTimeout(b.ctx, downloadTimeout)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return nil, false, err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil, false, err
+	}
+	defer response.Body.Close()
+	content, err = io.ReadAll(io.LimitReader(response.Body, manifest.MaxDocument+1))
+	if err != nil {
+		return nil, false, err
+	}
+	if response.StatusCode != http.StatusOK || strings.HasPrefix(response.Header.Get("Content-Type"), "text/html") {
+		return nil, false, nil
+	}
+	if len(content) > manifest.MaxDocument {
+		return nil, false, fmt.Errorf("it is larger than %d MiB", manifest.MaxDocument>>20)
+	}
+	return content, true, nil
+}
+
+// helmCharts renders the charts of a kustomization and puts a resource in
+// their place. Source: kustomize, "helmCharts".
+func (b *build) helmCharts(abs string, doc map[string]any, at func(string) finding.Position) error {
+	var parsed struct {
+		HelmCharts  []types.HelmChart  `json:"helmCharts"`
+		HelmGlobals *types.HelmGlobals `json:"helmGlobals"`
+	}
+	raw, err := yaml.Marshal(map[string]any{"helmCharts": doc["helmCharts"], "helmGlobals": doc["helmGlobals"]})
+	if err == nil {
+		err = yaml.Unmarshal(raw, &parsed)
+	}
+	if err != nil {
+		return source.Problemf(at("helmCharts"), "helmCharts: %w", err)
+	}
+	resources, _ := doc["resources"].([]any)
+	for i, chart := range parsed.HelmCharts {
+		home := types.HelmDefaultHome
+		if parsed.HelmGlobals != nil && parsed.HelmGlobals.ChartHome != "" {
+			home = parsed.HelmGlobals.ChartHome
+		}
+		objects, err := b.chart(path.Dir(b.files.rel(abs)), home, chart, at(fmt.Sprintf("helmCharts[%d]", i)))
+		if err != nil {
+			return err
+		}
+		if len(objects) == 0 {
+			continue
+		}
+		var text bytes.Buffer
+		for _, o := range objects {
+			data, err := yaml.Marshal(o.Object)
+			if err != nil {
+				return source.Problemf(at("helmCharts"), "chart %s: %w", chart.Name, err)
+			}
+			text.WriteString("---\n")
+			text.Write(data)
+		}
+		name := fmt.Sprintf("ladder-chart-%d.yaml", i)
+		file := filepath.Join(filepath.Dir(abs), name)
+		b.files.replace[file] = text.Bytes()
+		b.charts[file] = chartOrigins{objects}
+		resources = append(resources, name)
+	}
+	if len(resources) > 0 {
+		doc["resources"] = resources
+	}
+	delete(doc, "helmCharts")
+	delete(doc, "helmGlobals")
+	return nil
+}
+
+// chart renders one entry of helmCharts.
+func (b *build) chart(folder, home string, chart types.HelmChart, at finding.Position) ([]manifest.Object, error) {
+	src := component.Source{Kind: component.Chart, SkipCRDs: !chart.IncludeCRDs, Position: at}
+	for _, candidate := range []string{
+		path.Join(folder, home, chart.Name+"-"+chart.Version, chart.Name),
+		path.Join(folder, home, chart.Name),
+	} {
+		if kind, err := b.files.view.Stat(candidate); err != nil {
+			return nil, source.Problemf(at, "chart %s: %w", chart.Name, err)
+		} else if kind == source.Folder && src.Path == "" {
+			src.Path = candidate
+		}
+	}
+	if src.Path == "" {
+		if chart.Repo == "" {
+			return nil, source.Problemf(at, "chart %s is not in %s and has no repo; vendor it or name its repository", chart.Name, path.Join(folder, home))
+		}
+		src.RepoURL, src.Name, src.Version = chart.Repo, chart.Name, chart.Version
+	}
+	values, err := b.chartValues(folder, chart, at)
+	if err != nil {
+		return nil, err
+	}
+	src.Values = values
+	opts := b.opts.Charts
+	if len(chart.ApiVersions) > 0 {
+		opts.APIVersions = chart.ApiVersions
+	}
+	if chart.KubeVersion != "" {
+		opts.KubeVersion = chart.KubeVersion
+	}
+	release := chart.ReleaseName
+	if release == "" {
+		release = b.opts.Release
+	}
+	namespace := chart.Namespace
+	if namespace == "" {
+		namespace = "default"
+	}
+	result, err := helm.Render(b.ctx, b.files.view, helm.Request{Source: src, Release: release, Namespace: namespace}, opts)
+	b.readsCapabilities = b.readsCapabilities || result.ReadsCapabilities
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(result.Objects, func(o manifest.Object) bool {
+		hook, isHook := o.GetAnnotations()["helm.sh/hook"]
+		return isHook && (chart.SkipHooks || chart.SkipTests && strings.HasPrefix(hook, "test"))
+	}), nil
+}
+
+// chartValues merges the values of a chart as kustomize does: valuesInline
+// overrides valuesFile, or the other way round, and additional files win.
+func (b *build) chartValues(folder string, chart types.HelmChart, at finding.Position) (map[string]any, error) {
+	read := func(name string) (map[string]any, error) {
+		if remoteReference.MatchString(name) {
+			return nil, source.Problemf(at, "remote values file %s is not fetched; vendor it", name)
+		}
+		data, err := b.files.view.Read(path.Join(folder, name))
+		if err != nil {
+			return nil, source.Problemf(at, "values of chart %s: %w", chart.Name, err)
+		}
+		if err := manifest.CheckAliases(data); err != nil {
+			return nil, source.Problemf(at, "values of chart %s: %w", chart.Name, err)
+		}
+		values, err := loader.LoadValues(bytes.NewReader(data))
+		if err != nil {
+			return nil, source.Problemf(at, "values file %s of chart %s: %w", name, chart.Name, err)
+		}
+		return values, nil
+	}
+	base := map[string]any{}
+	if chart.ValuesFile != "" {
+		values, err := read(chart.ValuesFile)
+		if err != nil {
+			return nil, err
+		}
+		base = values
+	}
+	merged := base
+	if len(chart.ValuesInline) > 0 {
+		switch chart.ValuesMerge {
+		case "", "override":
+			merged = loader.MergeMaps(base, chart.ValuesInline)
+		case "merge":
+			merged = loader.MergeMaps(chart.ValuesInline, base)
+		case "replace":
+			merged = chart.ValuesInline
+		default:
+			return nil, source.Problemf(at, "valuesMerge of chart %s must be merge, override or replace", chart.Name)
+		}
+	}
+	for _, name := range chart.AdditionalValuesFiles {
+		values, err := read(name)
+		if err != nil {
+			return nil, err
+		}
+		merged = loader.MergeMaps(merged, values)
+	}
+	return merged, nil
+}

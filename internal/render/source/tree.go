@@ -1,0 +1,194 @@
+package source
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// MaxFile is the greatest file that is read, in bytes.
+const MaxFile = 64 << 20
+
+// Tree is a repository. It reads every file once, so that all components see
+// the same content; a later change of the files needs a new Tree. It is safe
+// for concurrent use.
+type Tree struct {
+	root       string // of the platform, links resolved
+	repository string // links resolved
+
+	mu    sync.Mutex
+	files map[string]*file // by absolute path, links resolved
+}
+
+type file struct {
+	once   sync.Once
+	data   []byte
+	digest string
+	err    error
+}
+
+// NewTree opens the repository of a platform. root is the folder that paths
+// are relative to; repository is the folder that no path may leave.
+func NewTree(root, repository string) (*Tree, error) {
+	resolvedRoot, err := resolve(root)
+	if err != nil {
+		return nil, fmt.Errorf("open platform: %w", err)
+	}
+	resolvedRepository, err := resolve(repository)
+	if err != nil {
+		return nil, fmt.Errorf("open repository: %w", err)
+	}
+	if !within(resolvedRepository, resolvedRoot) {
+		return nil, fmt.Errorf("open platform: %s is not in the repository %s", root, repository)
+	}
+	return &Tree{root: resolvedRoot, repository: resolvedRepository, files: map[string]*file{}}, nil
+}
+
+func resolve(dir string) (string, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(abs)
+}
+
+func within(dir, name string) bool {
+	return name == dir || strings.HasPrefix(name, strings.TrimSuffix(dir, string(filepath.Separator))+string(filepath.Separator))
+}
+
+// Abs resolves a slash path relative to the root of the platform, links
+// included. A path out of the repository is an *EscapeError, whether or not it
+// exists; a missing one is fs.ErrNotExist.
+func (t *Tree) Abs(name string) (string, error) {
+	joined := filepath.Join(t.root, filepath.FromSlash(name))
+	if path.IsAbs(name) {
+		joined = filepath.Clean(filepath.FromSlash(name))
+	}
+	return t.resolveAbs(joined, name)
+}
+
+func (t *Tree) resolveAbs(joined, shown string) (string, error) {
+	if !within(t.repository, joined) {
+		return "", &EscapeError{Path: shown}
+	}
+	resolved, err := filepath.EvalSymlinks(joined)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return "", &fs.PathError{Op: "open", Path: shown, Err: fs.ErrNotExist}
+		}
+		return "", &fs.PathError{Op: "open", Path: shown, Err: reason(err)}
+	}
+	if !within(t.repository, resolved) {
+		return "", &EscapeError{Path: shown}
+	}
+	return resolved, nil
+}
+
+// reason drops the absolute path that errors of the file system carry.
+func reason(err error) error {
+	var pathErr *fs.PathError
+	if errors.As(err, &pathErr) {
+		return pathErr.Err
+	}
+	return err
+}
+
+// Rel turns an absolute path into a slash path relative to the root of the
+// platform; it may begin with "../" inside the repository.
+func (t *Tree) Rel(abs string) string {
+	rel, err := filepath.Rel(t.root, abs)
+	if err != nil {
+		return filepath.ToSlash(abs)
+	}
+	return filepath.ToSlash(rel)
+}
+
+// read returns the content and digest of a file by its resolved path.
+func (t *Tree) read(abs string) ([]byte, string, error) {
+	t.mu.Lock()
+	f, ok := t.files[abs]
+	if !ok {
+		f = &file{}
+		t.files[abs] = f
+	}
+	t.mu.Unlock()
+	f.once.Do(func() { f.data, f.digest, f.err = readFile(abs, t.Rel(abs)) })
+	return f.data, f.digest, f.err
+}
+
+func readFile(abs, shown string) ([]byte, string, error) {
+	info, err := os.Stat(abs)
+	if err != nil {
+		return nil, "", &fs.PathError{Op: "read", Path: shown, Err: reason(err)}
+	}
+	if !info.Mode().IsRegular() {
+		return nil, "", &fs.PathError{Op: "read", Path: shown, Err: errors.New("not a regular file")}
+	}
+	if info.Size() > MaxFile {
+		return nil, "", &SizeError{Path: shown, Limit: MaxFile}
+	}
+	in, err := os.Open(abs)
+	if err != nil {
+		return nil, "", &fs.PathError{Op: "read", Path: shown, Err: reason(err)}
+	}
+	defer in.Close()
+	data, err := io.ReadAll(io.LimitReader(in, MaxFile+1))
+	if err != nil {
+		return nil, "", &fs.PathError{Op: "read", Path: shown, Err: reason(err)}
+	}
+	if len(data) > MaxFile {
+		return nil, "", &SizeError{Path: shown, Limit: MaxFile}
+	}
+	return data, digest(data), nil
+}
+
+func digest(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:16])
+}
+
+// list returns the names in a folder, sorted, folders with a trailing slash
+// (links to folders too).
+func list(abs, shown string) ([]string, error) {
+	entries, err := os.ReadDir(abs)
+	if err != nil {
+		return nil, &fs.PathError{Op: "list", Path: shown, Err: reason(err)}
+	}
+	names := make([]string, 0, len(entries))
+	for _, e := range entries {
+		name := e.Name()
+		isDir := e.IsDir()
+		if e.Type()&fs.ModeSymlink != 0 {
+			info, err := os.Stat(filepath.Join(abs, name))
+			isDir = err == nil && info.IsDir()
+		}
+		if isDir {
+			name += "/"
+		}
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// Repository returns the absolute folder of the repository.
+func (t *Tree) Repository() string { return t.repository }
+
+// Join returns the absolute path of a name without asking whether it exists. A
+// name out of the repository is an *EscapeError.
+func (t *Tree) Join(name string) (string, error) {
+	joined := filepath.Join(t.root, filepath.FromSlash(name))
+	if !within(t.repository, joined) {
+		return "", &EscapeError{Path: name}
+	}
+	return joined, nil
+}

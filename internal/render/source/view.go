@@ -1,0 +1,197 @@
+package source
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+)
+
+// View is one component's look at a Tree. It records every question that was
+// asked of the file system, with its answer. It is for one goroutine.
+type View struct {
+	tree  *Tree
+	trace Trace
+	seen  map[Step]bool
+	// remote is set when something from outside the repository was used.
+	remote bool
+}
+
+// Trace is what a View recorded: the same answers mean the same result.
+type Trace []Step
+
+// Step is one question to the file system and a digest of its answer.
+type Step struct {
+	Op     string `json:"op"` // "read", "list" or "stat"
+	Path   string `json:"path"`
+	Answer string `json:"answer"`
+}
+
+// View starts a recording.
+func (t *Tree) View() *View {
+	return &View{tree: t, seen: map[Step]bool{}}
+}
+
+// Trace returns what was recorded so far. ok is false when the result depends
+// on something outside the repository, so that it must not be cached.
+func (v *View) Trace() (trace Trace, ok bool) { return v.trace, !v.remote }
+
+// MarkRemote says that something from outside the repository was used.
+func (v *View) MarkRemote() { v.remote = true }
+
+// Tree returns the repository.
+func (v *View) Tree() *Tree { return v.tree }
+
+func (v *View) record(op, name, answer string) {
+	step := Step{Op: op, Path: name, Answer: answer}
+	if !v.seen[step] {
+		v.seen[step] = true
+		v.trace = append(v.trace, step)
+	}
+}
+
+// answer digests an outcome; errors are answers too.
+func answer(digest string, err error) string {
+	var escape *EscapeError
+	switch {
+	case err == nil:
+		return digest
+	case errors.Is(err, fs.ErrNotExist):
+		return "missing"
+	case errors.As(err, &escape):
+		return "escape"
+	default:
+		return "error"
+	}
+}
+
+// Read returns the content of a file named by a slash path relative to the
+// root of the platform. The caller must not change it.
+func (v *View) Read(name string) ([]byte, error) {
+	name = path.Clean(name)
+	data, sum, err := v.tree.readPath(name)
+	v.record("read", name, answer(sum, err))
+	return data, err
+}
+
+func (t *Tree) readPath(name string) ([]byte, string, error) {
+	abs, err := t.Abs(name)
+	if err != nil {
+		return nil, "", err
+	}
+	return t.read(abs)
+}
+
+// List returns the sorted names in a folder; folders end with a slash.
+func (v *View) List(name string) ([]string, error) {
+	name = path.Clean(name)
+	names, err := v.tree.listPath(name)
+	v.record("list", name, answer(digest([]byte(strings.Join(names, "\x00"))), err))
+	return names, err
+}
+
+func (t *Tree) listPath(name string) ([]string, error) {
+	abs, err := t.Abs(name)
+	if err != nil {
+		return nil, err
+	}
+	return list(abs, name)
+}
+
+// Kind says what a path is.
+type Kind string
+
+// The kinds of path.
+const (
+	Missing Kind = "missing"
+	Folder  Kind = "folder"
+	File    Kind = "file"
+)
+
+// Stat says what a path is. Out of the repository it is an *EscapeError.
+func (v *View) Stat(name string) (Kind, error) {
+	name = path.Clean(name)
+	kind, err := v.tree.stat(name)
+	v.record("stat", name, answer(string(kind), err))
+	return kind, err
+}
+
+func (t *Tree) stat(name string) (Kind, error) {
+	abs, err := t.Abs(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Missing, nil
+	}
+	if err != nil {
+		return "", err
+	}
+	info, err := os.Stat(abs)
+	if err != nil {
+		return Missing, nil
+	}
+	if info.IsDir() {
+		return Folder, nil
+	}
+	return File, nil
+}
+
+// Holds reports whether every recorded question still has the recorded answer.
+func (t *Tree) Holds(trace Trace) bool {
+	for _, step := range trace {
+		var got string
+		switch step.Op {
+		case "read":
+			_, sum, err := t.readPath(step.Path)
+			got = answer(sum, err)
+		case "list":
+			names, err := t.listPath(step.Path)
+			got = answer(digest([]byte(strings.Join(names, "\x00"))), err)
+		case "stat":
+			kind, err := t.stat(step.Path)
+			got = answer(string(kind), err)
+		}
+		if got != step.Answer {
+			return false
+		}
+	}
+	return true
+}
+
+// maxDepth bounds folders in folders, so that links in a circle end.
+const maxDepth = 40
+
+// Walk calls visit for every file below a folder, in sorted order, with its
+// path relative to the folder. skip, where given, leaves out folders by their
+// path relative to the folder. Links are followed inside the repository.
+func (v *View) Walk(folder string, skip func(rel string) bool, visit func(rel string) error) error {
+	return v.walk(folder, "", skip, visit, 0)
+}
+
+func (v *View) walk(folder, rel string, skip func(string) bool, visit func(string) error, depth int) error {
+	if depth > maxDepth {
+		return &fs.PathError{Op: "list", Path: path.Join(folder, rel), Err: errors.New("folders are nested too deep; is there a link in a circle?")}
+	}
+	names, err := v.List(path.Join(folder, rel))
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		child := path.Join(rel, name)
+		if strings.HasSuffix(name, "/") {
+			if skip != nil && skip(child) {
+				continue
+			}
+			if err := v.walk(folder, child, skip, visit, depth+1); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := visit(child); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Remote reports whether something from outside the repository was used.
+func (v *View) Remote() bool { return v.remote }
