@@ -5,9 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
-	"strconv"
-	"strings"
 
 	"go.yaml.in/yaml/v3"
 
@@ -41,7 +38,7 @@ func Parse(file string, data []byte) ([]*Value, error) {
 			return documents, nil
 		}
 		if err != nil {
-			return nil, syntaxError(file, err)
+			return nil, syntaxError(file, data, err)
 		}
 		if len(documents) == MaxDocuments {
 			return nil, &files.InputError{Position: finding.Position{File: file, Line: node.Line}, Message: fmt.Sprintf("holds more than %d documents", MaxDocuments), Hint: "split the file"}
@@ -75,29 +72,6 @@ func ParseOne(file string, data []byte) (*Value, error) {
 	default:
 		return nil, &files.InputError{Position: documents[1].Position, Message: "a second document", Hint: "the file holds one YAML document; remove the --- line"}
 	}
-}
-
-// yamlLine finds the line in the parser's message, which offers it in no other
-// way: "yaml: line 3: did not find expected key".
-var yamlLine = regexp.MustCompile(`^(?:yaml: )?(?:line (\d+): )?`)
-
-func syntaxError(file string, err error) error {
-	text := err.Error()
-	line := 1
-	if m := yamlLine.FindStringSubmatch(text); m[1] != "" {
-		line, _ = strconv.Atoi(m[1])
-	}
-	message := strings.TrimSpace(yamlLine.ReplaceAllString(text, ""))
-	hint := ""
-	switch {
-	case strings.Contains(message, "cannot start any token") && strings.Contains(message, "'\\t'"):
-		hint = "indent with spaces, not tabs"
-	case strings.Contains(message, "mapping values are not allowed"):
-		hint = "quote a value that holds a colon followed by a space, and check the indentation"
-	case strings.Contains(message, "did not find expected"):
-		hint = "check the indentation and the quotes around this line"
-	}
-	return &files.InputError{Position: finding.Position{File: file, Line: max(line, 1)}, Message: "YAML: " + message, Hint: hint, Err: err}
 }
 
 // converter turns the nodes of one document into values.
