@@ -320,7 +320,7 @@ func (l *loadedChart) checkDependencies() error {
 // lineOf finds "name: x" in a Chart.yaml; 1 when it is not there.
 func lineOf(data []byte, name string) int {
 	for i, line := range strings.Split(string(data), "\n") {
-		if strings.HasPrefix(strings.TrimLeft(line, " -"), "name:") && strings.Contains(line, name) && i > 0 && strings.TrimSpace(line) != line {
+		if strings.HasPrefix(strings.TrimLeft(line, " -"), "name:") && strings.Contains(line, name) && !strings.HasPrefix(line, "name:") {
 			return i + 1
 		}
 	}

@@ -50,12 +50,13 @@ func functions(limit int) template.FuncMap {
 		"keys":   sortedKeys,
 		"values": sortedValues,
 	})
-	b := bounds{limit: limit}
+	b := bounds{limit: limit, left: new(int)}
+	*b.left = totalFactor * limit
 	for name, check := range b.checks() {
 		all[name] = bounded(all[name], check)
 	}
 	for name, f := range all {
-		all[name] = b.result(name, f)
+		all[name] = b.result(f)
 	}
 	return all
 }
@@ -184,7 +185,15 @@ func sortedValues(dict map[string]any) []any {
 }
 
 // bounds keep single calls small.
-type bounds struct{ limit int }
+type bounds struct {
+	limit int
+	// left is what all calls of one rendering together may still make, so that
+	// a template cannot fill the memory by keeping what it makes.
+	left *int
+}
+
+// totalFactor times the limit of the output is what all calls may make.
+const totalFactor = 16
 
 // maxItems is how long a list may become.
 const maxItems = 1 << 20
@@ -351,28 +360,42 @@ func bounded(f any, check func([]reflect.Value) error) any {
 
 // result wraps a function that makes a text or a list, so that it cannot make
 // too large a one.
-func (b bounds) result(name string, f any) any {
+func (b bounds) result(f any) any {
 	t := reflect.TypeOf(f)
 	if t == nil || t.Kind() != reflect.Func || t.NumOut() == 0 {
 		return f
 	}
 	switch t.Out(0).Kind() {
-	case reflect.String:
-		return wrap(f, nil, func(out reflect.Value) error {
-			if out.Len() > b.limit {
-				return errLarge
-			}
-			return nil
-		})
-	case reflect.Slice:
-		return wrap(f, nil, func(out reflect.Value) error {
-			if out.Len() > maxItems && out.Type().Elem().Kind() != reflect.Uint8 {
-				return errLarge
-			}
-			return nil
-		})
+	case reflect.String, reflect.Slice, reflect.Interface:
+		return wrap(f, nil, b.small)
 	}
 	return f
+}
+
+// small checks the result of a call.
+func (b bounds) small(out reflect.Value) error {
+	if out.Kind() == reflect.Interface {
+		out = out.Elem()
+	}
+	switch out.Kind() {
+	case reflect.String:
+		*b.left -= out.Len()
+		if out.Len() > b.limit {
+			return errLarge
+		}
+	case reflect.Slice:
+		if out.Type().Elem().Kind() == reflect.Uint8 {
+			break
+		}
+		*b.left -= 16 * out.Len()
+		if out.Len() > maxItems {
+			return errLarge
+		}
+	}
+	if *b.left < 0 {
+		return errLarge
+	}
+	return nil
 }
 
 // wrap returns f with a check of its arguments, of its first result, or both.

@@ -2,15 +2,22 @@ package helm
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
+	"helm.sh/helm/v4/pkg/chart/common"
+	"helm.sh/helm/v4/pkg/engine"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/rollout-ladder/ladder/internal/component"
 	"github.com/rollout-ladder/ladder/internal/finding"
@@ -144,7 +151,7 @@ func TestProblems(t *testing.T) {
 		"no chart":                   {base + "-- empty/x --\n", component.Source{Path: "empty"}, "component.yaml:7", "holds no Chart.yaml"},
 		"leaves the repository":      {base, component.Source{Path: "../elsewhere"}, "component.yaml:7", "leaves the repository"},
 		"missing value file":         {base, component.Source{ValueFiles: []component.ValueFile{{Path: "v.yaml", Position: finding.Position{File: "c.yaml", Line: 3}}}}, "c.yaml:3", "value file v.yaml does not exist"},
-		"broken value file":          {base + "-- v.yaml --\na: 1\nb: [\n", component.Source{ValueFiles: []component.ValueFile{{Path: "v.yaml"}}}, "v.yaml:3", "YAML"},
+		"broken value file":          {base + "-- v.yaml --\na: 1\nb: [\n", component.Source{ValueFiles: []component.ValueFile{{Path: "v.yaml"}}}, "v.yaml:2", "YAML"},
 		"required":                   {withTemplate("a: 1\nb: {{ required \"the host is needed\" .Values.host }}"), component.Source{}, "chart/templates/z.yaml:2", "refuses its values: the host is needed"},
 		"fail in a helper":           {withTemplate("a: 1\n\nb: {{ include \"bad\" . }}") + "-- chart/templates/_bad.tpl --\n\n{{ define \"bad\" }}\n{{ fail \"no\" }}{{ end }}\n", component.Source{}, "chart/templates/_bad.tpl:3", "refuses its values: no"},
 		"nil pointer":                {withTemplate("a: 1\nb: {{ .Values.host.name }}"), component.Source{}, "chart/templates/z.yaml:2", "nil pointer evaluating"},
@@ -208,6 +215,7 @@ func TestEndlessTemplates(t *testing.T) {
 		"shared structure as YAML": `{{ $x := list "x" }}{{ range 60 }}{{ $x = list $x $x }}{{ end }}{{ toYaml $x }}`,
 		"shared structure printed": `{{ $x := list "x" }}{{ range 60 }}{{ $x = list $x $x }}{{ end }}{{ print $x }}`,
 		"structure in itself":      `{{ $x := dict }}{{ $_ := set $x "x" $x }}{{ toJson $x }}`,
+		"keeping what it makes":    `{{ $d := dict }}{{ range $i := until 100000 }}{{ $_ := set $d (print $i) (repeat 1000000 "x") }}{{ end }}`,
 		"replace":                  `{{ $x := repeat 1000000 "a" }}{{ replace "a" $x $x }}`,
 		"indent":                   `{{ indent 1000000000 "a" }}`,
 		"random":                   `{{ randAlphaNum 1000000000 }}`,
@@ -233,5 +241,176 @@ func TestEndlessTemplates(t *testing.T) {
 				t.Errorf("took %s", took)
 			}
 		})
+	}
+}
+
+// TestOutputIsHelms compares our execution of templates with Helm's engine.
+func TestOutputIsHelms(t *testing.T) {
+	archives, err := filepath.Glob("testdata/charts/*.txtar")
+	if err != nil || len(archives) == 0 {
+		t.Fatalf("no charts: %v", err)
+	}
+	for _, name := range archives {
+		t.Run(filepath.Base(name), func(t *testing.T) {
+			data, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			tree := repository(t, string(data))
+			src := component.Source{Path: "chart"}
+			if kind, _ := tree.View().Stat("values.yaml"); kind == source.File {
+				src.ValueFiles = []component.ValueFile{{Path: "values.yaml"}}
+			}
+			compareWithHelm(t, tree, request(src))
+		})
+	}
+}
+
+// compareWithHelm renders a chart with Helm's engine and with ours, and wants
+// the same text from every template.
+func compareWithHelm(t *testing.T, tree *source.Tree, req Request) {
+	t.Helper()
+	prepared := func() (*loadedChart, common.Values) {
+		ctx := context.Background()
+		loaded, err := load(ctx, tree.View(), req.Source, options())
+		if err != nil {
+			t.Fatal(err)
+		}
+		values, _, err := layer(tree.View(), req.Source)
+		if err != nil {
+			t.Fatal(err)
+		}
+		caps, err := capabilities(options())
+		if err != nil {
+			t.Fatal(err)
+		}
+		top, err := prepare(loaded, values.merged, req, caps)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return loaded, top
+	}
+	loaded, top := prepared()
+	want, err := engine.Engine{}.Render(loaded.chart, top)
+	if err != nil {
+		t.Fatalf("Helm: %v", err)
+	}
+	for name := range want {
+		if strings.HasSuffix(name, "NOTES.txt") {
+			delete(want, name)
+		}
+	}
+	loaded, top = prepared()
+	outputs, err := newExecution(context.Background(), loaded, req, options().Limits).execute(top)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, out := range outputs {
+		got[out.template.name] = strings.ReplaceAll(out.text, noValue, "")
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("output (-Helm +ours):\n%s", diff)
+	}
+}
+
+func TestChanceIsStable(t *testing.T) {
+	archive := base + `-- chart/templates/z.yaml --
+apiVersion: v1
+kind: Secret
+metadata: {name: s, annotations: {now: {{ now | date "2006-01-02T15:04" | quote }}, id: {{ uuidv4 }}}}
+stringData:
+  a: {{ randAlphaNum 16 }}
+  b: {{ randAlphaNum 16 }}
+  n: {{ randInt 10 20 | quote }}
+  h: {{ htpasswd "me" "pw" | quote }}
+  s: {{ shuffle "abcdef" }}
+  {{- $ca := genCA "ca" 10 }}
+  {{- $cert := genSignedCert "web" (list "10.0.0.1") (list "web.apps.svc") 10 $ca }}
+  ca: {{ $ca.Cert | quote }}
+  crt: {{ $cert.Cert | quote }}
+  key: {{ $cert.Key | quote }}
+  keys: {{ keys (dict "c" 1 "a" 2 "b" 3 "d" 4) | join "," }}
+`
+	tree := repository(t, archive)
+	data := func(release string) map[string]string {
+		req := request(component.Source{})
+		req.Release = release
+		result, err := Render(context.Background(), tree.View(), req, options())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, o := range result.Objects {
+			if o.GetKind() == "Secret" {
+				out, _, err := unstructured.NestedStringMap(o.Object, "stringData")
+				if err != nil {
+					t.Fatal(err)
+				}
+				return out
+			}
+		}
+		t.Fatal("no Secret")
+		return nil
+	}
+	first := data("web")
+	if diff := cmp.Diff(first, data("web")); diff != "" {
+		t.Errorf("the same release rendered twice differs:\n%s", diff)
+	}
+	if other := data("api"); other["a"] == first["a"] {
+		t.Error("two releases share a password")
+	}
+	if first["a"] == first["b"] {
+		t.Error("two calls gave the same password")
+	}
+	if first["keys"] != "a,b,c,d" {
+		t.Errorf("keys %q are not sorted", first["keys"])
+	}
+	root := x509.NewCertPool()
+	root.AppendCertsFromPEM([]byte(first["ca"]))
+	block, _ := pem.Decode([]byte(first["crt"]))
+	if block == nil {
+		t.Fatal("the certificate is not PEM")
+	}
+	cert, err := x509.ParseCertificate(block.Bytes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := cert.Verify(x509.VerifyOptions{Roots: root, DNSName: "web.apps.svc"}); err != nil {
+		t.Errorf("the certificate does not verify: %v", err)
+	}
+	if _, err := tls.X509KeyPair([]byte(first["crt"]), []byte(first["key"])); err != nil {
+		t.Errorf("certificate and key do not match: %v", err)
+	}
+}
+
+func TestAPIVersionsReachTemplates(t *testing.T) {
+	tree := repository(t, base+`-- chart/templates/z.yaml --
+{{ if .Capabilities.APIVersions.Has "monitoring.coreos.com/v1/ServiceMonitor" }}
+apiVersion: monitoring.coreos.com/v1
+kind: ServiceMonitor
+metadata: {name: web-{{ .Capabilities.KubeVersion.Minor }}}
+{{ end }}
+`)
+	opts := options()
+	opts.KubeVersion = "1.33"
+	opts.APIVersions = []string{"monitoring.coreos.com/v1/ServiceMonitor"}
+	lines, err := render(t, tree, request(component.Source{}), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "chart/templates/z.yaml:2 ServiceMonitor web-33"; !slices.Contains(lines, want) {
+		t.Errorf("got %q, want %q among them", lines, want)
+	}
+	for text, want := range map[string]bool{
+		"{{ .Capabilities.KubeVersion.Version }}":    false,
+		"{{ .Capabilities.HelmVersion }}":            false,
+		`{{ .Capabilities.APIVersions.Has "a/v1" }}`: true,
+		"{{ toYaml .Capabilities }}":                 true,
+		"{{ $c := .Capabilities}}":                   true,
+		"no mention":                                 false,
+	} {
+		if got := readsCapabilities([]byte(text)); got != want {
+			t.Errorf("readsCapabilities(%q) = %v", text, got)
+		}
 	}
 }
