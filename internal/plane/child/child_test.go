@@ -14,8 +14,8 @@ import (
 
 func TestArgumentsAreParsedBack(t *testing.T) {
 	cases := map[string]child.Options{
-		"throwaway": {Dir: "/dev/shm/x", Name: "plane", Nodes: 3, Remove: true},
-		"kept":      {Dir: "/var/x y", Name: "dev", Port: 6443, Nodes: 1, Keep: true, Verbose: true},
+		"throwaway": {Dir: "/dev/shm/x", Name: "plane", Nodes: 3},
+		"kept":      {Dir: "/var/x y", Name: "dev", Port: 6443, Nodes: 1, Remove: true, Verbose: true},
 		"world":     {Dir: "/x", Name: "n", World: []string{"--seed", "7", "-x"}},
 	}
 	for name, want := range cases {
@@ -80,5 +80,26 @@ func TestSilentChild(t *testing.T) {
 		if _, err := child.ReadMessage(strings.NewReader(said)); !errors.Is(err, child.ErrSilent) {
 			t.Errorf("%s: %v, want ErrSilent", name, err)
 		}
+	}
+}
+
+func TestAwaitEnd(t *testing.T) {
+	cases := map[string]struct {
+		heard string
+		ended bool
+	}{
+		"parent gone":          {"", true},
+		"kept":                 {child.Keep, false},
+		"kept, then gone":      {child.Keep + "anything", false},
+		"half a word":          {"ke", true},
+		"some other word":      {"stay\n", true},
+		"the word without end": {strings.TrimSpace(child.Keep), true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := child.AwaitEnd(strings.NewReader(tc.heard)); got != tc.ended {
+				t.Errorf("AwaitEnd(%q) = %v, want %v", tc.heard, got, tc.ended)
+			}
+		})
 	}
 }

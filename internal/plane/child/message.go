@@ -55,3 +55,14 @@ func ReadMessage(r io.Reader) (Message, error) {
 	}
 	return m, nil
 }
+
+// Keep is what the parent writes to the standard input of a plane that shall
+// outlive it.
+const Keep = "keep\n"
+
+// AwaitEnd reads a plane's standard input until the parent is gone or wants the
+// plane kept. It is true when the plane must end.
+func AwaitEnd(stdin io.Reader) bool {
+	heard, err := bufio.NewReader(stdin).ReadString('\n')
+	return err != nil || heard != Keep
+}

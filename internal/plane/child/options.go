@@ -33,9 +33,6 @@ type Options struct {
 	Port int
 	// Nodes is the number of simulated nodes.
 	Nodes int
-	// Keep makes the plane outlive its parent: the end of standard input does
-	// not end it.
-	Keep bool
 	// Remove makes the plane delete Dir when it ends in order.
 	Remove bool
 	// Verbose sends the control plane's logs to standard error too, and more of
@@ -56,7 +53,7 @@ func (o Options) Arguments() []string {
 	for _, f := range []struct {
 		name string
 		set  bool
-	}{{"--keep", o.Keep}, {"--remove", o.Remove}, {"--verbose", o.Verbose}} {
+	}{{"--remove", o.Remove}, {"--verbose", o.Verbose}} {
 		if f.set {
 			args = append(args, f.name)
 		}
@@ -76,7 +73,6 @@ func Parse(args []string) (Options, error) {
 	flags.StringVar(&o.Name, "name", "plane", "name of the cluster in the kubeconfig")
 	flags.IntVar(&o.Port, "port", 0, "port of the API server, 0 for a free one")
 	flags.IntVar(&o.Nodes, "nodes", DefaultNodes, "simulated nodes")
-	flags.BoolVar(&o.Keep, "keep", false, "outlive the parent")
 	flags.BoolVar(&o.Remove, "remove", false, "delete the folder at the end")
 	flags.BoolVar(&o.Verbose, "verbose", false, "log to standard error too")
 	if err := flags.Parse(args); err != nil {

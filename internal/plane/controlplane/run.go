@@ -45,7 +45,7 @@ type Options struct {
 	child.Options
 	// Started is when the process was started; it counts into the time to ready.
 	Started time.Time
-	// Stdin ends the plane when it ends, unless the plane is kept.
+	// Stdin ends the plane when it ends, unless it said child.Keep.
 	Stdin io.Reader
 	// Stdout gets the message that the plane is ready, and is closed then.
 	Stdout io.WriteCloser
@@ -67,12 +67,11 @@ func Run(ctx context.Context, o Options) error {
 	signal.Ignore(syscall.SIGPIPE)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	if !o.Keep && o.Stdin != nil {
-		go func() {
-			_, _ = io.Copy(io.Discard, o.Stdin)
+	go func() {
+		if child.AwaitEnd(o.Stdin) {
 			cancel()
-		}()
-	}
+		}
+	}()
 
 	p := &plane{options: o, failed: make(chan error, 8)}
 	err := p.run(ctx)
@@ -160,7 +159,7 @@ func (p *plane) run(ctx context.Context) error {
 	if err == nil {
 		err = o.Stdout.Close()
 	}
-	if err != nil && !o.Keep {
+	if err != nil {
 		return err
 	}
 	return p.await(ctx, func(ctx context.Context) error {
@@ -233,17 +232,32 @@ func (p *plane) simulate(ctx, wait context.Context, config *rest.Config, certifi
 	}
 }
 
-// remove deletes the plane's folder. The components still write while they end,
-// so one attempt may not be enough.
+// remove deletes the plane's folder, the lock last: without a lock the folder
+// may be taken for left over. The components still write while they end, so one
+// attempt may not be enough.
 func (p *plane) remove() error {
 	var err error
 	for range 50 {
-		if err = os.RemoveAll(p.options.Dir); err == nil {
+		if err = removeBelow(p.options.Dir, child.LockFile); err == nil {
+			err = os.RemoveAll(p.options.Dir)
+		}
+		if err == nil {
 			return nil
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
 	return fmt.Errorf("remove the plane's folder: %w", err)
+}
+
+// removeBelow empties a folder, but for one file.
+func removeBelow(dir, spared string) error {
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		if e.Name() != spared {
+			err = errors.Join(err, os.RemoveAll(filepath.Join(dir, e.Name())))
+		}
+	}
+	return err
 }
 
 func adminConfig(kubeconfig string) (*rest.Config, error) {
