@@ -33,6 +33,7 @@ func (m *Machine) start(i int) {
 func (m *Machine) begin(i int) {
 	c := &m.state.Components[i]
 	c.Attempt++
+	c.Reapplied = c.Attempt > 1 || c.Seen.Revision == m.state.Spec.Revision
 	c.StartedAt, c.SyncedAt = m.now, time.Time{}
 	c.Deadline = m.deadline(m.state.Spec.Components[i].Timeout)
 	c.RetryAt, c.EndedAt, c.DegradedAt, c.RegressedAt = time.Time{}, time.Time{}, time.Time{}, time.Time{}
@@ -57,6 +58,7 @@ func (m *Machine) assess(i int) {
 	seen := c.Seen
 	fresh := seen.Revision == m.state.Spec.Revision && seen.Health != ""
 	switch {
+	case m.settling(i):
 	case fresh && seen.Health == Healthy:
 		if c.Status == Regressed {
 			c.RegressedFor += m.now.Sub(c.RegressedAt)
@@ -87,12 +89,23 @@ func (m *Machine) assess(i int) {
 		}
 		m.touch(i)
 	}
-	// A final health seen before the attempt began belongs to the one before.
-	if c.Status != Done && fresh && seen.Final && !seen.At.Before(c.StartedAt) {
+	if c.Status != Done && fresh && seen.Final && !m.settling(i) {
 		m.fail(i, failure{message: joinMessage(string(seen.Health), seen.Message), object: seen.Object})
 		return
 	}
 	m.arm(i)
+}
+
+// settle is how long a component that is applied again waits for news. Its
+// revision was there before, so what was seen before the end of the sync may be
+// about to change; and where nothing changes, nothing new is reported.
+const settle = time.Second
+
+// settling reports whether a component waits for news, or for settle to pass.
+func (m *Machine) settling(i int) bool {
+	c := &m.state.Components[i]
+	return c.Status == Waiting && c.Reapplied && c.Seen.At.Before(c.SyncedAt) &&
+		(c.Seen.Health == Healthy || c.Seen.Final) && m.now.Before(c.SyncedAt.Add(settle))
 }
 
 // patience is when an unhealthy component that was Healthy times out: what it

@@ -16,7 +16,7 @@ type Started struct{}
 // Recovered says that the process which ran the rollout is gone and another one
 // took over with the persisted state. What was syncing is synced again; what
 // was applied waits for its health; what was Healthy opens no gate until it is
-// observed again.
+// observed again. A rollout that had not started starts.
 type Recovered struct{}
 
 // Tick says that time has passed. It is due at the time of the last WakeAt

@@ -99,6 +99,7 @@ func (m *Machine) observed(e Observed) {
 func (m *Machine) recovered() {
 	switch {
 	case m.state.StartedAt.IsZero():
+		m.begun()
 		return
 	case m.state.Result != Running:
 		m.effects = append(m.effects, Finish{Result: m.state.Result, Message: m.state.Message})

@@ -106,6 +106,8 @@ func (m *Machine) Step(event Event, now time.Time) Update {
 	m.handle(event)
 	if m.running() {
 		m.expire()
+	}
+	if m.running() { // its own time may have been up
 		m.schedule()
 		m.conclude()
 	}

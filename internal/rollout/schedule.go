@@ -113,18 +113,20 @@ func (m *Machine) expire() {
 			m.offer(i)
 		case !c.Deadline.IsZero() && !m.now.Before(c.Deadline):
 			m.fail(i, failure{message: m.timeoutMessage(i), object: c.Object, timeout: true})
-		default:
+		case due.Equal(m.graceEnd(i)):
 			m.fail(i, failure{
 				message: fmt.Sprintf("Degraded for longer than %s: %s", spec.DegradedGrace, c.Message),
 				object:  c.Object,
 			})
+		default:
+			m.assess(i) // it has settled
 		}
 	}
 }
 
 // arm sets the timer of a component to what is due next for it.
 func (m *Machine) arm(i int) {
-	c, spec := &m.state.Components[i], &m.state.Spec.Components[i]
+	c := &m.state.Components[i]
 	var due time.Time
 	switch c.Status {
 	case Retrying:
@@ -133,13 +135,32 @@ func (m *Machine) arm(i int) {
 		}
 	case Syncing, Waiting, Regressed, Unconfirmed:
 		due = c.Deadline
-		if c.Status == Waiting && spec.DegradedGrace > 0 && !c.DegradedAt.IsZero() {
-			if grace := c.DegradedAt.Add(spec.DegradedGrace); due.IsZero() || grace.Before(due) {
-				due = grace
-			}
+		if grace := m.graceEnd(i); !grace.IsZero() {
+			due = earlier(due, grace)
+		}
+		if m.settling(i) {
+			due = earlier(due, c.SyncedAt.Add(settle))
 		}
 	}
 	m.timers.set(i, due)
+}
+
+// graceEnd is when a component has been Degraded for too long; zero for one that
+// is not, or has no grace.
+func (m *Machine) graceEnd(i int) time.Time {
+	c, grace := &m.state.Components[i], m.state.Spec.Components[i].DegradedGrace
+	if c.Status != Waiting || grace <= 0 || c.DegradedAt.IsZero() {
+		return time.Time{}
+	}
+	return c.DegradedAt.Add(grace)
+}
+
+// earlier is the earlier of two times, of which a may be zero for never.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || b.Before(a) {
+		return b
+	}
+	return a
 }
 
 // conclude ends the rollout when everything is Healthy, or when nothing is under
