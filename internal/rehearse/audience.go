@@ -9,7 +9,6 @@ import (
 	"github.com/rollout-ladder/ladder/internal/load"
 	"github.com/rollout-ladder/ladder/internal/plan"
 	"github.com/rollout-ladder/ladder/internal/report"
-	"github.com/rollout-ladder/ladder/internal/rollout"
 )
 
 // redraw is the least time between two boards: more is not seen, and a board of
@@ -50,8 +49,7 @@ func (a *audience) notice(n drive.Notice) {
 	if !a.observer.Live() || n.At.Sub(a.taken) < redraw {
 		return
 	}
-	board := report.BoardOf(n.View.State(), a.names,
-		func(name string) []rollout.Blocker { return n.View.BlockedBy(name, n.At) }, a.expected, n.At)
+	board := report.BoardOf(n.View.State(), a.names, n.View.BlockedBy, a.expected, n.At)
 	a.mu.Lock()
 	a.board, a.taken = board, n.At
 	a.mu.Unlock()

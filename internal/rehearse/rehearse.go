@@ -9,12 +9,15 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/rollout-ladder/ladder/internal/component"
 	"github.com/rollout-ladder/ladder/internal/drive"
+	"github.com/rollout-ladder/ladder/internal/engine/native"
 	"github.com/rollout-ladder/ladder/internal/load"
 	"github.com/rollout-ladder/ladder/internal/plan"
 	"github.com/rollout-ladder/ladder/internal/plane"
 	"github.com/rollout-ladder/ladder/internal/report"
 	"github.com/rollout-ladder/ladder/internal/rollout"
+	"github.com/rollout-ladder/ladder/internal/smoke"
 	"github.com/rollout-ladder/ladder/internal/store"
 )
 
@@ -26,6 +29,9 @@ const (
 	// degradedGrace is how long a component may stay Degraded, before the
 	// division by the speed, until its attempt counts as failed.
 	degradedGrace = 30 * time.Minute
+	// smokeInterval is how long a smoke that does not hold waits before it runs
+	// again.
+	smokeInterval = 200 * time.Millisecond
 	// stateFolder holds the state of the rollout in the plane's folder.
 	stateFolder = "rollout"
 )
@@ -149,17 +155,21 @@ func (s *stage) play(ctx context.Context, loaded *load.Result, planned *plan.Pla
 	if err != nil {
 		return Rehearsal{}, err
 	}
-	config, err := worldConfig(loaded, o)
+	config, err := worldConfig(loaded, planned, o)
 	if err != nil {
 		return Rehearsal{}, err
 	}
 	if err := applyConfig(ctx, access, config); err != nil {
 		return Rehearsal{}, fmt.Errorf("set up the simulated world: %w", err)
 	}
-	engine, err := newEngine(access, loaded, revision, o)
+	engine, err := native.New(native.Config{
+		RESTConfig: access, Components: enabled(loaded), Objects: loaded.Objects, Revision: revision,
+		Smoke: smoke.Options{Simulated: true, Now: o.Now}, SmokeInterval: smokeInterval, QPS: -1,
+	})
 	if err != nil {
-		return Rehearsal{}, err
+		return Rehearsal{}, fmt.Errorf("prepare the engine: %w", err)
 	}
+	defer engine.Close()
 	o.Observer.Stage(fmt.Sprintf("rolling out %d components", len(spec.Components)))
 	audience := newAudience(o.Observer, loaded, planned, o.Speed, o.Now)
 	stop := audience.refresh(ctx)
@@ -188,6 +198,18 @@ func (o Options) startMode() drive.StartMode {
 	default:
 		return drive.StartAuto
 	}
+}
+
+// enabled are the components that the engine may be asked for; those that could
+// not be rendered stand in without objects.
+func enabled(loaded *load.Result) []component.Component {
+	var out []component.Component
+	for _, c := range loaded.Platform.Components {
+		if c.Enabled {
+			out = append(out, c)
+		}
+	}
+	return out
 }
 
 // PlaneError says that the control plane could not be started.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -18,15 +19,18 @@ import (
 )
 
 // worldConfig tells the simulated world how each component behaves.
-func worldConfig(loaded *load.Result, o Options) (settings.Config, error) {
+func worldConfig(loaded *load.Result, planned *plan.Plan, o Options) (settings.Config, error) {
 	c := settings.Config{Speed: o.Speed, Seed: o.Seed, Components: map[string]settings.Component{}}
-	in := PlanInput(loaded, o.Policy, o.Durations, o.MaxInFlight)
+	expected := map[string]time.Duration{}
+	for _, span := range planned.Schedule {
+		expected[span.Component] = span.End - span.Start
+	}
 	for _, comp := range loaded.Platform.Components {
 		if !comp.Enabled {
 			continue
 		}
 		c.Components[comp.Name] = settings.Component{
-			Delay: in.Expected(comp), Fault: o.Faults[comp.Name], Checks: comp.Smoke,
+			Delay: expected[comp.Name], Fault: o.Faults[comp.Name], Checks: comp.Smoke,
 		}
 	}
 	for _, file := range loaded.Platform.Simulation.RuleFiles {

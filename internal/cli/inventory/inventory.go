@@ -17,6 +17,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/infer"
 	"github.com/rollout-ladder/ladder/internal/plan"
 	"github.com/rollout-ladder/ladder/internal/report"
+	"github.com/rollout-ladder/ladder/internal/rollout"
 )
 
 // Options are the arguments of the command.
@@ -71,10 +72,13 @@ func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *
 		return err
 	}
 	wrong := source.PrintFindings(streams.Err, p.Findings, source.Least(global))
-	inv := plan.TakeInventory(plan.Input{
-		Environment: p.Environment, Components: p.Components, Ladder: p.Ladder,
+	inv, err := plan.TakeInventory(plan.Input{
+		Environment: p.Environment, Components: p.Components, Ladder: p.Ladder, Policy: rollout.Phases,
 		Edges: infer.Declared(p.Components),
 	})
+	if err != nil {
+		return exit.With(exit.Usage, err)
+	}
 	var b bytes.Buffer
 	switch o.Format {
 	case "json":

@@ -1,0 +1,2 @@
+// Package load reads a platform whole: intake, then render, then infer.
+package load

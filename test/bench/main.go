@@ -1,0 +1,108 @@
+// Command bench measures Ladder as ratios against peers and bounds of the same
+// run, and prints a table. It never compares absolute times: machines differ.
+//
+//	go run ./test/bench [-only makespan,plane,render,planner] [-runs 3]
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+func main() {
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+// suite is what the benchmarks share.
+type suite struct {
+	ladder string // the binary
+	temp   string
+	runs   int // repetitions of which the median counts
+	quick  bool
+	rows   []row
+}
+
+// row is one figure: what was measured against what.
+type row struct {
+	what, measured, against, ratio, target string
+	ok                                     bool
+}
+
+func (s *suite) add(r row) {
+	s.rows = append(s.rows, r)
+	fmt.Fprintf(os.Stderr, "%s: %s against %s: %s (target %s)\n", r.what, r.measured, r.against, r.ratio, r.target)
+}
+
+func run() error {
+	only := flag.String("only", "", "comma-separated benchmarks to run: plane, makespan, policies, render, planner")
+	runs := flag.Int("runs", 3, "repetitions of which the median counts")
+	quick := flag.Bool("quick", false, "leave out the 1,000-component rollout")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+
+	binary := os.Getenv("LADDER_BINARY")
+	if binary == "" {
+		binary = filepath.Join("bin", "ladder")
+	}
+	binary, err := filepath.Abs(binary)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(binary); err != nil {
+		return fmt.Errorf("the ladder binary is missing, run make build: %w", err)
+	}
+	temp, err := os.MkdirTemp("", "ladder-bench-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(temp)
+	s := &suite{ladder: binary, temp: temp, runs: *runs, quick: *quick}
+
+	var failed []error
+	for _, b := range []struct {
+		name string
+		run  func(context.Context) error
+	}{
+		{"plane", s.plane}, {"planner", s.planner}, {"render", s.render}, {"policies", s.policies}, {"makespan", s.makespan},
+	} {
+		if *only != "" && !slices.Contains(strings.Split(*only, ","), b.name) {
+			continue
+		}
+		if err := b.run(ctx); err != nil {
+			failed = append(failed, fmt.Errorf("%s: %w", b.name, err))
+		}
+	}
+	s.print()
+	return errors.Join(failed...)
+}
+
+// print writes the table as Markdown.
+func (s *suite) print() {
+	fmt.Println("| what | measured | against | ratio | target | |")
+	fmt.Println("|---|---|---|---|---|---|")
+	for _, r := range s.rows {
+		mark := "✕"
+		if r.ok {
+			mark = "✓"
+		}
+		fmt.Printf("| %s | %s | %s | %s | %s | %s |\n", r.what, r.measured, r.against, r.ratio, r.target, mark)
+	}
+}
+
+// median of a non-empty list.
+func median(values []float64) float64 {
+	sorted := slices.Clone(values)
+	slices.Sort(sorted)
+	return sorted[len(sorted)/2]
+}

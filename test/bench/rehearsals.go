@@ -1,0 +1,161 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"github.com/rollout-ladder/ladder/internal/report"
+)
+
+// rehearse runs one rehearsal to its success.
+func (s *suite) rehearse(ctx context.Context, platform string, args ...string) (report.Rollout, error) {
+	var r report.Rollout
+	cmd := exec.CommandContext(ctx, s.ladder, append([]string{"rehearse", platform, "--format", "json", "--progress", "none"}, args...)...)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	runErr := cmd.Run()
+	if err := json.Unmarshal(stdout.Bytes(), &r); err != nil {
+		return r, fmt.Errorf("no report: %w\n%s", errors.Join(runErr, err), stderr.String())
+	}
+	if r.Result != "succeeded" {
+		for _, c := range r.Components {
+			if c.State != "healthy" && c.State != "skipped" {
+				return r, fmt.Errorf("the rehearsal %s: %s is %s: %s", r.Result, c.Name, c.State, c.Message)
+			}
+		}
+	}
+	return r, nil
+}
+
+// makespan measures the time of a rollout against its lower bound, for
+// platforms of random edges and seeded delays.
+func (s *suite) makespan(ctx context.Context) error {
+	for _, size := range []struct {
+		components, inFlight int
+		speed                float64
+		target               float64
+		runs                 int
+	}{
+		{64, 10, 6, 1.05, s.runs},
+		{1000, 50, 6, 1.10, 1},
+	} {
+		if s.quick && size.components > 100 {
+			continue
+		}
+		platform := filepath.Join(s.temp, fmt.Sprintf("random-%d", size.components))
+		if err := writeRandomPlatform(platform, size.components, size.inFlight, 1); err != nil {
+			return err
+		}
+		var ratios, spans, bounds []float64
+		for range size.runs {
+			r, err := s.rehearse(ctx, platform, "--policy", "edges", "--speed", fmt.Sprint(size.speed))
+			if err != nil {
+				return err
+			}
+			ratios = append(ratios, r.MakespanSeconds/r.BoundSeconds)
+			spans, bounds = append(spans, r.MakespanSeconds), append(bounds, r.BoundSeconds)
+		}
+		s.add(row{
+			what:     fmt.Sprintf("makespan, %d components, policy edges", size.components),
+			measured: fmt.Sprintf("%.1f s", median(spans)), against: fmt.Sprintf("lower bound %.1f s", median(bounds)),
+			ratio: fmt.Sprintf("%.3f", median(ratios)), target: fmt.Sprintf("<= %.2f", size.target),
+			ok: median(ratios) <= size.target,
+		})
+	}
+	return nil
+}
+
+// policies measures the policies against serial on the example platform, with
+// the same delays.
+func (s *suite) policies(ctx context.Context) error {
+	span := map[string]float64{}
+	for _, policy := range []string{"serial", "phases", "edges"} {
+		r, err := s.rehearse(ctx, filepath.Join("examples", "ameide"), "-e", "dev", "--policy", policy, "--speed", "20")
+		if err != nil {
+			return err
+		}
+		span[policy] = r.MakespanSeconds
+	}
+	for _, policy := range []string{"phases", "edges"} {
+		ratio := span["serial"] / span[policy]
+		s.add(row{
+			what:     "examples/ameide, policy " + policy,
+			measured: fmt.Sprintf("%.1f s", span[policy]), against: fmt.Sprintf("serial %.1f s", span["serial"]),
+			ratio: fmt.Sprintf("%.1fx faster", ratio), target: "> 1x", ok: ratio > 1,
+		})
+	}
+	return nil
+}
+
+// plane measures how soon a control plane is ready and what it needs idle.
+func (s *suite) plane(ctx context.Context) error {
+	var ready, memory []float64
+	for i := range s.runs {
+		name := fmt.Sprintf("bench-%d", i)
+		started := time.Now()
+		up := exec.CommandContext(ctx, s.ladder, "plane", "up", name, "--quiet")
+		up.Env = append(os.Environ(), "XDG_STATE_HOME="+s.temp)
+		if out, err := up.CombinedOutput(); err != nil {
+			return fmt.Errorf("plane up: %w\n%s", err, out)
+		}
+		ready = append(ready, time.Since(started).Seconds())
+		rss, err := s.planeMemory(ctx, name)
+		down := exec.CommandContext(ctx, s.ladder, "plane", "down", name)
+		down.Env = up.Env
+		if out, downErr := down.CombinedOutput(); downErr != nil {
+			return fmt.Errorf("plane down: %w\n%s", downErr, out)
+		}
+		if err != nil {
+			return err
+		}
+		memory = append(memory, rss)
+	}
+	s.add(row{
+		what: "plane up, from exec until ready", measured: fmt.Sprintf("%.2f s", median(ready)), against: "bound 3 s",
+		ratio: fmt.Sprintf("%.2f", median(ready)/3), target: "<= 1", ok: median(ready) <= 3,
+	})
+	s.add(row{
+		what: "plane, resident memory after 5 s idle", measured: fmt.Sprintf("%.0f MB", median(memory)), against: "bound 500 MB",
+		ratio: fmt.Sprintf("%.2f", median(memory)/500), target: "<= 1", ok: median(memory) <= 500,
+	})
+	return nil
+}
+
+// planeMemory reads the resident memory of a plane in megabytes.
+func (s *suite) planeMemory(ctx context.Context, name string) (float64, error) {
+	select {
+	case <-time.After(5 * time.Second):
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
+	list := exec.CommandContext(ctx, s.ladder, "plane", "list")
+	list.Env = append(os.Environ(), "XDG_STATE_HOME="+s.temp)
+	out, err := list.Output()
+	if err != nil {
+		return 0, fmt.Errorf("plane list: %w", err)
+	}
+	for line := range bytes.Lines(out) {
+		fields := bytes.Fields(line)
+		if len(fields) < 4 || string(fields[0]) != name {
+			continue
+		}
+		status, err := os.ReadFile(filepath.Join("/proc", string(fields[3]), "status"))
+		if err != nil {
+			return 0, err
+		}
+		for entry := range bytes.Lines(status) {
+			var kilobytes float64
+			if n, _ := fmt.Sscanf(string(entry), "VmRSS: %f kB", &kilobytes); n == 1 {
+				return kilobytes * 1024 / 1e6, nil
+			}
+		}
+	}
+	return 0, fmt.Errorf("plane %s is not in the list", name)
+}
