@@ -281,31 +281,38 @@ func (r *repository) preArgo(environment string) ([]component.Component, []findi
 // ruleFiles expands the patterns of simulation.rules.
 func (r *repository) ruleFiles(ctx context.Context) ([]string, error) {
 	var all []string
+	var problems []error
 	for _, pattern := range r.file.Rules {
-		if !doublestar.ValidatePattern(pattern.Path) {
-			return nil, &InputError{Position: pattern.Position, Message: fmt.Sprintf("%s is not a valid pattern", pattern.Path)}
-		}
-		base, rest := doublestar.SplitPattern(path.Clean(pattern.Path))
-		if _, err := r.tree.Resolve(base, pattern.Position); err != nil {
-			return nil, err
-		}
-		found, err := r.tree.Find(ctx, base, func(string) bool { return true })
-		if err != nil {
-			return nil, err
-		}
-		before := len(all)
-		for _, file := range found {
-			rel := strings.TrimPrefix(strings.TrimPrefix(file, base), "/")
-			if ok, _ := doublestar.Match(rest, rel); ok {
-				all = append(all, file)
-			}
-		}
-		if len(all) == before {
-			return nil, &InputError{Position: pattern.Position, Message: fmt.Sprintf("no file matches %s", pattern.Path), Hint: "patterns are relative to the root of the platform"}
-		}
+		found, err := r.glob(ctx, pattern)
+		all = append(all, found...)
+		problems = append(problems, err)
 	}
 	slices.Sort(all)
-	return slices.Compact(all), nil
+	return slices.Compact(all), errors.Join(problems...)
+}
+
+// glob finds the files that match a pattern; none is an error.
+func (r *repository) glob(ctx context.Context, pattern ladderfile.Pattern) ([]string, error) {
+	if !doublestar.ValidatePattern(pattern.Path) {
+		return nil, &InputError{Position: pattern.Position, Message: fmt.Sprintf("%s is not a valid pattern", pattern.Path)}
+	}
+	base, rest := doublestar.SplitPattern(path.Clean(pattern.Path))
+	if _, err := r.tree.Resolve(base, pattern.Position); err != nil {
+		return nil, err
+	}
+	found, err := r.tree.Find(ctx, base, func(string) bool { return true })
+	if err != nil {
+		return nil, err
+	}
+	found = slices.DeleteFunc(found, func(file string) bool {
+		rel := strings.TrimPrefix(strings.TrimPrefix(file, base), "/")
+		ok, err := doublestar.Match(rest, rel)
+		return !ok || err != nil
+	})
+	if len(found) == 0 {
+		return nil, &InputError{Position: pattern.Position, Message: fmt.Sprintf("no file matches %s", pattern.Path), Hint: "patterns are relative to the root of the platform"}
+	}
+	return found, nil
 }
 
 // merge puts the pre-Argo components first and reports names used in both.

@@ -18,8 +18,8 @@ func (r *Repository) helm(to *component.Source, d document, s source, refs map[s
 	}
 	to.SkipCRDs = f.Bool("skipCrds", false)
 	optional := f.Bool("ignoreMissingValueFiles", false)
-	for i, item := range f.Texts("valueFiles") {
-		at := s.item(i, "helm", "valueFiles")
+	for _, item := range f.Texts("valueFiles") {
+		at := s.item(item.Index, "helm", "valueFiles")
 		if p, ok := r.valueFile(to, d, at, refs, item.Text); ok {
 			to.ValueFiles = append(to.ValueFiles, component.ValueFile{Path: p, Optional: optional, Position: at})
 		}

@@ -76,7 +76,7 @@ func Decode(v *yamlpos.Value, place Place, ctx Context) (component.Component, []
 		d.c.Unknown[e.Key] = e.Value.Any()
 		// Fields of others are welcome here; only what is all but the name of
 		// one of ours is worth a word.
-		if near := yamlpos.Nearest(e.Key, f.Known()); near != "" && len(e.Key) > 4 && yamlpos.Distance(e.Key, near) == 1 {
+		if near := yamlpos.Nearest(e.Key, f.Known()); !ctx.PreArgo && near != "" && len(e.Key) > 4 && yamlpos.Distance(e.Key, near) == 1 {
 			d.unknownField(e, e.Key, near)
 		}
 	}
@@ -292,9 +292,9 @@ func (d *decoder) inferType() component.Type {
 
 func (d *decoder) requirements(f *yamlpos.Fields, key string, capabilities bool) []component.Requirement {
 	var list []component.Requirement
-	for i, item := range f.Texts(key) {
+	for _, item := range f.Texts(key) {
 		r := component.Requirement{Text: strings.TrimSpace(item.Text), Position: item.Position}
-		field := fmt.Sprintf("%s[%d]", key, i)
+		field := fmt.Sprintf("%s[%d]", key, item.Index)
 		if strings.Contains(r.Text, "/") {
 			c, ok := r.Capability()
 			if !capabilities {

@@ -91,15 +91,14 @@ func (d *decoder) chart(f *yamlpos.Fields, e yamlpos.Entry) {
 	s.RepoURL = m.Text("repoURL")
 	s.Name = m.Text("name")
 	s.Version = m.Text("version")
+	placed := true
 	switch {
 	case written != "" && s.Name != "":
 		d.refuse(e.Position, "a chart lies in the repository (path) or in a chart repository (repoURL, name, version)", "chart has both path and name")
 		return
 	case written != "":
-		var ok bool
-		if s.Path, ok = d.path(written, d.c.At("chart.path")); !ok {
-			return
-		}
+		// The rest is read all the same, to tell everything that is wrong.
+		s.Path, placed = d.path(written, d.c.At("chart.path"))
 	case s.RepoURL == "" || s.Name == "":
 		d.refuse(e.Position, "add chart.path, or chart.repoURL, chart.name and chart.version", "chart names no chart")
 		return
@@ -114,7 +113,9 @@ func (d *decoder) chart(f *yamlpos.Fields, e yamlpos.Entry) {
 	}
 	s.Parameters = m.TextMap("parameters")
 	d.unknown(m)
-	d.c.Sources = append(d.c.Sources, s)
+	if placed {
+		d.c.Sources = append(d.c.Sources, s)
+	}
 }
 
 // layers are the value files of the environment; all may be missing.

@@ -245,7 +245,7 @@ func (d *decoder) steps(f *yamlpos.Fields) {
 		d.maxUpdate(m, &s.MaxUpdate)
 		d.unknown(m)
 		if len(s.Phases) == 0 {
-			if !m.Has("phases") {
+			if len(m.Texts("phases")) == 0 {
 				d.problems.Add(m.Path, m.Value.Position, "add phases: [\"350\"]", "%s has no phases", m.Path)
 			}
 			continue

@@ -189,6 +189,8 @@ func ParseDuration(text string) (time.Duration, bool) {
 
 // Item is one element of a list of texts.
 type Item struct {
+	// Index is the place in the list as written; wrong items are left out.
+	Index    int
 	Text     string
 	Position finding.Position
 }
@@ -212,7 +214,7 @@ func (f *Fields) Texts(key string) []Item {
 		case strings.TrimSpace(v.Text) == "":
 			f.problems.Add(path, v.Position, "", "%s is empty", path)
 		default:
-			items = append(items, Item{Text: v.Text, Position: v.Position})
+			items = append(items, Item{Index: i, Text: v.Text, Position: v.Position})
 		}
 	}
 	return items
