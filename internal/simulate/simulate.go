@@ -13,8 +13,11 @@ import (
 
 	"github.com/rollout-ladder/ladder/internal/component"
 	"github.com/rollout-ladder/ladder/internal/plane/egress"
+	"github.com/rollout-ladder/ladder/internal/simulate/certificate"
 	"github.com/rollout-ladder/ladder/internal/simulate/kubelet"
+	"github.com/rollout-ladder/ladder/internal/simulate/operator"
 	"github.com/rollout-ladder/ladder/internal/simulate/settings"
+	"github.com/rollout-ladder/ladder/internal/simulate/storage"
 	"github.com/rollout-ladder/ladder/internal/simulate/world"
 )
 
@@ -46,9 +49,12 @@ type Options struct {
 	Ready func()
 }
 
-// podWorkers is how many pods are worked on at once: their work is one request
-// each.
-const podWorkers = 8
+// How much is worked on at once; most of the work is waiting for a request.
+const (
+	podWorkers      = 8
+	operatorWorkers = 4
+	fewWorkers      = 2
+)
 
 // Run runs the simulated world of a plane until ctx ends. It returns nil when
 // ctx ended, else why it could not run.
@@ -63,10 +69,26 @@ func Run(ctx context.Context, cfg *rest.Config, o Options) error {
 	if err != nil {
 		return fmt.Errorf("simulate the world: %w", err)
 	}
-	pods := kubelet.New(w, smoke(w, o))
-	follow(w, o, func() { pods.Refresh() })
-
+	rules := &ruleBook{log: o.Log}
+	rules.load(o.Config.Rules)
+	public, err := certificate.NewAuthority("Simulated Public CA", o.Clock.Now())
+	if err != nil {
+		return fmt.Errorf("simulate the world: %w", err)
+	}
 	g, ctx := errgroup.WithContext(ctx)
+	workloads := world.NewWorkloads(w)
+	pods := kubelet.New(w, smoke(w, o))
+	volumes := storage.New(w, workloads, rules.get)
+	operators := operator.New(ctx, w, workloads, rules.get(), public)
+	follow(w, o, func(c Config) {
+		if rules.load(c.Rules) {
+			operators.SetRules(ctx, rules.get())
+			volumes.Refresh()
+		} else {
+			operators.Refresh()
+		}
+		pods.Refresh()
+	})
 	if err := w.Start(ctx); err != nil {
 		if ctx.Err() != nil {
 			return nil
@@ -74,6 +96,8 @@ func Run(ctx context.Context, cfg *rest.Config, o Options) error {
 		return fmt.Errorf("simulate the world: %w", err)
 	}
 	g.Go(func() error { pods.Run(ctx, podWorkers); return nil })
+	g.Go(func() error { volumes.Run(ctx, fewWorkers); return nil })
+	g.Go(func() error { operators.Run(ctx, operatorWorkers); return nil })
 	if o.Ready != nil {
 		o.Ready()
 	}
@@ -88,7 +112,7 @@ func smoke(w *world.World, o Options) kubelet.Smoke {
 }
 
 // follow keeps the configuration what its ConfigMap says.
-func follow(w *world.World, o Options, changed func()) {
+func follow(w *world.World, o Options, changed func(Config)) {
 	w.Watch(world.ConfigMaps, world.Handler(func(cm *corev1.ConfigMap, deleted bool) {
 		if cm.Namespace != settings.Namespace || cm.Name != settings.Name {
 			return
@@ -103,6 +127,6 @@ func follow(w *world.World, o Options, changed func()) {
 			config = parsed
 		}
 		w.SetConfig(config)
-		changed()
+		changed(config)
 	}))
 }

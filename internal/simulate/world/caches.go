@@ -1,13 +1,18 @@
 package world
 
 import (
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	extinformers "k8s.io/apiextensions-apiserver/pkg/client/informers/externalversions"
+	extlisters "k8s.io/apiextensions-apiserver/pkg/client/listers/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/informers"
+	admissionlisters "k8s.io/client-go/listers/admissionregistration/v1"
 	appslisters "k8s.io/client-go/listers/apps/v1"
 	batchlisters "k8s.io/client-go/listers/batch/v1"
 	corelisters "k8s.io/client-go/listers/core/v1"
@@ -31,6 +36,9 @@ type caches struct {
 	daemonSets   appslisters.DaemonSetLister
 	replicaSets  appslisters.ReplicaSetLister
 	jobs         batchlisters.JobLister
+	definitions  extlisters.CustomResourceDefinitionLister
+	validating   admissionlisters.ValidatingWebhookConfigurationLister
+	mutating     admissionlisters.MutatingWebhookConfigurationLister
 
 	byKind map[string]cache.SharedIndexInformer
 }
@@ -51,10 +59,13 @@ const (
 	DaemonSets   = "apps/DaemonSet"
 	ReplicaSets  = "apps/ReplicaSet"
 	Jobs         = "batch/Job"
+	Definitions  = "apiextensions.k8s.io/CustomResourceDefinition"
+	Validating   = "admissionregistration.k8s.io/ValidatingWebhookConfiguration"
+	Mutating     = "admissionregistration.k8s.io/MutatingWebhookConfiguration"
 )
 
-func newCaches(f informers.SharedInformerFactory) caches {
-	core, apps := f.Core().V1(), f.Apps().V1()
+func newCaches(f informers.SharedInformerFactory, ext extinformers.SharedInformerFactory) caches {
+	core, apps, admission := f.Core().V1(), f.Apps().V1(), f.Admissionregistration().V1()
 	return caches{
 		pods: core.Pods().Lister(), secrets: core.Secrets().Lister(), configMaps: core.ConfigMaps().Lister(),
 		claims: core.PersistentVolumeClaims().Lister(), volumes: core.PersistentVolumes().Lister(),
@@ -62,7 +73,9 @@ func newCaches(f informers.SharedInformerFactory) caches {
 		slices: f.Discovery().V1().EndpointSlices().Lister(), classes: f.Storage().V1().StorageClasses().Lister(),
 		deployments: apps.Deployments().Lister(), statefulSets: apps.StatefulSets().Lister(),
 		daemonSets: apps.DaemonSets().Lister(), replicaSets: apps.ReplicaSets().Lister(),
-		jobs: f.Batch().V1().Jobs().Lister(),
+		jobs:        f.Batch().V1().Jobs().Lister(),
+		definitions: ext.Apiextensions().V1().CustomResourceDefinitions().Lister(),
+		validating:  admission.ValidatingWebhookConfigurations().Lister(), mutating: admission.MutatingWebhookConfigurations().Lister(),
 		byKind: map[string]cache.SharedIndexInformer{
 			Pods: core.Pods().Informer(), Secrets: core.Secrets().Informer(), ConfigMaps: core.ConfigMaps().Informer(),
 			Claims: core.PersistentVolumeClaims().Informer(), Volumes: core.PersistentVolumes().Informer(),
@@ -70,7 +83,9 @@ func newCaches(f informers.SharedInformerFactory) caches {
 			Endpoints: f.Discovery().V1().EndpointSlices().Informer(), Classes: f.Storage().V1().StorageClasses().Informer(),
 			Deployments: apps.Deployments().Informer(), StatefulSets: apps.StatefulSets().Informer(),
 			DaemonSets: apps.DaemonSets().Informer(), ReplicaSets: apps.ReplicaSets().Informer(),
-			Jobs: f.Batch().V1().Jobs().Informer(),
+			Jobs:        f.Batch().V1().Jobs().Informer(),
+			Definitions: ext.Apiextensions().V1().CustomResourceDefinitions().Informer(),
+			Validating:  admission.ValidatingWebhookConfigurations().Informer(), Mutating: admission.MutatingWebhookConfigurations().Informer(),
 		},
 	}
 }
@@ -132,6 +147,18 @@ func (w *World) ReplicaSet(namespace, name string) *appsv1.ReplicaSet {
 
 func (w *World) Job(namespace, name string) *batchv1.Job {
 	return found(w.caches.jobs.Jobs(namespace).Get(name))
+}
+
+func (w *World) Definition(name string) *apiextensionsv1.CustomResourceDefinition {
+	return found(w.caches.definitions.Get(name))
+}
+
+func (w *World) ValidatingWebhooks(name string) *admissionv1.ValidatingWebhookConfiguration {
+	return found(w.caches.validating.Get(name))
+}
+
+func (w *World) MutatingWebhooks(name string) *admissionv1.MutatingWebhookConfiguration {
+	return found(w.caches.mutating.Get(name))
 }
 
 // AllPods lists every pod of a namespace that a selector matches, in no order.

@@ -6,7 +6,9 @@ import (
 	"log/slog"
 	"sync/atomic"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apiext "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
+	extinformers "k8s.io/apiextensions-apiserver/pkg/client/informers/externalversions"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/dynamic"
@@ -30,6 +32,7 @@ type World struct {
 	Log   *slog.Logger
 
 	informers informers.SharedInformerFactory
+	extended  extinformers.SharedInformerFactory
 	caches    caches
 	config    atomic.Pointer[settings.Config]
 	lookup    atomic.Pointer[Lookup]
@@ -64,14 +67,21 @@ func New(cfg *rest.Config, c clock.WithTicker, log *slog.Logger, initial setting
 		informers: informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(dropManagedFields)),
 	}
 	w.config.Store(&initial)
-	w.caches = newCaches(w.informers)
+	w.extended = extinformers.NewSharedInformerFactoryWithOptions(extensions, 0, extinformers.WithTransform(dropSchemas))
+	w.caches = newCaches(w.informers, w.extended)
 	return w, nil
 }
 
 // Start runs the caches until ctx ends and returns when they are filled. The
 // parts add their handlers before.
 func (w *World) Start(ctx context.Context) error {
+	w.extended.Start(ctx.Done())
 	w.informers.Start(ctx.Done())
+	for kind, ok := range w.extended.WaitForCacheSync(ctx.Done()) {
+		if !ok {
+			return fmt.Errorf("fill the cache of %v: %w", kind, context.Cause(ctx))
+		}
+	}
 	for kind, ok := range w.informers.WaitForCacheSync(ctx.Done()) {
 		if !ok {
 			return fmt.Errorf("fill the cache of %v: %w", kind, context.Cause(ctx))
@@ -92,6 +102,18 @@ func (w *World) SetLookup(l Lookup) { w.lookup.Store(&l) }
 func dropManagedFields(obj any) (any, error) {
 	if o, err := meta.Accessor(obj); err == nil {
 		o.SetManagedFields(nil)
+	}
+	return obj, nil
+}
+
+// dropSchemas leaves out the schemas: they are by far the greatest part of a
+// definition, and nothing here looks at them.
+func dropSchemas(obj any) (any, error) {
+	if crd, ok := obj.(*apiextensionsv1.CustomResourceDefinition); ok {
+		crd.ManagedFields = nil
+		for i := range crd.Spec.Versions {
+			crd.Spec.Versions[i].Schema = nil
+		}
 	}
 	return obj, nil
 }

@@ -1,0 +1,204 @@
+package operator
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/rollout-ladder/ladder/internal/simulate/certificate"
+	"github.com/rollout-ladder/ladder/internal/simulate/rule"
+	"github.com/rollout-ladder/ladder/internal/simulate/world"
+)
+
+// Engine applies the operator rules to a plane.
+type Engine struct {
+	world     *world.World
+	workloads *world.Workloads
+	loop      *world.Loop
+	waiting   world.Waiting
+	kinds     kinds
+	rules     atomic.Pointer[rule.Set]
+	public    *certificate.Authority
+
+	mu      sync.Mutex
+	objects map[string]*subject
+	owned   map[types.UID]string // key by UID of the objects worked on
+}
+
+// subject is an object that is worked on.
+type subject struct {
+	uid      types.UID
+	memories map[string]*memory // by the name of the rules
+}
+
+// memory is what the engine remembers of one object for one rule.
+type memory struct {
+	first      time.Time // first seen with its controller available
+	met        time.Time // since when everything it requires is there; zero while not
+	children   map[world.Ref]string
+	lastStatus string
+	told       string // the last trouble told
+}
+
+// New makes an engine and adds its handlers to the world. ctx bounds the caches
+// of the custom resources it comes to follow. The authority signs what no
+// authority on the plane does: certificates of public issuers.
+func New(ctx context.Context, w *world.World, workloads *world.Workloads, rules *rule.Set, public *certificate.Authority) *Engine {
+	e := &Engine{
+		world: w, workloads: workloads, loop: world.NewLoop("operators", w.Clock, w.Log), public: public,
+		kinds: kinds{all: map[string]*kind{}}, objects: map[string]*subject{}, owned: map[types.UID]string{},
+	}
+	e.rules.Store(rules)
+	w.SetLookup(func(group, kind, namespace, name string) (metav1.Object, bool) {
+		if u := e.kinds.object(group+"/"+kind, namespace, name); u != nil {
+			return u, true
+		}
+		return nil, false
+	})
+	w.Watch(world.Definitions, world.Handler(func(o *apiextensionsv1.CustomResourceDefinition, deleted bool) { e.definition(ctx, o, deleted) }))
+	e.wakeOn()
+	workloads.Listen(e.workloadChanged)
+	return e
+}
+
+// wakeOn looks again at those that wait for an object, or own it, when it
+// changes.
+func (e *Engine) wakeOn() {
+	w := e.world
+	w.Watch(world.Secrets, world.Handler(func(o *corev1.Secret, _ bool) { e.changed(world.Secrets, o) }))
+	w.Watch(world.ConfigMaps, world.Handler(func(o *corev1.ConfigMap, _ bool) { e.changed(world.ConfigMaps, o) }))
+	w.Watch(world.Services, world.Handler(func(o *corev1.Service, _ bool) { e.changed(world.Services, o) }))
+	w.Watch(world.Claims, world.Handler(func(o *corev1.PersistentVolumeClaim, _ bool) { e.changed(world.Claims, o) }))
+	w.Watch(world.Pods, world.Handler(func(o *corev1.Pod, _ bool) { e.changed(world.Pods, o) }))
+	w.Watch(world.Deployments, world.Handler(func(o *appsv1.Deployment, _ bool) { e.changed(world.Deployments, o) }))
+	w.Watch(world.StatefulSets, world.Handler(func(o *appsv1.StatefulSet, _ bool) { e.changed(world.StatefulSets, o) }))
+	w.Watch(world.DaemonSets, world.Handler(func(o *appsv1.DaemonSet, _ bool) { e.changed(world.DaemonSets, o) }))
+	w.Watch(world.Jobs, world.Handler(func(o *batchv1.Job, _ bool) { e.changed(world.Jobs, o) }))
+	w.Watch(world.Endpoints, world.Handler(func(o *discoveryv1.EndpointSlice, _ bool) {
+		e.wake(world.Services, o.Namespace, o.Labels[discoveryv1.LabelServiceName])
+	}))
+}
+
+func (e *Engine) changed(kind string, o metav1.Object) {
+	e.wake(kind, o.GetNamespace(), o.GetName())
+	owner := metav1.GetControllerOf(o)
+	if owner == nil {
+		return
+	}
+	e.mu.Lock()
+	k, ok := e.owned[owner.UID]
+	e.mu.Unlock()
+	if ok {
+		e.loop.Add(k)
+	}
+}
+
+func (e *Engine) wake(kind, namespace, name string) {
+	e.loop.Add(e.waiting.On(world.Ref{Kind: kind, Namespace: namespace, Name: name})...)
+}
+
+// workloadChanged looks again at every object that the workload may reconcile.
+func (e *Engine) workloadChanged(w world.Workload) {
+	for i, in := range e.rules.Load().Installers {
+		if world.Matches(w, in.Controller) {
+			e.loop.Add(key(installerID, "", strconv.Itoa(i)))
+		}
+	}
+	for _, id := range e.kinds.ids() {
+		if k := e.kinds.get(id); k != nil && k.informer != nil && e.reconciles(w, k) {
+			e.addAll(k)
+		}
+	}
+}
+
+func (e *Engine) reconciles(w world.Workload, k *kind) bool {
+	return slices.ContainsFunc(e.rules.Load().Operators, func(o *rule.CompiledOperator) bool {
+		return applies(o, k) && world.Matches(w, o.Controller)
+	})
+}
+
+func (e *Engine) addAll(k *kind) {
+	for _, name := range k.informer.GetStore().ListKeys() {
+		ns, name := world.SplitKey(name)
+		e.loop.Add(key(k.id, ns, name))
+	}
+}
+
+// Run works until ctx ends.
+func (e *Engine) Run(ctx context.Context, workers int) {
+	for _, k := range builtinKinds() {
+		e.kinds.mu.Lock()
+		e.kinds.all[k.id] = k
+		if e.ruled(k) {
+			e.follow(ctx, k)
+		}
+		e.kinds.mu.Unlock()
+	}
+	e.loop.Run(ctx, workers, e.sync)
+}
+
+// builtinKinds are the kinds of the API server itself that rules may be for.
+func builtinKinds() []*kind {
+	return []*kind{{
+		id: "networking.k8s.io/Ingress", version: "v1", namespaced: true, hasStatus: true,
+		gvr: schema.GroupVersionResource{Group: "networking.k8s.io", Version: "v1", Resource: "ingresses"},
+	}}
+}
+
+// SetRules replaces the rules and looks at everything again.
+func (e *Engine) SetRules(ctx context.Context, rules *rule.Set) {
+	e.rules.Store(rules)
+	e.kinds.mu.Lock()
+	for _, k := range e.kinds.all {
+		if k.informer == nil && e.ruled(k) {
+			e.follow(ctx, k)
+		}
+	}
+	e.kinds.mu.Unlock()
+	e.Refresh()
+}
+
+// Refresh looks at every object again, after the configuration has changed.
+func (e *Engine) Refresh() {
+	for i := range e.rules.Load().Installers {
+		e.loop.Add(key(installerID, "", strconv.Itoa(i)))
+	}
+	for _, id := range e.kinds.ids() {
+		if k := e.kinds.get(id); k != nil && k.informer != nil {
+			e.addAll(k)
+		}
+	}
+}
+
+// ruled reports whether some rule is for the kind.
+func (e *Engine) ruled(k *kind) bool {
+	return slices.ContainsFunc(e.rules.Load().Operators, func(o *rule.CompiledOperator) bool { return applies(o, k) })
+}
+
+func applies(o *rule.CompiledOperator, k *kind) bool {
+	return o.For != "" && o.For == k.id || o.DefinedBy != "" && o.DefinedBy == k.definedBy
+}
+
+// coreKinds are the kinds of the API server itself that rules may make, with
+// their versions.
+func coreKind(group, name string) (schema.GroupVersionResource, bool) {
+	versions := map[string]string{
+		"": "v1", "apps": "v1", "batch": "v1", "policy": "v1", "networking.k8s.io": "v1", "autoscaling": "v2",
+		"rbac.authorization.k8s.io": "v1", "apiextensions.k8s.io": "v1", "admissionregistration.k8s.io": "v1",
+		"storage.k8s.io": "v1", "scheduling.k8s.io": "v1", "apiregistration.k8s.io": "v1", "discovery.k8s.io": "v1",
+	}
+	version, ok := versions[group]
+	return schema.GroupVersionResource{Group: group, Version: version, Resource: plural(name)}, ok
+}

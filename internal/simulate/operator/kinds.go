@@ -1,0 +1,171 @@
+package operator
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic/dynamicinformer"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/rollout-ladder/ladder/internal/simulate/world"
+)
+
+// kind is a served custom resource.
+type kind struct {
+	id         string // group/Kind
+	gvr        schema.GroupVersionResource
+	version    string
+	namespaced bool
+	hasStatus  bool
+	// definedBy is the group/Kind of the object that owns the definition.
+	definedBy string
+
+	informer cache.SharedIndexInformer // nil for a kind nobody follows
+	stop     context.CancelFunc
+}
+
+// kinds are the served custom resources by group/Kind.
+type kinds struct {
+	mu  sync.RWMutex
+	all map[string]*kind
+}
+
+func (k *kinds) get(id string) *kind {
+	k.mu.RLock()
+	defer k.mu.RUnlock()
+	return k.all[id]
+}
+
+func (k *kinds) ids() []string {
+	k.mu.RLock()
+	defer k.mu.RUnlock()
+	return slices.Sorted(maps.Keys(k.all))
+}
+
+// object looks an object up in the caches.
+func (k *kinds) object(id, namespace, name string) *unstructured.Unstructured {
+	found := k.get(id)
+	if found == nil || found.informer == nil {
+		return nil
+	}
+	key := name
+	if found.namespaced {
+		key = namespace + "/" + name
+	}
+	obj, ok, err := found.informer.GetStore().GetByKey(key)
+	if err != nil || !ok {
+		return nil
+	}
+	u, _ := obj.(*unstructured.Unstructured)
+	return u
+}
+
+// newKind reads a definition; nil while it is not served.
+func newKind(crd *apiextensionsv1.CustomResourceDefinition) *kind {
+	if !established(crd) {
+		return nil
+	}
+	k := &kind{
+		id:         crd.Spec.Group + "/" + crd.Spec.Names.Kind,
+		namespaced: crd.Spec.Scope == apiextensionsv1.NamespaceScoped,
+	}
+	for _, v := range crd.Spec.Versions {
+		if v.Served && (k.version == "" || v.Storage) {
+			k.version = v.Name
+			k.hasStatus = v.Subresources != nil && v.Subresources.Status != nil
+		}
+	}
+	if k.version == "" {
+		return nil
+	}
+	k.gvr = schema.GroupVersionResource{Group: crd.Spec.Group, Version: k.version, Resource: crd.Spec.Names.Plural}
+	if owner := metav1.GetControllerOf(crd); owner != nil {
+		gv, err := schema.ParseGroupVersion(owner.APIVersion)
+		if err == nil {
+			k.definedBy = gv.Group + "/" + owner.Kind
+		}
+	}
+	return k
+}
+
+func established(crd *apiextensionsv1.CustomResourceDefinition) bool {
+	return crd.DeletionTimestamp == nil && slices.ContainsFunc(crd.Status.Conditions, func(c apiextensionsv1.CustomResourceDefinitionCondition) bool {
+		return c.Type == apiextensionsv1.Established && c.Status == apiextensionsv1.ConditionTrue
+	})
+}
+
+// same reports whether a followed kind need not be followed anew.
+func (k *kind) same(o *kind) bool {
+	return k.gvr == o.gvr && k.namespaced == o.namespaced && k.hasStatus == o.hasStatus && k.definedBy == o.definedBy
+}
+
+// definition follows or leaves the kind of a definition.
+func (e *Engine) definition(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, deleted bool) {
+	id := crd.Spec.Group + "/" + crd.Spec.Names.Kind
+	e.wake(world.Definitions, "", crd.Name)
+	next := newKind(crd)
+	if deleted {
+		next = nil
+	}
+	e.kinds.mu.Lock()
+	old := e.kinds.all[id]
+	switch {
+	case next == nil && old == nil, next != nil && old != nil && old.same(next):
+		e.kinds.mu.Unlock()
+		return
+	case next == nil:
+		delete(e.kinds.all, id)
+	default:
+		e.kinds.all[id] = next
+	}
+	if next != nil && e.ruled(next) {
+		e.follow(ctx, next)
+	}
+	e.kinds.mu.Unlock()
+	if old != nil && old.stop != nil {
+		old.stop()
+	}
+}
+
+// follow keeps a cache of the kind's objects and queues those that change.
+func (e *Engine) follow(ctx context.Context, k *kind) {
+	ctx, k.stop = context.WithCancel(ctx)
+	factory := dynamicinformer.NewFilteredDynamicInformer(e.world.Dynamic, k.gvr, metav1.NamespaceAll, 0, cache.Indexers{}, nil)
+	k.informer = factory.Informer()
+	_ = k.informer.SetTransform(func(obj any) (any, error) {
+		if u, ok := obj.(*unstructured.Unstructured); ok {
+			u.SetManagedFields(nil)
+		}
+		return obj, nil
+	})
+	changed := func(obj any) {
+		if tombstone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+			obj = tombstone.Obj
+		}
+		if u, ok := obj.(*unstructured.Unstructured); ok {
+			e.loop.Add(key(k.id, u.GetNamespace(), u.GetName()))
+			e.wake(k.id, u.GetNamespace(), u.GetName())
+		}
+	}
+	_, _ = k.informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc: changed, UpdateFunc: func(_, obj any) { changed(obj) }, DeleteFunc: changed,
+	})
+	go k.informer.RunWithContext(ctx)
+}
+
+func key(id, namespace, name string) string { return id + "|" + namespace + "|" + name }
+
+func splitKey(key string) (id, namespace, name string) {
+	parts := strings.SplitN(key, "|", 3)
+	if len(parts) != 3 {
+		return "", "", ""
+	}
+	return parts[0], parts[1], parts[2]
+}

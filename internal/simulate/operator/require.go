@@ -1,0 +1,269 @@
+package operator
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/rollout-ladder/ladder/internal/simulate/kubelet"
+	"github.com/rollout-ladder/ladder/internal/simulate/rule"
+	"github.com/rollout-ladder/ladder/internal/simulate/world"
+)
+
+// requirements looks for everything the controller requires. It returns the
+// first requirement that is not met, which templates see as missing.
+func (w *work) requirements(ctx context.Context) (*rule.CompiledRequirement, error) {
+	refs := map[string]any{}
+	w.scope["refs"] = refs
+	var unmet *rule.CompiledRequirement
+	for i := range w.rule.Requirements {
+		r := &w.rule.Requirements[i]
+		found, err := w.requirement(ctx, r)
+		if err != nil {
+			return nil, fmt.Errorf("requires[%d]: %w", i, err)
+		}
+		if r.Name != "" {
+			refs[r.Name] = found
+		}
+		for _, f := range found {
+			f := f.(map[string]any)
+			if unmet == nil && !r.Soft && f["ready"] != true {
+				unmet = r
+				w.scope["missing"] = f
+			}
+		}
+	}
+	return unmet, nil
+}
+
+// requirement looks for the objects of one requirement.
+func (w *work) requirement(ctx context.Context, r *rule.CompiledRequirement) ([]any, error) {
+	items, err := r.EachExpr.Items(w.scope)
+	if err != nil {
+		return nil, err
+	}
+	defer delete(w.scope, "item")
+	found := []any{}
+	for _, item := range items {
+		w.scope["item"] = item
+		if ok, err := r.WhenExpr.Bool(w.scope); err != nil || !ok {
+			if err != nil {
+				return nil, err
+			}
+			continue
+		}
+		f, err := w.lookUp(ctx, r)
+		if err != nil {
+			return nil, err
+		}
+		f["item"] = item
+		found = append(found, f)
+	}
+	return found, nil
+}
+
+// lookUp looks for one object.
+func (w *work) lookUp(ctx context.Context, r *rule.CompiledRequirement) (map[string]any, error) {
+	kind, err := r.KindText.Text(w.scope)
+	if err != nil {
+		return nil, err
+	}
+	name, err := r.ObjectText.Text(w.scope)
+	if err != nil {
+		return nil, err
+	}
+	ns := w.self.GetNamespace()
+	if r.NamespaceText != nil {
+		if ns, err = r.NamespaceText.Text(w.scope); err != nil {
+			return nil, err
+		}
+	} else if r.Namespace != nil {
+		ns = *r.Namespace
+	}
+	w.refs = append(w.refs, world.Ref{Kind: kind, Namespace: ns, Name: name})
+	f := map[string]any{"kind": kind[strings.LastIndex(kind, "/")+1:], "namespace": ns, "name": name, "found": false, "ready": false, "object": nil, "key": ""}
+	object, err := w.find(ctx, kind, ns, name)
+	if err != nil || object == nil {
+		return f, err
+	}
+	f["found"], f["object"] = true, object
+	ready, err := w.isReady(r, f, kind, ns, name, object)
+	f["ready"] = ready
+	return f, err
+}
+
+func (w *work) isReady(r *rule.CompiledRequirement, f map[string]any, kind, ns, name string, object map[string]any) (bool, error) {
+	if r.KeysExpr != nil {
+		keys, err := r.KeysExpr.Items(w.scope)
+		if err != nil {
+			return false, err
+		}
+		for _, key := range keys {
+			if !holds(object, fmt.Sprint(key)) {
+				f["key"] = key
+				return false, nil
+			}
+		}
+	}
+	ready := r.Exists || w.engine.ready(kind, ns, name, object)
+	if r.ReadyExpr == nil {
+		return ready, nil
+	}
+	w.scope["object"], w.scope["ready"] = object, ready
+	defer func() { delete(w.scope, "object"); delete(w.scope, "ready") }()
+	return r.ReadyExpr.Bool(w.scope)
+}
+
+func holds(object map[string]any, key string) bool {
+	data, _ := object["data"].(map[string]any)
+	if _, ok := data[key]; ok {
+		return true
+	}
+	meta, _ := object["metadata"].(map[string]any)
+	annotations, _ := meta["annotations"].(map[string]any)
+	return annotations[kubelet.OpenAnnotation] == "true"
+}
+
+// find returns an object as templates see it, nil for none.
+func (w *work) find(ctx context.Context, kind, ns, name string) (map[string]any, error) {
+	e := w.engine
+	if o, cached := e.cached(kind, ns, name); cached {
+		if o == nil {
+			return nil, nil
+		}
+		m, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
+		if err != nil {
+			return nil, fmt.Errorf("read %s %s/%s: %w", kind, ns, name, err)
+		}
+		return m, nil
+	}
+	followed := e.kinds.get(kind)
+	if followed != nil && followed.informer != nil {
+		if u := e.kinds.object(kind, ns, name); u != nil {
+			return u.Object, nil
+		}
+		return nil, nil
+	}
+	group, short, _ := strings.Cut(kind, "/")
+	if short == "" {
+		group, short = "", kind
+	}
+	gvr, ok := coreKind(group, short)
+	switch {
+	case followed != nil:
+		gvr = followed.gvr
+	case !ok:
+		w.look(lookAgain) // not served yet
+		return nil, nil
+	}
+	w.look(lookAgain)
+	resource := e.world.Dynamic.Resource(gvr)
+	get := resource.Get
+	if ns != "" {
+		get = resource.Namespace(ns).Get
+	}
+	u, err := get(ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read %s %s/%s: %w", kind, ns, name, err)
+	}
+	return u.Object, nil
+}
+
+// cached looks an object up in the caches of the world.
+func (e *Engine) cached(kind, ns, name string) (o runtime.Object, cached bool) {
+	w := e.world
+	switch kind {
+	case world.Secrets:
+		return asObject(w.Secret(ns, name)), true
+	case world.ConfigMaps:
+		return asObject(w.ConfigMap(ns, name)), true
+	case world.Services:
+		return asObject(w.Service(ns, name)), true
+	case world.Claims:
+		return asObject(w.Claim(ns, name)), true
+	case world.Pods:
+		return asObject(w.Pod(ns, name)), true
+	case world.Classes:
+		return asObject(w.StorageClass(name)), true
+	case world.Deployments:
+		return asObject(w.Deployment(ns, name)), true
+	case world.StatefulSets:
+		return asObject(w.StatefulSet(ns, name)), true
+	case world.DaemonSets:
+		return asObject(w.DaemonSet(ns, name)), true
+	case world.Jobs:
+		return asObject(w.Job(ns, name)), true
+	case world.Definitions:
+		return asObject(w.Definition(name)), true
+	}
+	return nil, false
+}
+
+func asObject[T any, P interface {
+	*T
+	runtime.Object
+}](o P) runtime.Object {
+	if o == nil {
+		return nil
+	}
+	return o
+}
+
+// ready says whether an object is ready, as its kind understands it.
+func (e *Engine) ready(kind, ns, name string, object map[string]any) bool {
+	w := e.world
+	switch kind {
+	case world.Services:
+		s := w.Service(ns, name)
+		return s != nil && (s.Spec.Type == corev1.ServiceTypeExternalName || w.ReadyEndpoints(ns, name) > 0)
+	case world.Claims:
+		c := w.Claim(ns, name)
+		return c != nil && (c.Status.Phase == corev1.ClaimBound || waitsForConsumer(w, c))
+	case world.Pods:
+		p := w.Pod(ns, name)
+		return p != nil && slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
+			return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+		})
+	case world.Deployments:
+		d := w.Deployment(ns, name)
+		return d != nil && d.Status.ObservedGeneration >= d.Generation && d.Status.ReadyReplicas >= wanted(d.Spec.Replicas)
+	case world.StatefulSets:
+		s := w.StatefulSet(ns, name)
+		return s != nil && s.Status.ObservedGeneration >= s.Generation && s.Status.ReadyReplicas >= wanted(s.Spec.Replicas)
+	case world.DaemonSets:
+		d := w.DaemonSet(ns, name)
+		return d != nil && d.Status.ObservedGeneration >= d.Generation && d.Status.NumberReady >= d.Status.DesiredNumberScheduled
+	case world.Jobs:
+		j := w.Job(ns, name)
+		return j != nil && j.Status.Succeeded > 0
+	}
+	if k := e.kinds.get(kind); k != nil {
+		status := rule.Condition(object, "Ready")
+		return status == "" || status == "True"
+	}
+	return true
+}
+
+func waitsForConsumer(w *world.World, c *corev1.PersistentVolumeClaim) bool {
+	if c.Spec.StorageClassName == nil {
+		return false
+	}
+	class := w.StorageClass(*c.Spec.StorageClassName)
+	return class != nil && class.VolumeBindingMode != nil && *class.VolumeBindingMode == "WaitForFirstConsumer"
+}
+
+func wanted(replicas *int32) int32 {
+	if replicas == nil {
+		return 1
+	}
+	return *replicas
+}

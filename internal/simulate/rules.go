@@ -1,0 +1,79 @@
+package simulate
+
+import (
+	"embed"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+
+	"github.com/rollout-ladder/ladder/internal/simulate/rule"
+	"github.com/rollout-ladder/ladder/internal/simulate/settings"
+)
+
+//go:embed rules/*.yaml
+var embedded embed.FS
+
+// LoadRules compiles rule documents of the user, which come first, and the
+// embedded ones. The error of a document that cannot be used is a
+// *rule.ParseError.
+func LoadRules(own []Rules) (*rule.Set, error) {
+	set := &rule.Set{}
+	for _, r := range own {
+		if err := set.Add(r.Name, []byte(r.Text)); err != nil {
+			return nil, err
+		}
+	}
+	files, err := embedded.ReadDir("rules")
+	if err != nil {
+		return nil, fmt.Errorf("list the embedded rules: %w", err)
+	}
+	for _, f := range files {
+		text, err := embedded.ReadFile("rules/" + f.Name())
+		if err != nil {
+			return nil, fmt.Errorf("read the embedded rules: %w", err)
+		}
+		if err := set.Add(f.Name(), text); err != nil {
+			return nil, err
+		}
+	}
+	return set, nil
+}
+
+// ruleBook holds the rules that are in force.
+type ruleBook struct {
+	log *slog.Logger
+
+	mu  sync.Mutex
+	own []settings.Rules
+	set *rule.Set
+}
+
+func (b *ruleBook) get() *rule.Set {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.set
+}
+
+// load compiles the rules and reports whether they are others than before.
+// Documents that cannot be used leave the rules what they were: whoever wrote
+// the configuration has checked them with LoadRules.
+func (b *ruleBook) load(own []settings.Rules) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.set != nil && slices.Equal(own, b.own) {
+		return false
+	}
+	set, err := LoadRules(own)
+	if err != nil {
+		b.log.Error("simulated world: the rules stay what they were", "error", err)
+		if b.set != nil {
+			return false
+		}
+		if set, err = LoadRules(nil); err != nil {
+			set = &rule.Set{}
+		}
+	}
+	b.own, b.set = slices.Clone(own), set
+	return true
+}
