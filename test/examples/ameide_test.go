@@ -1,0 +1,260 @@
+package examples_test
+
+import (
+	"context"
+	"encoding/csv"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/rollout-ladder/ladder/internal/component"
+	"github.com/rollout-ladder/ladder/internal/intake"
+	"github.com/rollout-ladder/ladder/internal/manifest"
+	"github.com/rollout-ladder/ladder/internal/plan"
+	"github.com/rollout-ladder/ladder/internal/render"
+)
+
+const (
+	ameide  = "../../examples/ameide"
+	fixture = "../fixtures/ameide-as-written"
+)
+
+var ameideEnvironments = []string{"dev", "staging", "prod"}
+
+// platform opens one environment and renders its enabled components. Nothing
+// may be wrong with either.
+func platform(t *testing.T, environment string) (*intake.Platform, map[string][]manifest.Object) {
+	t.Helper()
+	ctx := context.Background()
+	p, err := intake.Open(ctx, ameide, intake.Options{Environment: environment})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range p.Findings {
+		t.Errorf("%s: %s: %s", f.Position, f.Rule, f.Message)
+	}
+	enabled := slices.DeleteFunc(slices.Clone(p.Components), func(c component.Component) bool { return !c.Enabled })
+	r := render.New(p.Root, p.Repository, render.Options{KubeVersion: p.Target().KubeVersion, Offline: true, NoCache: true})
+	objects := map[string][]manifest.Object{}
+	for _, result := range r.All(ctx, enabled, nil) {
+		if result.Err != nil {
+			t.Errorf("render: %v", result.Err)
+		}
+		objects[result.Component] = result.Objects
+	}
+	return p, objects
+}
+
+// Every component stands in a later phase than everything that it requires or
+// validates, in every environment: the ladder is right without relying on the
+// order inside a step.
+func TestAmeideRequirementsComeEarlier(t *testing.T) {
+	for _, environment := range ameideEnvironments {
+		t.Run(environment, func(t *testing.T) {
+			p, objects := platform(t, environment)
+			phases, providers := map[string]component.Phase{}, provided(p, objects)
+			for _, c := range p.Components {
+				if c.Enabled {
+					phases[c.Name] = c.Phase
+				}
+			}
+			for _, c := range p.Components {
+				if !c.Enabled {
+					continue
+				}
+				for _, r := range slices.Concat(c.Requires, c.Validates) {
+					name := r.Text
+					if capability, ok := r.Capability(); ok {
+						if name, ok = providers[capability.String()]; !ok {
+							t.Errorf("%s: %s requires %s, which nothing provides", r.Position, c.Name, r.Text)
+							continue
+						}
+					}
+					switch phase, ok := phases[name]; {
+					case !ok:
+						t.Errorf("%s: %s requires %s, which is not rolled out in %s", r.Position, c.Name, name, environment)
+					case phase >= c.Phase:
+						t.Errorf("%s: %s stands at %s, but requires %s of %s", r.Position, c.Name, c.Phase, r.Text, phase)
+					}
+				}
+			}
+		})
+	}
+}
+
+// provided maps the capabilities that descriptors of the example name to the
+// component behind them.
+func provided(p *intake.Platform, objects map[string][]manifest.Object) map[string]string {
+	out := map[string]string{}
+	for _, c := range p.Components {
+		for _, o := range objects[c.Name] {
+			add := func(kind, name string) {
+				namespace := o.GetNamespace()
+				out[component.Capability{Kind: kind, Namespace: namespace, Name: name}.String()] = c.Name
+			}
+			field := func(path ...string) string {
+				value, _, _ := unstructured.NestedString(o.Object, path...)
+				return value
+			}
+			switch o.GetKind() {
+			case "Namespace", "StorageClass", "Secret":
+				add(strings.ToLower(o.GetKind()), o.GetName())
+			case "CustomResourceDefinition":
+				add("crd", o.GetName())
+			case "ExternalSecret":
+				add("secret", field("spec", "target", "name"))
+			case "Certificate":
+				add("secret", field("spec", "secretName"))
+			case "Cluster":
+				add("secret", o.GetName()+"-app")
+			}
+		}
+	}
+	return out
+}
+
+// Every phase in use has one step, every step and every component says what it
+// waits for, and the original 44 steps are all there.
+func TestAmeideSteps(t *testing.T) {
+	p, err := intake.Open(context.Background(), ameide, intake.Options{Environment: "dev"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	matches := map[component.Phase]int{}
+	for _, s := range p.Ladder.Steps {
+		if s.Gate == "" || !s.MaxUpdate.Set {
+			t.Errorf("%s: step %v needs a gate and maxUpdate", s.Position, s.Phases)
+		}
+		for _, phase := range s.Phases {
+			matches[phase]++
+		}
+	}
+	for _, c := range p.Components {
+		if matches[c.Phase] != 1 {
+			t.Errorf("%s: %d steps match phase %s of %s", c.Position, matches[c.Phase], c.Phase, c.Name)
+		}
+		if c.Gate == "" {
+			t.Errorf("%s: %s has no gate", c.Position, c.Name)
+		}
+	}
+	written := open(t, asWritten(t), "dev")
+	if n := len(written.Ladder.Steps); n != 44 {
+		t.Errorf("the ladder as written has %d steps", n)
+	}
+	for _, s := range written.Ladder.Steps {
+		same := func(o plan.LadderStep) bool {
+			return slices.Equal(o.Phases, s.Phases) && o.MaxUpdate == s.MaxUpdate
+		}
+		if !slices.ContainsFunc(p.Ladder.Steps, same) {
+			t.Errorf("step %v with maxUpdate %d is gone", s.Phases, s.MaxUpdate.Count)
+		}
+	}
+}
+
+// Every correction was needed: where the ladder was written, the component
+// stands before, or beside, something that it requires, or behind something that
+// requires it.
+func TestAmeideCorrectionsWereNeeded(t *testing.T) {
+	corrected, written := open(t, ameide, "dev"), open(t, asWritten(t), "dev")
+	phases := func(p *intake.Platform) map[string]component.Phase {
+		out := map[string]component.Phase{}
+		for _, c := range p.Components {
+			out[c.Name] = c.Phase
+		}
+		return out
+	}
+	before, after := phases(written), phases(corrected)
+	contradicted := map[string]bool{}
+	for _, c := range written.Components {
+		for _, r := range slices.Concat(c.Requires, c.Validates) {
+			if required, ok := before[r.Text]; ok && required >= c.Phase {
+				contradicted[c.Name], contradicted[r.Text] = true, true
+			}
+		}
+	}
+	moved := 0
+	for name, phase := range before {
+		if phase == after[name] {
+			continue
+		}
+		moved++
+		if !contradicted[name] {
+			t.Errorf("%s moved from %s to %s, but nothing contradicts %s", name, phase, after[name], phase)
+		}
+	}
+	if want := len(moves(t)); moved != want {
+		t.Errorf("%d components stand elsewhere, phases.tsv lists %d", moved, want)
+	}
+}
+
+func open(t *testing.T, dir, environment string) *intake.Platform {
+	t.Helper()
+	p, err := intake.Open(context.Background(), dir, intake.Options{Environment: environment})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// moves reads phases.tsv: component, rolloutPhase, domain, contradicts.
+func moves(t *testing.T) [][]string {
+	t.Helper()
+	f, err := os.Open(filepath.Join(fixture, "phases.tsv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	r := csv.NewReader(f)
+	r.Comma = '\t'
+	rows, err := r.ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rows[1:]
+}
+
+// asWritten makes the platform with the ladder as it was written.
+func asWritten(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(ameide)); err != nil {
+		t.Fatal(err)
+	}
+	ladder, err := os.ReadFile(filepath.Join(fixture, "ladder.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "ladder.yaml"), ladder, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	byName := map[string][]string{}
+	for _, row := range moves(t) {
+		byName[row[0]] = row
+	}
+	err = filepath.WalkDir(filepath.Join(dir, "environments"), func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		name := regexp.MustCompile(`(?m)^name: (.*)$`).FindSubmatch(content)
+		row, ok := byName[string(name[1])]
+		if !ok {
+			return nil
+		}
+		content = regexp.MustCompile(`(?m)^rolloutPhase: .*$`).ReplaceAll(content, []byte(`rolloutPhase: "`+row[1]+`"`))
+		content = regexp.MustCompile(`(?m)^domain: .*$`).ReplaceAll(content, []byte("domain: "+row[2]))
+		return os.WriteFile(path, content, 0o600)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}

@@ -1,0 +1,2 @@
+// Package examples holds the tests of the example platforms.
+package examples
