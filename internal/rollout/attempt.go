@@ -33,7 +33,7 @@ func (m *Machine) start(i int) {
 func (m *Machine) begin(i int) {
 	c := &m.state.Components[i]
 	c.Attempt++
-	c.Reapplied = c.Attempt > 1 || c.Seen.Revision == m.state.Spec.Revision
+	c.Reapplied = c.Attempt > 1 || c.Seen.At.IsZero() || c.Seen.Revision == m.state.Spec.Revision
 	c.StartedAt, c.SyncedAt = m.now, time.Time{}
 	c.Deadline = m.deadline(m.state.Spec.Components[i].Timeout)
 	c.RetryAt, c.EndedAt, c.DegradedAt, c.RegressedAt = time.Time{}, time.Time{}, time.Time{}, time.Time{}

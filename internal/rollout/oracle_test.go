@@ -196,7 +196,7 @@ func (o *oracle) check(e Event, before, s *State, effects []Effect, now time.Tim
 				if o.open[i] {
 					return fmt.Errorf("invariant 5: %s synced twice at once", effect.Component)
 				}
-				if from == Done || from == Unconfirmed && now.Before(before.Components[i].Deadline) {
+				if from == Done && o.healthy(i) || from == Unconfirmed && now.Before(before.Components[i].Deadline) {
 					return fmt.Errorf("invariant 7: %s applied again although it was done", effect.Component)
 				}
 			}

@@ -94,7 +94,9 @@ type ComponentSpec struct {
 // RetrySpec bounds the retries of a failed attempt. Source: Argo CD's
 // syncPolicy.retry.
 type RetrySpec struct {
-	Limit       int           `json:"limit"` // retries after the first attempt; negative: no bound
+	// Limit is the number of retries after the first attempt. Negative means
+	// no bound; there are at least minBackoff between retries then.
+	Limit       int           `json:"limit"`
 	Duration    time.Duration `json:"duration"`
 	Factor      float64       `json:"factor"` // below 1 counts as 1
 	MaxDuration time.Duration `json:"maxDuration"`
@@ -103,6 +105,9 @@ type RetrySpec struct {
 	// rarely helps what did not become Healthy in the first place.
 	MaxTimeouts int `json:"maxTimeouts,omitempty"`
 }
+
+// minBackoff keeps a retry without end from running hot.
+const minBackoff = time.Second
 
 // backoff is the wait before the retry that follows the nth failure, n >= 1.
 func (r RetrySpec) backoff(n int) time.Duration {
@@ -121,7 +126,11 @@ func (r RetrySpec) backoff(n int) time.Duration {
 			break
 		}
 	}
-	return time.Duration(min(d, max(limit, 0)))
+	wait := time.Duration(min(d, limit))
+	if r.Limit < 0 {
+		wait = max(wait, minBackoff)
+	}
+	return wait
 }
 
 // Health is Argo CD's health of a component or object.

@@ -105,7 +105,8 @@ type ComponentState struct {
 	// passed their timeout.
 	Failures int `json:"failures,omitempty"`
 	Timeouts int `json:"timeouts,omitempty"`
-	// Reapplied says that the revision was there before the attempt.
+	// Reapplied says that the revision was, or may have been, there before the
+	// attempt.
 	Reapplied bool `json:"reapplied,omitempty"`
 	// UnblockedAt is when its gate opened last before it started; StartedAt and
 	// SyncedAt belong to the last attempt; HealthyAt is when it turned Healthy

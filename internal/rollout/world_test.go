@@ -231,7 +231,11 @@ type world struct {
 	deliver func(Event)
 }
 
-func (w *world) clock() time.Time { return epoch.Add(time.Duration(w.now) * time.Second) }
+// clock is the time: seconds, and nanoseconds that never stand still.
+func (w *world) clock() time.Time {
+	w.seq++
+	return epoch.Add(time.Duration(w.now)*time.Second + time.Duration(w.seq))
+}
 
 func (w *world) in(seconds int, ours bool, do func()) {
 	w.seq++
@@ -271,10 +275,9 @@ func (w *world) watch() {
 
 func (w *world) report(i int) {
 	t := &w.things[i]
-	w.seq++ // no two sights at one time
 	seen := Observed{
 		Component: w.scene.spec.Components[i].Name, Health: t.health, Revision: t.revision,
-		Message: string(t.health), Final: t.final, At: w.clock().Add(time.Duration(w.seq)),
+		Message: string(t.health), Final: t.final, At: w.clock(),
 	}
 	lag := 0
 	if !w.scene.calm && chance(w.r, 0.5) {
