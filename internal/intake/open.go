@@ -190,6 +190,9 @@ func (r *repository) findApplications(ctx context.Context) error {
 			return err
 		}
 	}
+	if template := r.applications.Templated(); len(all) == 0 && template != "" {
+		return &InputError{Position: finding.Position{File: template}, Message: "the Applications of this repository are templates of a chart, which are not read", Hint: "render the chart and read the result"}
+	}
 	if !r.file.LayoutSet {
 		r.file.Ladder.Layout = plan.AppOfApps
 	}

@@ -19,6 +19,8 @@ type Environment struct {
 
 	roots  []document
 	single []document
+	// unapplied are Applications that belong to no root.
+	unapplied []document
 }
 
 // Environments finds the environments of a repository whose ladder file names
@@ -35,11 +37,11 @@ func (r *Repository) Environments() ([]Environment, error) {
 	}
 	if len(roots) > 0 {
 		if !overlap(children) {
-			return []Environment{{Name: defaultName, roots: roots}}, nil
+			return []Environment{{Name: defaultName, roots: roots, unapplied: single}}, nil
 		}
 		all := make([]Environment, len(roots))
 		for i, root := range roots {
-			all[i] = Environment{Name: r.rootName(root), roots: []document{root}}
+			all[i] = Environment{Name: r.rootName(root), roots: []document{root}, unapplied: single}
 		}
 		return unique(all), nil
 	}

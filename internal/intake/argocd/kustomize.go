@@ -237,9 +237,17 @@ func (g *guardedFS) rewrite(file string, data []byte) ([]byte, error) {
 		var kept []any
 		for _, item := range list.Items {
 			p := path.Join(dir, item.Text)
-			if !g.tree.IsFile(p) && !g.tree.IsDir(p) && isRemote(item.Text) {
+			here := g.tree.IsFile(p) || g.tree.IsDir(p)
+			if !here && isRemote(item.Text) {
 				g.leftOut = append(g.leftOut, leftOut{item.Position, fmt.Sprintf("the remote resource %s is not read", item.Text)})
 				continue
+			}
+			// An entry may also be a whole manifest, written in place.
+			if !here && item.Kind == yamlpos.Scalar && !strings.Contains(item.Text, "\n") {
+				if _, err := g.tree.Resolve(p, item.Position); err != nil {
+					return nil, err
+				}
+				return nil, &files.InputError{Position: item.Position, Message: fmt.Sprintf("%s does not exist", item.Text), Hint: "paths are relative to the kustomization"}
 			}
 			kept = append(kept, item.Any())
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/finding"
 	"github.com/rollout-ladder/ladder/internal/intake/descriptor"
 	"github.com/rollout-ladder/ladder/internal/intake/files"
+	"github.com/rollout-ladder/ladder/internal/intake/yamlpos"
 )
 
 // MaxDepth is how deep an app-of-apps may be nested.
@@ -53,6 +54,10 @@ func (r *Repository) Read(ctx context.Context, e Environment) ([]component.Compo
 		for _, app := range e.single {
 			w.leaf(app, nil)
 		}
+		for _, app := range e.unapplied {
+			r.findings = append(r.findings, newFinding(RuleNotRead, finding.Info, app.position(), app.name(),
+				"the Application %s is not read: no other Application applies it", app.name()))
+		}
 	}
 	w.disabled()
 	return w.components, distinct(r.findings), nil
@@ -73,6 +78,15 @@ func distinct(findings []finding.Finding) []finding.Finding {
 // itself applies are roots: nothing orders them among each other.
 func (w *walk) overlay(ctx context.Context, dir string) error {
 	r := w.repository
+	if file := kustomizationFile(r.tree, dir); file != "" {
+		data, err := r.tree.Read(file)
+		if err != nil {
+			return err
+		}
+		if _, err := yamlpos.ParseOne(file, data); err != nil {
+			return err
+		}
+	}
 	y, err := r.yieldFolder(dir, nil)
 	if err != nil {
 		return err
@@ -151,18 +165,12 @@ func (w *walk) children(ctx context.Context, parent document, y yield, waves []i
 	if others > 0 {
 		name := "the overlay"
 		if parent.value != nil {
-			name = parent.name()
+			name = "the Application " + parent.name()
 		}
-		r.notRead(firstOther.position(), parentName(parent), "%s applies %d objects next to its Applications, the first is %s %s; they are not rolled out", name, others, firstOther.kind(), firstOther.name())
+		r.notRead(firstOther.position(), "", "objects that are no Applications are not rolled out: %s applies %d, the first is %s %s",
+			name, others, firstOther.kind(), firstOther.name())
 	}
 	return nil
-}
-
-func parentName(parent document) string {
-	if parent.value == nil {
-		return ""
-	}
-	return parent.name()
 }
 
 // leaf adds the component of an Application that applies no Applications.

@@ -94,6 +94,15 @@ func (r *Repository) HasApplications() bool {
 	return len(r.applications) > 0 || len(r.templated) > 0
 }
 
+// Templated returns a chart template that holds Applications, "" for none.
+// Applications that only a chart makes are not read.
+func (r *Repository) Templated() string {
+	if len(r.templated) == 0 {
+		return ""
+	}
+	return r.templated[0]
+}
+
 func isManifest(name string) bool {
 	switch strings.ToLower(path.Ext(name)) {
 	case ".yaml", ".yml", ".json":
