@@ -81,9 +81,9 @@ func (m *Machine) observed(e Observed) {
 	}
 	same := seen
 	same.At = c.Seen.At
-	repeated := same == c.Seen
+	news := same != c.Seen || seen.Final || m.settling(i)
 	c.Seen = seen
-	if m.state.Result != Running || repeated && !seen.Final {
+	if m.state.Result != Running || !news {
 		return
 	}
 	switch c.Status {
@@ -200,7 +200,7 @@ func (m *Machine) stop(status Status, message string) {
 			continue
 		}
 		c.Message = joinMessage(message, c.Message)
-		c.EndedAt, c.Deadline, c.RetryAt = m.now, time.Time{}, time.Time{}
+		c.EndedAt, c.Deadline = m.now, time.Time{}
 		m.move(i, status, c.Message)
 		m.arm(i)
 	}
@@ -224,9 +224,10 @@ func (m *Machine) reopen() {
 		default:
 			continue
 		}
-		c.EndedAt = time.Time{}
+		inFlight := c.RetryAt.IsZero() // else its last attempt had failed
+		c.EndedAt, c.RetryAt = time.Time{}, time.Time{}
 		c.Status = Blocked
-		if !c.SyncedAt.IsZero() {
+		if inFlight && !c.SyncedAt.IsZero() {
 			c.Status = Waiting
 			c.Deadline = m.deadline(m.state.Spec.Components[i].Timeout)
 		}

@@ -196,7 +196,8 @@ func (o *oracle) check(e Event, before, s *State, effects []Effect, now time.Tim
 				if o.open[i] {
 					return fmt.Errorf("invariant 5: %s synced twice at once", effect.Component)
 				}
-				if from == Done && o.healthy(i) || from == Unconfirmed && now.Before(before.Components[i].Deadline) {
+				unheard := o.last[i].Health == "" && now.Before(before.Components[i].Deadline)
+				if (from == Done || from == Unconfirmed) && (o.healthy(i) || unheard) {
 					return fmt.Errorf("invariant 7: %s applied again although it was done", effect.Component)
 				}
 			}
