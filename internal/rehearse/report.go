@@ -97,7 +97,7 @@ func fill(rc *report.RolloutComponent, s rollout.ComponentState, blocked []rollo
 	if s.Status == rollout.Done {
 		return
 	}
-	for _, b := range blocked {
+	for _, b := range report.CausesFirst(blocked) {
 		name := b.Component
 		if name == s.Name {
 			continue // its own health is its message

@@ -41,7 +41,7 @@ func BoardOf(state rollout.State, names []string, blockedBy func(component strin
 			step.Failed++
 			b.Failed = append(b.Failed, BoardRow{Component: c.Name, Text: explain(c)})
 		case c.Status == rollout.Blocked:
-			if reasons := blockedBy(c.Name); len(reasons) > 0 {
+			if reasons := CausesFirst(blockedBy(c.Name)); len(reasons) > 0 {
 				waits[waitingOn(reasons[0])]++
 				for _, root := range roots(reasons) {
 					blocks[root]++
@@ -119,4 +119,22 @@ func roots(reasons []rollout.Blocker) []string {
 		}
 	}
 	return names
+}
+
+// CausesFirst puts what a component waits for in the end before what it waits
+// for next: a failure it leads back to, then a halt, then the rest.
+func CausesFirst(blocked []rollout.Blocker) []rollout.Blocker {
+	rank := func(b rollout.Blocker) int {
+		switch {
+		case b.Root != "":
+			return 0
+		case b.Kind == rollout.OnHalt || b.Kind == rollout.OnEnd:
+			return 1
+		default:
+			return 2
+		}
+	}
+	sorted := slices.Clone(blocked)
+	slices.SortStableFunc(sorted, func(x, y rollout.Blocker) int { return cmp.Compare(rank(x), rank(y)) })
+	return sorted
 }

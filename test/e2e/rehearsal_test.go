@@ -146,3 +146,14 @@ func TestExamplesRollOut(t *testing.T) {
 		})
 	}
 }
+
+// blastRadius asks the plan what cannot become Healthy without a component.
+func blastRadius(t *testing.T, platform, component string) []string {
+	t.Helper()
+	out := ladder(t, repositoryRoot(t), "explain", component, platform, "-e", "dev", "--format", "json", "--progress", "none")
+	var e report.Explanation
+	if err := json.Unmarshal([]byte(out.stdout), &e); err != nil {
+		t.Fatalf("%v\n%s\n%s", err, out.stdout, out.stderr)
+	}
+	return e.BlastRadius
+}

@@ -1,0 +1,186 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/rollout-ladder/ladder/internal/report"
+)
+
+// platform is a copy of an example that a test may break.
+type platform struct {
+	t   *testing.T
+	dir string
+}
+
+// copyOf copies an example into a folder of the test.
+func copyOf(t *testing.T, example string) platform {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), filepath.Base(example))
+	if err := os.CopyFS(dir, os.DirFS(filepath.Join(repositoryRoot(t), example))); err != nil {
+		t.Fatal(err)
+	}
+	return platform{t, dir}
+}
+
+// descriptor is the file of a component in dev.
+func (p platform) descriptor(component string) string {
+	p.t.Helper()
+	var found string
+	name := regexp.MustCompile(`(?m)^name: ` + regexp.QuoteMeta(component) + `$`)
+	err := filepath.WalkDir(filepath.Join(p.dir, "environments", "dev"), func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.Name() != "component.yaml" {
+			return err
+		}
+		if text, err := os.ReadFile(path); err == nil && name.Match(text) {
+			found = path
+		}
+		return nil
+	})
+	if err != nil || found == "" {
+		p.t.Fatalf("no descriptor of %s: %v", component, err)
+	}
+	return found
+}
+
+// edit replaces text in a file; the text must be there.
+func (p platform) edit(file, old, replacement string) {
+	p.t.Helper()
+	if !filepath.IsAbs(file) {
+		file = filepath.Join(p.dir, file)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if !strings.Contains(string(text), old) {
+		p.t.Fatalf("%s does not hold %q", file, old)
+	}
+	if err := os.WriteFile(file, []byte(strings.ReplaceAll(string(text), old, replacement)), 0o644); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// move gives a component another phase.
+func (p platform) move(component, from, to string) {
+	p.t.Helper()
+	p.edit(p.descriptor(component), `rolloutPhase: "`+from+`"`, `rolloutPhase: "`+to+`"`)
+}
+
+func (p platform) remove(component string) {
+	p.t.Helper()
+	if err := os.Remove(p.descriptor(component)); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// TestMistakesAreCaught breaks the example platform the way platforms are
+// broken in production. The rehearsal must fail at the component that suffers,
+// and name the object and the reason.
+func TestMistakesAreCaught(t *testing.T) {
+	cases := map[string]struct {
+		breakIt   func(p platform)
+		component string
+		object    string // part of the object's name, "Kind/namespace/name"
+		reason    string // regular expression
+	}{
+		"CRD package after its user": {
+			func(p platform) { p.move("data-crds-clickhouse", "210", "260") },
+			"data-clickhouse", "ClickHouseInstallation/", `ClickHouseInstallation.*(CRD|no matches)`,
+		},
+		"SecretStore before Vault": {
+			func(p platform) { p.move("foundation-vault-secret-store", "156", "140") },
+			"foundation-vault-secret-store", "ClusterSecretStore/", `(?i)vault|secret`,
+		},
+		"storage config after a PVC user": {
+			func(p platform) { p.move("foundation-managed-storage", "140", "160") },
+			"foundation-vault-core", "vault", `(?i)persistentvolumeclaim|storage ?class`,
+		},
+		"webhook operator after its objects": {
+			func(p platform) { p.move("foundation-cert-manager", "120", "140") },
+			"foundation-vault-webhook-certs", "cert-manager.io/", `.+`,
+		},
+		"Secret producer after its consumer": {
+			func(p platform) { p.move("foundation-vault-secrets-observability", "530", "599") },
+			"platform-loki", "loki", `secret "[a-z0-9-]+" not found`,
+		},
+		"missing namespace": {
+			func(p platform) { p.edit("sources/values/shared/foundation-namespaces.yaml", "  - {name: vault}\n", "") },
+			"foundation-vault-webhook-certs", "/vault/", `namespaces? "?vault"? .*not (found|exist)`,
+		},
+		"missing CRD": {
+			func(p platform) { p.remove("data-crds-temporal") },
+			"data-temporal", "temporal.io/", `Temporal.*(CRD|no matches)`,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := copyOf(t, "examples/ameide")
+			tc.breakIt(p)
+			r, out := rehearsal(t, p.dir, ".", "-e", "dev", "--speed", "300")
+			if out.code != 1 && out.code != 4 || r.Result != "failed" && r.Result != "timed-out" {
+				t.Fatalf("exit code %d, result %q: the mistake was not caught", out.code, r.Result)
+			}
+			wantCulprit(t, r, tc.component, tc.object, tc.reason)
+		})
+	}
+}
+
+// wantCulprit fails unless the report blames a component with an object and a
+// reason.
+func wantCulprit(t *testing.T, r report.Rollout, component, object, reason string) {
+	t.Helper()
+	c, ok := byName(r)[component]
+	if !ok || c.State != "failed" && c.State != "timed-out" {
+		for _, other := range r.Components {
+			if other.State == "failed" || other.State == "timed-out" {
+				t.Logf("%s %s: %s: %s", other.Name, other.State, other.Object, other.Message)
+			}
+		}
+		t.Fatalf("%s is %q, want failed or timed-out", component, c.State)
+	}
+	if !strings.Contains(c.Object, object) {
+		t.Errorf("%s: the object is %q, want one with %q", component, c.Object, object)
+	}
+	if !regexp.MustCompile(reason).MatchString(c.Message) {
+		t.Errorf("%s: the reason is %q, want %q", component, c.Message, reason)
+	}
+}
+
+// TestFailureStopsItsDependentsOnly makes Keycloak fail: what needs it stays
+// blocked and says so, everything else becomes Healthy.
+func TestFailureStopsItsDependentsOnly(t *testing.T) {
+	t.Parallel()
+	const failing = "platform-keycloak"
+	r, out := rehearsal(t, repositoryRoot(t), "examples/ameide", "-e", "dev",
+		"--fail", failing+"=never-ready", "--on-failure", "continue", "--speed", "300")
+	if out.code != 1 || r.Result != "failed" {
+		t.Errorf("exit code %d, result %q, want 1 and failed", out.code, r.Result)
+	}
+	dependents := map[string]bool{}
+	for _, name := range blastRadius(t, "examples/ameide", failing) {
+		dependents[name] = true
+	}
+	if len(dependents) < 3 {
+		t.Fatalf("%s has %d dependents; the example should have more", failing, len(dependents))
+	}
+	for _, c := range r.Components {
+		switch {
+		case c.State == "skipped":
+		case c.Name == failing:
+			if c.State != "failed" && c.State != "timed-out" {
+				t.Errorf("%s is %s", c.Name, c.State)
+			}
+		case dependents[c.Name]:
+			if c.State != "blocked" || len(c.BlockedBy) == 0 || c.BlockedBy[0].Reason == "" {
+				t.Errorf("%s needs %s, yet it is %s, blocked by %v", c.Name, failing, c.State, c.BlockedBy)
+			}
+		case c.State != "healthy":
+			t.Errorf("%s does not need %s, yet it is %s: %s %v", c.Name, failing, c.State, c.Message, c.BlockedBy)
+		}
+	}
+}
