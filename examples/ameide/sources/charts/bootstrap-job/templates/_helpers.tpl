@@ -20,9 +20,18 @@ imagePullSecrets:
   - name: {{ . }}
   {{- end }}
 {{- end }}
+securityContext:
+  runAsNonRoot: true
+  runAsUser: 65532
+  seccompProfile:
+    type: RuntimeDefault
 containers:
   - name: bootstrap
     image: {{ $v.image }}
+    securityContext:
+      allowPrivilegeEscalation: false
+      capabilities:
+        drop: [ALL]
     command:
       {{- toYaml .command | nindent 6 }}
     {{- if or $v.env $v.secretEnv .optionalSecret }}
