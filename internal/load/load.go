@@ -12,6 +12,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/finding"
 	"github.com/rollout-ladder/ladder/internal/infer"
 	"github.com/rollout-ladder/ladder/internal/intake"
+	"github.com/rollout-ladder/ladder/internal/intake/yamlpos"
 	"github.com/rollout-ladder/ladder/internal/manifest"
 	"github.com/rollout-ladder/ladder/internal/plan"
 	"github.com/rollout-ladder/ladder/internal/render"
@@ -32,6 +33,14 @@ type Options struct {
 	NoCache     bool
 	// Progress is told how far rendering is; nil is fine.
 	Progress func(done, total int, what string)
+}
+
+// rendering tells Progress of components that are rendered.
+func (o Options) rendering() func(done, total int, name string) {
+	if o.Progress == nil {
+		return nil
+	}
+	return func(done, total int, _ string) { o.Progress(done, total, "rendering") }
 }
 
 // Result is a platform with everything that is known of it.
@@ -61,13 +70,7 @@ func Load(ctx context.Context, path string, o Options) (*Result, error) {
 			enabled = append(enabled, c)
 		}
 	}
-	progress := o.Progress
-	if progress == nil {
-		progress = func(int, int, string) {}
-	}
-	rendered := renderer(p, o).All(ctx, enabled, func(done, total int, _ string) {
-		progress(done, total, "rendering")
-	})
+	rendered := renderer(p, o).All(ctx, enabled, o.rendering())
 	for _, one := range rendered {
 		var unrendered *render.Error
 		switch {
@@ -101,32 +104,51 @@ func renderer(p *intake.Platform, o Options) *render.Renderer {
 	})
 }
 
-// One renders one component of a platform.
+// One renders one component of a platform, disabled or not, as it is rendered
+// with the others: charts see the CRDs of the whole repository.
 func One(ctx context.Context, path, name string, o Options) (component.Component, []manifest.Object, error) {
 	p, err := intake.Open(ctx, path, intake.Options{Environment: o.Environment})
 	if err != nil {
 		return component.Component{}, nil, err
 	}
-	var similar []string
-	for _, c := range p.Components {
-		if c.Name != name {
-			if strings.Contains(c.Name, name) {
-				similar = append(similar, c.Name)
-			}
+	wanted := slices.IndexFunc(p.Components, func(c component.Component) bool { return c.Name == name })
+	if wanted < 0 {
+		return component.Component{}, nil, unknownComponent(p, name)
+	}
+	var with []component.Component
+	for i, c := range p.Components {
+		if c.Enabled || i == wanted {
+			with = append(with, c)
+		}
+	}
+	for _, one := range renderer(p, o).All(ctx, with, o.rendering()) {
+		if one.Component != name {
 			continue
 		}
-		objects, err := renderer(p, o).Component(ctx, c)
 		var unrendered *render.Error
-		if errors.As(err, &unrendered) {
-			err = &intake.InputError{Position: unrendered.Position, Message: unrendered.Reason}
+		if errors.As(one.Err, &unrendered) {
+			return p.Components[wanted], nil, &intake.InputError{Position: unrendered.Position, Message: unrendered.Reason}
 		}
-		return c, objects, err
+		return p.Components[wanted], one.Objects, one.Err
+	}
+	return p.Components[wanted], nil, ctx.Err()
+}
+
+func unknownComponent(p *intake.Platform, name string) error {
+	var names, similar []string
+	for _, c := range p.Components {
+		names = append(names, c.Name)
+		if strings.Contains(c.Name, name) {
+			similar = append(similar, c.Name)
+		}
 	}
 	hint := "ladder inventory lists them"
-	if len(similar) > 0 {
+	if near := yamlpos.Nearest(name, names); near != "" {
+		hint = "did you mean " + near + "?"
+	} else if len(similar) > 0 {
 		hint = "did you mean " + strings.Join(similar[:min(len(similar), 3)], " or ") + "?"
 	}
-	return component.Component{}, nil, &intake.InputError{
+	return &intake.InputError{
 		Message: fmt.Sprintf("there is no component %q in environment %s", name, p.Environment), Hint: hint,
 	}
 }
