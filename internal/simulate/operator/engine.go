@@ -107,6 +107,11 @@ func (e *Engine) changed(kind string, o metav1.Object) {
 
 func (e *Engine) wake(kind, namespace, name string) {
 	e.loop.Add(e.waiting.On(world.Ref{Kind: kind, Namespace: namespace, Name: name})...)
+	// Those that wait for any object of the kind.
+	e.loop.Add(e.waiting.On(world.Ref{Kind: kind, Namespace: namespace})...)
+	if namespace != "" {
+		e.loop.Add(e.waiting.On(world.Ref{Kind: kind})...)
+	}
 }
 
 // workloadChanged looks again at every object that the workload may reconcile.
@@ -188,7 +193,7 @@ func (e *Engine) ruled(k *kind) bool {
 }
 
 func applies(o *rule.CompiledOperator, k *kind) bool {
-	return o.For != "" && o.For == k.id || o.DefinedBy != "" && o.DefinedBy == k.definedBy
+	return slices.Contains(o.For, k.id) || o.DefinedBy != "" && o.DefinedBy == k.definedBy
 }
 
 // coreKinds are the kinds of the API server itself that rules may make, with

@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -65,6 +66,25 @@ func (k *kinds) object(id, namespace, name string) *unstructured.Unstructured {
 	}
 	u, _ := obj.(*unstructured.Unstructured)
 	return u
+}
+
+// list returns the objects of a kind in a namespace, all for the empty one,
+// sorted.
+func (k *kinds) list(id, namespace string) []*unstructured.Unstructured {
+	found := k.get(id)
+	if found == nil || found.informer == nil {
+		return nil
+	}
+	var out []*unstructured.Unstructured
+	for _, obj := range found.informer.GetStore().List() {
+		if u, ok := obj.(*unstructured.Unstructured); ok && (namespace == "" || u.GetNamespace() == namespace) {
+			out = append(out, u)
+		}
+	}
+	slices.SortFunc(out, func(a, b *unstructured.Unstructured) int {
+		return cmp.Or(strings.Compare(a.GetNamespace(), b.GetNamespace()), strings.Compare(a.GetName(), b.GetName()))
+	})
+	return out
 }
 
 // newKind reads a definition; nil while it is not served.

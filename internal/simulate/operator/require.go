@@ -58,23 +58,21 @@ func (w *work) requirement(ctx context.Context, r *rule.CompiledRequirement) ([]
 			}
 			continue
 		}
-		f, err := w.lookUp(ctx, r)
+		list, err := w.lookUp(ctx, r)
 		if err != nil {
 			return nil, err
 		}
-		f["item"] = item
-		found = append(found, f)
+		for _, f := range list {
+			f["item"] = item
+			found = append(found, f)
+		}
 	}
 	return found, nil
 }
 
-// lookUp looks for one object.
-func (w *work) lookUp(ctx context.Context, r *rule.CompiledRequirement) (map[string]any, error) {
+// lookUp looks for the object of one item, or for all that are selected.
+func (w *work) lookUp(ctx context.Context, r *rule.CompiledRequirement) ([]map[string]any, error) {
 	kind, err := r.KindText.Text(w.scope)
-	if err != nil {
-		return nil, err
-	}
-	name, err := r.ObjectText.Text(w.scope)
 	if err != nil {
 		return nil, err
 	}
@@ -86,11 +84,57 @@ func (w *work) lookUp(ctx context.Context, r *rule.CompiledRequirement) (map[str
 	} else if r.Namespace != nil {
 		ns = *r.Namespace
 	}
+	if r.SelectLabels != nil {
+		return w.selectAll(r, kind, ns)
+	}
+	name, err := r.ObjectText.Text(w.scope)
+	if err != nil {
+		return nil, err
+	}
 	w.refs = append(w.refs, world.Ref{Kind: kind, Namespace: ns, Name: name})
-	f := map[string]any{"kind": kind[strings.LastIndex(kind, "/")+1:], "namespace": ns, "name": name, "found": false, "ready": false, "object": nil, "key": ""}
 	object, err := w.find(ctx, kind, ns, name)
-	if err != nil || object == nil {
-		return f, err
+	if err != nil {
+		return nil, err
+	}
+	f, err := w.seen(r, kind, ns, name, object)
+	return []map[string]any{f}, err
+}
+
+// selectAll finds the custom resources of a namespace by labels.
+func (w *work) selectAll(r *rule.CompiledRequirement, kind, ns string) ([]map[string]any, error) {
+	wanted, err := r.SelectLabels.Map(w.scope)
+	if err != nil {
+		return nil, err
+	}
+	w.refs = append(w.refs, world.Ref{Kind: kind, Namespace: ns})
+	var found []map[string]any
+	for _, u := range w.engine.kinds.list(kind, ns) {
+		labels := u.GetLabels()
+		match := true
+		for k, v := range wanted {
+			match = match && labels[k] == fmt.Sprint(v)
+		}
+		if !match {
+			continue
+		}
+		f, err := w.seen(r, kind, u.GetNamespace(), u.GetName(), u.Object)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, f)
+	}
+	if len(found) == 0 {
+		f, err := w.seen(r, kind, ns, "", nil)
+		return []map[string]any{f}, err
+	}
+	return found, nil
+}
+
+// seen is an object as templates see it.
+func (w *work) seen(r *rule.CompiledRequirement, kind, ns, name string, object map[string]any) (map[string]any, error) {
+	f := map[string]any{"kind": kind[strings.LastIndex(kind, "/")+1:], "namespace": ns, "name": name, "found": false, "ready": false, "object": nil, "key": ""}
+	if object == nil {
+		return f, nil
 	}
 	f["found"], f["object"] = true, object
 	ready, err := w.isReady(r, f, kind, ns, name, object)

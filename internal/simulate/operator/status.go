@@ -15,7 +15,7 @@ import (
 // writeStatus patches the status when it is not what was written last. Nothing
 // to write leaves the object alone.
 func (w *work) writeStatus(ctx context.Context, status map[string]any) error {
-	if status == nil {
+	if len(status) == 0 {
 		return nil
 	}
 	old, _ := w.self.Object["status"].(map[string]any)

@@ -1,6 +1,10 @@
 package rule
 
-import "time"
+import (
+	"encoding/json"
+	"errors"
+	"time"
+)
 
 // APIVersion is that of a rule document.
 const APIVersion = "simulation.rollout-ladder.dev/v1"
@@ -18,8 +22,8 @@ type Document struct {
 type Operator struct {
 	// Name tells two rules for one kind apart.
 	Name string `json:"name,omitempty"`
-	// For is "group/Kind".
-	For string `json:"for,omitempty"`
+	// For is "group/Kind", or a list of them.
+	For Kinds `json:"for,omitempty"`
 	// DefinedBy is the "group/Kind" whose objects own the definition of the
 	// kinds that the rule is for, instead of For.
 	DefinedBy string `json:"definedBy,omitempty"`
@@ -60,7 +64,11 @@ type Requirement struct {
 	// Namespace of the object; by default that of self. Empty text is
 	// cluster-wide.
 	Namespace *string `json:"namespace,omitempty"`
-	Object    string  `json:"object"`
+	// Object is the name of the object.
+	Object string `json:"object,omitempty"`
+	// Select finds, instead of one object by name, every custom resource of the
+	// namespace with these labels; there must be one.
+	Select any `json:"select,omitempty"`
 	// Keys that a Secret or ConfigMap must hold: a list.
 	Keys string `json:"keys,omitempty"`
 	// Ready is a condition over object, in place of what ready means for the
@@ -159,6 +167,24 @@ type Definition struct {
 	Plural   string   `json:"plural"`
 	Cluster  bool     `json:"cluster,omitempty"` // not namespaced
 	Versions []string `json:"versions"`          // the last one is stored
+}
+
+// Kinds is a list of "group/Kind" that may be written as one text.
+type Kinds []string
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (k *Kinds) UnmarshalJSON(text []byte) error {
+	var one string
+	if err := json.Unmarshal(text, &one); err == nil {
+		*k = Kinds{one}
+		return nil
+	}
+	var many []string
+	if err := json.Unmarshal(text, &many); err != nil {
+		return errors.New("is neither a text nor a list of texts")
+	}
+	*k = many
+	return nil
 }
 
 // Duration is a time.Duration that is written as text: "45s".

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -41,6 +42,7 @@ type CompiledRequirement struct {
 
 	EachExpr, WhenExpr, KeysExpr, ReadyExpr *Expression
 	KindText, NamespaceText, ObjectText     *Template
+	SelectLabels                            *Template
 	WaitingStatus                           *Template
 }
 
@@ -122,7 +124,7 @@ func (s *Set) add(c *compiler, source string, d Document) error {
 	for _, o := range d.Operators {
 		compiled, err := c.operator(o)
 		if err != nil {
-			return &ParseError{Source: source, Rule: "operator for " + o.For + o.DefinedBy, Err: err}
+			return &ParseError{Source: source, Rule: "operator for " + strings.Join(o.For, ", ") + o.DefinedBy, Err: err}
 		}
 		compiled.Source = source
 		s.Operators = append(s.Operators, compiled)
@@ -154,11 +156,13 @@ func (s *Set) add(c *compiler, source string, d Document) error {
 }
 
 func (c *compiler) operator(o Operator) (*CompiledOperator, error) {
-	if (o.For == "") == (o.DefinedBy == "") {
+	if (len(o.For) == 0) == (o.DefinedBy == "") {
 		return nil, errors.New("needs one of for and definedBy")
 	}
-	if text := o.For + o.DefinedBy; strings.Count(text, "/") > 1 || strings.HasSuffix(text, "/") {
-		return nil, fmt.Errorf("%q is not group/Kind", text)
+	for _, id := range append(slices.Clone(o.For), o.DefinedBy) {
+		if group, kind, ok := strings.Cut(id, "/"); id != "" && (!ok || group == "" || kind == "" || strings.Contains(kind, "/")) {
+			return nil, fmt.Errorf("%q is not group/Kind", id)
+		}
 	}
 	if o.Maker != "" && o.Maker != Makers()[0] && o.Maker != Makers()[1] {
 		return nil, fmt.Errorf("unknown maker %q: one of %s", o.Maker, strings.Join(Makers(), ", "))
@@ -199,7 +203,7 @@ func (c *compiler) operator(o Operator) (*CompiledOperator, error) {
 
 func (c *compiler) requirement(r Requirement) (CompiledRequirement, error) {
 	out := CompiledRequirement{Requirement: r}
-	var errs [8]error
+	var errs [9]error
 	out.EachExpr, errs[0] = c.compile(r.Each)
 	out.WhenExpr, errs[1] = c.compile(r.When)
 	out.KeysExpr, errs[2] = c.compile(r.Keys)
@@ -210,8 +214,9 @@ func (c *compiler) requirement(r Requirement) (CompiledRequirement, error) {
 		out.NamespaceText, errs[6] = c.template(*r.Namespace)
 	}
 	out.WaitingStatus, errs[7] = c.template(r.Waiting)
-	if r.Kind == "" || r.Object == "" {
-		return out, errors.New("needs kind and object")
+	out.SelectLabels, errs[8] = c.template(r.Select)
+	if r.Kind == "" || (r.Object == "") == (r.Select == nil) {
+		return out, errors.New("needs kind and one of object and select")
 	}
 	return out, errors.Join(errs[:]...)
 }
