@@ -144,7 +144,11 @@ func (r *repository) findEnvironments() ([]string, error) {
 	}
 	var found []string
 	for _, name := range names {
-		if r.tree.IsDir(path.Join(environmentsFolder, name, "components")) {
+		components := path.Join(environmentsFolder, name, "components")
+		if _, err := r.tree.Resolve(components, finding.Position{}); err != nil {
+			return nil, err
+		}
+		if r.tree.IsDir(components) {
 			found = append(found, name)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/rollout-ladder/ladder/internal/finding"
 )
@@ -29,6 +30,17 @@ type Tree struct {
 	// repository, both absolute with symbolic links resolved.
 	Root       string
 	Repository string
+
+	// resolved remembers where paths lead: files do not move while a platform
+	// is read, and thousands of descriptors share the folders above them.
+	resolved sync.Map // absolute path -> resolution
+}
+
+// resolution is where a path leads.
+type resolution struct {
+	path   string
+	exists bool
+	err    error
 }
 
 // Discover finds the platform that dir belongs to. The root is dir, or its
@@ -102,29 +114,53 @@ func (t *Tree) Resolve(file string, at finding.Position) (string, error) {
 	if !t.inside(abs) {
 		return "", &InputError{Position: at, Message: fmt.Sprintf("path %s leaves the repository", file), Hint: "only files inside the repository are read"}
 	}
-	// Walk up to the longest part that exists: a symbolic link on the way to a
-	// missing file must not lead outside either.
-	for existing, rest := abs, ""; ; {
-		resolved, err := filepath.EvalSymlinks(existing)
-		switch {
-		case err == nil:
-			if !t.inside(resolved) {
-				return "", &InputError{Position: at, Message: fmt.Sprintf("%s is a symbolic link that leaves the repository", t.link(file)), Hint: "only files inside the repository are read"}
-			}
-			return filepath.Join(resolved, rest), nil
-		case errors.Is(err, fs.ErrNotExist):
-			if info, lerr := os.Lstat(existing); lerr == nil && info.Mode()&fs.ModeSymlink != 0 {
-				return "", &InputError{Position: at, Message: fmt.Sprintf("%s is a symbolic link to nothing", t.link(file)), Err: err}
-			}
-			rest = filepath.Join(filepath.Base(existing), rest)
-			existing = filepath.Dir(existing)
-			if !t.inside(existing) {
-				return filepath.Join(existing, rest), nil
-			}
-		default:
-			return "", &InputError{Position: at, Message: fmt.Sprintf("%s cannot be read: %v", file, reason(err)), Err: err}
+	switch found := t.follow(abs); {
+	case found.err == nil && t.inside(found.path):
+		return found.path, nil
+	case found.err == nil:
+		return "", &InputError{Position: at, Message: fmt.Sprintf("%s is a symbolic link that leaves the repository", t.link(file)), Hint: "only files inside the repository are read"}
+	case errors.Is(found.err, fs.ErrNotExist):
+		return "", &InputError{Position: at, Message: fmt.Sprintf("%s is a symbolic link to nothing", t.link(file)), Err: found.err}
+	default:
+		return "", &InputError{Position: at, Message: fmt.Sprintf("%s cannot be read: %v", file, reason(found.err)), Err: found.err}
+	}
+}
+
+// follow resolves the symbolic links of a path, folder by folder from the top
+// of the repository. The path need not exist: a symbolic link on the way to a
+// missing file must not lead outside either.
+func (t *Tree) follow(abs string) resolution {
+	if abs == t.Repository || !t.inside(abs) {
+		return resolution{path: abs, exists: true}
+	}
+	if known, ok := t.resolved.Load(abs); ok {
+		return known.(resolution)
+	}
+	found := t.follow(filepath.Dir(abs))
+	if found.err == nil {
+		found.path = filepath.Join(found.path, filepath.Base(abs))
+		// What hangs on a folder outside is outside, there or not.
+		if found.exists && t.inside(found.path) {
+			found = lastStep(found.path)
 		}
 	}
+	t.resolved.Store(abs, found)
+	return found
+}
+
+// lastStep resolves a path whose folder is resolved.
+func lastStep(p string) resolution {
+	info, err := os.Lstat(p)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return resolution{path: p}
+	case err != nil:
+		return resolution{err: err}
+	case info.Mode()&fs.ModeSymlink == 0:
+		return resolution{path: p, exists: true}
+	}
+	target, err := filepath.EvalSymlinks(p)
+	return resolution{path: target, exists: true, err: err}
 }
 
 // link names the first symbolic link on the way to a file.

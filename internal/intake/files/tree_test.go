@@ -67,9 +67,8 @@ func TestDiscover(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := &files.Tree{Root: filepath.Join(top, tt.root), Repository: top}
-			if diff := cmp.Diff(want, tree); diff != "" {
-				t.Error(diff)
+			if want := filepath.Join(top, tt.root); tree.Root != want || tree.Repository != top {
+				t.Errorf("got %s in %s, want %s in %s", tree.Root, tree.Repository, want, top)
 			}
 		})
 	}
