@@ -439,7 +439,7 @@ func TestClusterInterruptedHookIsAdopted(t *testing.T) {
 	seen := w.watch(e)
 	first, cancel := context.WithCancel(w.context())
 	synced := make(chan error, 1)
-	go func() { synced <- e.Sync(first, name) }()
+	go func() { err := e.Sync(first, name); t.Log("first sync:", err); synced <- err }()
 	seen.until(t, first, "the hook runs", func(all map[string]drive.Observation) bool {
 		return strings.Contains(all[name].Message, "PreSync hook Job migrate")
 	})

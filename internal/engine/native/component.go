@@ -111,10 +111,10 @@ func (c *component) look(o *observer, t *task) verdict {
 	applied := c.applied[t.resource]
 	if s.object == nil {
 		switch {
-		case s.upTo == 0 && applied > 0 && o.kind(groupKind(t)) == nil:
+		case !s.watched && applied > 0:
 			// A kind that cannot be watched has no health to wait for.
 			return verdict{t, nil, health.Status{Health: rollout.Healthy}}
-		case s.upTo == 0 && o.kind(groupKind(t)) != nil, s.upTo < applied:
+		case s.watched && !s.synced, s.seen < applied:
 			return verdict{t, nil, health.Status{Health: rollout.Progressing, Message: "is not visible yet"}}
 		}
 		return verdict{t, nil, health.Status{Health: rollout.Missing, Message: "does not exist"}}

@@ -149,7 +149,7 @@ func newEngine(config Config, client dynamic.Interface, d discovery.DiscoveryInt
 		components: map[string]*component{}, tracked: map[finding.Resource][]*component{},
 		crds: map[schema.GroupKind]string{}, clusterWide: clusterWideKinds(config.Objects), ctx: ctx, stop: stop, dirty: newDirtySet(),
 	}
-	e.observer = newObserver(ctx, client, e.objectChanged)
+	e.observer = newObserver(ctx, client, e.objectChanged, e.kindSynced)
 	for _, m := range config.Components {
 		if err := e.add(m); err != nil {
 			stop()
@@ -244,6 +244,15 @@ func (e *Engine) objectChanged(obj *unstructured.Unstructured) {
 			e.dirty.add(c.name)
 		}
 	})
+}
+
+// kindSynced has every component look again that has objects of a kind.
+func (e *Engine) kindSynced(gk schema.GroupKind) {
+	for _, c := range e.components {
+		if slices.ContainsFunc(c.tasks, func(t *task) bool { return groupKind(t) == gk }) {
+			e.touch(c)
+		}
+	}
 }
 
 // touch makes Watch look at a component again.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -25,6 +26,8 @@ type observer struct {
 	client dynamic.Interface
 	// changed is told about every object that was added, changed or deleted.
 	changed func(*unstructured.Unstructured)
+	// synced is told when everything of a kind that was there has been seen.
+	synced func(schema.GroupKind)
 
 	mu      sync.RWMutex
 	kinds   map[schema.GroupKind]*watchedKind
@@ -35,6 +38,19 @@ type observer struct {
 type watchedKind struct {
 	namespaced bool
 	informer   cache.SharedIndexInformer
+	// seen is the resource version of the newest event that was delivered. The
+	// informer's own LastSyncResourceVersion runs ahead of its store.
+	seen atomic.Uint64
+}
+
+// saw notes that everything up to a resource version is in the store.
+func (k *watchedKind) saw(v uint64) {
+	for {
+		old := k.seen.Load()
+		if v <= old || k.seen.CompareAndSwap(old, v) {
+			return
+		}
+	}
 }
 
 // Names of the indexes of a watched kind.
@@ -43,8 +59,8 @@ const (
 	byInvolved = "involved" // UID of the object an Event is about
 )
 
-func newObserver(ctx context.Context, client dynamic.Interface, changed func(*unstructured.Unstructured)) *observer {
-	return &observer{ctx: ctx, client: client, changed: changed, kinds: map[schema.GroupKind]*watchedKind{}}
+func newObserver(ctx context.Context, client dynamic.Interface, changed func(*unstructured.Unstructured), synced func(schema.GroupKind)) *observer {
+	return &observer{ctx: ctx, client: client, changed: changed, synced: synced, kinds: map[schema.GroupKind]*watchedKind{}}
 }
 
 // supportKinds are watched whatever the components consist of: they explain
@@ -86,23 +102,34 @@ func (o *observer) watch(gvk schema.GroupVersionKind, m mapping) error {
 	if err := informer.SetTransform(slim); err != nil {
 		return fmt.Errorf("watch %s: %w", gk, err)
 	}
+	k := &watchedKind{namespaced: m.namespaced, informer: informer}
 	if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    o.event,
-		UpdateFunc: func(_, now any) { o.event(now) },
-		DeleteFunc: o.event,
+		AddFunc:    func(item any) { o.event(k, item) },
+		UpdateFunc: func(_, now any) { o.event(k, now) },
+		DeleteFunc: func(item any) { o.event(k, item) },
 	}); err != nil {
 		return fmt.Errorf("watch %s: %w", gk, err)
 	}
-	o.kinds[gk] = &watchedKind{namespaced: m.namespaced, informer: informer}
+	o.kinds[gk] = k
 	o.running.Go(func() { informer.RunWithContext(o.ctx) })
+	o.running.Go(func() {
+		// What does not exist is known to be missing only from here on, and no
+		// event tells so.
+		if cache.WaitForCacheSync(o.ctx.Done(), informer.HasSynced) {
+			o.synced(gk)
+		}
+	})
 	return nil
 }
 
-func (o *observer) event(item any) {
+func (o *observer) event(k *watchedKind, item any) {
 	if gone, ok := item.(cache.DeletedFinalStateUnknown); ok {
+		// Found to be gone when the kind was listed again.
+		k.saw(version(k.informer.LastSyncResourceVersion()))
 		item = gone.Obj
 	}
 	if obj, ok := item.(*unstructured.Unstructured); ok {
+		k.saw(version(obj.GetResourceVersion()))
 		o.changed(obj)
 	}
 }
@@ -131,15 +158,16 @@ func (o *observer) kind(gk schema.GroupKind) *watchedKind {
 // sight is what the observer knows of one object.
 type sight struct {
 	object *unstructured.Unstructured // nil when it is not there
-	// upTo is the resource version up to which the kind was seen; 0 when it is
-	// not watched or not seen yet.
-	upTo uint64
+	// watched is set when the kind is watched, synced when its first list was
+	// seen as well; seen is the resource version up to which it was.
+	watched, synced bool
+	seen            uint64
 }
 
 // get looks an object up. The object is shared: it must not be changed.
 func (o *observer) get(r finding.Resource) sight {
 	k := o.kind(schema.GroupKind{Group: r.Group, Kind: r.Kind})
-	if k == nil || !k.informer.HasSynced() {
+	if k == nil {
 		return sight{}
 	}
 	key := r.Name
@@ -147,7 +175,7 @@ func (o *observer) get(r finding.Resource) sight {
 		key = r.Namespace + "/" + r.Name
 	}
 	// The version is read first: an object that arrives in between is newer.
-	s := sight{upTo: version(k.informer.LastSyncResourceVersion())}
+	s := sight{watched: true, synced: k.informer.HasSynced(), seen: k.seen.Load()}
 	if item, ok, err := k.informer.GetStore().GetByKey(key); err == nil && ok {
 		s.object, _ = item.(*unstructured.Unstructured)
 	}

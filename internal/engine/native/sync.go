@@ -285,7 +285,8 @@ func (e *Engine) waitHealthy(ctx context.Context, c *component, tasks []*task) e
 		if waits.task.hook && waits.status.Health == rollout.Missing {
 			return &drive.ObjectError{Object: waits.task.resource, Message: "hook disappeared before it had finished"}
 		}
-		// The timer covers kinds whose watch is not running yet.
+		// Explanations change without the objects themselves; nothing else should
+		// need the timer.
 		timer := e.config.Clock.NewTimer(time.Second)
 		select {
 		case <-ctx.Done():
