@@ -28,6 +28,9 @@ type graph struct {
 	after []int      // steps before this index are waited for
 	order []int
 	rank  []int64 // heaviest chain of expected work that begins with it
+	chain []int   // heaviest chain of all, over nodes of waits
+	// chainTime is the work of chain, in nanoseconds.
+	chainTime int64
 }
 
 // Build makes the plan. It fails for input that no plan can be made of (two

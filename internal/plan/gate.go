@@ -91,13 +91,15 @@ func (g *graph) weights(nodes int) []int64 {
 	return w
 }
 
-// rankAll gives every component the length of the heaviest chain it begins.
+// rankAll gives every component the length of the heaviest chain it begins, and
+// finds the heaviest of all.
 func (g *graph) rankAll(policy rollout.Policy) {
 	if policy == rollout.Serial {
 		g.rank = make([]int64, len(g.names)) // the order decides
 		return
 	}
 	waits := g.waits()
+	g.chain, g.chainTime, _ = waits.Longest(g.weights(waits.Len()))
 	// The graph has no cycle: gates has none, and fallBack waits for no step
 	// that holds a dependant.
 	height, _ := waits.Heights(g.weights(waits.Len()))

@@ -26,10 +26,8 @@ func (p *Plan) criticalPath() Path {
 		}
 		return path
 	}
-	waits := g.waits()
-	chain, total, _ := waits.Longest(g.weights(waits.Len()))
-	path := Path{Duration: time.Duration(total)}
-	for _, i := range chain {
+	path := Path{Duration: time.Duration(g.chainTime)}
+	for _, i := range g.chain {
 		if i < len(g.names) {
 			path.Components = append(path.Components, g.names[i])
 		}
