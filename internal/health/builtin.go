@@ -109,14 +109,14 @@ func claimHealth(obj *unstructured.Unstructured) Status {
 
 // serviceHealth is Healthy but for load balancers, which wait for an address.
 func serviceHealth(obj *unstructured.Unstructured) Status {
-	if text(obj, "spec", "type") != "LoadBalancer" || len(maps(obj, "status", "loadBalancer", "ingress")) > 0 {
+	if text(obj, "spec", "type") != "LoadBalancer" || len(list(obj, "status", "loadBalancer", "ingress")) > 0 {
 		return Status{Health: rollout.Healthy}
 	}
 	return Status{rollout.Progressing, "waits for the address of its load balancer"}
 }
 
 func ingressHealth(obj *unstructured.Unstructured) Status {
-	if len(maps(obj, "status", "loadBalancer", "ingress")) > 0 {
+	if len(list(obj, "status", "loadBalancer", "ingress")) > 0 {
 		return Status{Health: rollout.Healthy}
 	}
 	return Status{rollout.Progressing, "waits for the address of its load balancer"}
@@ -125,10 +125,10 @@ func ingressHealth(obj *unstructured.Unstructured) Status {
 // autoscalerHealth reads the conditions of autoscaling/v2, which version 1
 // keeps in an annotation.
 func autoscalerHealth(obj *unstructured.Unstructured) Status {
-	list := conditions(obj)
-	if len(list) == 0 {
+	found := conditions(obj)
+	if len(found) == 0 {
 		note := obj.GetAnnotations()["autoscaling.alpha.kubernetes.io/conditions"]
-		if note != "" && json.Unmarshal([]byte(note), &list) != nil {
+		if note != "" && json.Unmarshal([]byte(note), &found) != nil {
 			return Status{rollout.Unknown, "conditions annotation is not JSON"}
 		}
 	}
@@ -136,7 +136,7 @@ func autoscalerHealth(obj *unstructured.Unstructured) Status {
 		"AbleToScale/FailedGetScale", "AbleToScale/FailedUpdateScale",
 		"ScalingActive/FailedGetResourceMetric", "ScalingActive/InvalidSelector",
 	}
-	for _, c := range list {
+	for _, c := range found {
 		if slices.Contains(broken, str(c, "type")+"/"+str(c, "reason")) {
 			return Status{rollout.Degraded, str(c, "message")}
 		}

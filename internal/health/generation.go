@@ -83,8 +83,8 @@ func flag(obj *unstructured.Unstructured, path ...string) bool {
 	return b
 }
 
-// maps reads a list of objects, skipping what is not one.
-func maps(obj *unstructured.Unstructured, path ...string) []map[string]any {
+// list reads a list of objects, skipping what is not one.
+func list(obj *unstructured.Unstructured, path ...string) []map[string]any {
 	value, _, err := unstructured.NestedFieldNoCopy(obj.Object, path...)
 	if err != nil {
 		return nil
@@ -101,7 +101,7 @@ func maps(obj *unstructured.Unstructured, path ...string) []map[string]any {
 
 // conditions reads status.conditions.
 func conditions(obj *unstructured.Unstructured) []map[string]any {
-	return maps(obj, "status", "conditions")
+	return list(obj, "status", "conditions")
 }
 
 // condition returns the condition of a type, nil where there is none.

@@ -18,8 +18,8 @@ import (
 const (
 	scriptTime         = time.Second
 	scriptInstructions = 5_000_000
-	scriptMemory       = 256 << 20 // growth of the heap, for untrusted scripts
-	scriptString       = 1 << 20   // bytes, the longest string string.rep makes
+	scriptMemory       = 64 << 20 // growth of the heap, for untrusted scripts
+	scriptString       = 1 << 20  // bytes, the longest string string.rep makes
 )
 
 var errInstructions = errors.New("ran too many instructions")

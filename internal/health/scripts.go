@@ -4,6 +4,7 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -105,6 +106,18 @@ func (a *Assessor) Assessed(gk schema.GroupKind) bool {
 // CRD.
 func ByWorkloads(gk schema.GroupKind) bool {
 	return gk.Group == "databases.spotahome.com" && gk.Kind == "RedisFailover"
+}
+
+// OwnKinds lists the kinds that this package has scripts for, sorted.
+func OwnKinds() []schema.GroupKind {
+	s := &scripts{exact: map[string]*script{}}
+	s.read(own, "lua")
+	var out []schema.GroupKind
+	for _, key := range slices.Sorted(maps.Keys(s.exact)) {
+		group, kind, _ := strings.Cut(key, "/")
+		out = append(out, schema.GroupKind{Group: group, Kind: kind})
+	}
+	return out
 }
 
 func compileLua(name, source string) (*lua.FunctionProto, error) {

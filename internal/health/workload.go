@@ -124,7 +124,7 @@ func jobHealth(obj *unstructured.Unstructured) Status {
 // hook-like pod before it ends.
 func podHealth(obj *unstructured.Unstructured) Status {
 	always := text(obj, "spec", "restartPolicy") == "Always" || text(obj, "spec", "restartPolicy") == ""
-	containers := slices.Concat(maps(obj, "status", "initContainerStatuses"), maps(obj, "status", "containerStatuses"))
+	containers := slices.Concat(list(obj, "status", "initContainerStatuses"), list(obj, "status", "containerStatuses"))
 	waiting := waitingReason(containers)
 	message := text(obj, "status", "message")
 	switch phase := text(obj, "status", "phase"); phase {
@@ -165,7 +165,7 @@ func PodReason(obj *unstructured.Unstructured) string {
 	if c := condition(obj, "Ready"); c != nil && c["status"] == "True" {
 		return ""
 	}
-	containers := slices.Concat(maps(obj, "status", "initContainerStatuses"), maps(obj, "status", "containerStatuses"))
+	containers := slices.Concat(list(obj, "status", "initContainerStatuses"), list(obj, "status", "containerStatuses"))
 	if c := condition(obj, "PodScheduled"); c != nil && c["status"] == "False" {
 		return strings.TrimPrefix(str(c, "reason")+": "+str(c, "message"), ": ")
 	}
