@@ -187,6 +187,11 @@ const (
 	Chart     SourceKind = "chart"     // a Helm chart, in the repository or remote
 	Kustomize SourceKind = "kustomize" // a kustomization in the repository
 	Manifests SourceKind = "manifests" // a folder or file of plain YAML
+	// Git is a folder of another Git repository (RepoURL, with the folder as
+	// Name and the revision as Version), Plugin one that a config management
+	// plugin renders. Neither can be rendered here.
+	Git    SourceKind = "git"
+	Plugin SourceKind = "plugin"
 )
 
 // Source is what a component is rendered from.

@@ -152,10 +152,10 @@ func (r *Repository) source(d document, s source, refs map[string]source, proble
 		to.Kind = component.Chart
 		to.RepoURL, to.Name, to.Version = s.repoURL(), s.value.TextAt("chart"), s.value.TextAt("targetRevision")
 	case !local:
-		// A folder of another repository: it is named like a remote chart, and
-		// whoever renders it says that it is not here.
+		to.Kind = component.Git
 		to.RepoURL, to.Name, to.Version = s.repoURL(), s.path(), s.value.TextAt("targetRevision")
-		to.Kind = r.kindBySpec(s)
+	case s.value.At("plugin") != nil:
+		to.Kind, to.Path = component.Plugin, dir
 	default:
 		to.Path = dir
 		to.Kind = r.kindBySpec(s)
@@ -180,9 +180,6 @@ func (r *Repository) source(d document, s source, refs map[string]source, proble
 	case component.Manifests:
 		to.Recurse, _ = boolAt(s.value, "directory", "recurse")
 		r.leftOut(d, s, "directory", "include", "exclude", "jsonnet")
-	}
-	if s.value.At("plugin") != nil {
-		r.notRead(s.at("plugin"), d.name(), "the source is made by a config management plugin, which is not run")
 	}
 	return to
 }
