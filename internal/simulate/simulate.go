@@ -15,6 +15,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/plane/egress"
 	"github.com/rollout-ladder/ladder/internal/simulate/certificate"
 	"github.com/rollout-ladder/ladder/internal/simulate/kubelet"
+	"github.com/rollout-ladder/ladder/internal/simulate/network"
 	"github.com/rollout-ladder/ladder/internal/simulate/operator"
 	"github.com/rollout-ladder/ladder/internal/simulate/settings"
 	"github.com/rollout-ladder/ladder/internal/simulate/storage"
@@ -80,10 +81,12 @@ func Run(ctx context.Context, cfg *rest.Config, o Options) error {
 	pods := kubelet.New(w, smoke(w, o))
 	volumes := storage.New(w, workloads, rules.get)
 	operators := operator.New(ctx, w, workloads, rules.get(), public)
+	inside := network.New(w, workloads, rules.get, o.Certificates)
 	follow(w, o, func(c Config) {
 		if rules.load(c.Rules) {
 			operators.SetRules(ctx, rules.get())
 			volumes.Refresh()
+			inside.Refresh()
 		} else {
 			operators.Refresh()
 		}
@@ -98,6 +101,11 @@ func Run(ctx context.Context, cfg *rest.Config, o Options) error {
 	g.Go(func() error { pods.Run(ctx, podWorkers); return nil })
 	g.Go(func() error { volumes.Run(ctx, fewWorkers); return nil })
 	g.Go(func() error { operators.Run(ctx, operatorWorkers); return nil })
+	g.Go(func() error { return inside.Run(ctx) })
+	if o.Serve != nil {
+		o.Serve(inside)
+		defer o.Serve(nil)
+	}
 	if o.Ready != nil {
 		o.Ready()
 	}

@@ -49,7 +49,8 @@ type memory struct {
 	met        time.Time // since when everything it requires is there; zero while not
 	children   map[world.Ref]string
 	lastStatus string
-	told       string // the last trouble told
+	statusKeys []string // fields that were reported
+	told       string   // the last trouble told
 }
 
 // New makes an engine and adds its handlers to the world. ctx bounds the caches

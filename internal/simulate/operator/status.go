@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -23,6 +25,13 @@ func (w *work) writeStatus(ctx context.Context, status map[string]any) error {
 	if contains(old, status) {
 		return nil
 	}
+	// What an earlier report said and this one does not, no longer holds.
+	for _, k := range w.memory.statusKeys {
+		if _, said := status[k]; !said && old[k] != nil {
+			status[k] = nil
+		}
+	}
+	w.memory.statusKeys = slices.Sorted(maps.Keys(status))
 	text, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": w.self.GetUID()}, "status": status})
 	if err != nil {
 		return fmt.Errorf("write the status: %w", err)

@@ -161,26 +161,27 @@ func (w *World) MutatingWebhooks(name string) *admissionv1.MutatingWebhookConfig
 	return found(w.caches.mutating.Get(name))
 }
 
+// Webhooks and definitions, all of them, in no order.
+func (w *World) ValidatingAll() []*admissionv1.ValidatingWebhookConfiguration {
+	return all(w.caches.validating.List(labels.Everything()))
+}
+
+func (w *World) MutatingAll() []*admissionv1.MutatingWebhookConfiguration {
+	return all(w.caches.mutating.List(labels.Everything()))
+}
+
+func (w *World) DefinitionsAll() []*apiextensionsv1.CustomResourceDefinition {
+	return all(w.caches.definitions.List(labels.Everything()))
+}
+
 // AllPods lists every pod of a namespace that a selector matches, in no order.
 func (w *World) AllPods(namespace string, s labels.Selector) []*corev1.Pod {
 	return all(w.caches.pods.Pods(namespace).List(s))
 }
 
-// ClaimsAll, ServicesAll and so on list every object of the kind, in no order.
+// ClaimsAll lists every claim, in no order.
 func (w *World) ClaimsAll() []*corev1.PersistentVolumeClaim {
 	return all(w.caches.claims.List(labels.Everything()))
-}
-
-func (w *World) DeploymentsAll() []*appsv1.Deployment {
-	return all(w.caches.deployments.List(labels.Everything()))
-}
-
-func (w *World) StatefulSetsAll() []*appsv1.StatefulSet {
-	return all(w.caches.statefulSets.List(labels.Everything()))
-}
-
-func (w *World) DaemonSetsAll() []*appsv1.DaemonSet {
-	return all(w.caches.daemonSets.List(labels.Everything()))
 }
 
 // EndpointSlices lists the slices of a Service, in no order.

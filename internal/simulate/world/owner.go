@@ -72,12 +72,7 @@ func (w *World) Owner(obj metav1.Object) metav1.Object {
 	case Jobs:
 		return object(w.Job(ns, ref.Name))
 	}
-	if lookup := w.lookup.Load(); lookup != nil {
-		if o, ok := (*lookup)(gv.Group, ref.Kind, ns, ref.Name); ok {
-			return o
-		}
-	}
-	return nil
+	return w.Custom(gv.Group, ref.Kind, ns, ref.Name)
 }
 
 // object turns a nil pointer into a nil interface.

@@ -47,6 +47,7 @@ func New(cfg *rest.Config, c clock.WithTicker, log *slog.Logger, initial setting
 	plain := rest.CopyConfig(cfg)
 	plain.QPS = -1 // the plane is ours: no throttling on our side
 	plain.UserAgent = "ladder-simulated-world"
+	plain.WarningHandler = rest.NoWarnings{} // statuses may hold more than a schema knows
 	binary := rest.CopyConfig(plain)
 	binary.ContentType = "application/vnd.kubernetes.protobuf"
 	binary.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json"
@@ -95,6 +96,16 @@ func (w *World) Config() settings.Config { return *w.config.Load() }
 
 // SetConfig replaces the configuration.
 func (w *World) SetConfig(c settings.Config) { w.config.Store(&c) }
+
+// Custom returns a custom resource that a rule is for, or nil.
+func (w *World) Custom(group, kind, namespace, name string) metav1.Object {
+	if lookup := w.lookup.Load(); lookup != nil {
+		if o, ok := (*lookup)(group, kind, namespace, name); ok {
+			return o
+		}
+	}
+	return nil
+}
 
 // SetLookup tells how custom resources are found when owners are followed.
 func (w *World) SetLookup(l Lookup) { w.lookup.Store(&l) }
