@@ -35,7 +35,7 @@ fmt: ## Format the Go code
 
 generate: build ## Write the generated files (command reference, schemas, inventories)
 	go generate ./...
-	LADDER_BINARY=$(LADDER) go test ./test/generated -update
+	go test ./internal/cli ./internal/schema -update
 
 verify: lint ## Fail when formatting, static checks, modules or generated files are off
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); exit 1; }
