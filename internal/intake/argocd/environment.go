@@ -5,6 +5,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/rollout-ladder/ladder/internal/intake/files"
 )
 
 // defaultName is the environment of a repository that tells none apart.
@@ -67,35 +69,65 @@ func (r *Repository) Environments() ([]Environment, error) {
 // children are the names that each root applies.
 func (r *Repository) findRoots() (roots, single []document, children []map[string]bool, err error) {
 	applied := map[string]bool{}
-	yields := make([]yield, len(r.applications))
+	below := make([]map[string]bool, len(r.applications))
 	// Looking for roots reads every source once more than reading an
 	// environment does: what is left out is reported then.
 	before := len(r.findings)
 	for i, app := range r.applications {
-		if yields[i], err = r.yieldApplication(app); err != nil {
+		y, err := r.yieldApplication(app)
+		switch {
+		case err == nil:
+			below[i] = applicationNames(y.applications())
+		case len(files.InputErrors(err)) > 0:
+			// One broken overlay must not hide the others: it is refused when
+			// its environment is read.
+			below[i] = r.writtenBelow(app)
+		default:
 			return nil, nil, nil, err
 		}
-		for _, child := range yields[i].applications() {
-			applied[child.name()] = true
+		for name := range below[i] {
+			applied[name] = true
 		}
 	}
 	r.findings = r.findings[:before]
 	for i, app := range r.applications {
-		if applied[app.name()] {
-			continue
-		}
-		below := yields[i].applications()
-		if len(below) == 0 {
+		switch {
+		case applied[app.name()]:
+		case len(below[i]) == 0:
 			single = append(single, app)
-			continue
+		default:
+			roots, children = append(roots, app), append(children, below[i])
 		}
-		names := map[string]bool{}
-		for _, child := range below {
-			names[child.name()] = true
-		}
-		roots, children = append(roots, app), append(children, names)
 	}
 	return roots, single, children, nil
+}
+
+func applicationNames(documents []document) map[string]bool {
+	names := map[string]bool{}
+	for _, d := range documents {
+		if d.isApplication() {
+			names[d.name()] = true
+		}
+	}
+	return names
+}
+
+// writtenBelow lists the Applications in the files of the kustomizations of an
+// Application, as they are written.
+func (r *Repository) writtenBelow(app document) map[string]bool {
+	var documents []document
+	for _, s := range app.sources() {
+		dir, ok := r.local(s)
+		if !ok {
+			continue
+		}
+		for _, p := range r.closure(dir) {
+			documents = append(documents, r.files[p]...)
+		}
+	}
+	names := applicationNames(documents)
+	delete(names, app.name())
+	return names
 }
 
 // overlap reports whether two sets share a name.

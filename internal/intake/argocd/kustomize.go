@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 
@@ -216,59 +215,6 @@ func (g *guardedFS) ReadFile(name string) ([]byte, error) {
 		}
 	}
 	return data, err
-}
-
-// rewrite takes out of a kustomization what is not in the repository.
-func (g *guardedFS) rewrite(file string, data []byte) ([]byte, error) {
-	v, err := yamlpos.ParseOne(file, data)
-	if err != nil {
-		return nil, err
-	}
-	content, ok := v.Any().(map[string]any)
-	if !ok {
-		return nil, &files.InputError{Position: v.Position, Message: "the kustomization is not a map"}
-	}
-	dir := path.Dir(file)
-	for _, key := range []string{"resources", "bases", "components"} {
-		list := v.At(key)
-		if list == nil || list.Kind != yamlpos.List {
-			continue
-		}
-		var kept []any
-		for _, item := range list.Items {
-			p := path.Join(dir, item.Text)
-			here := g.tree.IsFile(p) || g.tree.IsDir(p)
-			if !here && isRemote(item.Text) {
-				g.leftOut = append(g.leftOut, leftOut{item.Position, fmt.Sprintf("the remote resource %s is not read", item.Text)})
-				continue
-			}
-			// An entry may also be a whole manifest, written in place.
-			if !here && item.Kind == yamlpos.Scalar && !strings.Contains(item.Text, "\n") {
-				if _, err := g.tree.Resolve(p, item.Position); err != nil {
-					return nil, err
-				}
-				return nil, &files.InputError{Position: item.Position, Message: fmt.Sprintf("%s does not exist", item.Text), Hint: "paths are relative to the kustomization"}
-			}
-			kept = append(kept, item.Any())
-		}
-		content[key] = kept
-	}
-	for _, key := range []string{"helmCharts", "helmChartInflationGenerator"} {
-		if e, ok := v.Get(key); ok {
-			g.leftOut = append(g.leftOut, leftOut{e.Position, key + " of a kustomization of Applications are not read"})
-			delete(content, key)
-		}
-	}
-	// Everything else that names a file may name an address as well.
-	for _, key := range []string{"patches", "patchesStrategicMerge", "patchesJson6902", "configurations", "crds", "openapi", "generators", "transformers", "validators", "replacements", "configMapGenerator", "secretGenerator"} {
-		if e, ok := v.Get(key); ok {
-			if address := remotePath(e.Value); address != nil {
-				return nil, &files.InputError{Position: address.Position, Message: fmt.Sprintf("%s is not in the repository", address.Text), Hint: "copy the file into the repository"}
-			}
-		}
-	}
-	content["buildMetadata"] = []any{"originAnnotations"}
-	return yaml.Marshal(content)
 }
 
 // isRemote reports whether a resource that is not in the repository is one of

@@ -1,0 +1,152 @@
+package argocd
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/rollout-ladder/ladder/internal/intake/files"
+	"github.com/rollout-ladder/ladder/internal/intake/yamlpos"
+)
+
+// rewrite takes out of a kustomization what is not in the repository or needs
+// another program, asks for the origin of every resource, and writes the older
+// fields as the newer ones, about which kustomize would warn on the terminal.
+func (g *guardedFS) rewrite(file string, data []byte) ([]byte, error) {
+	v, err := yamlpos.ParseOne(file, data)
+	if err != nil {
+		return nil, err
+	}
+	content, ok := v.Any().(map[string]any)
+	if !ok {
+		return nil, &files.InputError{Position: v.Position, Message: "the kustomization is not a map"}
+	}
+	dir := path.Dir(file)
+	for _, key := range []string{"resources", "bases", "components"} {
+		if content[key], err = g.resources(dir, v.At(key)); err != nil {
+			return nil, err
+		}
+	}
+	for _, key := range []string{"helmCharts", "helmChartInflationGenerator"} {
+		if e, ok := v.Get(key); ok {
+			g.leftOut = append(g.leftOut, leftOut{e.Position, key + " of a kustomization of Applications are not read"})
+			delete(content, key)
+		}
+	}
+	for _, key := range []string{"generators", "transformers", "validators"} {
+		content[key] = g.plugins(dir, key, v.At(key))
+	}
+	// Everything else that names a file may name an address as well.
+	for _, key := range []string{"patches", "patchesStrategicMerge", "patchesJson6902", "configurations", "crds", "openapi", "replacements", "configMapGenerator", "secretGenerator"} {
+		if e, ok := v.Get(key); ok {
+			if address := remotePath(e.Value); address != nil {
+				return nil, &files.InputError{Position: address.Position, Message: fmt.Sprintf("%s is not in the repository", address.Text), Hint: "copy the file into the repository"}
+			}
+		}
+	}
+	g.modernise(dir, content)
+	content["buildMetadata"] = []any{"originAnnotations"}
+	for key, value := range content {
+		if list, ok := value.([]any); value == nil || ok && len(list) == 0 {
+			delete(content, key)
+		}
+	}
+	return yaml.Marshal(content)
+}
+
+// resources keeps the entries that are in the repository.
+func (g *guardedFS) resources(dir string, list *yamlpos.Value) ([]any, error) {
+	if list == nil {
+		return nil, nil
+	}
+	var kept []any
+	for _, item := range list.Items {
+		p := path.Join(dir, item.Text)
+		here := g.tree.IsFile(p) || g.tree.IsDir(p)
+		if !here && isRemote(item.Text) {
+			g.leftOut = append(g.leftOut, leftOut{item.Position, fmt.Sprintf("the remote resource %s is not read", item.Text)})
+			continue
+		}
+		// An entry may also be a whole manifest, written in place.
+		if !here && item.Kind == yamlpos.Scalar && !strings.Contains(item.Text, "\n") {
+			if _, err := g.tree.Resolve(p, item.Position); err != nil {
+				return nil, err
+			}
+			return nil, &files.InputError{Position: item.Position, Message: fmt.Sprintf("%s does not exist", item.Text), Hint: "paths are relative to the kustomization"}
+		}
+		kept = append(kept, item.Any())
+	}
+	return kept, nil
+}
+
+// plugins keeps those that are part of kustomize itself. Others are programs,
+// ksops for example, that decrypt or fetch what they make.
+func (g *guardedFS) plugins(dir, key string, list *yamlpos.Value) []any {
+	if list == nil {
+		return nil
+	}
+	var kept []any
+	for _, item := range list.Items {
+		if g.builtin(dir, item) {
+			kept = append(kept, item.Any())
+			continue
+		}
+		g.leftOut = append(g.leftOut, leftOut{item.Position, fmt.Sprintf("%s %s is not run", strings.TrimSuffix(key, "s"), strings.SplitN(item.Text, "\n", 2)[0])})
+	}
+	return kept
+}
+
+// builtin reports whether a plugin, named by its file or written in place, is
+// part of kustomize.
+func (g *guardedFS) builtin(dir string, item *yamlpos.Value) bool {
+	file, text := path.Join(dir, item.Text), []byte(item.Text)
+	if g.tree.IsFile(file) {
+		data, err := g.tree.Read(file)
+		if err != nil {
+			return false
+		}
+		text = data
+	}
+	documents, err := yamlpos.Parse(file, text)
+	return err == nil && len(documents) > 0 && !slices.ContainsFunc(documents, func(d *yamlpos.Value) bool {
+		return d.TextAt("apiVersion") != "builtin"
+	})
+}
+
+// modernise writes deprecated fields as those that replace them. Source:
+// kustomize, "kustomize edit fix".
+func (g *guardedFS) modernise(dir string, content map[string]any) {
+	if bases, ok := content["bases"].([]any); ok {
+		resources, _ := content["resources"].([]any)
+		content["resources"] = slices.Concat(resources, bases)
+		delete(content, "bases")
+	}
+	patches, listed := content["patches"].([]any)
+	if !listed && content["patches"] != nil {
+		return
+	}
+	if merges, ok := content["patchesStrategicMerge"].([]any); ok {
+		for _, merge := range merges {
+			text, _ := merge.(string)
+			if g.tree.IsFile(path.Join(dir, text)) {
+				patches = append(patches, map[string]any{"path": text})
+			} else {
+				patches = append(patches, map[string]any{"patch": text})
+			}
+		}
+		delete(content, "patchesStrategicMerge")
+	}
+	if more, ok := content["patchesJson6902"].([]any); ok {
+		patches = append(patches, more...)
+		delete(content, "patchesJson6902")
+	}
+	content["patches"] = patches
+	if labels, ok := content["commonLabels"].(map[string]any); ok {
+		list, _ := content["labels"].([]any)
+		content["labels"] = append(list, map[string]any{"pairs": labels, "includeSelectors": true})
+		delete(content, "commonLabels")
+	}
+}
