@@ -39,9 +39,9 @@ type Options struct {
 	Config Config
 	Clock  clock.WithTicker
 	Log    *slog.Logger
-	// Smoke runs the checks of a smoke once against the plane and says what
-	// does not hold. Without it smoke Jobs complete unchecked.
-	Smoke func(ctx context.Context, cfg *rest.Config, checks []component.Check) error
+	// Smoke runs the checks of a smoke once and says what does not hold; nil
+	// runs them against the plane by package smoke.
+	Smoke func(ctx context.Context, checks []component.Check) error
 	// Serve is given the backend of the webhooks and aggregated APIs of the
 	// plane; Certificates are those it serves. Without Serve they are refused.
 	Serve        func(egress.WebhookBackend)
@@ -70,6 +70,10 @@ func Run(ctx context.Context, cfg *rest.Config, o Options) error {
 	if err != nil {
 		return fmt.Errorf("simulate the world: %w", err)
 	}
+	check, err := smokes(w, o.Smoke)
+	if err != nil {
+		return fmt.Errorf("simulate the world: %w", err)
+	}
 	rules := &ruleBook{log: o.Log}
 	rules.load(o.Config.Rules)
 	public, err := certificate.NewAuthority("Simulated Public CA", o.Clock.Now())
@@ -78,7 +82,7 @@ func Run(ctx context.Context, cfg *rest.Config, o Options) error {
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	workloads := world.NewWorkloads(w)
-	pods := kubelet.New(w, smoke(w, o))
+	pods := kubelet.New(w, check)
 	volumes := storage.New(w, workloads, rules.get)
 	operators := operator.New(ctx, w, workloads, rules.get(), public)
 	inside := network.New(w, workloads, rules.get, o.Certificates)
@@ -110,13 +114,6 @@ func Run(ctx context.Context, cfg *rest.Config, o Options) error {
 		o.Ready()
 	}
 	return g.Wait()
-}
-
-func smoke(w *world.World, o Options) kubelet.Smoke {
-	if o.Smoke == nil {
-		return nil
-	}
-	return func(ctx context.Context, checks []component.Check) error { return o.Smoke(ctx, w.REST, checks) }
 }
 
 // follow keeps the configuration what its ConfigMap says.

@@ -26,8 +26,12 @@ var errUnknownAuthority = errors.New("tls: failed to verify certificate: x509: c
 // Dial implements egress.WebhookBackend: it connects to whatever answers behind
 // a Service or pod of the plane, as long as one of its pods is ready.
 func (n *Network) Dial(ctx context.Context, host string) (net.Conn, error) {
-	if service, ok := egress.ParseService(host); ok {
-		if err := n.reachable(service); err != nil {
+	service, ok := egress.ParseService(host)
+	if !ok {
+		service, ok = n.byAddress(host)
+	}
+	if ok {
+		if err := n.reachable(service, host); err != nil {
 			return nil, err
 		}
 	} else if !n.podReady(host) {
@@ -44,18 +48,32 @@ func (n *Network) Dial(ctx context.Context, host string) (net.Conn, error) {
 	}
 }
 
-func (n *Network) reachable(s egress.Service) error {
+func (n *Network) reachable(s egress.Service, host string) error {
 	service := n.world.Service(s.Namespace, s.Name)
 	if service == nil {
 		return fmt.Errorf("service %q not found", s.Name)
 	}
 	if service.Spec.Type != corev1.ServiceTypeExternalName && n.world.ReadyEndpoints(s.Namespace, s.Name) == 0 {
-		return &egress.RefusedError{Host: s.Host(), Reason: fmt.Sprintf("no endpoints available for service %q", s.Name)}
+		return &egress.RefusedError{Host: host, Reason: fmt.Sprintf("no endpoints available for service %q", s.Name)}
 	}
 	if n.awaitsInjection(s) {
 		return errUnknownAuthority
 	}
 	return nil
+}
+
+// byAddress finds the Service that has a cluster address.
+func (n *Network) byAddress(host string) (egress.Service, bool) {
+	address, _, err := net.SplitHostPort(host)
+	if err != nil {
+		return egress.Service{}, false
+	}
+	for _, s := range n.world.ServicesAll() {
+		if slices.Contains(s.Spec.ClusterIPs, address) {
+			return egress.Service{Namespace: s.Namespace, Name: s.Name}, true
+		}
+	}
+	return egress.Service{}, false
 }
 
 func (n *Network) podReady(host string) bool {

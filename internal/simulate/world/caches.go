@@ -179,6 +179,11 @@ func (w *World) AllPods(namespace string, s labels.Selector) []*corev1.Pod {
 	return all(w.caches.pods.Pods(namespace).List(s))
 }
 
+// ServicesAll lists every Service, in no order.
+func (w *World) ServicesAll() []*corev1.Service {
+	return all(w.caches.services.List(labels.Everything()))
+}
+
 // ClaimsAll lists every claim, in no order.
 func (w *World) ClaimsAll() []*corev1.PersistentVolumeClaim {
 	return all(w.caches.claims.List(labels.Everything()))
