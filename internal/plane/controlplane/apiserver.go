@@ -125,12 +125,13 @@ func (s *apiServer) configure(o options.CompletedOptions) (kasapp.CompletedConfi
 	services := namedServices{aggregatorapiserver.NewClusterIPServiceResolver(informers.Core().V1().Services().Lister())}
 	// Decorators see each admission plugin after its initialisation and before
 	// its first use: there the webhook plugins learn whom to call and to trust.
+	// Ours comes first, because the others hide the plugin behind a wrapper.
 	ours := initializer.NewPluginInitializer(trusting(s.trusted), services)
-	o.Admission.GenericAdmission.Decorators = append(o.Admission.GenericAdmission.Decorators,
-		admission.DecoratorFunc(func(plugin admission.Interface, _ string) admission.Interface {
-			ours.Initialize(plugin)
-			return plugin
-		}))
+	initialise := admission.DecoratorFunc(func(plugin admission.Interface, _ string) admission.Interface {
+		ours.Initialize(plugin)
+		return plugin
+	})
+	o.Admission.GenericAdmission.Decorators = append(admission.Decorators{initialise}, o.Admission.GenericAdmission.Decorators...)
 
 	kube, _, plugins, err := kasapp.CreateKubeAPIServerConfig(o, generic, informers, storage)
 	if err != nil {
