@@ -143,8 +143,12 @@ func decideStart(config Config, saved *savedRollout) (resume bool, err error) {
 	return true, nil
 }
 
-// sameSpec compares by what is saved: nil and empty lists are the same.
+// sameSpec compares by what is saved: nil and empty lists are the same, and the
+// machine fills in the default failure policy.
 func sameSpec(a, b rollout.Spec) (bool, error) {
+	if b.OnFailure == "" {
+		b.OnFailure = rollout.Halt
+	}
 	var back rollout.Spec
 	data, err := json.Marshal(b)
 	if err == nil {
