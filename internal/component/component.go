@@ -75,6 +75,11 @@ type Component struct {
 	Enabled bool
 	// PreArgo marks manifests that are applied before Argo CD exists.
 	PreArgo bool
+	// AppOfApps marks a parent that applies other objects next to its
+	// Applications. The component stands for those objects only: the
+	// Applications, ApplicationSets and AppProjects among what it renders to are
+	// not part of it.
+	AppOfApps bool
 	// Requires are the declared edges, in the order written.
 	Requires []Requirement
 	// Validates names the components that a smoke validates.

@@ -40,6 +40,12 @@ func (d document) argo(kind string) bool {
 
 func (d document) isApplication() bool { return d.argo("Application") }
 
+// isArgo reports whether the object configures Argo CD and is nothing that is
+// rolled out itself.
+func (d document) isArgo() bool {
+	return d.isApplication() || d.argo("ApplicationSet") || d.argo("AppProject")
+}
+
 // sources are the sources of an Application: spec.sources wins over
 // spec.source when both are there. Source: Argo CD, ApplicationSpec.GetSources.
 func (d document) sources() []source {

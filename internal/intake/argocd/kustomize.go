@@ -25,6 +25,15 @@ const originAnnotation = "config.kubernetes.io/origin"
 type kustomizations struct {
 	repository *Repository
 	closures   map[string][]string
+	built      map[string]built
+}
+
+// built is what a kustomization yields; the same one is asked for while the
+// roots are found and again when an environment is read.
+type built struct {
+	documents []document
+	leftOut   []leftOut
+	err       error
 }
 
 // kustomizationNames are those that kustomize knows.
@@ -107,23 +116,36 @@ func (k *kustomizations) collect(dir string, seen map[string]bool) {
 	}
 }
 
-// build runs kustomize in process and returns the objects with the positions
-// of the files they come from.
+// build returns the objects of a kustomization with the positions of the files
+// they come from, and reports what was left out.
 func (r *Repository) build(dir string) ([]document, error) {
+	b, ok := r.built[dir]
+	if !ok {
+		b.documents, b.leftOut, b.err = r.run(dir)
+		if r.built == nil {
+			r.built = map[string]built{}
+		}
+		r.built[dir] = b
+	}
+	for _, left := range b.leftOut {
+		r.notRead(left.at, "", "%s", left.what)
+	}
+	return slices.Clone(b.documents), b.err
+}
+
+// run runs kustomize in process.
+func (r *Repository) run(dir string) ([]document, []leftOut, error) {
 	disk := &guardedFS{FileSystem: filesys.MakeFsOnDisk(), tree: r.tree}
 	abs, err := r.tree.Resolve(dir, finding.Position{})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	result, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(disk, abs)
-	for _, left := range disk.leftOut {
-		r.notRead(left.at, "", "%s", left.what)
-	}
 	if disk.err != nil {
-		return nil, disk.err
+		return nil, disk.leftOut, disk.err
 	}
 	if err != nil {
-		return nil, &files.InputError{
+		return nil, disk.leftOut, &files.InputError{
 			Position: finding.Position{File: kustomizationFile(r.tree, dir), Line: 1},
 			Message:  "kustomize: " + strings.ReplaceAll(err.Error(), r.tree.Root+string(filepath.Separator), ""),
 			Err:      err,
@@ -131,17 +153,17 @@ func (r *Repository) build(dir string) ([]document, error) {
 	}
 	text, err := result.AsYaml()
 	if err != nil {
-		return nil, fmt.Errorf("print the kustomization %s: %w", dir, err)
+		return nil, disk.leftOut, fmt.Errorf("print the kustomization %s: %w", dir, err)
 	}
 	values, err := yamlpos.Parse(dir, text)
 	if err != nil {
-		return nil, err
+		return nil, disk.leftOut, err
 	}
 	var all []document
 	for _, d := range split(values) {
 		all = append(all, r.locate(dir, d))
 	}
-	return all, nil
+	return all, disk.leftOut, nil
 }
 
 // locate finds where a built object is written.

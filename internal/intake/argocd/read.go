@@ -129,16 +129,16 @@ func (w *walk) children(ctx context.Context, parent document, y yield, waves []i
 			w.folders[folder] = waves
 		}
 	}
-	others := 0
-	var firstOther document
+	var others []document
 	for _, d := range y.documents {
 		switch {
 		case d.argo("ApplicationSet"):
 			r.notRead(d.position(), "", "the ApplicationSet %s is not read", d.name())
 			continue
 		case !d.isApplication():
-			if others++; others == 1 {
-				firstOther = d
+			// A kustomization and its like are no objects of a cluster.
+			if d.name() != "" && !d.isArgo() {
+				others = append(others, d)
 			}
 			continue
 		}
@@ -162,15 +162,28 @@ func (w *walk) children(ctx context.Context, parent document, y yield, waves []i
 			return err
 		}
 	}
-	if others > 0 {
-		name := "the overlay"
-		if parent.value != nil {
-			name = "the Application " + parent.name()
-		}
-		r.notRead(firstOther.position(), "", "objects that are no Applications are not rolled out: %s applies %d, the first is %s %s",
-			name, others, firstOther.kind(), firstOther.name())
+	if len(others) > 0 {
+		w.others(parent, others, waves)
 	}
 	return nil
+}
+
+// others adds the component of what a parent applies next to its Applications.
+// Its place is that of the first of these objects.
+func (w *walk) others(parent document, others []document, waves []int) {
+	r := w.repository
+	if parent.value == nil {
+		r.notRead(others[0].position(), "", "objects that are no Applications are not rolled out: the overlay applies %d, the first is %s %s",
+			len(others), others[0].kind(), others[0].name())
+		return
+	}
+	first := r.wave(others[0])
+	for _, d := range others[1:] {
+		first = min(first, r.wave(d))
+	}
+	c := r.component(parent, w.environment, append(slices.Clone(waves), first))
+	c.AppOfApps = true
+	w.add(c)
 }
 
 // leaf adds the component of an Application that applies no Applications.

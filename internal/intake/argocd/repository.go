@@ -19,6 +19,8 @@ type Repository struct {
 	tree *files.Tree
 	// files are the parsed files that hold Applications or ApplicationSets.
 	files map[string][]document
+	// manifests are all files of YAML and JSON, sorted.
+	manifests []string
 	// applications are all Applications of files, by file and line; disabled
 	// ones are in files whose name says so.
 	applications, disabled []document
@@ -47,6 +49,7 @@ func Scan(ctx context.Context, tree *files.Tree) (*Repository, error) {
 			return nil, err
 		}
 	}
+	r.manifests = found
 	for _, file := range found {
 		if err := ctx.Err(); err != nil {
 			return nil, err

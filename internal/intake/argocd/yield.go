@@ -61,24 +61,38 @@ func (r *Repository) yieldKustomization(dir string) (yield, error) {
 func (r *Repository) yieldDirectory(dir string, directory *yamlpos.Value) (yield, error) {
 	recurse, _ := boolAt(directory, "recurse")
 	include, exclude := directory.TextAt("include"), directory.TextAt("exclude")
-	var names []string
-	for file := range r.files {
+	taken := func(file string) bool {
 		rel, ok := below(dir, file)
-		switch {
-		case !ok || (!recurse && strings.Contains(rel, "/")):
-		case include != "" && !globMatch(include, rel):
-		case exclude != "" && globMatch(exclude, rel):
-		case !slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(rel)):
-		default:
-			names = append(names, file)
-		}
+		return ok && (recurse || !strings.Contains(rel, "/")) &&
+			(include == "" || globMatch(include, rel)) &&
+			(exclude == "" || !globMatch(exclude, rel)) &&
+			slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(rel))
 	}
-	slices.Sort(names)
 	var y yield
-	for _, file := range names {
+	for _, file := range r.manifests {
+		if r.files[file] == nil || !taken(file) {
+			continue
+		}
 		y.documents = append(y.documents, r.files[file]...)
 		if folder := path.Dir(file); !slices.Contains(y.folders, folder) {
 			y.folders = append(y.folders, folder)
+		}
+	}
+	if len(y.documents) == 0 {
+		return y, nil
+	}
+	// A parent: what else lies there is applied as well. What does not parse is
+	// told when the parent is rendered.
+	for _, file := range r.manifests {
+		if r.files[file] != nil || !taken(file) {
+			continue
+		}
+		data, err := r.tree.Read(file)
+		if err != nil {
+			return yield{}, err
+		}
+		if values, err := yamlpos.Parse(file, data); err == nil {
+			y.documents = append(y.documents, split(values)...)
 		}
 	}
 	return y, nil
