@@ -204,6 +204,9 @@ func (o *oracle) check(e Event, before, s *State, effects []Effect, now time.Tim
 			if !o.started || before.Result != Running && s.Result == before.Result {
 				return fmt.Errorf("%s started in a rollout that does not run", effect.Component)
 			}
+			if err := o.checkUnblocked(i, s, again); err != nil {
+				return err
+			}
 			o.attempt[i], o.open[i], o.applied[i] = effect.Attempt, true, false
 			o.due[i] = time.Time{}
 			if timeout := o.spec.Components[i].Timeout; timeout > 0 {
@@ -222,6 +225,24 @@ func (o *oracle) check(e Event, before, s *State, effects []Effect, now time.Tim
 		}
 	}
 	return o.checkState(s, dead, halted, now)
+}
+
+// checkUnblocked holds the time at which a gate opened against the times at
+// which everything behind it turned Healthy.
+func (o *oracle) checkUnblocked(i int, s *State, again bool) error {
+	if again || o.spec.OnFailure == Continue { // then failures open gates as well
+		return nil
+	}
+	want := s.StartedAt
+	for j, c := range s.Components {
+		if (o.group[j] < o.after[i] || slices.Contains(o.requires[i], j)) && c.HealthyAt.After(want) {
+			want = c.HealthyAt
+		}
+	}
+	if c := s.Components[i]; !c.UnblockedAt.Equal(want) {
+		return fmt.Errorf("%s was unblocked at %s, not at %s", c.Name, want, c.UnblockedAt)
+	}
+	return nil
 }
 
 func isRecovered(e Event) bool { _, ok := e.(Recovered); return ok }
