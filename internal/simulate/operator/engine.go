@@ -47,6 +47,7 @@ type subject struct {
 type memory struct {
 	first      time.Time // first seen with its controller available
 	met        time.Time // since when everything it requires is there; zero while not
+	unmet      time.Time // since when something is missing; zero while nothing is
 	children   map[world.Ref]string
 	lastStatus string
 	statusKeys []string // fields that were reported

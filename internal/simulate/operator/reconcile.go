@@ -20,6 +20,7 @@ import (
 const (
 	flapUp   = 60 * time.Second
 	flapDown = 30 * time.Second
+	moments  = 15 * time.Second
 	// lookAgain is when an object is looked at again whose requirement is of a
 	// kind that nobody follows; not divided.
 	lookAgain = 2 * time.Second
@@ -125,9 +126,9 @@ func (w *work) run(ctx context.Context) error {
 	}
 	now := w.engine.world.Clock.Now()
 	if unmet != nil {
-		w.memory.met = time.Time{}
-		return w.wait(ctx, unmet)
+		return w.lacks(ctx, unmet, now)
 	}
+	w.memory.unmet = time.Time{}
 	if w.memory.met.IsZero() {
 		w.memory.met = now
 	}
@@ -145,9 +146,23 @@ func (w *work) run(ctx context.Context) error {
 	}
 	if left := start.Sub(now); left > 0 {
 		w.look(left)
-		return w.wait(ctx, nil)
+		return nil // the controller has not come to it yet
 	}
 	return w.make(ctx, now, due)
+}
+
+// lacks reports that something is missing. What is applied together appears
+// within moments; nothing is reported before those have passed.
+func (w *work) lacks(ctx context.Context, unmet *rule.CompiledRequirement, now time.Time) error {
+	w.memory.met = time.Time{}
+	if w.memory.unmet.IsZero() {
+		w.memory.unmet = now
+	}
+	if left := w.memory.unmet.Add(w.engine.world.Config().Scale(moments)).Sub(now); left > 0 {
+		w.look(left)
+		return nil
+	}
+	return w.wait(ctx, unmet)
 }
 
 // make makes the children and reports ready when they are.
