@@ -173,9 +173,6 @@ func (r *repository) findApplications(ctx context.Context) error {
 	if r.applications, err = argocd.Scan(ctx, r.tree); err != nil {
 		return err
 	}
-	if !r.applications.HasApplications() {
-		return nil
-	}
 	var all []argocd.Environment
 	for name, folders := range r.file.Folders {
 		if folders.Overlay == "" {
@@ -194,8 +191,8 @@ func (r *repository) findApplications(ctx context.Context) error {
 			return err
 		}
 	}
-	if template := r.applications.Templated(); len(all) == 0 && template != "" {
-		return &InputError{Position: finding.Position{File: template}, Message: "the Applications of this repository are templates of a chart, which are not read", Hint: "render the chart and read the result"}
+	if unreadable := r.applications.Unreadable(); len(all) == 0 && unreadable != nil {
+		return unreadable
 	}
 	if !r.file.LayoutSet {
 		r.file.Ladder.Layout = plan.AppOfApps

@@ -92,18 +92,27 @@ func (r *Repository) add(file string, documents []document) {
 	}
 }
 
-// HasApplications reports whether the repository holds any Application.
-func (r *Repository) HasApplications() bool {
-	return len(r.applications) > 0 || len(r.templated) > 0
-}
-
-// Templated returns a chart template that holds Applications, "" for none.
-// Applications that only a chart makes are not read.
-func (r *Repository) Templated() string {
-	if len(r.templated) == 0 {
-		return ""
+// Unreadable says why a repository without environments has none, as far as
+// that is known: its Applications are made by ApplicationSets or by a chart.
+// It returns nil for a repository that has nothing of Argo CD's.
+func (r *Repository) Unreadable() *files.InputError {
+	for _, file := range r.manifests {
+		for _, d := range r.files[file] {
+			if d.argo("ApplicationSet") {
+				return &files.InputError{
+					Position: d.position(), Message: "the Applications of this repository are made by ApplicationSets, which are not read",
+					Hint: "write descriptors, or Applications",
+				}
+			}
+		}
 	}
-	return r.templated[0]
+	if len(r.templated) > 0 {
+		return &files.InputError{
+			Position: finding.Position{File: r.templated[0], Line: 1}, Message: "the Applications of this repository are templates of a chart, which are not read",
+			Hint: "render the chart and read the result",
+		}
+	}
+	return nil
 }
 
 func isManifest(name string) bool {
