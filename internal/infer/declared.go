@@ -164,7 +164,10 @@ func (x *index) unprovided(c component.Component, k key, r component.Requirement
 	}
 	if len(dark) > 0 {
 		f.Severity = finding.Warning
-		f.Message += fmt.Sprintf("; %d components are not rendered and may provide it, %s among them", len(dark), dark[0])
+		f.Message += "; " + dark[0] + " is not rendered and may provide it"
+		if len(dark) > 1 {
+			f.Message = fmt.Sprintf("%s, as may %d others", f.Message, len(dark)-1)
+		}
 	}
 	return f
 }

@@ -15,7 +15,7 @@ const MaxNodes = 2_000_000
 // before anything expands them ("billion laughs"). Text that does not parse is
 // left to the reader, which says what is wrong with it.
 func CheckAliases(data []byte) error {
-	if !bytes.ContainsRune(data, '&') || !bytes.ContainsRune(data, '*') {
+	if !mayHold(data, '&') || !mayHold(data, '*') {
 		return nil
 	}
 	decoder := yamlv3.NewDecoder(bytes.NewReader(data))
@@ -29,6 +29,25 @@ func CheckAliases(data []byte) error {
 			return &SyntaxError{Line: counter.line, Message: fmt.Sprintf("aliases expand to more than %d values", MaxNodes)}
 		}
 	}
+}
+
+// mayHold reports whether text may hold an anchor (&name) or alias (*name): the
+// sign where a value can begin, with a name behind it. Most text that holds the
+// signs holds them elsewhere, and need not be parsed for this.
+func mayHold(data []byte, sign byte) bool {
+	for i := 0; i < len(data); i++ {
+		next := bytes.IndexByte(data[i:], sign)
+		if next < 0 {
+			return false
+		}
+		i += next
+		starts := i == 0 || bytes.IndexByte([]byte(" \t\r\n[{,:-?"), data[i-1]) >= 0
+		named := i+1 < len(data) && bytes.IndexByte([]byte(" \t\r\n[]{},*&"), data[i+1]) < 0
+		if starts && named {
+			return true
+		}
+	}
+	return false
 }
 
 type aliasCounter struct {

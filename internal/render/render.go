@@ -239,6 +239,10 @@ func (r *Renderer) source(ctx context.Context, view *source.View, c component.Co
 		Limits:      helm.Limits{Time: r.opts.Timeout, Output: r.opts.MaxOutput},
 		Fetch:       r.opts.Fetch,
 	}
+	if src.RepoURL != "" && src.Kind != component.Chart {
+		return helm.Result{}, source.Problemf(src.Position, "%s of repository %s is not in this repository, so it is not rendered; vendor it, or run Ladder there",
+			src.Name, helm.Address(src))
+	}
 	switch src.Kind {
 	case component.Chart:
 		release := src.ReleaseName

@@ -70,6 +70,9 @@ func loadFolder(ctx context.Context, view *source.View, folder string, at findin
 	for _, f := range files {
 		switch path.Base(f.Name) {
 		case "Chart.yaml", "values.yaml", "requirements.yaml":
+			if manifest.CheckAliases(f.Data) == nil {
+				continue
+			}
 			if err := checkYAML(path.Join(folder, f.Name), f.Data); err != nil {
 				return nil, err
 			}
@@ -81,6 +84,14 @@ func loadFolder(ctx context.Context, view *source.View, folder string, at findin
 	}
 	c, err := loader.LoadFiles(files)
 	if err != nil {
+		for _, f := range named {
+			if f.Name != "Chart.yaml" && f.Name != "values.yaml" {
+				continue
+			}
+			if err := checkYAML(path.Join(folder, f.Name), f.Data); err != nil {
+				return nil, err
+			}
+		}
 		return nil, chartProblem(err, folder, at)
 	}
 	out := &loadedChart{chart: c, folder: folder, at: finding.Position{File: path.Join(folder, "Chart.yaml"), Line: 1}, origins: map[*common.File]finding.Position{}}

@@ -31,14 +31,18 @@ func loadRemote(ctx context.Context, view *source.View, src component.Source, op
 }
 
 // RemoteName names a remote chart for people: "https://host/charts/name 1.2.3".
-// Credentials in the address are left out.
 func RemoteName(src component.Source) string {
+	return strings.TrimSpace(Address(src) + "/" + src.Name + " " + src.Version)
+}
+
+// Address is the repository of a remote source without credentials.
+func Address(src component.Source) string {
 	address := strings.TrimSuffix(src.RepoURL, "/")
 	if u, err := url.Parse(address); err == nil && u.User != nil {
 		u.User = nil
 		address = u.String()
 	}
-	return strings.TrimSpace(address + "/" + src.Name + " " + src.Version)
+	return address
 }
 
 // fetchTimeout bounds one request to a chart repository.

@@ -82,11 +82,14 @@ func escapeParameter(value string) string {
 }
 
 func readValues(file string, data []byte) (map[string]any, error) {
-	if err := checkYAML(file, data); err != nil {
-		return nil, err
+	if err := manifest.CheckAliases(data); err != nil {
+		return nil, checkYAML(file, data)
 	}
 	values, err := loader.LoadValues(bytes.NewReader(data))
 	if err != nil {
+		if err := checkYAML(file, data); err != nil {
+			return nil, err
+		}
 		return nil, source.Problemf(finding.Position{File: file, Line: 1}, "values must be a YAML mapping: %w", err)
 	}
 	return values, nil
