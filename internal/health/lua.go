@@ -17,7 +17,7 @@ import (
 // The limits of one run of a script.
 const (
 	scriptTime         = time.Second
-	scriptInstructions = 5_000_000
+	scriptInstructions = 1_000_000
 	scriptMemory       = 64 << 20 // growth of the heap, for untrusted scripts
 	scriptString       = 1 << 20  // bytes, the longest string string.rep makes
 )

@@ -45,6 +45,11 @@ type Config struct {
 	// least before it runs again, 0 means 5 s.
 	Smoke         smoke.Options
 	SmokeInterval time.Duration
+	// DegradedGrace is how long an object that a wave waits for may be Degraded
+	// before the sync fails; 0 means 3 s. Argo CD fails as soon as it looks, but
+	// it looks every few seconds, and many operators report an error for the
+	// moment in which they have not seen what was applied with the object.
+	DegradedGrace time.Duration
 	// Clock is the source of time; nil means the system's.
 	Clock clock.Clock
 	// Concurrency bounds the requests at once, 0 means 32; QPS bounds them per
@@ -127,6 +132,9 @@ func (c *Config) fill() error {
 	}
 	if c.SmokeInterval == 0 {
 		c.SmokeInterval = 5 * time.Second
+	}
+	if c.DegradedGrace == 0 {
+		c.DegradedGrace = 3 * time.Second
 	}
 	if c.Smoke.Now == nil {
 		c.Smoke.Now = c.Clock.Now

@@ -265,7 +265,8 @@ func (e *Engine) beforeHook(ctx context.Context, c *component, t *task, m mappin
 	return false, false, nil
 }
 
-// waitHealthy returns when every task is Healthy, or as soon as one has failed.
+// waitHealthy returns when every task is Healthy, or as soon as one has failed:
+// a hook or Job at once, other objects when they stay Degraded.
 func (e *Engine) waitHealthy(ctx context.Context, c *component, tasks []*task) error {
 	if len(tasks) == 0 {
 		return nil
@@ -273,11 +274,20 @@ func (e *Engine) waitHealthy(ctx context.Context, c *component, tasks []*task) e
 	c.waitFor(tasks)
 	defer c.waitFor(nil)
 	e.dirty.add(c.name)
+	var degraded time.Time // since when an object is
 	for {
 		changed := c.changes()
 		waits, failed := c.unhealthy(e.observer, tasks)
-		if failed != nil {
-			return e.verdictError(c, failed)
+		if failed == nil {
+			degraded = time.Time{}
+		} else {
+			now := e.config.Clock.Now()
+			if degraded.IsZero() {
+				degraded = now
+			}
+			if failed.task.hook || failedForGood(failed) || now.Sub(degraded) >= e.config.DegradedGrace {
+				return e.verdictError(c, failed)
+			}
 		}
 		if waits == nil {
 			return nil
