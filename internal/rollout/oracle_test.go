@@ -169,6 +169,9 @@ func (o *oracle) cap() int {
 // check holds one step of the machine against the invariants. before and after
 // are the states around it.
 func (o *oracle) check(e Event, before, s *State, effects []Effect, now time.Time) error {
+	if err := o.checkLate(e, before, now); err != nil {
+		return err
+	}
 	dead := o.dead(s)
 	halted := o.spec.OnFailure == Halt && slices.ContainsFunc(s.Components, func(c ComponentState) bool { return c.Status.Bad() })
 	for _, effect := range effects {
@@ -225,6 +228,25 @@ func (o *oracle) check(e Event, before, s *State, effects []Effect, now time.Tim
 		}
 	}
 	return o.checkState(s, dead, halted, now)
+}
+
+// checkLate refuses timeouts that fire only because something else happened: the
+// simulated process is called within two seconds of the time it asks for.
+func (o *oracle) checkLate(e Event, before *State, now time.Time) error {
+	const slack = 3 * time.Second
+	if before.Result != Running || isRecovered(e) {
+		return nil
+	}
+	late := func(due time.Time) bool { return !due.IsZero() && now.After(due.Add(slack)) }
+	if !o.paused && before.PausedAt.IsZero() && late(before.Deadline) {
+		return fmt.Errorf("invariant 6: the rollout was due to time out at %s", before.Deadline)
+	}
+	for i, c := range before.Components {
+		if c.Status.InFlight() && late(o.due[i]) {
+			return fmt.Errorf("invariant 6: %s was due to time out at %s", c.Name, o.due[i])
+		}
+	}
+	return nil
 }
 
 // checkUnblocked holds the time at which a gate opened against the times at
@@ -289,6 +311,9 @@ func (o *oracle) checkState(s *State, dead []bool, halted bool, now time.Time) e
 		if inFlight > 0 {
 			return fmt.Errorf("invariant 7: ended %s with %d in flight", s.Result, inFlight)
 		}
+	}
+	if i := slices.IndexFunc(s.Components, func(c ComponentState) bool { return c.Status == Retrying }); i >= 0 {
+		return fmt.Errorf("invariant 7: ended %s, and %s waits for a retry", s.Result, s.Components[i].Name)
 	}
 	if s.Result == ResultFailed && o.spec.OnFailure == Continue {
 		for i, c := range s.Components {

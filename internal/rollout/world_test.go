@@ -176,6 +176,9 @@ func drawNature(r *rand.Rand, calm bool, troubles float64) nature {
 			n.sickFirst = never
 		}
 	}
+	if !calm && chance(r, troubles/2) {
+		n.syncTakes = 10 + r.IntN(100) // may hang beyond its timeout
+	}
 	if !calm && chance(r, troubles) {
 		n.flaps = 1 + r.IntN(3)
 	}
