@@ -17,7 +17,10 @@ type oracle struct {
 	after    []int
 
 	started  bool
+	since    time.Time // start of the rollout, or when it was taken up again
 	paused   bool
+	pausedAt time.Time
+	rested   time.Duration // in pauses since then
 	approved []bool
 	last     []Observed // newest by time of sight, since the last start of a process
 	applied  []bool     // the last attempt has ended well
@@ -59,14 +62,22 @@ func newOracle(spec Spec) *oracle {
 func (o *oracle) hear(e Event, before *State, now time.Time) {
 	switch e := e.(type) {
 	case Started:
-		o.started = true
+		o.begin(now)
 	case Pause:
-		o.paused = o.paused || before.Result == Running
+		if !o.paused && before.Result == Running {
+			o.paused, o.pausedAt = true, now
+		}
 	case Resume:
+		if o.paused {
+			o.rested += now.Sub(o.pausedAt)
+		}
 		if before.Result == ResultAborted || before.Result == Running {
 			o.paused = false
 		}
-		o.forgetIf(before.Result == ResultAborted, now)
+		if before.Result == ResultAborted {
+			o.forget(now)
+			o.since, o.rested = now, 0
+		}
 	case Retry:
 		ended := before.Result != Running && slices.ContainsFunc(before.Components, func(c ComponentState) bool {
 			return (e.Component == "" || e.Component == c.Name) &&
@@ -74,11 +85,14 @@ func (o *oracle) hear(e Event, before *State, now time.Time) {
 		})
 		if ended {
 			o.paused = false
+			o.forget(now)
+			o.since, o.rested = now, 0
 		}
-		o.forgetIf(ended, now)
 	case Recovered:
-		o.started = true
-		o.forgetIf(before.Result == Running, now)
+		o.begin(now)
+		if before.Result == Running {
+			o.forget(now)
+		}
 	case Approve:
 		o.approved[e.Step] = true
 	case SyncFinished:
@@ -97,11 +111,15 @@ func (o *oracle) hear(e Event, before *State, now time.Time) {
 	}
 }
 
-// forgetIf drops what a process knew that is gone.
-func (o *oracle) forgetIf(gone bool, now time.Time) {
-	if !gone {
-		return
+func (o *oracle) begin(now time.Time) {
+	if !o.started {
+		o.started, o.since = true, now
+		o.pausedAt = now // a pause before the start takes no time of it
 	}
+}
+
+// forget drops what a process knew that is gone.
+func (o *oracle) forget(now time.Time) {
 	for i := range o.last {
 		o.last[i] = Observed{}
 		if !o.due[i].IsZero() {
@@ -224,6 +242,9 @@ func (o *oracle) check(e Event, before, s *State, effects []Effect, now time.Tim
 		case Finish:
 			if s.Result != effect.Result {
 				return fmt.Errorf("finished %q, state says %q", effect.Result, s.Result)
+			}
+			if ran := now.Sub(o.since) - o.rested; effect.Result == ResultTimedOut && ran < o.spec.Timeout {
+				return fmt.Errorf("timed out after %s of %s", ran, o.spec.Timeout)
 			}
 		}
 	}
