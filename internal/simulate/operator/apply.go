@@ -49,8 +49,8 @@ func (w *work) children(ctx context.Context) (ready bool, err error) {
 		if err != nil {
 			return false, fmt.Errorf("children[%d]: %w", i, err)
 		}
-		for _, o := range objects {
-			ref, err := w.apply(ctx, o, !c.Unowned)
+		for _, u := range objects {
+			ref, err := w.apply(ctx, u, !c.Unowned)
 			if err != nil {
 				return false, err
 			}
@@ -61,8 +61,15 @@ func (w *work) children(ctx context.Context) (ready bool, err error) {
 			if err != nil {
 				return false, err
 			}
-			isService := ref.Kind == world.Services // whether it has endpoints is its pods' matter
-			ready = ready && object != nil && (isService || w.engine.ready(ref.Kind, ref.Namespace, ref.Name, object))
+			// What was applied just now may not be in the caches yet. Whether a
+			// Service has endpoints is its pods' matter.
+			switch {
+			case ref.Kind == world.Services || object == nil && !takesTime(u.GetKind()):
+			case object == nil:
+				ready = false
+			default:
+				ready = ready && w.engine.ready(ref.Kind, ref.Namespace, ref.Name, object)
+			}
 		}
 	}
 	return ready, nil

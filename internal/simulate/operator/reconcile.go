@@ -223,10 +223,18 @@ func (w *work) wait(ctx context.Context, unmet *rule.CompiledRequirement) error 
 // own to become ready.
 func (w *work) hasWork() bool {
 	for _, c := range w.rule.ChildRules {
-		switch c.Object["kind"] {
-		case "Deployment", "StatefulSet", "DaemonSet", "Pod", "Job", "PersistentVolumeClaim":
+		if kind, _ := c.Object["kind"].(string); takesTime(kind) {
 			return true
 		}
+	}
+	return false
+}
+
+// takesTime is true of the kinds that the plane itself makes ready, later.
+func takesTime(kind string) bool {
+	switch kind {
+	case "Deployment", "StatefulSet", "DaemonSet", "Pod", "Job", "PersistentVolumeClaim":
+		return true
 	}
 	return false
 }
