@@ -80,10 +80,12 @@ func CompileCEL(expression string, variables ...string) (cel.Program, error) {
 	}
 	ast, issues := env.Compile(expression)
 	if issues.Err() != nil {
-		return nil, fmt.Errorf("CEL expression %q: %w", expression, issues.Err())
+		first := issues.Errors()[0]
+		return nil, fmt.Errorf("CEL expression does not compile: line %d, column %d: %s",
+			first.Location.Line(), first.Location.Column()+1, first.Message)
 	}
 	if out := ast.OutputType(); !out.IsExactType(cel.BoolType) && !out.IsExactType(cel.DynType) {
-		return nil, fmt.Errorf("CEL expression %q is a %s, not a boolean", expression, out)
+		return nil, fmt.Errorf("CEL expression is a %s, not a boolean", out)
 	}
 	return env.Program(ast, cel.CostLimit(celCost), cel.InterruptCheckFrequency(100))
 }
@@ -102,6 +104,18 @@ func EvalCEL(program cel.Program, variables map[string]any) (holds bool, reason 
 	return value, ""
 }
 
+// maxBrief bounds how much of an expression a message shows, in characters.
+const maxBrief = 120
+
+// Brief is an expression on one line, cut where it is long.
+func Brief(expression string) string {
+	line := []rune(strings.Join(strings.Fields(expression), " "))
+	if len(line) <= maxBrief {
+		return string(line)
+	}
+	return string(line[:maxBrief]) + " ..."
+}
+
 // extra applies an expression on top of the kind's own assessment.
 func (c check) extra(obj *unstructured.Unstructured) Status {
 	if c.program == nil {
@@ -111,7 +125,7 @@ func (c check) extra(obj *unstructured.Unstructured) Status {
 	if holds {
 		return Status{Health: rollout.Healthy}
 	}
-	message := "health check does not hold: " + c.expression
+	message := "health check does not hold: " + Brief(c.expression)
 	if reason != "" {
 		message += " (" + reason + ")"
 	}

@@ -143,11 +143,11 @@ func TestDescriptorChecks(t *testing.T) {
 		want    rollout.Health
 		message string
 	}{
-		"cel holds":          {component.HealthCheck{CEL: "object.status.ready == 2"}, rollout.Healthy, ""},
-		"cel does not":       {component.HealthCheck{CEL: "object.status.ready >= 3"}, rollout.Progressing, "object.status.ready >= 3"},
-		"cel missing field":  {component.HealthCheck{CEL: "object.status.other == 3"}, rollout.Progressing, "no such key"},
-		"lua replaces":       {component.HealthCheck{Lua: `return {status = "Degraded", message = obj.status.phase}`}, rollout.Degraded, "Up"},
-		"lua endless":        {component.HealthCheck{Lua: "while true do end"}, rollout.Unknown, "ran "},
+		"cel holds":         {component.HealthCheck{CEL: "object.status.ready == 2"}, rollout.Healthy, ""},
+		"cel does not":      {component.HealthCheck{CEL: "object.status.ready >= 3"}, rollout.Progressing, "object.status.ready >= 3"},
+		"cel missing field": {component.HealthCheck{CEL: "object.status.other == 3"}, rollout.Progressing, "no such key"},
+		"lua replaces":      {component.HealthCheck{Lua: `return {status = "Degraded", message = obj.status.phase}`}, rollout.Degraded, "Up"},
+		"lua endless":       {component.HealthCheck{Lua: "while true do end"}, rollout.Unknown, "ran "},
 		// Which of its limits ends a script first depends on the machine.
 		"lua memory":         {component.HealthCheck{Lua: `local s = "aaaaaaaaaaaaaaaa" while true do s = s .. s end`}, rollout.Unknown, "health script"},
 		"lua long string":    {component.HealthCheck{Lua: `return {status = string.rep("x", 1000000000)}`}, rollout.Unknown, "longer than"},

@@ -202,14 +202,15 @@ func checkCEL(ctx context.Context, client Client, check component.Check) (string
 	if err != nil {
 		return "", err
 	}
+	brief := health.Brief(check.Expression)
 	holds, reason := health.EvalCEL(program, map[string]any{variable: value})
 	if holds {
-		return check.Expression + " holds", nil
+		return brief + " holds", nil
 	}
 	// The reason of an evaluation names fields and functions; over a Secret it
 	// could quote a value.
 	if reason == "" || gk.Kind == "Secret" {
-		return "", fmt.Errorf("%s does not hold", check.Expression)
+		return "", fmt.Errorf("%s does not hold", brief)
 	}
-	return "", fmt.Errorf("%s does not hold: %s", check.Expression, reason)
+	return "", fmt.Errorf("%s does not hold: %s", brief, reason)
 }

@@ -73,6 +73,14 @@ func (c *component) notify() {
 	c.changed = make(chan struct{})
 }
 
+// forgetTold has the next observation reported even when it is the same as the
+// last: it is for another Watch.
+func (c *component) forgetTold() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.told = false
+}
+
 // beginSync forgets what was known of applied objects.
 func (c *component) beginSync() {
 	c.mu.Lock()

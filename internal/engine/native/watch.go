@@ -36,7 +36,8 @@ func (e *Engine) Watch(ctx context.Context, sink func(drive.Observation)) error 
 		return err
 	}
 	e.observer.wait(ctx, firstSight)
-	for name := range e.components {
+	for name, c := range e.components {
+		c.forgetTold()
 		e.dirty.add(name)
 	}
 	// Smokes of this watch end with it.
