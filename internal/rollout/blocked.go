@@ -178,8 +178,6 @@ func (m *Machine) describe(i int) string {
 		}
 	case Retrying:
 		what = fmt.Sprintf("waits for attempt %d", c.Attempt+1)
-	case Done:
-		what = "is Healthy"
 	case Regressed:
 		what = "was Healthy and is not any more"
 	case Unconfirmed:
@@ -193,6 +191,8 @@ func (m *Machine) describe(i int) string {
 		what = "timed out"
 	case Aborted:
 		what = "was aborted"
+	default: // Done
+		what = "is " + string(c.Status)
 	}
 	return joinMessage(what, c.Message)
 }

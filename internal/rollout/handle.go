@@ -141,6 +141,7 @@ func (m *Machine) distrust(away time.Duration) {
 			c.Status = Unconfirmed
 			c.Deadline = m.deadline(m.state.Spec.Components[i].Timeout)
 			m.note(i, from, c.Status, "not observed since the run was interrupted")
+		default: // neither a clock nor trust
 		}
 	}
 }

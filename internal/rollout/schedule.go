@@ -141,6 +141,7 @@ func (m *Machine) arm(i int) {
 		if m.settling(i) {
 			due = earlier(due, c.SyncedAt.Add(settle))
 		}
+	default: // nothing is due for the others
 	}
 	m.timers.set(i, due)
 }
