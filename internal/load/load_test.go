@@ -99,7 +99,7 @@ func TestLoad(t *testing.T) {
 	for range 2 { // cold, and from the cache
 		last := ""
 		o.Progress = func(done, total int, what string) { last = fmt.Sprintf("%s %d/%d", what, done, total) }
-		r, err := Load(context.Background(), filepath.Join(dir, "environments/dev"), o)
+		r, err := Load(context.Background(), dir, o)
 		if err != nil {
 			t.Fatal(err)
 		}

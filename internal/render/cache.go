@@ -164,20 +164,8 @@ func (c *cache) store(key string, trace source.Trace, result helm.Result) {
 		return
 	}
 	dir := filepath.Join(c.dir, key[:2], key)
-	if os.MkdirAll(dir, 0o700) != nil {
-		return
-	}
 	c.prune(dir)
-	temp, err := os.CreateTemp(dir, ".new-")
-	if err != nil {
-		return
-	}
-	defer os.Remove(temp.Name()) // gone already after the rename
-	_, err = temp.Write(bytes.Join([][]byte{head, []byte(checksum(head, content)), content}, []byte("\n")))
-	if closeErr := temp.Close(); err != nil || closeErr != nil {
-		return
-	}
-	_ = os.Rename(temp.Name(), filepath.Join(dir, checksum(head)+".json"))
+	writeFile(filepath.Join(dir, checksum(head)+".json"), bytes.Join([][]byte{head, []byte(checksum(head, content)), content}, []byte("\n")))
 }
 
 // prune makes room for one more variant by dropping the oldest.

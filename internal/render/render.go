@@ -83,14 +83,9 @@ func New(root, repository string, opts Options) *Renderer {
 	if opts.Workers <= 0 {
 		opts.Workers = runtime.GOMAXPROCS(0)
 	}
-	switch {
-	case opts.Offline:
-		opts.Fetch = nil
-	case opts.Fetch == nil:
-		opts.Fetch = helm.Pull
-	}
 	r := &Renderer{opts: opts, scopes: manifest.NewScopes()}
 	r.tree, r.fault = source.NewTree(root, repository)
+	charts := ""
 	if !opts.NoCache {
 		dir := opts.CacheDir
 		if dir == "" {
@@ -100,7 +95,15 @@ func New(root, repository string, opts Options) *Renderer {
 		}
 		if dir != "" {
 			r.cache = &cache{dir: filepath.Join(dir, "render")}
+			charts = filepath.Join(dir, "charts")
 		}
+	}
+	if opts.Fetch == nil {
+		opts.Fetch = helm.Pull
+	}
+	r.opts.Fetch = nil
+	if !opts.Offline {
+		r.opts.Fetch = (&archives{fetch: opts.Fetch, dir: charts, known: map[string]*archive{}}).get
 	}
 	return r
 }

@@ -172,6 +172,32 @@ func TestAll(t *testing.T) {
 	}
 }
 
+func TestChartThatInsistsOnACRD(t *testing.T) {
+	dir := t.TempDir()
+	extract(t, dir, platform+`
+-- charts/strict/Chart.yaml --
+apiVersion: v2
+name: strict
+version: 1.0.0
+-- charts/strict/templates/all.yaml --
+{{- if not (.Capabilities.APIVersions.Has "example.com/v1/Thing") }}
+{{- fail "install the CRDs first" }}
+{{- end }}
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: strict}
+`)
+	strict := chart("strict", "charts/strict")
+	r := New(dir, dir, Options{Offline: true, NoCache: true})
+	if got := describe(r.All(context.Background(), []component.Component{strict}, nil)); len(got) != 1 || !strings.Contains(got[0], "install the CRDs first") {
+		t.Errorf("without the CRD: %q", got)
+	}
+	got := describe(r.All(context.Background(), []component.Component{strict, of("crds", component.Manifests, "crds")}, nil))
+	if len(got) != 2 || got[0] != "strict: charts/strict/templates/all.yaml:4 ConfigMap apps/strict" {
+		t.Errorf("with the CRD: %q", got)
+	}
+}
+
 // bytesOf is everything a result holds.
 func bytesOf(t *testing.T, results []Result) map[string]string {
 	t.Helper()
@@ -293,6 +319,25 @@ helmCharts:
 helmCharts:
 - name: ok
 - name: nothing
+-- old/kustomization.yaml --
+bases: [../kust]
+commonLabels: {app: x}
+-- folder/values.yaml --
+a: {{ not yaml
+-- folder/Chart.yaml --
+apiVersion: v2
+name: x
+-- folder/list.json --
+{"apiVersion": "v1", "kind": "List", "items": [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "l"}}]}
+-- folder/skipped.yaml --
+# +argocd:skip-file-rendering
+x: [
+-- folder/notes.txt --
+apiVersion: v1
+-- template/t.yaml --
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: {{ .Values.x }}}
 -- mixed/a.yaml --
 apiVersion: v1
 kind: ConfigMap
@@ -310,6 +355,7 @@ kind: [
 	got := describe(New(dir, dir, Options{Offline: true, NoCache: true}).All(context.Background(), []component.Component{
 		remote, elsewhere, of("r", component.Kustomize, "remote"), of("g", component.Kustomize, "git"), of("e", component.Kustomize, "escape"),
 		of("b", component.Kustomize, "broken"), of("n", component.Kustomize, "nochart"), of("h", component.Kustomize, "withchart"),
+		of("o", component.Kustomize, "old"), of("f", component.Manifests, "folder"), of("t", component.Manifests, "template"),
 		of("m", component.Manifests, "mixed"), of("y", component.Manifests, "bad"), of("x", component.Manifests, "../outside"), of("z", component.Manifests, "zzz"),
 	}, nil))
 	want := []string{
@@ -322,7 +368,12 @@ kind: [
 		"n: nochart/kustomization.yaml:3: render n: chart ok is not in nochart/charts and has no repo; vendor it or name its repository",
 		"h: charts/app/templates/all.yaml:1 Deployment apps/p-rel",
 		"h: charts/app/templates/all.yaml:6 ClusterRole /p-rel",
-		"m: mixed/a.yaml:5: render m: the document is not a Kubernetes object: it has no apiVersion and kind",
+		"o: kust/cm.yaml:2 ConfigMap apps/my-one",
+		"o: kust/cm.yaml:6 ConfigMap apps/my-two",
+		"o: kust/kustomization.yaml:1 ConfigMap apps/my-made",
+		"f: folder/list.json:1 ConfigMap apps/l",
+		"t: template/t.yaml:1: render t: YAML: ",
+		"m: mixed/a.yaml:5: render m: document is not a Kubernetes object: it has no apiVersion and kind",
 		"y: bad/a.yaml:2: render y: YAML: did not find expected node content",
 		"x: x.yaml:3: render x: manifests: ../outside leaves the repository; keep what is rendered inside it",
 		"z: z.yaml:3: render z: manifests zzz do not exist; correct the path or add them",
@@ -362,6 +413,31 @@ func TestRemoteChartIsFetchedUnlessOffline(t *testing.T) {
 	}
 	if n := fetched.Load(); n != 1 {
 		t.Errorf("fetched %d times, want once", n)
+	}
+}
+
+func TestArchivesAreFetchedOnce(t *testing.T) {
+	dir := t.TempDir()
+	fetched := map[string]int{}
+	open := func() *archives {
+		return &archives{dir: dir, known: map[string]*archive{}, fetch: func(_ context.Context, repo, name, version string) ([]byte, error) {
+			fetched[version]++
+			return []byte(repo + name + version), nil
+		}}
+	}
+	for range 2 { // two runs
+		a := open()
+		for range 3 {
+			for _, version := range []string{"1.2.3", "1.x"} {
+				data, err := a.get(context.Background(), "https://r", "/n", version)
+				if err != nil || string(data) != "https://r/n"+version {
+					t.Errorf("get %s: %q, %v", version, data, err)
+				}
+			}
+		}
+	}
+	if diff := cmp.Diff(map[string]int{"1.2.3": 1, "1.x": 2}, fetched); diff != "" {
+		t.Errorf("fetched (-want +got):\n%s", diff)
 	}
 }
 

@@ -69,19 +69,21 @@ func Render(ctx context.Context, view *source.View, req Request, opts Options) (
 		return Result{}, err
 	}
 	result := Result{ReadsCapabilities: loaded.readsCapabilities() || readsCapabilities(values.text)}
+	// With other API versions it may be rendered after all.
+	failed := Result{ReadsCapabilities: result.ReadsCapabilities}
 
 	caps, err := capabilities(opts)
 	if err != nil {
-		return Result{}, source.Problemf(req.Source.Position, "%w", err)
+		return failed, source.Problemf(req.Source.Position, "%w", err)
 	}
 	top, err := prepare(loaded, values.merged, req, caps)
 	if err != nil {
-		return Result{}, err
+		return failed, err
 	}
 	if !req.Source.SkipCRDs {
 		objects, err := loaded.crds()
 		if err != nil {
-			return Result{}, err
+			return failed, err
 		}
 		result.Objects = objects
 	}
@@ -90,17 +92,19 @@ func Render(ctx context.Context, view *source.View, req Request, opts Options) (
 	run := newExecution(ctx, loaded, req, opts.Limits)
 	outputs, err := run.execute(top)
 	if err != nil {
-		return Result{}, err
+		return failed, err
 	}
 	for _, out := range outputs {
 		objects, err := out.objects(loaded)
 		if err != nil {
-			return Result{}, err
+			return failed, err
 		}
 		result.Objects = append(result.Objects, objects...)
 	}
 	for i := range result.Objects {
-		result.Objects[i].Origin.Values = last
+		if !result.Objects[i].CRDFolder {
+			result.Objects[i].Origin.Values = last
+		}
 	}
 	return result, nil
 }

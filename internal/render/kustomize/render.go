@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"time"
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
@@ -54,6 +55,12 @@ func Render(ctx context.Context, view *source.View, src component.Source, opts O
 	case <-ctx.Done():
 		return helm.Result{}, context.Cause(ctx)
 	}
+	limit := opts.Charts.Limits.Time
+	if opts.Charts.Fetch != nil {
+		limit += remoteTime
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, errTime)
+	defer cancel()
 	b := &build{ctx: ctx, src: src, opts: opts, root: root, charts: map[string]chartOrigins{}}
 	b.files = &repository{view: view, replace: map[string][]byte{}, clones: filesys.MakeFsOnDisk()}
 	b.files.rewrite = b.rewrite
@@ -78,9 +85,18 @@ func Render(ctx context.Context, view *source.View, src component.Source, opts O
 		objects, err := b.objects(a.objects)
 		return helm.Result{Objects: objects, ReadsCapabilities: b.readsCapabilities}, err
 	case <-ctx.Done():
+		if errors.Is(context.Cause(ctx), errTime) {
+			return helm.Result{}, &source.Problem{Position: src.Position, Err: errTime,
+				Reason: fmt.Sprintf("kustomization %s is not built within %s; look for what makes it so large", src.Path, limit)}
+		}
 		return helm.Result{}, context.Cause(ctx)
 	}
 }
+
+// remoteTime is what remote files and bases may take in addition.
+const remoteTime = 2 * time.Minute
+
+var errTime = errors.New("time limit")
 
 // build is one run of kustomize.
 type build struct {
@@ -144,10 +160,14 @@ const originAnnotation = "config.kubernetes.io/origin"
 func (b *build) objects(built resmap.ResMap) ([]manifest.Object, error) {
 	var out []manifest.Object
 	locators := map[string]*fileObjects{}
+	left := b.opts.Charts.Limits.Output
 	for _, res := range built.Resources() {
 		raw, err := res.MarshalJSON()
 		if err != nil {
 			return nil, source.Problemf(b.position(), "kustomization %s: %w", b.src.Path, err)
+		}
+		if left -= len(raw); left < 0 {
+			return nil, source.Problemf(b.position(), "kustomization %s makes more than %d MiB of output", b.src.Path, b.opts.Charts.Limits.Output>>20)
 		}
 		var m map[string]any
 		if err := utiljson.Unmarshal(raw, &m); err != nil {

@@ -43,6 +43,9 @@ func (b *build) rewrite(abs string, data []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	if renew(doc) {
+		changed = true
+	}
 	if doc["helmCharts"] != nil {
 		changed = true
 		if err := b.helmCharts(abs, doc, at); err != nil {
@@ -65,6 +68,25 @@ func (b *build) rewrite(abs string, data []byte) ([]byte, error) {
 		return nil, source.Problemf(at(""), "%w", err)
 	}
 	return out, nil
+}
+
+// renew puts two old fields into their new form, which means the same; kustomize
+// would complain about them on standard error. Source: kustomize edit fix.
+func renew(doc map[string]any) bool {
+	renewed := false
+	if bases, ok := doc["bases"].([]any); ok {
+		resources, _ := doc["resources"].([]any)
+		doc["resources"] = append(resources, bases...)
+		delete(doc, "bases")
+		renewed = true
+	}
+	if common, ok := doc["commonLabels"].(map[string]any); ok {
+		labels, _ := doc["labels"].([]any)
+		doc["labels"] = append(labels, map[string]any{"pairs": common, "includeSelectors": true})
+		delete(doc, "commonLabels")
+		renewed = true
+	}
+	return renewed
 }
 
 // fetched are the fields of a kustomization whose entries may be remote.

@@ -1,6 +1,7 @@
 package plain
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"path"
@@ -35,10 +36,9 @@ func (f Filter) takes(rel string) bool {
 const skipMarker = "+argocd:skip-file-rendering"
 
 // Render reads the objects of a file or folder, files in sorted order. In a
-// folder, documents that are no Kubernetes objects (no apiVersion and kind) are
-// passed over when their file holds none at all: values files, kustomizations
-// and the like; in a file that mixes both they are a *source.Problem, as for
-// Argo CD. A file that is named itself must hold objects only.
+// folder, files that hold no objects and do not look as if they should are
+// passed over: values files, charts, kustomizations. A file that is named itself
+// must hold objects only. Errors about the repository are *source.Problem.
 func Render(ctx context.Context, view *source.View, src component.Source, filter Filter) ([]manifest.Object, error) {
 	kind, err := view.Stat(src.Path)
 	if err != nil {
@@ -74,61 +74,72 @@ func isManifest(name string) bool {
 	return slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(name))
 }
 
-// readFile reads the objects of a file.
+// readFile reads the objects of a file. What is no object is a problem in a file
+// that was named, in one that also holds objects, and in one that looks as if it
+// should; else the file is something other and is passed over. Source: Argo CD's
+// directory sources, which pass over a little more: files without "metadata:".
 func readFile(view *source.View, name string, strict bool) ([]manifest.Object, error) {
 	data, err := view.Read(name)
 	if err != nil {
 		return nil, source.Problemf(finding.Position{File: name}, "%w", err)
 	}
-	if strings.Contains(string(data), skipMarker) {
+	if bytes.Contains(data, []byte(skipMarker)) {
 		return nil, nil
 	}
 	var out []manifest.Object
-	var stray *source.Problem
+	var stray error
 	for _, doc := range manifest.Split(data) {
-		at := finding.Position{File: name, Line: doc.Line}
-		value, err := doc.Decode()
-		var syntax *manifest.SyntaxError
-		if errors.As(err, &syntax) {
-			return nil, &source.Problem{Position: finding.Position{File: name, Line: syntax.Line}, Reason: "YAML: " + syntax.Message, Err: err}
-		}
-		if err != nil {
-			return nil, source.Problemf(at, "%w", err)
-		}
-		if value == nil {
-			continue
-		}
-		object, ok := value.(map[string]any)
-		if ok && len(object) == 0 {
-			continue
-		}
-		if !ok || isForeign(object) {
-			if stray == nil {
-				stray = source.Problemf(at, "the document is not a Kubernetes object: it has no apiVersion and kind")
-			}
-			continue
-		}
-		flat, err := manifest.Flatten(object)
-		if err != nil {
-			return nil, source.Problemf(at, "%w", err)
-		}
-		for _, u := range flat {
-			out = append(out, manifest.Object{Unstructured: u, Origin: manifest.Origin{File: name, Line: doc.Line}})
+		objects, err := readDocument(name, doc)
+		out = append(out, objects...)
+		if err != nil && stray == nil {
+			stray = err
 		}
 	}
-	if stray != nil && (strict || len(out) > 0) {
+	if stray != nil && (strict || len(out) > 0 || looksLikeManifest(data)) {
 		return nil, stray
 	}
 	return out, nil
 }
 
-// isForeign says that a mapping does not even look like an object, or is one
-// that only tools read: a kustomization.
-func isForeign(object map[string]any) bool {
-	apiVersion, _ := object["apiVersion"].(string)
-	kind, _ := object["kind"].(string)
-	if strings.HasPrefix(apiVersion, "kustomize.config.k8s.io/") {
-		return true
+func looksLikeManifest(data []byte) bool {
+	return bytes.Contains(data, []byte("apiVersion:")) && bytes.Contains(data, []byte("kind:"))
+}
+
+// readDocument reads the objects of one document.
+func readDocument(name string, doc manifest.Document) ([]manifest.Object, error) {
+	at := finding.Position{File: name, Line: doc.Line}
+	value, err := doc.Decode()
+	var syntax *manifest.SyntaxError
+	if errors.As(err, &syntax) {
+		at.Line = syntax.Line
+		return nil, &source.Problem{Position: at, Reason: "YAML: " + syntax.Message, Err: err}
 	}
-	return apiVersion == "" && kind == ""
+	if err != nil {
+		return nil, source.Problemf(at, "%w", err)
+	}
+	object, ok := value.(map[string]any)
+	if value == nil || ok && len(object) == 0 {
+		return nil, nil
+	}
+	if isKustomization(object) {
+		return nil, nil
+	}
+	if !ok {
+		return nil, source.Problemf(at, "the document is not a Kubernetes object: it has no apiVersion and kind")
+	}
+	flat, err := manifest.Flatten(object)
+	if err != nil {
+		return nil, source.Problemf(at, "%w", err)
+	}
+	var out []manifest.Object
+	for _, u := range flat {
+		out = append(out, manifest.Object{Unstructured: u, Origin: manifest.Origin{File: name, Line: doc.Line}})
+	}
+	return out, nil
+}
+
+// isKustomization recognises what only kustomize reads.
+func isKustomization(object map[string]any) bool {
+	apiVersion, _ := object["apiVersion"].(string)
+	return strings.HasPrefix(apiVersion, "kustomize.config.k8s.io/")
 }

@@ -157,17 +157,22 @@ func (t *Tree) Holds(trace Trace) bool {
 	return true
 }
 
-// maxDepth bounds folders in folders, so that links in a circle end.
-const maxDepth = 40
+// maxDepth and maxEntries bound what one walk visits, so that links in a circle
+// end.
+const (
+	maxDepth   = 40
+	maxEntries = 200_000
+)
 
 // Walk calls visit for every file below a folder, in sorted order, with its
 // path relative to the folder. skip, where given, leaves out folders by their
 // path relative to the folder. Links are followed inside the repository.
 func (v *View) Walk(folder string, skip func(rel string) bool, visit func(rel string) error) error {
-	return v.walk(folder, "", skip, visit, 0)
+	left := maxEntries
+	return v.walk(folder, "", skip, visit, 0, &left)
 }
 
-func (v *View) walk(folder, rel string, skip func(string) bool, visit func(string) error, depth int) error {
+func (v *View) walk(folder, rel string, skip func(string) bool, visit func(string) error, depth int, left *int) error {
 	if depth > maxDepth {
 		return &fs.PathError{Op: "list", Path: path.Join(folder, rel), Err: errors.New("folders are nested too deep; is there a link in a circle?")}
 	}
@@ -175,13 +180,16 @@ func (v *View) walk(folder, rel string, skip func(string) bool, visit func(strin
 	if err != nil {
 		return err
 	}
+	if *left -= len(names); *left < 0 {
+		return &fs.PathError{Op: "list", Path: folder, Err: errors.New("the folder holds too many files; is there a link in a circle?")}
+	}
 	for _, name := range names {
 		child := path.Join(rel, name)
 		if strings.HasSuffix(name, "/") {
 			if skip != nil && skip(child) {
 				continue
 			}
-			if err := v.walk(folder, child, skip, visit, depth+1); err != nil {
+			if err := v.walk(folder, child, skip, visit, depth+1, left); err != nil {
 				return err
 			}
 			continue
