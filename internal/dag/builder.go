@@ -80,7 +80,7 @@ func (b *Builder) reorder(back, forward []int32) {
 	byPlace := func(i, j int32) int { return int(b.place[i] - b.place[j]) }
 	slices.SortFunc(back, byPlace)
 	slices.SortFunc(forward, byPlace)
-	nodes := append(back, forward...)
+	nodes := slices.Concat(back, forward)
 	places := make([]int32, len(nodes))
 	for k, i := range nodes {
 		places[k] = b.place[i]

@@ -158,7 +158,7 @@ func (p *Plan) classify(edges []Edge) {
 func (p *Plan) closing(edges []edge) []bool {
 	g := p.graph
 	n := len(g.names)
-	var hard, all []dag.Edge
+	hard, all := make([]dag.Edge, 0, len(edges)), make([]dag.Edge, 0, len(edges))
 	for _, e := range edges {
 		d := dag.Edge{From: e.from, To: e.to}
 		all = append(all, d)

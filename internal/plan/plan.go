@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"fmt"
 	"strings"
 	"time"
 
@@ -143,7 +142,7 @@ type PlaceError struct{ Components []string }
 
 // Error implements error.
 func (e *PlaceError) Error() string {
-	return fmt.Sprintf("no step of the ladder matches %s", strings.Join(e.Components, ", "))
+	return "no step of the ladder matches " + strings.Join(e.Components, ", ")
 }
 
 // DefaultDuration is the expected time from start to Healthy of a component of

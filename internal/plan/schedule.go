@@ -101,7 +101,8 @@ type candidate struct {
 	rank    int64
 }
 
-func (c candidate) before(d candidate) bool {
+// Before puts the greater rank first, then the order.
+func (c candidate) Before(d candidate) bool {
 	if c.rank != d.rank {
 		return c.rank > d.rank
 	}
@@ -113,7 +114,8 @@ type end struct {
 	i, turn int
 }
 
-func (e end) before(f end) bool {
+// Before puts the earlier end first, then the order.
+func (e end) Before(f end) bool {
 	if e.at != f.at {
 		return e.at < f.at
 	}
@@ -211,10 +213,10 @@ func (g *graph) oneByOne() []Span {
 }
 
 // heapOf adapts a slice of ordered values to container/heap.
-type heapOf[T interface{ before(T) bool }] []T
+type heapOf[T interface{ Before(T) bool }] []T
 
 func (h heapOf[T]) Len() int           { return len(h) }
-func (h heapOf[T]) Less(i, j int) bool { return h[i].before(h[j]) }
+func (h heapOf[T]) Less(i, j int) bool { return h[i].Before(h[j]) }
 func (h heapOf[T]) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
 func (h *heapOf[T]) Push(x any)        { *h = append(*h, x.(T)) }
 func (h *heapOf[T]) Pop() any {

@@ -58,9 +58,13 @@ func (p *Plan) Spec(o SpecOptions) (rollout.Spec, error) {
 
 // requires names what gates a component, sorted.
 func (g *graph) requires(i int) []string {
-	var names []string
-	for _, j := range g.gates.Requires(i) {
-		names = append(names, g.names[j])
+	requires := g.gates.Requires(i)
+	if len(requires) == 0 {
+		return nil
+	}
+	names := make([]string, len(requires))
+	for k, j := range requires {
+		names[k] = g.names[j]
 	}
 	slices.Sort(names)
 	return names

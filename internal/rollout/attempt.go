@@ -237,7 +237,7 @@ func (m *Machine) lostRequirement(i int) (name string, ok bool) {
 // timeoutMessage says what a component waited for when its time was up.
 func (m *Machine) timeoutMessage(i int) string {
 	c, timeout := &m.state.Components[i], m.state.Spec.Components[i].Timeout
-	what := ""
+	var what string
 	switch c.Status {
 	case Syncing:
 		what = fmt.Sprintf("timed out after %s while it was being applied", timeout)

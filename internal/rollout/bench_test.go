@@ -71,8 +71,10 @@ func playThrough(b *testing.B, m *Machine) int {
 		}
 	}
 	step(Started{})
-	for k := 0; k < len(queue); k++ {
-		step(queue[k])
+	for len(queue) > 0 {
+		next := queue[0]
+		queue = queue[1:]
+		step(next)
 	}
 	if m.Result() != Succeeded {
 		b.Fatalf("ends %q", m.Result())

@@ -56,13 +56,13 @@ func (q *queues) push(i int32) {
 	}
 	q.held[i] = true
 	k := q.of[i]
-	h := append(q.list[k].heap, i)
+	q.list[k].heap = append(q.list[k].heap, i)
+	h := q.list[k].heap
 	at := len(h) - 1
 	for at > 0 && q.ahead(h[at], h[(at-1)/2]) {
 		h[at], h[(at-1)/2] = h[(at-1)/2], h[at]
 		at = (at - 1) / 2
 	}
-	q.list[k].heap = h
 	q.used[k/64] |= 1 << (k % 64)
 }
 
