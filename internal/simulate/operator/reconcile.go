@@ -25,6 +25,7 @@ const (
 	// kind that nobody follows; not divided.
 	lookAgain = 2 * time.Second
 	shortest  = 500 * time.Millisecond
+	lagging   = 50 * time.Millisecond
 )
 
 // work is one look at one object.
@@ -121,6 +122,10 @@ func (w *work) run(ctx context.Context) error {
 		vars[w.rule.Vars[i].Name] = v
 	}
 	unmet, err := w.requirements(ctx)
+	if errors.Is(err, errLagging) {
+		w.look(lagging)
+		return nil
+	}
 	if err != nil {
 		return err
 	}

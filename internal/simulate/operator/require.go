@@ -2,6 +2,7 @@ package operator
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,6 +16,10 @@ import (
 	"github.com/rollout-ladder/ladder/internal/simulate/rule"
 	"github.com/rollout-ladder/ladder/internal/simulate/world"
 )
+
+// errLagging means that a cache is not filled yet: nothing is known of the
+// objects of its kind.
+var errLagging = errors.New("the cache is not filled yet")
 
 // requirements looks for everything the controller requires. It returns the
 // first requirement that is not met, which templates see as missing.
@@ -107,6 +112,9 @@ func (w *work) selectAll(r *rule.CompiledRequirement, kind, ns string) ([]map[st
 		return nil, err
 	}
 	w.refs = append(w.refs, world.Ref{Kind: kind, Namespace: ns})
+	if k := w.engine.kinds.get(kind); k != nil && k.informer != nil && !k.informer.HasSynced() {
+		return nil, errLagging
+	}
 	var found []map[string]any
 	for _, u := range w.engine.kinds.list(kind, ns) {
 		labels := u.GetLabels()
@@ -189,6 +197,9 @@ func (w *work) find(ctx context.Context, kind, ns, name string) (map[string]any,
 	}
 	followed := e.kinds.get(kind)
 	if followed != nil && followed.informer != nil {
+		if !followed.informer.HasSynced() {
+			return nil, errLagging
+		}
 		if u := e.kinds.object(kind, ns, name); u != nil {
 			return u.Object, nil
 		}
