@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -218,7 +219,7 @@ func TestRetryUsesTheClock(t *testing.T) {
 				return
 			default:
 				clock.Step(5 * time.Second)
-				time.Sleep(time.Millisecond) // lets the run take its turn
+				runtime.Gosched() // lets the run take its turn
 			}
 		}
 	})
