@@ -154,6 +154,7 @@ func list(streams *stream.Streams) *cobra.Command {
 		Use:     "list",
 		Aliases: []string{"status"},
 		Short:   "List the planes that are up",
+		Example: "  ladder plane list",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			registry, err := plane.DefaultRegistry()

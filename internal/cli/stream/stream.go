@@ -42,10 +42,17 @@ func (s *Streams) Width() int {
 	return 80
 }
 
-// Color reports whether output to a terminal may be coloured. Source:
-// https://no-color.org; TERM=dumb switches colours off as well.
+// Color reports whether output may be coloured: on a terminal that is not dumb,
+// or where CLICOLOR_FORCE asks for it, and never with NO_COLOR. Source:
+// https://no-color.org, https://bixense.com/clicolors.
 func (s *Streams) Color(terminal bool) bool {
-	return terminal && s.Getenv("NO_COLOR") == "" && s.Getenv("TERM") != "dumb"
+	if s.Getenv("NO_COLOR") != "" {
+		return false
+	}
+	if force := s.Getenv("CLICOLOR_FORCE"); force != "" && force != "0" {
+		return true
+	}
+	return terminal && s.Getenv("TERM") != "dumb"
 }
 
 // WriteResult writes the result of a command to file, or to stdout when file is

@@ -1,0 +1,111 @@
+// Command picture draws what a command prints on a terminal as an SVG, for the
+// documents: go run ./test/picture -o docs/rehearse.svg -- ladder rehearse ...
+package main
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"html"
+	"os"
+	"os/exec"
+	"strings"
+	"unicode/utf8"
+)
+
+const (
+	charWidth  = 8.4 // of a 14 px monospaced font
+	lineHeight = 19
+	margin     = 16
+)
+
+// colours of the SGR parameters that Ladder prints, on a dark ground.
+var colours = map[string]string{
+	"31": "#ff7b72", "32": "#7ee787", "33": "#e3b341", "36": "#79c0ff", "2": "#8b949e",
+}
+
+func main() {
+	output := flag.String("o", "", "file to write")
+	flag.Parse()
+	if err := run(*output, flag.Args()); err != nil {
+		fmt.Fprintln(os.Stderr, "picture:", err)
+		os.Exit(1)
+	}
+}
+
+func run(output string, args []string) error {
+	if output == "" || len(args) == 0 {
+		return fmt.Errorf("usage: picture -o FILE -- COMMAND [ARGS...]")
+	}
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.Env = append(os.Environ(), "CLICOLOR_FORCE=1")
+	cmd.Stderr = os.Stderr
+	text, err := cmd.Output()
+	if err != nil {
+		return fmt.Errorf("%s: %w", args[0], err)
+	}
+	shown := append([]string{"$ " + strings.Join(args, " ")}, strings.Split(strings.TrimRight(string(text), "\n"), "\n")...)
+	return os.WriteFile(output, draw(shown), 0o644)
+}
+
+func draw(lines []string) []byte {
+	width := 0
+	for _, l := range lines {
+		width = max(width, utf8.RuneCountInString(plain(l)))
+	}
+	w, h := float64(width)*charWidth+2*margin, len(lines)*lineHeight+2*margin
+	var b bytes.Buffer
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %d" role="img" aria-label="Terminal: %s">`+"\n", w, h, html.EscapeString(plain(lines[0])))
+	fmt.Fprintf(&b, `<rect width="100%%" height="100%%" rx="8" fill="#0d1117"/>`+"\n")
+	b.WriteString(`<g font-family="ui-monospace,SFMono-Regular,Menlo,Consolas,monospace" font-size="14" fill="#e6edf3" xml:space="preserve">` + "\n")
+	for i, l := range lines {
+		fmt.Fprintf(&b, `<text x="%d" y="%d">%s</text>`+"\n", margin, margin+14+i*lineHeight, spans(l))
+	}
+	b.WriteString("</g>\n</svg>\n")
+	return b.Bytes()
+}
+
+// spans turns the colours of a line into tspans.
+func spans(l string) string {
+	var b strings.Builder
+	open := false
+	for l != "" {
+		at := strings.IndexByte(l, 0x1b)
+		if at < 0 {
+			b.WriteString(html.EscapeString(l))
+			break
+		}
+		b.WriteString(html.EscapeString(l[:at]))
+		end := strings.IndexByte(l[at:], 'm')
+		code := strings.Trim(l[at:at+end], "\x1b[")
+		if open {
+			b.WriteString("</tspan>")
+			open = false
+		}
+		if colour, ok := colours[code]; ok {
+			fmt.Fprintf(&b, `<tspan fill="%s">`, colour)
+			open = true
+		}
+		l = l[at+end+1:]
+	}
+	if open {
+		b.WriteString("</tspan>")
+	}
+	return b.String()
+}
+
+// plain is a line without its colours.
+func plain(l string) string {
+	var b strings.Builder
+	for l != "" {
+		if l[0] == 0x1b {
+			if end := strings.IndexByte(l, 'm'); end >= 0 {
+				l = l[end+1:]
+				continue
+			}
+		}
+		b.WriteByte(l[0])
+		l = l[1:]
+	}
+	return b.String()
+}
