@@ -17,6 +17,10 @@ import (
 // established.
 const discoveryPatience = 10 * time.Second
 
+// lateKindPatience is how long a kind is waited for that something other than
+// the component's own CRDs brings.
+const lateKindPatience = 2 * time.Second
+
 // Sync implements drive.Engine.
 func (e *Engine) Sync(ctx context.Context, name string) error {
 	c := e.components[name]
@@ -215,8 +219,13 @@ func (e *Engine) applyAll(ctx context.Context, c *component, tasks []*task) ([]*
 func (e *Engine) applyTask(ctx context.Context, c *component, t *task) (waits bool, err error) {
 	gvk := t.object.GroupVersionKind()
 	patience := time.Duration(0)
-	if e.crds[gvk.GroupKind()] == c.name {
+	switch {
+	case e.crds[gvk.GroupKind()] == c.name:
 		patience = discoveryPatience
+	case t.options.skipDryRun:
+		// The kind is said to appear during the sync: a provider that the
+		// component installs brings the CRD a moment after it is Healthy.
+		patience = lateKindPatience
 	}
 	m, err := e.mapper.wait(ctx, gvk, patience)
 	if err != nil {
