@@ -19,7 +19,7 @@ import (
 
 // Bounds of what a rule may cost.
 const (
-	maxCost     = 500_000 // of one expression, in CEL's units
+	maxCost     = 500_000   // of one expression, in CEL's units
 	maxText     = 256 << 10 // bytes of one value
 	maxItems    = 512       // of one list that is gone through
 	maxDocument = 1 << 20   // bytes of one rule document
