@@ -2,10 +2,13 @@ package simulate
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/discovery"
 
 	"github.com/rollout-ladder/ladder/internal/component"
@@ -42,6 +45,7 @@ func smokes(w *world.World, once kubelet.Smoke) (kubelet.Smoke, error) {
 		}
 	}
 	return func(ctx context.Context, checks []component.Check) error {
+		fillOpen(ctx, w, checks)
 		deadline := w.Clock.Now().Add(max(smokeLeastPatience, w.Config().Scale(smokePatience)))
 		for {
 			err := once(ctx, checks)
@@ -55,4 +59,33 @@ func smokes(w *world.World, once kubelet.Smoke) (kubelet.Smoke, error) {
 			}
 		}
 	}, nil
+}
+
+// fillOpen gives Secrets that hold any key those that a smoke looks for.
+func fillOpen(ctx context.Context, w *world.World, checks []component.Check) {
+	for _, c := range checks {
+		if c.Kind != component.CheckSecret {
+			continue
+		}
+		secret := w.Secret(c.Namespace, c.Name)
+		if secret == nil || secret.Annotations[kubelet.OpenAnnotation] != "true" {
+			continue
+		}
+		missing := map[string][]byte{}
+		for _, k := range c.Keys {
+			if len(secret.Data[k]) == 0 {
+				missing[k] = []byte("simulated")
+			}
+		}
+		if len(missing) == 0 {
+			continue
+		}
+		patch, err := json.Marshal(map[string]any{"data": missing})
+		if err == nil {
+			_, err = w.Client.CoreV1().Secrets(c.Namespace).Patch(ctx, c.Name, types.MergePatchType, patch, metav1.PatchOptions{})
+		}
+		if err != nil {
+			w.Log.Warn("simulated world: cannot fill a Secret", "namespace", c.Namespace, "name", c.Name, "error", err)
+		}
+	}
 }

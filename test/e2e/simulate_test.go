@@ -266,7 +266,14 @@ apiVersion: v1
 kind: Service
 metadata: {name: guard, namespace: guarded}
 spec: {selector: {app: guard}, ports: [{port: 443}]}
----
+`)
+	// Every pod mounts this one: refusing it as well would be a deadlock, here
+	// as in production.
+	eventually(w.t, func() error {
+		_, err := w.client.CoreV1().ConfigMaps("guarded").Get(w.t.Context(), "kube-root-ca.crt", metav1.GetOptions{})
+		return err
+	})
+	w.must(`
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingWebhookConfiguration
 metadata: {name: guard}

@@ -110,7 +110,7 @@ func (k *Kubelet) sync(ctx context.Context, key string) (time.Duration, error) {
 		return 0, k.finalise(ctx, pod)
 	}
 	e := k.entry(key, pod)
-	if e.over || e.asking {
+	if k.busy(e) {
 		return 0, nil
 	}
 	comp, certain := k.world.Component(pod)
@@ -148,6 +148,13 @@ func (k *Kubelet) entry(key string, pod *corev1.Pod) *entry {
 	return e
 }
 
+// busy is true of a pod that has ended, and while its smoke runs.
+func (k *Kubelet) busy(e *entry) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return e.over || e.asking
+}
+
 func (k *Kubelet) forget(key string) {
 	k.mu.Lock()
 	if e := k.pods[key]; e != nil {
@@ -160,14 +167,18 @@ func (k *Kubelet) forget(key string) {
 
 // examine runs the checks of a smoke beside the loop: they may take long.
 func (k *Kubelet) examine(ctx context.Context, key string, e *entry, checks []component.Check) {
+	k.mu.Lock()
 	e.asking = true
+	k.mu.Unlock()
 	k.smokes.Go(func() {
 		verdict := &Verdict{}
 		if err := k.smoke(ctx, checks); err != nil {
 			verdict.Failure = err.Error()
 		}
 		verdict.At = k.world.Clock.Now()
+		k.mu.Lock()
 		e.memory.Verdict, e.asking = verdict, false
+		k.mu.Unlock()
 		k.loop.Add(key)
 	})
 }

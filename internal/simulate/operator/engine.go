@@ -168,9 +168,11 @@ func builtinKinds() []*kind {
 func (e *Engine) SetRules(ctx context.Context, rules *rule.Set) {
 	e.rules.Store(rules)
 	e.kinds.mu.Lock()
-	for _, k := range e.kinds.all {
+	for id, k := range e.kinds.all {
 		if k.informer == nil && e.ruled(k) {
-			e.follow(ctx, k)
+			followed := *k // others read the old one without the lock
+			e.follow(ctx, &followed)
+			e.kinds.all[id] = &followed
 		}
 	}
 	e.kinds.mu.Unlock()
