@@ -11,6 +11,10 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
+// EmptyWorld is the argument in Options.World that leaves the simulated world
+// out: pods are scheduled and nothing runs them.
+const EmptyWorld = "--empty"
+
 // Options say what plane to start. The zero value is a throwaway plane with the
 // default number of nodes.
 type Options struct {

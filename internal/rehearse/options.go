@@ -25,6 +25,12 @@ type Options struct {
 	// Speed divides simulated delays, retries and timeouts.
 	Speed float64
 	Seed  int64
+	// Jitter spreads the simulated delays, 0 to 1; 0 makes them as expected.
+	Jitter float64
+	// LeastTimeout is the least readiness timeout of a component in real time: a
+	// correct ladder must not fail on a slow machine because its timeouts were
+	// divided by the speed.
+	LeastTimeout time.Duration
 	// Faults by component name.
 	Faults map[string]settings.Fault
 	// Durations override the expected time of components, by name.

@@ -22,10 +22,6 @@ import (
 )
 
 const (
-	// timeoutFloor is the least readiness timeout in real time: a correct ladder
-	// must not fail on a slow machine because its timeouts were divided by the
-	// speed.
-	timeoutFloor = 30 * time.Second
 	// degradedGrace is how long a component may stay Degraded, before the
 	// division by the speed, until its attempt counts as failed.
 	degradedGrace = 30 * time.Minute
@@ -143,7 +139,7 @@ func (s *stage) play(ctx context.Context, loaded *load.Result, planned *plan.Pla
 	o := s.options
 	revision := Revision(loaded)
 	spec, err := planned.Spec(plan.SpecOptions{
-		Revision: revision, OnFailure: o.OnFailure, Speed: o.Speed, TimeoutFloor: timeoutFloor,
+		Revision: revision, OnFailure: o.OnFailure, Speed: o.Speed, TimeoutFloor: o.LeastTimeout,
 		Timeout: o.Timeout, MaxInFlight: o.MaxInFlight, DegradedGrace: degradedGrace,
 		// What did not become Healthy once does not a second time on a plane.
 		MaxTimeouts: 1,

@@ -20,7 +20,7 @@ import (
 
 // worldConfig tells the simulated world how each component behaves.
 func worldConfig(loaded *load.Result, planned *plan.Plan, o Options) (settings.Config, error) {
-	c := settings.Config{Speed: o.Speed, Seed: o.Seed, Components: map[string]settings.Component{}}
+	c := settings.Config{Speed: o.Speed, Seed: o.Seed, Jitter: &o.Jitter, Components: map[string]settings.Component{}}
 	expected := map[string]time.Duration{}
 	for _, span := range planned.Schedule {
 		expected[span.Component] = span.End - span.Start

@@ -55,7 +55,7 @@ func (s *suite) makespan(ctx context.Context) error {
 		}
 		var ratios, spans, bounds []float64
 		for range size.runs {
-			r, err := s.rehearse(ctx, platform, "--policy", "edges", "--speed", fmt.Sprint(size.speed))
+			r, err := s.rehearse(ctx, platform, "--policy", "edges", "--jitter", "0", "--speed", fmt.Sprint(size.speed))
 			if err != nil {
 				return err
 			}
@@ -77,7 +77,7 @@ func (s *suite) makespan(ctx context.Context) error {
 func (s *suite) policies(ctx context.Context) error {
 	span := map[string]float64{}
 	for _, policy := range []string{"serial", "phases", "edges"} {
-		r, err := s.rehearse(ctx, filepath.Join("examples", "ameide"), "-e", "dev", "--policy", policy, "--speed", "20")
+		r, err := s.rehearse(ctx, filepath.Join("examples", "ameide"), "-e", "dev", "--policy", policy, "--jitter", "0", "--speed", "20")
 		if err != nil {
 			return err
 		}

@@ -128,8 +128,8 @@ func TestKilledRehearsalsResume(t *testing.T) {
 				r = k.run(0)
 				break
 			}
-			// Between the first breath of the process and a second of work.
-			if r = k.run(time.Duration(20+k.random.IntN(1200)) * time.Millisecond); r == nil {
+			// Between the first breath of the process and some work.
+			if r = k.run(time.Duration(20+k.random.IntN(900)) * time.Millisecond); r == nil {
 				kills++
 				killedHere++
 			}

@@ -108,7 +108,9 @@ func TestMistakesAreCaught(t *testing.T) {
 			"platform-loki", "loki", `secret "[a-z0-9-]+" not found`,
 		},
 		"missing namespace": {
-			func(p platform) { p.edit("sources/values/shared/foundation-namespaces.yaml", "  - {name: vault}\n", "") },
+			func(p platform) {
+				p.edit("sources/values/shared/foundation-namespaces.yaml", "  - {name: vault}\n", "")
+			},
 			"foundation-vault-webhook-certs", "/vault/", `namespaces? "?vault"? .*not (found|exist)`,
 		},
 		"missing CRD": {
@@ -121,7 +123,7 @@ func TestMistakesAreCaught(t *testing.T) {
 			t.Parallel()
 			p := copyOf(t, "examples/ameide")
 			tc.breakIt(p)
-			r, out := rehearsal(t, p.dir, ".", "-e", "dev", "--speed", "300")
+			r, out := rehearsal(t, p.dir, ".", "-e", "dev", "--speed", "300", "--least-timeout", "30s")
 			if out.code != 1 && out.code != 4 || r.Result != "failed" && r.Result != "timed-out" {
 				t.Fatalf("exit code %d, result %q: the mistake was not caught", out.code, r.Result)
 			}
@@ -157,7 +159,7 @@ func TestFailureStopsItsDependentsOnly(t *testing.T) {
 	t.Parallel()
 	const failing = "platform-keycloak"
 	r, out := rehearsal(t, repositoryRoot(t), "examples/ameide", "-e", "dev",
-		"--fail", failing+"=never-ready", "--on-failure", "continue", "--speed", "300")
+		"--fail", failing+"=never-ready", "--on-failure", "continue", "--speed", "300", "--least-timeout", "30s")
 	if out.code != 1 || r.Result != "failed" {
 		t.Errorf("exit code %d, result %q, want 1 and failed", out.code, r.Result)
 	}

@@ -38,6 +38,8 @@ type Options struct {
 	OnFailure       string
 	Speed           float64
 	Seed            int64
+	Jitter          float64
+	LeastTimeout    time.Duration
 	Fail            []string
 	Durations       string
 	MaxInFlight     int
@@ -85,6 +87,8 @@ saved; go on with --resume).`,
 	f.StringVar(&o.OnFailure, "on-failure", "halt", "halt, or continue with what does not need the failed component")
 	f.Float64Var(&o.Speed, "speed", settings.DefaultSpeed, "divides the simulated delays, timeouts and retries")
 	f.Int64Var(&o.Seed, "seed", 1, "seed of the simulated delays")
+	f.Float64Var(&o.Jitter, "jitter", settings.DefaultJitter, "fraction by which the seed spreads the simulated delays, 0 to 1")
+	f.DurationVar(&o.LeastTimeout, "least-timeout", time.Minute, "least readiness timeout of a component, in real time, whatever the speed")
 	f.StringArrayVar(&o.Fail, "fail", nil, "make a component misbehave: NAME[=never-ready|crash|flap|slow:5m]; may be repeated")
 	f.StringVar(&o.Durations, "durations", "", "file of expected durations per component (JSON or YAML map, or a rollout report)")
 	f.IntVar(&o.MaxInFlight, "max-in-flight", 0, "most components in flight at once under the policy edges (default: the ladder's)")
@@ -141,8 +145,11 @@ func (o *Options) parse() (rehearse.Options, error) {
 	if !(o.Speed > 0) || o.Speed > 1e6 {
 		return none, exit.With(exit.Usage, fmt.Errorf("--speed %v: choose a number above 0 and at most 1000000", o.Speed))
 	}
-	if o.Timeout < 0 || o.MaxInFlight < 0 {
-		return none, exit.With(exit.Usage, errors.New("--timeout and --max-in-flight may not be negative"))
+	if o.Timeout < 0 || o.MaxInFlight < 0 || o.LeastTimeout < 0 {
+		return none, exit.With(exit.Usage, errors.New("--timeout, --least-timeout and --max-in-flight may not be negative"))
+	}
+	if !(o.Jitter >= 0 && o.Jitter <= 1) {
+		return none, exit.With(exit.Usage, fmt.Errorf("--jitter %v: choose a number from 0 to 1", o.Jitter))
 	}
 	faults := map[string]settings.Fault{}
 	for _, text := range o.Fail {
@@ -163,6 +170,7 @@ func (o *Options) parse() (rehearse.Options, error) {
 	return rehearse.Options{
 		Path: o.Path, Load: source.Options(o.Source), Policy: rollout.Policy(o.Policy),
 		OnFailure: rollout.FailurePolicy(o.OnFailure), Speed: o.Speed, Seed: o.Seed, Faults: faults,
+		Jitter: o.Jitter, LeastTimeout: o.LeastTimeout,
 		Durations: expected, MaxInFlight: o.MaxInFlight, Timeout: o.Timeout, AllowUnrendered: o.AllowUnrendered,
 		Plane: o.Plane, Keep: o.Keep, Resume: o.Resume, Fresh: o.Fresh, Now: time.Now,
 	}, nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -21,22 +22,59 @@ import (
 	model "github.com/rollout-ladder/ladder/internal/component"
 	"github.com/rollout-ladder/ladder/internal/drive"
 	"github.com/rollout-ladder/ladder/internal/manifest"
+	"github.com/rollout-ladder/ladder/internal/plane"
 	"github.com/rollout-ladder/ladder/internal/rollout"
 )
 
-// The tests of this file need an API server with its controllers and without
-// anything that runs pods, for example `ladder plane up --no-world`; they find
-// it through LADDER_TEST_KUBECONFIG and skip without it.
+// The tests of this file run on an API server with its controllers and without
+// anything that runs pods. The ladder binary brings it: LADDER_BINARY, else
+// bin/ladder below the top of the repository; without it they are skipped.
+// LADDER_TEST_KUBECONFIG names another one.
 
 const patience = 60 * time.Second
 
+// sharedPlane is started once for all tests of the package.
+var sharedPlane struct {
+	once  sync.Once
+	plane *plane.Plane
+	err   error
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if sharedPlane.plane != nil {
+		_ = sharedPlane.plane.Stop(context.Background())
+	}
+	os.Exit(code)
+}
+
 func testConfig(t *testing.T) *rest.Config {
 	t.Helper()
-	path := os.Getenv("LADDER_TEST_KUBECONFIG")
-	if path == "" {
-		t.Skip("LADDER_TEST_KUBECONFIG names no API server")
+	if path := os.Getenv("LADDER_TEST_KUBECONFIG"); path != "" {
+		config, err := clientcmd.BuildConfigFromFlags("", path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return config
 	}
-	config, err := clientcmd.BuildConfigFromFlags("", path)
+	binary := os.Getenv("LADDER_BINARY")
+	if binary == "" {
+		binary = filepath.Join("..", "..", "..", "bin", "ladder")
+		if _, err := os.Stat(binary); err != nil {
+			t.Skip("no API server: run make build")
+		}
+	}
+	sharedPlane.once.Do(func() {
+		// The plane ends with this process at the latest, so its context is not
+		// that of the first test.
+		sharedPlane.plane, sharedPlane.err = plane.Start(context.Background(), plane.Options{
+			Executable: binary, World: []string{plane.EmptyWorld}, Timeout: 2 * patience,
+		})
+	})
+	if sharedPlane.err != nil {
+		t.Fatal(sharedPlane.err)
+	}
+	config, err := sharedPlane.plane.RESTConfig()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,6 +22,8 @@ const (
 // Defaults of a Config that leaves the field zero.
 const (
 	DefaultSpeed = 60.0
+	// DefaultJitter spreads readiness times by a tenth.
+	DefaultJitter = 0.1
 	// DefaultDelay is the readiness time, before it is divided by the speed, of
 	// what belongs to no component.
 	DefaultDelay = 10 * time.Second
@@ -34,6 +36,9 @@ type Config struct {
 	// Seed spreads readiness times and makes generated values; the same seed
 	// gives the same ones.
 	Seed int64 `json:"seed,omitempty"`
+	// Jitter is the fraction by which readiness times are spread around what is
+	// expected, between 0 and 1; nil means DefaultJitter.
+	Jitter *float64 `json:"jitter,omitempty"`
 	// Components by name.
 	Components map[string]Component `json:"components,omitempty"`
 	// Rules are further rule documents, YAML; they come before the embedded
@@ -67,6 +72,9 @@ func Parse(text []byte) (Config, error) {
 	if c.Speed < 0 {
 		return Config{}, fmt.Errorf("parse the simulation's configuration: speed %v is below zero", c.Speed)
 	}
+	if c.Jitter != nil && (*c.Jitter < 0 || *c.Jitter > 1) {
+		return Config{}, fmt.Errorf("parse the simulation's configuration: jitter %v is not between 0 and 1", *c.Jitter)
+	}
 	return c, nil
 }
 
@@ -93,8 +101,8 @@ func (c Config) Scale(d time.Duration) time.Duration {
 	return time.Duration(float64(d) / speed)
 }
 
-// Delay is the scaled readiness time of one thing of a component, spread by up
-// to a tenth around the component's own by the seed and the thing's key.
+// Delay is the scaled readiness time of one thing of a component, spread around
+// the component's own by the seed and the thing's key.
 func (c Config) Delay(name, key string) time.Duration {
 	delay := DefaultDelay
 	if comp, ok := c.Components[name]; ok {
@@ -103,11 +111,16 @@ func (c Config) Delay(name, key string) time.Duration {
 	return time.Duration(float64(c.Scale(delay)) * c.Spread(key))
 }
 
-// Spread is a factor between 0.9 and 1.1 that depends on the seed and the key.
+// Spread is a factor around 1, by at most Jitter, that depends on the seed and
+// the key.
 func (c Config) Spread(key string) float64 {
+	jitter := DefaultJitter
+	if c.Jitter != nil {
+		jitter = *c.Jitter
+	}
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%d/%s", c.Seed, key)
-	return 0.9 + 0.2*float64(h.Sum64()%10_000)/10_000
+	return 1 - jitter + 2*jitter*float64(h.Sum64()%10_000)/10_000
 }
 
 // Fault is the fault of a component.
