@@ -8,7 +8,7 @@ LINT    := go tool -modfile=tools/go.mod golangci-lint
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 export GOTOOLCHAIN := local
 
-.PHONY: help build test test-race test-long lint generate verify bench demo fmt clean
+.PHONY: help build test test-short test-race test-long lint generate verify bench demo fmt clean
 
 help: ## List the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -18,14 +18,19 @@ build: ## Build bin/ladder (the first build compiles a Kubernetes control plane:
 	go build -ldflags "-s -w -X main.version=$(VERSION)" -o $(LADDER) ./cmd/ladder
 	@ln -sf ladder $(BIN)/kubectl-ladder
 
-test: build ## Run every test: units, simulations, and end to end on the embedded control plane
-	LADDER_BINARY=$(LADDER) go test -timeout 40m ./...
+test: ## Run every test: units, simulations, and end to end on the embedded control plane
+	go test -timeout 40m ./...
+
+test-short: ## Run the tests that need no control plane
+	go test -short ./internal/...
 
 test-race: ## Run the unit tests under the race detector (needs a C compiler)
 	CGO_ENABLED=1 go test -race -timeout 30m $$(go list ./... | grep -v /test/)
 
-test-long: build ## Longer simulations and fuzzing
-	LADDER_BINARY=$(LADDER) ./test/long.sh
+test-long: ## A million simulated schedules, a thousand kills, a minute of fuzzing per target
+	go test -timeout 60m ./internal/rollout -run Simulation -schedules=1000000
+	go test -timeout 60m ./test/e2e -run Killed -kills=1000
+	./test/fuzz.sh 60s
 
 lint: ## Static checks
 	$(LINT) run ./...

@@ -66,7 +66,7 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(temp)
+	defer func() { _ = os.RemoveAll(temp) }()
 	s := &suite{ladder: binary, temp: temp, runs: *runs, quick: *quick}
 
 	var failed []error

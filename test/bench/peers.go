@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"time"
 
@@ -102,7 +103,7 @@ func template(ctx context.Context, helm, root string, c component.Component) err
 // planner measures planning 10,000 components with 50,000 edges against
 // ordering the same graph with plain Kahn, in the Go benchmark of package plan.
 func (s *suite) planner(ctx context.Context) error {
-	cmd := exec.CommandContext(ctx, "go", "test", "./internal/plan", "-run", "^$", "-bench", "^BenchmarkPlan", "-benchtime", "5x", "-count", fmt.Sprint(s.runs))
+	cmd := exec.CommandContext(ctx, "go", "test", "./internal/plan", "-run", "^$", "-bench", "^BenchmarkPlan", "-benchtime", "5x", "-count", strconv.Itoa(s.runs))
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("go test -bench: %w\n%s", err, out)

@@ -43,8 +43,8 @@ func (s *suite) makespan(ctx context.Context) error {
 		target               float64
 		runs                 int
 	}{
-		{64, 10, 6, 1.05, s.runs},
-		{1000, 50, 6, 1.10, 1},
+		{64, 10, 20, 1.05, s.runs},
+		{1000, 50, 10, 1.10, 1},
 	} {
 		if s.quick && size.components > 100 {
 			continue

@@ -265,7 +265,7 @@ func quotaIsEnforced(t *testing.T, client kubernetes.Interface) {
 			made++
 		}
 		if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "exceeded quota: one-secret") {
-			return fmt.Errorf("%d Secrets came in, the last with %v", made, err)
+			return fmt.Errorf("%d Secrets came in, the last with: %w", made, err)
 		}
 		return nil
 	})

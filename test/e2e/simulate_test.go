@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -50,7 +51,7 @@ func (w world) apply(text string) error {
 	for {
 		u := &unstructured.Unstructured{}
 		err := decoder.Decode(&u.Object)
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {

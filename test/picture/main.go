@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"flag"
 	"fmt"
 	"html"
@@ -35,7 +36,7 @@ func main() {
 
 func run(output string, args []string) error {
 	if output == "" || len(args) == 0 {
-		return fmt.Errorf("usage: picture -o FILE -- COMMAND [ARGS...]")
+		return errors.New("usage: picture -o FILE -- COMMAND [ARGS...]")
 	}
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Env = append(os.Environ(), "CLICOLOR_FORCE=1")

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -23,13 +22,13 @@ import (
 	"github.com/rollout-ladder/ladder/internal/drive"
 	"github.com/rollout-ladder/ladder/internal/manifest"
 	"github.com/rollout-ladder/ladder/internal/plane"
+	"github.com/rollout-ladder/ladder/internal/plane/planetest"
 	"github.com/rollout-ladder/ladder/internal/rollout"
 )
 
 // The tests of this file run on an API server with its controllers and without
-// anything that runs pods. The ladder binary brings it: LADDER_BINARY, else
-// bin/ladder below the top of the repository; without it they are skipped.
-// LADDER_TEST_KUBECONFIG names another one.
+// anything that runs pods: a plane with an empty world, or the one that
+// LADDER_TEST_KUBECONFIG names.
 
 const patience = 60 * time.Second
 
@@ -50,6 +49,9 @@ func TestMain(m *testing.M) {
 
 func testConfig(t *testing.T) *rest.Config {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("needs a control plane")
+	}
 	if path := os.Getenv("LADDER_TEST_KUBECONFIG"); path != "" {
 		config, err := clientcmd.BuildConfigFromFlags("", path)
 		if err != nil {
@@ -57,13 +59,7 @@ func testConfig(t *testing.T) *rest.Config {
 		}
 		return config
 	}
-	binary := os.Getenv("LADDER_BINARY")
-	if binary == "" {
-		binary = filepath.Join("..", "..", "..", "bin", "ladder")
-		if _, err := os.Stat(binary); err != nil {
-			t.Skip("no API server: run make build")
-		}
-	}
+	binary := planetest.Binary(t)
 	sharedPlane.once.Do(func() {
 		// The plane ends with this process at the latest, so its context is not
 		// that of the first test.
