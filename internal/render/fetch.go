@@ -75,7 +75,7 @@ func writeFile(name string, data []byte) {
 	if err != nil {
 		return
 	}
-	defer os.Remove(temp.Name()) // gone already after the rename
+	defer func() { _ = os.Remove(temp.Name()) }() // gone already after the rename
 	_, err = temp.Write(data)
 	if closeErr := temp.Close(); err != nil || closeErr != nil {
 		return

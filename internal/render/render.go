@@ -200,12 +200,7 @@ func (r *Renderer) All(ctx context.Context, cs []component.Component, progress f
 		if !fresh {
 			break
 		}
-		which = which[:0]
-		for i, ask := range asks {
-			if ask {
-				which = append(which, i)
-			}
-		}
+		which = slices.DeleteFunc(which, func(i int) bool { return !asks[i] })
 	}
 	_, scopes := r.known()
 	for i := range results {
@@ -243,7 +238,7 @@ func (r *Renderer) source(ctx context.Context, view *source.View, c component.Co
 		Fetch:       r.opts.Fetch,
 	}
 	if src.RepoURL != "" && src.Kind != component.Chart {
-		return helm.Result{}, source.Problemf(src.Position, "%s of repository %s is not in this repository, so it is not rendered; vendor it, or run Ladder there",
+		return helm.Result{}, source.Errorf(src.Position, "%s of repository %s is not in this repository, so it is not rendered; vendor it, or run Ladder there",
 			src.Name, helm.Address(src))
 	}
 	switch src.Kind {
@@ -259,7 +254,7 @@ func (r *Renderer) source(ctx context.Context, view *source.View, c component.Co
 		objects, err := plain.Render(ctx, view, src, plain.Filter{})
 		return helm.Result{Objects: objects}, err
 	default:
-		return helm.Result{}, source.Problemf(src.Position, "sources of kind %q cannot be rendered", src.Kind)
+		return helm.Result{}, source.Errorf(src.Position, "sources of kind %q cannot be rendered", src.Kind)
 	}
 }
 
@@ -269,7 +264,7 @@ func (r *Renderer) explain(ctx context.Context, c component.Component, src compo
 	if src.RepoURL != "" {
 		name = helm.RemoteName(src)
 	}
-	var problem *source.Problem
+	var problem *source.Error
 	if errors.As(err, &problem) {
 		at := problem.Position
 		if at.File == "" {

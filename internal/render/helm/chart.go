@@ -44,19 +44,20 @@ func load(ctx context.Context, view *source.View, src component.Source, opts Opt
 	}
 	kind, err := view.Stat(src.Path)
 	if err != nil {
-		return nil, source.Problemf(src.Position, "chart: %w", err)
+		return nil, source.Errorf(src.Position, "chart: %w", err)
 	}
 	switch kind {
 	case source.Missing:
-		return nil, source.Problemf(src.Position, "chart %s does not exist; correct the path or add the chart", src.Path)
+		return nil, source.Errorf(src.Position, "chart %s does not exist; correct the path or add the chart", src.Path)
 	case source.File:
 		data, err := view.Read(src.Path)
 		if err != nil {
-			return nil, source.Problemf(src.Position, "chart: %w", err)
+			return nil, source.Errorf(src.Position, "chart: %w", err)
 		}
 		return loadArchive(data, finding.Position{File: src.Path}, src.Position)
+	default:
+		return loadFolder(ctx, view, src.Path, src.Position, opts, 0)
 	}
-	return loadFolder(ctx, view, src.Path, src.Position, opts, 0)
 }
 
 // maxLocalDependencies bounds charts that depend on charts by file://.
@@ -106,9 +107,9 @@ func loadFolder(ctx context.Context, view *source.View, folder string, at findin
 func chartProblem(err error, folder string, at finding.Position) error {
 	reason := err.Error()
 	if strings.Contains(reason, "Chart.yaml file is missing") {
-		return &source.Problem{Position: at, Reason: folder + " holds no Chart.yaml, so it is not a chart", Err: err}
+		return &source.Error{Position: at, Reason: folder + " holds no Chart.yaml, so it is not a chart", Err: err}
 	}
-	return &source.Problem{Position: finding.Position{File: path.Join(folder, "Chart.yaml"), Line: 1}, Reason: "the chart cannot be loaded: " + oneLine(reason), Err: err}
+	return &source.Error{Position: finding.Position{File: path.Join(folder, "Chart.yaml"), Line: 1}, Reason: "the chart cannot be loaded: " + oneLine(reason), Err: err}
 }
 
 // readFolder reads the files of a chart folder, without those that .helmignore
@@ -119,10 +120,10 @@ func readFolder(view *source.View, folder string, at finding.Position) ([]*archi
 	if err == nil {
 		rules, err = ignore.Parse(bytes.NewReader(data))
 		if err != nil {
-			return nil, source.Problemf(finding.Position{File: path.Join(folder, ignore.HelmIgnore), Line: 1}, "cannot read the ignore rules: %w", err)
+			return nil, source.Errorf(finding.Position{File: path.Join(folder, ignore.HelmIgnore), Line: 1}, "cannot read the ignore rules: %w", err)
 		}
 	} else if !missingFile(err) {
-		return nil, source.Problemf(at, "chart: %w", err)
+		return nil, source.Errorf(at, "chart: %w", err)
 	}
 	rules.AddDefaults()
 	var files []*archive.BufferedFile
@@ -142,7 +143,7 @@ func readFolder(view *source.View, folder string, at finding.Position) ([]*archi
 		return nil
 	})
 	if err != nil {
-		return nil, source.Problemf(at, "chart %s: %w", folder, err)
+		return nil, source.Errorf(at, "chart %s: %w", folder, err)
 	}
 	return files, nil
 }
@@ -168,7 +169,7 @@ func (e entry) Mode() fs.FileMode {
 func loadArchive(data []byte, file, at finding.Position) (*loadedChart, error) {
 	c, err := loader.LoadArchive(bytes.NewReader(data))
 	if err != nil {
-		return nil, source.Problemf(at, "the chart archive %s cannot be read: %w", file.File, err)
+		return nil, source.Errorf(at, "the chart archive %s cannot be read: %w", file.File, err)
 	}
 	out := &loadedChart{chart: c, at: file, origins: map[*common.File]finding.Position{}}
 	out.locate(c, "", nil)
@@ -250,13 +251,13 @@ func (l *loadedChart) complete(ctx context.Context, view *source.View, at findin
 		switch {
 		case isFile && l.folder != "":
 			if depth >= maxLocalDependencies {
-				return source.Problemf(l.at, "charts depend on each other more than %d deep; is there a circle?", maxLocalDependencies)
+				return source.Errorf(l.at, "charts depend on each other more than %d deep; is there a circle?", maxLocalDependencies)
 			}
 			folder := path.Join(l.folder, local)
 			if kind, err := view.Stat(folder); err != nil {
-				return source.Problemf(l.at, "dependency %s: %w", dep.Name, err)
+				return source.Errorf(l.at, "dependency %s: %w", dep.Name, err)
 			} else if kind != source.Folder {
-				return source.Problemf(l.at, "dependency %s: chart %s does not exist", dep.Name, folder)
+				return source.Errorf(l.at, "dependency %s: chart %s does not exist", dep.Name, folder)
 			}
 			sub, err := loadFolder(ctx, view, folder, l.at, opts, depth+1)
 			if err != nil {
@@ -267,7 +268,7 @@ func (l *loadedChart) complete(ctx context.Context, view *source.View, at findin
 			view.MarkRemote()
 			data, err := opts.Fetch(ctx, dep.Repository, dep.Name, dep.Version)
 			if err != nil {
-				return source.Problemf(l.at, "dependency %s cannot be fetched: %w; vendor it with `helm dependency build`", dep.Name, err)
+				return source.Errorf(l.at, "dependency %s cannot be fetched: %w; vendor it with `helm dependency build`", dep.Name, err)
 			}
 			sub, err := loadArchive(data, l.at, at)
 			if err != nil {
@@ -323,7 +324,7 @@ func (l *loadedChart) checkDependencies() error {
 	if l.folder == "" {
 		line = l.at.Line
 	}
-	return source.Problemf(finding.Position{File: at, Line: line},
+	return source.Errorf(finding.Position{File: at, Line: line},
 		"chart %s depends on %s, which is not in its charts folder; vendor it with `helm dependency build` and commit it, or run without --offline",
 		l.chart.Name(), strings.Join(missing, ", "))
 }
@@ -380,10 +381,10 @@ func (l *loadedChart) crds() ([]manifest.Object, error) {
 			if at.Line > 0 {
 				at.Line = syntax.Line
 			}
-			return nil, &source.Problem{Position: at, Reason: fmt.Sprintf("%s of chart %s: %s", crd.Name, l.chart.Name(), syntax.Message), Err: err}
+			return nil, &source.Error{Position: at, Reason: fmt.Sprintf("%s of chart %s: %s", crd.Name, l.chart.Name(), syntax.Message), Err: err}
 		}
 		if err != nil {
-			return nil, source.Problemf(at, "%s of chart %s: %w", crd.Name, l.chart.Name(), err)
+			return nil, source.Errorf(at, "%s of chart %s: %w", crd.Name, l.chart.Name(), err)
 		}
 		for _, p := range parsed {
 			origin := manifest.Origin{File: at.File, Line: at.Line}

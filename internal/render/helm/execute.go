@@ -273,11 +273,11 @@ func (x *execution) problem(name string, err error) error {
 		if !errors.Is(cause, errTime) {
 			return fmt.Errorf("render chart %s: %w", x.chart.chart.Name(), cause)
 		}
-		return &source.Problem{Position: at, Err: errTime, Reason: fmt.Sprintf("template %s of chart %s does not end within %s; look for a loop or an include of itself",
+		return &source.Error{Position: at, Err: errTime, Reason: fmt.Sprintf("template %s of chart %s does not end within %s; look for a loop or an include of itself",
 			name, x.chart.chart.Name(), x.limits.Time)}
 	}
 	if errors.Is(err, errOutput) {
-		return &source.Problem{Position: at, Err: errOutput, Reason: fmt.Sprintf("template %s of chart %s makes more than %s of output; look for a loop or an include of itself",
+		return &source.Error{Position: at, Err: errOutput, Reason: fmt.Sprintf("template %s of chart %s makes more than %s of output; look for a loop or an include of itself",
 			name, x.chart.chart.Name(), bytesText(x.limits.Output))}
 	}
 	return x.explain(name, err)

@@ -81,7 +81,7 @@ func (x *execution) explain(name string, err error) error {
 	}
 	var refused *demand
 	if errors.As(err, &refused) {
-		return &source.Problem{Position: at, Err: err,
+		return &source.Error{Position: at, Err: err,
 			Reason: fmt.Sprintf("chart %s refuses its values: %s", x.chart.chart.Name(), oneLine(refused.message))}
 	}
 	message := text
@@ -91,7 +91,7 @@ func (x *execution) explain(name string, err error) error {
 	} else if i := location.FindAllStringIndex(text, -1); len(i) > 0 {
 		message = text[i[len(i)-1][1]:]
 	}
-	return &source.Problem{Position: at, Err: err,
+	return &source.Error{Position: at, Err: err,
 		Reason: fmt.Sprintf("template %s of chart %s fails: %s", where, x.chart.chart.Name(), oneLine(message))}
 }
 

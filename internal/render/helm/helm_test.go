@@ -168,9 +168,9 @@ func TestProblems(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := render(t, repository(t, test.archive), request(test.source), options())
-			var problem *source.Problem
+			var problem *source.Error
 			if !errors.As(err, &problem) {
-				t.Fatalf("got %v, want a *source.Problem", err)
+				t.Fatalf("got %v, want a *source.Error", err)
 			}
 			if got := problem.Position.String(); !strings.HasPrefix(got, test.at) {
 				t.Errorf("position %s, want %s", got, test.at)
@@ -230,9 +230,9 @@ func TestEndlessTemplates(t *testing.T) {
 			req := request(component.Source{Values: map[string]any{"bomb": bomb}})
 			start := time.Now()
 			_, err := render(t, repository(t, base+"-- chart/templates/z.yaml --\n"+text+"\n"), req, opts)
-			var problem *source.Problem
+			var problem *source.Error
 			if !errors.As(err, &problem) {
-				t.Fatalf("got %v, want a *source.Problem", err)
+				t.Fatalf("got %v, want a *source.Error", err)
 			}
 			if !strings.Contains(problem.Reason, "chart shop") || !strings.Contains(problem.Reason, "templates/z.yaml") {
 				t.Errorf("reason %q does not name chart and template", problem.Reason)

@@ -83,6 +83,6 @@ func (o *output) syntaxProblem(c *loadedChart, text string, err error) error {
 			}
 		}
 	}
-	return &source.Problem{Position: at, Err: err,
+	return &source.Error{Position: at, Err: err,
 		Reason: fmt.Sprintf("template %s of chart %s does not make valid manifests: %s; see what it makes with `helm template --debug`", o.template.name, c.chart.Name(), oneLine(reason))}
 }

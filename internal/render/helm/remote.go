@@ -20,12 +20,12 @@ import (
 func loadRemote(ctx context.Context, view *source.View, src component.Source, opts Options) (*loadedChart, error) {
 	name := RemoteName(src)
 	if opts.Fetch == nil {
-		return nil, source.Problemf(src.Position, "remote chart %s is not rendered offline; vendor it or run without --offline", name)
+		return nil, source.Errorf(src.Position, "remote chart %s is not rendered offline; vendor it or run without --offline", name)
 	}
 	view.MarkRemote()
 	data, err := opts.Fetch(ctx, src.RepoURL, src.Name, src.Version)
 	if err != nil {
-		return nil, source.Problemf(src.Position, "remote chart %s cannot be fetched: %w; check repository, name and version, or vendor it", name, err)
+		return nil, source.Errorf(src.Position, "remote chart %s cannot be fetched: %w; check repository, name and version, or vendor it", name, err)
 	}
 	return loadArchive(data, src.Position, src.Position)
 }

@@ -58,7 +58,7 @@ type Result struct {
 
 // Render renders a chart: first the objects of its crds folders, then those of
 // its templates by path and document. Hooks are kept, notes are left out.
-// Errors about the repository are *source.Problem.
+// Errors about the repository are *source.Error.
 func Render(ctx context.Context, view *source.View, req Request, opts Options) (Result, error) {
 	loaded, err := load(ctx, view, req.Source, opts)
 	if err != nil {
@@ -74,7 +74,7 @@ func Render(ctx context.Context, view *source.View, req Request, opts Options) (
 
 	caps, err := capabilities(opts)
 	if err != nil {
-		return failed, source.Problemf(req.Source.Position, "%w", err)
+		return failed, source.Errorf(req.Source.Position, "%w", err)
 	}
 	top, err := prepare(loaded, values.merged, req, caps)
 	if err != nil {
@@ -114,14 +114,14 @@ func prepare(c *loadedChart, values map[string]any, req Request, caps *common.Ca
 	meta := c.chart.Metadata
 	at := finding.Position{File: c.file("Chart.yaml"), Line: 1}
 	if meta.Type == "library" {
-		return nil, source.Problemf(at, "chart %s is a library and cannot be installed on its own; depend on it instead", meta.Name)
+		return nil, source.Errorf(at, "chart %s is a library and cannot be installed on its own; depend on it instead", meta.Name)
 	}
 	if meta.KubeVersion != "" && !chartutil.IsCompatibleRange(meta.KubeVersion, caps.KubeVersion.String()) {
-		return nil, source.Problemf(req.Source.Position, "chart %s requires Kubernetes %s, the target is %s; set kubeVersion of the environment or --kube-version",
+		return nil, source.Errorf(req.Source.Position, "chart %s requires Kubernetes %s, the target is %s; set kubeVersion of the environment or --kube-version",
 			meta.Name, meta.KubeVersion, caps.KubeVersion.String())
 	}
 	if err := chartutil.ProcessDependencies(c.chart, values); err != nil {
-		return nil, source.Problemf(at, "the dependencies of chart %s cannot be processed: %w", meta.Name, err)
+		return nil, source.Errorf(at, "the dependencies of chart %s cannot be processed: %w", meta.Name, err)
 	}
 	if err := c.checkDependencies(); err != nil {
 		return nil, err
@@ -129,7 +129,7 @@ func prepare(c *loadedChart, values map[string]any, req Request, caps *common.Ca
 	release := common.ReleaseOptions{Name: req.Release, Namespace: req.Namespace, Revision: 1, IsInstall: true}
 	top, err := commonutil.ToRenderValuesWithSchemaValidation(c.chart, values, release, caps, true)
 	if err != nil {
-		return nil, source.Problemf(req.Source.Position, "the values of chart %s cannot be merged: %w", meta.Name, err)
+		return nil, source.Errorf(req.Source.Position, "the values of chart %s cannot be merged: %w", meta.Name, err)
 	}
 	merged, _ := top["Values"].(common.Values)
 	if err := c.validate(merged, req.Source.Position); err != nil {

@@ -26,10 +26,10 @@ func (l *loadedChart) validateChart(c *chart.Chart, values map[string]any, at fi
 		if err := validateSchema(c.Schema, values); err != nil {
 			var invalid *jsonschema.ValidationError
 			if errors.As(err, &invalid) {
-				return &source.Problem{Position: at, Err: err,
+				return &source.Error{Position: at, Err: err,
 					Reason: fmt.Sprintf("the values of chart %s do not fit its values.schema.json: %s", c.Name(), strings.Join(violations(invalid), "; "))}
 			}
-			return source.Problemf(at, "the values.schema.json of chart %s cannot be used: %s", c.Name(), oneLine(err.Error()))
+			return source.Errorf(at, "the values.schema.json of chart %s cannot be used: %s", c.Name(), oneLine(err.Error()))
 		}
 	}
 	for _, dep := range c.Dependencies() {

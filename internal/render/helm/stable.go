@@ -274,7 +274,7 @@ func decode(c certificate) (*x509.Certificate, ed25519.PrivateKey, error) {
 	}
 	key, err := x509.ParsePKCS8PrivateKey(keyBlock.Bytes)
 	if err != nil {
-		return cert, nil, nil
+		return cert, nil, nil //nolint:nilerr // a key of another kind is a CA all the same
 	}
 	signer, _ := key.(ed25519.PrivateKey)
 	return cert, signer, nil

@@ -32,11 +32,11 @@ func layer(view *source.View, src component.Source) (layered, string, error) {
 			continue
 		}
 		if missingFile(err) {
-			return layered{}, "", &source.Problem{Position: at, Err: err,
+			return layered{}, "", &source.Error{Position: at, Err: err,
 				Reason: "value file " + file.Path + " does not exist; add it, or mark it optional (ignoreMissingValueFiles)"}
 		}
 		if err != nil {
-			return layered{}, "", source.Problemf(at, "value file: %w", err)
+			return layered{}, "", source.Errorf(at, "value file: %w", err)
 		}
 		values, err := readValues(file.Path, data)
 		if err != nil {
@@ -49,7 +49,7 @@ func layer(view *source.View, src component.Source) (layered, string, error) {
 	if len(src.Values) > 0 {
 		inline, err := copyValues(src.Values)
 		if err != nil {
-			return layered{}, "", source.Problemf(src.Position, "the inline values cannot be read: %w", err)
+			return layered{}, "", source.Errorf(src.Position, "the inline values cannot be read: %w", err)
 		}
 		out.merged = loader.MergeMaps(out.merged, inline)
 		text, _ := json.Marshal(inline)
@@ -58,7 +58,7 @@ func layer(view *source.View, src component.Source) (layered, string, error) {
 	for _, name := range slices.Sorted(maps.Keys(src.Parameters)) {
 		value := src.Parameters[name]
 		if err := strvals.ParseInto(name+"="+escapeParameter(value), out.merged); err != nil {
-			return layered{}, "", source.Problemf(src.Position, "parameter %s cannot be set: %w", name, err)
+			return layered{}, "", source.Errorf(src.Position, "parameter %s cannot be set: %w", name, err)
 		}
 		out.text = append(append(out.text, value...), '\n')
 	}
@@ -90,7 +90,7 @@ func readValues(file string, data []byte) (map[string]any, error) {
 		if err := checkYAML(file, data); err != nil {
 			return nil, err
 		}
-		return nil, source.Problemf(finding.Position{File: file, Line: 1}, "values must be a YAML mapping: %w", err)
+		return nil, source.Errorf(finding.Position{File: file, Line: 1}, "values must be a YAML mapping: %w", err)
 	}
 	return values, nil
 }
@@ -101,10 +101,10 @@ func checkYAML(file string, data []byte) error {
 		_, err := doc.Decode()
 		var syntax *manifest.SyntaxError
 		if errors.As(err, &syntax) {
-			return &source.Problem{Position: finding.Position{File: file, Line: syntax.Line}, Reason: "YAML: " + syntax.Message, Err: err}
+			return &source.Error{Position: finding.Position{File: file, Line: syntax.Line}, Reason: "YAML: " + syntax.Message, Err: err}
 		}
 		if err != nil {
-			return source.Problemf(finding.Position{File: file, Line: doc.Line}, "%w", err)
+			return source.Errorf(finding.Position{File: file, Line: doc.Line}, "%w", err)
 		}
 	}
 	return nil

@@ -41,11 +41,13 @@ func (r *repository) clone(name string) bool {
 
 func (r *repository) rel(name string) string { return r.view.Tree().Rel(name) }
 
-func (r *repository) note(name string, err error) error {
+// note keeps the first escape from the repository and the first file that is too
+// large.
+func (r *repository) note(err error) error {
 	var escape *source.EscapeError
 	var size *source.SizeError
 	if r.first == nil && (errors.As(err, &escape) || errors.As(err, &size)) {
-		r.first = source.Problemf(finding.Position{}, "%w", err)
+		r.first = source.Errorf(finding.Position{}, "%w", err)
 	}
 	return err
 }
@@ -68,10 +70,10 @@ func (r *repository) ReadFile(name string) ([]byte, error) {
 	}
 	data, err := r.view.Read(r.rel(name))
 	if err != nil {
-		return nil, r.note(name, err)
+		return nil, r.note(err)
 	}
 	if err := manifest.CheckAliases(data); err != nil {
-		r.first = source.Problemf(finding.Position{File: r.rel(name)}, "%w", err)
+		r.first = source.Errorf(finding.Position{File: r.rel(name)}, "%w", err)
 		return nil, err
 	}
 	if isKustomization(name) {
@@ -98,14 +100,14 @@ func (r *repository) CleanedAbs(name string) (filesys.ConfirmedDir, string, erro
 	}
 	kind, err := r.view.Stat(r.rel(name))
 	if err != nil {
-		return "", "", r.note(name, err)
+		return "", "", r.note(err)
 	}
 	if kind == source.Missing {
 		return "", "", &fs.PathError{Op: "open", Path: r.rel(name), Err: fs.ErrNotExist}
 	}
 	abs, err := r.view.Tree().Abs(r.rel(name))
 	if err != nil {
-		return "", "", r.note(name, err)
+		return "", "", r.note(err)
 	}
 	if kind == source.Folder {
 		return filesys.ConfirmedDir(abs), "", nil
@@ -122,7 +124,7 @@ func (r *repository) Exists(name string) bool {
 		return r.clones.Exists(name)
 	}
 	kind, err := r.view.Stat(r.rel(name))
-	return r.note(name, err) == nil && kind != source.Missing
+	return r.note(err) == nil && kind != source.Missing
 }
 
 // IsDir implements filesys.FileSystem.
@@ -131,7 +133,7 @@ func (r *repository) IsDir(name string) bool {
 		return r.clones.IsDir(name)
 	}
 	kind, err := r.view.Stat(r.rel(name))
-	return r.note(name, err) == nil && kind == source.Folder
+	return r.note(err) == nil && kind == source.Folder
 }
 
 // ReadDir implements filesys.FileSystem.
@@ -143,7 +145,7 @@ func (r *repository) ReadDir(name string) ([]string, error) {
 	for i := range names {
 		names[i] = strings.TrimSuffix(names[i], "/")
 	}
-	return names, r.note(name, err)
+	return names, r.note(err)
 }
 
 // Glob implements filesys.FileSystem.
@@ -157,7 +159,7 @@ func (r *repository) Glob(pattern string) ([]string, error) {
 	}
 	names, err := r.ReadDir(folder)
 	if err != nil {
-		return nil, nil
+		return nil, nil //nolint:nilerr // what cannot be read matches nothing, as in filepath.Glob
 	}
 	var out []string
 	for _, name := range names {

@@ -41,14 +41,14 @@ var running = make(chan struct{}, 1)
 func Render(ctx context.Context, view *source.View, src component.Source, opts Options) (helm.Result, error) {
 	kind, err := view.Stat(src.Path)
 	if err != nil {
-		return helm.Result{}, source.Problemf(src.Position, "kustomization: %w", err)
+		return helm.Result{}, source.Errorf(src.Position, "kustomization: %w", err)
 	}
 	if kind != source.Folder {
-		return helm.Result{}, source.Problemf(src.Position, "kustomization %s is not a folder; name the folder that holds kustomization.yaml", src.Path)
+		return helm.Result{}, source.Errorf(src.Position, "kustomization %s is not a folder; name the folder that holds kustomization.yaml", src.Path)
 	}
 	root, err := view.Tree().Abs(src.Path)
 	if err != nil {
-		return helm.Result{}, source.Problemf(src.Position, "kustomization: %w", err)
+		return helm.Result{}, source.Errorf(src.Position, "kustomization: %w", err)
 	}
 	select {
 	case running <- struct{}{}:
@@ -86,7 +86,7 @@ func Render(ctx context.Context, view *source.View, src component.Source, opts O
 		return helm.Result{Objects: objects, ReadsCapabilities: b.readsCapabilities}, err
 	case <-ctx.Done():
 		if errors.Is(context.Cause(ctx), errTime) {
-			return helm.Result{}, &source.Problem{Position: src.Position, Err: errTime,
+			return helm.Result{}, &source.Error{Position: src.Position, Err: errTime,
 				Reason: fmt.Sprintf("kustomization %s is not built within %s; look for what makes it so large", src.Path, limit)}
 		}
 		return helm.Result{}, context.Cause(ctx)
@@ -126,7 +126,7 @@ func (b *build) run() (objects resmap.ResMap, err error) {
 // explain turns an error of kustomize into one sentence without absolute paths.
 func (b *build) explain(err error) error {
 	if b.files.first != nil {
-		var problem *source.Problem
+		var problem *source.Error
 		if errors.As(b.files.first, &problem) {
 			if problem.Position.File == "" {
 				problem.Position = b.position()
@@ -141,7 +141,7 @@ func (b *build) explain(err error) error {
 		text = strings.ReplaceAll(text, platform+string(filepath.Separator), "")
 	}
 	text = strings.ReplaceAll(text, tree.Repository()+string(filepath.Separator), "")
-	return &source.Problem{Position: b.position(), Err: err, Reason: fmt.Sprintf("kustomization %s cannot be built: %s", b.src.Path, text)}
+	return &source.Error{Position: b.position(), Err: err, Reason: fmt.Sprintf("kustomization %s cannot be built: %s", b.src.Path, text)}
 }
 
 // position is the kustomization file, or the descriptor when there is none.
@@ -164,18 +164,18 @@ func (b *build) objects(built resmap.ResMap) ([]manifest.Object, error) {
 	for _, res := range built.Resources() {
 		raw, err := res.MarshalJSON()
 		if err != nil {
-			return nil, source.Problemf(b.position(), "kustomization %s: %w", b.src.Path, err)
+			return nil, source.Errorf(b.position(), "kustomization %s: %w", b.src.Path, err)
 		}
 		if left -= len(raw); left < 0 {
-			return nil, source.Problemf(b.position(), "kustomization %s makes more than %d MiB of output", b.src.Path, b.opts.Charts.Limits.Output>>20)
+			return nil, source.Errorf(b.position(), "kustomization %s makes more than %d MiB of output", b.src.Path, b.opts.Charts.Limits.Output>>20)
 		}
 		var m map[string]any
 		if err := utiljson.Unmarshal(raw, &m); err != nil {
-			return nil, source.Problemf(b.position(), "kustomization %s: %w", b.src.Path, err)
+			return nil, source.Errorf(b.position(), "kustomization %s: %w", b.src.Path, err)
 		}
 		flat, err := manifest.Flatten(m)
 		if err != nil {
-			return nil, source.Problemf(b.position(), "kustomization %s: %w", b.src.Path, err)
+			return nil, source.Errorf(b.position(), "kustomization %s: %w", b.src.Path, err)
 		}
 		for _, u := range flat {
 			o := manifest.Object{Unstructured: u, Origin: b.origin(u, locators)}

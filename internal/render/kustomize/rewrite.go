@@ -29,7 +29,7 @@ import (
 func (b *build) rewrite(abs string, data []byte) ([]byte, error) {
 	var doc map[string]any
 	if err := yaml.Unmarshal(data, &doc); err != nil || doc == nil {
-		return data, nil
+		return data, nil //nolint:nilerr // left to kustomize, as said above
 	}
 	locate := manifest.NewLocator(data)
 	at := func(field string) finding.Position {
@@ -65,7 +65,7 @@ func (b *build) rewrite(abs string, data []byte) ([]byte, error) {
 	}
 	out, err := yaml.Marshal(doc)
 	if err != nil {
-		return nil, source.Problemf(at(""), "%w", err)
+		return nil, source.Errorf(at(""), "%w", err)
 	}
 	return out, nil
 }
@@ -101,19 +101,19 @@ func (b *build) remoteReferences(abs string, doc map[string]any, at func(string)
 		for i, entry := range entries {
 			text, _ := entry.(string)
 			if strings.HasPrefix(text, "file://") {
-				return false, source.Problemf(at(fmt.Sprintf("%s[%d]", field, i)), "%s is named by file://; use a path inside the repository", text)
+				return false, source.Errorf(at(fmt.Sprintf("%s[%d]", field, i)), "%s is named by file://; use a path inside the repository", text)
 			}
 			if strings.Contains(text, "\n") || !remoteReference.MatchString(text) {
 				continue
 			}
 			where := at(fmt.Sprintf("%s[%d]", field, i))
 			if b.opts.Charts.Fetch == nil {
-				return false, source.Problemf(where, "remote base %s is not rendered offline; vendor it or run without --offline", text)
+				return false, source.Errorf(where, "remote base %s is not rendered offline; vendor it or run without --offline", text)
 			}
 			b.files.view.MarkRemote()
 			content, ok, err := b.download(text)
 			if err != nil {
-				return false, source.Problemf(where, "remote base %s cannot be fetched: %w; vendor it", text, err)
+				return false, source.Errorf(where, "remote base %s cannot be fetched: %w; vendor it", text, err)
 			}
 			if ok {
 				name := fmt.Sprintf("ladder-remote-%s-%d.yaml", field, i)
@@ -128,7 +128,7 @@ func (b *build) remoteReferences(abs string, doc map[string]any, at func(string)
 		for i, entry := range entries {
 			m, _ := entry.(map[string]any)
 			if text, _ := m["path"].(string); remoteReference.MatchString(text) {
-				return false, source.Problemf(at(fmt.Sprintf("%s[%d]", list, i)), "remote file %s is not fetched; vendor it", text)
+				return false, source.Errorf(at(fmt.Sprintf("%s[%d]", list, i)), "remote file %s is not fetched; vendor it", text)
 			}
 		}
 	}
@@ -144,7 +144,7 @@ func (b *build) remoteReferences(abs string, doc map[string]any, at func(string)
 						text = after
 					}
 					if remoteReference.MatchString(text) {
-						return false, source.Problemf(at(fmt.Sprintf("%s[%d]", list, i)), "remote file %s is not fetched; vendor it", text)
+						return false, source.Errorf(at(fmt.Sprintf("%s[%d]", list, i)), "remote file %s is not fetched; vendor it", text)
 					}
 				}
 			}
@@ -173,7 +173,7 @@ func (b *build) download(address string) (content []byte, ok bool, err error) {
 	if err != nil {
 		return nil, false, err
 	}
-	defer response.Body.Close()
+	defer func() { _ = response.Body.Close() }()
 	content, err = io.ReadAll(io.LimitReader(response.Body, manifest.MaxDocument+1))
 	if err != nil {
 		return nil, false, err
@@ -199,7 +199,7 @@ func (b *build) helmCharts(abs string, doc map[string]any, at func(string) findi
 		err = yaml.Unmarshal(raw, &parsed)
 	}
 	if err != nil {
-		return source.Problemf(at("helmCharts"), "helmCharts: %w", err)
+		return source.Errorf(at("helmCharts"), "helmCharts: %w", err)
 	}
 	resources, _ := doc["resources"].([]any)
 	for i, chart := range parsed.HelmCharts {
@@ -218,7 +218,7 @@ func (b *build) helmCharts(abs string, doc map[string]any, at func(string) findi
 		for _, o := range objects {
 			data, err := yaml.Marshal(o.Object)
 			if err != nil {
-				return source.Problemf(at("helmCharts"), "chart %s: %w", chart.Name, err)
+				return source.Errorf(at("helmCharts"), "chart %s: %w", chart.Name, err)
 			}
 			text.WriteString("---\n")
 			text.Write(data)
@@ -245,14 +245,14 @@ func (b *build) chart(folder, home string, chart types.HelmChart, at finding.Pos
 		path.Join(folder, home, chart.Name),
 	} {
 		if kind, err := b.files.view.Stat(candidate); err != nil {
-			return nil, source.Problemf(at, "chart %s: %w", chart.Name, err)
+			return nil, source.Errorf(at, "chart %s: %w", chart.Name, err)
 		} else if kind == source.Folder && src.Path == "" {
 			src.Path = candidate
 		}
 	}
 	if src.Path == "" {
 		if chart.Repo == "" {
-			return nil, source.Problemf(at, "chart %s is not in %s and has no repo; vendor it or name its repository", chart.Name, path.Join(folder, home))
+			return nil, source.Errorf(at, "chart %s is not in %s and has no repo; vendor it or name its repository", chart.Name, path.Join(folder, home))
 		}
 		src.RepoURL, src.Name, src.Version = chart.Repo, chart.Name, chart.Version
 	}
@@ -292,18 +292,18 @@ func (b *build) chart(folder, home string, chart types.HelmChart, at finding.Pos
 func (b *build) chartValues(folder string, chart types.HelmChart, at finding.Position) (map[string]any, error) {
 	read := func(name string) (map[string]any, error) {
 		if remoteReference.MatchString(name) {
-			return nil, source.Problemf(at, "remote values file %s is not fetched; vendor it", name)
+			return nil, source.Errorf(at, "remote values file %s is not fetched; vendor it", name)
 		}
 		data, err := b.files.view.Read(path.Join(folder, name))
 		if err != nil {
-			return nil, source.Problemf(at, "values of chart %s: %w", chart.Name, err)
+			return nil, source.Errorf(at, "values of chart %s: %w", chart.Name, err)
 		}
 		if err := manifest.CheckAliases(data); err != nil {
-			return nil, source.Problemf(at, "values of chart %s: %w", chart.Name, err)
+			return nil, source.Errorf(at, "values of chart %s: %w", chart.Name, err)
 		}
 		values, err := loader.LoadValues(bytes.NewReader(data))
 		if err != nil {
-			return nil, source.Problemf(at, "values file %s of chart %s: %w", name, chart.Name, err)
+			return nil, source.Errorf(at, "values file %s of chart %s: %w", name, chart.Name, err)
 		}
 		return values, nil
 	}
@@ -325,7 +325,7 @@ func (b *build) chartValues(folder string, chart types.HelmChart, at finding.Pos
 		case "replace":
 			merged = chart.ValuesInline
 		default:
-			return nil, source.Problemf(at, "valuesMerge of chart %s must be merge, override or replace", chart.Name)
+			return nil, source.Errorf(at, "valuesMerge of chart %s must be merge, override or replace", chart.Name)
 		}
 	}
 	for _, name := range chart.AdditionalValuesFiles {

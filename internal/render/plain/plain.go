@@ -38,17 +38,18 @@ const skipMarker = "+argocd:skip-file-rendering"
 // Render reads the objects of a file or folder, files in sorted order. In a
 // folder, files that hold no objects and do not look as if they should are
 // passed over: values files, charts, kustomizations. A file that is named itself
-// must hold objects only. Errors about the repository are *source.Problem.
+// must hold objects only. Errors about the repository are *source.Error.
 func Render(ctx context.Context, view *source.View, src component.Source, filter Filter) ([]manifest.Object, error) {
 	kind, err := view.Stat(src.Path)
 	if err != nil {
-		return nil, source.Problemf(src.Position, "manifests: %w", err)
+		return nil, source.Errorf(src.Position, "manifests: %w", err)
 	}
 	switch kind {
 	case source.Missing:
-		return nil, source.Problemf(src.Position, "manifests %s do not exist; correct the path or add them", src.Path)
+		return nil, source.Errorf(src.Position, "manifests %s do not exist; correct the path or add them", src.Path)
 	case source.File:
 		return readFile(view, src.Path, true)
+	case source.Folder:
 	}
 	var out []manifest.Object
 	skip := func(rel string) bool { return !src.Recurse || strings.HasPrefix(path.Base(rel), ".git") }
@@ -63,9 +64,9 @@ func Render(ctx context.Context, view *source.View, src component.Source, filter
 		out = append(out, objects...)
 		return err
 	})
-	var problem *source.Problem
+	var problem *source.Error
 	if err != nil && !errors.As(err, &problem) {
-		return nil, source.Problemf(src.Position, "manifests %s: %w", src.Path, err)
+		return nil, source.Errorf(src.Position, "manifests %s: %w", src.Path, err)
 	}
 	return out, err
 }
@@ -81,7 +82,7 @@ func isManifest(name string) bool {
 func readFile(view *source.View, name string, strict bool) ([]manifest.Object, error) {
 	data, err := view.Read(name)
 	if err != nil {
-		return nil, source.Problemf(finding.Position{File: name}, "%w", err)
+		return nil, source.Errorf(finding.Position{File: name}, "%w", err)
 	}
 	if bytes.Contains(data, []byte(skipMarker)) {
 		return nil, nil
@@ -112,10 +113,10 @@ func readDocument(name string, doc manifest.Document) ([]manifest.Object, error)
 	var syntax *manifest.SyntaxError
 	if errors.As(err, &syntax) {
 		at.Line = syntax.Line
-		return nil, &source.Problem{Position: at, Reason: "YAML: " + syntax.Message, Err: err}
+		return nil, &source.Error{Position: at, Reason: "YAML: " + syntax.Message, Err: err}
 	}
 	if err != nil {
-		return nil, source.Problemf(at, "%w", err)
+		return nil, source.Errorf(at, "%w", err)
 	}
 	object, ok := value.(map[string]any)
 	if value == nil || ok && len(object) == 0 {
@@ -125,11 +126,11 @@ func readDocument(name string, doc manifest.Document) ([]manifest.Object, error)
 		return nil, nil
 	}
 	if !ok {
-		return nil, source.Problemf(at, "the document is not a Kubernetes object: it has no apiVersion and kind")
+		return nil, source.Errorf(at, "the document is not a Kubernetes object: it has no apiVersion and kind")
 	}
 	flat, err := manifest.Flatten(object)
 	if err != nil {
-		return nil, source.Problemf(at, "%w", err)
+		return nil, source.Errorf(at, "%w", err)
 	}
 	var out []manifest.Object
 	for _, u := range flat {

@@ -140,7 +140,7 @@ func readFile(abs, shown string) ([]byte, string, error) {
 	if err != nil {
 		return nil, "", &fs.PathError{Op: "read", Path: shown, Err: reason(err)}
 	}
-	defer in.Close()
+	defer func() { _ = in.Close() }()
 	data, err := io.ReadAll(io.LimitReader(in, MaxFile+1))
 	if err != nil {
 		return nil, "", &fs.PathError{Op: "read", Path: shown, Err: reason(err)}

@@ -127,7 +127,7 @@ func (t *Tree) stat(name string) (Kind, error) {
 	}
 	info, err := os.Stat(abs)
 	if err != nil {
-		return Missing, nil
+		return Missing, nil //nolint:nilerr // what cannot be looked at is as good as absent
 	}
 	if info.IsDir() {
 		return Folder, nil

@@ -7,29 +7,29 @@ import (
 	"github.com/rollout-ladder/ladder/internal/finding"
 )
 
-// Problem says why a source could not be rendered: a mistake in the repository
+// Error says why a source could not be rendered: a mistake in the repository
 // or something that is not there. Reason is one sentence with a way out.
-type Problem struct {
+type Error struct {
 	Position finding.Position
 	Reason   string
 	Err      error // the cause, where there is one
 }
 
 // Error implements error.
-func (p *Problem) Error() string {
-	if p.Position.File == "" {
-		return p.Reason
+func (e *Error) Error() string {
+	if e.Position.File == "" {
+		return e.Reason
 	}
-	return p.Position.String() + ": " + p.Reason
+	return e.Position.String() + ": " + e.Reason
 }
 
 // Unwrap returns the cause.
-func (p *Problem) Unwrap() error { return p.Err }
+func (e *Error) Unwrap() error { return e.Err }
 
-// Problemf makes a Problem at a position.
-func Problemf(at finding.Position, format string, args ...any) *Problem {
+// Errorf makes an Error at a position.
+func Errorf(at finding.Position, format string, args ...any) *Error {
 	err := fmt.Errorf(format, args...)
-	return &Problem{Position: at, Reason: err.Error(), Err: errors.Unwrap(err)}
+	return &Error{Position: at, Reason: err.Error(), Err: errors.Unwrap(err)}
 }
 
 // EscapeError is a path that leaves the repository.
