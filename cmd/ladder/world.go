@@ -24,7 +24,7 @@ func simulateWorld(ctx context.Context, w controlplane.World) error {
 	if err != nil {
 		return err
 	}
-	defer log.Close()
+	defer func() { _ = log.Close() }()
 	return simulate.Run(ctx, w.Config, simulate.Options{
 		Log:          slog.New(slog.NewTextHandler(log, nil)),
 		Serve:        w.Serve,

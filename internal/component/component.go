@@ -1,6 +1,7 @@
 package component
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -301,10 +302,8 @@ func (c Check) String() string {
 		return "http " + c.URL
 	case CheckTCP:
 		return "tcp " + c.Address
+	default:
+		kind := cmp.Or(c.ObjectKind, string(c.Kind))
+		return string(c.Kind) + " " + finding.Resource{Kind: kind, Namespace: c.Namespace, Name: c.Name}.Human()
 	}
-	kind := c.ObjectKind
-	if kind == "" {
-		kind = string(c.Kind)
-	}
-	return string(c.Kind) + " " + finding.Resource{Kind: kind, Namespace: c.Namespace, Name: c.Name}.Human()
 }

@@ -399,7 +399,7 @@ func TestThousandComponents(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	outcome := run(t, deadline(t), drive.Config{Spec: spec, Engine: e, Store: f})
 	if outcome.Result != rollout.Succeeded || len(e.synced) != 1000 {
 		t.Errorf("result %s after %d syncs", outcome.Result, len(e.synced))

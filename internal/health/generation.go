@@ -55,10 +55,10 @@ func integer(obj *unstructured.Unstructured, path ...string) int64 {
 	}
 }
 
-// integerOr is integer with a default for a missing field.
-func integerOr(obj *unstructured.Unstructured, missing int64, path ...string) int64 {
+// wanted is integer for a field that is 1 where it is missing.
+func wanted(obj *unstructured.Unstructured, path ...string) int64 {
 	if _, found, err := unstructured.NestedFieldNoCopy(obj.Object, path...); err != nil || !found {
-		return missing
+		return 1
 	}
 	return integer(obj, path...)
 }

@@ -29,7 +29,7 @@ func deploymentHealth(obj *unstructured.Unstructured) Status {
 	if s, ok := unobserved(obj); ok {
 		return s
 	}
-	want := integerOr(obj, 1, "spec", "replicas")
+	want := wanted(obj, "spec", "replicas")
 	updated := integer(obj, "status", "updatedReplicas")
 	available := integer(obj, "status", "availableReplicas")
 	total := integer(obj, "status", "replicas")
@@ -55,7 +55,7 @@ func replicaSetHealth(obj *unstructured.Unstructured) Status {
 	if c := condition(obj, "ReplicaFailure"); c != nil && c["status"] == "True" {
 		return Status{rollout.Degraded, str(c, "message")}
 	}
-	want := integerOr(obj, 1, "spec", "replicas")
+	want := wanted(obj, "spec", "replicas")
 	if available := integer(obj, "status", "availableReplicas"); available < want {
 		return Status{rollout.Progressing, fmt.Sprintf("%d of %d ready", available, want)}
 	}
@@ -66,7 +66,7 @@ func statefulSetHealth(obj *unstructured.Unstructured) Status {
 	if s, ok := unobserved(obj); ok {
 		return s
 	}
-	want := integerOr(obj, 1, "spec", "replicas")
+	want := wanted(obj, "spec", "replicas")
 	if ready := integer(obj, "status", "readyReplicas"); ready < want {
 		return Status{rollout.Progressing, fmt.Sprintf("%d of %d ready", ready, want)}
 	}
@@ -113,7 +113,7 @@ func jobHealth(obj *unstructured.Unstructured) Status {
 	if flag(obj, "spec", "suspend") {
 		return Status{rollout.Suspended, "is suspended"}
 	}
-	message := fmt.Sprintf("%d of %d succeeded", integer(obj, "status", "succeeded"), integerOr(obj, 1, "spec", "completions"))
+	message := fmt.Sprintf("%d of %d succeeded", integer(obj, "status", "succeeded"), wanted(obj, "spec", "completions"))
 	if failed := integer(obj, "status", "failed"); failed > 0 {
 		message += fmt.Sprintf(", %d failed", failed)
 	}

@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -110,7 +111,8 @@ func (d Document) Decode() (any, error) {
 	}
 	first := d.Line - leading(d.Text)
 	if err := CheckAliases(d.Text); err != nil {
-		if s, ok := err.(*SyntaxError); ok && s.Line > 0 {
+		var s *SyntaxError
+		if errors.As(err, &s) && s.Line > 0 {
 			return nil, &SyntaxError{Line: s.Line + first - 1, Message: s.Message}
 		}
 		return nil, err

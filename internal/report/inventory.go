@@ -132,7 +132,7 @@ func InventoryPicture(w io.Writer, inv plan.Inventory, title string) error {
 		if len(g.Members) == 0 {
 			continue
 		}
-		heading := g.Label
+		var heading string
 		switch {
 		case g.Label == "":
 			heading = "NO PLACE"

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"time"
 
@@ -149,7 +150,7 @@ func PlanText(w io.Writer, p *plan.Plan, unrendered []Unrendered) error {
 		if names == "" {
 			names = "-"
 		}
-		rows = append(rows, []string{fmt.Sprint(s.Index), s.Label, s.MaxUpdate, names})
+		rows = append(rows, []string{strconv.Itoa(s.Index), s.Label, s.MaxUpdate, names})
 	}
 	table(&b, rows)
 	fmt.Fprintf(&b, "\nCritical path, %s: %s\n", Clock(p.CriticalPath.Duration), strings.Join(p.CriticalPath.Components, " → "))

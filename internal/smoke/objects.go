@@ -180,13 +180,14 @@ func checkEndpoint(ctx context.Context, client Client, namespace, name string) (
 // true.
 func checkCEL(ctx context.Context, client Client, check component.Check) (string, error) {
 	gk := schema.GroupKind{Group: check.Group, Kind: check.ObjectKind}
-	variable, value := "object", any(nil)
+	var variable string
+	var value any
 	if check.Name != "" {
 		obj, err := client.Get(ctx, gk, check.Namespace, check.Name)
 		if err != nil {
 			return "", err
 		}
-		value = obj.Object
+		variable, value = "object", obj.Object
 	} else {
 		list, err := client.List(ctx, gk, check.Namespace)
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -146,10 +147,8 @@ func writeEdge(streams *stream.Streams, o *Options, e report.Explanation, provid
 		return nil
 	}
 	message := fmt.Sprintf("%s does not require %s directly", e.Component, provider)
-	for _, d := range e.Dependencies {
-		if d == provider {
-			message += ", only through others"
-		}
+	if slices.Contains(e.Dependencies, provider) {
+		message += ", only through others"
 	}
 	fmt.Fprintln(streams.Err, message)
 	return exit.Silent(exit.No)

@@ -269,6 +269,7 @@ func (c *component) unhealthy(o *observer, tasks []*task) (waits, failed *verdic
 			if t.hook && failed == nil {
 				failed = &v
 			}
+		case rollout.Missing, rollout.Progressing, rollout.Suspended:
 		}
 		if waits == nil {
 			waits = &v

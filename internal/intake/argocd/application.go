@@ -178,8 +178,9 @@ func (r *Repository) source(d document, s source, refs map[string]source, proble
 	case component.Kustomize:
 		r.leftOut(d, s, "kustomize", "namePrefix", "nameSuffix", "namespace", "patches", "components", "commonLabels", "commonAnnotations", "replicas")
 	case component.Manifests:
-		to.Recurse, _ = boolAt(s.value, "directory", "recurse")
+		to.Recurse = boolAt(s.value, "directory", "recurse")
 		r.leftOut(d, s, "directory", "include", "exclude", "jsonnet")
+	case component.Git, component.Plugin: // rendered nowhere
 	}
 	return to
 }

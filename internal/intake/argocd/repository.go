@@ -40,7 +40,7 @@ var mentions = regexp.MustCompile(`(?m)^\s*-?\s*["']?kind["']?:\s*["']?Applicati
 // Scan finds every Application of the repository.
 func Scan(ctx context.Context, tree *files.Tree) (*Repository, error) {
 	r := &Repository{tree: tree, files: map[string][]document{}, own: map[string]bool{}}
-	r.kustomizations.repository = r
+	r.kustomizations = kustomizations{repository: r}
 	found, err := tree.Find(ctx, ".", isManifest)
 	if err != nil {
 		// Links that leave the repository are of no concern until something

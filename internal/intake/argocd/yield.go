@@ -59,7 +59,7 @@ func (r *Repository) yieldKustomization(dir string) (yield, error) {
 
 // yieldDirectory reads plain YAML. Source: Argo CD, directory sources.
 func (r *Repository) yieldDirectory(dir string, directory *yamlpos.Value) (yield, error) {
-	recurse, _ := boolAt(directory, "recurse")
+	recurse := boolAt(directory, "recurse")
 	include, exclude := directory.TextAt("include"), directory.TextAt("exclude")
 	taken := func(file string) bool {
 		rel, ok := below(dir, file)
@@ -120,12 +120,14 @@ func globMatch(pattern, rel string) bool {
 	return ok && err == nil
 }
 
-func boolAt(v *yamlpos.Value, keys ...string) (b, ok bool) {
+// boolAt reads a switch, off where it is not written.
+func boolAt(v *yamlpos.Value, keys ...string) bool {
 	found := v.At(keys...)
 	if found == nil {
-		return false, false
+		return false
 	}
-	return found.Bool()
+	on, _ := found.Bool()
+	return on
 }
 
 // yieldApplication reads the local sources of an Application.

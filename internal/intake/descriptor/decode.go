@@ -160,7 +160,7 @@ func (d *decoder) decode(f *yamlpos.Fields) {
 	smoke := f.Has("smoke")
 	c.Smoke = d.smoke(f)
 	d.componentType(f)
-	needsSource := c.Enabled && !(smoke && c.Type == component.Smoke)
+	needsSource := c.Enabled && (!smoke || c.Type != component.Smoke)
 	if len(c.Sources) == 0 && len(d.fatal) == 0 && needsSource {
 		d.refuse(c.Position, "add chart, kustomize or manifests; only a smoke with checks needs none", "component %s has no source", c.Name)
 	}

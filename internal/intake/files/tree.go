@@ -209,7 +209,7 @@ func (t *Tree) Read(file string) ([]byte, error) {
 	if err != nil {
 		return nil, &InputError{Position: at, Message: fmt.Sprintf("cannot be read: %v", reason(err)), Err: err}
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	data, err := io.ReadAll(io.LimitReader(f, MaxFileSize+1))
 	if err != nil {
 		return nil, &InputError{Position: at, Message: fmt.Sprintf("cannot be read: %v", reason(err)), Err: err}

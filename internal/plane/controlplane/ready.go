@@ -36,7 +36,7 @@ func waitServing(ctx context.Context, config *rest.Config) error {
 		response, err := client.Do(request)
 		if err != nil {
 			last = err.Error()
-			return false, nil
+			return false, nil //nolint:nilerr // not up yet; the last error is told when time runs out
 		}
 		last = response.Status
 		return response.StatusCode == http.StatusOK, response.Body.Close()

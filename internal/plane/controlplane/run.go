@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"syscall"
 	"time"
@@ -107,7 +108,7 @@ func (p *plane) run(ctx context.Context) error {
 	if err := os.Chdir(o.Dir); err != nil {
 		return fmt.Errorf("enter the plane's folder: %w", err)
 	}
-	listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", fmt.Sprint(o.Port)))
+	listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(o.Port)))
 	if err != nil {
 		return fmt.Errorf("listen for the API: %w", err)
 	}

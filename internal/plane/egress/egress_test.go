@@ -67,8 +67,8 @@ func TestSwitch(t *testing.T) {
 	}
 
 	ours, theirs := net.Pipe()
-	defer ours.Close()
-	defer theirs.Close()
+	defer func() { _ = ours.Close() }()
+	defer func() { _ = theirs.Close() }()
 	s.Set(egress.DialFunc(func(_ context.Context, host string) (net.Conn, error) { return ours, nil }))
 	if got, err := s.Dial(t.Context(), "a.b.svc:443"); err != nil || got != ours {
 		t.Errorf("after Set: %v, %v", got, err)

@@ -57,7 +57,7 @@ func TestListenerServesHTTP(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer response.Body.Close()
+	defer func() { _ = response.Body.Close() }()
 	body, err := io.ReadAll(response.Body)
 	if err != nil || string(body) != "hello from hook.default.svc" {
 		t.Errorf("%q, %v", body, err)
@@ -72,7 +72,10 @@ func TestListenerDoesNotHangOnDistrust(t *testing.T) {
 		}
 		return &tls.Config{RootCAs: roots(t, other)}
 	})
-	_, err := client.Get("https://hook.default.svc/")
+	response, err := client.Get("https://hook.default.svc/")
+	if err == nil {
+		_ = response.Body.Close()
+	}
 	if err == nil || !strings.Contains(err.Error(), "unknown authority") {
 		t.Errorf("got %v", err)
 	}

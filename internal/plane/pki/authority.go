@@ -8,6 +8,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"math/big"
 	"net"
@@ -136,7 +137,7 @@ func (a *Authority) ServerConfig() *tls.Config {
 
 func (a *Authority) serve(name string) (*tls.Certificate, error) {
 	if name == "" {
-		return nil, fmt.Errorf("the client names no server")
+		return nil, errors.New("the client names no server")
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -122,7 +122,7 @@ func TestServerConfigAnswersEveryName(t *testing.T) {
 
 func TestServerConfigNeedsAName(t *testing.T) {
 	client, server := net.Pipe()
-	defer client.Close()
+	defer func() { _ = client.Close() }()
 	done := make(chan error, 1)
 	go func() { done <- tls.Server(server, newAuthority(t).ServerConfig()).Handshake() }()
 	go func() { _ = tls.Client(client, &tls.Config{InsecureSkipVerify: true}).Handshake() }() //nolint:gosec // the refusal is what is tested
