@@ -22,12 +22,15 @@ import (
 	"github.com/rollout-ladder/ladder/internal/simulate/world"
 )
 
-// The configuration, as the rehearsal writes it.
 type (
-	Config          = settings.Config
+	// Config is the configuration, as the rehearsal writes it.
+	Config = settings.Config
+	// ComponentConfig is the part of the configuration about one component.
 	ComponentConfig = settings.Component
-	Rules           = settings.Rules
-	Fault           = settings.Fault
+	// Rules is one rule document.
+	Rules = settings.Rules
+	// Fault is a way in which a component misbehaves.
+	Fault = settings.Fault
 )
 
 // ParseFault reads a fault switch: "never-ready", "crash", "flap", "slow:5m".

@@ -81,11 +81,11 @@ func Remember(pod *corev1.Pod) *Memory {
 	return m
 }
 
-// say sends an event once.
-func (m *Memory) say(r *Result, kind, reason, message string) {
+// warn sends a warning once.
+func (m *Memory) warn(r *Result, reason, message string) {
 	if key := reason + message; !m.said[key] {
 		m.said[key] = true
-		r.Events = append(r.Events, Event{Type: kind, Reason: reason, Message: message})
+		r.Events = append(r.Events, Event{Type: corev1.EventTypeWarning, Reason: reason, Message: message})
 	}
 }
 

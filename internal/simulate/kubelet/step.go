@@ -88,7 +88,7 @@ func (p *podView) mount() (message string, ok bool) {
 	problems := volumeProblems(p.pod, p.cluster)
 	for _, problem := range problems {
 		text := fmt.Sprintf("MountVolume.SetUp failed for volume %q : %s", problem.volume, problem.message)
-		p.memory.say(p.result, corev1.EventTypeWarning, "FailedMount", text)
+		p.memory.warn(p.result, "FailedMount", text)
 		p.result.Waits = append(p.result.Waits, problem.ref)
 		if message == "" {
 			message = text
@@ -150,7 +150,7 @@ func (p *podView) start(container *corev1.Container) (time.Time, *corev1.Contain
 		return at, nil
 	}
 	if problem := containerProblem(p.pod, container, p.cluster); problem != nil {
-		p.memory.say(p.result, corev1.EventTypeWarning, "Failed", "Error: "+problem.message)
+		p.memory.warn(p.result, "Failed", "Error: "+problem.message)
 		p.result.Waits = append(p.result.Waits, problem.ref)
 		s := p.waiting(container, reasonConfigError, problem.message)
 		return time.Time{}, &s
@@ -186,7 +186,7 @@ func (p *podView) service(container *corev1.Container, started time.Time, delay 
 		if age < delay {
 			p.again(delay - age)
 		} else {
-			p.memory.say(p.result, corev1.EventTypeWarning, "Unhealthy", "Readiness probe failed: held back by the fault never-ready")
+			p.memory.warn(p.result, "Unhealthy", "Readiness probe failed: held back by the fault never-ready")
 		}
 	case age < delay:
 		p.again(delay - age)
@@ -209,7 +209,7 @@ func (p *podView) crashing(container *corev1.Container, started time.Time, delay
 	if !runs {
 		s = p.waiting(container, reasonBackOff, fmt.Sprintf("back-off %s restarting failed container=%s pod=%s_%s(%s)",
 			backOff.Round(time.Millisecond), container.Name, p.pod.Name, p.pod.Namespace, p.pod.UID))
-		p.memory.say(p.result, corev1.EventTypeWarning, "BackOff", "Back-off restarting failed container "+container.Name)
+		p.memory.warn(p.result, "BackOff", "Back-off restarting failed container "+container.Name)
 	}
 	s.RestartCount = restarts
 	if restarts > 0 || !runs {

@@ -65,7 +65,7 @@ func TestListenerSpeaksBoth(t *testing.T) {
 	l := newPipes(&tls.Config{Certificates: secure.TLS.Certificates, MinVersion: tls.VersionTLS12})
 	server := &http.Server{Handler: http.HandlerFunc(answer)} //nolint:gosec // a test's
 	go func() { _ = server.Serve(l) }()
-	defer server.Close()
+	defer func() { _ = server.Close() }()
 	dial := func() net.Conn {
 		client, end := net.Pipe()
 		l.connections <- end

@@ -92,11 +92,11 @@ func openVersion(name string, served, storage bool) map[string]any {
 
 // install makes what an installer makes once its workload is available. What is
 // there already is left alone: the repository's own definitions have schemas.
-func (e *Engine) install(ctx context.Context, k, name string) (time.Duration, error) {
+func (e *Engine) install(ctx context.Context, name string) (time.Duration, error) {
 	i, err := strconv.Atoi(name)
 	installers := e.rules.Load().Installers
 	if err != nil || i >= len(installers) {
-		return 0, nil
+		return 0, nil //nolint:nilerr // a key of rules that have been replaced
 	}
 	in := installers[i]
 	workload, ok := e.workloads.Find("installer/"+name+in.Source, in.Controller)

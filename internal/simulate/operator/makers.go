@@ -50,8 +50,7 @@ func (w *work) makeCertificate(ctx context.Context) (bool, error) {
 		data["ca.crt"] = encoded(issued.CA)
 	}
 	for _, format := range listOf(spec, "additionalOutputFormats") {
-		switch f, _ := format.(map[string]any); f["type"] {
-		case "CombinedPEM":
+		if f, _ := format.(map[string]any); f["type"] == "CombinedPEM" {
 			data["tls-combined.pem"] = encoded(slices.Concat(issued.Key, []byte("\n"), issued.Certificate))
 		}
 	}

@@ -45,7 +45,7 @@ type work struct {
 func (e *Engine) sync(ctx context.Context, k string) (time.Duration, error) {
 	id, ns, name := splitKey(k)
 	if id == installerID {
-		return e.install(ctx, k, name)
+		return e.install(ctx, name)
 	}
 	kind := e.kinds.get(id)
 	self := e.kinds.object(id, ns, name)

@@ -99,77 +99,95 @@ func (w *World) Watch(kind string, h cache.ResourceEventHandler) {
 // The look-ups return nil where the object does not exist; what they return is
 // shared and must not be changed.
 
+// Pod looks up a pod.
 func (w *World) Pod(namespace, name string) *corev1.Pod {
 	return found(w.caches.pods.Pods(namespace).Get(name))
 }
 
+// Secret looks up a Secret.
 func (w *World) Secret(namespace, name string) *corev1.Secret {
 	return found(w.caches.secrets.Secrets(namespace).Get(name))
 }
 
+// ConfigMap looks up a ConfigMap.
 func (w *World) ConfigMap(namespace, name string) *corev1.ConfigMap {
 	return found(w.caches.configMaps.ConfigMaps(namespace).Get(name))
 }
 
+// Claim looks up a PersistentVolumeClaim.
 func (w *World) Claim(namespace, name string) *corev1.PersistentVolumeClaim {
 	return found(w.caches.claims.PersistentVolumeClaims(namespace).Get(name))
 }
 
+// Volume looks up a PersistentVolume.
 func (w *World) Volume(name string) *corev1.PersistentVolume {
 	return found(w.caches.volumes.Get(name))
 }
 
+// Service looks up a Service.
 func (w *World) Service(namespace, name string) *corev1.Service {
 	return found(w.caches.services.Services(namespace).Get(name))
 }
 
+// Node looks up a node.
 func (w *World) Node(name string) *corev1.Node { return found(w.caches.nodes.Get(name)) }
 
+// StorageClass looks up a StorageClass.
 func (w *World) StorageClass(name string) *storagev1.StorageClass {
 	return found(w.caches.classes.Get(name))
 }
 
+// Deployment looks up a Deployment.
 func (w *World) Deployment(namespace, name string) *appsv1.Deployment {
 	return found(w.caches.deployments.Deployments(namespace).Get(name))
 }
 
+// StatefulSet looks up a StatefulSet.
 func (w *World) StatefulSet(namespace, name string) *appsv1.StatefulSet {
 	return found(w.caches.statefulSets.StatefulSets(namespace).Get(name))
 }
 
+// DaemonSet looks up a DaemonSet.
 func (w *World) DaemonSet(namespace, name string) *appsv1.DaemonSet {
 	return found(w.caches.daemonSets.DaemonSets(namespace).Get(name))
 }
 
+// ReplicaSet looks up a ReplicaSet.
 func (w *World) ReplicaSet(namespace, name string) *appsv1.ReplicaSet {
 	return found(w.caches.replicaSets.ReplicaSets(namespace).Get(name))
 }
 
+// Job looks up a Job.
 func (w *World) Job(namespace, name string) *batchv1.Job {
 	return found(w.caches.jobs.Jobs(namespace).Get(name))
 }
 
+// Definition looks up a CustomResourceDefinition.
 func (w *World) Definition(name string) *apiextensionsv1.CustomResourceDefinition {
 	return found(w.caches.definitions.Get(name))
 }
 
+// ValidatingWebhooks looks up a ValidatingWebhookConfiguration.
 func (w *World) ValidatingWebhooks(name string) *admissionv1.ValidatingWebhookConfiguration {
 	return found(w.caches.validating.Get(name))
 }
 
+// MutatingWebhooks looks up a MutatingWebhookConfiguration.
 func (w *World) MutatingWebhooks(name string) *admissionv1.MutatingWebhookConfiguration {
 	return found(w.caches.mutating.Get(name))
 }
 
-// Webhooks and definitions, all of them, in no order.
+// ValidatingAll lists every ValidatingWebhookConfiguration, in no order.
 func (w *World) ValidatingAll() []*admissionv1.ValidatingWebhookConfiguration {
 	return all(w.caches.validating.List(labels.Everything()))
 }
 
+// MutatingAll lists every MutatingWebhookConfiguration, in no order.
 func (w *World) MutatingAll() []*admissionv1.MutatingWebhookConfiguration {
 	return all(w.caches.mutating.List(labels.Everything()))
 }
 
+// DefinitionsAll lists every CustomResourceDefinition, in no order.
 func (w *World) DefinitionsAll() []*apiextensionsv1.CustomResourceDefinition {
 	return all(w.caches.definitions.List(labels.Everything()))
 }

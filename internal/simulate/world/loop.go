@@ -37,13 +37,13 @@ func (l *Loop) Add(keys ...string) {
 // AddAfter queues a key after a while.
 func (l *Loop) AddAfter(key string, after time.Duration) { l.queue.AddAfter(key, after) }
 
-// Run works until ctx ends. sync returns after how long it wants to see the key
+// Run works until ctx ends. work returns after how long it wants to see the key
 // again; 0 means only when the key is added.
-func (l *Loop) Run(ctx context.Context, workers int, sync_ func(ctx context.Context, key string) (time.Duration, error)) {
+func (l *Loop) Run(ctx context.Context, workers int, work func(ctx context.Context, key string) (time.Duration, error)) {
 	var wg sync.WaitGroup
 	for range workers {
 		wg.Go(func() {
-			for l.next(ctx, sync_) {
+			for l.next(ctx, work) {
 			}
 		})
 	}
@@ -52,13 +52,13 @@ func (l *Loop) Run(ctx context.Context, workers int, sync_ func(ctx context.Cont
 	wg.Wait()
 }
 
-func (l *Loop) next(ctx context.Context, sync_ func(ctx context.Context, key string) (time.Duration, error)) bool {
+func (l *Loop) next(ctx context.Context, work func(ctx context.Context, key string) (time.Duration, error)) bool {
 	key, stopped := l.queue.Get()
 	if stopped {
 		return false
 	}
 	defer l.queue.Done(key)
-	after, err := sync_(ctx, key)
+	after, err := work(ctx, key)
 	switch {
 	case ctx.Err() != nil:
 	case err != nil:
