@@ -119,7 +119,13 @@ func (s *stage) openPlane(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	s.plane, _, err = registry.Up(ctx, cmp.Or(s.options.Plane, keptName), plane.Options{})
+	name := cmp.Or(s.options.Plane, keptName)
+	if s.options.Resume {
+		// A plane that is down took its rollout along.
+		s.plane, err = registry.Get(ctx, name)
+		return err
+	}
+	s.plane, _, err = registry.Up(ctx, name, plane.Options{})
 	return err
 }
 

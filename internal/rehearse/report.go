@@ -70,7 +70,7 @@ func newReport(loaded *load.Result, planned *plan.Plan, outcome drive.Outcome, o
 		states[c.Name] = c
 	}
 	for _, c := range loaded.Platform.Components {
-		rc := report.RolloutComponent{Name: c.Name, Phase: c.Order(), State: string(rollout.Skipped), BlockedBy: []report.Blocker{}}
+		rc := report.RolloutComponent{Name: c.Name, Phase: c.Order(), Type: string(c.Type), State: string(rollout.Skipped), BlockedBy: []report.Blocker{}}
 		if s, ok := states[c.Name]; ok {
 			fill(&rc, s, outcome.Blocked[c.Name])
 		} else if !c.Enabled {

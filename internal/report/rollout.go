@@ -41,6 +41,7 @@ type Rollout struct {
 type RolloutComponent struct {
 	Name        string    `json:"name"`
 	Phase       string    `json:"phase"`
+	Type        string    `json:"componentType"`
 	State       string    `json:"state"`
 	UnblockedAt Time      `json:"unblockedAt"`
 	StartedAt   Time      `json:"startedAt"`

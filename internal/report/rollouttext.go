@@ -20,6 +20,19 @@ type phaseSummary struct {
 	first, last   time.Time
 	slowest       string
 	slowestLength time.Duration
+	types         map[string]int
+}
+
+// role is the type that most of its components have, the least by name where
+// several do.
+func (p phaseSummary) role() string {
+	best := ""
+	for t, n := range p.types {
+		if best == "" || n > p.types[best] || n == p.types[best] && t < best {
+			best = t
+		}
+	}
+	return best
 }
 
 func (p phaseSummary) length() time.Duration {
@@ -44,9 +57,10 @@ func summarise(r Rollout) summary {
 		if !ok {
 			i = len(s.phases)
 			at[c.Phase] = i
-			s.phases = append(s.phases, phaseSummary{label: c.Phase})
+			s.phases = append(s.phases, phaseSummary{label: c.Phase, types: map[string]int{}})
 		}
 		p := &s.phases[i]
+		p.types[c.Type]++
 		started, healthy := time.Time(c.StartedAt), time.Time(c.HealthyAt)
 		if !started.IsZero() && (p.first.IsZero() || started.Before(p.first)) {
 			p.first = started
@@ -115,7 +129,7 @@ func (s Style) phaseLine(p phaseSummary) string {
 	case p.done > 0:
 		glyph, colour = "▶", cyan
 	}
-	text := s.paint(colour, fmt.Sprintf("%s %-7s %3d/%-3d", glyph, p.label, p.done, p.total)) + fmt.Sprintf(" %7s", Clock(p.length()))
+	text := s.paint(colour, fmt.Sprintf("%s %-7s %-10s %3d/%-3d", glyph, p.label, p.role(), p.done, p.total)) + fmt.Sprintf(" %7s", Clock(p.length()))
 	if p.slowest != "" {
 		text += s.paint(faint, fmt.Sprintf("  slowest %s %s", p.slowest, Clock(p.slowestLength)))
 	}
