@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/rollout-ladder/ladder/internal/report"
+	"github.com/rollout-ladder/ladder/test/fixtures"
 )
 
 // platform is a copy of an example that a test may break.
@@ -185,4 +186,15 @@ func TestFailureStopsItsDependentsOnly(t *testing.T) {
 			t.Errorf("%s does not need %s, yet it is %s: %s %v", c.Name, failing, c.State, c.Message, c.BlockedBy)
 		}
 	}
+}
+
+// TestLadderAsWrittenFails rehearses the example's ladder as it was first
+// written down: an ExternalSecret at 130 waits for a store that comes at 155.
+func TestLadderAsWrittenFails(t *testing.T) {
+	t.Parallel()
+	r, out := rehearsal(t, fixtures.AmeideAsWritten(t, repositoryRoot(t)), ".", "-e", "dev", "--speed", "300", "--least-timeout", "30s")
+	if out.code != 1 || r.Result != "failed" {
+		t.Fatalf("exit code %d, result %q, want 1 and failed", out.code, r.Result)
+	}
+	wantCulprit(t, r, "foundation-ghcr-pull-secret", "ExternalSecret/ameide/", "vault")
 }

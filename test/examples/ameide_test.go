@@ -2,8 +2,6 @@ package examples_test
 
 import (
 	"context"
-	"encoding/csv"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -17,11 +15,12 @@ import (
 	"github.com/rollout-ladder/ladder/internal/manifest"
 	"github.com/rollout-ladder/ladder/internal/plan"
 	"github.com/rollout-ladder/ladder/internal/render"
+	"github.com/rollout-ladder/ladder/test/fixtures"
 )
 
 const (
-	ameide  = "../../examples/ameide"
-	fixture = "../fixtures/ameide-as-written"
+	ameide = "../../examples/ameide"
+	root   = "../.."
 )
 
 var ameideEnvironments = []string{"dev", "staging", "prod"}
@@ -142,7 +141,7 @@ func TestAmeideSteps(t *testing.T) {
 			t.Errorf("%s: %s has no gate", c.Position, c.Name)
 		}
 	}
-	written := open(t, asWritten(t), "dev")
+	written := open(t, fixtures.AmeideAsWritten(t, root), "dev")
 	if n := len(written.Ladder.Steps); n != 44 {
 		t.Errorf("the ladder as written has %d steps", n)
 	}
@@ -160,7 +159,7 @@ func TestAmeideSteps(t *testing.T) {
 // stands before, or beside, something that it requires, or behind something that
 // requires it.
 func TestAmeideCorrectionsWereNeeded(t *testing.T) {
-	corrected, written := open(t, ameide, "dev"), open(t, asWritten(t), "dev")
+	corrected, written := open(t, ameide, "dev"), open(t, fixtures.AmeideAsWritten(t, root), "dev")
 	phases := func(p *intake.Platform) map[string]component.Phase {
 		out := map[string]component.Phase{}
 		for _, c := range p.Components {
@@ -187,7 +186,7 @@ func TestAmeideCorrectionsWereNeeded(t *testing.T) {
 			t.Errorf("%s moved from %s to %s, but nothing contradicts %s", name, phase, after[name], phase)
 		}
 	}
-	if want := len(moves(t)); moved != want {
+	if want := len(fixtures.AmeideMoves(t, root)); moved != want {
 		t.Errorf("%d components stand elsewhere, phases.tsv lists %d", moved, want)
 	}
 }
@@ -199,62 +198,4 @@ func open(t *testing.T, dir, environment string) *intake.Platform {
 		t.Fatal(err)
 	}
 	return p
-}
-
-// moves reads phases.tsv: component, rolloutPhase, domain, contradicts.
-func moves(t *testing.T) [][]string {
-	t.Helper()
-	f, err := os.Open(filepath.Join(fixture, "phases.tsv"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = f.Close() }()
-	r := csv.NewReader(f)
-	r.Comma = '\t'
-	rows, err := r.ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return rows[1:]
-}
-
-// asWritten makes the platform with the ladder as it was written.
-func asWritten(t *testing.T) string {
-	t.Helper()
-	dir := t.TempDir()
-	if err := os.CopyFS(dir, os.DirFS(ameide)); err != nil {
-		t.Fatal(err)
-	}
-	ladder, err := os.ReadFile(filepath.Join(fixture, "ladder.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "ladder.yaml"), ladder, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	byName := map[string][]string{}
-	for _, row := range moves(t) {
-		byName[row[0]] = row
-	}
-	err = filepath.WalkDir(filepath.Join(dir, "environments"), func(path string, d os.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		content, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		name := regexp.MustCompile(`(?m)^name: (.*)$`).FindSubmatch(content)
-		row, ok := byName[string(name[1])]
-		if !ok {
-			return nil
-		}
-		content = regexp.MustCompile(`(?m)^rolloutPhase: .*$`).ReplaceAll(content, []byte(`rolloutPhase: "`+row[1]+`"`))
-		content = regexp.MustCompile(`(?m)^domain: .*$`).ReplaceAll(content, []byte("domain: "+row[2]))
-		return os.WriteFile(path, content, 0o600)
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return dir
 }
