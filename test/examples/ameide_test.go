@@ -2,8 +2,6 @@ package examples_test
 
 import (
 	"context"
-	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
