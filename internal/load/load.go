@@ -70,8 +70,7 @@ func Load(ctx context.Context, path string, o Options) (*Result, error) {
 			enabled = append(enabled, c)
 		}
 	}
-	rendered := renderer(p, o).All(ctx, enabled, o.rendering())
-	for _, one := range rendered {
+	for _, one := range rendered(ctx, p, enabled, o) {
 		var unrendered *render.Error
 		switch {
 		case one.Err == nil:
@@ -95,13 +94,28 @@ func Load(ctx context.Context, path string, o Options) (*Result, error) {
 	return r, nil
 }
 
-func renderer(p *intake.Platform, o Options) *render.Renderer {
+// rendered renders components of a platform; the results are in their order.
+func rendered(ctx context.Context, p *intake.Platform, components []component.Component, o Options) []render.Result {
 	target := p.Target()
-	return render.New(p.Root, p.Repository, render.Options{
+	results := render.New(p.Root, p.Repository, render.Options{
 		KubeVersion: cmp.Or(o.KubeVersion, target.KubeVersion),
 		APIVersions: slices.Concat(target.APIVersions, o.APIVersions),
 		Offline:     o.Offline, CacheDir: o.CacheDir, NoCache: o.NoCache,
-	})
+	}).All(ctx, components, o.rendering())
+	for i, c := range components {
+		if c.AppOfApps {
+			results[i].Objects = slices.DeleteFunc(results[i].Objects, isArgo)
+		}
+	}
+	return results
+}
+
+// isArgo reports whether an object of an app-of-apps is for Argo CD alone. What
+// Applications and ApplicationSets stand for are components of their own, and a
+// rollout without Argo CD has nothing that serves their kinds.
+func isArgo(o manifest.Object) bool {
+	gvk := o.GroupVersionKind()
+	return gvk.Group == "argoproj.io" && slices.Contains([]string{"Application", "ApplicationSet", "AppProject"}, gvk.Kind)
 }
 
 // One renders one component of a platform, disabled or not, as it is rendered
@@ -121,7 +135,7 @@ func One(ctx context.Context, path, name string, o Options) (component.Component
 			with = append(with, c)
 		}
 	}
-	for _, one := range renderer(p, o).All(ctx, with, o.rendering()) {
+	for _, one := range rendered(ctx, p, with, o) {
 		if one.Component != name {
 			continue
 		}

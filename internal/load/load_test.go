@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,6 +15,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/rollout-ladder/ladder/internal/intake"
+	"github.com/rollout-ladder/ladder/internal/manifest"
 )
 
 const platform = `
@@ -77,7 +79,7 @@ spec:
         envFrom: [{configMapRef: {name: settings}}]
 `
 
-func extract(t *testing.T) string {
+func extract(t *testing.T, platform string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for _, f := range txtar.Parse([]byte(platform)).Files {
@@ -93,7 +95,7 @@ func extract(t *testing.T) string {
 }
 
 func TestLoad(t *testing.T) {
-	dir := extract(t)
+	dir := extract(t, platform)
 	o := Options{Offline: true, CacheDir: t.TempDir()}
 	var before string
 	for range 2 { // cold, and from the cache
@@ -136,8 +138,98 @@ func TestLoad(t *testing.T) {
 	}
 }
 
+// appOfApps is a root that applies an Application, and next to it a project and
+// a ConfigMap; an object of another kind of the same group is no concern of Argo
+// CD's alone.
+const appOfApps = `
+-- ladder.yaml --
+layout: app-of-apps
+-- apps/root.yaml --
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {name: root}
+spec:
+  source: {repoURL: "https://example.org/r", path: apps}
+-- apps/infra.yaml --
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {name: infra}
+spec:
+  destination: {namespace: infra}
+  source: {repoURL: "https://example.org/r", path: infra}
+-- infra/all.yaml --
+apiVersion: argoproj.io/v1alpha1
+kind: AppProject
+metadata: {name: platform, annotations: {argocd.argoproj.io/sync-wave: "-5"}}
+---
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {name: web}
+spec:
+  destination: {namespace: web}
+  source: {repoURL: "https://example.org/r", path: web}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: settings}
+---
+apiVersion: argoproj.io/v1alpha1
+kind: Workflow
+metadata: {name: backup}
+---
+apiVersion: example.com/v1
+kind: Application
+metadata: {name: of-somebody-else}
+-- web/project.yaml --
+apiVersion: argoproj.io/v1alpha1
+kind: AppProject
+metadata: {name: of-web}
+-- web/config.yaml --
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: web}
+`
+
+// TestAppOfApps checks that the Applications and projects that a parent applies
+// are not among its objects; a component that applies no Applications keeps all
+// it has.
+func TestAppOfApps(t *testing.T) {
+	dir := extract(t, appOfApps)
+	o := Options{Offline: true, NoCache: true}
+	r, err := Load(context.Background(), dir, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := func(objects []manifest.Object) []string {
+		var out []string
+		for _, object := range objects {
+			out = append(out, object.GetKind()+" "+object.GetName())
+		}
+		slices.Sort(out)
+		return out
+	}
+	got := map[string][]string{}
+	for name, objects := range r.Objects {
+		got[name] = named(objects)
+	}
+	want := map[string][]string{
+		"infra": {"Application of-somebody-else", "ConfigMap settings", "Workflow backup"},
+		"web":   {"AppProject of-web", "ConfigMap web"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("objects (-want +got):\n%s", diff)
+	}
+	_, objects, err := One(context.Background(), dir, "infra", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want["infra"], named(objects)); diff != "" {
+		t.Errorf("rendered alone (-want +got):\n%s", diff)
+	}
+}
+
 func TestOne(t *testing.T) {
-	dir := extract(t)
+	dir := extract(t, platform)
 	o := Options{Offline: true, NoCache: true}
 	for name, want := range map[string]string{"web": "Deployment web", "off": "ConfigMap off"} {
 		c, objects, err := One(context.Background(), dir, name, o)
