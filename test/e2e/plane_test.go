@@ -20,6 +20,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/rollout-ladder/ladder/internal/plane"
@@ -68,6 +69,19 @@ func clientOf(t *testing.T, p *plane.Plane) *kubernetes.Clientset {
 		t.Fatal(err)
 	}
 	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
+}
+
+func dynamicOf(t *testing.T, p *plane.Plane) *dynamic.DynamicClient {
+	t.Helper()
+	config, err := p.RESTConfig()
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := dynamic.NewForConfig(config)
 	if err != nil {
 		t.Fatal(err)
 	}

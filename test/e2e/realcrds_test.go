@@ -92,14 +92,7 @@ func sortedKeys[V any](m map[string]V) []string {
 func TestCustomResourcesAreValidAgainstRealCRDs(t *testing.T) {
 	crds := realCRDs(t)
 	p, client := startPlane(t)
-	config, err := p.RESTConfig()
-	if err != nil {
-		t.Fatal(err)
-	}
-	dyn, err := dynamic.NewForConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	dyn := dynamicOf(t, p)
 	installed := map[schema.GroupKind]bool{}
 	checked := map[string]bool{}
 	count := 0

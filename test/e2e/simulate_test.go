@@ -33,15 +33,7 @@ type world struct {
 func startWorld(t *testing.T) world {
 	t.Helper()
 	p, client := startPlane(t)
-	config, err := p.RESTConfig()
-	if err != nil {
-		t.Fatal(err)
-	}
-	dyn, err := dynamic.NewForConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return world{t, client, dyn, restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(client.Discovery()))}
+	return world{t, client, dynamicOf(t, p), restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(client.Discovery()))}
 }
 
 // apply applies YAML documents and returns the first refusal.

@@ -195,8 +195,8 @@ type Item struct {
 	Position finding.Position
 }
 
-// Texts returns a list of scalars.
-func (f *Fields) Texts(key string) []Item {
+// list returns the elements of a list, nil where there is none.
+func (f *Fields) list(key string) []*Value {
 	e, ok := f.Entry(key)
 	if !ok {
 		return nil
@@ -205,8 +205,17 @@ func (f *Fields) Texts(key string) []Item {
 		f.wrongKind(key, e.Value.Kind, "a list")
 		return nil
 	}
-	items := make([]Item, 0, len(e.Value.Items))
-	for i, v := range e.Value.Items {
+	return e.Value.Items
+}
+
+// Texts returns a list of scalars.
+func (f *Fields) Texts(key string) []Item {
+	values := f.list(key)
+	if values == nil {
+		return nil
+	}
+	items := make([]Item, 0, len(values))
+	for i, v := range values {
 		path := Join(f.Path, key) + "[" + strconv.Itoa(i) + "]"
 		switch {
 		case v.Kind != Scalar:
@@ -262,16 +271,8 @@ func (f *Fields) Map(key string) *Fields {
 
 // Maps returns the readers of a list of maps.
 func (f *Fields) Maps(key string) []*Fields {
-	e, ok := f.Entry(key)
-	if !ok {
-		return nil
-	}
-	if e.Value.Kind != List {
-		f.wrongKind(key, e.Value.Kind, "a list")
-		return nil
-	}
 	var list []*Fields
-	for i, v := range e.Value.Items {
+	for i, v := range f.list(key) {
 		if m := Read(v, Join(f.Path, key)+"["+strconv.Itoa(i)+"]", f.problems); m != nil {
 			list = append(list, m)
 		}
