@@ -11,16 +11,13 @@ import (
 	"github.com/rollout-ladder/ladder/internal/report"
 )
 
-// redraw is the least time between two boards: more is not seen, and a board of
-// thousands of components costs.
-const redraw = 250 * time.Millisecond
-
 // audience shows the rollout to an observer.
 type audience struct {
 	observer Observer
 	phases   map[string]string
 	names    []string // of the steps
 	expected time.Duration
+	redraw   time.Duration // least time between two boards
 	now      func() time.Time
 
 	mu    sync.Mutex
@@ -29,7 +26,7 @@ type audience struct {
 }
 
 func newAudience(observer Observer, loaded *load.Result, planned *plan.Plan, speed float64, now func() time.Time) *audience {
-	a := &audience{observer: observer, phases: map[string]string{}, now: now}
+	a := &audience{observer: observer, phases: map[string]string{}, redraw: observer.Redraw(), now: now}
 	a.expected = time.Duration(float64(planned.Makespan) / speed)
 	for _, c := range loaded.Platform.Components {
 		a.phases[c.Name] = c.Order()
@@ -46,7 +43,7 @@ func (a *audience) notice(n drive.Notice) {
 			From: string(t.From), To: string(t.To), Reason: t.Reason,
 		})
 	}
-	if !a.observer.Live() || n.At.Sub(a.taken) < redraw {
+	if a.redraw == 0 || n.At.Sub(a.taken) < a.redraw {
 		return
 	}
 	board := report.BoardOf(n.View.State(), a.names, n.View.BlockedBy, a.expected, n.At)
@@ -59,14 +56,14 @@ func (a *audience) notice(n drive.Notice) {
 // refresh lets the clocks of the board go on while nothing changes, until the
 // returned function is called.
 func (a *audience) refresh(ctx context.Context) (stop func()) {
-	if !a.observer.Live() {
+	if a.redraw == 0 {
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		ticker := time.NewTicker(redraw)
+		ticker := time.NewTicker(a.redraw)
 		defer ticker.Stop()
 		for {
 			select {
@@ -84,7 +81,7 @@ func (a *audience) tick() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	passed := a.now().Sub(a.taken)
-	if a.taken.IsZero() || passed < redraw {
+	if a.taken.IsZero() || passed < a.redraw {
 		return
 	}
 	board := a.board

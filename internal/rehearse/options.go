@@ -62,8 +62,8 @@ type Observer interface {
 	Counted(done, total int, what string)
 	Change(change report.Change)
 	Board(board report.Board)
-	// Live reports whether Board is wanted, a few times a second.
-	Live() bool
+	// Redraw is how often Board is wanted; 0 means never.
+	Redraw() time.Duration
 }
 
 // UnrenderedError lists the components that could not be rendered, where the

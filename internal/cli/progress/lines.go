@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"time"
 
@@ -20,6 +21,8 @@ type lines struct {
 	now   func() time.Time
 	last  time.Time
 	print func(io.Writer, record)
+	// groups folds stages in the log of a GitHub Actions job.
+	groups, open bool
 }
 
 // record is one line of JSON progress.
@@ -33,7 +36,24 @@ type record struct {
 }
 
 func (l *lines) Stage(text string) {
+	l.group("::group::" + text)
 	l.write(record{Event: "stage", Text: text})
+}
+
+// group folds what follows in the log of a GitHub Actions job. Source: GitHub
+// Actions, "Workflow commands", Grouping log lines.
+func (l *lines) group(start string) {
+	if !l.groups {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.open {
+		fmt.Fprintln(l.out, "::endgroup::")
+	}
+	if l.open = start != ""; l.open {
+		fmt.Fprintln(l.out, start)
+	}
 }
 
 func (l *lines) Counted(done, total int, what string) {
@@ -49,11 +69,35 @@ func (l *lines) Change(change report.Change) {
 	l.write(record{Event: "change", Change: &change})
 }
 
-func (l *lines) Board(report.Board) {}
+// Board is a sign of life where nothing has changed for a while: what runs and
+// what the rest waits for.
+func (l *lines) Board(board report.Board) {
+	l.mu.Lock()
+	quiet := l.now().Sub(l.last) < heartbeat
+	l.mu.Unlock()
+	if quiet {
+		return
+	}
+	text := fmt.Sprintf("still at it after %s:", report.Clock(board.Elapsed))
+	for i, r := range board.Running {
+		if i == 3 {
+			text += fmt.Sprintf(" and %d more;", len(board.Running)-i)
+			break
+		}
+		text += fmt.Sprintf(" %s %s;", r.Component, r.Text)
+	}
+	for i, w := range board.Waiting {
+		if i == 2 {
+			break
+		}
+		text += fmt.Sprintf(" %d wait on %s;", w.Count, w.On)
+	}
+	l.write(record{Event: "alive", Text: strings.TrimSuffix(text, ";")})
+}
 
-func (l *lines) Live() bool { return false }
+func (l *lines) Redraw() time.Duration { return heartbeat }
 
-func (l *lines) Close() {}
+func (l *lines) Close() { l.group("") }
 
 func (l *lines) write(r record) {
 	l.mu.Lock()

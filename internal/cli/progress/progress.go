@@ -16,10 +16,10 @@ type Display interface {
 	Counted(done, total int, what string)
 	// Change shows one transition.
 	Change(change report.Change)
-	// Board shows the whole rollout; only a display that is Live needs it, a few
-	// times a second.
+	// Board shows the whole rollout, as often as Redraw says; never where that
+	// is 0.
 	Board(board report.Board)
-	Live() bool
+	Redraw() time.Duration
 	// Close takes the display off the terminal; what is printed afterwards
 	// stands below it.
 	Close()
@@ -48,7 +48,7 @@ func New(streams *stream.Streams, global *flags.Global, now func() time.Time) Di
 	case "none":
 		return silent{}
 	default:
-		return &lines{out: streams.Err, now: now, print: printPlain}
+		return &lines{out: streams.Err, now: now, print: printPlain, groups: streams.Getenv("GITHUB_ACTIONS") == "true"}
 	}
 }
 
@@ -58,5 +58,5 @@ func (silent) Stage(string)             {}
 func (silent) Counted(int, int, string) {}
 func (silent) Change(report.Change)     {}
 func (silent) Board(report.Board)       {}
-func (silent) Live() bool               { return false }
+func (silent) Redraw() time.Duration    { return 0 }
 func (silent) Close()                   {}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -49,7 +50,10 @@ func (t *terminal) Counted(done, total int, what string) {
 }
 func (t *terminal) Change(report.Change)     {}
 func (t *terminal) Board(board report.Board) { t.program.Send(boardMsg(board)) }
-func (t *terminal) Live() bool               { return true }
+
+// Redraw is the least time between two boards: more is not seen, and a board of
+// thousands of components costs.
+func (t *terminal) Redraw() time.Duration { return 250 * time.Millisecond }
 func (t *terminal) Close() {
 	t.once.Do(func() {
 		t.program.Send(closeMsg{})
