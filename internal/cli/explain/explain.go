@@ -7,17 +7,14 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/rollout-ladder/ladder/internal/cli/exit"
 	"github.com/rollout-ladder/ladder/internal/cli/flags"
-	"github.com/rollout-ladder/ladder/internal/cli/progress"
 	"github.com/rollout-ladder/ladder/internal/cli/source"
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
 	"github.com/rollout-ladder/ladder/internal/component"
-	"github.com/rollout-ladder/ladder/internal/load"
 	"github.com/rollout-ladder/ladder/internal/plan"
 	"github.com/rollout-ladder/ladder/internal/rehearse"
 	"github.com/rollout-ladder/ladder/internal/report"
@@ -66,13 +63,9 @@ func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *
 	if err := flags.OneOf("policy", o.Policy, "phases", "edges", "serial"); err != nil {
 		return err
 	}
-	display := progress.New(streams, global, time.Now)
-	options := source.Options(o.Source)
-	options.Progress = display.Counted
-	loaded, err := load.Load(ctx, o.Path, options)
-	display.Close()
+	loaded, err := source.Load(ctx, streams, global, o.Source)
 	if err != nil {
-		return source.Coded(err)
+		return err
 	}
 	p, err := plan.Build(rehearse.PlanInput(loaded, rollout.Policy(o.Policy), nil, 0))
 	if err != nil {

@@ -4,14 +4,12 @@ package plancmd
 import (
 	"bytes"
 	"context"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/rollout-ladder/ladder/internal/cli/durations"
 	"github.com/rollout-ladder/ladder/internal/cli/exit"
 	"github.com/rollout-ladder/ladder/internal/cli/flags"
-	"github.com/rollout-ladder/ladder/internal/cli/progress"
 	"github.com/rollout-ladder/ladder/internal/cli/source"
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
 	"github.com/rollout-ladder/ladder/internal/load"
@@ -80,9 +78,9 @@ func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *
 	if err != nil {
 		return err
 	}
-	loaded, err := loadPlatform(ctx, streams, global, o)
+	loaded, err := source.Load(ctx, streams, global, o.Source)
 	if err != nil {
-		return source.Coded(err)
+		return err
 	}
 	wrong := source.PrintFindings(streams.Err, loaded.Findings, source.Least(global))
 	input := rehearse.PlanInput(loaded, rollout.Policy(o.Policy), expected, o.MaxInFlight)
@@ -108,14 +106,6 @@ func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *
 		return exit.Silent(exit.No)
 	}
 	return nil
-}
-
-func loadPlatform(ctx context.Context, streams *stream.Streams, global *flags.Global, o *Options) (*load.Result, error) {
-	display := progress.New(streams, global, time.Now)
-	defer display.Close()
-	options := source.Options(o.Source)
-	options.Progress = display.Counted
-	return load.Load(ctx, o.Path, options)
 }
 
 func compare(b *bytes.Buffer, input plan.Input, o *Options) error {

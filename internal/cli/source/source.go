@@ -8,9 +8,12 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/rollout-ladder/ladder/internal/cli/exit"
 	"github.com/rollout-ladder/ladder/internal/cli/flags"
+	"github.com/rollout-ladder/ladder/internal/cli/progress"
+	"github.com/rollout-ladder/ladder/internal/cli/stream"
 	"github.com/rollout-ladder/ladder/internal/finding"
 	"github.com/rollout-ladder/ladder/internal/intake"
 	"github.com/rollout-ladder/ladder/internal/load"
@@ -42,6 +45,16 @@ func Coded(err error) error {
 func Open(ctx context.Context, f flags.Source) (*intake.Platform, error) {
 	p, err := intake.Open(ctx, f.Path, intake.Options{Environment: f.Environment})
 	return p, Coded(err)
+}
+
+// Load reads, renders and infers a platform and shows how far it is.
+func Load(ctx context.Context, streams *stream.Streams, global *flags.Global, f flags.Source) (*load.Result, error) {
+	display := progress.New(streams, global, time.Now)
+	defer display.Close()
+	options := Options(f)
+	options.Progress = display.Counted
+	loaded, err := load.Load(ctx, f.Path, options)
+	return loaded, Coded(err)
 }
 
 // PrintFindings writes findings of at least a severity, one line each, and
