@@ -8,6 +8,8 @@ import (
 	"os"
 	"time"
 
+	"github.com/spf13/pflag"
+
 	"github.com/rollout-ladder/ladder/internal/cli"
 	"github.com/rollout-ladder/ladder/internal/cli/exit"
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
@@ -28,6 +30,9 @@ func run(started time.Time, args []string) int {
 	if len(args) > 2 && args[1] == "plane" && args[2] == "run" {
 		return runPlane(started, args[3:])
 	}
+	// Kubernetes' own flags (such as --version=raw) are registered process-wide by
+	// its packages; the command line would take them for its own.
+	pflag.CommandLine = pflag.NewFlagSet(args[0], pflag.ContinueOnError)
 	return cli.Main(args[0], args[1:], version, stream.System())
 }
 

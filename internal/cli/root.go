@@ -36,10 +36,15 @@ func Main(name string, args []string, version string, streams *stream.Streams) i
 	if err == nil {
 		return int(exit.OK)
 	}
-	if message := err.Error(); message != "" {
+	code := exit.Of(err)
+	switch message := err.Error(); {
+	case ctx.Err() != nil && code == exit.Interrupted:
+		// What the signal cut short explains nothing.
+		fmt.Fprintln(streams.Err, "ladder: interrupted")
+	case message != "":
 		fmt.Fprintln(streams.Err, "ladder: "+message)
 	}
-	return int(exit.Of(err))
+	return int(code)
 }
 
 // NewRoot returns the command tree.

@@ -2,6 +2,7 @@ package drive
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 
@@ -27,8 +28,11 @@ type UnfinishedError struct {
 
 // Error implements error.
 func (e *UnfinishedError) Error() string {
-	return fmt.Sprintf("a rollout at revision %s has not finished: resume it, or start afresh", e.Revision)
+	return fmt.Sprintf("a rollout at revision %s has not finished, and this is another one", e.Revision)
 }
+
+// ErrNothingSaved means that the store holds no rollout to resume.
+var ErrNothingSaved = errors.New("there is no rollout to resume")
 
 // savedSnapshot is the format of a snapshot; the records of the journal are
 // rollout.Change.
@@ -124,6 +128,9 @@ func (j *journal) snapshot(state rollout.State) error {
 
 // decideStart says whether to resume what the store held.
 func decideStart(config Config, saved *savedRollout) (resume bool, err error) {
+	if saved == nil && config.Start == StartResume {
+		return false, ErrNothingSaved
+	}
 	if saved == nil || config.Start == StartFresh {
 		return false, nil
 	}

@@ -41,7 +41,8 @@ const (
 	// *UnfinishedError.
 	StartAuto StartMode = iota
 	// StartResume resumes whatever the store holds, by the Spec it holds, also
-	// when it has finished: an event of Control can then retry what failed.
+	// when it has finished: an event of Control can then retry what failed. A
+	// store that holds nothing is ErrNothingSaved.
 	StartResume
 	// StartFresh forgets what the store holds.
 	StartFresh

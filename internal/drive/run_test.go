@@ -334,7 +334,15 @@ func TestCrashAtAnyWrite(t *testing.T) {
 			if err := f.Close(); err != nil {
 				t.Fatal(err)
 			}
-			outcome := run(t, deadline(t), drive.Config{Spec: spec, Engine: e, Store: folder(t, dir), Start: drive.StartResume})
+			f = folder(t, dir)
+			again := drive.Config{Spec: spec, Engine: e, Store: f, Start: drive.StartResume}
+			if writes == 0 {
+				if _, err := drive.Run(deadline(t), again); !errors.Is(err, drive.ErrNothingSaved) {
+					t.Errorf("resuming nothing: %v", err)
+				}
+				again.Start = drive.StartAuto
+			}
+			outcome := run(t, deadline(t), again)
 			if outcome.Result != rollout.Succeeded {
 				t.Errorf("result after the crash = %s: %s", outcome.Result, outcome.State.Message)
 			}

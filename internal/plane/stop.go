@@ -16,6 +16,9 @@ import (
 // lastMoment is how long a process may take from giving up its lock to its end.
 const lastMoment = time.Second
 
+// foreignPoll is how often the end of a plane of another process is looked for.
+const foreignPoll = 500 * time.Millisecond
+
 // Stop ends the plane, in order if it can within 10 s and ctx, else at once, and
 // removes its folder. Stopping a plane that has ended is fine.
 func (p *Plane) Stop(ctx context.Context) error {
@@ -91,6 +94,29 @@ func (p *Plane) awaitDeath(ctx context.Context) {
 		case <-tick.C:
 		}
 	}
+}
+
+// AwaitEnd waits until the plane no longer lives, however it ended, or ctx ends,
+// and reports whether the plane did.
+func (p *Plane) AwaitEnd(ctx context.Context) bool {
+	if p.process != nil {
+		select {
+		case <-p.process.done:
+			return true
+		case <-ctx.Done():
+			return false
+		}
+	}
+	tick := time.NewTicker(foreignPoll)
+	defer tick.Stop()
+	for p.alive() {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return false
+		}
+	}
+	return true
 }
 
 // alive tells whether the plane's process lives.

@@ -60,7 +60,7 @@ func Run(ctx context.Context, o Options) (Rehearsal, error) {
 	if err != nil {
 		return Rehearsal{}, err
 	}
-	return world.play(ctx, loaded, planned)
+	return world.playWhileUp(ctx, loaded, planned)
 }
 
 // prepare reads, renders and plans.
@@ -138,6 +138,25 @@ func (s *stage) close() {
 		// The plane ends with this process at the latest.
 		_ = s.plane.Stop(context.Background())
 	}
+}
+
+// playWhileUp plays until the plane ends, which ends everything: without it the
+// rollout would wait for a cluster that never answers again.
+func (s *stage) playWhileUp(ctx context.Context, loaded *load.Result, planned *plan.Plan) (Rehearsal, error) {
+	work, stop := context.WithCancel(ctx)
+	defer stop()
+	ended := make(chan bool, 1)
+	go func() {
+		gone := s.plane.AwaitEnd(work)
+		stop()
+		ended <- gone
+	}()
+	r, err := s.play(work, loaded, planned)
+	stop()
+	if <-ended && (err != nil || r.Interrupted) {
+		return Rehearsal{}, &PlaneEndedError{PID: s.plane.PID}
+	}
+	return r, err
 }
 
 // play runs the rollout on the open stage.
@@ -222,6 +241,15 @@ func (e *PlaneError) Error() string { return "start the control plane: " + e.Err
 
 // Unwrap returns the cause.
 func (e *PlaneError) Unwrap() error { return e.Err }
+
+// PlaneEndedError says that the control plane's process ended during the
+// rollout: it was killed, or the machine had no memory left for it.
+type PlaneEndedError struct{ PID int }
+
+// Error implements error.
+func (e *PlaneEndedError) Error() string {
+	return fmt.Sprintf("the control plane ended in the middle of the rollout: its process %d is gone, killed or out of memory", e.PID)
+}
 
 // PlanInput is the input of the plan of a loaded platform.
 func PlanInput(loaded *load.Result, policy rollout.Policy, durations map[string]time.Duration, maxInFlight int) plan.Input {

@@ -21,6 +21,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
 	"github.com/rollout-ladder/ladder/internal/drive"
 	"github.com/rollout-ladder/ladder/internal/plan"
+	"github.com/rollout-ladder/ladder/internal/plane"
 	"github.com/rollout-ladder/ladder/internal/rehearse"
 	"github.com/rollout-ladder/ladder/internal/report"
 	"github.com/rollout-ladder/ladder/internal/rollout"
@@ -100,6 +101,7 @@ saved; go on with --resume).`,
 	f.BoolVar(&o.Fresh, "fresh", false, "forget the interrupted rollout of a kept plane")
 	f.StringVar(&o.Report, "report", "", "write the JSON report to this file as well")
 	cmd.MarkFlagsMutuallyExclusive("resume", "fresh")
+	source.CompleteFault(cmd, &o.Source)
 	for flag, values := range choices {
 		_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	}
@@ -150,6 +152,14 @@ func (o *Options) parse() (rehearse.Options, error) {
 	}
 	if !(o.Jitter >= 0 && o.Jitter <= 1) {
 		return none, exit.With(exit.Usage, fmt.Errorf("--jitter %v: choose a number from 0 to 1", o.Jitter))
+	}
+	if o.Resume && !o.Keep && o.Plane == "" {
+		return none, exit.With(exit.Usage, errors.New("--resume needs the plane of the interrupted rollout: --keep, or --plane NAME"))
+	}
+	for _, file := range []string{o.Output, o.Report} {
+		if err := stream.CheckResult(file); err != nil {
+			return none, exit.With(exit.Usage, err)
+		}
 	}
 	faults := map[string]settings.Fault{}
 	for _, text := range o.Fail {
@@ -249,15 +259,21 @@ func coded(err error) error {
 		place      *plan.PlaceError
 		locked     *store.LockedError
 		unfinished *drive.UnfinishedError
+		notUp      *plane.NotFoundError
+		ended      *rehearse.PlaneEndedError
 	)
 	switch {
 	case errors.Is(err, context.Canceled):
 		return err
+	case errors.As(err, &notUp):
+		return exit.With(exit.Usage, fmt.Errorf("there is no rollout to resume: %w", notUp))
+	case errors.Is(err, drive.ErrNothingSaved):
+		return exit.With(exit.Usage, drive.ErrNothingSaved)
 	case errors.As(err, &unfinished):
-		return exit.With(exit.Usage, fmt.Errorf("%w; go on with it with --resume, or forget it with --fresh", err))
+		return exit.With(exit.Usage, fmt.Errorf("%w (go on with it: --resume; forget it: --fresh)", unfinished))
 	case errors.As(err, &unrendered), errors.As(err, &refused), errors.As(err, &unknown), errors.As(err, &cycle), errors.As(err, &place):
 		return exit.With(exit.Usage, err)
-	case errors.As(err, &locked), errors.As(err, &planeErr):
+	case errors.As(err, &locked), errors.As(err, &planeErr), errors.As(err, &ended):
 		return exit.With(exit.CouldNotRun, err)
 	default:
 		return source.Coded(err)

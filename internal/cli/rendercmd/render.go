@@ -5,10 +5,12 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
 	"github.com/rollout-ladder/ladder/internal/cli/exit"
@@ -28,6 +30,8 @@ type Options struct {
 	flags.Result
 
 	Component string
+	// ShowSecrets prints the values of Secrets too.
+	ShowSecrets bool
 }
 
 // New returns the command.
@@ -36,6 +40,8 @@ func New(streams *stream.Streams, global *flags.Global) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "render COMPONENT [PATH]",
 		Short: "Print the objects of a component, each with where it comes from",
+		Long: `Print the objects of a component, each with where it comes from. The values of
+Secrets are left out; --show-secrets prints them.`,
 		Example: `  ladder render platform-keycloak
   ladder render platform-keycloak --environment prod --format json`,
 		Args:              cobra.RangeArgs(1, 2),
@@ -49,6 +55,7 @@ func New(streams *stream.Streams, global *flags.Global) *cobra.Command {
 	o.Source.Register(cmd)
 	source.CompleteEnvironment(cmd)
 	o.Result.Register(cmd, "yaml", "json")
+	cmd.Flags().BoolVar(&o.ShowSecrets, "show-secrets", false, "print the values of Secrets, as the repository holds them")
 	return cmd
 }
 
@@ -64,6 +71,9 @@ func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *
 	if err != nil {
 		return source.Coded(err)
 	}
+	if !o.ShowSecrets {
+		objects = withoutSecrets(objects)
+	}
 	var b bytes.Buffer
 	if o.Format == "json" {
 		err = report.JSON(&b, document(c, objects))
@@ -74,6 +84,16 @@ func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *
 		return exit.With(exit.CouldNotRun, err)
 	}
 	return streams.WriteResult(o.Output, b.Bytes())
+}
+
+// withoutSecrets takes the values of Secrets out. The objects of the renderer
+// are left as they are.
+func withoutSecrets(objects []manifest.Object) []manifest.Object {
+	shown := slices.Clone(objects)
+	for i, o := range shown {
+		shown[i].Unstructured = &unstructured.Unstructured{Object: manifest.WithoutSecrets(o.Object)}
+	}
+	return shown
 }
 
 // Document is the JSON form: the objects with their origins.

@@ -1,10 +1,13 @@
 package source
 
 import (
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"github.com/rollout-ladder/ladder/internal/cli/flags"
 	"github.com/rollout-ladder/ladder/internal/intake"
+	"github.com/rollout-ladder/ladder/internal/simulate/settings"
 )
 
 // CompleteComponent completes the names of components as the first argument,
@@ -14,16 +17,41 @@ func CompleteComponent(f *flags.Source) cobra.CompletionFunc {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveFilterDirs
 		}
-		p, err := intake.Open(cmd.Context(), ".", intake.Options{Environment: f.Environment})
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		var names []string
-		for _, c := range p.Components {
-			names = append(names, c.Name+"\t"+c.Order()+" "+string(c.Type))
-		}
-		return names, cobra.ShellCompDirectiveNoFileComp
+		return componentNames(cmd, ".", f.Environment), cobra.ShellCompDirectiveNoFileComp
 	}
+}
+
+// componentNames lists the components of a platform with what they are; none
+// where it cannot be read.
+func componentNames(cmd *cobra.Command, path, environment string) []string {
+	p, err := intake.Open(cmd.Context(), path, intake.Options{Environment: environment})
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for _, c := range p.Components {
+		names = append(names, c.Name+"\t"+c.Order()+" "+string(c.Type))
+	}
+	return names
+}
+
+// CompleteFault completes --fail with the names of components, and with the
+// faults after one.
+func CompleteFault(cmd *cobra.Command, f *flags.Source) {
+	_ = cmd.RegisterFlagCompletionFunc("fail", func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		if name, _, given := strings.Cut(typed, "="); given {
+			var out []string
+			for _, fault := range []settings.FaultKind{settings.NeverReady, settings.Crash, settings.Flap} {
+				out = append(out, name+"="+string(fault))
+			}
+			return append(out, name+"=slow:5m"), cobra.ShellCompDirectiveNoFileComp
+		}
+		path := "."
+		if len(args) > 0 {
+			path = args[0]
+		}
+		return componentNames(cmd, path, f.Environment), cobra.ShellCompDirectiveNoFileComp
+	})
 }
 
 // CompleteEnvironment completes --environment.

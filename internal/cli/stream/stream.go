@@ -3,11 +3,14 @@
 package stream
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 
+	"golang.org/x/sys/unix"
 	"golang.org/x/term"
 )
 
@@ -55,6 +58,31 @@ func (s *Streams) Color(terminal bool) bool {
 	return terminal && s.Getenv("TERM") != "dumb"
 }
 
+// CheckResult refuses a file that WriteResult could not write, before the work
+// for the result is done.
+func CheckResult(file string) error {
+	if file == "" || file == "-" {
+		return nil
+	}
+	if info, err := os.Stat(file); err == nil && info.IsDir() {
+		return fmt.Errorf("cannot write %s: it is a folder", file)
+	}
+	folder := filepath.Dir(file)
+	info, err := os.Stat(folder)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("cannot write %s: there is no folder %s", file, folder)
+	case err != nil:
+		return fmt.Errorf("cannot write %s: %w", file, err)
+	case !info.IsDir():
+		return fmt.Errorf("cannot write %s: %s is no folder", file, folder)
+	}
+	if err := unix.Access(folder, unix.W_OK); err != nil {
+		return fmt.Errorf("cannot write %s: the folder %s: %w", file, folder, err)
+	}
+	return nil
+}
+
 // WriteResult writes the result of a command to file, or to stdout when file is
 // empty or "-". A file is replaced whole: it is written beside its final name
 // and renamed, so that a failure leaves nothing half-written.
@@ -63,11 +91,14 @@ func (s *Streams) WriteResult(file string, content []byte) error {
 		_, err := s.Out.Write(content)
 		return err
 	}
+	if err := CheckResult(file); err != nil {
+		return err
+	}
 	tmp, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+"-*")
 	if err != nil {
 		return fmt.Errorf("write %s: %w", file, err)
 	}
-	defer os.Remove(tmp.Name())
+	defer func() { _ = os.Remove(tmp.Name()) }() // gone already after the rename
 	if _, err = tmp.Write(content); err == nil {
 		err = tmp.Chmod(0o644)
 	}

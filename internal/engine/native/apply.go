@@ -56,26 +56,35 @@ func (e *Engine) prepare(component string, t *task, namespaced bool) *unstructur
 }
 
 // encodeSecret moves stringData to data, as the API server does: a field
-// manager that owns stringData can never remove a key.
+// manager that owns stringData can never remove a key. What is no text is left
+// where it is, for the API server to refuse.
 func encodeSecret(obj *unstructured.Unstructured) {
 	if obj.GetKind() != "Secret" || obj.GetAPIVersion() != "v1" {
 		return
 	}
 	plain, ok := obj.Object["stringData"].(map[string]any)
-	delete(obj.Object, "stringData")
-	if !ok || len(plain) == 0 {
+	if !ok {
 		return
 	}
-	data, _ := obj.Object["data"].(map[string]any)
+	data, ok := obj.Object["data"].(map[string]any)
+	if !ok && obj.Object["data"] != nil {
+		return
+	}
 	if data == nil {
 		data = map[string]any{}
 	}
 	for key, v := range plain {
 		if s, ok := v.(string); ok {
 			data[key] = base64.StdEncoding.EncodeToString([]byte(s))
+			delete(plain, key)
 		}
 	}
-	obj.Object["data"] = data
+	if len(plain) == 0 {
+		delete(obj.Object, "stringData")
+	}
+	if len(data) > 0 {
+		obj.Object["data"] = data
+	}
 }
 
 // resourceFor returns the client of an object's kind and namespace.
@@ -206,7 +215,7 @@ func (e *Engine) remove(ctx context.Context, m mapping, r finding.Resource, uid 
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
-	if err != nil && !(apierrors.IsConflict(err) && uid != nil) {
+	if err != nil && (uid == nil || !apierrors.IsConflict(err)) {
 		return objectError(r, nil, err)
 	}
 	wait := 20 * time.Millisecond

@@ -1,6 +1,7 @@
 package native
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -18,6 +20,7 @@ import (
 
 	"github.com/rollout-ladder/ladder/internal/drive"
 	"github.com/rollout-ladder/ladder/internal/finding"
+	"github.com/rollout-ladder/ladder/internal/manifest"
 )
 
 // maxMessage bounds the messages that go into states and reports, in bytes.
@@ -42,6 +45,12 @@ var (
 	terminatingNS  = regexp.MustCompile(`namespace (\S+) because it is being terminated`)
 	requestPrefix  = regexp.MustCompile(`^(Post|Put|Patch|Get|Delete) "[^"]*": `)
 	internalPrefix = "Internal error occurred: "
+	// wrongType is how server-side apply says that a value has another type than
+	// the schema; it prints the value as Go does. Source:
+	// sigs.k8s.io/structured-merge-diff/v6/typed, "expected %s, got %v".
+	wrongType      = regexp.MustCompile(`(?s)(expected [a-z ]+), got (&value\.valueUnstructured\{Value:|&\{)?(.*)$`)
+	printedNumber  = regexp.MustCompile(`^-?[0-9][0-9.e+]*\}`)
+	printedBoolean = regexp.MustCompile(`^(true|false)\}`)
 )
 
 // reason words an API error for people.
@@ -62,6 +71,10 @@ func reason(resource finding.Resource, err error) string {
 	}
 	message = strings.TrimPrefix(message, internalPrefix)
 	message = requestPrefix.ReplaceAllString(message, "")
+	message = wrongType.ReplaceAllStringFunc(message, func(text string) string {
+		m := wrongType.FindStringSubmatch(text)
+		return m[1] + ", got " + typeOf(m[3])
+	})
 	if m := missingNS.FindStringSubmatch(message); m != nil {
 		return fmt.Sprintf("namespace %s does not exist", m[1])
 	}
@@ -74,16 +87,46 @@ func reason(resource finding.Resource, err error) string {
 	return message
 }
 
+// typeOf names the type of a value that Go printed, so that the value itself is
+// not told.
+func typeOf(printed string) string {
+	switch {
+	case strings.HasPrefix(printed, "map["):
+		return "a map"
+	case strings.HasPrefix(printed, "["):
+		return "a list"
+	case printedNumber.MatchString(printed):
+		return "a number"
+	case printedBoolean.MatchString(printed):
+		return "a boolean"
+	case strings.HasPrefix(printed, "<nil>"), strings.HasPrefix(printed, "interface {}(nil)"):
+		return "null"
+	}
+	return "text"
+}
+
 // invalidFields tells which fields of a Secret are wrong without what is in
-// them, which the API server quotes.
+// them, which the API server quotes. What names no field comes from an admission
+// policy, whose words are its author's.
 func invalidFields(status metav1.Status) string {
-	var fields []string
+	var fields, others []string
 	if status.Details != nil {
 		for _, cause := range status.Details.Causes {
-			fields = append(fields, fmt.Sprintf("%s (%s)", cause.Field, cause.Type))
+			switch {
+			case cause.Field != "":
+				fields = append(fields, fmt.Sprintf("%s (%s)", cause.Field, cause.Type))
+			case cause.Message != "":
+				others = append(others, cause.Message)
+			}
 		}
 	}
-	return "is invalid: " + strings.Join(fields, ", ")
+	switch {
+	case len(fields) > 0:
+		return "is invalid: " + strings.Join(append(fields, others...), ", ")
+	case len(others) > 0:
+		return strings.Join(others, "; ")
+	}
+	return "is invalid"
 }
 
 // redact removes the values of a Secret from a message, as they are written and
@@ -92,22 +135,38 @@ func redact(message string, obj *unstructured.Unstructured) string {
 	if obj == nil || obj.GetKind() != "Secret" {
 		return message
 	}
+	var values []string
 	for _, field := range []string{"data", "stringData"} {
-		values, _, err := unstructured.NestedMap(obj.Object, field)
-		if err != nil {
-			continue
-		}
-		for _, v := range values {
-			s, ok := v.(string)
-			if !ok || s == "" {
-				continue
-			}
-			for _, form := range forms(s) {
-				message = strings.ReplaceAll(message, form, "[redacted]")
-			}
+		values = texts(values, obj.Object[field])
+	}
+	// A value may be part of another one.
+	slices.SortFunc(values, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
+	for _, v := range values {
+		for _, form := range forms(v) {
+			message = strings.ReplaceAll(message, form, manifest.Redacted)
 		}
 	}
 	return message
+}
+
+// texts appends every text in a value of any shape: a Secret that is wrong may
+// hold maps and lists where values belong.
+func texts(out []string, v any) []string {
+	switch v := v.(type) {
+	case string:
+		if v != "" {
+			out = append(out, v)
+		}
+	case []any:
+		for _, e := range v {
+			out = texts(out, e)
+		}
+	case map[string]any:
+		for _, e := range v {
+			out = texts(out, e)
+		}
+	}
+	return out
 }
 
 // forms lists how a value may turn up in a message. Very short values are left:

@@ -217,6 +217,15 @@ func TestReasons(t *testing.T) {
 		"forbidden": {job, nil, apierrors.NewForbidden(gr, "j", errors.New("unable to create new content in namespace a because it is being terminated")), "namespace a is being deleted"},
 		"secret": {finding.Resource{Kind: "Secret", Name: "s"}, secret, errors.New(`cannot use "hunter2", "Y2FuYXJ5", canary or aHVudGVyMg==`),
 			`cannot use "[redacted]", "[redacted]", [redacted] or [redacted]`},
+		"value of a wrong type": {job, nil, errors.New("failed to create typed patch object (a/s; /v1, Kind=Secret): errors:\n  .data.p: expected string, got &value.valueUnstructured{Value:map[string]interface {}{\"inner\":\"hunter2\"}}\n  .data.q: expected string"),
+			"failed to create typed patch object (a/s; /v1, Kind=Secret): errors: .data.p: expected string, got a map"},
+		"text of a wrong type":   {job, nil, errors.New(".data: expected map, got &{12 hunter2}"), ".data: expected map, got text"},
+		"list of a wrong type":   {job, nil, errors.New(".data: expected map, got &{[hunter2]}"), ".data: expected map, got a list"},
+		"number of a wrong type": {job, nil, errors.New(".x: expected string, got &value.valueUnstructured{Value:12}"), ".x: expected string, got a number"},
+		"policy": {finding.Resource{Kind: "Secret", Name: "s"}, secret, &apierrors.StatusError{ErrStatus: metav1.Status{
+			Code: http.StatusUnprocessableEntity, Reason: metav1.StatusReasonInvalid, Message: "no",
+			Details: &metav1.StatusDetails{Causes: []metav1.StatusCause{{Message: "ValidatingAdmissionPolicy 'p' denied request: hunter2 is weak"}}},
+		}}, "ValidatingAdmissionPolicy 'p' denied request: [redacted] is weak"},
 		"invalid secret": {finding.Resource{Kind: "Secret", Name: "s"}, secret, &apierrors.StatusError{ErrStatus: metav1.Status{
 			Code: http.StatusUnprocessableEntity, Reason: metav1.StatusReasonInvalid, Message: "other-value is bad",
 			Details: &metav1.StatusDetails{Causes: []metav1.StatusCause{{Type: "FieldValueInvalid", Field: "data[.dockerconfigjson]"}}},
@@ -263,5 +272,22 @@ func TestSecretsAreSentAsData(t *testing.T) {
 	}
 	if o.Object["stringData"] != nil {
 		t.Error("stringData is still there")
+	}
+}
+
+// A Secret that the API server would refuse must reach it.
+func TestWrongSecretsAreSentAsTheyAre(t *testing.T) {
+	for _, text := range []string{
+		"{apiVersion: v1, kind: Secret, metadata: {name: s}, stringData: {a: {b: c}}}",
+		"{apiVersion: v1, kind: Secret, metadata: {name: s}, stringData: {a: 1}}",
+		"{apiVersion: v1, kind: Secret, metadata: {name: s}, stringData: [a]}",
+		"{apiVersion: v1, kind: Secret, metadata: {name: s}, stringData: {a: b}, data: [c]}",
+	} {
+		o := parse(t, text)[0]
+		want := o.DeepCopy()
+		encodeSecret(o.Unstructured)
+		if diff := cmp.Diff(want.Object, o.Object); diff != "" {
+			t.Errorf("%s: %s", text, diff)
+		}
 	}
 }

@@ -1,0 +1,183 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// background is a command that runs while the test does something to it.
+type background struct {
+	cmd    *exec.Cmd
+	stderr *bytes.Buffer
+	done   chan struct{}
+}
+
+// start runs the command in the background; it ends with the test at the latest.
+func start(t *testing.T, dir string, args ...string) *background {
+	t.Helper()
+	b := &background{cmd: exec.Command(ladderBinary(t), args...), stderr: &bytes.Buffer{}, done: make(chan struct{})}
+	b.cmd.Dir, b.cmd.Stderr = dir, b.stderr
+	if err := b.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		_ = b.cmd.Wait() // the state of the process tells
+		close(b.done)
+	}()
+	t.Cleanup(func() {
+		_ = b.cmd.Process.Signal(os.Interrupt)
+		<-b.done
+	})
+	return b
+}
+
+// end waits for the end and returns the exit code.
+func (b *background) end(t *testing.T) (code int, stderr string) {
+	t.Helper()
+	select {
+	case <-b.done:
+	case <-time.After(patience):
+		t.Fatalf("the command does not end")
+	}
+	return b.cmd.ProcessState.ExitCode(), b.stderr.String()
+}
+
+// child waits for the process of the command's plane.
+func (b *background) child(t *testing.T) int {
+	t.Helper()
+	var pid int
+	eventually(t, func() error {
+		own := strconv.Itoa(b.cmd.Process.Pid)
+		tasks, err := filepath.Glob(filepath.Join("/proc", own, "task", "*", "children"))
+		if err != nil || len(tasks) == 0 {
+			t.Skip("this system does not list the children of a process")
+		}
+		for _, file := range tasks {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				continue // a thread that has ended
+			}
+			if fields := strings.Fields(string(text)); len(fields) > 0 {
+				pid, err = strconv.Atoi(fields[0])
+				return err
+			}
+		}
+		return errors.New("it has no child yet")
+	})
+	return pid
+}
+
+// slowPlatform rolls out for longer than any of these tests.
+func slowPlatform(t *testing.T) string {
+	t.Helper()
+	dir := writeCanary(t, nil)
+	text := "durations: {types: {runtime: 1h}, components: {app: 1h}}\n"
+	file := filepath.Join(dir, "ladder.yaml")
+	old, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, append(old, text...), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// rollingOut waits until the rollout on the kept plane has begun.
+func rollingOut(t *testing.T, state, plane string) {
+	t.Helper()
+	eventually(t, func() error {
+		_, err := os.Stat(filepath.Join(state, "ladder", "planes", plane, "plane", "rollout", "snapshot.json"))
+		return err
+	})
+}
+
+func TestRehearsalWithoutItsPlane(t *testing.T) {
+	state := t.TempDir()
+	t.Setenv("XDG_STATE_HOME", state)
+	b := start(t, slowPlatform(t), "rehearse", "--plane", "mortal", "--progress", "none", "--speed", "1")
+	rollingOut(t, state, "mortal")
+	if err := syscall.Kill(b.child(t), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	if code, stderr := b.end(t); code != 3 || !strings.Contains(stderr, "the control plane ended in the middle of the rollout") {
+		t.Errorf("exit code %d, stderr %q", code, stderr)
+	}
+}
+
+func TestInterruptedRehearsal(t *testing.T) {
+	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
+		t.Run(fmt.Sprint(signal), func(t *testing.T) {
+			state := t.TempDir()
+			t.Setenv("XDG_STATE_HOME", state)
+			t.Cleanup(func() { downAll(t) })
+			dir := slowPlatform(t)
+			nothing := ladder(t, dir, "rehearse", "--plane", "x", "--resume", "--progress", "none")
+			if nothing.code != 2 || !strings.Contains(nothing.stderr, "no rollout to resume") {
+				t.Errorf("resuming nothing: exit code %d, %s", nothing.code, nothing.stderr)
+			}
+
+			b := start(t, dir, "rehearse", "--plane", "x", "--progress", "none", "--speed", "1")
+			rollingOut(t, state, "x")
+			second := ladder(t, dir, "rehearse", "--plane", "x", "--progress", "none")
+			if second.code != 3 || !strings.Contains(second.stderr, fmt.Sprintf("process %d", b.cmd.Process.Pid)) {
+				t.Errorf("a second run: exit code %d, %s", second.code, second.stderr)
+			}
+			if err := b.cmd.Process.Signal(signal); err != nil {
+				t.Fatal(err)
+			}
+			if code, stderr := b.end(t); code != 130 {
+				t.Errorf("exit code %d: %s", code, stderr)
+			}
+
+			other := ladder(t, dir, "rehearse", "--plane", "x", "--progress", "none", "--policy", "serial")
+			if other.code != 2 || !strings.Contains(other.stderr, "--fresh") {
+				t.Errorf("another rollout over it: exit code %d, %s", other.code, other.stderr)
+			}
+			r, out := rehearsal(t, dir, ".", "--plane", "x", "--fresh", "--speed", "100000")
+			wantHealthy(t, r, out)
+		})
+	}
+}
+
+// An interrupt at any moment ends the command and everything it started.
+func TestInterruptLeavesNothing(t *testing.T) {
+	dir := slowPlatform(t)
+	for _, after := range []time.Duration{100 * time.Millisecond, 700 * time.Millisecond, 2 * time.Second, 4 * time.Second} {
+		t.Run(after.String(), func(t *testing.T) {
+			temporary := t.TempDir()
+			t.Setenv("TMPDIR", temporary)
+			b := start(t, dir, "rehearse", "--progress", "none", "--speed", "1")
+			pid := b.child(t)
+			ctx, cancel := context.WithTimeout(t.Context(), after)
+			defer cancel()
+			<-ctx.Done()
+			if err := b.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+				t.Fatal(err)
+			}
+			if code, stderr := b.end(t); code != 130 || strings.Count(stderr, "\n") > 1 {
+				t.Errorf("exit code %d, stderr %q", code, stderr)
+			}
+			eventually(t, func() error {
+				if processLives(pid) {
+					return fmt.Errorf("the plane's process %d lives", pid)
+				}
+				return nil
+			})
+			left, err := os.ReadDir(temporary)
+			if err != nil || len(left) > 0 {
+				t.Errorf("left behind: %v %v", left, err)
+			}
+		})
+	}
+}
