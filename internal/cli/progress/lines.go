@@ -78,21 +78,22 @@ func (l *lines) Board(board report.Board) {
 	if quiet {
 		return
 	}
-	text := fmt.Sprintf("still at it after %s:", report.Clock(board.Elapsed))
+	var text strings.Builder
+	fmt.Fprintf(&text, "still at it after %s:", report.Clock(board.Elapsed))
 	for i, r := range board.Running {
 		if i == 3 {
-			text += fmt.Sprintf(" and %d more;", len(board.Running)-i)
+			fmt.Fprintf(&text, " and %d more;", len(board.Running)-i)
 			break
 		}
-		text += fmt.Sprintf(" %s %s;", r.Component, r.Text)
+		fmt.Fprintf(&text, " %s %s;", r.Component, r.Text)
 	}
 	for i, w := range board.Waiting {
 		if i == 2 {
 			break
 		}
-		text += fmt.Sprintf(" %d wait on %s;", w.Count, w.On)
+		fmt.Fprintf(&text, " %d wait on %s;", w.Count, w.On)
 	}
-	l.write(record{Event: "alive", Text: strings.TrimSuffix(text, ";")})
+	l.write(record{Event: "alive", Text: strings.TrimSuffix(text.String(), ";")})
 }
 
 func (l *lines) Redraw() time.Duration { return heartbeat }
