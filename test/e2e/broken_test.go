@@ -17,16 +17,16 @@ import (
 
 // background is a command that runs while the test does something to it.
 type background struct {
-	cmd    *exec.Cmd
-	stderr *bytes.Buffer
-	done   chan struct{}
+	cmd            *exec.Cmd
+	stdout, stderr bytes.Buffer
+	done           chan struct{}
 }
 
 // start runs the command in the background; it ends with the test at the latest.
 func start(t *testing.T, dir string, args ...string) *background {
 	t.Helper()
-	b := &background{cmd: exec.Command(ladderBinary(t), args...), stderr: &bytes.Buffer{}, done: make(chan struct{})}
-	b.cmd.Dir, b.cmd.Stderr = dir, b.stderr
+	b := &background{cmd: exec.Command(ladderBinary(t), args...), done: make(chan struct{})}
+	b.cmd.Dir, b.cmd.Stdout, b.cmd.Stderr = dir, &b.stdout, &b.stderr
 	if err := b.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
