@@ -62,6 +62,9 @@ func Open(ctx context.Context, dir string, opts Options) (*Platform, error) {
 		return nil, err
 	}
 
+	if r.applications != nil && len(pre) == 0 {
+		p.Namespaces = r.applications.Namespaces()
+	}
 	p.Components, findings = merge(pre, components)
 	p.Findings = append(p.Findings, findings...)
 	if len(p.Ladder.Steps) == 0 {

@@ -36,6 +36,10 @@ type Platform struct {
 	Environment string
 	// Components are sorted by order, then name; disabled ones are included.
 	Components []component.Component
+	// Namespaces are there before the first component: those that Argo CD runs in,
+	// where the components are its Applications and nothing is said to come before
+	// it.
+	Namespaces []string
 	// Findings are what is wrong with descriptors, Applications and the ladder
 	// file.
 	Findings   []finding.Finding

@@ -180,7 +180,7 @@ func (s *stage) play(ctx context.Context, loaded *load.Result, planned *plan.Pla
 	if err != nil {
 		return Rehearsal{}, err
 	}
-	if err := applyConfig(ctx, access, config); err != nil {
+	if err := applyConfig(ctx, access, config, loaded.Platform.Namespaces); err != nil {
 		return Rehearsal{}, fmt.Errorf("set up the simulated world: %w", err)
 	}
 	engine, err := native.New(native.Config{

@@ -43,16 +43,19 @@ func worldConfig(loaded *load.Result, planned *plan.Plan, o Options) (settings.C
 	return c, nil
 }
 
-// applyConfig writes the configuration to where the simulated world watches it.
-func applyConfig(ctx context.Context, access *rest.Config, c settings.Config) error {
+// applyConfig writes the configuration to where the simulated world watches it,
+// and makes the namespaces that are there before the first component.
+func applyConfig(ctx context.Context, access *rest.Config, c settings.Config, namespaces []string) error {
 	client, err := kubernetes.NewForConfig(access)
 	if err != nil {
 		return err
 	}
-	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: settings.Namespace}}
-	_, err = client.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{})
-	if err != nil && !apierrors.IsAlreadyExists(err) {
-		return err
+	for _, name := range append([]string{settings.Namespace}, namespaces...) {
+		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		_, err := client.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{})
+		if err != nil && !apierrors.IsAlreadyExists(err) {
+			return err
+		}
 	}
 	cm, err := c.ConfigMap()
 	if err != nil {

@@ -2,6 +2,7 @@ package argocd
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"path"
 	"regexp"
@@ -229,3 +230,23 @@ func (r *Repository) local(s source) (string, bool) {
 func notRead(at finding.Position, component, format string, args ...any) finding.Finding {
 	return newFinding(RuleNotRead, finding.Warning, at, component, format, args...)
 }
+
+// Namespaces are those that the Applications themselves live in, sorted: Argo CD
+// runs there before it reads the first of them.
+func (r *Repository) Namespaces() []string {
+	var names []string
+	for _, app := range r.applications {
+		// Placeholders of templates are no names.
+		if name := cmp.Or(app.value.TextAt("metadata", "namespace"), defaultNamespace); namespaceName.MatchString(name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// namespaceName is that of a DNS label (RFC 1123).
+var namespaceName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
+
+// defaultNamespace is Argo CD's own. Source: Argo CD's installation manifests.
+const defaultNamespace = "argocd"
