@@ -135,6 +135,11 @@ func decideStart(config Config, saved *savedRollout) (resume bool, err error) {
 		return false, nil
 	}
 	if config.Start == StartResume {
+		// The engine holds the objects of the Spec that was given: resuming another
+		// revision with them would roll out what was never planned.
+		if saved.state.Spec.Revision != config.Spec.Revision {
+			return false, &UnfinishedError{Revision: saved.state.Spec.Revision}
+		}
 		return true, nil
 	}
 	if saved.state.Result != rollout.Running {

@@ -40,7 +40,8 @@ const (
 	// over a finished one. An unfinished rollout of another Spec is an
 	// *UnfinishedError.
 	StartAuto StartMode = iota
-	// StartResume resumes whatever the store holds, by the Spec it holds, also
+	// StartResume resumes what the store holds, by the Spec it holds, if that is
+	// of the same revision (else an *UnfinishedError), also
 	// when it has finished: an event of Control can then retry what failed. A
 	// store that holds nothing is ErrNothingSaved.
 	StartResume

@@ -262,8 +262,11 @@ func TestInterruptedRunIsResumed(t *testing.T) {
 	other.Revision = "r2"
 	var unfinished *drive.UnfinishedError
 	f = folder(t, dir)
-	if _, err := drive.Run(deadline(t), drive.Config{Spec: other, Engine: e, Store: f}); !errors.As(err, &unfinished) || unfinished.Revision != "r1" {
-		t.Fatalf("error = %v, want an UnfinishedError at r1", err)
+	for _, mode := range []drive.StartMode{drive.StartAuto, drive.StartResume} {
+		_, err := drive.Run(deadline(t), drive.Config{Spec: other, Engine: e, Store: f, Start: mode})
+		if !errors.As(err, &unfinished) || unfinished.Revision != "r1" {
+			t.Fatalf("start mode %d: error = %v, want an UnfinishedError at r1", mode, err)
+		}
 	}
 	second := run(t, deadline(t), drive.Config{Spec: spec, Engine: e, Store: f})
 	if second.Result != rollout.Succeeded || !second.Resumed {

@@ -129,6 +129,7 @@ func TestExamplesRollOut(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			r, out := rehearsal(t, repositoryRoot(t), append([]string{tc.platform}, tc.args...)...)
 			wantHealthy(t, r, out)
 			if tc.ordered {

@@ -270,7 +270,7 @@ func coded(err error) error {
 	case errors.Is(err, drive.ErrNothingSaved):
 		return exit.With(exit.Usage, drive.ErrNothingSaved)
 	case errors.As(err, &unfinished):
-		return exit.With(exit.Usage, fmt.Errorf("%w (go on with it: --resume; forget it: --fresh)", unfinished))
+		return exit.With(exit.Usage, fmt.Errorf("%w (go on with it: --resume, with the repository and the flags as they were; forget it: --fresh)", unfinished))
 	case errors.As(err, &unrendered), errors.As(err, &refused), errors.As(err, &unknown), errors.As(err, &cycle), errors.As(err, &place):
 		return exit.With(exit.Usage, err)
 	case errors.As(err, &locked), errors.As(err, &planeErr), errors.As(err, &ended):
