@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/rollout-ladder/ladder/internal/drive"
 	"github.com/rollout-ladder/ladder/internal/load"
@@ -73,6 +74,7 @@ func newReport(loaded *load.Result, planned *plan.Plan, outcome drive.Outcome, o
 		rc := report.RolloutComponent{Name: c.Name, Phase: c.Order(), Type: string(c.Type), State: string(rollout.Skipped), BlockedBy: []report.Blocker{}}
 		if s, ok := states[c.Name]; ok {
 			fill(&rc, s, outcome.Blocked[c.Name])
+			rc.HealthyAt = report.Time(firstHealthy(outcome.Transitions, s))
 		} else if !c.Enabled {
 			rc.Message = "disabled"
 		}
@@ -86,10 +88,22 @@ func newReport(loaded *load.Result, planned *plan.Plan, outcome drive.Outcome, o
 	return r
 }
 
+// firstHealthy is when the last attempt of a component first became Healthy:
+// the moment that opened the gates behind it. Zero for one that never did. It
+// may have been unhealthy for a while since; the transitions tell.
+func firstHealthy(transitions []rollout.Transition, s rollout.ComponentState) time.Time {
+	for _, t := range transitions {
+		if t.Component == s.Name && t.To == rollout.Done && !t.At.Before(s.StartedAt) {
+			return t.At
+		}
+	}
+	return time.Time{}
+}
+
 func fill(rc *report.RolloutComponent, s rollout.ComponentState, blocked []rollout.Blocker) {
 	rc.State = string(s.Status)
 	rc.UnblockedAt, rc.StartedAt = report.Time(s.UnblockedAt), report.Time(s.StartedAt)
-	rc.SyncedAt, rc.HealthyAt = report.Time(s.SyncedAt), report.Time(s.HealthyAt)
+	rc.SyncedAt = report.Time(s.SyncedAt)
 	rc.Attempts, rc.Message = s.Attempt, s.Message
 	if s.Object.Kind != "" {
 		rc.Object = s.Object.String()

@@ -119,13 +119,13 @@ func TestExamplesRollOut(t *testing.T) {
 		enabled int
 		ordered bool
 	}{
-		"ameide dev":        {"examples/ameide", []string{"-e", "dev"}, 75, true},
-		"ameide staging":    {"examples/ameide", []string{"-e", "staging"}, 70, true},
-		"ameide edges":      {"examples/ameide", []string{"-e", "dev", "--policy", "edges"}, 75, false},
-		"ameide serial":     {"examples/ameide", []string{"-e", "dev", "--policy", "serial", "--speed", "600"}, 75, true},
-		"ameide tiers":      {"examples/ameide-tiers", []string{"-e", "dev"}, 60, true},
-		"zerotouch main":    {"examples/zerotouch", []string{"-e", "main"}, 20, true},
-		"zerotouch preview": {"examples/zerotouch", []string{"-e", "preview"}, 15, true},
+		"ameide dev":        {"examples/ameide", []string{"-e", "dev"}, 74, true},
+		"ameide staging":    {"examples/ameide", []string{"-e", "staging"}, 73, true},
+		"ameide edges":      {"examples/ameide", []string{"-e", "dev", "--policy", "edges"}, 74, false},
+		"ameide serial":     {"examples/ameide", []string{"-e", "dev", "--policy", "serial", "--speed", "600"}, 74, true},
+		"ameide tiers":      {"examples/ameide-tiers", []string{"-e", "dev"}, 64, true},
+		"zerotouch main":    {"examples/zerotouch", []string{"-e", "main"}, 24, true},
+		"zerotouch preview": {"examples/zerotouch", []string{"-e", "preview"}, 18, true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
