@@ -58,6 +58,7 @@ func Run(ctx context.Context, o Options) (Rehearsal, error) {
 	err := group.Wait()
 	defer world.close()
 	if err != nil {
+		world.forsake()
 		return Rehearsal{}, err
 	}
 	return world.playWhileUp(ctx, loaded, planned)
@@ -87,8 +88,9 @@ type stage struct {
 	options Options
 	plane   *plane.Plane
 	store   *store.Folder
-	// kept is set when the plane outlives the rehearsal.
-	kept bool
+	// kept is set when the plane outlives the rehearsal, started when it was not
+	// there before.
+	kept, started bool
 }
 
 func newStage(o Options) *stage { return &stage{options: o, kept: o.Keep || o.Plane != ""} }
@@ -125,8 +127,21 @@ func (s *stage) openPlane(ctx context.Context) (err error) {
 		s.plane, err = registry.Get(ctx, name)
 		return err
 	}
-	s.plane, _, err = registry.Up(ctx, name, plane.Options{})
+	s.plane, s.started, err = registry.Up(ctx, name, plane.Options{})
 	return err
+}
+
+// forsake takes a plane down that was started to be kept for a rehearsal that
+// cannot take place.
+func (s *stage) forsake() {
+	if s.plane == nil || !s.started {
+		return
+	}
+	if registry, err := plane.DefaultRegistry(); err == nil {
+		// What is wrong with the input matters more than a plane that stays; it is
+		// listed by ladder plane list.
+		_ = registry.Down(context.Background(), s.plane.Name)
+	}
 }
 
 // close ends a throwaway plane, also after an error or an interrupt.
@@ -203,6 +218,7 @@ func (s *stage) play(ctx context.Context, loaded *load.Result, planned *plan.Pla
 	}
 	r := Rehearsal{Interrupted: outcome.Interrupted, Loaded: loaded}
 	r.Report = newReport(loaded, planned, outcome, o)
+	r.Report.Against = report.PlanDocument(planned, nil).Against
 	r.Report.PlaneReadySeconds = s.plane.ReadyAfter.Seconds()
 	if s.kept {
 		r.Report.Kubeconfig = s.plane.Kubeconfig

@@ -59,6 +59,7 @@ func newReport(loaded *load.Result, planned *plan.Plan, outcome drive.Outcome, o
 		Components:    []report.RolloutComponent{},
 		Transitions:   []report.Transition{},
 		Unrendered:    Unrendered(loaded),
+		Against:       []report.PlanEdge{},
 	}
 	if r.Result == "" {
 		r.Result = "interrupted"

@@ -91,7 +91,7 @@ func explain(c rollout.ComponentState) string {
 	switch {
 	case c.Message != "":
 		return c.Message
-	case c.Status == rollout.Syncing:
+	case c.Status == rollout.Syncing && (c.Seen.Message == "" || c.Seen.At.Before(c.StartedAt)):
 		return "applying"
 	default:
 		return c.Seen.Message

@@ -33,7 +33,10 @@ type Rollout struct {
 	Transitions       []Transition       `json:"transitions"`
 	// Unrendered lists the components that stood in as empty ones.
 	Unrendered []Unrendered `json:"unrendered"`
-	Kubeconfig string       `json:"kubeconfig,omitempty"`
+	// Against are the edges that the ladder contradicts: the policy phases does
+	// not wait for them, as RollingSync would not.
+	Against    []PlanEdge `json:"against"`
+	Kubeconfig string     `json:"kubeconfig,omitempty"`
 }
 
 // RolloutComponent is one component of a rollout report, in the order of the

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rollout-ladder/ladder/internal/finding"
 	"github.com/rollout-ladder/ladder/internal/rollout"
 )
 
@@ -97,6 +98,7 @@ func RolloutText(w io.Writer, r Rollout, style Style) error {
 	var b strings.Builder
 	s := summarise(r)
 	writeUnrendered(&b, r.Unrendered)
+	writeAgainst(&b, r.Against)
 	for _, p := range s.phases {
 		b.WriteString(style.phaseLine(p) + "\n")
 	}
@@ -158,14 +160,12 @@ func facts(r Rollout, s summary) string {
 // once for every component behind it.
 func writeTrouble(b *strings.Builder, r Rollout, style Style) {
 	waiting := map[string][]string{}
+	cause := causes(r)
 	for _, c := range r.Components {
 		switch rollout.Status(c.State) {
 		case rollout.Done, rollout.Skipped:
 		case rollout.Blocked:
-			on := "nothing that is known"
-			if len(c.BlockedBy) > 0 {
-				on = cmp.Or(c.BlockedBy[0].Component, c.BlockedBy[0].Reason)
-			}
+			on := cause(c)
 			waiting[on] = append(waiting[on], c.Name)
 		default:
 			fmt.Fprintf(b, "\n%s\n", style.paint(red, fmt.Sprintf("✕ %s (%s) %s", c.Name, c.Phase, c.State)))
@@ -193,6 +193,44 @@ func writeTrouble(b *strings.Builder, r Rollout, style Style) {
 		for _, l := range wrap(strings.Join(waiting[on], ", "), 96) {
 			fmt.Fprintf(b, "    %s\n", l)
 		}
+	}
+}
+
+// causes finds what a blocked component waits for in the end: the first thing
+// in its chain that is not blocked itself.
+func causes(r Rollout) func(RolloutComponent) string {
+	blocked := map[string]RolloutComponent{}
+	for _, c := range r.Components {
+		if c.State == string(rollout.Blocked) {
+			blocked[c.Name] = c
+		}
+	}
+	return func(c RolloutComponent) string {
+		for range len(blocked) + 1 { // a chain is no longer; cycles end
+			if len(c.BlockedBy) == 0 {
+				return "nothing that is known"
+			}
+			first := c.BlockedBy[0]
+			next, ok := blocked[first.Component]
+			if !ok {
+				return cmp.Or(first.Component, first.Reason)
+			}
+			c = next
+		}
+		return c.Name
+	}
+}
+
+// writeAgainst says at the top which requirements the ladder does not keep.
+func writeAgainst(b *strings.Builder, against []PlanEdge) {
+	for _, e := range against {
+		fmt.Fprintf(b, "! %s comes before %s in the ladder, yet it %s\n", e.From, e.To, strings.TrimSpace(e.Reason))
+		for _, v := range e.Evidence {
+			fmt.Fprintf(b, "    %s  %s\n", finding.Position{File: v.File, Line: v.Line}, v.Text)
+		}
+	}
+	if len(against) > 0 {
+		b.WriteByte('\n')
 	}
 }
 

@@ -241,6 +241,9 @@ func (m *Machine) timeoutMessage(i int) string {
 	switch c.Status {
 	case Syncing:
 		what = fmt.Sprintf("timed out after %s while it was being applied", timeout)
+		if seen, ok := c.seenInAttempt(); ok {
+			return joinMessage(what, seen.Message)
+		}
 	case Regressed:
 		what = fmt.Sprintf("timed out after %s unhealthy since it was Healthy", timeout)
 	case Unconfirmed:
@@ -261,6 +264,20 @@ func (m *Machine) timeoutMessage(i int) string {
 		}
 	}
 	return joinMessage(what, c.Message)
+}
+
+// seenInAttempt is what was observed since the attempt began: it explains what a
+// sync that has not returned waits for.
+func (c *ComponentState) seenInAttempt() (Sighting, bool) {
+	return c.Seen, c.Seen.Message != "" && !c.Seen.At.Before(c.StartedAt)
+}
+
+// culprit is the object that explains why the component is not Healthy.
+func (c *ComponentState) culprit() finding.Resource {
+	if seen, ok := c.seenInAttempt(); ok && c.Object.Kind == "" {
+		return seen.Object
+	}
+	return c.Object
 }
 
 func joinMessage(what, message string) string {

@@ -112,7 +112,7 @@ func (m *Machine) expire() {
 			m.timers.set(i, time.Time{})
 			m.offer(i)
 		case !c.Deadline.IsZero() && !m.now.Before(c.Deadline):
-			m.fail(i, failure{message: m.timeoutMessage(i), object: c.Object, timeout: true})
+			m.fail(i, failure{message: m.timeoutMessage(i), object: c.culprit(), timeout: true})
 		case due.Equal(m.graceEnd(i)):
 			m.fail(i, failure{
 				message: fmt.Sprintf("Degraded for longer than %s: %s", spec.DegradedGrace, c.Message),

@@ -269,6 +269,7 @@ func TestWrittenDocumentsAreValid(t *testing.T) {
 			Components:  []report.RolloutComponent{{Name: "a", StartedAt: at, BlockedBy: []report.Blocker{{Component: "b"}}}},
 			Transitions: []report.Transition{{At: at, Component: "a"}},
 			Unrendered:  []report.Unrendered{{Component: "c"}},
+			Against:     []report.PlanEdge{{From: "a", To: "b", Strength: "hard", Basis: "declared", Evidence: []finding.Evidence{}}},
 		}},
 		"findings": {"findings", schema.Findings{
 			FormatVersion: "1",

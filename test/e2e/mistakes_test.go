@@ -197,4 +197,11 @@ func TestLadderAsWrittenFails(t *testing.T) {
 		t.Fatalf("exit code %d, result %q, want 1 and failed", out.code, r.Result)
 	}
 	wantCulprit(t, r, "foundation-ghcr-pull-secret", "ExternalSecret/ameide/", "vault")
+	warned := false
+	for _, e := range r.Against {
+		warned = warned || e.From == "foundation-ghcr-pull-secret" && e.To == "foundation-vault-secret-store"
+	}
+	if !warned {
+		t.Errorf("the report does not say that the ladder contradicts the requirement: %v", r.Against)
+	}
 }

@@ -127,6 +127,7 @@ func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *
 	if err != nil {
 		return coded(err)
 	}
+	source.PrintFindings(streams.Err, result.Loaded.Findings, source.Least(global))
 	if err := write(streams, o, result); err != nil {
 		return err
 	}
