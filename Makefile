@@ -8,7 +8,7 @@ LINT    := go tool -modfile=tools/go.mod golangci-lint
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 export GOTOOLCHAIN := local
 
-.PHONY: help build test test-short test-race test-long lint generate verify bench demo fmt clean
+.PHONY: help build test test-short test-race test-long lint generate verify bench picture demo fmt clean
 
 help: ## List the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -38,8 +38,7 @@ lint: ## Static checks
 fmt: ## Format the Go code
 	gofmt -w $$(git ls-files '*.go')
 
-generate: build ## Write the generated files (command reference, schemas, inventories)
-	go generate ./...
+generate: ## Write the generated files: command reference, schemas
 	go test ./internal/cli ./internal/schema -update
 
 verify: lint ## Fail when formatting, static checks, modules or generated files are off
@@ -49,6 +48,9 @@ verify: lint ## Fail when formatting, static checks, modules or generated files 
 
 bench: build ## Measure speed as ratios against peers and bounds of the same run
 	LADDER_BINARY=$(LADDER) go run ./test/bench
+
+picture: build ## Draw the picture of the README from a real rehearsal
+	PATH=$(BIN):$$PATH go run ./test/picture -o docs/rehearse.svg -- ladder rehearse examples/ameide --environment dev --progress none
 
 demo: build ## Rehearse the example platform on the embedded control plane
 	$(LADDER) rehearse examples/ameide --environment dev
