@@ -70,7 +70,11 @@ type Component struct {
 	// Waves is the path of sync waves from the root of an app-of-apps, compared
 	// lexicographically; empty for a component ordered by phases.
 	Waves []int
-	Type  Type
+	// Set is the ApplicationSet that generates the component, Step its RollingSync
+	// step there, from 1; 0 where no step orders it.
+	Set  string
+	Step int
+	Type Type
 	// Enabled is false for a component that keeps its place but is not rolled
 	// out (enabled: false, or a file named component.disabled.yaml).
 	Enabled bool

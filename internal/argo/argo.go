@@ -1,0 +1,163 @@
+package argo
+
+import "github.com/rollout-ladder/ladder/internal/finding"
+
+// Setup is what one environment of a repository says to Argo CD.
+type Setup struct {
+	// Applications of every kind, parents and those that ApplicationSets generate
+	// included, sorted by name, then position.
+	Applications    []Application
+	ApplicationSets []ApplicationSet
+	Projects        []Project
+	Settings        Settings
+}
+
+// Application is one Application, written or generated.
+type Application struct {
+	Name, Namespace string
+	// Component is the component that stands for it; empty for a parent that
+	// applies nothing but Applications.
+	Component string
+	Project   string
+	// Parent is the Application that applies it, Set the ApplicationSet that
+	// generates it; empty where there is none.
+	Parent, Set string
+	Wave        Wave
+	Labels      map[string]string
+	// Automated is set where spec.syncPolicy.automated is there and not disabled.
+	Automated   bool
+	SyncOptions []string
+	// Sources are the addresses and charts it may use, as AppProjects judge them.
+	Sources     []Source
+	Destination Destination
+	// DependsOn is the position of a field spec.dependsOn, which Argo CD does not
+	// have; the zero value where it was not written.
+	DependsOn finding.Position
+	Position  finding.Position
+}
+
+// Wave is the sync wave written on an object.
+type Wave struct {
+	// Value counts; 0 where nothing was written or it is not a number.
+	Value int
+	// Written is the text of the annotation, empty where there is none.
+	Written  string
+	Position finding.Position
+}
+
+// Source is one source of an Application.
+type Source struct {
+	RepoURL, Path, Chart, Revision string
+}
+
+// Destination is where an Application goes.
+type Destination struct {
+	Server, Name, Namespace string
+}
+
+// ApplicationSet is one ApplicationSet.
+type ApplicationSet struct {
+	Name, Namespace string
+	Parent          string
+	Wave            Wave
+	// RollingSync is set where the strategy is RollingSync; only then do Steps
+	// order the Applications.
+	RollingSync bool
+	Steps       []Step
+	// Applications are the names of those it generates, as far as its generators
+	// could be read.
+	Applications []string
+	// Template is where the template of the Applications starts; TemplateWave the
+	// sync wave it stamps on them, which orders nothing.
+	Template     finding.Position
+	TemplateWave Wave
+	Position     finding.Position
+}
+
+// Step is one RollingSync step.
+type Step struct {
+	// MatchExpressions must all hold.
+	MatchExpressions []Expression
+	// MaxUpdate as written: "3", "25%", "0"; empty means no limit.
+	MaxUpdate string
+	Position  finding.Position
+}
+
+// Expression matches the labels of a generated Application.
+type Expression struct {
+	Key      string
+	Operator string // In or NotIn
+	Values   []string
+}
+
+// Matches reports whether a step matches labels. All expressions must hold; a
+// key that is missing fails In and passes NotIn; any other operator matches
+// nothing. A step without expressions matches nothing. Source: Argo CD,
+// applicationset/controllers, labelMatchedExpression.
+func (s Step) Matches(labels map[string]string) bool {
+	if len(s.MatchExpressions) == 0 {
+		return false
+	}
+	for _, e := range s.MatchExpressions {
+		if !e.matches(labels) {
+			return false
+		}
+	}
+	return true
+}
+
+func (e Expression) matches(labels map[string]string) bool {
+	value, ok := labels[e.Key]
+	switch e.Operator {
+	case "In":
+		return ok && contains(e.Values, value)
+	case "NotIn":
+		return !ok || !contains(e.Values, value)
+	default:
+		return false
+	}
+}
+
+func contains(all []string, one string) bool {
+	for _, s := range all {
+		if s == one {
+			return true
+		}
+	}
+	return false
+}
+
+// Project is one AppProject.
+type Project struct {
+	Name         string
+	SourceRepos  []string
+	Destinations []Destination
+	// The four lists of kinds; nil where the field is not written.
+	ClusterAllow, ClusterDeny, NamespaceAllow, NamespaceDeny []GroupKind
+	Position                                                 finding.Position
+}
+
+// GroupKind is a pattern of kinds: "*" matches everything.
+type GroupKind struct{ Group, Kind string }
+
+// Settings are those of argocd-cm that bear on order.
+type Settings struct {
+	// Known is set where the repository holds argocd-cm, or the values of the
+	// argo-cd chart that make it. Where it is not, nothing follows from what is
+	// missing.
+	Known bool
+	// Health are the kinds with a health script of their own.
+	Health []GroupKind
+	// Position is where the settings are.
+	Position finding.Position
+}
+
+// Assesses reports whether the settings have a health script for a kind.
+func (s Settings) Assesses(group, kind string) bool {
+	for _, k := range s.Health {
+		if (k.Group == group || k.Group == "*") && (k.Kind == kind || k.Kind == "*") {
+			return true
+		}
+	}
+	return false
+}

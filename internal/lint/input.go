@@ -1,0 +1,42 @@
+package lint
+
+import (
+	"github.com/rollout-ladder/ladder/internal/argo"
+	"github.com/rollout-ladder/ladder/internal/component"
+	"github.com/rollout-ladder/ladder/internal/dependency"
+	"github.com/rollout-ladder/ladder/internal/finding"
+	"github.com/rollout-ladder/ladder/internal/plan"
+)
+
+// Input is one environment of a platform, read, rendered and inferred.
+type Input struct {
+	Environment string
+	Ladder      plan.Ladder
+	// Components in their order, disabled ones included.
+	Components []component.Component
+	// Objects of all rendered components, by component in their order.
+	Objects []Object
+	// Dependencies between objects, those within a component included.
+	Dependencies []dependency.Dependency
+	Missing      []dependency.Missing
+	// Edges are Dependencies and declared requirements, merged by component.
+	Edges []plan.Edge
+	// Unrendered are the names of components that could not be rendered.
+	Unrendered []string
+	Argo       argo.Setup
+}
+
+// Object is what rules need to know of a rendered object.
+type Object struct {
+	Component   string
+	Resource    finding.Resource
+	Place       dependency.Place
+	SyncOptions []string
+	Labels      map[string]string
+	// CRDFolder is set for objects from a chart's crds/ folder.
+	CRDFolder bool
+	// Health says who assesses the health of the kind: "builtin", "configured",
+	// "workload", or "" where nobody does and it counts as Healthy at once.
+	Health   string
+	Position finding.Position
+}
