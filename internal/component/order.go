@@ -1,0 +1,54 @@
+package component
+
+import "cmp"
+
+// Compare orders two components of one environment by what Argo CD, or the
+// ladder, does with them: -1 where a comes earlier, +1 where it comes later, 0
+// where nothing orders the two.
+//
+//   - What is applied before Argo CD exists is before everything else.
+//   - Paths of sync waves compare element by element. Where one path is the
+//     beginning of the other (a parent and what it applies) there is no order.
+//   - Two phases compare as numbers, unless two different ApplicationSets give
+//     them: RollingSync orders inside one ApplicationSet only. A layout with
+//     several parents of phases (tiers) is the caller's to order first.
+//   - Components of one ApplicationSet compare by their RollingSync step, where
+//     both have one.
+//
+// The relation is not transitive where it says 0; it is no sort order.
+func Compare(a, b *Component) int {
+	if a.PreArgo || b.PreArgo {
+		switch {
+		case a.PreArgo && b.PreArgo:
+			return 0
+		case a.PreArgo:
+			return -1
+		default:
+			return 1
+		}
+	}
+	if order := CompareWaves(a.Waves, b.Waves); order != 0 {
+		return order
+	}
+	if a.Set != "" && b.Set != "" && a.Set != b.Set {
+		return 0
+	}
+	if a.Set != "" && a.Set == b.Set && a.Step > 0 && b.Step > 0 && len(a.Waves) == len(b.Waves) {
+		return cmp.Compare(a.Step, b.Step)
+	}
+	if a.Phase >= 0 && b.Phase >= 0 {
+		return cmp.Compare(a.Phase, b.Phase)
+	}
+	return 0
+}
+
+// CompareWaves orders two paths of sync waves: 0 where they are equal or one is
+// the beginning of the other.
+func CompareWaves(a, b []int) int {
+	for i := range min(len(a), len(b)) {
+		if order := cmp.Compare(a[i], b[i]); order != 0 {
+			return order
+		}
+	}
+	return 0
+}
