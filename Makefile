@@ -45,6 +45,8 @@ verify: lint ## Fail when formatting, static checks, modules or generated files 
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); exit 1; }
 	go mod verify >/dev/null
 	go mod tidy -diff
+	cd tools && go mod tidy -diff
+	cd test/peers && go mod tidy -diff
 
 bench: build ## Measure speed as ratios against peers and bounds of the same run
 	LADDER_BINARY=$(LADDER) go run ./test/bench

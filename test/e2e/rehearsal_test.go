@@ -121,6 +121,7 @@ func TestExamplesRollOut(t *testing.T) {
 	}{
 		"ameide dev":        {"examples/ameide", []string{"-e", "dev"}, 74, true},
 		"ameide staging":    {"examples/ameide", []string{"-e", "staging"}, 73, true},
+		"ameide prod":       {"examples/ameide", []string{"-e", "prod"}, 73, true},
 		"ameide edges":      {"examples/ameide", []string{"-e", "dev", "--policy", "edges"}, 74, false},
 		"ameide serial":     {"examples/ameide", []string{"-e", "dev", "--policy", "serial", "--speed", "600"}, 74, true},
 		"ameide tiers":      {"examples/ameide-tiers", []string{"-e", "dev"}, 64, true},
