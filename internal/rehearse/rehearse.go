@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	"k8s.io/client-go/rest"
 
 	"github.com/rollout-ladder/ladder/internal/component"
 	"github.com/rollout-ladder/ladder/internal/drive"
@@ -91,6 +92,8 @@ type stage struct {
 	// kept is set when the plane outlives the rehearsal, started when it was not
 	// there before.
 	kept, started bool
+	// clock is that of the rollout: it stands still while the plane is silent.
+	clock *standingClock
 }
 
 func newStage(o Options) *stage { return &stage{options: o, kept: o.Keep || o.Plane != ""} }
@@ -155,27 +158,48 @@ func (s *stage) close() {
 	}
 }
 
-// playWhileUp plays until the plane ends, which ends everything: without it the
-// rollout would wait for a cluster that never answers again.
+// playWhileUp plays until the plane ends or falls silent, which ends everything:
+// without it the rollout would wait for a cluster that never answers again, and
+// blame the components that it waits for.
 func (s *stage) playWhileUp(ctx context.Context, loaded *load.Result, planned *plan.Plan) (Rehearsal, error) {
+	access, err := s.plane.RESTConfig()
+	if err != nil {
+		return Rehearsal{}, err
+	}
+	ask, err := askReady(access)
+	if err != nil {
+		return Rehearsal{}, err
+	}
+	s.clock = newStandingClock(s.options.Now)
 	work, stop := context.WithCancel(ctx)
 	defer stop()
-	ended := make(chan bool, 1)
+	ended, silent := make(chan bool, 1), make(chan time.Duration, 1)
 	go func() {
 		gone := s.plane.AwaitEnd(work)
 		stop()
 		ended <- gone
 	}()
-	r, err := s.play(work, loaded, planned)
+	go func() {
+		d := (&pulse{ask: ask, clock: s.clock, now: s.options.Now}).watch(work)
+		stop()
+		silent <- d
+	}()
+	r, err := s.play(work, access, loaded, planned)
 	stop()
-	if <-ended && (err != nil || r.Interrupted) {
+	gone, mute := <-ended, <-silent
+	switch {
+	case err == nil && !r.Interrupted:
+		return r, nil
+	case gone:
 		return Rehearsal{}, &PlaneEndedError{PID: s.plane.PID}
+	case mute > 0:
+		return Rehearsal{}, &PlaneSilentError{PID: s.plane.PID, Server: s.plane.Server, For: mute, Kept: s.kept}
 	}
 	return r, err
 }
 
 // play runs the rollout on the open stage.
-func (s *stage) play(ctx context.Context, loaded *load.Result, planned *plan.Plan) (Rehearsal, error) {
+func (s *stage) play(ctx context.Context, access *rest.Config, loaded *load.Result, planned *plan.Plan) (Rehearsal, error) {
 	o := s.options
 	revision := Revision(loaded)
 	spec, err := planned.Spec(plan.SpecOptions{
@@ -184,10 +208,6 @@ func (s *stage) play(ctx context.Context, loaded *load.Result, planned *plan.Pla
 		// What did not become Healthy once does not a second time on a plane.
 		MaxTimeouts: 1,
 	})
-	if err != nil {
-		return Rehearsal{}, err
-	}
-	access, err := s.plane.RESTConfig()
 	if err != nil {
 		return Rehearsal{}, err
 	}
@@ -201,16 +221,18 @@ func (s *stage) play(ctx context.Context, loaded *load.Result, planned *plan.Pla
 	engine, err := native.New(native.Config{
 		RESTConfig: access, Components: enabled(loaded), Objects: loaded.Objects, Revision: revision,
 		Smoke: smoke.Options{Simulated: true, Now: o.Now}, SmokeInterval: smokeInterval, QPS: -1,
+		Clock: s.clock,
 	})
 	if err != nil {
 		return Rehearsal{}, fmt.Errorf("prepare the engine: %w", err)
 	}
 	defer engine.Close()
 	o.Observer.Stage(fmt.Sprintf("rolling out %d components", len(spec.Components)))
-	audience := newAudience(o.Observer, loaded, planned, o.Speed, o.Now)
+	audience := newAudience(o.Observer, loaded, planned, o.Speed, s.clock.Now)
 	stop := audience.refresh(ctx)
 	outcome, err := drive.Run(ctx, drive.Config{
 		Spec: spec, Engine: engine, Store: s.store, Start: o.startMode(), Sink: audience.notice,
+		Clock: s.clock,
 	})
 	stop()
 	if err != nil {

@@ -115,6 +115,66 @@ func TestRehearsalWithoutItsPlane(t *testing.T) {
 	}
 }
 
+// A plane that hangs is told from components that do not become Healthy, and the
+// rollout goes on when it is there again.
+func TestRehearsalOnAPlaneThatHangs(t *testing.T) {
+	state := t.TempDir()
+	t.Setenv("XDG_STATE_HOME", state)
+	t.Cleanup(func() { downAll(t) })
+	dir := slowPlatform(t)
+	report := filepath.Join(t.TempDir(), "report.json")
+	// Timeouts of components that would end while the plane hangs.
+	args := []string{"rehearse", "--plane", "hung", "--progress", "none", "--speed", "1000", "--least-timeout", "15s", "--report", report}
+	b := start(t, dir, args...)
+	journal := filepath.Join(state, "ladder", "planes", "hung", "plane", "rollout")
+	eventually(t, func() error {
+		if healthy := countIn(t, journal, `"to":"healthy"`); healthy < 2 {
+			return fmt.Errorf("%d components are Healthy", healthy)
+		}
+		return nil
+	})
+	pid := b.child(t)
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGCONT) })
+	code, stderr := b.end(t)
+	if code != 3 || !strings.Contains(stderr, "the control plane stopped answering") || !strings.Contains(stderr, "--resume") {
+		t.Errorf("exit code %d, stderr %q", code, stderr)
+	}
+	for _, blame := range []string{"failed", "timed-out"} {
+		if n := countIn(t, journal, `"to":"`+blame+`"`); n > 0 || strings.Contains(stderr, blame) {
+			t.Errorf("%d components are called %s: %s", n, blame, stderr)
+		}
+	}
+	if _, err := os.Stat(report); err == nil {
+		t.Error("a report was written")
+	}
+
+	if err := syscall.Kill(pid, syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	r, out := rehearsal(t, dir, ".", "--plane", "hung", "--resume", "--speed", "1000", "--least-timeout", "15s")
+	wantHealthy(t, r, out)
+}
+
+// countIn counts a text in the files of a folder.
+func countIn(t *testing.T, dir, text string) int {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return 0 // not there yet
+	}
+	n := 0
+	for _, e := range entries {
+		content, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		if err == nil {
+			n += strings.Count(string(content), text)
+		}
+	}
+	return n
+}
+
 func TestInterruptedRehearsal(t *testing.T) {
 	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
 		t.Run(fmt.Sprint(signal), func(t *testing.T) {
