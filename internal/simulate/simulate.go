@@ -121,7 +121,7 @@ func Run(ctx context.Context, cfg *rest.Config, o Options) error {
 
 // follow keeps the configuration what its ConfigMap says.
 func follow(w *world.World, o Options, changed func(Config)) {
-	w.Watch(world.ConfigMaps, world.Handler(func(cm *corev1.ConfigMap, deleted bool) {
+	w.ConfigMaps.Watch(func(cm *corev1.ConfigMap, deleted bool) {
 		if cm.Namespace != settings.Namespace || cm.Name != settings.Name {
 			return
 		}
@@ -136,5 +136,5 @@ func follow(w *world.World, o Options, changed func(Config)) {
 		}
 		w.SetConfig(config)
 		changed(config)
-	}))
+	})
 }

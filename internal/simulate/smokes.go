@@ -67,7 +67,7 @@ func fillOpen(ctx context.Context, w *world.World, checks []component.Check) {
 		if c.Kind != component.CheckSecret {
 			continue
 		}
-		secret := w.Secret(c.Namespace, c.Name)
+		secret := w.Secrets.Get(c.Namespace, c.Name)
 		if secret == nil || secret.Annotations[kubelet.OpenAnnotation] != "true" {
 			continue
 		}

@@ -10,7 +10,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 
@@ -62,23 +61,23 @@ type entry struct {
 // New makes a kubelet and adds its handlers to the world.
 func New(w *world.World, smoke Smoke) *Kubelet {
 	k := &Kubelet{world: w, smoke: smoke, loop: world.NewLoop("kubelet", w.Clock, w.Log), pods: map[string]*entry{}}
-	w.Watch(world.Pods, world.Handler(func(pod *corev1.Pod, _ bool) {
+	w.Pods.Watch(func(pod *corev1.Pod, _ bool) {
 		if pod.Status.PodIP != "" {
 			k.ips.reserve(pod.Status.PodIP)
 		}
 		if pod.Spec.NodeName != "" {
 			k.loop.Add(pod.Namespace + "/" + pod.Name)
 		}
-	}))
+	})
 	wake := func(kind string) func(o metav1.Object) {
 		return func(o metav1.Object) {
 			k.loop.Add(k.waiting.On(world.Ref{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName()})...)
 		}
 	}
 	secrets, configMaps, claims := wake(world.Secrets), wake(world.ConfigMaps), wake(world.Claims)
-	w.Watch(world.Secrets, world.Handler(func(o *corev1.Secret, _ bool) { secrets(o) }))
-	w.Watch(world.ConfigMaps, world.Handler(func(o *corev1.ConfigMap, _ bool) { configMaps(o) }))
-	w.Watch(world.Claims, world.Handler(func(o *corev1.PersistentVolumeClaim, _ bool) { claims(o) }))
+	w.Secrets.Watch(func(o *corev1.Secret, _ bool) { secrets(o) })
+	w.ConfigMaps.Watch(func(o *corev1.ConfigMap, _ bool) { configMaps(o) })
+	w.Claims.Watch(func(o *corev1.PersistentVolumeClaim, _ bool) { claims(o) })
 	return k
 }
 
@@ -90,14 +89,14 @@ func (k *Kubelet) Run(ctx context.Context, workers int) {
 
 // Refresh looks at every pod again, after the configuration has changed.
 func (k *Kubelet) Refresh() {
-	for _, pod := range k.world.AllPods(metav1.NamespaceAll, labels.Everything()) {
+	for _, pod := range k.world.Pods.All() {
 		k.loop.Add(pod.Namespace + "/" + pod.Name)
 	}
 }
 
 func (k *Kubelet) sync(ctx context.Context, key string) (time.Duration, error) {
 	ns, name := world.SplitKey(key)
-	pod := k.world.Pod(ns, name)
+	pod := k.world.Pods.Get(ns, name)
 	if pod == nil {
 		k.forget(key)
 		return 0, nil
@@ -118,7 +117,7 @@ func (k *Kubelet) sync(ctx context.Context, key string) (time.Duration, error) {
 		e.lags++
 		return ownerLag, nil
 	}
-	r := e.memory.Step(pod, k.world, k.behaviour(pod, comp), k.world.Clock.Now())
+	r := e.memory.Step(pod, cached{k.world}, k.behaviour(pod, comp), k.world.Clock.Now())
 	k.address(pod, &r.Status)
 	k.waiting.Set(key, r.Waits)
 	if err := k.write(ctx, pod, &r.Status); err != nil {
@@ -234,7 +233,7 @@ func (k *Kubelet) finalise(ctx context.Context, pod *corev1.Pod) error {
 // address gives the pod its addresses.
 func (k *Kubelet) address(pod *corev1.Pod, st *corev1.PodStatus) {
 	host := ""
-	if node := k.world.Node(pod.Spec.NodeName); node != nil {
+	if node := k.world.Nodes.Get("", pod.Spec.NodeName); node != nil {
 		for _, a := range node.Status.Addresses {
 			if a.Type == corev1.NodeInternalIP {
 				host = a.Address
@@ -287,4 +286,19 @@ func (k *Kubelet) write(ctx context.Context, pod *corev1.Pod, st *corev1.PodStat
 		return fmt.Errorf("write the status of pod %s/%s: %w", pod.Namespace, pod.Name, err)
 	}
 	return nil
+}
+
+// cached is what the caches of the world hold.
+type cached struct{ world *world.World }
+
+func (c cached) Secret(namespace, name string) *corev1.Secret {
+	return c.world.Secrets.Get(namespace, name)
+}
+
+func (c cached) ConfigMap(namespace, name string) *corev1.ConfigMap {
+	return c.world.ConfigMaps.Get(namespace, name)
+}
+
+func (c cached) Claim(namespace, name string) *corev1.PersistentVolumeClaim {
+	return c.world.Claims.Get(namespace, name)
 }

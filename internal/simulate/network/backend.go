@@ -13,8 +13,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/rollout-ladder/ladder/internal/plane/egress"
 )
@@ -49,7 +47,7 @@ func (n *Network) Dial(ctx context.Context, host string) (net.Conn, error) {
 }
 
 func (n *Network) reachable(s egress.Service, host string) error {
-	service := n.world.Service(s.Namespace, s.Name)
+	service := n.world.Services.Get(s.Namespace, s.Name)
 	if service == nil {
 		return fmt.Errorf("service %q not found", s.Name)
 	}
@@ -68,7 +66,7 @@ func (n *Network) byAddress(host string) (egress.Service, bool) {
 	if err != nil {
 		return egress.Service{}, false
 	}
-	for _, s := range n.world.ServicesAll() {
+	for _, s := range n.world.Services.All() {
 		if slices.Contains(s.Spec.ClusterIPs, address) {
 			return egress.Service{Namespace: s.Namespace, Name: s.Name}, true
 		}
@@ -81,7 +79,7 @@ func (n *Network) podReady(host string) bool {
 	if err != nil {
 		return false
 	}
-	return slices.ContainsFunc(n.world.AllPods(metav1.NamespaceAll, labels.Everything()), func(p *corev1.Pod) bool {
+	return slices.ContainsFunc(n.world.Pods.All(), func(p *corev1.Pod) bool {
 		return p.Status.PodIP == address && slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
 			return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
 		})

@@ -49,15 +49,15 @@ const apiServices = "apiregistration.k8s.io/APIService"
 func (n *Network) hooks(kind, name string) []hook {
 	switch kind {
 	case world.Validating:
-		if c := n.world.ValidatingWebhooks(name); c != nil {
+		if c := n.world.Validating.Get("", name); c != nil {
 			return validatingHooks(c)
 		}
 	case world.Mutating:
-		if c := n.world.MutatingWebhooks(name); c != nil {
+		if c := n.world.Mutating.Get("", name); c != nil {
 			return mutatingHooks(c)
 		}
 	case world.Definitions:
-		if c := n.world.Definition(name); c != nil {
+		if c := n.world.Definitions.Get("", name); c != nil {
 			return definitionHooks(c)
 		}
 	case apiServices:
@@ -170,15 +170,15 @@ func (n *Network) names(kind string) []string {
 	var out []string
 	switch kind {
 	case world.Validating:
-		for _, c := range n.world.ValidatingAll() {
+		for _, c := range n.world.Validating.All() {
 			out = append(out, c.Name)
 		}
 	case world.Mutating:
-		for _, c := range n.world.MutatingAll() {
+		for _, c := range n.world.Mutating.All() {
 			out = append(out, c.Name)
 		}
 	case world.Definitions:
-		for _, c := range n.world.DefinitionsAll() {
+		for _, c := range n.world.Definitions.All() {
 			if len(definitionHooks(c)) > 0 {
 				out = append(out, c.Name)
 			}
@@ -251,7 +251,7 @@ func (n *Network) authority(i rule.Injector, h hook) ([]byte, world.Ref) {
 	} else if i.Secret == "" {
 		return n.certificates.Bundle(), world.Ref{}
 	}
-	secret := n.world.Secret(ns, name)
+	secret := n.world.Secrets.Get(ns, name)
 	if secret == nil || len(secret.Data["ca.crt"]) == 0 {
 		return nil, world.Ref{Kind: world.Secrets, Namespace: ns, Name: name}
 	}

@@ -53,7 +53,7 @@ func New(w *world.World, workloads *world.Workloads, rules func() *rule.Set, cer
 		injections: world.NewLoop("injections", w.Clock, w.Log), balancers: world.NewLoop("load balancers", w.Clock, w.Log),
 		seen: map[string]time.Time{}, addresses: map[string]string{},
 	}
-	w.Watch(world.Services, world.Handler(func(s *corev1.Service, _ bool) { n.balancers.Add(s.Namespace + "/" + s.Name) }))
+	w.Services.Watch(func(s *corev1.Service, _ bool) { n.balancers.Add(s.Namespace + "/" + s.Name) })
 	if certificates == nil {
 		n.listener = newPipes(nil)
 		return n
@@ -61,20 +61,20 @@ func New(w *world.World, workloads *world.Workloads, rules func() *rule.Set, cer
 	n.listener = newPipes(serverConfig(certificates))
 	n.apiServices = dynamicinformer.NewFilteredDynamicInformer(w.Dynamic, apiServiceResource, metav1.NamespaceAll, 0, cache.Indexers{}, nil).Informer()
 	_, _ = n.apiServices.AddEventHandler(world.Handler(func(u *unstructured.Unstructured, _ bool) { n.injections.Add(apiServices + "|" + u.GetName()) }))
-	w.Watch(world.Validating, world.Handler(func(c *admissionv1.ValidatingWebhookConfiguration, _ bool) {
+	w.Validating.Watch(func(c *admissionv1.ValidatingWebhookConfiguration, _ bool) {
 		n.injections.Add(world.Validating + "|" + c.Name)
-	}))
-	w.Watch(world.Mutating, world.Handler(func(c *admissionv1.MutatingWebhookConfiguration, _ bool) {
+	})
+	w.Mutating.Watch(func(c *admissionv1.MutatingWebhookConfiguration, _ bool) {
 		n.injections.Add(world.Mutating + "|" + c.Name)
-	}))
-	w.Watch(world.Definitions, world.Handler(func(c *apiextensionsv1.CustomResourceDefinition, _ bool) {
+	})
+	w.Definitions.Watch(func(c *apiextensionsv1.CustomResourceDefinition, _ bool) {
 		if len(definitionHooks(c)) > 0 {
 			n.injections.Add(world.Definitions + "|" + c.Name)
 		}
-	}))
-	w.Watch(world.Secrets, world.Handler(func(s *corev1.Secret, _ bool) {
+	})
+	w.Secrets.Watch(func(s *corev1.Secret, _ bool) {
 		n.injections.Add(n.waiting.On(world.Ref{Kind: world.Secrets, Namespace: s.Namespace, Name: s.Name})...)
-	}))
+	})
 	workloads.Listen(func(world.Workload) { n.Refresh() })
 	return n
 }
@@ -113,7 +113,7 @@ func (n *Network) Run(ctx context.Context) error {
 // balance gives a Service of type LoadBalancer its address.
 func (n *Network) balance(ctx context.Context, key string) (time.Duration, error) {
 	ns, name := world.SplitKey(key)
-	s := n.world.Service(ns, name)
+	s := n.world.Services.Get(ns, name)
 	if s == nil || s.Spec.Type != corev1.ServiceTypeLoadBalancer || s.DeletionTimestamp != nil || len(s.Status.LoadBalancer.Ingress) > 0 {
 		n.mu.Lock()
 		delete(n.seen, key)

@@ -8,9 +8,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
-	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -69,28 +66,36 @@ func New(ctx context.Context, w *world.World, workloads *world.Workloads, rules 
 		}
 		return nil, false
 	})
-	w.Watch(world.Definitions, world.Handler(func(o *apiextensionsv1.CustomResourceDefinition, deleted bool) { e.definition(ctx, o, deleted) }))
-	e.wakeOn()
+	w.Definitions.Watch(func(o *apiextensionsv1.CustomResourceDefinition, deleted bool) { e.definition(ctx, o, deleted) })
+	e.listen()
 	workloads.Listen(e.workloadChanged)
 	return e
 }
 
-// wakeOn looks again at those that wait for an object, or own it, when it
+// listen looks again at those that wait for an object, or own it, when it
 // changes.
-func (e *Engine) wakeOn() {
+func (e *Engine) listen() {
 	w := e.world
-	w.Watch(world.Secrets, world.Handler(func(o *corev1.Secret, _ bool) { e.changed(world.Secrets, o) }))
-	w.Watch(world.ConfigMaps, world.Handler(func(o *corev1.ConfigMap, _ bool) { e.changed(world.ConfigMaps, o) }))
-	w.Watch(world.Services, world.Handler(func(o *corev1.Service, _ bool) { e.changed(world.Services, o) }))
-	w.Watch(world.Claims, world.Handler(func(o *corev1.PersistentVolumeClaim, _ bool) { e.changed(world.Claims, o) }))
-	w.Watch(world.Pods, world.Handler(func(o *corev1.Pod, _ bool) { e.changed(world.Pods, o) }))
-	w.Watch(world.Deployments, world.Handler(func(o *appsv1.Deployment, _ bool) { e.changed(world.Deployments, o) }))
-	w.Watch(world.StatefulSets, world.Handler(func(o *appsv1.StatefulSet, _ bool) { e.changed(world.StatefulSets, o) }))
-	w.Watch(world.DaemonSets, world.Handler(func(o *appsv1.DaemonSet, _ bool) { e.changed(world.DaemonSets, o) }))
-	w.Watch(world.Jobs, world.Handler(func(o *batchv1.Job, _ bool) { e.changed(world.Jobs, o) }))
-	w.Watch(world.Endpoints, world.Handler(func(o *discoveryv1.EndpointSlice, _ bool) {
+	wakeOn(e, world.Secrets, w.Secrets)
+	wakeOn(e, world.ConfigMaps, w.ConfigMaps)
+	wakeOn(e, world.Services, w.Services)
+	wakeOn(e, world.Claims, w.Claims)
+	wakeOn(e, world.Pods, w.Pods)
+	wakeOn(e, world.Deployments, w.Deployments)
+	wakeOn(e, world.StatefulSets, w.StatefulSets)
+	wakeOn(e, world.DaemonSets, w.DaemonSets)
+	wakeOn(e, world.Jobs, w.Jobs)
+	w.Slices.Watch(func(o *discoveryv1.EndpointSlice, _ bool) {
 		e.wake(world.Services, o.Namespace, o.Labels[discoveryv1.LabelServiceName])
-	}))
+	})
+}
+
+func wakeOn[T any](e *Engine, kind string, c world.Cache[T]) {
+	c.Watch(func(o *T, _ bool) {
+		if o, ok := any(o).(metav1.Object); ok {
+			e.changed(kind, o)
+		}
+	})
 }
 
 func (e *Engine) changed(kind string, o metav1.Object) {

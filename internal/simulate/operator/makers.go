@@ -32,7 +32,7 @@ func (w *work) makeCertificate(ctx context.Context) (bool, error) {
 	request := requestOf(spec)
 	name := textOf(spec, "secretName")
 	now := w.engine.world.Clock.Now()
-	existing := w.engine.world.Secret(w.self.GetNamespace(), name)
+	existing := w.engine.world.Secrets.Get(w.self.GetNamespace(), name)
 	if existing != nil && request.Fits(existing.Data["tls.crt"], now) && len(existing.Data["tls.key"]) > 0 {
 		return true, nil
 	}
@@ -80,7 +80,7 @@ func (w *work) makeCertificate(ctx context.Context) (bool, error) {
 func (w *work) authority() (a *certificate.Authority, withCA bool, err error) {
 	refs, _ := w.scope["refs"].(map[string]any)
 	if ca, ok := first(refs["ca"]); ok {
-		secret := w.engine.world.Secret(textOf(ca, "namespace"), textOf(ca, "name"))
+		secret := w.engine.world.Secrets.Get(textOf(ca, "namespace"), textOf(ca, "name"))
 		if secret == nil {
 			return nil, false, fmt.Errorf("secret %q not found", textOf(ca, "name"))
 		}

@@ -185,7 +185,11 @@ func holds(object map[string]any, key string) bool {
 // find returns an object as templates see it, nil for none.
 func (w *work) find(ctx context.Context, kind, ns, name string) (map[string]any, error) {
 	e := w.engine
-	if o, cached := e.cached(kind, ns, name); cached {
+	if cached, clusterWide := e.world.Finder(kind); cached != nil {
+		if clusterWide {
+			ns = ""
+		}
+		o := cached.Object(ns, name)
 		if o == nil {
 			return nil, nil
 		}
@@ -233,72 +237,32 @@ func (w *work) find(ctx context.Context, kind, ns, name string) (map[string]any,
 	return u.Object, nil
 }
 
-// cached looks an object up in the caches of the world.
-func (e *Engine) cached(kind, ns, name string) (o runtime.Object, cached bool) {
-	w := e.world
-	switch kind {
-	case world.Secrets:
-		return asObject(w.Secret(ns, name)), true
-	case world.ConfigMaps:
-		return asObject(w.ConfigMap(ns, name)), true
-	case world.Services:
-		return asObject(w.Service(ns, name)), true
-	case world.Claims:
-		return asObject(w.Claim(ns, name)), true
-	case world.Pods:
-		return asObject(w.Pod(ns, name)), true
-	case world.Classes:
-		return asObject(w.StorageClass(name)), true
-	case world.Deployments:
-		return asObject(w.Deployment(ns, name)), true
-	case world.StatefulSets:
-		return asObject(w.StatefulSet(ns, name)), true
-	case world.DaemonSets:
-		return asObject(w.DaemonSet(ns, name)), true
-	case world.Jobs:
-		return asObject(w.Job(ns, name)), true
-	case world.Definitions:
-		return asObject(w.Definition(name)), true
-	}
-	return nil, false
-}
-
-func asObject[T any, P interface {
-	*T
-	runtime.Object
-}](o P) runtime.Object {
-	if o == nil {
-		return nil
-	}
-	return o
-}
-
 // ready says whether an object is ready, as its kind understands it.
 func (e *Engine) ready(kind, ns, name string, object map[string]any) bool {
 	w := e.world
 	switch kind {
 	case world.Services:
-		s := w.Service(ns, name)
+		s := w.Services.Get(ns, name)
 		return s != nil && (s.Spec.Type == corev1.ServiceTypeExternalName || w.ReadyEndpoints(ns, name) > 0)
 	case world.Claims:
-		c := w.Claim(ns, name)
+		c := w.Claims.Get(ns, name)
 		return c != nil && (c.Status.Phase == corev1.ClaimBound || waitsForConsumer(w, c))
 	case world.Pods:
-		p := w.Pod(ns, name)
+		p := w.Pods.Get(ns, name)
 		return p != nil && slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
 			return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
 		})
 	case world.Deployments:
-		d := w.Deployment(ns, name)
+		d := w.Deployments.Get(ns, name)
 		return d != nil && d.Status.ObservedGeneration >= d.Generation && d.Status.ReadyReplicas >= wanted(d.Spec.Replicas)
 	case world.StatefulSets:
-		s := w.StatefulSet(ns, name)
+		s := w.StatefulSets.Get(ns, name)
 		return s != nil && s.Status.ObservedGeneration >= s.Generation && s.Status.ReadyReplicas >= wanted(s.Spec.Replicas)
 	case world.DaemonSets:
-		d := w.DaemonSet(ns, name)
+		d := w.DaemonSets.Get(ns, name)
 		return d != nil && d.Status.ObservedGeneration >= d.Generation && d.Status.NumberReady >= d.Status.DesiredNumberScheduled
 	case world.Jobs:
-		j := w.Job(ns, name)
+		j := w.Jobs.Get(ns, name)
 		return j != nil && j.Status.Succeeded > 0
 	}
 	if k := e.kinds.get(kind); k != nil {
@@ -312,7 +276,7 @@ func waitsForConsumer(w *world.World, c *corev1.PersistentVolumeClaim) bool {
 	if c.Spec.StorageClassName == nil {
 		return false
 	}
-	class := w.StorageClass(*c.Spec.StorageClassName)
+	class := w.Classes.Get("", *c.Spec.StorageClassName)
 	return class != nil && class.VolumeBindingMode != nil && *class.VolumeBindingMode == "WaitForFirstConsumer"
 }
 

@@ -45,9 +45,9 @@ func New(w *world.World, workloads *world.Workloads, rules func() *rule.Set) *St
 		world: w, workloads: workloads, rules: rules, loop: world.NewLoop("storage", w.Clock, w.Log),
 		since: map[string]time.Time{},
 	}
-	w.Watch(world.Claims, world.Handler(func(c *corev1.PersistentVolumeClaim, _ bool) { s.loop.Add("claim/" + c.Namespace + "/" + c.Name) }))
-	w.Watch(world.Volumes, world.Handler(func(v *corev1.PersistentVolume, _ bool) { s.loop.Add("volume//" + v.Name) }))
-	w.Watch(world.Classes, world.Handler(func(*storagev1.StorageClass, bool) { s.Refresh() }))
+	w.Claims.Watch(func(c *corev1.PersistentVolumeClaim, _ bool) { s.loop.Add("claim/" + c.Namespace + "/" + c.Name) })
+	w.Volumes.Watch(func(v *corev1.PersistentVolume, _ bool) { s.loop.Add("volume//" + v.Name) })
+	w.Classes.Watch(func(*storagev1.StorageClass, bool) { s.Refresh() })
 	workloads.Listen(func(world.Workload) { s.Refresh() })
 	return s
 }
@@ -57,7 +57,7 @@ func (s *Storage) Run(ctx context.Context, workers int) { s.loop.Run(ctx, worker
 
 // Refresh looks at every claim that is not bound again.
 func (s *Storage) Refresh() {
-	for _, c := range s.world.ClaimsAll() {
+	for _, c := range s.world.Claims.All() {
 		if c.Status.Phase != corev1.ClaimBound {
 			s.loop.Add("claim/" + c.Namespace + "/" + c.Name)
 		}
@@ -70,7 +70,7 @@ func (s *Storage) sync(ctx context.Context, key string) (time.Duration, error) {
 	if kind == "volume" {
 		return 0, s.reclaim(ctx, name)
 	}
-	claim := s.world.Claim(ns, name)
+	claim := s.world.Claims.Get(ns, name)
 	provisioner := ""
 	if claim != nil {
 		provisioner = claim.Annotations[provisionerAnnotation]
@@ -79,8 +79,8 @@ func (s *Storage) sync(ctx context.Context, key string) (time.Duration, error) {
 		s.forget(key)
 		return 0, nil
 	}
-	class := s.world.StorageClass(className(claim))
-	if class == nil || class.Provisioner != provisioner || s.world.Volume(volumeName(claim)) != nil {
+	class := s.world.Classes.Get("", className(claim))
+	if class == nil || class.Provisioner != provisioner || s.world.Volumes.Get("", volumeName(claim)) != nil {
 		return 0, nil
 	}
 	if late(class) && claim.Annotations[selectedNodeAnnotation] == "" {
@@ -98,7 +98,7 @@ func (s *Storage) sync(ctx context.Context, key string) (time.Duration, error) {
 	if left := s.started(key).Add(s.world.Config().Scale(takes)).Sub(s.world.Clock.Now()); left > 0 {
 		return left, nil
 	}
-	volume := newVolume(claim, class, s.world.Node(claim.Annotations[selectedNodeAnnotation]))
+	volume := newVolume(claim, class, s.world.Nodes.Get("", claim.Annotations[selectedNodeAnnotation]))
 	if _, err := s.world.Client.CoreV1().PersistentVolumes().Create(ctx, volume, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
 		return 0, fmt.Errorf("provision claim %s/%s: %w", ns, name, err)
 	}
@@ -123,7 +123,7 @@ func (s *Storage) provisioner(name string) (rule.Provisioner, bool) {
 
 // reclaim deletes a released volume of a class that wants that.
 func (s *Storage) reclaim(ctx context.Context, name string) error {
-	v := s.world.Volume(name)
+	v := s.world.Volumes.Get("", name)
 	if v == nil || v.DeletionTimestamp != nil || v.Status.Phase != corev1.VolumeReleased ||
 		v.Spec.PersistentVolumeReclaimPolicy != corev1.PersistentVolumeReclaimDelete || v.Annotations[provisionedByAnnotation] == "" {
 		return nil

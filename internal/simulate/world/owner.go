@@ -60,28 +60,12 @@ func (w *World) Owner(obj metav1.Object) metav1.Object {
 	if err != nil {
 		return nil
 	}
-	switch gv.Group + "/" + ref.Kind {
-	case ReplicaSets:
-		return object(w.ReplicaSet(ns, ref.Name))
-	case Deployments:
-		return object(w.Deployment(ns, ref.Name))
-	case StatefulSets:
-		return object(w.StatefulSet(ns, ref.Name))
-	case DaemonSets:
-		return object(w.DaemonSet(ns, ref.Name))
-	case Jobs:
-		return object(w.Job(ns, ref.Name))
+	if finder, clusterWide := w.Finder(gv.Group + "/" + ref.Kind); finder != nil {
+		if clusterWide {
+			ns = ""
+		}
+		owner, _ := finder.Object(ns, ref.Name).(metav1.Object)
+		return owner
 	}
 	return w.Custom(gv.Group, ref.Kind, ns, ref.Name)
-}
-
-// object turns a nil pointer into a nil interface.
-func object[T any, P interface {
-	*T
-	metav1.Object
-}](obj P) metav1.Object {
-	if obj == nil {
-		return nil
-	}
-	return obj
 }

@@ -43,15 +43,15 @@ type finding struct {
 // NewWorkloads adds its handlers to the world.
 func NewWorkloads(w *World) *Workloads {
 	s := &Workloads{all: map[string]Workload{}, found: map[string]finding{}}
-	w.Watch(Deployments, Handler(func(o *appsv1.Deployment, deleted bool) {
+	w.Deployments.Watch(func(o *appsv1.Deployment, deleted bool) {
 		s.see(Workload{"Deployment", o.Namespace, o.Name, o.Status.ReadyReplicas > 0, o, &o.Spec.Template}, deleted)
-	}))
-	w.Watch(StatefulSets, Handler(func(o *appsv1.StatefulSet, deleted bool) {
+	})
+	w.StatefulSets.Watch(func(o *appsv1.StatefulSet, deleted bool) {
 		s.see(Workload{"StatefulSet", o.Namespace, o.Name, o.Status.ReadyReplicas > 0, o, &o.Spec.Template}, deleted)
-	}))
-	w.Watch(DaemonSets, Handler(func(o *appsv1.DaemonSet, deleted bool) {
+	})
+	w.DaemonSets.Watch(func(o *appsv1.DaemonSet, deleted bool) {
 		s.see(Workload{"DaemonSet", o.Namespace, o.Name, o.Status.NumberReady > 0, o, &o.Spec.Template}, deleted)
-	}))
+	})
 	return s
 }
 

@@ -30,10 +30,11 @@ type World struct {
 	REST  *rest.Config
 	Clock clock.WithTicker
 	Log   *slog.Logger
+	// Caches are filled by Start.
+	Caches
 
 	informers informers.SharedInformerFactory
 	extended  extinformers.SharedInformerFactory
-	caches    caches
 	config    atomic.Pointer[settings.Config]
 	lookup    atomic.Pointer[Lookup]
 }
@@ -69,7 +70,7 @@ func New(cfg *rest.Config, c clock.WithTicker, log *slog.Logger, initial setting
 	}
 	w.config.Store(&initial)
 	w.extended = extinformers.NewSharedInformerFactoryWithOptions(extensions, 0, extinformers.WithTransform(dropSchemas))
-	w.caches = newCaches(w.informers, w.extended)
+	w.Caches = newCaches(w.informers, w.extended)
 	return w, nil
 }
 
