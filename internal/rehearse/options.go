@@ -9,6 +9,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/component"
 	"github.com/rollout-ladder/ladder/internal/finding"
 	"github.com/rollout-ladder/ladder/internal/load"
+	"github.com/rollout-ladder/ladder/internal/plan"
 	"github.com/rollout-ladder/ladder/internal/report"
 	"github.com/rollout-ladder/ladder/internal/rollout"
 	"github.com/rollout-ladder/ladder/internal/simulate/settings"
@@ -50,6 +51,13 @@ type Options struct {
 	// Resume takes up the rollout that was interrupted on the plane; Fresh
 	// forgets it.
 	Resume, Fresh bool
+
+	// Check may refuse what is planned before anything is rolled out; nil refuses
+	// nothing.
+	Check func(*plan.Plan) error
+	// Control carries what people ask for while the rollout runs: Pause, Resume,
+	// Abort, Approve, Retry. nil carries nothing.
+	Control <-chan rollout.Event
 
 	Observer Observer
 	Now      func() time.Time

@@ -81,6 +81,11 @@ func prepare(ctx context.Context, o Options) (*load.Result, *plan.Plan, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("plan the rollout: %w", err)
 	}
+	if o.Check != nil {
+		if err := o.Check(planned); err != nil {
+			return nil, nil, err
+		}
+	}
 	return loaded, planned, nil
 }
 
@@ -232,6 +237,7 @@ func (s *stage) play(ctx context.Context, access *rest.Config, loaded *load.Resu
 	stop := audience.refresh(ctx)
 	outcome, err := drive.Run(ctx, drive.Config{
 		Spec: spec, Engine: engine, Store: s.store, Start: o.startMode(), Sink: audience.notice,
+		Control: o.Control,
 		Clock: s.clock,
 	})
 	stop()
