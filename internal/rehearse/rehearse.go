@@ -238,7 +238,7 @@ func (s *stage) play(ctx context.Context, access *rest.Config, loaded *load.Resu
 	outcome, err := drive.Run(ctx, drive.Config{
 		Spec: spec, Engine: engine, Store: s.store, Start: o.startMode(), Sink: audience.notice,
 		Control: o.Control,
-		Clock: s.clock,
+		Clock:   s.clock,
 	})
 	stop()
 	if err != nil {
