@@ -12,15 +12,6 @@ import (
 	"github.com/rollout-ladder/ladder/internal/plan"
 )
 
-// Input is what edges are inferred from.
-type Input struct {
-	// Components in their order; disabled ones provide and require nothing.
-	Components []component.Component
-	// Objects by the name of their component. A component that is missing was
-	// not rendered.
-	Objects map[string][]manifest.Object
-}
-
 // Edges returns every edge with its evidence, and findings about declared
 // requirements that nothing provides. There is at most one edge of a basis
 // between two components; what it rests on is merged. Both are sorted.

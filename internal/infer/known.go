@@ -1,0 +1,75 @@
+package infer
+
+// Known is what is known of the chart of a component without rendering it. It is
+// a catalogue's answer for one component: names of releases and namespaces are
+// filled in.
+//
+// Of a component that is rendered, only what its objects do not show counts:
+// Controllers, Children, and the webhooks that are registered at run time.
+type Known struct {
+	// Source says what it was read from: "chart cert-manager 1.19.1 of
+	// https://charts.jetstack.io".
+	Source string
+	// Kinds are those whose CRDs the chart brings, all of them: a kind of a group
+	// that is not listed is not brought.
+	Kinds []KnownKind
+	// Controllers are the kinds that its operator brings to Ready; Kind "*" stands
+	// for all of a group.
+	Controllers []KnownKind
+	Webhooks    []KnownWebhook
+	// Objects are what it makes under a certain name.
+	Objects []KnownObject
+	// Children are what its operator makes from custom resources.
+	Children []KnownChild
+	// APIGroups are the groups that an aggregated API server of it serves
+	// ("metrics.k8s.io").
+	APIGroups []string
+}
+
+// KnownKind names a kind. Plural may be empty where the rule of Kubernetes gives
+// it.
+type KnownKind struct{ Group, Kind, Plural string }
+
+// KnownWebhook is an admission or conversion webhook on kinds of one group.
+type KnownWebhook struct {
+	Name  string
+	Group string
+	// Kinds it is asked about; empty means all of the group.
+	Kinds []string
+	// FailurePolicy is "Fail" or "Ignore"; empty means Fail.
+	FailurePolicy string
+	// AtRuntime is set where no rendered object configures it: its operator
+	// registers it.
+	AtRuntime bool
+	// Selective is set where a selector or condition leaves objects out; such a
+	// webhook proves nothing about a single object.
+	Selective bool
+}
+
+// KnownObject is an object that a chart, or its operator, makes.
+type KnownObject struct {
+	// Kind is the kind as Kubernetes writes it: Secret, ConfigMap, Service,
+	// ServiceAccount, Namespace, StorageClass, IngressClass, GatewayClass,
+	// PriorityClass, RuntimeClass, PersistentVolumeClaim.
+	Kind string
+	// Namespace is that of the component where it is empty and the kind has one.
+	Namespace, Name string
+	// Default marks the default StorageClass.
+	Default bool
+	// WaitForFirstConsumer is the volumeBindingMode of a StorageClass.
+	WaitForFirstConsumer bool
+}
+
+// KnownChild is an object that an operator makes from each object of a kind.
+type KnownChild struct {
+	Group, Kind string
+	// Makes is the kind of the child: Secret, ConfigMap or Service.
+	Makes string
+	// Name of the child, with {name} and {namespace} of the parent and {spec.a.b}
+	// for the text of a field; where such a field is empty there is no child.
+	Name string
+	// Namespace of the child, as Name; empty means that of the parent.
+	Namespace string
+	// Unless is a field that, where it is set, says that there is no child.
+	Unless string
+}
