@@ -16,6 +16,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/cli/explain"
 	"github.com/rollout-ladder/ladder/internal/cli/flags"
 	"github.com/rollout-ladder/ladder/internal/cli/inventory"
+	"github.com/rollout-ladder/ladder/internal/cli/lintcmd"
 	"github.com/rollout-ladder/ladder/internal/cli/plancmd"
 	"github.com/rollout-ladder/ladder/internal/cli/planecmd"
 	"github.com/rollout-ladder/ladder/internal/cli/rehearsecmd"
@@ -82,6 +83,7 @@ Exit codes: 0 fine; 1 the answer is no; 2 wrong usage or unreadable input;
 	root.AddCommand(
 		explain.New(streams, global),
 		inventory.New(streams, global),
+		lintcmd.New(streams, global),
 		plancmd.New(streams, global),
 		planecmd.New(streams, global),
 		rehearsecmd.New(streams, global),

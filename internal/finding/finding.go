@@ -108,6 +108,9 @@ type Fix struct {
 	Summary string `json:"summary"`
 	// Patch is a unified diff, empty where the change is not mechanical.
 	Patch string `json:"patch"`
+	// Edits are what Patch is made from, all or none of them; a rule that cannot
+	// read files proposes them instead of a patch.
+	Edits []Edit `json:"-"`
 }
 
 // Finding is one problem of the repository.

@@ -24,6 +24,9 @@ type Input struct {
 	// Unrendered are the names of components that could not be rendered.
 	Unrendered []string
 	Argo       argo.Setup
+	// Findings are those made while reading, rendering and inferring; they obey
+	// the same settings as those of rules.
+	Findings []finding.Finding
 }
 
 // Object is what rules need to know of a rendered object.

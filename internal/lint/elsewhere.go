@@ -1,0 +1,46 @@
+package lint
+
+import (
+	"embed"
+
+	"github.com/rollout-ladder/ladder/internal/finding"
+)
+
+// The rules of this package itself.
+const (
+	RuleUnusedSuppression = "unused-suppression"
+	RuleParity            = "environment-parity"
+)
+
+//go:embed docs/*.md
+var docs embed.FS
+
+// elsewhere lists the rules whose findings are not made by looking at one Input:
+// they are found while the repository is read, rendered and inferred, or between
+// environments.
+func elsewhere() []Rule {
+	return []Rule{
+		documented("disabled-but-required", finding.Error, "An enabled component requires one that is disabled"),
+		documented("duplicate-name", finding.Error, "Two components of an environment have one name"),
+		documented(RuleParity, finding.Warning, "An environment differs from the others in its order, edges or smokes"),
+		documented("file-missing", finding.Error, "A file or folder that the repository names is not there"),
+		documented("invalid-field", finding.Error, "A field has a value that cannot be understood"),
+		documented("not-read", finding.Warning, "A part of the repository was not read"),
+		documented("phase-not-numeric", finding.Error, "A phase is not a number from 0 to 999"),
+		documented("render-failed", finding.Error, "A chart, kustomization or manifest cannot be rendered"),
+		documented("unknown-field", finding.Warning, "A field is not known, most likely misspelt"),
+		documented("unknown-requirement", finding.Error, "A component requires something that nothing provides"),
+		documented(RuleUnusedSuppression, finding.Warning, "A suppression has no reason or matches no finding"),
+		documented("wave-not-a-string", finding.Error, "A sync wave is not written as a string"),
+	}
+}
+
+// documented is a rule without a Run whose documentation is docs/ID.md.
+func documented(id string, severity finding.Severity, summary string) Rule {
+	text, err := docs.ReadFile("docs/" + id + ".md")
+	if err != nil {
+		// A test reads the documentation of every rule.
+		text = nil
+	}
+	return Rule{ID: id, Summary: summary, Doc: string(text), Severity: severity}
+}

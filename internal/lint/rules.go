@@ -1,0 +1,6 @@
+package lint
+
+// Rules lists the rules that judge an Input.
+func Rules() []Rule {
+	return nil
+}

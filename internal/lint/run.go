@@ -1,0 +1,79 @@
+package lint
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/rollout-ladder/ladder/internal/finding"
+)
+
+// Off is the level of a rule that is not wanted.
+const Off = "off"
+
+// Options are the settings of a run. The zero value runs every rule.
+type Options struct {
+	// Rules that are run; nil means All.
+	Rules []Rule
+	// Only are the ids of the rules whose findings are wanted; empty means every
+	// rule.
+	Only []string
+	// Levels override the severity of rules: "error", "warning", "info" or Off.
+	Levels map[string]string
+}
+
+// wants reports whether the findings of a rule are wanted.
+func (o Options) wants(rule string) bool {
+	return o.Levels[rule] != Off && (len(o.Only) == 0 || slices.Contains(o.Only, rule))
+}
+
+// All lists every rule whose findings Ladder can make, sorted by id: those that
+// Run judges, and those that are found on the way to it. Where both name a rule,
+// the one that judges speaks.
+func All() []Rule {
+	all := Rules()
+	for _, r := range elsewhere() {
+		if !slices.ContainsFunc(all, func(o Rule) bool { return o.ID == r.ID }) {
+			all = append(all, r)
+		}
+	}
+	slices.SortFunc(all, func(a, b Rule) int { return cmp.Compare(a.ID, b.ID) })
+	return all
+}
+
+// Run judges one environment: the findings of every wanted rule and those that
+// were made on the way to in, each at its level, with one finding per root
+// cause, sorted.
+func Run(in Input, o Options) []finding.Finding {
+	rules := o.Rules
+	if rules == nil {
+		rules = All()
+	}
+	found := slices.Clone(in.Findings)
+	for _, r := range rules {
+		if r.Run != nil && o.wants(r.ID) {
+			found = append(found, r.Run(in)...)
+		}
+	}
+	for i := range found {
+		found[i].Environment = cmp.Or(found[i].Environment, in.Environment)
+	}
+	return Settle(found, o)
+}
+
+// Settle gives findings of any origin the levels of the settings, drops those
+// that are not wanted, joins those of one root cause and sorts them.
+func Settle(found []finding.Finding, o Options) []finding.Finding {
+	kept := make([]finding.Finding, 0, len(found))
+	for _, f := range found {
+		if !o.wants(f.Rule) {
+			continue
+		}
+		if level := o.Levels[f.Rule]; level != "" {
+			f.Severity = finding.Severity(level)
+		}
+		kept = append(kept, f)
+	}
+	kept = join(kept)
+	finding.Sort(kept)
+	return kept
+}
