@@ -31,7 +31,7 @@ func TestPulse(t *testing.T) {
 		// lag is how long the clock stood still after five minutes, within 5 s.
 		lag time.Duration
 	}{
-		"answers":                           {between(0, 0, 0), false, 0},
+		"answers": {between(0, 0, 0), false, 0},
 		// Five questions are answered within four seconds, then six pass without.
 		"is slow":                           {between(0, hangs, 9*time.Second), false, 95 * time.Second},
 		"stutters":                          {between(time.Minute, time.Minute+2*time.Second, hangs), false, 0},
