@@ -11,12 +11,14 @@ import (
 )
 
 // place is where a component stands: before Argo CD, then by its path of sync
-// waves, then by its step of the ladder file.
+// waves, then by its step of the ladder file, or of the ApplicationSet that
+// generates it.
 type place struct {
-	later bool // false: before Argo CD
-	waves []int
-	step  int // index into Ladder.Steps, -1 for none
-	phase component.Phase
+	later   bool // false: before Argo CD
+	waves   []int
+	step    int // index into Ladder.Steps, -1 for none
+	phase   component.Phase
+	rolling int // RollingSync step of its ApplicationSet, from 1; 0 for none
 }
 
 func (p place) compare(q place) int {
@@ -26,7 +28,7 @@ func (p place) compare(q place) int {
 		}
 		return 1
 	}
-	return cmp.Or(slices.Compare(p.waves, q.waves), cmp.Compare(p.step, q.step), cmp.Compare(p.phase, q.phase))
+	return cmp.Or(slices.Compare(p.waves, q.waves), cmp.Compare(p.step, q.step), cmp.Compare(p.phase, q.phase), cmp.Compare(p.rolling, q.rolling))
 }
 
 // ladderIndex finds the step of a phase.
@@ -88,6 +90,7 @@ func (x ladderIndex) find(c *component.Component) (p place, ok bool) {
 			return p, true
 		}
 	}
+	p.rolling = c.Step
 	if len(c.Waves) == 0 && x.noSteps {
 		p.waves = []int{0} // Argo CD's default
 	}
@@ -112,7 +115,7 @@ func (x ladderIndex) step(p place) Step {
 	case p.phase >= 0:
 		return Step{Label: p.phase.String(), Phases: []component.Phase{p.phase}}
 	default:
-		c := component.Component{Waves: p.waves, Phase: component.NoPhase}
+		c := component.Component{Waves: p.waves, Phase: component.NoPhase, Step: p.rolling}
 		return Step{Label: c.Order()}
 	}
 }
