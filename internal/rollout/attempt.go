@@ -63,7 +63,7 @@ func (m *Machine) assess(i int) {
 		if c.Status == Regressed {
 			c.RegressedFor += m.now.Sub(c.RegressedAt)
 		}
-		c.HealthyAt = m.now
+		c.HealthyAt, c.LastFailure = m.now, ""
 		c.Deadline, c.DegradedAt, c.RegressedAt = time.Time{}, time.Time{}, time.Time{}
 		c.Message, c.Object = seen.Message, seen.Object
 		m.move(i, Done, "Healthy at the revision")
@@ -138,7 +138,7 @@ func (m *Machine) fail(i int, f failure) {
 	if f.timeout {
 		c.Timeouts++
 	}
-	c.Message, c.Object = f.message, f.object
+	c.Message, c.Object, c.LastFailure = f.message, f.object, f.message
 	c.Deadline, c.DegradedAt, c.RegressedAt = time.Time{}, time.Time{}, time.Time{}
 	spent := spec.Retry.Limit >= 0 && c.Failures > spec.Retry.Limit ||
 		f.timeout && spec.Retry.MaxTimeouts > 0 && c.Timeouts >= spec.Retry.MaxTimeouts
@@ -180,6 +180,7 @@ func (m *Machine) end(i int, status Status, reason string) {
 
 // stopRetries fails what waits for its next attempt when the rollout halts.
 func (m *Machine) stopRetries() {
+	m.stopRemovalRetries()
 	if m.count[Retrying] == 0 {
 		return
 	}

@@ -15,7 +15,7 @@ const namedAtMost = 5
 func (m *Machine) BlockedBy(name string) []Blocker {
 	i, ok := m.byName[name]
 	if !ok {
-		return nil
+		return m.removalBlockedBy(name)
 	}
 	c := &m.state.Components[i]
 	switch c.Status {
@@ -49,13 +49,7 @@ func (m *Machine) blockers(i int) []Blocker {
 	if !m.approved(step) {
 		found = append(found, Blocker{Kind: OnApproval, Reason: "step " + spec.Steps[step].Label + " waits for approval"})
 	}
-	if !m.state.PausedAt.IsZero() {
-		reason := "the rollout is paused"
-		if m.state.PausedBy != "" {
-			reason += " by " + m.state.PausedBy
-		}
-		found = append(found, Blocker{Kind: OnPause, Reason: reason})
-	}
+	found = append(found, m.pausedBy()...)
 	if len(found) > 0 {
 		return found
 	}
@@ -66,8 +60,20 @@ func (m *Machine) blockers(i int) []Blocker {
 		return []Blocker{{Kind: OnLimit, Reason: fmt.Sprintf(
 			"step %s has %d in flight, as many as it may", spec.Steps[step].Label, m.stepInFlight[step])}}
 	default:
-		return []Blocker{{Kind: OnCap, Reason: fmt.Sprintf("%d components are in flight, as many as may be", m.inFlight)}}
+		return []Blocker{{Kind: OnCap, Reason: fmt.Sprintf("%d components are in flight, as many as may be", m.inFlight+m.removing)}}
 	}
+}
+
+// pausedBy is the pause, if there is one.
+func (m *Machine) pausedBy() []Blocker {
+	if m.state.PausedAt.IsZero() {
+		return nil
+	}
+	reason := "the rollout is paused"
+	if m.state.PausedBy != "" {
+		reason += " by " + m.state.PausedBy
+	}
+	return []Blocker{{Kind: OnPause, Reason: reason}}
 }
 
 // unmetRequirements are the requirements that are not Healthy, in the order of
@@ -156,6 +162,13 @@ func (m *Machine) haltedBy() []Blocker {
 		if c := &m.state.Components[j]; c.Status.Bad() && len(found) < namedAtMost {
 			found = append(found, Blocker{
 				Kind: OnHalt, Component: c.Name, Reason: "the rollout halted: it " + m.describe(j),
+			})
+		}
+	}
+	for j := range m.state.Removals {
+		if c := &m.state.Removals[j]; c.Status.Bad() && len(found) < namedAtMost {
+			found = append(found, Blocker{
+				Kind: OnHalt, Component: c.Name, Reason: "the rollout halted: it " + m.describeRemoval(j),
 			})
 		}
 	}

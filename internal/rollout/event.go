@@ -35,7 +35,21 @@ type SyncFinished struct {
 	Final bool
 }
 
-// Observed reports the health of a component. An engine reports it whenever it
+// RemoveFinished reports the end of the attempt that a Remove effect asked for.
+type RemoveFinished struct {
+	Component string
+	Attempt   int
+	// Left are objects that were left in the cluster because they ask for it.
+	Left []finding.Resource
+	// Error is empty when everything else of the component was observed gone.
+	Error string
+	// Object is the object the error is about, if there is one.
+	Object finding.Resource
+	// Final says that a retry does not help.
+	Final bool
+}
+
+// Observed reports the health of a component, or what a removal waits for. An engine reports it whenever it
 // changes, and all of them when it begins to watch.
 type Observed struct {
 	Component string
@@ -77,16 +91,17 @@ type Approve struct {
 // one that failed.
 type Retry struct{ Component string }
 
-func (Started) event()      {}
-func (Recovered) event()    {}
-func (Tick) event()         {}
-func (SyncFinished) event() {}
-func (Observed) event()     {}
-func (Pause) event()        {}
-func (Resume) event()       {}
-func (Abort) event()        {}
-func (Approve) event()      {}
-func (Retry) event()        {}
+func (Started) event()        {}
+func (Recovered) event()      {}
+func (Tick) event()           {}
+func (SyncFinished) event()   {}
+func (RemoveFinished) event() {}
+func (Observed) event()       {}
+func (Pause) event()          {}
+func (Resume) event()         {}
+func (Abort) event()          {}
+func (Approve) event()        {}
+func (Retry) event()          {}
 
 // Effect is something the driver must do. It is carried out after the Change
 // of the same Update was persisted.
@@ -100,7 +115,15 @@ type Sync struct {
 	Attempt   int
 }
 
-// Cancel ends the attempt early. Its SyncFinished is no longer waited for.
+// Remove asks for one attempt to delete everything of a component; the answer
+// is RemoveFinished with the same Attempt.
+type Remove struct {
+	Component string
+	Attempt   int
+}
+
+// Cancel ends the attempt early. Its SyncFinished or RemoveFinished is no longer
+// waited for.
 type Cancel struct {
 	Component string
 	Attempt   int
@@ -117,6 +140,7 @@ type Finish struct {
 }
 
 func (Sync) effect()   {}
+func (Remove) effect() {}
 func (Cancel) effect() {}
 func (WakeAt) effect() {}
 func (Finish) effect() {}

@@ -16,6 +16,8 @@ func (m *Machine) handle(event Event) {
 	case Tick:
 	case SyncFinished:
 		m.syncFinished(e)
+	case RemoveFinished:
+		m.removeFinished(e)
 	case Observed:
 		m.observed(e)
 	case Pause:
@@ -65,17 +67,18 @@ func (m *Machine) syncFinished(e SyncFinished) {
 }
 
 func (m *Machine) observed(e Observed) {
-	i, ok := m.byName[e.Component]
-	if !ok {
-		return
-	}
-	c := &m.state.Components[i]
 	seen := Sighting{
 		At: e.At, Health: e.Health, Revision: e.Revision, Final: e.Final, Message: e.Message, Object: e.Object,
 	}
 	if seen.At.IsZero() {
 		seen.At = m.now
 	}
+	i, ok := m.byName[e.Component]
+	if !ok {
+		m.removalSeen(e.Component, seen)
+		return
+	}
+	c := &m.state.Components[i]
 	if seen.At.Before(c.Seen.At) {
 		return
 	}
@@ -144,6 +147,7 @@ func (m *Machine) distrust(away time.Duration) {
 		default: // neither a clock nor trust
 		}
 	}
+	m.distrustRemovals()
 }
 
 func (m *Machine) resumed() {
@@ -200,11 +204,29 @@ func (m *Machine) stop(status Status, message string) {
 		default:
 			continue
 		}
-		c.Message = joinMessage(message, c.Message)
+		c.Message = joinMessage(message, c.standing())
 		c.EndedAt, c.Deadline = m.now, time.Time{}
 		m.move(i, status, c.Message)
 		m.arm(i)
 	}
+	m.stopRemovals(status, message)
+}
+
+// standing says what a component in flight waits for, and what its last attempt
+// failed at.
+func (c *ComponentState) standing() string {
+	what := c.Message
+	if seen, ok := c.seenInAttempt(); ok && what == "" {
+		what = seen.Message
+	}
+	if c.LastFailure == "" || c.Status == Retrying { // then it is the message
+		return what
+	}
+	last := "last failure: " + c.LastFailure
+	if what == "" {
+		return last
+	}
+	return what + "; " + last
 }
 
 // reopen takes up a rollout that has ended; the caller reindexes. What was
@@ -234,6 +256,7 @@ func (m *Machine) reopen() {
 		}
 		m.note(i, Aborted, c.Status, "the rollout was taken up again")
 	}
+	m.reopenRemovals()
 }
 
 // retried gives failed components a fresh start.
@@ -247,7 +270,8 @@ func (m *Machine) retried(e Retry) {
 			again = append(again, i)
 		}
 	}
-	if len(again) == 0 {
+	removals := m.removalsToRetry(e.Component)
+	if len(again)+len(removals) == 0 {
 		return
 	}
 	if m.state.Result != Running {
@@ -261,10 +285,13 @@ func (m *Machine) retried(e Retry) {
 		from := c.Status
 		c.Status, c.Failures, c.Timeouts = Blocked, 0, 0
 		c.EndedAt, c.RetryAt, c.Deadline = time.Time{}, time.Time{}, time.Time{}
-		c.Message = ""
+		c.Message, c.LastFailure = "", ""
 		if from != Blocked {
 			m.note(i, from, Blocked, "retried by hand")
 		}
+	}
+	for _, i := range removals {
+		m.retryRemoval(i)
 	}
 	m.reindex()
 }

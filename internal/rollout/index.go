@@ -152,6 +152,7 @@ func (m *Machine) reindex() {
 		m.arm(i)
 		m.offer(i)
 	}
+	m.reindexRemovals()
 }
 
 // settledSince is when a settled component became that.

@@ -20,6 +20,7 @@ type Machine struct {
 	// under Serial its position. after is how many groups it waits for.
 	group, after []int
 	index
+	removals
 	update
 }
 
@@ -80,6 +81,9 @@ func Restore(state State) (*Machine, error) {
 	if err := m.wire(); err != nil {
 		return nil, err
 	}
+	if err := m.wireRemovals(); err != nil {
+		return nil, err
+	}
 	if len(state.Components) != len(state.Spec.Components) {
 		return nil, fmt.Errorf("rollout state has %d components, its spec %d", len(state.Components), len(state.Spec.Components))
 	}
@@ -109,6 +113,7 @@ func (m *Machine) Step(event Event, now time.Time) Update {
 	}
 	if m.running() { // its own time may have been up
 		m.schedule()
+		m.scheduleRemovals()
 		m.conclude()
 	}
 	m.alarm()
@@ -123,7 +128,7 @@ func (m *Machine) running() bool {
 // flush returns what the event changed and forgets it.
 func (m *Machine) flush() Update {
 	u := Update{Effects: m.effects}
-	if m.progress || len(m.touched) > 0 {
+	if m.progress || len(m.touched)+len(m.touchedRemovals) > 0 {
 		m.state.Sequence++
 		m.state.UpdatedAt = m.now
 		slices.Sort(m.touched)
@@ -133,6 +138,7 @@ func (m *Machine) flush() Update {
 			u.Change.Components[k] = m.state.Components[i]
 			m.isTouched[i] = false
 		}
+		m.flushRemovals(&u.Change)
 	}
 	m.touched, m.progress = m.touched[:0], false
 	m.transitions, m.effects = nil, nil
@@ -160,6 +166,9 @@ func (m *Machine) NextWake() time.Time {
 		return time.Time{}
 	}
 	_, due, ok := m.timers.next()
+	if _, at, too := m.removalTimers.next(); too && (!ok || at.Before(due)) {
+		due, ok = at, true
+	}
 	deadline := m.state.Deadline
 	if !deadline.IsZero() && m.state.PausedAt.IsZero() && (!ok || deadline.Before(due)) {
 		return deadline
@@ -175,12 +184,12 @@ func (m *Machine) alarm() {
 	}
 }
 
-// Component returns one component; ok is false for a name the rollout lacks. A
-// blocked component whose gate is open has its UnblockedAt.
+// Component returns one component, also of those to be removed; ok is false for
+// a name the rollout lacks. A blocked component whose gate is open has its UnblockedAt.
 func (m *Machine) Component(name string) (c ComponentState, ok bool) {
 	i, ok := m.byName[name]
 	if !ok {
-		return ComponentState{}, false
+		return m.removal(name)
 	}
 	c = m.state.Components[i]
 	if c.Status == Blocked && m.unmet[i] == 0 && m.after[i] <= m.settled {
@@ -208,6 +217,9 @@ func New(spec Spec, now time.Time) State {
 	for i, c := range spec.Components {
 		s.Components[i] = ComponentState{Name: c.Name, Status: Blocked}
 	}
+	for _, c := range spec.Remove {
+		s.Removals = append(s.Removals, ComponentState{Name: c.Name, Status: Blocked})
+	}
 	return s
 }
 
@@ -225,7 +237,7 @@ func Step(state State, event Event, now time.Time) (State, []Effect, error) {
 // Apply returns the state after a change: a journal of changes on top of a
 // state gives the state at its end.
 func (s State) Apply(c Change) State {
-	s.Components = slices.Clone(s.Components)
+	s.Components, s.Removals = slices.Clone(s.Components), slices.Clone(s.Removals)
 	s.Replay(c)
 	return s
 }
@@ -233,22 +245,26 @@ func (s State) Apply(c Change) State {
 // Replay is Apply in place, for a journal with many changes.
 func (s *State) Replay(c Change) {
 	s.Progress = c.Progress.clone()
-	if len(c.Components) == 0 {
-		return
-	}
-	// Both lists are in the order of the spec.
-	k := 0
-	for i := range s.Components {
-		if k < len(c.Components) && s.Components[i].Name == c.Components[k].Name {
-			s.Components[i] = c.Components[k]
-			k++
+	replay(s.Components, c.Components)
+	replay(s.Removals, c.Removals)
+}
+
+// replay puts changed components in their places; both lists are in the order of
+// the spec.
+func replay(all, changed []ComponentState) {
+	for i := range all {
+		if len(changed) == 0 {
+			return
+		}
+		if all[i].Name == changed[0].Name {
+			all[i], changed = changed[0], changed[1:]
 		}
 	}
 }
 
 func (s State) clone() State {
 	s.Progress = s.Progress.clone()
-	s.Components = slices.Clone(s.Components)
+	s.Components, s.Removals = slices.Clone(s.Components), slices.Clone(s.Removals)
 	return s
 }
 

@@ -28,9 +28,11 @@ type oracle struct {
 	open     []bool      // an attempt is out, neither finished nor cancelled
 	due      []time.Time // when that attempt must have ended
 	synced   []time.Time
+
+	removals removalOracle
 }
 
-func newOracle(spec Spec) *oracle {
+func newOracle(spec Spec, earlier []Applied) *oracle {
 	n := len(spec.Components)
 	o := &oracle{
 		spec: spec, number: make(map[string]int), requires: make([][]int, n),
@@ -55,6 +57,7 @@ func newOracle(spec Spec) *oracle {
 			o.requires[i] = append(o.requires[i], o.number[name])
 		}
 	}
+	o.removals = newRemovalOracle(spec.Remove, earlier)
 	return o
 }
 
@@ -83,6 +86,9 @@ func (o *oracle) hear(e Event, before *State, now time.Time) {
 			return (e.Component == "" || e.Component == c.Name) &&
 				(c.Status.Bad() || c.Status == Aborted)
 		})
+		ended = ended || before.Result != Running && slices.ContainsFunc(before.Removals, func(c ComponentState) bool {
+			return (e.Component == "" || e.Component == c.Name) && (c.Status.Bad() || c.Status == Aborted)
+		})
 		if ended {
 			o.paused = false
 			o.forget(now)
@@ -100,8 +106,13 @@ func (o *oracle) hear(e Event, before *State, now time.Time) {
 			o.open[i] = false
 			o.applied[i], o.synced[i] = e.Error == "", now
 		}
+	case RemoveFinished:
+		o.removals.hear(e)
 	case Observed:
-		i := o.number[e.Component]
+		i, ok := o.number[e.Component]
+		if !ok {
+			return
+		}
 		if e.At.IsZero() {
 			e.At = now
 		}
@@ -191,7 +202,8 @@ func (o *oracle) check(e Event, before, s *State, effects []Effect, now time.Tim
 		return err
 	}
 	dead := o.dead(s)
-	halted := o.spec.OnFailure == Halt && slices.ContainsFunc(s.Components, func(c ComponentState) bool { return c.Status.Bad() })
+	bad := func(c ComponentState) bool { return c.Status.Bad() }
+	halted := o.spec.OnFailure == Halt && (slices.ContainsFunc(s.Components, bad) || slices.ContainsFunc(s.Removals, bad))
 	for _, effect := range effects {
 		switch effect := effect.(type) {
 		case Sync:
@@ -233,8 +245,18 @@ func (o *oracle) check(e Event, before, s *State, effects []Effect, now time.Tim
 			if timeout := o.spec.Components[i].Timeout; timeout > 0 {
 				o.due[i] = now.Add(timeout)
 			}
+		case Remove:
+			if err := o.checkRemove(effect, e, before, s, halted, now); err != nil {
+				return err
+			}
 		case Cancel:
-			i := o.number[effect.Component]
+			i, ok := o.number[effect.Component]
+			if !ok {
+				if err := o.removals.cancel(effect); err != nil {
+					return err
+				}
+				continue
+			}
 			if !o.open[i] || o.attempt[i] != effect.Attempt {
 				return fmt.Errorf("%s: cancels attempt %d, which is not out", effect.Component, effect.Attempt)
 			}
@@ -265,6 +287,11 @@ func (o *oracle) checkLate(e Event, before *State, now time.Time) error {
 	for i, c := range before.Components {
 		if c.Status.InFlight() && late(o.due[i]) {
 			return fmt.Errorf("invariant 6: %s was due to time out at %s", c.Name, o.due[i])
+		}
+	}
+	for i, c := range before.Removals {
+		if c.Status == Removing && late(o.removals.due[i]) {
+			return fmt.Errorf("invariant 6: the deletion of %s was due to time out at %s", c.Name, o.removals.due[i])
 		}
 	}
 	return nil
@@ -313,6 +340,11 @@ func (o *oracle) checkState(s *State, dead []bool, halted bool, now time.Time) e
 			return fmt.Errorf("%s is Healthy and counts as %s", c.Name, c.Status)
 		}
 	}
+	removing, err := o.removals.checkState(s, now)
+	if err != nil {
+		return err
+	}
+	inFlight += removing
 	if limit := o.cap(); limit > 0 && inFlight > limit {
 		return fmt.Errorf("invariant 3: %d in flight, cap %d", inFlight, limit)
 	}
@@ -328,10 +360,16 @@ func (o *oracle) checkState(s *State, dead []bool, halted bool, now time.Time) e
 		if done != len(s.Components) {
 			return fmt.Errorf("succeeded with %d of %d done", done, len(s.Components))
 		}
+		if i := slices.Index(o.removals.gone, false); i >= 0 {
+			return fmt.Errorf("invariant 8: succeeded, and %s is not gone", s.Removals[i].Name)
+		}
 	default:
-		if inFlight > 0 {
+		if inFlight > 0 { // removals included
 			return fmt.Errorf("invariant 7: ended %s with %d in flight", s.Result, inFlight)
 		}
+	}
+	if slices.ContainsFunc(s.Removals, func(c ComponentState) bool { return c.Status == Retrying }) {
+		return fmt.Errorf("invariant 7: ended %s, and a removal waits for a retry", s.Result)
 	}
 	if i := slices.IndexFunc(s.Components, func(c ComponentState) bool { return c.Status == Retrying }); i >= 0 {
 		return fmt.Errorf("invariant 7: ended %s, and %s waits for a retry", s.Result, s.Components[i].Name)
@@ -341,6 +379,9 @@ func (o *oracle) checkState(s *State, dead []bool, halted bool, now time.Time) e
 			if c.Status != Done && !c.Status.Bad() && !dead[i] {
 				return fmt.Errorf("invariant 4: failed, and %s, which depends on nothing that failed, is %s", c.Name, c.Status)
 			}
+		}
+		if done == len(s.Components) {
+			return o.removals.checkStuck(s)
 		}
 	}
 	return nil
@@ -361,6 +402,15 @@ func (o *oracle) checkIdle(s *State, dead []bool, halted bool, inFlight int, inS
 		waits := c.Status == Blocked || c.Status == Retrying && !now.Before(c.RetryAt)
 		if waits && !dead[i] && o.gateClosed(i, s, dead, isDone) == "" && !o.held(step) && (limit <= 0 || inStep[step] < limit) {
 			return fmt.Errorf("invariant 6: %s could start and does not", c.Name)
+		}
+	}
+	if slices.ContainsFunc(s.Components, func(c ComponentState) bool { return c.Status != Done }) {
+		return nil
+	}
+	for i, c := range s.Removals {
+		waits := c.Status == Blocked || c.Status == Retrying && !now.Before(c.RetryAt)
+		if waits && o.removals.closed(i) == "" {
+			return fmt.Errorf("invariant 6: %s could be removed and is not", c.Name)
 		}
 	}
 	return nil

@@ -9,8 +9,14 @@ import (
 
 // halted reports whether the failure policy lets nothing start any more.
 func (m *Machine) halted() bool {
-	return m.state.Spec.OnFailure == Halt && m.count[Failed]+m.count[TimedOut] > 0
+	return m.state.Spec.OnFailure == Halt && m.bad() > 0
 }
+
+// bad counts what has failed for good.
+func (m *Machine) bad() int { return m.count[Failed] + m.count[TimedOut] + m.badRemovals }
+
+// allHealthy reports whether every component is Healthy at this moment.
+func (m *Machine) allHealthy() bool { return m.count[Done] == len(m.state.Components) }
 
 // approved reports whether a step may start as far as approvals go.
 func (m *Machine) approved(step int) bool {
@@ -33,7 +39,7 @@ func (m *Machine) room() bool {
 	if m.state.Spec.Policy == Serial {
 		limit = 1
 	}
-	return limit <= 0 || m.inFlight < limit
+	return limit <= 0 || m.inFlight+m.removing < limit
 }
 
 // startable reports whether a component waits to start and everything it
@@ -96,7 +102,7 @@ func (m *Machine) expire() {
 	deadline := m.state.Deadline
 	if !deadline.IsZero() && m.state.PausedAt.IsZero() && !m.now.Before(deadline) {
 		// The last moment counts: a rollout that is done has succeeded.
-		if m.count[Done] < len(m.state.Components) {
+		if !m.allHealthy() || m.leftToRemove > 0 {
 			m.timeOut()
 			return
 		}
@@ -104,7 +110,7 @@ func (m *Machine) expire() {
 	for {
 		i, due, ok := m.timers.next()
 		if !ok || m.now.Before(due) {
-			return
+			break
 		}
 		c, spec := &m.state.Components[i], &m.state.Spec.Components[i]
 		switch {
@@ -122,6 +128,7 @@ func (m *Machine) expire() {
 			m.assess(i) // it has settled
 		}
 	}
+	m.expireRemovals()
 }
 
 // arm sets the timer of a component to what is due next for it.
@@ -164,20 +171,22 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// conclude ends the rollout when everything is Healthy, or when nothing is under
-// way and nothing can ever start.
+// conclude ends the rollout when everything is Healthy and nothing is left to
+// remove, or when nothing is under way and nothing can ever start.
 func (m *Machine) conclude() {
-	n := len(m.state.Components)
-	if m.count[Done] == n {
+	if m.allHealthy() && m.leftToRemove == 0 {
 		m.finish(Succeeded, "")
 		return
 	}
-	if m.inFlight > 0 || m.count[Failed]+m.count[TimedOut] == 0 {
+	if m.inFlight+m.removing > 0 || m.bad() == 0 {
 		return
 	}
 	if !m.halted() {
 		alive := m.count[Blocked] - m.deadCount
 		if alive+m.count[Retrying]+m.count[Regressed]+m.count[Unconfirmed] > 0 {
+			return
+		}
+		if m.allHealthy() && m.removalsCanGoOn() {
 			return
 		}
 	}
@@ -188,13 +197,14 @@ func (m *Machine) conclude() {
 func (m *Machine) failures() string {
 	const most = 3
 	var parts []string
-	bad := m.count[Failed] + m.count[TimedOut]
-	for _, c := range m.state.Components {
-		if c.Status.Bad() && len(parts) < most {
-			parts = append(parts, c.Name+": "+c.Message)
+	for _, list := range [][]ComponentState{m.state.Components, m.state.Removals} {
+		for _, c := range list {
+			if c.Status.Bad() && len(parts) < most {
+				parts = append(parts, c.Name+": "+c.Message)
+			}
 		}
 	}
-	if bad > most {
+	if bad := m.bad(); bad > most {
 		parts = append(parts, fmt.Sprintf("and %d more", bad-most))
 	}
 	return strings.Join(parts, "; ")

@@ -59,7 +59,12 @@ func simulate(seed uint64, wrap func(*Machine) stepper, twist func(*Spec), trace
 		s.things = append(s.things, t)
 		s.names[sc.spec.Components[i].Name] = i
 	}
+	for i, l := range sc.leaving {
+		s.leavers = append(s.leavers, leaver{leaving: l})
+		s.names[sc.spec.Remove[i].Name] = i
+	}
 	spec := sc.spec
+	spec.Remove = append([]RemovalSpec(nil), spec.Remove...)
 	spec.Components = append([]ComponentSpec(nil), spec.Components...)
 	spec.Steps = append([]StepSpec(nil), spec.Steps...)
 	if twist != nil {
@@ -69,7 +74,7 @@ func simulate(seed uint64, wrap func(*Machine) stepper, twist func(*Spec), trace
 	if err != nil {
 		return s, fmt.Errorf("spec: %w", err)
 	}
-	s.oracle = newOracle(s.truth)
+	s.oracle = newOracle(s.truth, sc.earlier)
 	s.adopt(m)
 	s.step(Started{})
 	s.watch()
@@ -126,6 +131,7 @@ func (s *simulation) step(e Event) {
 	now := s.clock()
 	s.before.Progress = s.machine.state.Progress
 	s.before.Components = append(s.before.Components[:0], s.machine.state.Components...)
+	s.before.Removals = append(s.before.Removals[:0], s.machine.state.Removals...)
 	s.oracle.hear(e, &s.before, now)
 	update := s.stepper.Step(e, now)
 	if s.trace {
@@ -157,6 +163,8 @@ func (s *simulation) carryOut(effect Effect) {
 	switch effect := effect.(type) {
 	case Sync:
 		s.sync(s.names[effect.Component], effect.Attempt)
+	case Remove:
+		s.remove(s.names[effect.Component], effect.Attempt)
 	case WakeAt:
 		if effect.At.IsZero() {
 			return
@@ -173,6 +181,11 @@ func (s *simulation) crash() {
 	for i, c := range s.machine.state.Components {
 		if c.Status == Syncing && s.things[i].syncs >= s.things[i].failFirst && chance(s.r, 0.4) {
 			s.apply(i)
+		}
+	}
+	for i, c := range s.machine.state.Removals {
+		if l := &s.leavers[i]; c.Status == Removing && l.ended >= l.failFirst && l.begun > l.hangFirst && chance(s.r, 0.4) {
+			l.gone = true
 		}
 	}
 	s.die()
@@ -208,7 +221,10 @@ func (s *simulation) persisted() (*Machine, error) {
 	for i := range want.Components {
 		want.Components[i].Seen, got.Components[i].Seen = Sighting{}, Sighting{}
 	}
-	if !reflect.DeepEqual(want.Components, got.Components) || !reflect.DeepEqual(want.Progress, got.Progress) {
+	for i := range want.Removals {
+		want.Removals[i].Seen, got.Removals[i].Seen = Sighting{}, Sighting{}
+	}
+	if !reflect.DeepEqual(want.Components, got.Components) || !reflect.DeepEqual(want.Removals, got.Removals) || !reflect.DeepEqual(want.Progress, got.Progress) {
 		return nil, fmt.Errorf("the journal gives\n%+v\nnot\n%+v", got, want)
 	}
 	return Restore(state)
@@ -245,6 +261,10 @@ func (s *simulation) people() {
 		i := s.r.IntN(len(s.truth.Components))
 		s.in(s.r.IntN(120), false, func() { s.again(Retry{Component: s.truth.Components[i].Name}) })
 	}
+	if n := len(s.truth.Remove); n > 0 && !s.scene.calm && chance(s.r, 0.2) {
+		i := s.r.IntN(n)
+		s.in(s.r.IntN(200), false, func() { s.again(Retry{Component: s.truth.Remove[i].Name}) })
+	}
 }
 
 // again takes up a rollout by hand; whoever does so watches from the start.
@@ -256,6 +276,11 @@ func (s *simulation) again(e Event) {
 		for _, c := range s.machine.state.Components {
 			if c.Status == Syncing {
 				s.sync(s.names[c.Name], c.Attempt)
+			}
+		}
+		for i, c := range s.machine.state.Removals {
+			if c.Status == Removing {
+				s.remove(i, c.Attempt)
 			}
 		}
 		s.carryOut(WakeAt{At: s.machine.NextWake()})
@@ -295,15 +320,17 @@ func (s *simulation) unblock() bool {
 
 // everyWaitHasAReason asks why every component waits.
 func (s *simulation) everyWaitHasAReason() error {
-	for _, c := range s.machine.state.Components {
-		blockers := s.machine.BlockedBy(c.Name)
-		waits := c.Status != Done && !c.Status.Bad() && c.Status != Aborted
-		if waits && len(blockers) == 0 {
-			return fmt.Errorf("invariant 6: %s is %s for no reason", c.Name, c.Status)
-		}
-		for _, b := range blockers {
-			if b.Reason == "" {
-				return fmt.Errorf("invariant 6: %s waits for something unsaid: %+v", c.Name, b)
+	for _, list := range [][]ComponentState{s.machine.state.Components, s.machine.state.Removals} {
+		for _, c := range list {
+			blockers := s.machine.BlockedBy(c.Name)
+			waits := c.Status != Done && c.Status != Removed && !c.Status.Bad() && c.Status != Aborted
+			if waits && len(blockers) == 0 {
+				return fmt.Errorf("invariant 6: %s is %s for no reason", c.Name, c.Status)
+			}
+			for _, b := range blockers {
+				if b.Reason == "" {
+					return fmt.Errorf("invariant 6: %s waits for something unsaid: %+v", c.Name, b)
+				}
 			}
 		}
 	}
@@ -316,7 +343,7 @@ func (s *simulation) atEnd() error {
 		return err
 	}
 	if s.machine.Result() == ResultFailed {
-		for _, c := range s.machine.state.Components {
+		for _, c := range append(s.machine.State().Components, s.machine.state.Removals...) {
 			if c.Status != Blocked {
 				continue
 			}
@@ -345,6 +372,14 @@ func (s *simulation) atEnd() error {
 				s.truth.Components[i].Name, s.machine.state.Components[i].Status, want)
 		}
 	}
+	for i, want := range predictRemovals(s.scene, all) {
+		got := s.machine.state.Removals[i].Status == Removed
+		all = all && want
+		if got != s.leavers[i].gone || got && !want || want && !got && s.truth.OnFailure == Continue {
+			return fmt.Errorf("invariant 5, 8: %s ends %s, gone %v, removal expected: %v",
+				s.truth.Remove[i].Name, s.machine.state.Removals[i].Status, s.leavers[i].gone, want)
+		}
+	}
 	if got := s.machine.Result(); (got == Succeeded) != all {
 		return fmt.Errorf("invariant 5: ends %s, success expected: %v", got, all)
 	}
@@ -358,7 +393,7 @@ func TestSimulation(t *testing.T) {
 		n = min(n, 5_000)
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(800)) // many small worlds, little memory
-	var next, steps, crashes, failures atomic.Int64
+	var next, steps, crashes, failures, removed, kept atomic.Int64
 	var ends [5]atomic.Int64
 	kinds := []Result{Succeeded, ResultFailed, ResultAborted, ResultTimedOut}
 	var wg sync.WaitGroup
@@ -384,6 +419,14 @@ func TestSimulation(t *testing.T) {
 				}
 				steps.Add(int64(s.steps))
 				crashes.Add(int64(s.crashed))
+				for _, c := range s.machine.state.Removals {
+					switch c.Status {
+					case Removed:
+						removed.Add(1)
+					case Failed, TimedOut, Aborted:
+						kept.Add(1)
+					}
+				}
 				for r, kind := range kinds {
 					if s.machine.Result() == kind {
 						ends[r].Add(1)
@@ -393,7 +436,10 @@ func TestSimulation(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	t.Logf("%d schedules, %d events, %d crashes", n, steps.Load(), crashes.Load())
+	t.Logf("%d schedules, %d events, %d crashes; %d removed, %d removals failed", n, steps.Load(), crashes.Load(), removed.Load(), kept.Load())
+	if n >= 5_000 && min(removed.Load(), 10*kept.Load()) < int64(n)/4 && !t.Failed() {
+		t.Errorf("hardly anything is removed: the simulation has lost its teeth")
+	}
 	for r, kind := range kinds {
 		t.Logf("%7d %s", ends[r].Load(), kind)
 		if n >= 5_000 && ends[r].Load() < int64(n)/200 && !t.Failed() {

@@ -45,6 +45,11 @@ type Spec struct {
 	Steps []StepSpec `json:"steps"`
 	// Components in a valid order: providers before consumers.
 	Components []ComponentSpec `json:"components"`
+	// Remove are components that earlier rollouts applied and that are not part
+	// of the ladder any more, in the order in which they were applied, as
+	// Removals gives them. They are removed in reverse once every component is
+	// Healthy. An empty list removes nothing.
+	Remove []RemovalSpec `json:"remove,omitempty"`
 }
 
 // StepSpec is one step of the ladder.
@@ -89,6 +94,23 @@ type ComponentSpec struct {
 	// It is the length of the longest path of expected work that hangs on the
 	// component.
 	Rank time.Duration `json:"rank"`
+}
+
+// RemovalSpec is one component that is to be removed.
+type RemovalSpec struct {
+	Name string `json:"name"`
+	// Requires are those of Spec.Remove that it required when it was applied,
+	// directly or through components that stay. They are removed after it, and
+	// stand before it.
+	Requires []string `json:"requires,omitempty"`
+	// EdgesKnown says that what it required is known. Where it is not, the order
+	// is all there is: it is removed after everything that was applied after it,
+	// and before everything that was applied before it.
+	EdgesKnown bool `json:"edgesKnown,omitempty"`
+	// Timeout bounds one attempt from its start until everything is gone; 0
+	// means no bound.
+	Timeout time.Duration `json:"timeout"`
+	Retry   RetrySpec     `json:"retry"`
 }
 
 // RetrySpec bounds the retries of a failed attempt. Source: Argo CD's

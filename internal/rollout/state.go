@@ -36,6 +36,11 @@ const (
 	TimedOut Status = "timed-out"
 	// Aborted: it was started, and not Healthy, when the rollout was aborted.
 	Aborted Status = "aborted"
+	// Removing: its objects are being deleted. Only components of Spec.Remove.
+	Removing Status = "removing"
+	// Removed: everything of it was observed gone. Only components of
+	// Spec.Remove.
+	Removed Status = "removed"
 	// Skipped: not part of this rollout. Only reports use it, for components
 	// that are disabled or not selected.
 	Skipped Status = "skipped"
@@ -55,9 +60,11 @@ type Result string
 const (
 	// Running: the rollout has not ended.
 	Running Result = ""
-	// Succeeded: every component was Healthy at the revision at one moment.
+	// Succeeded: every component was Healthy at the revision at one moment, and
+	// what had to be removed is gone.
 	Succeeded Result = "succeeded"
-	// ResultFailed: a component failed or timed out, and nothing more could start.
+	// ResultFailed: a component, or the removal of one, failed or timed out, and
+	// nothing more could start.
 	ResultFailed Result = "failed"
 	// ResultAborted: somebody ended it.
 	ResultAborted Result = "aborted"
@@ -73,6 +80,9 @@ type State struct {
 	Progress
 	// Components in the order of Spec.Components.
 	Components []ComponentState `json:"components"`
+	// Removals in the order of Spec.Remove: Blocked, Removing, Retrying, Removed,
+	// Failed, TimedOut or Aborted.
+	Removals []ComponentState `json:"removals,omitempty"`
 }
 
 // Progress is the part of the state that concerns the rollout as a whole.
@@ -115,7 +125,7 @@ type ComponentState struct {
 	StartedAt   time.Time `json:"startedAt,omitzero"`
 	SyncedAt    time.Time `json:"syncedAt,omitzero"`
 	HealthyAt   time.Time `json:"healthyAt,omitzero"`
-	// EndedAt is when it failed, timed out or was aborted.
+	// EndedAt is when it failed, timed out, was aborted or was gone.
 	EndedAt time.Time `json:"endedAt,omitzero"`
 	// Deadline is when the attempt, or the regression, times out; RetryAt is
 	// when the next attempt is due.
@@ -131,6 +141,9 @@ type ComponentState struct {
 	// Message and Object explain the status in the words of the object.
 	Message string           `json:"message,omitempty"`
 	Object  finding.Resource `json:"object,omitzero"`
+	// LastFailure is why an attempt before this one failed, until the component
+	// turns Healthy.
+	LastFailure string `json:"lastFailure,omitempty"`
 	// Seen is the last observation.
 	Seen Sighting `json:"seen,omitzero"`
 }
@@ -159,6 +172,7 @@ type Transition struct {
 type Change struct {
 	Progress    Progress         `json:"progress"`
 	Components  []ComponentState `json:"components,omitempty"`
+	Removals    []ComponentState `json:"removals,omitempty"`
 	Transitions []Transition     `json:"transitions,omitempty"`
 }
 
@@ -211,6 +225,9 @@ const (
 	OnEnd BlockerKind = "end"
 	// OnStart: the rollout has not started.
 	OnStart BlockerKind = "start"
+	// OnRemoval: it is being removed, or something that must be gone first is
+	// not gone, or not everything that stays is Healthy.
+	OnRemoval BlockerKind = "removal"
 	// OnHealth: the component itself is in flight and not Healthy yet.
 	OnHealth BlockerKind = "health"
 )

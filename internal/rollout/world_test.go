@@ -40,7 +40,11 @@ type scene struct {
 	natures []nature
 	// calm scenes have nothing that depends on timing, so that their end can be
 	// predicted: no flaps, no tight timeouts, no abort.
-	calm    bool
+	calm bool
+	// earlier is what earlier rollouts applied; leaving is how what vanished of it
+	// behaves when it is deleted, in the order of spec.Remove.
+	earlier []Applied
+	leaving []leaving
 	crashes float64 // probability per event
 	noise   float64 // probability of duplicates, stale and late observations
 	users   bool    // pauses, aborts, retries
@@ -128,7 +132,79 @@ func drawScene(r *rand.Rand) scene {
 		}
 		s.natures = append(s.natures, nature)
 	}
+	drawEarlier(r, &s)
 	return s
+}
+
+// leaving is how a component behaves when it is deleted.
+type leaving struct {
+	takes      int // seconds
+	failFirst  int // attempts that fail before one works; never: all
+	finalError bool
+	hangFirst  int // attempts that do not come to an end by themselves
+}
+
+func (l leaving) bad(limit int) bool {
+	return l.failFirst == never || l.failFirst > 0 && l.finalError || limit >= 0 && l.failFirst > limit
+}
+
+// drawEarlier draws what earlier rollouts applied: some of the components, and
+// some that are not part of the ladder any more.
+func drawEarlier(r *rand.Rand, s *scene) {
+	if !chance(r, 0.5) {
+		return
+	}
+	density := r.Float64() * 0.6
+	vanished := map[string]bool{}
+	add := func(name string) {
+		a := Applied{Component: name, Sequence: len(s.earlier) + 1}
+		for _, before := range s.earlier {
+			if chance(r, density) {
+				a.Requires = append(a.Requires, before.Component)
+			}
+		}
+		if len(a.Requires) == 0 && len(s.earlier) > 0 && chance(r, 0.5) {
+			a.Requires = []string{s.earlier[r.IntN(len(s.earlier))].Component}
+		}
+		s.earlier = append(s.earlier, a)
+	}
+	stay := 0
+	for k := range 1 + r.IntN(8) {
+		for stay < len(s.spec.Components) && chance(r, 0.3) {
+			add(s.spec.Components[stay].Name)
+			stay++
+		}
+		name := fmt.Sprintf("v%02d", k)
+		vanished[name] = true
+		add(name)
+	}
+	s.spec.Remove = Removals(s.earlier, func(name string) bool { return !vanished[name] })
+	troubles := r.Float64() * 0.4
+	for i := range s.spec.Remove {
+		spec := &s.spec.Remove[i]
+		spec.Timeout = time.Duration(15+r.IntN(60)) * time.Second
+		spec.Retry = RetrySpec{Limit: r.IntN(4), Duration: time.Duration(r.IntN(5)) * time.Second, Factor: 2, MaxDuration: 7 * time.Second}
+		l := leaving{takes: r.IntN(9)}
+		if chance(r, troubles) {
+			l.failFirst, l.finalError = 1+r.IntN(3), chance(r, 0.2)
+			if chance(r, 0.2) {
+				l.failFirst = never
+			}
+		}
+		switch {
+		case s.calm:
+			spec.Timeout = time.Hour
+			if l.bad(spec.Retry.Limit) {
+				l.failFirst = never // a crash may swallow a failure that counts
+			}
+		case chance(r, troubles):
+			l.hangFirst = 1 + r.IntN(4)
+			if chance(r, 0.3) {
+				spec.Retry.MaxTimeouts = 1
+			}
+		}
+		s.leaving = append(s.leaving, l)
+	}
 }
 
 // fallBack lets some components of a spec under Edges wait for earlier steps, as
@@ -221,15 +297,24 @@ type thing struct {
 	final    bool
 }
 
+// leaver is a component in the simulated cluster that is not part of the ladder
+// any more.
+type leaver struct {
+	leaving
+	gone         bool
+	begun, ended int // deletions
+}
+
 // world is the simulated cluster, its watchers and its people.
 type world struct {
-	r      *rand.Rand
-	scene  scene
-	now    int
-	seq    int
-	queue  happenings
-	things []thing
-	names  map[string]int
+	r       *rand.Rand
+	scene   scene
+	now     int
+	seq     int
+	queue   happenings
+	things  []thing
+	leavers []leaver
+	names   map[string]int // of things and leavers
 	// deliver hands an event to the rollout.
 	deliver func(Event)
 }
@@ -319,6 +404,32 @@ func (w *world) sync(i, attempt int) {
 			finished.Error, finished.Final = "refused", t.finalError
 		} else {
 			w.apply(i)
+		}
+		w.deliver(finished)
+		if chance(w.r, w.scene.noise) {
+			w.in(w.r.IntN(10), true, func() { w.deliver(finished) })
+		}
+	})
+}
+
+// remove carries out one attempt to delete a component.
+func (w *world) remove(i, attempt int) {
+	l := &w.leavers[i]
+	name := w.scene.spec.Remove[i].Name
+	l.begun++
+	if l.begun <= l.hangFirst && !l.gone {
+		seen := Observed{Component: name, Health: Progressing, Message: "waits for its finalizer", At: w.clock()}
+		w.in(w.r.IntN(3), true, func() { w.deliver(seen) })
+		return
+	}
+	fails := l.ended < l.failFirst && !l.gone
+	w.in(l.takes, true, func() {
+		l.ended++
+		finished := RemoveFinished{Component: name, Attempt: attempt}
+		if fails {
+			finished.Error, finished.Final = "refused", l.finalError
+		} else {
+			l.gone = true
 		}
 		w.deliver(finished)
 		if chance(w.r, w.scene.noise) {
