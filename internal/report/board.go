@@ -19,6 +19,11 @@ type Board struct {
 	// makespan, 0 where there is no estimate.
 	Elapsed, Expected time.Duration
 	Note              string // paused, stopping, ...
+	// Why are the root causes of all waiting, those that hold up most first;
+	// Waiting names what comes next instead.
+	Why []BoardWhy
+	// Approvals are the steps that wait for an approval now.
+	Approvals []BoardApproval
 }
 
 // BoardStep is one step of the board.
@@ -95,7 +100,7 @@ const maxLive = 12
 // at most 12 rows of at most width columns.
 func (s Style) Live(b Board, width int) []string {
 	var lines []string
-	add := func(line string) { lines = append(lines, clip(line, width)) }
+	add := func(line string) { lines = append(lines, Clip(line, width)) }
 	for _, step := range b.Steps {
 		if step.Started && !step.Finished() && len(lines) < 4 {
 			add(s.StepLine(step))
@@ -132,8 +137,9 @@ func (s Style) Live(b Board, width int) []string {
 	if b.Note != "" {
 		foot += "   " + b.Note
 	}
+	lines = lines[:min(len(lines), maxLive-1)]
 	add(s.paint(faint, foot))
-	return lines[:min(len(lines), maxLive)]
+	return lines
 }
 
 // Clock prints a duration as people read it: "2.1s", "1m02s", "1h05m".
@@ -163,9 +169,9 @@ func Plain(text string) string {
 	}, text)
 }
 
-// clip cuts a line to width columns; escape sequences take no room and stay
+// Clip cuts a line to width columns; escape sequences take no room and stay
 // closed.
-func clip(line string, width int) string {
+func Clip(line string, width int) string {
 	if width <= 0 {
 		return line
 	}

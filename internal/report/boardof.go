@@ -22,6 +22,8 @@ func BoardOf(state rollout.State, names []string, blockedBy func(component strin
 	if !state.PausedAt.IsZero() {
 		b.Note = "paused"
 	}
+	causes := newRootCauses(state, blockedBy)
+	b.Why, b.Approvals = causes.whys(now), causes.approvals()
 	waits, blocks := map[string]int{}, map[string]int{}
 	first := make([]time.Time, len(b.Steps))
 	for i, c := range state.Components {
@@ -41,7 +43,7 @@ func BoardOf(state rollout.State, names []string, blockedBy func(component strin
 			step.Failed++
 			b.Failed = append(b.Failed, BoardRow{Component: c.Name, Text: explain(c)})
 		case c.Status == rollout.Blocked:
-			if reasons := CausesFirst(blockedBy(c.Name)); len(reasons) > 0 {
+			if reasons := causes.of(c.Name); len(reasons) > 0 {
 				waits[waitingOn(reasons[0])]++
 				for _, root := range roots(reasons) {
 					blocks[root]++

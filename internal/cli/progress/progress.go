@@ -26,9 +26,9 @@ type Display interface {
 }
 
 // New chooses the display: what --progress says, else a block on a terminal
-// and plain lines in pipes, on dumb terminals and in CI. The choice is made
-// before any terminal program starts, which would leak control codes into
-// pipes.
+// and plain lines in pipes, on dumb terminals and in CI. A block is drawn on
+// terminals only, whatever is asked for: its control codes mean nothing to a
+// pipe.
 func New(streams *stream.Streams, global *flags.Global, now func() time.Time) Display {
 	mode := global.Progress
 	if mode == "auto" {
@@ -40,12 +40,12 @@ func New(streams *stream.Streams, global *flags.Global, now func() time.Time) Di
 			mode = "none"
 		}
 	}
-	switch mode {
-	case "tty":
+	switch {
+	case mode == "tty" && streams.ErrTerminal:
 		return newTerminal(streams)
-	case "json":
+	case mode == "json":
 		return &lines{out: streams.Err, now: now, print: printJSON}
-	case "none":
+	case mode == "none":
 		return silent{}
 	default:
 		return &lines{out: streams.Err, now: now, print: printPlain, groups: streams.Getenv("GITHUB_ACTIONS") == "true"}

@@ -1,12 +1,11 @@
 package progress
 
 import (
-	"fmt"
-	"strings"
+	"os"
 	"sync"
 	"time"
 
-	tea "charm.land/bubbletea/v2"
+	"golang.org/x/term"
 
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
 	"github.com/rollout-ladder/ladder/internal/report"
@@ -15,114 +14,132 @@ import (
 // terminal draws an inline block: finished steps go to the scrollback, the
 // block below shows what runs and why the rest waits.
 type terminal struct {
-	program *tea.Program
-	done    chan struct{}
-	once    sync.Once
+	block block
+
+	mu       sync.Mutex
+	screen   screen
+	above    []string // not yet printed
+	moved    bool     // something else was printed below the block
+	closed   bool
+	steering *Steering
+	keyboard *keyboard
+
+	dirty chan struct{} // holds a token while something is to be drawn
+	drawn chan struct{} // closed when nothing is drawn any more
 }
 
 func newTerminal(streams *stream.Streams) *terminal {
-	t := &terminal{done: make(chan struct{})}
-	m := &model{style: report.Style{Color: streams.Color(true)}, width: streams.Width(), printed: map[string]bool{}}
-	// The signal handler of the command saves the state of the run; the terminal
-	// program must not take the signal away, nor read the keyboard.
-	t.program = tea.NewProgram(m, tea.WithOutput(streams.Err), tea.WithInput(nil), tea.WithoutSignalHandler())
-	go func() {
-		defer close(t.done)
-		// A terminal that cannot be drawn on must not stop the run.
-		_, _ = t.program.Run()
-	}()
+	t := &terminal{
+		block:  block{out: streams.Err, width: streams.Width},
+		screen: screen{style: report.Style{Color: streams.Color(true)}},
+		dirty:  make(chan struct{}, 1), drawn: make(chan struct{}),
+	}
+	go t.paint()
 	return t
 }
 
-type (
-	stageMsg   string
-	countedMsg struct {
-		done, total int
-		what        string
-	}
-	boardMsg report.Board
-	closeMsg struct{}
-)
-
-func (t *terminal) Stage(text string) { t.program.Send(stageMsg(text)) }
-func (t *terminal) Counted(done, total int, what string) {
-	t.program.Send(countedMsg{done, total, what})
+// Steering is what the keys of a terminal may do to the run that it shows.
+type Steering struct {
+	// Do passes on what was asked for. It must not block.
+	Do func(Request)
+	// Kept says that the plane outlives the command: a run that is left can be
+	// gone on with.
+	Kept bool
 }
-func (t *terminal) Change(report.Change)     {}
-func (t *terminal) Board(board report.Board) { t.program.Send(boardMsg(board)) }
+
+// Steer lets the keys of the terminal steer the run that a display shows, and
+// reports whether they do: only where both stdin and stderr are the terminal
+// that the command was started on, and the display draws on it.
+func Steer(display Display, streams *stream.Streams, s Steering) bool {
+	t, ok := display.(*terminal)
+	in, isFile := streams.In.(*os.File)
+	if !ok || !isFile || !streams.ErrTerminal || !term.IsTerminal(int(in.Fd())) {
+		return false
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	keys, err := openKeyboard(in, t.key, t.redraw)
+	if err != nil {
+		return false // a terminal that cannot be read can still be drawn on
+	}
+	t.keyboard, t.steering, t.screen.keys, t.screen.kept = keys, &s, true, s.Kept
+	return true
+}
+
+func (t *terminal) Stage(text string) { t.change(func(s *screen) { s.stage, s.total = text, 0 }) }
+
+func (t *terminal) Counted(done, total int, what string) {
+	t.change(func(s *screen) { s.done, s.total, s.what = done, total, what })
+}
+
+func (t *terminal) Change(change report.Change) { t.change(func(s *screen) { s.see(change) }) }
+
+func (t *terminal) Board(board report.Board) {
+	t.change(func(s *screen) {
+		s.board = &board
+		t.above = append(t.above, s.finished()...)
+	})
+}
 
 // Redraw is the least time between two boards: more is not seen, and a board of
 // thousands of components costs.
 func (t *terminal) Redraw() time.Duration { return 250 * time.Millisecond }
+
+// Close takes the block off the terminal and gives the terminal back as it was.
 func (t *terminal) Close() {
-	t.once.Do(func() {
-		t.program.Send(closeMsg{})
-		<-t.done
+	t.mu.Lock()
+	keys := t.keyboard
+	t.mu.Unlock()
+	if keys != nil {
+		keys.close() // first: it must not wait for a terminal that hangs
+	}
+	t.change(func(*screen) { t.closed = true })
+	<-t.drawn
+}
+
+// key handles a key of the keyboard.
+func (t *terminal) key(key byte) {
+	var request *Request
+	t.change(func(s *screen) {
+		var lines []string
+		lines, request = s.press(key)
+		t.above = append(t.above, lines...)
 	})
-}
-
-// model is the bubbletea model behind terminal.
-type model struct {
-	style   report.Style
-	width   int
-	stage   string
-	counted countedMsg
-	board   *report.Board
-	printed map[string]bool // steps that are in the scrollback
-	closed  bool
-}
-
-func (m *model) Init() tea.Cmd { return nil }
-
-func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
-	switch msg := msg.(type) {
-	case tea.WindowSizeMsg:
-		if msg.Width > 0 {
-			m.width = msg.Width
-		}
-	case stageMsg:
-		m.stage, m.counted = string(msg), countedMsg{}
-	case countedMsg:
-		m.counted = msg
-	case boardMsg:
-		board := report.Board(msg)
-		m.board = &board
-		return m, m.scroll()
-	case closeMsg:
-		m.closed = true
-		return m, tea.Quit
+	if request != nil {
+		t.steering.Do(*request)
 	}
-	return m, nil
 }
 
-// scroll prints the steps that have finished since the last board above the
-// block.
-func (m *model) scroll() tea.Cmd {
-	var finished []string
-	for _, step := range m.board.Steps {
-		if step.Finished() && step.Failed == 0 && !m.printed[step.Label] {
-			m.printed[step.Label] = true
-			finished = append(finished, m.style.StepLine(step))
-		}
-	}
-	if len(finished) == 0 {
-		return nil
-	}
-	return tea.Println(strings.Join(finished, "\n"))
-}
+// redraw draws the block anew, below what else was printed.
+func (t *terminal) redraw() { t.change(func(*screen) { t.moved = true }) }
 
-func (m *model) View() tea.View {
-	switch {
-	case m.closed:
-		return tea.NewView("")
-	case m.board != nil:
-		return tea.NewView(strings.Join(m.style.Live(*m.board, m.width), "\n"))
-	case m.counted.total > 0:
-		const cells = 24
-		filled := cells * m.counted.done / m.counted.total
-		bar := strings.Repeat("█", filled) + strings.Repeat("░", cells-filled)
-		return tea.NewView(fmt.Sprintf("%s %s %d/%d", m.counted.what, bar, m.counted.done, m.counted.total))
+// change changes what is shown; it is drawn soon. Nobody waits for the terminal.
+func (t *terminal) change(f func(*screen)) {
+	t.mu.Lock()
+	f(&t.screen)
+	t.mu.Unlock()
+	select {
+	case t.dirty <- struct{}{}:
 	default:
-		return tea.NewView(m.stage)
+	}
+}
+
+// paint draws until the display is closed.
+func (t *terminal) paint() {
+	defer close(t.drawn)
+	for range t.dirty {
+		width := t.block.width()
+		t.mu.Lock()
+		closed, above, rows := t.closed, t.above, t.screen.rows(width)
+		if t.moved {
+			t.block.forget()
+		}
+		t.above, t.moved = nil, false
+		t.mu.Unlock()
+		if closed {
+			t.block.draw(above, nil)
+			return
+		}
+		t.block.draw(above, rows)
 	}
 }

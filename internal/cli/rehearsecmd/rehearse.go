@@ -51,6 +51,7 @@ type Options struct {
 	Resume          bool
 	Fresh           bool
 	Report          string
+	Approve         []string
 }
 
 // New returns the command.
@@ -66,9 +67,16 @@ are simulated, so that what is missing fails as it fails in production: a pod
 waits for its Secret, a claim for its storage class, a custom resource for its
 operator, a webhook refuses until its pods are ready.
 
-Exit codes: 0 succeeded; 1 failed; 2 unreadable input; 3 the control plane did
-not start; 4 timed out; 130 interrupted (with --keep or --plane the state is
-saved; go on with --resume).`,
+On a terminal the keys e, f, p and a explain what waits, list failures, pause,
+and approve a step with maxUpdate 0; ? lists them. Ctrl-C asks what to do and
+stops nothing; twice it detaches: a plane of --keep or --plane stays up with the
+state saved, another one ends. Elsewhere an interrupt stops the command with the
+state saved, and a step with maxUpdate 0 must be approved up front (--approve):
+without that the rehearsal is refused, since nobody could let it go on.
+
+Exit codes: 0 succeeded; 1 failed or aborted; 2 unreadable input, or a step that
+nobody approves; 3 the control plane did not start; 4 timed out; 130 interrupted
+or detached (with --keep or --plane the state is saved; go on with --resume).`,
 		Example: `  ladder rehearse examples/ameide --environment dev
   ladder rehearse --policy edges --format json
   ladder rehearse --fail platform-keycloak=never-ready --on-failure continue
@@ -76,7 +84,7 @@ saved; go on with --resume).`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.SetPath(args)
-			return run(cmd.Context(), streams, global, o)
+			return run(cmd, args, streams, global, o)
 		},
 	}
 	o.Source.Register(cmd)
@@ -100,6 +108,7 @@ saved; go on with --resume).`,
 	f.BoolVar(&o.Resume, "resume", false, "go on with the interrupted rollout of a kept plane")
 	f.BoolVar(&o.Fresh, "fresh", false, "forget the interrupted rollout of a kept plane")
 	f.StringVar(&o.Report, "report", "", "write the JSON report to this file as well")
+	f.StringArrayVar(&o.Approve, "approve", nil, "approve a step that starts by hand (maxUpdate 0), by its phase, or all of them: all; may be repeated")
 	cmd.MarkFlagsMutuallyExclusive("resume", "fresh")
 	source.CompleteFault(cmd, &o.Source)
 	for flag, values := range choices {
@@ -113,23 +122,31 @@ var choices = map[string][]string{
 	"engine":     {"native"},
 	"policy":     {"phases", "edges", "serial"},
 	"on-failure": {"halt", "continue"},
+	"approve":    {everyStep},
 }
 
-func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *Options) error {
+func run(cmd *cobra.Command, args []string, streams *stream.Streams, global *flags.Global, o *Options) error {
 	options, err := o.parse()
 	if err != nil {
 		return err
 	}
+	helm := newHelm(cmd.Context(), o)
+	defer helm.leave()
 	display := progress.New(streams, global, time.Now)
-	options.Observer = display
-	result, err := rehearse.Run(ctx, options)
+	defer display.Close() // a panic as well leaves the terminal as it was
+	helm.take(display, streams)
+	options.Observer, options.Check, options.Control = display, helm.check, helm.control
+	result, err := rehearse.Run(helm.ctx, options)
 	display.Close()
 	if err != nil {
-		return coded(err)
+		return coded(helm.ended(err))
 	}
 	source.PrintFindings(streams.Err, result.Loaded.Findings, source.Least(global))
 	if err := write(streams, o, result); err != nil {
 		return err
+	}
+	if result.Interrupted && !global.Quiet {
+		helm.interrupted(streams.Err, cmd, args)
 	}
 	return verdict(result)
 }
@@ -264,7 +281,7 @@ func coded(err error) error {
 		ended      *rehearse.PlaneEndedError
 	)
 	switch {
-	case errors.Is(err, context.Canceled):
+	case errors.Is(err, context.Canceled), errors.As(err, new(*exit.Error)):
 		return err
 	case errors.As(err, &notUp):
 		return exit.With(exit.Usage, fmt.Errorf("there is no rollout to resume: %w", notUp))
