@@ -28,7 +28,11 @@ type Options struct {
 	Durations   string
 	MaxInFlight int
 	Compare     bool
+	Suggest     bool
 }
+
+// formats are what a plan can be written as.
+var formats = []string{"text", "json", "dot", "mermaid", "svg", "html"}
 
 // New returns the command.
 func New(streams *stream.Streams, global *flags.Global) *cobra.Command {
@@ -43,11 +47,18 @@ edge that the order contradicts, with its evidence.
 Policies: phases follows the ladder as RollingSync does; edges starts a
 component as soon as all it requires is Healthy; serial is one after another.
 
+With --suggest, show the placement with the fewest moves in which every
+component stands after what it requires, the limits that slow steps down, the
+gain, and a patch. Pictures (dot, mermaid, svg, html) leave out edges that longer
+chains imply, and draw red what the order contradicts.
+
 Exit code 1: the order contradicts an edge, components require each other, or
 the repository has error findings.`,
 		Example: `  ladder plan
   ladder plan --policy edges --format json
   ladder plan --compare
+  ladder plan --format svg --output ladder.svg
+  ladder plan --suggest             # moves, and the patch that makes them
   ladder plan --durations durations.json`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -57,18 +68,24 @@ the repository has error findings.`,
 	}
 	o.Source.Register(cmd)
 	source.CompleteEnvironment(cmd)
-	o.Result.Register(cmd, "text", "json")
+	o.Result.Register(cmd, formats...)
 	f := cmd.Flags()
 	f.StringVar(&o.Policy, "policy", "phases", "phases, edges or serial")
 	f.StringVar(&o.Durations, "durations", "", "file of expected durations per component (JSON or YAML map, or a rollout report)")
 	f.IntVar(&o.MaxInFlight, "max-in-flight", 0, "most components in flight at once under the policy edges (default: the ladder's)")
 	f.BoolVar(&o.Compare, "compare", false, "show all policies side by side")
+	f.BoolVar(&o.Suggest, "suggest", false, "suggest phases or sync waves, and maxUpdate, that keep every requirement, as a patch")
+	cmd.MarkFlagsMutuallyExclusive("compare", "suggest")
 	_ = cmd.RegisterFlagCompletionFunc("policy", cobra.FixedCompletions([]string{"phases", "edges", "serial"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
 func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *Options) error {
-	if err := flags.OneOf("format", o.Format, "text", "json"); err != nil {
+	allowed := formats
+	if o.Compare || o.Suggest {
+		allowed = []string{"text", "json"}
+	}
+	if err := flags.OneOf("format", o.Format, allowed...); err != nil {
 		return err
 	}
 	if err := flags.OneOf("policy", o.Policy, "phases", "edges", "serial"); err != nil {
@@ -85,11 +102,17 @@ func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *
 	wrong := source.PrintFindings(streams.Err, loaded.Findings, source.Least(global))
 	input := rehearse.PlanInput(loaded, rollout.Policy(o.Policy), expected, o.MaxInFlight)
 	var b bytes.Buffer
-	if o.Compare {
+	switch {
+	case o.Compare:
 		if err := compare(&b, input, o); err != nil {
 			return err
 		}
-	} else {
+	case o.Suggest:
+		if err := suggest(&b, input, loaded, o); err != nil {
+			return err
+		}
+		wrong = 0 // the answer is the suggestion
+	default:
 		p, err := plan.Build(input)
 		if err != nil {
 			return exit.With(exit.Usage, err)
@@ -121,8 +144,18 @@ func compare(b *bytes.Buffer, input plan.Input, o *Options) error {
 
 func write(b *bytes.Buffer, p *plan.Plan, loaded *load.Result, o *Options) error {
 	unrendered := rehearse.Unrendered(loaded)
-	if o.Format == "json" {
+	switch o.Format {
+	case "json":
 		return report.JSON(b, report.PlanDocument(p, unrendered))
+	case "dot":
+		return report.PlanDOT(b, p)
+	case "mermaid":
+		return report.PlanMermaid(b, p)
+	case "svg":
+		return report.PlanSVG(b, p)
+	case "html":
+		return report.PlanHTML(b, p, unrendered)
+	default:
+		return report.PlanText(b, p, unrendered)
 	}
-	return report.PlanText(b, p, unrendered)
 }
