@@ -24,6 +24,13 @@ type Known struct {
 	// APIGroups are the groups that an aggregated API server of it serves
 	// ("metrics.k8s.io").
 	APIGroups []string
+	// Requires are the kinds of objects that it certainly contains and whose CRDs
+	// it does not bring.
+	Requires []KnownKind
+	// Unrendered is set where what this is about was not rendered, even if other
+	// sources of the component were: then all of it counts, not only what objects
+	// do not show.
+	Unrendered bool
 }
 
 // KnownKind names a kind. Plural may be empty where the rule of Kubernetes gives
