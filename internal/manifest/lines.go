@@ -19,9 +19,9 @@ type Lines struct {
 }
 
 type lineFile struct {
-	data []byte
-	plain,
-	parsed bool
+	data    []byte
+	plain   bool // YAML, not a template
+	parsed  bool
 	locator *Locator
 	text    [][]byte
 }
@@ -118,7 +118,7 @@ func searchTemplate(text [][]byte, document int, path []string) int {
 		if part == "" || part[0] >= '0' && part[0] <= '9' {
 			continue // an entry of a list: its keys tell more
 		}
-		found, at := 0, 0
+		found, at, least := 0, 0, 0
 		for i := first; i < end; i++ {
 			depth, key := keyOf(text[i])
 			if key == "" {
@@ -127,19 +127,18 @@ func searchTemplate(text [][]byte, document int, path []string) int {
 			if i > first && depth <= indent && indent >= 0 {
 				break // the mapping ends
 			}
-			if key == part && depth > indent {
+			switch {
+			case key != part || depth <= indent:
+			case found == 0 || depth < least: // the outermost is the field of the mapping
+				found, at, least = 1, i, depth
+			case depth == least:
 				found++
-				if found == 1 {
-					at = i
-				}
 			}
 		}
 		if found != 1 {
 			return line
 		}
-		line = at + 1
-		indent, _ = keyOf(text[at])
-		first = at
+		line, indent, first = at+1, least, at
 	}
 	return line
 }
