@@ -40,8 +40,8 @@ type Move struct {
 	// Wave is its new sync wave.
 	Phase component.Phase
 	Wave  int
-	// Because are the edges that today's place does not keep, of the component
-	// or of those that moved with it.
+	// Because are the edges at the component that today's places do not keep; none
+	// for one that makes room for others.
 	Because []Edge
 }
 

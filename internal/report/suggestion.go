@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/plan"
@@ -137,11 +138,16 @@ func SuggestionText(w io.Writer, s *plan.Suggestion, patch string, patched map[s
 func because(m plan.Move) string {
 	var parts []string
 	for _, e := range m.Because {
-		if e.From == m.Component {
-			parts = append(parts, "requires "+e.To)
-		} else {
-			parts = append(parts, "is required by "+e.From)
+		part := "requires " + e.To
+		if e.To == m.Component {
+			part = "is required by " + e.From
 		}
+		if !slices.Contains(parts, part) { // declared and rendered as well
+			parts = append(parts, part)
+		}
+	}
+	if len(parts) == 0 {
+		return "makes room for what requires it"
 	}
 	if len(parts) > 3 {
 		parts = append(parts[:2], fmt.Sprintf("%d more", len(parts)-2))
