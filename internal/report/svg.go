@@ -105,7 +105,7 @@ const svgStyle = `<style>
 .box{fill:#f6f8fa;stroke:#8c959f}.name{font:11px ui-monospace,monospace;fill:#1b1f24}
 .critical .box{stroke:#0550ae;stroke-width:2.5;fill:#ddf4ff}.more{font:italic 11px sans-serif;fill:#57606a}
 .edge{fill:none;stroke:#8c959f;stroke-width:1;opacity:.45}.soft{stroke-dasharray:4 3}
-.edge.way{stroke:#0550ae;stroke-width:2.5;opacity:1}.edge.against{stroke:#cf222e;stroke-width:2.5;opacity:1}
+.edge.way{stroke:#0550ae;stroke-width:2.5;stroke-linejoin:round;opacity:1}.edge.against{stroke:#cf222e;stroke-width:2.5;opacity:1}
 @media (prefers-color-scheme:dark){.page{fill:#0d1117}.title,.step,.name{fill:#e6edf3}.about,.limit,.more{fill:#9198a1}
 .box{fill:#161b22;stroke:#6e7681}.critical .box{fill:#0c2d6b;stroke:#58a6ff}.edge{stroke:#6e7681}.edge.way{stroke:#58a6ff}.edge.against{stroke:#ff7b72}}
 </style>
@@ -158,7 +158,7 @@ func (d *drawing) lay() {
 	inRow := 0
 	for i := range d.columns {
 		c := &d.columns[i]
-		if inRow == svgColumns {
+		if inRow == svgColumns || inRow > 0 && d.band(i) != d.band(i-1) && inRow+d.bandSize(i) > svgColumns {
 			x, y, tallest, inRow = svgMargin, y+tallest+svgGapY, 0, 0
 		}
 		c.x, c.y = x, y
@@ -169,11 +169,28 @@ func (d *drawing) lay() {
 		}
 		x += c.width + svgGapX
 		tallest = max(tallest, c.height())
-		d.width = max(d.width, x-svgGapX+svgMargin)
+		d.width = max(d.width, x-svgGapX+svgMargin*2)
 		inRow++
 	}
 	d.width = max(d.width, 420)
 	d.height = y + tallest + svgMargin
+}
+
+// band is the hundred of the phases of a column, -1 for one without phases.
+func (d *drawing) band(i int) int {
+	if phases := d.columns[i].step.Phases; len(phases) > 0 {
+		return int(phases[0]) / 100
+	}
+	return -1
+}
+
+// bandSize counts the columns of a band from its first one on.
+func (d *drawing) bandSize(i int) int {
+	n := 0
+	for i+n < len(d.columns) && d.band(i+n) == d.band(i) {
+		n++
+	}
+	return n
 }
 
 // sort orders the boxes of a column by the mean height of what they require,
@@ -273,6 +290,9 @@ func (d *drawing) arrow(b *strings.Builder, a plan.Arrow) {
 		x1, x2 := p.x+p.width, c.x+c.width
 		out := max(x1, x2) + svgGapX*0.6
 		path = fmt.Sprintf("M%.0f %.0fC%.0f %.0f %.0f %.0f %.0f %.0f", x1, y1, out, y1, out, y2, x2, y2)
+	case a.Critical: // through the lane above the row of the consumer
+		x1, x2, lane := p.x+p.width, c.x, c.y-svgGapY*0.35
+		path = fmt.Sprintf("M%.0f %.0fh%.0fV%.0fH%.0fV%.0fh%.0f", x1, y1, svgMargin*0.6, lane, x2-svgMargin*0.6, y2, svgMargin*0.6)
 	default: // to another row: out at the right, in at the left
 		x1, x2 := p.x+p.width, c.x
 		path = fmt.Sprintf("M%.0f %.0fC%.0f %.0f %.0f %.0f %.0f %.0f", x1, y1, x1+svgGapX, y1, x2-svgGapX, y2, x2, y2)
