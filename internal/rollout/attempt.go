@@ -180,7 +180,7 @@ func (m *Machine) end(i int, status Status, reason string) {
 
 // stopRetries fails what waits for its next attempt when the rollout halts.
 func (m *Machine) stopRetries() {
-	m.stopRemovalRetries()
+	m.stopRemovalRetries(notRetried)
 	if m.count[Retrying] == 0 {
 		return
 	}

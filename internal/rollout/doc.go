@@ -41,10 +41,21 @@
 // What has failed stays failed, also if it is observed Healthy later, until a
 // Retry event.
 //
+// # Removal
+//
+// Spec.Remove names what earlier rollouts applied and the ladder lacks. Once
+// every component is Healthy it is removed in reverse of the order that was
+// applied: a component when everything that required it was observed gone, and
+// where either side's requirements are not known, when everything that was
+// applied after it was. No deletion begins while a component is not Healthy, in
+// a pause, or after a failure that halts; what has begun goes on. An attempt is
+// retried as that of a component is, and a removal that fails makes the rollout
+// fail. MaxInFlight counts deletions too.
+//
 // # Ends
 //
-// A rollout has succeeded when every component is Healthy at one moment. It has
-// failed when something failed, nothing is under way and nothing more can start:
+// A rollout has succeeded when every component is Healthy at one moment and
+// nothing is left to remove. It has failed when something failed, nothing is under way and nothing more can start:
 // under halt what was in flight is let finish, without retries. Pause and
 // missing approvals do not end it; Abort and Spec.Timeout do. NewMachine refuses
 // a Spec whose components wait for each other, so that nothing waits silently,
@@ -55,6 +66,6 @@
 // Effects follow the persisted Change, so a crash loses at most effects. After
 // Recovered what was syncing is synced again at once, as a further attempt that
 // does not count as a failure; its gate was open when it started. What was
-// applied waits for its health. What was Healthy is Unconfirmed until it is
+// applied waits for its health. What was being deleted is deleted again. What was Healthy is Unconfirmed until it is
 // observed. Timeouts do not run while nobody watches.
 package rollout

@@ -24,6 +24,44 @@ func tamper(change func(m *Machine, e Event) (Event, bool)) func(*Machine) stepp
 	return func(m *Machine) stepper { return tampered{m, change} }
 }
 
+// hasty deletes one component more after every event: the first or the last
+// applied that is still there.
+type hasty struct {
+	*Machine
+	when  func(m *Machine) bool
+	first bool
+}
+
+func (h hasty) Step(e Event, now time.Time) Update {
+	m := h.Machine
+	u := m.Step(e, now)
+	if !m.running() || !h.when(m) {
+		return u
+	}
+	order := make([]int, len(m.state.Removals))
+	for i := range order {
+		order[i] = i
+		if !h.first {
+			order[i] = len(order) - 1 - i
+		}
+	}
+	for _, i := range order {
+		if m.state.Removals[i].Status == Blocked {
+			m.beginRemoval(i)
+			m.moveRemoval(i, Removing, "hasty")
+			break
+		}
+	}
+	more := m.flush()
+	if !more.Changed() {
+		return u
+	}
+	u.Effects = append(u.Effects, more.Effects...)
+	u.Change.Progress, u.Change.Removals = more.Change.Progress, m.State().Removals
+	u.Change.Transitions = append(u.Change.Transitions, more.Change.Transitions...)
+	return u
+}
+
 // TestSimulationFindsBrokenMachines proves that the simulation can fail: each of
 // these machines breaks one promise, and must be caught at it.
 func TestSimulationFindsBrokenMachines(t *testing.T) {
@@ -113,6 +151,65 @@ func TestSimulationFindsBrokenMachines(t *testing.T) {
 		"does not retry": {want: "invariant 5", twist: func(s *Spec) {
 			for i := range s.Components {
 				s.Components[i].Retry.Limit = 0
+			}
+		}},
+		"does not know what required what": {want: "invariant 8", twist: func(s *Spec) {
+			for i := range s.Remove {
+				s.Remove[i].Requires = nil
+			}
+		}},
+		"believes that all requirements are known": {want: "invariant 8", twist: func(s *Spec) {
+			for i := range s.Remove {
+				s.Remove[i].EdgesKnown = true
+			}
+		}},
+		"deletes in the order that was applied": {
+			want: "is deleted although v",
+			wrap: func(m *Machine) stepper { return hasty{m, (*Machine).allHealthy, true} },
+		},
+		"deletes before everything is Healthy": {
+			want: "which stays, is not Healthy",
+			wrap: func(m *Machine) stepper {
+				return hasty{m, func(m *Machine) bool { return m.count[Done]+1 == len(m.state.Components) }, false}
+			},
+		},
+		"deletes after a deletion failed": {
+			want: "is deleted although the rollout halted",
+			wrap: func(m *Machine) stepper {
+				return hasty{m, func(m *Machine) bool { return m.badRemovals > 0 && m.halted() && m.allHealthy() }, false}
+			},
+		},
+		"deletes during a pause": {want: "is deleted during a pause", wrap: tamper(func(m *Machine, e Event) (Event, bool) {
+			_, pause := e.(Pause)
+			return e, !pause || !m.allHealthy()
+		})},
+		"takes a deletion that failed for done": {want: "invariant 8", wrap: tamper(func(_ *Machine, e Event) (Event, bool) {
+			if done, ok := e.(RemoveFinished); ok {
+				done.Error = ""
+				return done, true
+			}
+			return e, true
+		})},
+		"loses the end of a deletion": {want: "its deletion is out", wrap: tamper(func(_ *Machine, e Event) (Event, bool) {
+			_, done := e.(RemoveFinished)
+			return e, !done
+		})},
+		"takes the end of an old deletion for the new one": {want: "its deletion is out", wrap: tamper(func(m *Machine, e Event) (Event, bool) {
+			if done, ok := e.(RemoveFinished); ok {
+				c, _ := m.Component(done.Component)
+				done.Attempt = c.Attempt
+				return done, true
+			}
+			return e, true
+		})},
+		"waits for ever for a deletion": {want: "invariant 6: the deletion of", twist: func(s *Spec) {
+			for i := range s.Remove {
+				s.Remove[i].Timeout = 0
+			}
+		}},
+		"deletes once and never again": {want: "invariant 5, 8", twist: func(s *Spec) {
+			for i := range s.Remove {
+				s.Remove[i].Retry.Limit = 0
 			}
 		}},
 	}

@@ -268,15 +268,15 @@ func (m *Machine) failRemoval(i int, f failure) {
 	}
 }
 
-// stopRemovalRetries fails what waits for its next attempt when the rollout
-// halts.
-func (m *Machine) stopRemovalRetries() {
+// stopRemovalRetries fails what waits for its next attempt in a rollout that
+// halts or has failed, and says so.
+func (m *Machine) stopRemovalRetries(why string) {
 	for i := range m.state.Removals {
 		c := &m.state.Removals[i]
 		if c.Status != Retrying {
 			continue
 		}
-		c.Message += notRetried
+		c.Message += why
 		c.EndedAt, c.RetryAt = m.now, time.Time{}
 		m.moveRemoval(i, Failed, c.Message)
 	}

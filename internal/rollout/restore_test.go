@@ -34,6 +34,11 @@ func TestNewMachineRefuses(t *testing.T) {
 		"a requirement that comes later under serial": {two(func(s *Spec) {
 			s.Policy, s.Components[0].Requires = Serial, []string{"b"}
 		}), "wait for each other"},
+		"a removal of what stays": {two(func(s *Spec) { s.Remove = []RemovalSpec{{Name: "a"}} }), `"a" has no name`},
+		"a removal twice":         {two(func(s *Spec) { s.Remove = []RemovalSpec{{Name: "x"}, {Name: "x"}} }), `"x" has no name`},
+		"removals out of order": {two(func(s *Spec) {
+			s.Remove = []RemovalSpec{{Name: "x", Requires: []string{"y"}}, {Name: "y"}}
+		}), `x requires "y"`},
 		"a requirement that waits for the step": {two(func(s *Spec) {
 			s.Components[0].Requires, s.Components[1].After = []string{"b"}, 1
 		}), "wait for each other"},
@@ -91,7 +96,9 @@ func TestBackoff(t *testing.T) {
 // rollout goes on without a panic.
 func FuzzRestore(f *testing.F) {
 	for _, policy := range Policies() {
-		m, err := NewMachine(broad(6, policy), epoch)
+		spec := broad(6, policy)
+		spec.Remove = []RemovalSpec{{Name: "x"}, {Name: "y", Requires: []string{"x"}, EdgesKnown: true, Timeout: time.Minute}}
+		m, err := NewMachine(spec, epoch)
 		if err != nil {
 			f.Fatal(err)
 		}
@@ -113,7 +120,8 @@ func FuzzRestore(f *testing.F) {
 		}
 		for k, e := range []Event{Recovered{}, Tick{}, Retry{}, Approve{Step: 0}, Pause{}, Resume{}, Tick{}, Abort{}, Resume{}} {
 			m.Step(e, epoch.Add(time.Duration(k)*time.Hour))
-			for _, c := range m.State().Components {
+			s := m.State()
+			for _, c := range append(s.Components, s.Removals...) {
 				m.BlockedBy(c.Name)
 			}
 		}

@@ -20,12 +20,15 @@ import (
 //	cap N                                timeout DURATION
 //	step LABEL [limit=N] [approval]
 //	NAME step=LABEL [requires=A,B] [after=N] [timeout=D] [grace=D] [retries=N] [backoff=D] [rank=D]
+//	remove NAME [requires=A,B] [timeout=D] [retries=N] [backoff=D]
 //
 // and its lines are:
 //
 //	start | pause | resume | abort | crash | approve LABEL | retry [NAME]
 //	sync-ok NAME...                the attempt that is out ends well
 //	sync-fail NAME [final] TEXT    or not
+//	gone NAME...                   the deletion that is out ends well
+//	remove-fail NAME [final] TEXT  or not
 //	observe NAME HEALTH [revision=R] [ago=D] [final] [TEXT]
 //	after DURATION                 time passes, with every tick that is due
 //	expect NAME=STATUS...          statuses of components; * for all others
@@ -89,6 +92,11 @@ func parseLadder(t *testing.T, text string) *Machine {
 				s.Approval = s.Approval || w == "approval"
 			}
 			spec.Steps = append(spec.Steps, s)
+		case "remove":
+			c := parseComponent(t, spec, words[1:])
+			spec.Remove = append(spec.Remove, RemovalSpec{
+				Name: c.Name, Requires: c.Requires, EdgesKnown: len(c.Requires) > 0, Timeout: c.Timeout, Retry: c.Retry,
+			})
 		default:
 			spec.Components = append(spec.Components, parseComponent(t, spec, words))
 		}
@@ -185,12 +193,17 @@ func (p *player) play(line string) error {
 		}
 	case "sync-fail":
 		c, _ := p.machine.Component(first)
-		text := args[1:]
-		final := len(text) > 0 && text[0] == "final"
-		if final {
-			text = text[1:]
+		text, final := failureText(args)
+		p.step(SyncFinished{Component: first, Attempt: c.Attempt, Error: text, Final: final})
+	case "gone":
+		for _, name := range args {
+			c, _ := p.machine.Component(name)
+			p.step(RemoveFinished{Component: name, Attempt: c.Attempt})
 		}
-		p.step(SyncFinished{Component: first, Attempt: c.Attempt, Error: strings.Join(text, " "), Final: final})
+	case "remove-fail":
+		c, _ := p.machine.Component(first)
+		text, final := failureText(args)
+		p.step(RemoveFinished{Component: first, Attempt: c.Attempt, Error: text, Final: final})
 	case "observe":
 		p.step(p.observation(args))
 	case "expect":
@@ -226,6 +239,14 @@ func (p *player) play(line string) error {
 		return fmt.Errorf("unknown verb")
 	}
 	return nil
+}
+
+// failureText is the rest of a line that says how NAME failed.
+func failureText(args []string) (text string, final bool) {
+	if final = len(args) > 1 && args[1] == "final"; final {
+		args = args[1:]
+	}
+	return strings.Join(args[1:], " "), final
 }
 
 func (p *player) step(e Event) { p.machine.Step(e, p.now) }
@@ -289,7 +310,8 @@ func (p *player) expect(args []string) error {
 		want[name] = status
 	}
 	var wrong []string
-	for _, c := range p.machine.State().Components {
+	state := p.machine.State()
+	for _, c := range append(state.Components, state.Removals...) {
 		status, named := want[c.Name]
 		if !named {
 			status, named = want["*"]

@@ -190,6 +190,8 @@ func (m *Machine) conclude() {
 			return
 		}
 	}
+	// A component that stays may have failed since their attempt did.
+	m.stopRemovalRetries("; not retried: the rollout failed")
 	m.finish(ResultFailed, m.failures())
 }
 
