@@ -1,0 +1,221 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/rollout-ladder/ladder/internal/finding"
+)
+
+// testCase is one mistake that somebody mended.
+type testCase struct {
+	Repository string `json:"repository"`
+	Bad        string `json:"bad"`
+	Good       string `json:"good"`
+	Class      string `json:"class"`
+	Fact       string `json:"fact"`
+	Expect     expect `json:"expect"`
+}
+
+// expect says which finding is the mistake: any of the rules, with texts that
+// component, provider and resource contain.
+type expect struct {
+	Rules     []string `json:"rules"`
+	Component string   `json:"component"`
+	Provider  string   `json:"provider"`
+	Resource  string   `json:"resource"`
+}
+
+func (e expect) matches(f finding.Finding) bool {
+	return slices.Contains(e.Rules, f.Rule) && strings.Contains(f.Component, e.Component) &&
+		(e.Provider == "" || strings.Contains(f.Provider, e.Provider)) && strings.Contains(f.Resource.String(), e.Resource)
+}
+
+// linted is what `ladder lint --format json` says.
+type linted struct {
+	Findings   []finding.Finding `json:"findings"`
+	Summary struct {
+		Components int `json:"components"`
+		Unrendered int `json:"unrendered"`
+	} `json:"summary"`
+	seconds float64
+}
+
+func main() {
+	cases := flag.String("cases", "test/evaluate/cases.yaml", "the cases")
+	repositories := flag.String("repositories", "", "folder of clones, owner+name; missing ones are cloned")
+	binary := flag.String("ladder", "bin/ladder", "the command")
+	only := flag.String("only", "", "only cases whose repository contains this text")
+	verbose := flag.Bool("findings", false, "list every finding at the bad commit")
+	flag.Parse()
+	if err := evaluate(context.Background(), os.Stdout, *cases, *repositories, *binary, *only, *verbose); err != nil {
+		fmt.Fprintln(os.Stderr, "evaluate:", err)
+		os.Exit(1)
+	}
+}
+
+func evaluate(ctx context.Context, w io.Writer, file, repositories, binary, only string, verbose bool) error {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	var cases []testCase
+	if err := yaml.UnmarshalStrict(data, &cases); err != nil {
+		return fmt.Errorf("read %s: %w", file, err)
+	}
+	if binary, err = filepath.Abs(binary); err != nil {
+		return err
+	}
+	e := &evaluator{binary: binary, repositories: repositories, seen: map[string]*linted{}}
+	if e.scratch, err = os.MkdirTemp("", "ladder-evaluate-"); err != nil {
+		return err
+	}
+	defer os.RemoveAll(e.scratch) //nolint:errcheck // nothing can be done about it
+	fmt.Fprintln(w, "| repository | commit | class | mistake | found | absent at the other commit | components | not rendered | errors | warnings | seconds |")
+	fmt.Fprintln(w, "|---|---|---|---|---|---|---|---|---|---|---|")
+	for _, c := range cases {
+		if !strings.Contains(c.Repository, only) {
+			continue
+		}
+		bad, err := e.lint(ctx, c.Repository, c.Bad)
+		if err != nil {
+			return err
+		}
+		good, err := e.lint(ctx, c.Repository, c.Good)
+		if err != nil {
+			return err
+		}
+		found, absent := pick(bad.Findings, c.Expect), pick(good.Findings, c.Expect)
+		fmt.Fprintf(w, "| %s | `%.8s` | %s | %s | %s | %s | %d | %d | %d | %d | %.1f |\n", c.Repository, c.Bad, c.Class, c.Fact,
+			describe(found), describeAbsent(absent), bad.Summary.Components, bad.Summary.Unrendered,
+			count(bad.Findings, finding.Error), count(bad.Findings, finding.Warning), bad.seconds)
+		if verbose {
+			for _, f := range bad.Findings {
+				fmt.Fprintf(w, "    %s %s %s [%s] %s -> %s: %s (%s)\n", f.Severity, f.Rule, f.Scope, f.Environment, f.Component, f.Provider, f.Message, f.Position)
+			}
+		}
+	}
+	return nil
+}
+
+type evaluator struct {
+	binary, repositories, scratch string
+	seen                          map[string]*linted
+}
+
+// lint checks a commit out and lints it, offline: what cannot be fetched is not
+// judged.
+func (e *evaluator) lint(ctx context.Context, repository, commit string) (*linted, error) {
+	key := repository + "@" + commit
+	if l, ok := e.seen[key]; ok {
+		return l, nil
+	}
+	folder, err := e.checkOut(ctx, repository, commit)
+	if err != nil {
+		return nil, err
+	}
+	var stdout, stderr bytes.Buffer
+	cmd := exec.CommandContext(ctx, e.binary, "lint", folder, "-e", "all", "--offline", "--format", "json", "--fail-on", "none", "--progress", "none")
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	began := time.Now()
+	if err := cmd.Run(); err != nil {
+		return nil, fmt.Errorf("lint %s: %w\n%s", key, err, stderr.String())
+	}
+	l := &linted{seconds: time.Since(began).Seconds()}
+	if err := json.Unmarshal(stdout.Bytes(), l); err != nil {
+		return nil, fmt.Errorf("lint %s: %w", key, err)
+	}
+	e.seen[key] = l
+	return l, os.RemoveAll(folder)
+}
+
+func (e *evaluator) checkOut(ctx context.Context, repository, commit string) (string, error) {
+	clone := filepath.Join(e.repositories, strings.ReplaceAll(repository, "/", "+"))
+	if bare := filepath.Join(clone, "repo"); isFolder(bare) {
+		clone = bare
+	}
+	if !isFolder(clone) {
+		if err := git(ctx, "clone", "--quiet", "https://github.com/"+repository, clone); err != nil {
+			return "", err
+		}
+	}
+	folder := filepath.Join(e.scratch, strings.ReplaceAll(repository, "/", "+")+"-"+commit[:8])
+	if err := git(ctx, "clone", "--quiet", "--shared", "--no-checkout", clone, folder); err != nil {
+		return "", err
+	}
+	return folder, git(ctx, "-C", folder, "-c", "advice.detachedHead=false", "checkout", "--quiet", commit)
+}
+
+func isFolder(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.IsDir()
+}
+
+func git(ctx context.Context, args ...string) error {
+	var stderr bytes.Buffer
+	cmd := exec.CommandContext(ctx, "git", args...)
+	cmd.Stderr = &stderr
+	if err := cmd.Run(); err != nil {
+		return errors.Join(fmt.Errorf("git %s: %w", strings.Join(args, " "), err), errors.New(stderr.String()))
+	}
+	return nil
+}
+
+// pick chooses the findings that are the mistake, errors before warnings; what is
+// only information is not found.
+func pick(all []finding.Finding, e expect) []finding.Finding {
+	var found []finding.Finding
+	for _, f := range all {
+		if f.Severity != finding.Info && e.matches(f) {
+			found = append(found, f)
+		}
+	}
+	slices.SortStableFunc(found, func(a, b finding.Finding) int { return cmp.Compare(a.Severity.Rank(), b.Severity.Rank()) })
+	return found
+}
+
+func describe(found []finding.Finding) string {
+	if len(found) == 0 {
+		return "no"
+	}
+	f := found[0]
+	text := fmt.Sprintf("%s `%s` %s", f.Severity, f.Rule, f.Component)
+	if f.Provider != "" && f.Provider != f.Component {
+		text += " → " + f.Provider
+	}
+	if len(found) > 1 {
+		text += fmt.Sprintf(" and %d more", len(found)-1)
+	}
+	return text
+}
+
+func describeAbsent(found []finding.Finding) string {
+	if len(found) == 0 {
+		return "yes"
+	}
+	return "no: " + describe(found)
+}
+
+func count(all []finding.Finding, s finding.Severity) int {
+	n := 0
+	for _, f := range all {
+		if f.Severity == s {
+			n++
+		}
+	}
+	return n
+}
