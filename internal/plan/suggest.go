@@ -21,7 +21,8 @@ type Suggestion struct {
 	// Limits are the steps whose expected time another maxUpdate shortens, in the
 	// order of the steps after the moves.
 	Limits []LimitChange
-	// Steps are the phases that the moves need and no step of the ladder matches.
+	// Steps are the phases that the moves need and no step of the ladder file
+	// matches; none where the file leaves the steps to the phases in use.
 	Steps []component.Phase
 	// Stuck are the hard edges that no move inside a band of numbers can keep, in
 	// the order of Plan.Edges.
@@ -139,8 +140,11 @@ func (s *Suggestion) addSteps(in *Input) {
 			i := slices.IndexFunc(in.Components, func(c component.Component) bool { return c.Name == m.Component })
 			step.Set, at = in.Components[i].Domain, len(in.Ladder.Steps)
 		}
+		written := slices.ContainsFunc(in.Ladder.Steps, func(l LadderStep) bool { return l.Position.File != "" })
 		in.Ladder.Steps = slices.Insert(in.Ladder.Steps, at, step)
-		s.Steps = append(s.Steps, m.Phase)
+		if written {
+			s.Steps = append(s.Steps, m.Phase)
+		}
 	}
 	slices.Sort(s.Steps)
 }
@@ -187,7 +191,9 @@ func newRungs(p *Plan, in Input) *rungs {
 	r := &rungs{plan: p, in: in, today: make([]int, n), least: make([]int, n), most: make([]int, n), because: map[int][]Edge{}, steps: map[component.Phase]bool{}}
 	for _, step := range in.Ladder.Steps {
 		for _, phase := range step.Phases {
-			r.steps[phase] = true
+			if step.Position.File != "" {
+				r.steps[phase] = true
+			}
 		}
 	}
 	for k, c := range p.graph.components {
@@ -415,7 +421,11 @@ func (r *rungs) nearest(i, least, most int) int {
 		if !band {
 			this += 1 << 20
 		}
-		if !slot {
+		switch {
+		case slot:
+		case r.afterRuntime(i, at):
+			this += 1 << 13
+		default:
 			this += 1 << 15
 		}
 		if len(r.steps) > 0 && !r.steps[component.Phase(at%tierSpan)] {
@@ -426,6 +436,18 @@ func (r *rungs) nearest(i, least, most int) int {
 		}
 	}
 	return best
+}
+
+// afterRuntime reports whether a number is in a slot of what comes after the
+// runtimes, where Secrets and configuration stand that talk to a running system.
+func (r *rungs) afterRuntime(i, at int) bool {
+	c := r.plan.graph.components[i]
+	if c.Type != component.Secrets && c.Type != component.Config {
+		return false
+	}
+	return slices.ContainsFunc(r.in.Ladder.Slots, func(s Slot) bool {
+		return s.Offset == at%100 && slices.Contains(s.Types, component.Bootstrap)
+	})
 }
 
 // fits reports whether a number is in the band of the component's domain, and in

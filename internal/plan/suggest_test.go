@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/rollout-ladder/ladder/internal/component"
+	"github.com/rollout-ladder/ladder/internal/finding"
 	"github.com/rollout-ladder/ladder/internal/rollout"
 )
 
@@ -18,13 +19,18 @@ func phased(name string, phase component.Phase, domain string, t component.Type)
 	return component.Component{Name: name, Phase: phase, Domain: domain, Type: t, Enabled: true}
 }
 
+// writtenStep makes a step of a ladder file.
+func writtenStep(phase component.Phase) LadderStep {
+	return LadderStep{Phases: []component.Phase{phase}, Position: finding.Position{File: "ladder.yaml", Line: 1}}
+}
+
 func TestSuggest(t *testing.T) {
 	bands := []Band{{Name: "foundation", From: 100, To: 199}, {Name: "data", From: 200, To: 299}}
 	slots := []Slot{
 		{Offset: 10, Types: []component.Type{component.CRDs}, MaxUpdate: MaxUpdate{Count: 3, Set: true}},
 		{Offset: 30, Types: []component.Type{component.Secrets}},
 		{Offset: 50, Types: []component.Type{component.Runtime}},
-		{Offset: 55, Types: []component.Type{component.Bootstrap, component.Secrets}},
+		{Offset: 55, Types: []component.Type{component.Bootstrap}},
 	}
 	hard := func(from, to string) Edge { return Edge{From: from, To: to, Strength: Hard} }
 	cases := map[string]struct {
@@ -61,7 +67,7 @@ func TestSuggest(t *testing.T) {
 		},
 		"a step that exists is preferred inside the slot": {
 			components: []component.Component{phased("db", 250, "data", component.Runtime), phased("late", 240, "data", component.Config)},
-			steps:      []LadderStep{{Phases: []component.Phase{240}}, {Phases: []component.Phase{250}}, {Phases: []component.Phase{260}}},
+			steps:      []LadderStep{writtenStep(240), writtenStep(250), writtenStep(260)},
 			edges:      []Edge{hard("late", "db")},
 			want:       []string{"late 240>260"},
 		},
