@@ -1,7 +1,10 @@
 package yamlpos
 
 import (
+	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 
 	"go.yaml.in/yaml/v3"
@@ -176,4 +179,72 @@ func Join(path, key string) string {
 		return key
 	}
 	return path + "." + key
+}
+
+// Text is a scalar of text at a place.
+func Text(text string, at finding.Position) *Value {
+	return &Value{Kind: Scalar, Text: text, Position: at, tag: "!!str"}
+}
+
+// With returns the map with one entry replaced, added at its end or, where the
+// value is nil, left out. The map itself stays as it is.
+func (v *Value) With(key string, value *Value) *Value {
+	out := &Value{Kind: Map, Position: v.Position, Entries: make([]Entry, 0, len(v.Entries)+1)}
+	found := false
+	for _, e := range v.Entries {
+		if e.Key == key {
+			found = true
+			if value == nil {
+				continue
+			}
+			e.Value = value
+		}
+		out.Entries = append(out.Entries, e)
+	}
+	if !found && value != nil {
+		out.Entries = append(out.Entries, Entry{Key: key, Value: value, Position: value.Position})
+	}
+	return out
+}
+
+// Located returns the value with every position replaced: that of a text inside
+// another file.
+func (v *Value) Located(at finding.Position) *Value {
+	out := &Value{Kind: v.Kind, Text: v.Text, Position: at, tag: v.tag, node: v.node}
+	for _, item := range v.Items {
+		out.Items = append(out.Items, item.Located(at))
+	}
+	for _, e := range v.Entries {
+		out.Entries = append(out.Entries, Entry{Key: e.Key, Value: e.Value.Located(at), Position: at})
+	}
+	return out
+}
+
+// FromAny turns values of the types of encoding/json into a Value, every part of
+// which is at one place. The keys of maps are sorted.
+func FromAny(value any, at finding.Position) *Value {
+	switch value := value.(type) {
+	case nil:
+		return &Value{Kind: Null, Position: at, tag: "!!null"}
+	case string:
+		return Text(value, at)
+	case map[string]any:
+		out := &Value{Kind: Map, Position: at}
+		for _, key := range slices.Sorted(maps.Keys(value)) {
+			out.Entries = append(out.Entries, Entry{Key: key, Value: FromAny(value[key], at), Position: at})
+		}
+		return out
+	case []any:
+		out := &Value{Kind: List, Position: at}
+		for _, item := range value {
+			out.Items = append(out.Items, FromAny(item, at))
+		}
+		return out
+	default:
+		node := &yaml.Node{}
+		if err := node.Encode(value); err != nil || node.Kind != yaml.ScalarNode {
+			return Text(fmt.Sprint(value), at)
+		}
+		return &Value{Kind: Scalar, Text: node.Value, Position: at, tag: node.ShortTag(), node: node}
+	}
 }

@@ -1,0 +1,212 @@
+package appset
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"text/template"
+	"text/template/parse"
+
+	"github.com/rollout-ladder/ladder/internal/intake/yamlpos"
+)
+
+// The limits on one text that is templated.
+const (
+	// maxSteps is how many loops and definitions may start.
+	maxSteps = 100_000
+	// maxText is the greatest length of a result, in bytes.
+	maxText = 1 << 20
+	// maxValues is how many values a list or map may hold, those below it
+	// included.
+	maxValues = 50_000
+)
+
+// engine fills in templates, in one of the two languages of ApplicationSets.
+type engine struct {
+	goTemplate bool
+	options    []string
+	base       *template.Template
+	parsed     map[string]*template.Template
+	strict     map[string]*template.Template
+	steps      int
+}
+
+func newEngine(spec *yamlpos.Value) *engine {
+	e := &engine{parsed: map[string]*template.Template{}, strict: map[string]*template.Template{}}
+	if on := spec.At("goTemplate"); on != nil {
+		e.goTemplate, _ = on.Bool()
+	}
+	if list := spec.At("goTemplateOptions"); list != nil {
+		for _, item := range list.Items {
+			e.options = append(e.options, item.Text)
+		}
+	}
+	return e
+}
+
+// text fills in one text.
+func (e *engine) text(text string, p map[string]any) (string, error) {
+	switch {
+	case !strings.Contains(text, "{{"):
+		return text, nil
+	case e.goTemplate:
+		t, err := e.template(e.parsed, text, e.options)
+		if err != nil {
+			return "", err
+		}
+		return e.run(t, p)
+	default:
+		return classic(text, p)
+	}
+}
+
+// resolved fills in one text of which all parameters must be there. ok is false
+// where some are not.
+func (e *engine) resolved(text string, p map[string]any) (filled string, ok bool) {
+	if !e.goTemplate || !strings.Contains(text, "{{") {
+		filled, err := e.text(text, p)
+		return filled, err == nil
+	}
+	options := slices.DeleteFunc(slices.Clone(e.options), func(o string) bool { return strings.HasPrefix(o, "missingkey=") })
+	t, err := e.template(e.strict, text, append(options, "missingkey=error"))
+	if err != nil {
+		return "", false
+	}
+	filled, err = e.run(t, p)
+	return filled, err == nil
+}
+
+// classic replaces {{name}}; a name that is not known stays. Source: Argo CD,
+// which uses fasttemplate.
+func classic(text string, p map[string]any) (string, error) {
+	var b strings.Builder
+	for {
+		before, rest, ok := strings.Cut(text, "{{")
+		tag, after, closed := strings.Cut(rest, "}}")
+		b.WriteString(before)
+		if !ok {
+			break
+		}
+		if !closed {
+			return "", errors.New("a {{ has no }}")
+		}
+		if value, known := p[strings.TrimSpace(tag)].(string); known {
+			b.WriteString(value)
+		} else {
+			b.WriteString("{{" + tag + "}}")
+		}
+		if b.Len() > maxText {
+			return "", errTooMuch
+		}
+		text = after
+	}
+	if b.Len() > maxText {
+		return "", errTooMuch
+	}
+	return b.String(), nil
+}
+
+var (
+	errTooMuch = fmt.Errorf("it makes more than %d KiB", maxText>>10)
+	errSteps   = fmt.Errorf("it takes more than %d steps", maxSteps)
+)
+
+const stepName = "ladder_step"
+
+// template parses a text, once.
+func (e *engine) template(known map[string]*template.Template, text string, options []string) (*template.Template, error) {
+	if t, ok := known[text]; ok {
+		return t, nil
+	}
+	if e.base == nil {
+		funcs := functions()
+		funcs[stepName] = e.step
+		e.base = template.New("template").Funcs(funcs)
+	}
+	t, err := e.base.Clone()
+	if err != nil {
+		return nil, fmt.Errorf("prepare the template: %w", err)
+	}
+	for _, o := range options {
+		if !slices.Contains([]string{"missingkey=default", "missingkey=invalid", "missingkey=zero", "missingkey=error"}, o) {
+			return nil, fmt.Errorf("goTemplateOptions %q is not known", o)
+		}
+		t.Option(o)
+	}
+	if t, err = t.Parse(text); err != nil {
+		return nil, explain(err)
+	}
+	for _, named := range t.Templates() {
+		if named.Tree != nil && named.Root != nil {
+			count(named.Root)
+			named.Root.Nodes = append([]parse.Node{stepNode()}, named.Root.Nodes...)
+		}
+	}
+	known[text] = t
+	return t, nil
+}
+
+// step ends a template that loops.
+func (e *engine) step() (string, error) {
+	if e.steps++; e.steps > maxSteps {
+		return "", errSteps
+	}
+	return "", nil
+}
+
+func (e *engine) run(t *template.Template, p map[string]any) (string, error) {
+	e.steps = 0
+	var out limited
+	if err := t.Execute(&out, p); err != nil {
+		return "", explain(err)
+	}
+	return out.String(), nil
+}
+
+// explain leaves out the name that a template has here only.
+func explain(err error) error {
+	text := strings.TrimPrefix(err.Error(), "template: ")
+	if rest, ok := strings.CutPrefix(text, "template:"); ok {
+		text = "line " + rest
+	}
+	return errors.New(text)
+}
+
+type limited struct{ strings.Builder }
+
+// Write implements io.Writer.
+func (l *limited) Write(p []byte) (int, error) {
+	if l.Len()+len(p) > maxText {
+		return 0, errTooMuch
+	}
+	return l.Builder.Write(p)
+}
+
+// count puts a step into every loop.
+func count(list *parse.ListNode) {
+	if list == nil {
+		return
+	}
+	for _, node := range list.Nodes {
+		switch n := node.(type) {
+		case *parse.IfNode:
+			count(n.List)
+			count(n.ElseList)
+		case *parse.WithNode:
+			count(n.List)
+			count(n.ElseList)
+		case *parse.RangeNode:
+			count(n.List)
+			count(n.ElseList)
+			n.List.Nodes = append([]parse.Node{stepNode()}, n.List.Nodes...)
+		}
+	}
+}
+
+func stepNode() parse.Node {
+	return &parse.ActionNode{NodeType: parse.NodeAction, Pipe: &parse.PipeNode{
+		NodeType: parse.NodePipe,
+		Cmds:     []*parse.CommandNode{{NodeType: parse.NodeCommand, Args: []parse.Node{parse.NewIdentifier(stepName)}}},
+	}}
+}

@@ -1,0 +1,137 @@
+package appset
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/rollout-ladder/ladder/internal/finding"
+	"github.com/rollout-ladder/ladder/internal/intake/files"
+	"github.com/rollout-ladder/ladder/internal/intake/yamlpos"
+)
+
+// MaxApplications is how many Applications one ApplicationSet may generate.
+const MaxApplications = 20_000
+
+// Repository is what generators see of the repository.
+type Repository interface {
+	// Own reports whether an address is that of this repository.
+	Own(repoURL string) bool
+	// Files are the paths of all files, as Git sources see them, sorted.
+	Files() []string
+	// Read returns the content of one of them.
+	Read(file string) ([]byte, error)
+}
+
+// Cluster is a cluster that Argo CD knows.
+type Cluster struct {
+	Name, Server, Project string
+	Labels, Annotations   map[string]string
+}
+
+// Data is what generators would learn outside the repository.
+type Data struct {
+	// Clusters are those besides the one that Argo CD runs in.
+	Clusters []Cluster
+	// Parameters are those of other generators, by the field that holds the
+	// generator: pullRequest, scmProvider, plugin, clusterDecisionResource.
+	Parameters map[string][]Parameters
+}
+
+// Parameters are one set of parameters that a generator makes.
+type Parameters struct {
+	// ApplicationSet that has them; empty for all.
+	ApplicationSet string
+	Values         map[string]any
+	Position       finding.Position
+}
+
+// Application is one that was generated.
+type Application struct {
+	// Value is the object, Template what it was filled in from.
+	Value, Template *yamlpos.Value
+	// Parameters are those it was made of: nested for Go templates, else flat.
+	Parameters map[string]any
+	// Element is what the last generator made it of: an element of a list, a
+	// file, or the generator itself.
+	Element finding.Position
+}
+
+// Result is what an ApplicationSet generates.
+type Result struct {
+	Applications []Application
+	// Unread are the reasons why something is missing, in the order of the
+	// generators.
+	Unread []*files.InputError
+}
+
+// Expand generates the Applications of an ApplicationSet. The error is that of
+// ctx alone; what is wrong with the set is part of the result.
+func Expand(ctx context.Context, set *yamlpos.Value, repository Repository, data Data) (Result, error) {
+	spec := set.At("spec")
+	x := &expansion{
+		ctx: ctx, repository: repository, data: data,
+		set:    set.TextAt("metadata", "name"),
+		engine: newEngine(spec),
+	}
+	generators := spec.At("generators")
+	if generators == nil || len(generators.Items) == 0 {
+		x.unread(fail(set.Position, "add spec.generators", "the ApplicationSet %s has no generators", x.set))
+		return x.result, ctx.Err()
+	}
+	for _, g := range generators.Items {
+		x.generator(set, g)
+	}
+	return x.result, ctx.Err()
+}
+
+// expansion is one run over one ApplicationSet.
+type expansion struct {
+	ctx        context.Context
+	repository Repository
+	data       Data
+	set        string
+	engine     *engine
+	result     Result
+}
+
+func (x *expansion) unread(err *files.InputError) {
+	if !slices.ContainsFunc(x.result.Unread, func(known *files.InputError) bool {
+		return known.Position == err.Position && known.Message == err.Message
+	}) {
+		x.result.Unread = append(x.result.Unread, err)
+	}
+}
+
+func fail(at finding.Position, hint, format string, args ...any) *files.InputError {
+	return &files.InputError{Position: at, Message: fmt.Sprintf(format, args...), Hint: hint}
+}
+
+// generator makes the Applications of one generator.
+func (x *expansion) generator(set, g *yamlpos.Value) {
+	sets, err := x.parameters(g, nil)
+	if err != nil {
+		x.unread(err)
+		return
+	}
+	written := overridden(g, set.At("spec", "template"))
+	if written == nil || written.Kind != yamlpos.Map {
+		x.unread(fail(set.Position, "add spec.template", "the ApplicationSet %s has no template", x.set))
+		return
+	}
+	for _, p := range sets {
+		if x.ctx.Err() != nil {
+			return
+		}
+		if len(x.result.Applications) == MaxApplications {
+			x.unread(fail(g.Position, "", "the ApplicationSet %s generates more than %d Applications", x.set, MaxApplications))
+			return
+		}
+		value, err := x.application(set, written, p)
+		if err != nil {
+			x.unread(err)
+			continue
+		}
+		x.result.Applications = append(x.result.Applications, Application{Value: value, Template: written, Parameters: p.values, Element: p.at})
+	}
+}

@@ -1,0 +1,342 @@
+package appset
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/rollout-ladder/ladder/internal/finding"
+	"github.com/rollout-ladder/ladder/internal/intake/files"
+	"github.com/rollout-ladder/ladder/internal/intake/yamlpos"
+)
+
+// parameters is one set of parameters with the place it comes from.
+type parameters struct {
+	values map[string]any
+	at     finding.Position
+}
+
+// maxParameters is how many sets of parameters one generator may make.
+const maxParameters = MaxApplications
+
+// The names of the generators that learn outside the repository what they make.
+const (
+	clusterGenerator = "clusters"
+	matrixGenerator  = "matrix"
+	mergeGenerator   = "merge"
+)
+
+// parameters makes the sets of parameters of one generator, filtered by its
+// selector. outer are the parameters of the first child of a matrix, which the
+// fields of the second may use. Source: Argo CD, applicationset/generators.
+func (x *expansion) parameters(g *yamlpos.Value, outer map[string]any) ([]parameters, *files.InputError) {
+	if g.Kind != yamlpos.Map {
+		return nil, fail(g.Position, "", "a generator is %s, not a map", g.Kind)
+	}
+	if err := x.ctx.Err(); err != nil {
+		return nil, fail(g.Position, "", "%v", err)
+	}
+	selected, err := parseSelector(g)
+	if err != nil {
+		return nil, err
+	}
+	var all []parameters
+	found := false
+	for _, e := range g.Entries {
+		if e.Key == "selector" || e.Value.Kind == yamlpos.Null {
+			continue
+		}
+		made, err := x.named(e, outer)
+		if err != nil {
+			return nil, err
+		}
+		found = true
+		all = append(all, made...)
+		if len(all) > maxParameters {
+			return nil, fail(e.Position, "", "the generator makes more than %d sets of parameters", maxParameters)
+		}
+	}
+	if !found {
+		return nil, fail(g.Position, "", "the generator is empty")
+	}
+	if selected == nil {
+		return all, nil
+	}
+	return slices.DeleteFunc(all, func(p parameters) bool { return !selected.matches(flatten(p.values)) }), nil
+}
+
+// named runs the generator of one field.
+func (x *expansion) named(e yamlpos.Entry, outer map[string]any) ([]parameters, *files.InputError) {
+	v := e.Value
+	if len(outer) > 0 && e.Key != matrixGenerator && e.Key != mergeGenerator {
+		filled, err := x.fillGenerator(v, outer)
+		if err != nil {
+			return nil, err
+		}
+		v = filled
+	}
+	switch e.Key {
+	case "list":
+		return x.list(v)
+	case "git":
+		return x.git(v)
+	case clusterGenerator:
+		return x.clusters(e.Position, v)
+	case matrixGenerator:
+		return x.matrix(v, outer)
+	case mergeGenerator:
+		return x.merge(v, outer)
+	case "pullRequest", "scmProvider", "plugin", "clusterDecisionResource":
+		return x.supplied(e.Key, e.Position, v)
+	default:
+		return nil, fail(e.Position, "", "the generator %s is not known", e.Key)
+	}
+}
+
+// list reads a list generator. Without Go templates every value is text, or a
+// map of texts called values.
+func (x *expansion) list(v *yamlpos.Value) ([]parameters, *files.InputError) {
+	var all []parameters
+	if elements := v.At("elements"); elements != nil {
+		for _, item := range elements.Items {
+			p, err := x.element(item)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, p)
+		}
+	}
+	text := v.TextAt("elementsYaml")
+	if strings.TrimSpace(text) == "" {
+		return all, nil
+	}
+	at := v.At("elementsYaml").Position
+	parsed, err := yamlpos.ParseOne(at.File, []byte(text))
+	if err != nil || parsed.Kind != yamlpos.List {
+		return nil, fail(at, "", "elementsYaml is not a YAML list")
+	}
+	for _, item := range parsed.Items {
+		values, ok := plain(item).(map[string]any)
+		if !ok {
+			return nil, fail(at, "", "an element of elementsYaml is not a map")
+		}
+		all = append(all, parameters{values: values, at: at})
+	}
+	return all, nil
+}
+
+func (x *expansion) element(item *yamlpos.Value) (parameters, *files.InputError) {
+	values, ok := plain(item).(map[string]any)
+	if !ok {
+		return parameters{}, fail(item.Position, "", "an element of the list is %s, not a map", item.Kind)
+	}
+	if x.engine.goTemplate {
+		return parameters{values: values, at: item.Position}, nil
+	}
+	flat := map[string]any{}
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		nested, isMap := values[key].(map[string]any)
+		if key == "values" && isMap {
+			for k, value := range nested {
+				text, ok := value.(string)
+				if !ok {
+					return parameters{}, fail(item.Position, "quote it, or set goTemplate: true", "values.%s of the element is not text", k)
+				}
+				flat["values."+k] = text
+			}
+			continue
+		}
+		text, ok := values[key].(string)
+		if !ok {
+			return parameters{}, fail(item.Position, "quote it, or set goTemplate: true", "%s of the element is not text", key)
+		}
+		flat[key] = text
+	}
+	return parameters{values: flat, at: item.Position}, nil
+}
+
+// The cluster that Argo CD runs in. Source: Argo CD, cluster generator.
+const (
+	inClusterName   = "in-cluster"
+	inClusterServer = "https://kubernetes.default.svc"
+)
+
+// clusters reads a cluster generator. The cluster that Argo CD runs in is always
+// there, unless a selector asks for labels, which it has none of.
+func (x *expansion) clusters(at finding.Position, v *yamlpos.Value) ([]parameters, *files.InputError) {
+	selected, err := parseSelector(v)
+	if err != nil {
+		return nil, err
+	}
+	asks := selected != nil && len(selected) > 0
+	if asks && len(x.data.Clusters) == 0 {
+		return nil, fail(at, "say in ladder.yaml which clusters there are, with their labels: generators.clusters", "the clusters that the ApplicationSet %s selects are not known", x.set)
+	}
+	var all []parameters
+	inCluster := false
+	add := func(c Cluster) *files.InputError {
+		inCluster = inCluster || c.Server == inClusterServer
+		p := x.cluster(c)
+		if err := x.values(v, p); err != nil {
+			return err
+		}
+		all = append(all, parameters{values: p, at: at})
+		return nil
+	}
+	for _, c := range x.data.Clusters {
+		labels := maps.Clone(c.Labels)
+		if labels == nil {
+			labels = map[string]string{}
+		}
+		labels["argocd.argoproj.io/secret-type"] = "cluster"
+		if asks && !selected.matches(labels) {
+			continue
+		}
+		if err := add(c); err != nil {
+			return nil, err
+		}
+	}
+	if !asks && !inCluster {
+		if err := add(Cluster{Name: inClusterName, Server: inClusterServer}); err != nil {
+			return nil, err
+		}
+	}
+	if flat := v.At("flatList"); flat != nil {
+		if on, _ := flat.Bool(); on {
+			list := make([]any, len(all))
+			for i, p := range all {
+				list[i] = p.values
+			}
+			return []parameters{{values: map[string]any{"clusters": list}, at: at}}, nil
+		}
+	}
+	return all, nil
+}
+
+func (x *expansion) cluster(c Cluster) map[string]any {
+	p := map[string]any{"name": c.Name, "nameNormalized": normalize(c.Name), "server": c.Server, "project": c.Project}
+	if x.engine.goTemplate {
+		metadata := map[string]any{}
+		if len(c.Labels) > 0 {
+			metadata["labels"] = anyMap(c.Labels)
+		}
+		if len(c.Annotations) > 0 {
+			metadata["annotations"] = anyMap(c.Annotations)
+		}
+		p["metadata"] = metadata
+		return p
+	}
+	for k, value := range c.Labels {
+		p["metadata.labels."+k] = value
+	}
+	for k, value := range c.Annotations {
+		p["metadata.annotations."+k] = value
+	}
+	return p
+}
+
+func anyMap(m map[string]string) map[string]any {
+	out := make(map[string]any, len(m))
+	for k, v := range m {
+		out[k] = v
+	}
+	return out
+}
+
+// supplied takes the parameters of a generator from the data of the ladder file.
+func (x *expansion) supplied(name string, at finding.Position, v *yamlpos.Value) ([]parameters, *files.InputError) {
+	var all []parameters
+	for _, given := range x.data.Parameters[name] {
+		if given.ApplicationSet != "" && given.ApplicationSet != x.set {
+			continue
+		}
+		values, _ := copied(given.Values).(map[string]any)
+		if !x.engine.goTemplate {
+			values = anyMap(flatten(values))
+		}
+		if err := x.values(v, values); err != nil {
+			return nil, err
+		}
+		all = append(all, parameters{values: values, at: cmp.Or(given.Position, at)})
+	}
+	if len(all) == 0 {
+		return nil, fail(at, "give its parameters in ladder.yaml: generators."+name, "what the generator %s of the ApplicationSet %s makes is not in the repository", name, x.set)
+	}
+	return all, nil
+}
+
+// values adds the field values of a generator to its parameters; they may use
+// these.
+func (x *expansion) values(v *yamlpos.Value, p map[string]any) *files.InputError {
+	list := v.At("values")
+	if list == nil || len(list.Entries) == 0 {
+		return nil
+	}
+	made := map[string]any{}
+	for _, e := range list.Entries {
+		text, err := x.engine.text(e.Value.Text, p)
+		if err != nil {
+			return fail(e.Value.Position, "", "values.%s: %v", e.Key, err)
+		}
+		made[e.Key] = text
+	}
+	if x.engine.goTemplate {
+		p["values"] = made
+		return nil
+	}
+	for k, text := range made {
+		p["values."+k] = text
+	}
+	return nil
+}
+
+// plain turns a value into the types of encoding/json.
+func plain(v *yamlpos.Value) any { return copied(v.Any()) }
+
+func copied(v any) any {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return nil
+	}
+	var out any
+	if json.Unmarshal(raw, &out) != nil {
+		return nil
+	}
+	return out
+}
+
+// flatten writes nested parameters as selectors and the older templates see
+// them: "metadata.labels.tier", "list.0".
+func flatten(values map[string]any) map[string]string {
+	out := map[string]string{}
+	var walk func(prefix string, v any)
+	walk = func(prefix string, v any) {
+		join := func(key string) string {
+			if prefix == "" {
+				return key
+			}
+			return prefix + "." + key
+		}
+		switch v := v.(type) {
+		case map[string]any:
+			for k, item := range v {
+				walk(join(k), item)
+			}
+		case []any:
+			for i, item := range v {
+				walk(join(fmt.Sprint(i)), item)
+			}
+		case []string:
+			for i, item := range v {
+				walk(join(fmt.Sprint(i)), item)
+			}
+		default:
+			out[prefix] = fmt.Sprint(v)
+		}
+	}
+	walk("", values)
+	return out
+}
