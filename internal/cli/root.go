@@ -66,7 +66,11 @@ Exit codes: 0 fine; 1 the answer is no; 2 wrong usage or unreadable input;
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Version:       version,
-		PersistentPreRunE: func(*cobra.Command, []string) error {
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			// Cobra checks these later, with an error that has no exit code.
+			if err := errors.Join(cmd.ValidateRequiredFlags(), cmd.ValidateFlagGroups()); err != nil {
+				return exit.With(exit.Usage, err)
+			}
 			return global.Validate()
 		},
 	}
