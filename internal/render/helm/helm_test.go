@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -136,6 +137,43 @@ func TestOriginsAreTemplateLines(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("origins (-want +got):\n%s", diff)
+	}
+}
+
+// TestGluedSeparator: a template that trims the line break after a separator puts
+// the first line of the next document behind it. Helm splits there all the same.
+func TestGluedSeparator(t *testing.T) {
+	tree := repository(t, base+`
+-- chart/templates/roles.yaml --
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: first}
+---
+
+{{- if true -}}
+
+# The second.
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: second}
+---
+{{- end -}}
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: third}
+`)
+	r, err := Render(context.Background(), tree.View(), request(component.Source{}), options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, o := range r.Objects {
+		if o.Origin.File == "chart/templates/roles.yaml" {
+			got = append(got, fmt.Sprintf("%s %d", o.GetName(), o.Origin.Line))
+		}
+	}
+	if diff := cmp.Diff([]string{"first 1", "second 9", "third 14"}, got); diff != "" {
+		t.Errorf("objects (-want +got):\n%s", diff)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"regexp"
 	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/manifest"
@@ -19,15 +20,36 @@ func (o *output) objects(c *loadedChart) ([]manifest.Object, error) {
 		return nil, nil
 	}
 	text := strings.ReplaceAll(o.text, noValue, "")
-	parsed, err := manifest.Parse([]byte(text))
-	if err != nil {
-		return nil, o.syntaxProblem(c, text, err)
-	}
 	var out []manifest.Object
-	for _, p := range parsed {
-		out = append(out, manifest.Object{Unstructured: p.Object, Origin: o.origin(c, text, p.Offset)})
+	for _, start := range glued(text) {
+		parsed, err := manifest.Parse([]byte(text[start.from:start.to]))
+		if err != nil {
+			return nil, o.syntaxProblem(c, text, start.from, err)
+		}
+		for _, p := range parsed {
+			out = append(out, manifest.Object{Unstructured: p.Object, Origin: o.origin(c, text, start.from+p.Offset)})
+		}
 	}
 	return out, nil
+}
+
+// piece is a part of a text, from one offset to another.
+type piece struct{ from, to int }
+
+// gluedMarker is a separator that something follows without a space, as templates
+// write that trim the line break. Source: Helm splits at every line that begins
+// with three dashes (pkg/release/v1/util, SplitManifests).
+var gluedMarker = regexp.MustCompile(`(?m)^---[^\s-]`)
+
+// glued cuts a text at such separators; YAML's own are left to its reader.
+func glued(text string) []piece {
+	var pieces []piece
+	from := 0
+	for _, at := range gluedMarker.FindAllStringIndex(text, -1) {
+		pieces = append(pieces, piece{from, at[0]})
+		from = at[0] + len("---")
+	}
+	return append(pieces, piece{from, len(text)})
 }
 
 // looksLikeManifest says whether the output of a file with another ending is
@@ -68,8 +90,9 @@ func uncut(text string, offset int) int {
 	}
 }
 
-// syntaxProblem explains output that is not YAML.
-func (o *output) syntaxProblem(c *loadedChart, text string, err error) error {
+// syntaxProblem explains output that is not YAML; from is where the piece with the
+// problem starts.
+func (o *output) syntaxProblem(c *loadedChart, text string, from int, err error) error {
 	at := o.template.origin
 	reason := err.Error()
 	var syntax *manifest.SyntaxError
@@ -77,7 +100,7 @@ func (o *output) syntaxProblem(c *loadedChart, text string, err error) error {
 		reason = syntax.Message
 		if syntax.Line > 0 {
 			offsets := lineOffsets(text)
-			if i := syntax.Line - 1; i < len(offsets) {
+			if i := strings.Count(text[:from], "\n") + syntax.Line - 1; i < len(offsets) {
 				origin := o.origin(c, text, offsets[i])
 				at.File, at.Line = origin.File, origin.Line
 			}
