@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/component"
@@ -24,6 +25,8 @@ type Explanation struct {
 	// Requires are its edges, RequiredBy those of its dependants.
 	Requires   []PlanEdge `json:"requires"`
 	RequiredBy []PlanEdge `json:"requiredBy"`
+	// Against are those it requires that stand in a later step.
+	Against []string `json:"against"`
 	// Dependencies is all it requires, BlastRadius all that cannot become
 	// Healthy without it, both transitively.
 	Dependencies []string `json:"dependencies"`
@@ -39,7 +42,7 @@ func Explain(p *plan.Plan, c component.Component) Explanation {
 	e := Explanation{
 		FormatVersion: FormatVersion, Component: c.Name, Environment: p.Environment, Phase: c.Order(),
 		Type: string(c.Type), Enabled: c.Enabled, Position: c.Position,
-		Requires: []PlanEdge{}, RequiredBy: []PlanEdge{},
+		Requires: []PlanEdge{}, RequiredBy: []PlanEdge{}, Against: []string{},
 		Dependencies: list(p.Dependencies(c.Name)), BlastRadius: list(p.BlastRadius(c.Name)),
 	}
 	for _, s := range p.Steps {
@@ -49,7 +52,7 @@ func Explain(p *plan.Plan, c component.Component) Explanation {
 			}
 		}
 	}
-	for _, group := range [][]plan.Edge{p.Edges, p.Against, p.Dropped, p.Unplanned} {
+	for _, group := range [][]plan.Edge{p.Edges, p.Dropped, p.Unplanned} {
 		for _, edge := range group {
 			switch c.Name {
 			case edge.From:
@@ -57,6 +60,11 @@ func Explain(p *plan.Plan, c component.Component) Explanation {
 			case edge.To:
 				e.RequiredBy = append(e.RequiredBy, edges([]plan.Edge{edge})...)
 			}
+		}
+	}
+	for _, edge := range p.Against {
+		if edge.From == c.Name && !slices.Contains(e.Against, edge.To) {
+			e.Against = append(e.Against, edge.To)
 		}
 	}
 	for _, name := range p.CriticalPath.Components {
@@ -101,6 +109,9 @@ func ExplainText(w io.Writer, e Explanation) error {
 		fmt.Fprintf(&b, "\n  %s", strings.Join(e.BlastRadius, ", "))
 	}
 	b.WriteByte('\n')
+	for _, name := range e.Against {
+		fmt.Fprintf(&b, "\n✕ %s comes later, and is required: the order is wrong\n", name)
+	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
