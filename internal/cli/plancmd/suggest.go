@@ -2,22 +2,80 @@ package plancmd
 
 import (
 	"bytes"
+	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/cli/exit"
+	"github.com/rollout-ladder/ladder/internal/component"
+	"github.com/rollout-ladder/ladder/internal/finding"
+	"github.com/rollout-ladder/ladder/internal/intake/files"
 	"github.com/rollout-ladder/ladder/internal/load"
+	"github.com/rollout-ladder/ladder/internal/patch"
 	"github.com/rollout-ladder/ladder/internal/plan"
 	"github.com/rollout-ladder/ladder/internal/report"
 )
 
-// suggest writes a better placement.
-func suggest(b *bytes.Buffer, input plan.Input, _ *load.Result, o *Options) error {
+// suggest writes a better placement, with the patch that makes it.
+func suggest(b *bytes.Buffer, input plan.Input, loaded *load.Result, o *Options) error {
 	s, err := plan.Suggest(input)
 	if err != nil {
 		return exit.With(exit.Usage, err)
 	}
-	patch, patched := "", map[string]bool{}
-	if o.Format == "json" {
-		return report.JSON(b, report.SuggestionDocument(s, patch, patched))
+	diff, patched, err := movesPatch(s.Moves, loaded)
+	if err != nil {
+		return err
 	}
-	return report.SuggestionText(b, s, patch, patched)
+	if o.Format == "json" {
+		return report.JSON(b, report.SuggestionDocument(s, diff, patched))
+	}
+	return report.SuggestionText(b, s, diff, patched)
+}
+
+// movesPatch is the unified diff of moves, and the components it moves: those
+// whose place is written in a file that can be changed line by line.
+func movesPatch(moves []plan.Move, loaded *load.Result) (diff string, patched map[string]bool, err error) {
+	byName := map[string]*component.Component{}
+	for i := range loaded.Platform.Components {
+		c := &loaded.Platform.Components[i]
+		byName[c.Name] = c
+	}
+	var groups [][]finding.Edit
+	var names []string
+	for _, m := range moves {
+		if e, ok := placeEdit(byName[m.Component], m); ok {
+			groups, names = append(groups, []finding.Edit{e}), append(names, m.Component)
+		}
+	}
+	tree, err := files.Discover(loaded.Platform.Root)
+	if err != nil {
+		return "", nil, fmt.Errorf("read the files that a suggestion changes: %w", err)
+	}
+	changes, refused := patch.Combine(tree.Read, groups)
+	patched = map[string]bool{}
+	for i, name := range names {
+		patched[name] = refused[i] == nil
+	}
+	var all strings.Builder
+	for _, c := range changes {
+		all.WriteString(c.Diff())
+	}
+	return all.String(), patched, nil
+}
+
+// placeEdit writes a new place where today's is written. ok is false for an
+// Application that is generated: its place is that of its ApplicationSet.
+func placeEdit(c *component.Component, m plan.Move) (e finding.Edit, ok bool) {
+	if m.Phase < 0 {
+		return finding.Edit{
+			File: c.Position.File, Line: c.Position.Line, Op: finding.Set,
+			Path: []string{"metadata", "annotations", "argocd.argoproj.io/sync-wave"}, Value: strconv.Quote(strconv.Itoa(m.Wave)),
+		}, c.Set == ""
+	}
+	at := c.At("rolloutPhase")
+	key := "rolloutPhase"
+	if old, older := c.Fields["wave"]; older && old == at {
+		key = "wave"
+	}
+	return finding.Edit{File: at.File, Line: at.Line, Op: finding.Set, Path: []string{key}, Value: strconv.Quote(m.Phase.String())}, c.Set == ""
 }
