@@ -10,6 +10,20 @@ type Setup struct {
 	ApplicationSets []ApplicationSet
 	Projects        []Project
 	Settings        Settings
+	// Misplaced are sync waves that are written in metadata beside annotations,
+	// where the API server drops them; sorted by position.
+	Misplaced []Misplaced
+}
+
+// Misplaced is a sync wave that is a field of metadata, not an annotation.
+type Misplaced struct {
+	// Object is the object it is written in, Component the component of that
+	// object, empty for one of Argo CD's own.
+	Object    finding.Resource
+	Component string
+	// Template is set where it is in the template of an ApplicationSet.
+	Template bool
+	Position finding.Position
 }
 
 // Application is one Application, written or generated.

@@ -1,6 +1,77 @@
 package lint
 
-// Rules lists the rules that judge an Input.
+import (
+	"cmp"
+	"slices"
+
+	"github.com/rollout-ladder/ladder/internal/finding"
+)
+
+// Rules lists the rules that judge an Input, sorted by id.
 func Rules() []Rule {
-	return nil
+	all := slices.Concat(orderRules(), ladderRules(), argoRules(), repositoryRules())
+	slices.SortFunc(all, func(a, b Rule) int { return cmp.Compare(a.ID, b.ID) })
+	return all
+}
+
+// judged is a rule with its documentation in docs/ID.md.
+func judged(id string, severity finding.Severity, summary string, run func(Input) []finding.Finding) Rule {
+	r := documented(id, severity, summary)
+	r.Run = run
+	return r
+}
+
+// orderRules judge what comes before what.
+func orderRules() []Rule {
+	var all []Rule
+	for _, u := range beforeUse() {
+		all = append(all, judged(u.id, finding.Error, u.summary, func(in Input) []finding.Finding {
+			return judgeUse(in, u.id)
+		}))
+	}
+	return append(all,
+		judged(ruleDeadlock, finding.Error, "Something waits for what comes only after it", gateDeadlock),
+		judged(ruleDeclared, finding.Error, "A declared requirement stands later than what requires it", declaredAgainstOrder),
+		judged(ruleCycle, finding.Error, "Components require each other", cycles),
+		judged(ruleUnprovided, finding.Warning, "Nothing provides what an object requires", unprovided),
+	)
+}
+
+// ladderRules judge phases, slots and steps.
+func ladderRules() []Rule {
+	return []Rule{
+		judged(rulePhaseMissing, finding.Error, "A component of a ladder has no phase", phaseMissing),
+		judged(rulePhaseBand, finding.Warning, "A phase lies outside the band of the component's domain", phaseOutsideBand),
+		judged(ruleSlot, finding.Warning, "A component stands in a slot for another type", slotMismatch),
+		judged(rulePhaseStep, finding.Error, "No step matches a component", phaseWithoutStep),
+		judged(ruleStepPhase, finding.Info, "A step matches no component", stepWithoutPhase),
+		judged(ruleSeveralSteps, finding.Warning, "Several steps match one component", appInSeveralSteps),
+		judged(ruleSmokeLast, finding.Warning, "A smoke is not the last of its band", smokeNotLast),
+		judged(ruleSmokeShares, finding.Warning, "A smoke shares its phase with what is not a smoke", smokeSharesPhase),
+		judged(ruleSmokeTargets, finding.Warning, "A smoke does not say what it validates", smokeWithoutTargets),
+		judged(ruleBundled, finding.Warning, "CRDs come together with the workload that serves them", crdsBundled),
+		judged(ruleBootstrap, finding.Error, "A bootstrap stands before the runtime that it talks to", bootstrapBeforeRuntime),
+		judged(ruleStore, finding.Error, "A secret store stands before the runtime behind it", storeBeforeRuntime),
+	}
+}
+
+// argoRules judge what a repository says to Argo CD.
+func argoRules() []Rule {
+	return []Rule{
+		judged(ruleDependsOn, finding.Error, "An Application has spec.dependsOn, which Argo CD does not know", dependsOnForbidden),
+		judged(ruleGeneratedWave, finding.Warning, "A sync wave on generated Applications orders nothing", waveOnGenerated),
+		judged(ruleAppHealth, finding.Warning, "Sync waves between Applications do not wait", applicationHealth),
+		judged(ruleMisplaced, finding.Error, "A sync wave is written beside the annotations", waveMisplaced),
+		judged(ruleAutomated, finding.Warning, "RollingSync switches automated sync off", automatedUnderRollingSync),
+		judged(ruleHealthCheck, finding.Warning, "Nothing assesses the health of a kind that others wait for", healthCheckMissing),
+		judged(ruleDryRun, finding.Error, "A dry run fails for a kind that the same sync would bring", dryRunOnMissing),
+		judged(ruleProject, finding.Error, "The AppProject does not allow a source, destination or kind", projectForbids),
+	}
+}
+
+// repositoryRules judge what a repository holds as a whole.
+func repositoryRules() []Rule {
+	return []Rule{
+		judged(ruleDuplicate, finding.Warning, "Two components own one object", duplicateResource),
+	}
 }

@@ -1,0 +1,164 @@
+package lint
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/rollout-ladder/ladder/internal/component"
+	"github.com/rollout-ladder/ladder/internal/finding"
+	"github.com/rollout-ladder/ladder/internal/plan"
+)
+
+// order answers where the enabled components of an input stand to each other.
+type order struct {
+	ladder plan.Ladder
+	byName map[string]*component.Component
+	// step is the index of the ladder step that matches a component.
+	step map[string]int
+	// any is set where something is ordered at all: two components of the
+	// environment stand at different places.
+	any bool
+}
+
+func newOrder(in Input) *order {
+	o := &order{ladder: in.Ladder, byName: map[string]*component.Component{}, step: map[string]int{}}
+	var enabled []*component.Component
+	for i := range in.Components {
+		c := &in.Components[i]
+		if _, twice := o.byName[c.Name]; !c.Enabled || twice {
+			continue
+		}
+		o.byName[c.Name] = c
+		enabled = append(enabled, c)
+		if at, ok := stepOf(in.Ladder, c); ok {
+			o.step[c.Name] = at
+		}
+	}
+	o.any = o.anyOrdered(enabled)
+	return o
+}
+
+func (o *order) anyOrdered(enabled []*component.Component) bool {
+	for i, a := range enabled {
+		for _, b := range enabled[:i] {
+			if o.compare(a, b) != 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// stepOf finds the step of the ladder that matches a component ordered by
+// phases: that of its own tier before that of another.
+func stepOf(l plan.Ladder, c *component.Component) (int, bool) {
+	if c.Phase < 0 || c.Set != "" || c.PreArgo {
+		return 0, false
+	}
+	found := -1
+	for i, s := range l.Steps {
+		if !slices.Contains(s.Phases, c.Phase) {
+			continue
+		}
+		if s.Set == c.Domain {
+			return i, true
+		}
+		if found < 0 {
+			found = i
+		}
+	}
+	return found, found >= 0
+}
+
+// compare is negative where a comes earlier, positive where it comes later, and
+// 0 where nothing orders the two.
+func (o *order) compare(a, b *component.Component) int {
+	if a.PreArgo || b.PreArgo || len(a.Waves) > 0 || len(b.Waves) > 0 || a.Set != "" || b.Set != "" {
+		return component.Compare(a, b)
+	}
+	if o.ladder.Layout == plan.Tiers {
+		s, t := slices.Index(o.ladder.Sets, a.Domain), slices.Index(o.ladder.Sets, b.Domain)
+		if s >= 0 && t >= 0 && s != t {
+			return cmp.Compare(s, t)
+		}
+	}
+	s, first := o.step[a.Name]
+	t, second := o.step[b.Name]
+	if first && second && o.ladder.Steps[s].Set == o.ladder.Steps[t].Set {
+		return cmp.Compare(s, t)
+	}
+	return component.Compare(a, b)
+}
+
+// pair looks up two enabled components by name.
+func (o *order) pair(a, b string) (p, q *component.Component, ok bool) {
+	p, first := o.byName[a]
+	q, second := o.byName[b]
+	return p, q, first && second && a != b
+}
+
+// place says where a component stands, for people: "phase 350", "wave 3", "step
+// 2 of ApplicationSet apps".
+func (o *order) place(c *component.Component) string {
+	step := ""
+	if c.Set != "" && c.Step > 0 {
+		step = fmt.Sprintf("step %d of ApplicationSet %s", c.Step, c.Set)
+	}
+	switch {
+	case c.PreArgo:
+		return "before Argo CD"
+	case len(c.Waves) == 1 && step != "":
+		return "wave " + c.Order() + ", " + step
+	case len(c.Waves) == 1:
+		return "wave " + c.Order()
+	case len(c.Waves) > 1 && step != "":
+		return "waves " + c.Order() + ", " + step
+	case len(c.Waves) > 1:
+		return "waves " + c.Order()
+	case step != "":
+		return step
+	case c.Phase >= 0 && o.ladder.Layout == plan.Tiers:
+		return "phase " + c.Phase.String() + " of tier " + c.Domain
+	case c.Phase >= 0:
+		return "phase " + c.Phase.String()
+	default:
+		return "no place"
+	}
+}
+
+// placed is the evidence of where a component stands.
+func (o *order) placed(c *component.Component) finding.Evidence {
+	field, at := "", c.Position
+	if p, ok := c.Fields["rolloutPhase"]; ok {
+		field, at = "rolloutPhase", p
+	}
+	text := c.Name + " stands at " + o.place(c)
+	if c.PreArgo {
+		text = c.Name + " is applied before Argo CD"
+	}
+	return finding.Evidence{Text: text, File: at.File, Line: at.Line, Field: field}
+}
+
+// after says how to put one component behind another.
+func (o *order) after(consumer, provider *component.Component) string {
+	switch {
+	case consumer.PreArgo:
+		return fmt.Sprintf("apply %s before Argo CD as well, or %s after it", provider.Name, consumer.Name)
+	case len(consumer.Waves) > 0 || len(provider.Waves) > 0:
+		return fmt.Sprintf("give %s a later sync wave than %s, or %s an earlier one", consumer.Name, provider.Name, provider.Name)
+	case consumer.Phase >= 0:
+		return fmt.Sprintf("give %s a later phase than %s (%s), or %s an earlier one", consumer.Name, provider.Name, provider.Phase, provider.Name)
+	default:
+		return fmt.Sprintf("put %s behind %s: a later sync wave under one parent, or a later RollingSync step", consumer.Name, provider.Name)
+	}
+}
+
+// count prints a number with its noun: "1 object", "3 objects".
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return strconv.Itoa(n) + " " + noun + "s"
+}

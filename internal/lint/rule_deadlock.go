@@ -1,0 +1,62 @@
+package lint
+
+import (
+	"fmt"
+
+	"github.com/rollout-ladder/ladder/internal/dependency"
+	"github.com/rollout-ladder/ladder/internal/finding"
+)
+
+const ruleDeadlock = "gate-deadlock"
+
+// gateDeadlock finds objects that a sync waits for and that become Healthy only
+// through something that the same sync applies later.
+func gateDeadlock(in Input) []finding.Finding {
+	var out []finding.Finding
+	o := newOrder(in)
+	assessed := assessments(in)
+	for _, d := range in.Dependencies {
+		if d.Rule == ruleDeadlock && !d.Within() {
+			if f, ok := o.useAcross(d); ok {
+				out = append(out, f)
+			}
+			continue
+		}
+		waits := d.Within() && (d.Effect == dependency.Ready || d.Rule == ruleDeadlock)
+		if _, enabled := o.byName[d.Consumer.Component]; !waits || !enabled {
+			continue
+		}
+		if d.Consumer.Place.Compare(d.Provider.Place) >= 0 || !d.Consumer.Place.IsHook && !assessed.of(d.Consumer) {
+			continue
+		}
+		f := fromDependency(d, finding.Within)
+		f.Rule, f.Severity = ruleDeadlock, bySeverity(d.Strength)
+		f.Message = fmt.Sprintf("%s (%s) %s, which comes later (%s): the sync waits for the first and never reaches the second",
+			who(d.Consumer), when(d.Consumer.Place), d.Reason, when(d.Provider.Place))
+		f.Fix.Summary = fmt.Sprintf("give %s the wave of %s or a later one", who(d.Consumer), who(d.Provider))
+		if d.Consumer.Place.Hook < d.Provider.Place.Hook && d.Consumer.Place.IsHook {
+			f.Fix.Summary = fmt.Sprintf("make %s a hook of the phase of %s, in a later wave, or bring that into the earlier phase", who(d.Consumer), who(d.Provider))
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+// assessment says of objects whether their health is assessed.
+type assessment map[dependency.End]bool
+
+// assessments collects the objects that count as Healthy at once.
+func assessments(in Input) assessment {
+	known := assessment{}
+	for _, o := range in.Objects {
+		known[dependency.End{Component: o.Component, Object: o.Resource}] = o.Health != ""
+	}
+	return known
+}
+
+// of reports whether a sync waits for the health of an object. What is not among
+// the objects (a hand-made dependency) counts as waited for.
+func (a assessment) of(e dependency.End) bool {
+	assessed, known := a[dependency.End{Component: e.Component, Object: e.Object}]
+	return assessed || !known
+}

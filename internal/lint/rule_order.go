@@ -1,0 +1,184 @@
+package lint
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/rollout-ladder/ladder/internal/component"
+	"github.com/rollout-ladder/ladder/internal/dependency"
+	"github.com/rollout-ladder/ladder/internal/finding"
+	"github.com/rollout-ladder/ladder/internal/plan"
+)
+
+// The rules on kinds of things that have to be there before they are used and
+// that other rules look at.
+const (
+	ruleCRD          = "crd-before-use"
+	ruleWebhook      = "webhook-before-use"
+	ruleService      = "service-before-use"
+	ruleClass        = "class-before-use"
+	ruleStorageClass = "storageclass-before-use"
+)
+
+// use is one kind of thing that has to be there before it is used.
+type use struct{ id, summary string }
+
+func beforeUse() []use {
+	return []use{
+		{ruleCRD, "An object stands before the CRD of its kind"},
+		{"controller-before-use", "An object stands before the controller that makes it Ready"},
+		{"namespace-before-use", "An object stands before its namespace"},
+		{"secret-before-use", "An object stands before a Secret that it reads"},
+		{"configmap-before-use", "An object stands before a ConfigMap that it reads"},
+		{"serviceaccount-before-use", "An object stands before its ServiceAccount or role"},
+		{ruleStorageClass, "A volume stands before its StorageClass"},
+		{"pvc-before-use", "A pod stands before a volume claim that it mounts"},
+		{"secretstore-before-use", "An ExternalSecret stands before its secret store"},
+		{"issuer-before-use", "A certificate stands before its issuer"},
+		{ruleClass, "An object stands before its class"},
+		{ruleService, "An object stands before a Service that it calls"},
+		{ruleWebhook, "An object stands before a webhook that must admit it"},
+		{"apiservice-before-use", "An object stands before the API server that serves its kind"},
+	}
+}
+
+// judgeUse judges the order of the dependencies of one rule.
+func judgeUse(in Input, rule string) []finding.Finding {
+	var out []finding.Finding
+	o := newOrder(in)
+	for _, d := range in.Dependencies {
+		if d.Rule != rule {
+			continue
+		}
+		var f finding.Finding
+		var ok bool
+		if d.Within() {
+			f, ok = o.useWithin(d)
+		} else {
+			f, ok = o.useAcross(d)
+		}
+		if ok {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// useAcross judges a dependency between two components.
+//
+// An Application whose object is refused is tried again, so that nothing is
+// wrong where no order is meant at all. Where the environment orders its
+// components, the two were forgotten.
+func (o *order) useAcross(d dependency.Dependency) (finding.Finding, bool) {
+	consumer, provider, ok := o.pair(d.Consumer.Component, d.Provider.Component)
+	if !ok {
+		return finding.Finding{}, false
+	}
+	f := fromDependency(d, finding.Cross)
+	switch rank := o.compare(consumer, provider); {
+	case rank > 0:
+		return f, false
+	case rank < 0:
+		f.Severity = bySeverity(d.Strength)
+		f.Message = fmt.Sprintf("%s of %s (%s) %s, but %s comes later (%s)",
+			who(d.Consumer), consumer.Name, o.place(consumer), d.Reason, provider.Name, o.place(provider))
+	case o.any && d.Strength == plan.Hard && d.Effect == dependency.Apply && !nested(consumer, provider):
+		f.Severity = finding.Warning
+		f.Message = fmt.Sprintf("%s of %s %s of %s, and nothing orders the two (%s, %s)",
+			who(d.Consumer), consumer.Name, d.Reason, provider.Name, o.place(consumer), o.place(provider))
+	default:
+		return f, false
+	}
+	f.Evidence = append(f.Evidence, o.placed(consumer), o.placed(provider))
+	f.Fix.Summary = o.after(consumer, provider)
+	return f, true
+}
+
+// nested reports whether one component is the parent of the other, whose own
+// objects are applied in the sync that applies the Application of the other.
+func nested(a, b *component.Component) bool {
+	return a.AppOfApps != b.AppOfApps
+}
+
+// useWithin judges a dependency between two objects of one component. What is
+// applied and becomes Ready later is judged by the rule gate-deadlock.
+func (o *order) useWithin(d dependency.Dependency) (finding.Finding, bool) {
+	f := fromDependency(d, finding.Within)
+	if _, enabled := o.byName[d.Consumer.Component]; !enabled || d.Effect != dependency.Apply {
+		return f, false
+	}
+	switch rank := d.Consumer.Place.Compare(d.Provider.Place); {
+	case rank < 0:
+		f.Severity = bySeverity(d.Strength)
+		f.Message = fmt.Sprintf("%s (%s) %s, which is applied later (%s)",
+			who(d.Consumer), when(d.Consumer.Place), d.Reason, when(d.Provider.Place))
+		f.Fix.Summary = fmt.Sprintf("give %s an earlier sync wave than %s", who(d.Provider), who(d.Consumer))
+	case rank == 0 && d.Strength == plan.Hard && failsInOnePass(d):
+		f.Severity = finding.Warning
+		f.Message = fmt.Sprintf("%s %s and is applied in the same pass (%s): the first sync fails",
+			who(d.Consumer), d.Reason, when(d.Consumer.Place))
+		f.Fix.Summary = fmt.Sprintf("give %s a later sync wave than %s", who(d.Consumer), who(d.Provider))
+	default:
+		return f, false
+	}
+	return f, true
+}
+
+// failsInOnePass reports whether applying both objects in one wave fails: the
+// order of kinds inside a wave does not help where the consumer needs something
+// that runs (a webhook's pods) or that a controller makes (a CRD that is no
+// object of the sync). Source: Argo CD, "Sync Phases and Waves"; a wave applies
+// its objects in the order of their kinds without waiting in between.
+func failsInOnePass(d dependency.Dependency) bool {
+	switch d.Rule {
+	case ruleWebhook:
+		return true
+	case ruleCRD:
+		return !isCRD(d.Provider.Object)
+	default:
+		return d.Provider.Object.Kind != "" && d.Provider.Place.Kind > d.Consumer.Place.Kind
+	}
+}
+
+func isCRD(r finding.Resource) bool {
+	return r.Group == "apiextensions.k8s.io" && r.Kind == "CustomResourceDefinition"
+}
+
+// bySeverity is the severity of what stands in the wrong order.
+func bySeverity(s plan.Strength) finding.Severity {
+	if s == plan.Soft {
+		return finding.Warning
+	}
+	return finding.Error
+}
+
+// fromDependency makes a finding without severity and message.
+func fromDependency(d dependency.Dependency, scope finding.Scope) finding.Finding {
+	return finding.Finding{
+		Rule: d.Rule, Scope: scope, Component: d.Consumer.Component, Provider: d.Provider.Component,
+		Resource: d.Required, Position: d.Consumer.Position, Basis: d.Basis, Evidence: slices.Clone(d.Evidence),
+	}
+}
+
+// who names an end by its object, or by its component where it has none.
+func who(e dependency.End) string {
+	if e.Object.Kind == "" {
+		return e.Component
+	}
+	return e.Object.Human()
+}
+
+// when says where an object stands in the sync of its Application.
+func when(p dependency.Place) string {
+	wave := fmt.Sprintf("wave %d", p.Wave)
+	switch {
+	case p.Hook < 1:
+		return "PreSync hook, " + wave
+	case p.Hook > 1:
+		return "PostSync hook, " + wave
+	case p.IsHook:
+		return "Sync hook, " + wave
+	default:
+		return wave
+	}
+}

@@ -1,0 +1,213 @@
+package lint
+
+import (
+	"testing"
+
+	"github.com/rollout-ladder/ladder/internal/component"
+	"github.com/rollout-ladder/ladder/internal/dependency"
+	"github.com/rollout-ladder/ladder/internal/finding"
+	"github.com/rollout-ladder/ladder/internal/plan"
+)
+
+func TestUseAcrossComponents(t *testing.T) {
+	between := func(first, second component.Component, d dependency.Dependency) Input {
+		return Input{Components: []component.Component{first, second}, Dependencies: []dependency.Dependency{d}}
+	}
+	reads := needs("secret-before-use", dependency.Ready, secret, end("web", workload, 0), end("vault", external, 0))
+	refused := needs("crd-before-use", dependency.Apply, definition, end("web", custom, 0), end("vault", definition, 0))
+	disabled := at("vault", 4)
+	disabled.Enabled = false
+	before := at("web")
+	before.PreArgo = true
+	inStep := func(name, set string, step int) component.Component {
+		c := at(name, 1)
+		c.Set, c.Step = set, step
+		return c
+	}
+	parent := at("web", 1)
+	parent.AppOfApps = true
+	cases{
+		"a hard provider in a later wave":          {between(at("web", 1), at("vault", 4), reads), []string{"error secret-before-use web vault Secret ns/token"}},
+		"a soft provider in a later wave":          {between(at("web", 1), at("vault", 4), soft(reads)), []string{"warning secret-before-use web vault Secret ns/token"}},
+		"the provider comes first":                 {between(at("web", 4), at("vault", 1), reads), nil},
+		"a nested path comes after a sibling":      {between(at("web", 30, 10), at("vault", 60, 1), reads), []string{"error secret-before-use web vault Secret ns/token"}},
+		"a nested path that is the beginning":      {between(at("web", 30), at("vault", 30, 5), reads), nil},
+		"one wave, and the consumer heals":         {between(at("web", 1), at("vault", 1), reads), nil},
+		"nothing is ordered at all":                {between(at("web", 0), at("vault", 0), refused), nil},
+		"a later step of one ApplicationSet":       {between(inStep("web", "all", 1), inStep("vault", "all", 2), reads), []string{"error secret-before-use web vault Secret ns/token"}},
+		"steps of two ApplicationSets do not meet": {between(inStep("web", "all", 1), inStep("vault", "others", 2), reads), nil},
+		"the provider is disabled":                 {between(at("web", 1), disabled, reads), nil},
+		"before Argo CD":                           {between(before, at("vault", -5), reads), []string{"error secret-before-use web vault Secret ns/token"}},
+		"nothing orders the two, others are ordered": {
+			Input{Components: []component.Component{at("web", 1), at("vault", 1), at("else", 2)}, Dependencies: []dependency.Dependency{refused}},
+			[]string{"warning crd-before-use web vault CustomResourceDefinition widgets.acme.example"},
+		},
+		"a parent and its child": {
+			Input{Components: []component.Component{parent, at("vault", 1, 2), at("else", 2)}, Dependencies: []dependency.Dependency{refused}}, nil,
+		},
+	}.run(t)
+}
+
+func TestUseInOneStepOfTheLadder(t *testing.T) {
+	reads := needs("secret-before-use", dependency.Ready, secret, end("web", workload, 0), end("vault", external, 0))
+	ladder := func(layout plan.Layout, steps ...plan.LadderStep) Input {
+		return Input{
+			Ladder: plan.Ladder{Layout: layout, Sets: []string{"base", "apps"}, Steps: steps},
+			Components: []component.Component{
+				on(10, "web", "base", component.Runtime), on(20, "vault", "base", component.Runtime),
+			},
+			Dependencies: []dependency.Dependency{reads},
+		}
+	}
+	tiers := ladder(plan.Tiers, plan.LadderStep{Phases: []component.Phase{10}, Set: "apps"}, plan.LadderStep{Phases: []component.Phase{20}, Set: "base"})
+	tiers.Components[0].Domain = "apps"
+	cases{
+		"two phases of one step are not ordered": {ladder(plan.Single, plan.LadderStep{Phases: []component.Phase{10, 20}}), nil},
+		"the order of the steps counts, not the number": {
+			ladder(plan.Single, plan.LadderStep{Phases: []component.Phase{20}}, plan.LadderStep{Phases: []component.Phase{10}}), nil,
+		},
+		"a later step": {
+			ladder(plan.Single, plan.LadderStep{Phases: []component.Phase{10}}, plan.LadderStep{Phases: []component.Phase{20}}),
+			[]string{"error secret-before-use web vault Secret ns/token"},
+		},
+		"an earlier tier comes first": {tiers, nil},
+	}.run(t)
+}
+
+func TestUseWithinAComponent(t *testing.T) {
+	one := func(d dependency.Dependency, objects ...Object) Input {
+		return Input{Components: []component.Component{at("app")}, Dependencies: []dependency.Dependency{d}, Objects: objects}
+	}
+	object := func(e dependency.End, health string) Object {
+		return Object{Component: e.Component, Resource: e.Object, Place: e.Place, Health: health}
+	}
+	operator := finding.Resource{Group: "apps", Kind: "Deployment", Namespace: "ns", Name: "operator"}
+	pods := func(wave int) dependency.End { return end("app", workload, wave) }
+	made := func(wave int) dependency.End { return end("app", external, wave) }
+	job := hook(end("app", finding.Resource{Group: "batch", Kind: "Job", Namespace: "ns", Name: "migrate"}, 0), 0)
+	widget := func(wave int) dependency.End { return end("app", custom, wave) }
+	cases{
+		"a workload waits for what comes later": {
+			one(needs("secret-before-use", dependency.Ready, secret, pods(0), made(1)), object(pods(0), "workload")),
+			[]string{"error gate-deadlock app app Secret ns/token"},
+		},
+		"a soft need is a warning": {
+			one(soft(needs("service-before-use", dependency.Ready, secret, pods(0), made(1))), object(pods(0), "workload")),
+			[]string{"warning gate-deadlock app app Secret ns/token"},
+		},
+		"nobody waits for a kind without health": {
+			one(needs("secret-before-use", dependency.Ready, secret, widget(0), made(1)), object(widget(0), "")), nil,
+		},
+		"in one wave both are applied": {
+			one(needs("secret-before-use", dependency.Ready, secret, pods(1), made(1)), object(pods(1), "workload")), nil,
+		},
+		"a hook before the sync needs an ordinary object": {
+			one(needs("secret-before-use", dependency.Ready, secret, job, made(-5))), []string{"error gate-deadlock app app Secret ns/token"},
+		},
+		"a CRD in a later wave": {
+			one(needs("crd-before-use", dependency.Apply, definition, widget(0), end("app", definition, 1))),
+			[]string{"error crd-before-use app app CustomResourceDefinition widgets.acme.example"},
+		},
+		"a CRD in the same wave is applied first": {
+			one(needs("crd-before-use", dependency.Apply, definition, widget(0), end("app", definition, 0))), nil,
+		},
+		"a webhook in the same wave has no pods yet": {
+			one(needs("webhook-before-use", dependency.Apply, custom, widget(0), end("app", operator, 0))),
+			[]string{"warning webhook-before-use app app Widget ns/one"},
+		},
+		"a webhook in an earlier wave": {
+			one(needs("webhook-before-use", dependency.Apply, custom, widget(1), end("app", operator, 0))), nil,
+		},
+	}.run(t)
+}
+
+func TestDryRunOfMissingKinds(t *testing.T) {
+	subscription := finding.Resource{Group: "operators.coreos.com", Kind: "Subscription", Namespace: "ns", Name: "widgets"}
+	brought := needs("crd-before-use", dependency.Apply, definition, end("app", custom, 1), end("app", subscription, 0))
+	input := func(options ...string) Input {
+		return Input{
+			Components: []component.Component{at("app")}, Dependencies: []dependency.Dependency{brought},
+			Objects: []Object{{Component: "app", Resource: custom, SyncOptions: options}},
+		}
+	}
+	byApplication := input()
+	byApplication.Components[0].SyncOptions = []string{"CreateNamespace=true", skipDryRun}
+	cases{
+		"a kind that a Subscription brings": {input(), []string{"error crd-cr-without-skip-dry-run app app CustomResourceDefinition widgets.acme.example"}},
+		"the object skips the dry run":      {input(skipDryRun), nil},
+		"the Application skips the dry run": {byApplication, nil},
+	}.run(t)
+}
+
+func TestDeclaredEdges(t *testing.T) {
+	input := func(a, b component.Component, edges ...plan.Edge) Input {
+		return Input{Components: []component.Component{a, b, at("else", 9)}, Edges: edges}
+	}
+	both := input(at("a", 1), at("b", 1), declares("a", "b"), declares("b", "a"))
+	inferred := func(from, to string) plan.Edge {
+		e := declares(from, to)
+		e.Basis, e.Reason = finding.Rendered, "reads Secret ns/token"
+		return e
+	}
+	cases{
+		"later":  {input(at("a", 1), at("b", 2), declares("a", "b")), []string{"error declared-edge-against-order a b -"}},
+		"beside": {input(at("a", 1), at("b", 1), declares("a", "b")), []string{"warning declared-edge-against-order a b -"}},
+		"kept":   {input(at("a", 2), at("b", 1), declares("a", "b")), nil},
+		"a circle of declared edges": {both, []string{
+			"error cycle a b -", "warning declared-edge-against-order a b -", "warning declared-edge-against-order b a -",
+		}},
+		"a circle that may heal": {input(at("a", 1), at("b", 1), inferred("a", "b"), inferred("b", "a")), []string{"warning cycle a b -"}},
+		"a circle against the order": {
+			input(at("a", 1), at("b", 2), inferred("a", "b"), inferred("b", "a")), []string{"error cycle a b -"},
+		},
+		"a soft edge closes no circle": {
+			input(at("a", 2), at("b", 1), declares("a", "b"), plan.Edge{From: "b", To: "a", Strength: plan.Soft, Basis: finding.Rendered}), nil,
+		},
+	}.run(t)
+}
+
+func TestCycleNamesTheWholeCircle(t *testing.T) {
+	in := Input{
+		Components: []component.Component{at("c"), at("a"), at("b")},
+		Edges:      []plan.Edge{declares("b", "c"), declares("c", "a"), declares("a", "b")},
+	}
+	found := cycles(in)
+	if len(found) != 1 {
+		t.Fatalf("%d findings", len(found))
+	}
+	f := found[0]
+	const want = "a -> b -> c -> a: each requires the next, so that none can be first"
+	if f.Message != want || len(f.Evidence) != 3 || f.Evidence[0].Text != "a -> b: requires" || f.Position.File != "components/a.yaml" {
+		t.Errorf("got %q at %s with evidence %v", f.Message, f.Position, f.Evidence)
+	}
+}
+
+func TestUnprovided(t *testing.T) {
+	other := secret
+	other.Name = "other"
+	class := finding.Resource{Group: "storage.k8s.io", Kind: "StorageClass", Name: "fast"}
+	missing := func(rule string, r finding.Resource, consumer dependency.End) dependency.Missing {
+		return dependency.Missing{Rule: rule, Required: r, Strength: plan.Hard, Reason: "needs " + r.Human(), Consumer: consumer}
+	}
+	input := func(m dependency.Missing, objects ...finding.Resource) Input {
+		in := Input{Components: []component.Component{at("web")}, Missing: []dependency.Missing{m}}
+		for _, r := range objects {
+			in.Objects = append(in.Objects, Object{Component: "web", Resource: r, Health: "builtin"})
+		}
+		return in
+	}
+	absent := missing("secret-before-use", secret, end("web", workload, 0))
+	dark := absent
+	dark.Unrendered = []string{"vault"}
+	mild := absent
+	mild.Strength = plan.Soft
+	store := finding.Resource{Group: "external-secrets.io", Kind: "ClusterSecretStore", Name: "vault"}
+	cases{
+		"others of the namespace are in the repository": {input(absent, other), []string{"warning unprovided web - Secret ns/token"}},
+		"Secrets are made by hand":                      {input(absent), nil},
+		"an unrendered component may provide it":        {input(dark, other), nil},
+		"the reference is soft":                         {input(mild, other), nil},
+		"the first credential of a store":               {input(missing("secret-before-use", secret, end("web", store, 0)), other), nil},
+		"classes come with the cluster":                 {input(missing("storageclass-before-use", class, end("web", workload, 0)), class), nil},
+	}.run(t)
+}

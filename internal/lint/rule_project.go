@@ -1,0 +1,215 @@
+package lint
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rollout-ladder/ladder/internal/argo"
+	"github.com/rollout-ladder/ladder/internal/finding"
+)
+
+const ruleProject = "project-forbids"
+
+// projectForbids finds what an AppProject of the repository does not allow its
+// Applications. A project that the repository does not hold allows everything as
+// far as is known. Source: Argo CD, pkg/apis/application/v1alpha1,
+// app_project_types.go.
+func projectForbids(in Input) []finding.Finding {
+	projects := map[string][]argo.Project{}
+	for _, p := range in.Argo.Projects {
+		projects[p.Name] = append(projects[p.Name], p)
+	}
+	objects := map[string][]Object{}
+	for _, object := range in.Objects {
+		objects[object.Component] = append(objects[object.Component], object)
+	}
+	var out []finding.Finding
+	for _, app := range in.Argo.Applications {
+		name := cmp.Or(app.Project, "default")
+		// Overlays may hold projects of one name; which of them is in force is not
+		// known.
+		if len(projects[name]) != 1 || templated(name) {
+			continue
+		}
+		j := judge{app: app, project: projects[name][0]}
+		j.sources()
+		if j.destination() && app.Component != "" {
+			j.objects(objects[app.Component])
+		}
+		out = append(out, j.out...)
+	}
+	return out
+}
+
+// templated reports whether a text holds a template that was not filled in.
+func templated(s string) bool { return strings.Contains(s, "{{") || strings.Contains(s, "${") }
+
+// judge compares one Application with its project.
+type judge struct {
+	app     argo.Application
+	project argo.Project
+	out     []finding.Finding
+}
+
+func (j *judge) report(at finding.Position, resource finding.Resource, fix, format string, args ...any) {
+	f := aboutApplication(j.app, ruleProject, finding.Error, format, args...)
+	if at.File != "" {
+		f.Position = at
+	}
+	if resource.Kind != "" {
+		f.Resource, f.Basis = resource, finding.Rendered
+	}
+	f.Fix.Summary = fix
+	f.Evidence = append(f.Evidence, where(j.project.Position, "AppProject %s", j.project.Name))
+	j.out = append(j.out, f)
+}
+
+func (j *judge) sources() {
+	seen := map[string]bool{}
+	for _, s := range j.app.Sources {
+		if s.RepoURL == "" || templated(s.RepoURL) || seen[s.RepoURL] {
+			continue
+		}
+		seen[s.RepoURL] = true
+		if !allowsSource(j.project.SourceRepos, s.RepoURL) {
+			j.report(finding.Position{}, finding.Resource{}, "add the repository to sourceRepos of the project",
+				"project %s does not allow %s the source %s", j.project.Name, j.app.Name, s.RepoURL)
+		}
+	}
+}
+
+// allowsSource follows AppProject.IsSourcePermitted: one pattern must match and
+// no denying one ("!...") may.
+func allowsSource(patterns []string, address string) bool {
+	address = normalAddress(address)
+	allowed := false
+	for _, p := range patterns {
+		if deny, ok := strings.CutPrefix(p, "!"); ok {
+			if glob(normalAddress(deny), address, '/') {
+				return false
+			}
+			allowed = true
+			continue
+		}
+		allowed = allowed || p == "*" || glob(normalAddress(p), address, '/')
+	}
+	return allowed
+}
+
+// normalAddress brings addresses of one repository to one form, as Argo CD does.
+func normalAddress(s string) string {
+	s = strings.ToLower(strings.TrimSpace(s))
+	if user, rest, ok := strings.Cut(s, "@"); ok && !strings.Contains(user, "/") && !strings.Contains(s, "://") {
+		s = user + "@" + strings.Replace(rest, ":", "/", 1)
+	}
+	return strings.TrimPrefix(strings.TrimSuffix(s, ".git"), "ssh://")
+}
+
+// cluster is a destination with both of its names, as far as they are known.
+func (j *judge) cluster() argo.Destination {
+	d := j.app.Destination
+	if d.Server == inCluster || d.Name == "in-cluster" {
+		d.Server, d.Name = inCluster, "in-cluster"
+	}
+	return d
+}
+
+// destination judges the destination of the Application itself; false means that
+// nothing more can be said about places.
+func (j *judge) destination() bool {
+	d := j.cluster()
+	if d.Server == "" && d.Name == "" || templated(d.Server+d.Name+d.Namespace) {
+		return false
+	}
+	if allowsDestination(j.project.Destinations, d) {
+		return true
+	}
+	j.report(finding.Position{}, finding.Resource{}, "add the destination to the project, or choose another project",
+		"project %s does not allow %s the destination %s", j.project.Name, j.app.Name, destinationText(d))
+	return false
+}
+
+func destinationText(d argo.Destination) string {
+	return fmt.Sprintf("namespace %q of %s", d.Namespace, cmp.Or(d.Name, d.Server))
+}
+
+// allowsDestination follows AppProject.isDestinationMatched. A cluster of which
+// one name alone is known may match a pattern for the other.
+func allowsDestination(patterns []argo.Destination, d argo.Destination) bool {
+	denies := func(pattern string) bool { return strings.HasPrefix(pattern, "!") }
+	matches := func(pattern, value string) bool {
+		if deny, ok := strings.CutPrefix(pattern, "!"); ok {
+			return !glob(deny, value)
+		}
+		return pattern == "*" || glob(pattern, value)
+	}
+	allowed := false
+	for _, p := range patterns {
+		name := p.Name != "" && (d.Name == "" || matches(p.Name, d.Name))
+		server := p.Server != "" && (d.Server == "" || matches(p.Server, d.Server))
+		namespace := matches(p.Namespace, d.Namespace)
+		switch {
+		case (name || server) && namespace:
+			allowed = true
+		case !name && denies(p.Name), !server && denies(p.Server) && namespace, !namespace && denies(p.Namespace) && server:
+			return false
+		}
+	}
+	return allowed
+}
+
+// objects judges the kinds and namespaces of what is rendered; one object speaks
+// for all of its kind or namespace.
+func (j *judge) objects(all []Object) {
+	type kind struct {
+		group, kind string
+		namespaced  bool
+	}
+	kinds, namespaces := map[kind]bool{}, map[string]bool{}
+	for _, o := range all {
+		r := o.Resource
+		k := kind{r.Group, r.Kind, r.Namespace != ""}
+		if !kinds[k] {
+			kinds[k] = true
+			if !j.allowsKind(r) {
+				j.report(o.Position, r, "allow the kind in the project, or choose another project",
+					"project %s does not allow %s the kind %s", j.project.Name, j.app.Name, kindText(r))
+			}
+		}
+		if r.Namespace == "" || r.Namespace == j.app.Destination.Namespace || namespaces[r.Namespace] || templated(r.Namespace) {
+			continue
+		}
+		namespaces[r.Namespace] = true
+		d := j.cluster()
+		d.Namespace = r.Namespace
+		if !allowsDestination(j.project.Destinations, d) {
+			j.report(o.Position, r, "add the namespace to the destinations of the project, or choose another project",
+				"project %s does not allow %s the %s, where %s goes", j.project.Name, j.app.Name, destinationText(d), r.Human())
+		}
+	}
+}
+
+// allowsKind follows AppProject.IsGroupKindPermitted: of cluster-wide kinds none
+// is allowed that is not listed, of others every kind is while there is no list.
+func (j *judge) allowsKind(r finding.Resource) bool {
+	listed := func(list []argo.GroupKind) bool {
+		return slices.ContainsFunc(list, func(k argo.GroupKind) bool { return glob(k.Kind, r.Kind, '/') && glob(k.Group, r.Group, '/') })
+	}
+	if r.Namespace == "" {
+		return listed(j.project.ClusterAllow) && !listed(j.project.ClusterDeny)
+	}
+	return (j.project.NamespaceAllow == nil || listed(j.project.NamespaceAllow)) && !listed(j.project.NamespaceDeny)
+}
+
+func kindText(r finding.Resource) string {
+	scope := "namespaced"
+	if r.Namespace == "" {
+		scope = "cluster-wide"
+	}
+	if r.Group == "" {
+		return r.Kind + " (" + scope + ")"
+	}
+	return r.Group + "/" + r.Kind + " (" + scope + ")"
+}

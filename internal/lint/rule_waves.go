@@ -1,0 +1,151 @@
+package lint
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rollout-ladder/ladder/internal/argo"
+	"github.com/rollout-ladder/ladder/internal/finding"
+)
+
+const (
+	ruleGeneratedWave = "wave-on-generated-application"
+	ruleAppHealth     = "application-health-not-assessed"
+	ruleMisplaced     = "wave-misplaced"
+)
+
+// waveOnGenerated finds sync waves that an ApplicationSet stamps on its
+// Applications. The controller creates those itself, all at once or by
+// RollingSync; only a sync reads the annotation, and none applies them.
+func waveOnGenerated(in Input) []finding.Finding {
+	var out []finding.Finding
+	for _, set := range in.Argo.ApplicationSets {
+		w := set.TemplateWave
+		if w.Written == "" {
+			continue
+		}
+		f := aboutSet(set, ruleGeneratedWave, finding.Warning, w.Position,
+			"ApplicationSet %s stamps sync wave %s on the Applications that it generates, which orders nothing", set.Name, w.Written)
+		f.Fix.Summary = "put the annotation on the ApplicationSet itself, or order its Applications with RollingSync steps"
+		if set.Wave.Written == w.Written {
+			f.Severity = finding.Info
+			f.Message += "; the same wave on the ApplicationSet itself does"
+			f.Fix.Summary = "drop the annotation of the template"
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+// aboutSet is a finding about one ApplicationSet.
+func aboutSet(set argo.ApplicationSet, rule string, severity finding.Severity, at finding.Position, format string, args ...any) finding.Finding {
+	if at.File == "" {
+		at = set.Position
+	}
+	return finding.Finding{
+		Rule: rule, Severity: severity, Scope: finding.Rule, Component: set.Name,
+		Resource: finding.Resource{Group: "argoproj.io", Kind: "ApplicationSet", Namespace: set.Namespace, Name: set.Name},
+		Position: at, Basis: finding.Declared, Message: fmt.Sprintf(format, args...),
+	}
+}
+
+// sibling is an Application or ApplicationSet that a parent applies.
+type sibling struct {
+	name        string
+	wave        argo.Wave
+	application bool
+	position    finding.Position
+}
+
+// applicationHealth finds parents whose sync waves do not wait: since Argo CD
+// 1.8 the health of an Application is assessed only where argocd-cm has a script
+// for it, and a kind that nobody assesses counts as Healthy at once. Source: Argo
+// CD, operator manual, "Resource Health", "Argocd App".
+func applicationHealth(in Input) []finding.Finding {
+	s := in.Argo.Settings
+	if s.Assesses("argoproj.io", "Application") {
+		return nil
+	}
+	children := map[string][]sibling{}
+	for _, a := range in.Argo.Applications {
+		if a.Parent != "" && a.Set == "" {
+			children[a.Parent] = append(children[a.Parent], sibling{a.Name, a.Wave, true, a.Position})
+		}
+	}
+	for _, set := range in.Argo.ApplicationSets {
+		if set.Parent != "" {
+			children[set.Parent] = append(children[set.Parent], sibling{set.Name, set.Wave, false, set.Position})
+		}
+	}
+	var out []finding.Finding
+	for _, parent := range in.Argo.Applications {
+		first, last, ok := gated(children[parent.Name])
+		if !ok {
+			continue
+		}
+		f := aboutApplication(parent, ruleAppHealth, finding.Warning,
+			"the sync waves below %s do not wait: nothing assesses the health of Applications, so %s (wave %d) counts as Healthy as soon as it is created, before %s (wave %d)",
+			parent.Name, first.name, first.wave.Value, last.name, last.wave.Value)
+		f.Evidence = append(f.Evidence,
+			where(waveAt(first), "%s has wave %d", first.name, first.wave.Value),
+			where(waveAt(last), "%s has wave %d", last.name, last.wave.Value))
+		f.Fix.Summary = "add resource.customizations.health.argoproj.io_Application to argocd-cm"
+		if s.Known {
+			f.Evidence = append(f.Evidence, where(s.Position, "these settings of Argo CD have no health check for argoproj.io/Application"))
+		} else {
+			f.Severity = finding.Info
+			f.Message += "; argocd-cm is not in this repository and may have the check"
+		}
+		out = append(out, f)
+		delete(children, parent.Name)
+	}
+	return out
+}
+
+func waveAt(s sibling) finding.Position {
+	if s.wave.Position.File != "" {
+		return s.wave.Position
+	}
+	return s.position
+}
+
+// gated finds an Application that a sync would have to wait for before it goes
+// on: the one of the least wave, and something of a later wave.
+func gated(all []sibling) (first, last sibling, ok bool) {
+	all = slices.Clone(all)
+	slices.SortStableFunc(all, func(a, b sibling) int {
+		if a.wave.Value != b.wave.Value {
+			return a.wave.Value - b.wave.Value
+		}
+		return strings.Compare(a.name, b.name)
+	})
+	i := slices.IndexFunc(all, func(s sibling) bool { return s.application })
+	if i < 0 {
+		return first, last, false
+	}
+	first, last = all[i], all[len(all)-1]
+	return first, last, first.wave.Value < last.wave.Value
+}
+
+// waveMisplaced finds sync waves that are no annotations.
+func waveMisplaced(in Input) []finding.Finding {
+	var out []finding.Finding
+	for _, m := range in.Argo.Misplaced {
+		inside := m.Object.Human()
+		if m.Template {
+			inside = "the template of " + inside
+		}
+		name := m.Component
+		if name == "" {
+			name = m.Object.Name
+		}
+		out = append(out, finding.Finding{
+			Rule: ruleMisplaced, Severity: finding.Error, Scope: finding.Rule, Component: name,
+			Resource: m.Object, Position: m.Position, Basis: finding.Declared,
+			Message: fmt.Sprintf("argocd.argoproj.io/sync-wave stands in metadata of %s, not in metadata.annotations, and says nothing there", inside),
+			Fix:     finding.Fix{Summary: "move it below metadata.annotations, as a quoted number"},
+		})
+	}
+	return out
+}
