@@ -17,6 +17,14 @@ type Engine interface {
 	// partly or wholly applied. Syncs of different components run concurrently.
 	// The error names the object it is about where there is one (*ObjectError).
 	Sync(ctx context.Context, component string) error
+	// Remove deletes everything of a component that the rollout lacks and an
+	// earlier one applied, in reverse of the order in which it was applied, and
+	// returns when all of it was observed gone. left are objects that ask to be
+	// kept. It is safe to call again for a component that is partly or wholly
+	// gone. While it goes on, Watch reports with Health Progressing what it waits
+	// for. It refuses, before it deletes anything, with an *ObjectError that is
+	// Final what would take objects of another component along.
+	Remove(ctx context.Context, component string) (left []finding.Resource, err error)
 	// Watch reports the health of every component whenever it changes, first
 	// its current one, until ctx ends. It calls sink from one goroutine.
 	Watch(ctx context.Context, sink func(Observation)) error
@@ -40,7 +48,7 @@ type Observation struct {
 	At    time.Time
 }
 
-// ObjectError is a sync that failed at one object.
+// ObjectError is a sync or a removal that failed at one object.
 type ObjectError struct {
 	Object  finding.Resource
 	Message string

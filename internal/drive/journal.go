@@ -156,8 +156,11 @@ func decideStart(config Config, saved *savedRollout) (resume bool, err error) {
 }
 
 // sameSpec compares by what is saved: nil and empty lists are the same, and the
-// machine fills in the default failure policy.
+// machine fills in the default failure policy. What is to be removed follows
+// from the cluster, which the saved rollout has changed meanwhile; the saved
+// list counts.
 func sameSpec(a, b rollout.Spec) (bool, error) {
+	a.Remove, b.Remove = nil, nil
 	if b.OnFailure == "" {
 		b.OnFailure = rollout.Halt
 	}

@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/utils/clock"
 
+	"github.com/rollout-ladder/ladder/internal/finding"
 	"github.com/rollout-ladder/ladder/internal/rollout"
 )
 
@@ -53,7 +54,8 @@ const (
 type Notice struct {
 	At          time.Time
 	Transitions []rollout.Transition
-	// Components are those that changed, as they are now.
+	// Components are those that changed, as they are now; those to be removed
+	// come last.
 	Components []rollout.ComponentState
 	Progress   rollout.Progress
 	// View is valid only while Sink runs.
@@ -73,7 +75,8 @@ type Outcome struct {
 	// Transitions are all of the rollout, also those of earlier runs.
 	Transitions []rollout.Transition
 	Result      rollout.Result
-	// Blocked says for every component that is not Healthy what it waits for.
+	// Blocked says for every component that is not Healthy, or not removed as it
+	// should be, what it waits for.
 	Blocked map[string][]rollout.Blocker
 	// Interrupted is set when the context ended before the rollout did; the
 	// state is saved.
@@ -108,16 +111,17 @@ type runner struct {
 	machine *rollout.Machine
 	journal *journal
 	inbox   *inbox
-	// attempts are the syncs in flight, the last one of each component.
+	// attempts are the syncs and removals in flight, the last one of each
+	// component.
 	attempts map[string]*attempt
-	syncs    sync.WaitGroup
+	working  sync.WaitGroup
 	timer    clock.Timer
 	wakeAt   time.Time
 	resumed  bool
 	finished bool
 }
 
-// attempt is one call of Engine.Sync.
+// attempt is one call of Engine.Sync or Engine.Remove.
 type attempt struct {
 	number int
 	cancel context.CancelFunc
@@ -181,7 +185,7 @@ func (r *runner) run(ctx context.Context, first rollout.Event) (Outcome, error) 
 	}
 
 	stop()
-	r.syncs.Wait()
+	r.working.Wait()
 	if watching {
 		<-watched
 	}
@@ -209,6 +213,7 @@ func (r *runner) handle(ctx context.Context, events []rollout.Event) error {
 		changes = append(changes, update.Change)
 		notice.Transitions = append(notice.Transitions, update.Change.Transitions...)
 		notice.Components = append(notice.Components, update.Change.Components...)
+		notice.Components = append(notice.Components, update.Change.Removals...)
 		notice.Progress = update.Change.Progress
 	}
 	if err := r.journal.append(changes, r.machine.State); err != nil {
@@ -227,7 +232,14 @@ func (r *runner) handle(ctx context.Context, events []rollout.Event) error {
 func (r *runner) act(ctx context.Context, effect rollout.Effect) {
 	switch e := effect.(type) {
 	case rollout.Sync:
-		r.sync(ctx, e)
+		r.attempt(ctx, e.Component, e.Attempt, func(ctx context.Context) rollout.Event {
+			return syncFinished(e, r.config.Engine.Sync(ctx, e.Component))
+		})
+	case rollout.Remove:
+		r.attempt(ctx, e.Component, e.Attempt, func(ctx context.Context) rollout.Event {
+			left, err := r.config.Engine.Remove(ctx, e.Component)
+			return removeFinished(e, left, err)
+		})
 	case rollout.Cancel:
 		if a := r.attempts[e.Component]; a != nil && a.number == e.Attempt {
 			a.cancel()
@@ -239,30 +251,28 @@ func (r *runner) act(ctx context.Context, effect rollout.Effect) {
 	}
 }
 
-// sync starts one attempt; an earlier one of the same component returns first.
-func (r *runner) sync(ctx context.Context, e rollout.Sync) {
-	before := r.attempts[e.Component]
+// attempt starts one attempt; an earlier one of the same component returns first.
+func (r *runner) attempt(ctx context.Context, component string, number int, work func(context.Context) rollout.Event) {
+	before := r.attempts[component]
 	attemptCtx, cancel := context.WithCancel(ctx)
-	a := &attempt{number: e.Attempt, cancel: cancel, done: make(chan struct{})}
-	r.attempts[e.Component] = a
-	r.syncs.Add(1)
-	go func() {
-		defer r.syncs.Done()
+	a := &attempt{number: number, cancel: cancel, done: make(chan struct{})}
+	r.attempts[component] = a
+	r.working.Go(func() {
 		defer close(a.done)
 		defer cancel()
 		if before != nil {
 			before.cancel()
 			<-before.done
 		}
-		err := attemptCtx.Err()
-		if err == nil {
-			err = r.config.Engine.Sync(attemptCtx, e.Component)
+		if attemptCtx.Err() != nil {
+			return
 		}
+		end := work(attemptCtx)
 		if attemptCtx.Err() != nil {
 			return // nobody waits for the end of a cancelled attempt
 		}
-		r.inbox.put(syncFinished(e, err))
-	}()
+		r.inbox.put(end)
+	})
 }
 
 func (r *runner) wake(at time.Time) {
@@ -296,8 +306,8 @@ func (r *runner) outcome(began time.Time, interrupted bool) Outcome {
 	if out.Finished.IsZero() {
 		out.Finished = now
 	}
-	for _, c := range state.Components {
-		if c.Status == rollout.Done {
+	for _, c := range append(state.Components[:len(state.Components):len(state.Components)], state.Removals...) {
+		if c.Status == rollout.Done || c.Status == rollout.Removed {
 			continue
 		}
 		if blockers := r.machine.BlockedBy(c.Name); len(blockers) > 0 {
@@ -318,13 +328,25 @@ func observed(o Observation) rollout.Event {
 // syncFinished turns the end of a sync into an event.
 func syncFinished(e rollout.Sync, err error) rollout.Event {
 	event := rollout.SyncFinished{Component: e.Component, Attempt: e.Attempt}
-	if err == nil {
-		return event
-	}
-	event.Error = err.Error()
-	var object *ObjectError
-	if errors.As(err, &object) {
-		event.Error, event.Object, event.Final = object.Message, object.Object, object.Final
-	}
+	event.Error, event.Object, event.Final = explained(err)
 	return event
+}
+
+// removeFinished turns the end of a removal into an event.
+func removeFinished(e rollout.Remove, left []finding.Resource, err error) rollout.Event {
+	event := rollout.RemoveFinished{Component: e.Component, Attempt: e.Attempt, Left: left}
+	event.Error, event.Object, event.Final = explained(err)
+	return event
+}
+
+// explained takes an error of an engine apart; the text is empty for nil.
+func explained(err error) (text string, object finding.Resource, final bool) {
+	if err == nil {
+		return "", finding.Resource{}, false
+	}
+	var at *ObjectError
+	if errors.As(err, &at) {
+		return at.Message, at.Object, at.Final
+	}
+	return err.Error(), finding.Resource{}, false
 }

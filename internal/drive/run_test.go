@@ -36,6 +36,11 @@ type engine struct {
 	revision  string
 	active    map[string]int
 	watchErr  error
+	// removed are the removals that ended well; remove, if set, is asked instead
+	// of succeeding; left is what they leave.
+	removed []string
+	remove  func(ctx context.Context, component string) error
+	left    []finding.Resource
 }
 
 func newEngine(spec rollout.Spec) *engine {

@@ -56,6 +56,24 @@ func (p *Plan) Spec(o SpecOptions) (rollout.Spec, error) {
 	return spec, nil
 }
 
+// Removals fills in the timeouts and retries of what is to be removed: the
+// defaults of the ladder, as nothing else is known of it. A plan without
+// components removes nothing: it was read from the wrong place more often than
+// it was meant. Source: Argo CD, syncPolicy.automated.allowEmpty.
+func (p *Plan) Removals(vanished []rollout.RemovalSpec, o SpecOptions) []rollout.RemovalSpec {
+	g := p.graph
+	if len(g.order) == 0 {
+		return nil
+	}
+	scale := scaler(o.Speed)
+	out := slices.Clone(vanished)
+	for i := range out {
+		out[i].Timeout = g.timeout(&component.Component{}, o, scale)
+		out[i].Retry = g.retry(&component.Component{}, o, scale)
+	}
+	return out
+}
+
 // requires names what gates a component, sorted.
 func (g *graph) requires(i int) []string {
 	requires := g.gates.Requires(i)

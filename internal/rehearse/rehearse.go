@@ -207,12 +207,13 @@ func (s *stage) playWhileUp(ctx context.Context, loaded *load.Result, planned *p
 func (s *stage) play(ctx context.Context, access *rest.Config, loaded *load.Result, planned *plan.Plan) (Rehearsal, error) {
 	o := s.options
 	revision := Revision(loaded)
-	spec, err := planned.Spec(plan.SpecOptions{
+	options := plan.SpecOptions{
 		Revision: revision, OnFailure: o.OnFailure, Speed: o.Speed, TimeoutFloor: o.LeastTimeout,
 		Timeout: o.Timeout, MaxInFlight: o.MaxInFlight, DegradedGrace: degradedGrace,
 		// What did not become Healthy once does not a second time on a plane.
 		MaxTimeouts: 1,
-	})
+	}
+	spec, err := planned.Spec(options)
 	if err != nil {
 		return Rehearsal{}, err
 	}
@@ -225,6 +226,7 @@ func (s *stage) play(ctx context.Context, access *rest.Config, loaded *load.Resu
 	}
 	engine, err := native.New(native.Config{
 		RESTConfig: access, Components: enabled(loaded), Objects: loaded.Objects, Revision: revision,
+		Scope: loaded.Platform.Environment, Requires: requirements(spec),
 		Smoke: smoke.Options{Simulated: true, Now: o.Now}, SmokeInterval: smokeInterval, QPS: -1,
 		Clock: s.clock,
 	})
@@ -232,6 +234,11 @@ func (s *stage) play(ctx context.Context, access *rest.Config, loaded *load.Resu
 		return Rehearsal{}, fmt.Errorf("prepare the engine: %w", err)
 	}
 	defer engine.Close()
+	vanished, err := engine.Vanished(ctx)
+	if err != nil {
+		return Rehearsal{}, err
+	}
+	spec.Remove = planned.Removals(vanished, options)
 	o.Observer.Stage(fmt.Sprintf("rolling out %d components", len(spec.Components)))
 	audience := newAudience(o.Observer, loaded, planned, o.Speed, s.clock.Now)
 	stop := audience.refresh(ctx)
@@ -252,6 +259,16 @@ func (s *stage) play(ctx context.Context, access *rest.Config, loaded *load.Resu
 		r.Report.Kubeconfig = s.plane.Kubeconfig
 	}
 	return r, nil
+}
+
+// requirements are the gates of each component, which the plane remembers for
+// the day on which the repository lacks it.
+func requirements(spec rollout.Spec) map[string][]string {
+	out := make(map[string][]string, len(spec.Components))
+	for _, c := range spec.Components {
+		out[c.Name] = c.Requires
+	}
+	return out
 }
 
 func (o Options) startMode() drive.StartMode {

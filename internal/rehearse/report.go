@@ -71,15 +71,30 @@ func newReport(loaded *load.Result, planned *plan.Plan, outcome drive.Outcome, o
 	for _, c := range state.Components {
 		states[c.Name] = c
 	}
+	removals := map[string]rollout.ComponentState{}
+	for _, c := range state.Removals {
+		removals[c.Name] = c
+	}
 	for _, c := range loaded.Platform.Components {
 		rc := report.RolloutComponent{Name: c.Name, Phase: c.Order(), Type: string(c.Type), State: string(rollout.Skipped), BlockedBy: []report.Blocker{}}
 		if s, ok := states[c.Name]; ok {
 			fill(&rc, s, outcome.Blocked[c.Name])
 			rc.HealthyAt = report.Time(firstHealthy(outcome.Transitions, s))
+		} else if s, ok := removals[c.Name]; ok { // it is disabled
+			rc.Removal = true
+			fill(&rc, s, outcome.Blocked[c.Name])
+			delete(removals, c.Name)
 		} else if !c.Enabled {
 			rc.Message = "disabled"
 		}
 		r.Components = append(r.Components, rc)
+	}
+	for _, s := range state.Removals {
+		if _, ok := removals[s.Name]; ok { // the repository does not know it
+			rc := report.RolloutComponent{Name: s.Name, Removal: true, BlockedBy: []report.Blocker{}}
+			fill(&rc, s, outcome.Blocked[s.Name])
+			r.Components = append(r.Components, rc)
+		}
 	}
 	for _, t := range outcome.Transitions {
 		r.Transitions = append(r.Transitions, report.Transition{

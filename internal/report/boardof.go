@@ -53,6 +53,14 @@ func BoardOf(state rollout.State, names []string, blockedBy func(component strin
 			b.Running = append(b.Running, BoardRow{Component: c.Name, Elapsed: now.Sub(c.StartedAt), Text: explain(c)})
 		}
 	}
+	for _, c := range state.Removals {
+		switch {
+		case c.Status == rollout.Removing:
+			b.Running = append(b.Running, BoardRow{Component: c.Name, Elapsed: now.Sub(c.StartedAt), Text: "removing: " + removalText(c)})
+		case c.Status.Bad():
+			b.Failed = append(b.Failed, BoardRow{Component: c.Name, Text: explain(c)})
+		}
+	}
 	for i := range b.Steps {
 		b.Steps[i].Elapsed = stepElapsed(state, i, first[i], b.Steps[i].Finished(), now)
 	}
@@ -98,6 +106,14 @@ func explain(c rollout.ComponentState) string {
 	default:
 		return c.Seen.Message
 	}
+}
+
+// removalText says what a deletion waits for.
+func removalText(c rollout.ComponentState) string {
+	if c.Seen.Message == "" || c.Seen.At.Before(c.StartedAt) {
+		return "deleting"
+	}
+	return c.Seen.Message
 }
 
 // waitingOn names what a blocked component waits for, as short as it can be.

@@ -55,6 +55,9 @@ type RolloutComponent struct {
 	// Object is the object that explains a state other than healthy.
 	Object  string `json:"object"`
 	Message string `json:"message"`
+	// Removal is set for a component that an earlier rollout applied and that is
+	// not part of the environment any more: its state is that of its removal.
+	Removal bool `json:"removal,omitempty"`
 }
 
 // Blocker is one thing that a component waits for.

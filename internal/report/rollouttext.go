@@ -48,12 +48,25 @@ type summary struct {
 	phases                         []phaseSummary
 	healthy, bad, blocked, skipped int
 	planned                        int
+	removed, toRemove              int
 }
 
 func summarise(r Rollout) summary {
 	var s summary
 	at := map[string]int{}
 	for _, c := range r.Components {
+		if c.Removal {
+			s.toRemove++
+			switch rollout.Status(c.State) {
+			case rollout.Removed:
+				s.removed++
+			case rollout.Blocked:
+				s.blocked++
+			default:
+				s.bad++
+			}
+			continue
+		}
 		i, ok := at[c.Phase]
 		if !ok {
 			i = len(s.phases)
@@ -108,6 +121,7 @@ func RolloutText(w io.Writer, r Rollout, style Style) error {
 		glyph, colour = "✓", green
 	}
 	b.WriteString(style.paint(colour, fmt.Sprintf("%s %s: %d of %d components Healthy", glyph, r.Result, s.healthy, s.planned)))
+	b.WriteString(removals(s))
 	if r.MakespanSeconds > 0 {
 		fmt.Fprintf(&b, " after %s", Clock(seconds(r.MakespanSeconds)))
 	}
@@ -141,6 +155,18 @@ func (s Style) phaseLine(p phaseSummary) string {
 	return text
 }
 
+// removals says how many components were removed, where any had to be.
+func removals(s summary) string {
+	switch {
+	case s.toRemove == 0:
+		return ""
+	case s.removed == s.toRemove:
+		return fmt.Sprintf(", %d removed", s.removed)
+	default:
+		return fmt.Sprintf(", %d of %d removed", s.removed, s.toRemove)
+	}
+}
+
 // facts are the figures below the verdict.
 func facts(r Rollout, s summary) string {
 	parts := []string{
@@ -163,12 +189,12 @@ func writeTrouble(b *strings.Builder, r Rollout, style Style) {
 	cause := causes(r)
 	for _, c := range r.Components {
 		switch rollout.Status(c.State) {
-		case rollout.Done, rollout.Skipped:
+		case rollout.Done, rollout.Skipped, rollout.Removed:
 		case rollout.Blocked:
 			on := cause(c)
 			waiting[on] = append(waiting[on], c.Name)
 		default:
-			fmt.Fprintf(b, "\n%s\n", style.paint(red, fmt.Sprintf("✕ %s (%s) %s", c.Name, c.Phase, c.State)))
+			fmt.Fprintf(b, "\n%s\n", style.paint(red, fmt.Sprintf("✕ %s (%s) %s", c.Name, standing(c), c.State)))
 			if c.Object != "" {
 				fmt.Fprintf(b, "    object: %s\n", Plain(c.Object))
 			}
@@ -194,6 +220,14 @@ func writeTrouble(b *strings.Builder, r Rollout, style Style) {
 			fmt.Fprintf(b, "    %s\n", l)
 		}
 	}
+}
+
+// standing is the phase of a component; one that is removed may have none.
+func standing(c RolloutComponent) string {
+	if c.Removal {
+		return "removal"
+	}
+	return c.Phase
 }
 
 // causes finds what a blocked component waits for in the end: the first thing
@@ -252,7 +286,7 @@ func RolloutMarkdown(w io.Writer, r Rollout) error {
 		glyph = "✓"
 	}
 	fmt.Fprintf(&b, "## %s Rollout of %s %s\n\n", glyph, escape(r.Environment), r.Result)
-	fmt.Fprintf(&b, "%d of %d components Healthy after %s.\n\n", s.healthy, s.planned, Clock(seconds(r.MakespanSeconds)))
+	fmt.Fprintf(&b, "%d of %d components Healthy%s after %s.\n\n", s.healthy, s.planned, removals(s), Clock(seconds(r.MakespanSeconds)))
 	fmt.Fprintf(&b, "%s.\n\n", strings.TrimSpace(facts(r, s)))
 	if len(r.Unrendered) > 0 {
 		fmt.Fprintf(&b, "**%s not rendered:**\n\n", count(len(r.Unrendered), "component"))
@@ -272,14 +306,15 @@ func RolloutMarkdown(w io.Writer, r Rollout) error {
 	if s.bad+s.blocked > 0 {
 		b.WriteString("\n| component | phase | state | why |\n| --- | --- | --- | --- |\n")
 		for _, c := range r.Components {
-			if c.State == string(rollout.Done) || c.State == string(rollout.Skipped) {
+			switch rollout.Status(c.State) {
+			case rollout.Done, rollout.Skipped, rollout.Removed:
 				continue
 			}
 			why := c.Message
 			if why == "" && len(c.BlockedBy) > 0 {
 				why = c.BlockedBy[0].Reason
 			}
-			fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", c.Name, escape(c.Phase), c.State, escape(Plain(why)))
+			fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", c.Name, escape(standing(c)), c.State, escape(Plain(why)))
 		}
 	}
 	_, err := io.WriteString(w, b.String())

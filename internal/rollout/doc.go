@@ -55,17 +55,19 @@
 // # Ends
 //
 // A rollout has succeeded when every component is Healthy at one moment and
-// nothing is left to remove. It has failed when something failed, nothing is under way and nothing more can start:
-// under halt what was in flight is let finish, without retries. Pause and
-// missing approvals do not end it; Abort and Spec.Timeout do. NewMachine refuses
-// a Spec whose components wait for each other, so that nothing waits silently,
-// and BlockedBy names a reason for every wait.
+// nothing is left to remove. It has failed when something failed, nothing is
+// under way and nothing more can start: under halt what was in flight is let
+// finish, without retries. Pause and missing approvals do not end it; Abort and
+// Spec.Timeout do. NewMachine refuses a Spec whose components wait for each
+// other, so that nothing waits silently, and BlockedBy names a reason for every
+// wait.
 //
 // # Crashes
 //
 // Effects follow the persisted Change, so a crash loses at most effects. After
 // Recovered what was syncing is synced again at once, as a further attempt that
 // does not count as a failure; its gate was open when it started. What was
-// applied waits for its health. What was being deleted is deleted again. What was Healthy is Unconfirmed until it is
-// observed. Timeouts do not run while nobody watches.
+// applied waits for its health. What was being deleted is deleted again. What
+// was Healthy is Unconfirmed until it is observed. Timeouts do not run while
+// nobody watches.
 package rollout

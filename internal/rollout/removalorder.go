@@ -14,8 +14,12 @@ type Applied struct {
 	// Sequence is its place in the order in which components were first applied,
 	// from 1.
 	Sequence int
-	// Requires are the components that were gates of it when it was applied last.
+	// Requires are the components that were gates of it when it was applied last;
+	// none means that none is known.
 	Requires []string
+	// Within are the components whose Namespaces and CRDs its objects need: that
+	// is certain, and says nothing about what else it requires.
+	Within []string
 }
 
 // Removals lists what was applied and does not stay, in the order in which it
@@ -33,7 +37,7 @@ func Removals(applied []Applied, stays func(component string) bool) []RemovalSpe
 	}
 	var edges []dag.Edge
 	for i, a := range applied {
-		for _, name := range a.Requires {
+		for _, name := range slices.Concat(a.Requires, a.Within) {
 			if j, ok := number[name]; ok && j != i {
 				edges = append(edges, dag.Edge{From: i, To: j})
 			}

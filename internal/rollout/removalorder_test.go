@@ -41,6 +41,10 @@ func TestRemovals(t *testing.T) {
 			[]Applied{applied("a", 1, "b"), applied("b", 2, "a"), applied("c", 3)}, "",
 			[]RemovalSpec{{Name: "c"}, {Name: "a", EdgesKnown: true}, {Name: "b", Requires: []string{"a"}, EdgesKnown: true}},
 		},
+		"objects in the namespace of another": {
+			[]Applied{applied("namespaces", 1), {Component: "app", Sequence: 2, Within: []string{"namespaces"}}}, "",
+			[]RemovalSpec{{Name: "namespaces"}, {Name: "app", Requires: []string{"namespaces"}}},
+		},
 		"a requirement that was never applied": {
 			[]Applied{applied("a", 1, "ghost", "a")}, "",
 			[]RemovalSpec{{Name: "a", EdgesKnown: true}},

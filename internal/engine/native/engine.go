@@ -36,6 +36,11 @@ type Config struct {
 	// Run identifies the rollout, the same after a resume: hooks that have
 	// succeeded in it are not run again. Empty means the revision.
 	Run string
+	// Scope names the platform that the components belong to; those of other
+	// scopes are never removed. Requires are the gates of each component, which
+	// are remembered for its removal.
+	Scope    string
+	Requires map[string][]string
 	// FieldManager owns the applied fields; empty means "ladder".
 	FieldManager string
 	// Health assesses objects; nil means one without extra checks. The checks of
@@ -78,6 +83,8 @@ type Engine struct {
 	stop  context.CancelFunc
 	dirty *dirtySet
 	work  sync.WaitGroup
+
+	removals removals
 
 	inventoryMu        sync.Mutex
 	inventoryLoaded    bool
@@ -156,6 +163,7 @@ func newEngine(config Config, client dynamic.Interface, d discovery.DiscoveryInt
 		smokes: smoke.NewCluster(client, d, config.Clock.Now), slots: make(chan struct{}, config.Concurrency),
 		components: map[string]*component{}, tracked: map[finding.Resource][]*component{},
 		crds: map[schema.GroupKind]string{}, clusterWide: clusterWideKinds(config.Objects), ctx: ctx, stop: stop, dirty: newDirtySet(),
+		removals: removals{others: map[string]inventory{}, waiting: map[string]drive.Observation{}},
 	}
 	e.observer = newObserver(ctx, client, e.objectChanged, e.kindSynced)
 	for _, m := range config.Components {

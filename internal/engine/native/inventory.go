@@ -44,6 +44,14 @@ type inventory struct {
 	// a resumed sync does not run them twice.
 	Run   string   `json:"run,omitempty"`
 	Hooks []string `json:"hooks,omitempty"`
+	// Scope, Sequence, Requires and HookObjects are for a removal when the
+	// repository lacks the component: which platform it belongs to (Config.Scope),
+	// its place in the order in which components were first applied, what were
+	// its gates when it was applied last, and its hooks.
+	Scope       string          `json:"scope,omitempty"`
+	Sequence    int             `json:"sequence,omitempty"`
+	Requires    []string        `json:"requires,omitempty"`
+	HookObjects []inventoryItem `json:"hookObjects,omitempty"`
 }
 
 type inventoryItem struct {
@@ -67,16 +75,19 @@ func (i inventoryItem) gvk() schema.GroupVersionKind {
 func items(tasks []*task) []inventoryItem {
 	var out []inventoryItem
 	for _, t := range tasks {
-		if t.hook {
-			continue
+		if !t.hook {
+			out = append(out, itemOf(t))
 		}
-		gvk := t.object.GroupVersionKind()
-		out = append(out, inventoryItem{
-			Group: gvk.Group, Version: gvk.Version, Kind: gvk.Kind,
-			Namespace: t.resource.Namespace, Name: t.resource.Name, Wave: t.wave,
-		})
 	}
 	return out
+}
+
+func itemOf(t *task) inventoryItem {
+	gvk := t.object.GroupVersionKind()
+	return inventoryItem{
+		Group: gvk.Group, Version: gvk.Version, Kind: gvk.Kind,
+		Namespace: t.resource.Namespace, Name: t.resource.Name, Wave: t.wave,
+	}
 }
 
 // stale lists the items of old that are not in now, in the order in which they
@@ -162,6 +173,7 @@ func (e *Engine) loadInventories(ctx context.Context) error {
 			return fmt.Errorf("inventory %s/%s has format version %q, not %q",
 				inventoryNamespace, cm.GetName(), inv.FormatVersion, inventoryVersion)
 		}
+		e.remember(inv)
 		if c := e.components[inv.Component]; c != nil {
 			c.setInventory(inv)
 		}

@@ -52,6 +52,7 @@ func (e *Engine) sync(ctx context.Context, c *component) error {
 		inv.Run, inv.Hooks = e.config.Run, nil
 	}
 	inv.Component, inv.Revision, inv.Objects = c.name, "", merge(rendered, old)
+	e.stamp(&inv, c)
 	if err := e.saveInventory(ctx, inv); err != nil {
 		return err
 	}

@@ -254,8 +254,8 @@ func kinds(tasks []*task) [][]*task {
 	return cut(tasks, func(a, b *task) bool { return a.resource.Kind == b.resource.Kind })
 }
 
-func cut(tasks []*task, same func(a, b *task) bool) [][]*task {
-	var out [][]*task
+func cut[T any](tasks []T, same func(a, b T) bool) [][]T {
+	var out [][]T
 	for i, t := range tasks {
 		if i == 0 || !same(tasks[i-1], t) {
 			out = append(out, nil)

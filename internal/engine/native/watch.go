@@ -53,7 +53,11 @@ func (e *Engine) Watch(ctx context.Context, sink func(drive.Observation)) error 
 			if ctx.Err() != nil {
 				return nil
 			}
-			e.report(ctx, e.components[name], &smokes, sink)
+			if c := e.components[name]; c != nil {
+				e.report(ctx, c, &smokes, sink)
+			} else {
+				e.reportRemoval(name, sink)
+			}
 		}
 		if pause(ctx, e.config.Clock, settle) != nil {
 			return nil
