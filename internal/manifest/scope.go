@@ -59,11 +59,13 @@ func NewScopes() *Scopes {
 // Add learns the scope of the kind that a CustomResourceDefinition defines;
 // other objects are ignored.
 func (s *Scopes) Add(o *unstructured.Unstructured) {
-	crd, ok := ReadCRD(o)
-	if ok {
-		s.crds[crd.Group+"/"+crd.Kind] = crd.ClusterWide
+	if crd, ok := ReadCRD(o); ok {
+		s.AddCRD(crd)
 	}
 }
+
+// AddCRD learns the scope of a kind.
+func (s *Scopes) AddCRD(crd CRD) { s.crds[crd.Group+"/"+crd.Kind] = crd.ClusterWide }
 
 // ClusterWide reports whether objects of the kind live outside namespaces. A
 // kind that nothing is known of counts as namespaced.

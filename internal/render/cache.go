@@ -65,11 +65,10 @@ func (q question) key() (string, bool) {
 }
 
 // cached renders a source, or takes its result from the cache.
-func (r *Renderer) cached(ctx context.Context, c component.Component, src component.Source, versions []string) ([]manifest.Object, bool, error) {
+func (r *Renderer) cached(ctx context.Context, c component.Component, src component.Source, versions []string) (helm.Result, error) {
 	view := r.tree.View()
 	if r.cache == nil {
-		result, err := r.source(ctx, view, c, src, versions)
-		return result.Objects, result.ReadsCapabilities, err
+		return r.source(ctx, view, c, src, versions)
 	}
 	ask := question{Format: formatVersion, KubeVersion: r.opts.KubeVersion, Namespace: c.Namespace, Release: c.Name,
 		Offline: r.opts.Offline, MaxOutput: r.opts.MaxOutput, Source: src}
@@ -79,19 +78,18 @@ func (r *Renderer) cached(ctx context.Context, c component.Component, src compon
 	ask.Asks, ask.APIVersions = true, slices.Concat(r.opts.APIVersions, versions)
 	fullKey, okFull := ask.key()
 	if !ok || !okFull {
-		result, err := r.source(ctx, view, c, src, versions)
-		return result.Objects, result.ReadsCapabilities, err
+		return r.source(ctx, view, c, src, versions)
 	}
 	for _, key := range []string{plainKey, fullKey} {
 		if e, ok := r.cache.find(key, r.tree); ok {
 			if objects, ok := e.objects(); ok {
-				return objects, e.Asks, nil
+				return helm.Result{Objects: objects, ReadsCapabilities: e.Asks}, nil
 			}
 		}
 	}
 	result, err := r.source(ctx, view, c, src, versions)
 	if err != nil {
-		return nil, result.ReadsCapabilities, err
+		return result, err
 	}
 	if trace, ok := view.Trace(); ok {
 		key := plainKey
@@ -100,7 +98,7 @@ func (r *Renderer) cached(ctx context.Context, c component.Component, src compon
 		}
 		r.cache.store(key, trace, result)
 	}
-	return result.Objects, result.ReadsCapabilities, nil
+	return result, nil
 }
 
 // find returns the variant whose files are as they were.

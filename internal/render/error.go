@@ -1,6 +1,7 @@
 package render
 
 import (
+	"github.com/rollout-ladder/ladder/internal/component"
 	"github.com/rollout-ladder/ladder/internal/finding"
 )
 
@@ -13,6 +14,11 @@ type Error struct {
 	// Reason is one sentence with a way out.
 	Reason string
 	Err    error // the cause, where there is one
+	// Missing is the source with its release; Namespace is where it would go.
+	Missing   component.Source
+	Namespace string
+	// Part is set for a remote part of a source, the rest of which may be rendered.
+	Part bool
 }
 
 // Error implements error.

@@ -43,6 +43,14 @@ type Options struct {
 	Workers int
 	// Fetch gets remote charts; default Helm's own clients. Not used offline.
 	Fetch helm.Fetch
+	// Reach reports a host that cannot be reached before it is asked; nil asks.
+	Reach func(ctx context.Context, address string) error
+	// Partial renders what can be rendered of a component, without the sources
+	// that cannot; Result.Lacking names them.
+	Partial bool
+	// Known tells the CRDs of a source that could not be rendered, so that charts
+	// are told their API versions; nil knows none.
+	Known func(*Error) []manifest.CRD
 }
 
 // The defaults of Options.
@@ -69,6 +77,9 @@ type Result struct {
 	Component string
 	Objects   []manifest.Object
 	Err       error // *Error for anything that is wrong with the repository
+	// Lacking is what could not be rendered, Err first. Objects are what there is
+	// without it, where a part was asked for.
+	Lacking []*Error
 }
 
 // New makes a Renderer. root is the root of the platform, repository the
@@ -113,16 +124,17 @@ func New(root, repository string, opts Options) *Renderer {
 // should see those of the whole repository.
 func (r *Renderer) Component(ctx context.Context, c component.Component) ([]manifest.Object, error) {
 	versions, scopes := r.known()
-	objects, _, err := r.render(ctx, c, versions)
-	if err != nil {
-		return nil, err
+	one := r.render(ctx, c, versions)
+	objects := one.Objects
+	if one.Err != nil && !r.opts.Partial {
+		return nil, one.Err
 	}
-	r.learn(objects)
+	r.learn(one.Result)
 	for _, o := range objects {
 		scopes.Add(o.Unstructured)
 	}
 	fillTargets(objects, c, scopes)
-	return objects, nil
+	return objects, one.Err
 }
 
 func (r *Renderer) known() ([]string, *manifest.Scopes) {
@@ -131,21 +143,32 @@ func (r *Renderer) known() ([]string, *manifest.Scopes) {
 	return slices.Clone(r.versions), r.scopes.Clone()
 }
 
-// learn takes the CRDs among objects into account and reports whether there
-// was a new version among them.
-func (r *Renderer) learn(objects []manifest.Object) bool {
+// learn takes the CRDs of a result into account, those that are known of what is
+// lacking included, and reports whether there was a new version among them.
+func (r *Renderer) learn(result Result) bool {
+	var known []manifest.CRD
+	for _, l := range result.Lacking {
+		if r.opts.Known != nil {
+			known = append(known, r.opts.Known(l)...)
+		}
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	before := len(r.versions)
-	for _, o := range objects {
-		crd, ok := manifest.ReadCRD(o.Unstructured)
-		if !ok {
-			continue
-		}
-		r.scopes.Add(o.Unstructured)
+	learn := func(crd manifest.CRD) {
 		for _, v := range crd.Versions {
 			r.versions = append(r.versions, crd.Group+"/"+v, crd.Group+"/"+v+"/"+crd.Kind)
 		}
+	}
+	for _, o := range result.Objects {
+		if crd, ok := manifest.ReadCRD(o.Unstructured); ok {
+			r.scopes.Add(o.Unstructured)
+			learn(crd)
+		}
+	}
+	for _, crd := range known {
+		r.scopes.AddCRD(crd)
+		learn(crd)
 	}
 	slices.Sort(r.versions)
 	r.versions = slices.Compact(r.versions)
@@ -166,9 +189,8 @@ func (r *Renderer) All(ctx context.Context, cs []component.Component, progress f
 		group.SetLimit(r.opts.Workers)
 		for _, i := range which {
 			group.Go(func() error {
-				objects, ask, err := r.render(ctx, cs[i], versions)
-				results[i] = Result{Component: cs[i].Name, Objects: objects, Err: err}
-				asks[i] = ask
+				one := r.render(ctx, cs[i], versions)
+				results[i], asks[i] = one.Result, one.asks
 				done(i)
 				return nil
 			})
@@ -195,7 +217,7 @@ func (r *Renderer) All(ctx context.Context, cs []component.Component, progress f
 		report = func(int) {}
 		fresh := false
 		for _, i := range which {
-			fresh = r.learn(results[i].Objects) || fresh
+			fresh = r.learn(results[i]) || fresh
 		}
 		if !fresh {
 			break
@@ -209,24 +231,66 @@ func (r *Renderer) All(ctx context.Context, cs []component.Component, progress f
 	return results
 }
 
-// render renders all sources of a component. asks is set when the result can
-// depend on versions.
-func (r *Renderer) render(ctx context.Context, c component.Component, versions []string) (objects []manifest.Object, asks bool, err error) {
+// rendered is a result that can depend on API versions where asks is set.
+type rendered struct {
+	Result
+	asks bool
+}
+
+// render renders all sources of a component.
+func (r *Renderer) render(ctx context.Context, c component.Component, versions []string) rendered {
+	out := rendered{Result: Result{Component: c.Name}}
 	if r.fault != nil {
-		return nil, false, r.fault
+		out.Err = r.fault
+		return out
 	}
 	for _, src := range c.Sources {
 		if err := ctx.Err(); err != nil {
-			return nil, asks, fmt.Errorf("render %s: %w", c.Name, context.Cause(ctx))
+			out.Err = fmt.Errorf("render %s: %w", c.Name, context.Cause(ctx))
+			return out
 		}
-		out, ask, err := r.cached(ctx, c, src, versions)
-		asks = asks || ask
+		result, err := r.cached(ctx, c, src, versions)
+		out.asks = out.asks || result.ReadsCapabilities
+		out.Objects = append(out.Objects, result.Objects...)
+		for _, l := range result.Lacking {
+			out.Lacking = append(out.Lacking, lackingOf(c, l))
+		}
 		if err != nil {
-			return nil, asks, r.explain(ctx, c, src, err)
+			err = r.explain(ctx, c, src, err)
+			var problem *Error
+			if !errors.As(err, &problem) {
+				out.Err = err
+				return out
+			}
+			out.Lacking = append(out.Lacking, problem)
 		}
-		objects = append(objects, out...)
+		if len(out.Lacking) > 0 {
+			out.Err = out.Lacking[0]
+			if !r.opts.Partial {
+				out.Objects = nil
+				return out
+			}
+		}
 	}
-	return objects, asks, nil
+	return out
+}
+
+// lackingOf is the error of a part that was left out.
+func lackingOf(c component.Component, l helm.Lacking) *Error {
+	name := l.Source.RepoURL
+	if l.Source.Kind == component.Chart {
+		name = helm.RemoteName(l.Source)
+	}
+	return &Error{Component: c.Name, Source: name, Position: l.Err.Position, Reason: l.Err.Reason, Err: l.Err, Missing: l.Source, Namespace: l.Namespace, Part: true}
+}
+
+// Values merges the values that a source is rendered with. complete is false
+// where some of them cannot be read.
+func (r *Renderer) Values(src component.Source) (values map[string]any, complete bool) {
+	if r.fault != nil {
+		return nil, false
+	}
+	return helm.Values(r.tree.View(), src)
 }
 
 // source renders one source, whatever its kind.
@@ -236,6 +300,8 @@ func (r *Renderer) source(ctx context.Context, view *source.View, c component.Co
 		APIVersions: slices.Concat(r.opts.APIVersions, versions),
 		Limits:      helm.Limits{Time: r.opts.Timeout, Output: r.opts.MaxOutput},
 		Fetch:       r.opts.Fetch,
+		Reach:       r.opts.Reach,
+		Partial:     r.opts.Partial,
 	}
 	if src.RepoURL != "" && src.Kind != component.Chart {
 		return helm.Result{}, source.Errorf(src.Position, "%s of repository %s is not in this repository, so it is not rendered; vendor it, or run Ladder there",
@@ -264,6 +330,10 @@ func (r *Renderer) explain(ctx context.Context, c component.Component, src compo
 	if src.RepoURL != "" {
 		name = helm.RemoteName(src)
 	}
+	missing := src
+	if missing.ReleaseName == "" {
+		missing.ReleaseName = c.Name
+	}
 	var problem *source.Error
 	if errors.As(err, &problem) {
 		at := problem.Position
@@ -273,12 +343,12 @@ func (r *Renderer) explain(ctx context.Context, c component.Component, src compo
 		if at.File == "" {
 			at = c.Position
 		}
-		return &Error{Component: c.Name, Source: name, Position: at, Reason: problem.Reason, Err: err}
+		return &Error{Component: c.Name, Source: name, Position: at, Reason: problem.Reason, Err: err, Missing: missing, Namespace: c.Namespace}
 	}
 	if ctx.Err() != nil {
 		return fmt.Errorf("render %s: %w", c.Name, context.Cause(ctx))
 	}
-	return &Error{Component: c.Name, Source: name, Position: src.Position, Reason: err.Error(), Err: err}
+	return &Error{Component: c.Name, Source: name, Position: src.Position, Reason: err.Error(), Err: err, Missing: missing, Namespace: c.Namespace}
 }
 
 // fillTargets sets the namespace every object lands in.

@@ -35,6 +35,8 @@ type loadedChart struct {
 	// origins maps a file of the chart or of a dependency to its position; the
 	// loader and aliases share the file's memory.
 	origins map[*common.File]finding.Position
+	// absent are dependencies that are left out where a part may be rendered.
+	absent []absent
 }
 
 // load reads a local chart folder, a local archive, or a remote chart.
@@ -268,16 +270,39 @@ func (l *loadedChart) complete(ctx context.Context, view *source.View, at findin
 			view.MarkRemote()
 			data, err := opts.Fetch(ctx, dep.Repository, dep.Name, dep.Version)
 			if err != nil {
-				return source.Errorf(l.at, "dependency %s cannot be fetched: %w; vendor it with `helm dependency build`", dep.Name, err)
+				problem := &source.Error{Position: l.dependencyLine(dep.Name), Err: err,
+					Reason: fmt.Sprintf("dependency %s cannot be fetched: %v; vendor it with `helm dependency build`", dep.Name, err)}
+				if opts.Partial && depth == 0 && ctx.Err() == nil {
+					l.absent = append(l.absent, absent{dep, problem})
+					continue
+				}
+				return problem
 			}
 			sub, err := loadArchive(data, l.at, at)
 			if err != nil {
 				return err
 			}
 			l.adopt(sub)
+		case opts.Partial && depth == 0 && !isFile && dep.Repository != "":
+			view.MarkRemote()
+			l.absent = append(l.absent, absent{dep, withoutFetch(dep, l.dependencyLine(dep.Name))})
 		}
 	}
 	return nil
+}
+
+// dependencyLine is where a chart names a dependency.
+func (l *loadedChart) dependencyLine(name string) finding.Position {
+	if l.folder == "" {
+		return l.at
+	}
+	at := finding.Position{File: l.file("Chart.yaml"), Line: 1}
+	for _, f := range l.chart.Raw {
+		if f.Name == "Chart.yaml" {
+			at.Line = lineOf(f.Data, name)
+		}
+	}
+	return at
 }
 
 func (l *loadedChart) has(dep *chart.Dependency) bool {
@@ -315,16 +340,7 @@ func (l *loadedChart) checkDependencies() error {
 	if len(missing) == 0 {
 		return nil
 	}
-	at, line := l.file("Chart.yaml"), 1
-	for _, f := range l.chart.Raw {
-		if f.Name == "Chart.yaml" && l.folder != "" {
-			line = lineOf(f.Data, missing[0])
-		}
-	}
-	if l.folder == "" {
-		line = l.at.Line
-	}
-	return source.Errorf(finding.Position{File: at, Line: line},
+	return source.Errorf(l.dependencyLine(missing[0]),
 		"chart %s depends on %s, which is not in its charts folder; vendor it with `helm dependency build` and commit it, or run without --offline",
 		l.chart.Name(), strings.Join(missing, ", "))
 }
@@ -332,7 +348,7 @@ func (l *loadedChart) checkDependencies() error {
 // lineOf finds "name: x" in a Chart.yaml; 1 when it is not there.
 func lineOf(data []byte, name string) int {
 	for i, line := range strings.Split(string(data), "\n") {
-		if strings.HasPrefix(strings.TrimLeft(line, " -"), "name:") && strings.Contains(line, name) && !strings.HasPrefix(line, "name:") {
+		if strings.HasPrefix(strings.TrimLeft(line, " -{"), "name:") && strings.Contains(line, name) && !strings.HasPrefix(line, "name:") {
 			return i + 1
 		}
 	}

@@ -20,12 +20,14 @@ import (
 func loadRemote(ctx context.Context, view *source.View, src component.Source, opts Options) (*loadedChart, error) {
 	name := RemoteName(src)
 	if opts.Fetch == nil {
-		return nil, source.Errorf(src.Position, "remote chart %s is not rendered offline; vendor it or run without --offline", name)
+		return nil, &UnavailableError{Lacking{Source: src, Err: &source.Error{Position: src.Position,
+			Reason: fmt.Sprintf("remote chart %s is not rendered offline; vendor it or run without --offline", name)}}}
 	}
 	view.MarkRemote()
 	data, err := opts.Fetch(ctx, src.RepoURL, src.Name, src.Version)
 	if err != nil {
-		return nil, source.Errorf(src.Position, "remote chart %s cannot be fetched: %w; check repository, name and version, or vendor it", name, err)
+		return nil, &UnavailableError{Lacking{Source: src, Err: &source.Error{Position: src.Position, Err: err,
+			Reason: fmt.Sprintf("remote chart %s cannot be fetched: %v; check repository, name and version, or vendor it", name, err)}}}
 	}
 	return loadArchive(data, src.Position, src.Position)
 }

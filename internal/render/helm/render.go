@@ -35,6 +35,12 @@ type Options struct {
 	Limits      Limits
 	// Fetch gets a remote chart; nil when offline.
 	Fetch Fetch
+	// Reach reports a host that cannot be reached, so that it is not asked again;
+	// nil asks every time.
+	Reach func(ctx context.Context, address string) error
+	// Partial renders without remote sources that cannot be had, where the rest
+	// can be; Result.Lacking names them.
+	Partial bool
 }
 
 // Fetch gets the archive of a remote chart.
@@ -54,6 +60,9 @@ type Result struct {
 	// capabilities of the cluster other than its version: only then can the
 	// result depend on Options.APIVersions.
 	ReadsCapabilities bool
+	// Lacking are the remote sources that are left out; it is set next to an error
+	// too.
+	Lacking []Lacking
 }
 
 // Render renders a chart: first the objects of its crds folders, then those of
@@ -61,6 +70,10 @@ type Result struct {
 // Errors about the repository are *source.Error.
 func Render(ctx context.Context, view *source.View, req Request, opts Options) (Result, error) {
 	loaded, err := load(ctx, view, req.Source, opts)
+	var unavailable *UnavailableError
+	if errors.As(err, &unavailable) {
+		unavailable.Namespace, unavailable.Source.ReleaseName = req.Namespace, req.Release
+	}
 	if err != nil {
 		return Result{}, err
 	}
@@ -68,9 +81,9 @@ func Render(ctx context.Context, view *source.View, req Request, opts Options) (
 	if err != nil {
 		return Result{}, err
 	}
-	result := Result{ReadsCapabilities: loaded.readsCapabilities() || readsCapabilities(values.text)}
+	result := Result{ReadsCapabilities: loaded.readsCapabilities() || readsCapabilities(values.text), Lacking: loaded.leaveOut(values.merged, req)}
 	// With other API versions it may be rendered after all.
-	failed := Result{ReadsCapabilities: result.ReadsCapabilities}
+	failed := Result{ReadsCapabilities: result.ReadsCapabilities, Lacking: result.Lacking}
 
 	caps, err := capabilities(opts)
 	if err != nil {

@@ -89,6 +89,15 @@ func (r *repository) ReadFile(name string) ([]byte, error) {
 	return data, nil
 }
 
+// again forgets the kustomization files that were rewritten.
+func (r *repository) again() {
+	for name := range r.replace {
+		if isKustomization(name) {
+			delete(r.replace, name)
+		}
+	}
+}
+
 // CleanedAbs implements filesys.FileSystem: the folder and file of a path,
 // links resolved.
 func (r *repository) CleanedAbs(name string) (filesys.ConfirmedDir, string, error) {

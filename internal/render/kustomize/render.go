@@ -80,10 +80,10 @@ func Render(ctx context.Context, view *source.View, src component.Source, opts O
 	select {
 	case a := <-done:
 		if a.err != nil {
-			return helm.Result{ReadsCapabilities: b.readsCapabilities}, b.explain(a.err)
+			return helm.Result{ReadsCapabilities: b.readsCapabilities, Lacking: b.lacking}, b.explain(a.err)
 		}
 		objects, err := b.objects(a.objects)
-		return helm.Result{Objects: objects, ReadsCapabilities: b.readsCapabilities}, err
+		return helm.Result{Objects: objects, ReadsCapabilities: b.readsCapabilities, Lacking: b.lacking}, err
 	case <-ctx.Done():
 		if errors.Is(context.Cause(ctx), errTime) {
 			return helm.Result{}, &source.Error{Position: src.Position, Err: errTime,
@@ -110,9 +110,27 @@ type build struct {
 	readsCapabilities bool
 	// keepOrigins is set when the kustomization itself asks for origins.
 	keepOrigins bool
+	lacking     []helm.Lacking
+	// withoutPatches leaves out patches whose targets may be lacking.
+	withoutPatches bool
 }
 
-func (b *build) run() (objects resmap.ResMap, err error) {
+// run builds the kustomization. Where sources are lacking, patches may have lost
+// what they change: then it is built without them.
+func (b *build) run() (resmap.ResMap, error) {
+	objects, err := b.once()
+	if err != nil && len(b.lacking) > 0 && b.files.first == nil {
+		b.withoutPatches = true
+		b.files.again()
+		objects, err = b.once()
+	}
+	if err != nil && len(b.lacking) > 0 && b.files.first == nil && strings.Contains(err.Error(), "kustomization.yaml is empty") {
+		return resmap.New(), nil // everything in it is lacking
+	}
+	return objects, err
+}
+
+func (b *build) once() (objects resmap.ResMap, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("kustomize panics: %v", r)

@@ -3,6 +3,7 @@ package kustomize
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -45,6 +46,9 @@ func (b *build) rewrite(abs string, data []byte) ([]byte, error) {
 	}
 	if renew(doc) {
 		changed = true
+	}
+	if b.withoutPatches {
+		changed = dropNamedPatches(doc) || changed
 	}
 	if doc["helmCharts"] != nil {
 		changed = true
@@ -89,6 +93,25 @@ func renew(doc map[string]any) bool {
 	return renewed
 }
 
+// dropNamedPatches takes out what fails where the object that it names is left
+// out: patches that say their target themselves, and replacements.
+func dropNamedPatches(doc map[string]any) bool {
+	_, strategic := doc["patchesStrategicMerge"]
+	_, replacements := doc["replacements"]
+	delete(doc, "patchesStrategicMerge")
+	delete(doc, "replacements")
+	patches, _ := doc["patches"].([]any)
+	kept := slices.DeleteFunc(slices.Clone(patches), func(p any) bool {
+		m, _ := p.(map[string]any)
+		return m["target"] == nil
+	})
+	if len(kept) == len(patches) {
+		return strategic || replacements
+	}
+	doc["patches"] = kept
+	return true
+}
+
 // fetched are the fields of a kustomization whose entries may be remote.
 var fetched = []string{"resources", "bases", "components", "crds", "configurations", "generators", "transformers", "validators", "patchesStrategicMerge"}
 
@@ -98,7 +121,9 @@ func (b *build) remoteReferences(abs string, doc map[string]any, at func(string)
 	changed := false
 	for _, field := range fetched {
 		entries, _ := doc[field].([]any)
+		var kept []any
 		for i, entry := range entries {
+			kept = append(kept, entry)
 			text, _ := entry.(string)
 			if strings.HasPrefix(text, "file://") {
 				return false, source.Errorf(at(fmt.Sprintf("%s[%d]", field, i)), "%s is named by file://; use a path inside the repository", text)
@@ -106,21 +131,25 @@ func (b *build) remoteReferences(abs string, doc map[string]any, at func(string)
 			if strings.Contains(text, "\n") || !remoteReference.MatchString(text) {
 				continue
 			}
-			where := at(fmt.Sprintf("%s[%d]", field, i))
-			if b.opts.Charts.Fetch == nil {
-				return false, source.Errorf(where, "remote base %s is not rendered offline; vendor it or run without --offline", text)
-			}
-			b.files.view.MarkRemote()
-			content, ok, err := b.download(text)
-			if err != nil {
-				return false, source.Errorf(where, "remote base %s cannot be fetched: %w; vendor it", text, err)
-			}
-			if ok {
+			content, ok, problem := b.remoteBase(text, at(fmt.Sprintf("%s[%d]", field, i)))
+			switch {
+			case problem != nil && b.opts.Charts.Partial && b.ctx.Err() == nil:
+				b.lack(helm.Lacking{Namespace: b.opts.Namespace, Err: problem, Source: component.Source{
+					Kind: component.Git, RepoURL: text, Position: problem.Position,
+				}})
+				kept = kept[:len(kept)-1]
+				changed = true
+			case problem != nil:
+				return false, problem
+			case ok:
 				name := fmt.Sprintf("ladder-remote-%s-%d.yaml", field, i)
 				b.files.replace[filepath.Join(filepath.Dir(abs), name)] = content
-				entries[i] = name
+				kept[len(kept)-1] = name
 				changed = true
 			}
+		}
+		if changed && entries != nil {
+			doc[field] = kept
 		}
 	}
 	for _, list := range []string{"patches", "patchesJson6902", "replacements"} {
@@ -151,6 +180,37 @@ func (b *build) remoteReferences(abs string, doc map[string]any, at func(string)
 		}
 	}
 	return changed, nil
+}
+
+// remoteBase fetches a remote file. ok is false for a folder, which is left to
+// the git client.
+func (b *build) remoteBase(address string, at finding.Position) (content []byte, ok bool, problem *source.Error) {
+	if b.opts.Charts.Fetch == nil {
+		return nil, false, &source.Error{Position: at, Reason: fmt.Sprintf("remote base %s is not rendered offline; vendor it or run without --offline", address)}
+	}
+	b.files.view.MarkRemote()
+	var err error
+	if b.opts.Charts.Reach != nil {
+		err = b.opts.Charts.Reach(b.ctx, address)
+	}
+	if err == nil {
+		content, ok, err = b.download(address)
+	}
+	if err != nil {
+		return nil, false, &source.Error{Position: at, Err: err, Reason: fmt.Sprintf("remote base %s cannot be fetched: %v; vendor it", address, err)}
+	}
+	return content, ok, nil
+}
+
+// lack records a source that is left out, once.
+func (b *build) lack(l helm.Lacking) {
+	b.files.view.MarkRemote()
+	for _, have := range b.lacking {
+		if have.Err.Position == l.Err.Position && have.Source.RepoURL == l.Source.RepoURL && have.Source.Name == l.Source.Name {
+			return
+		}
+	}
+	b.lacking = append(b.lacking, l)
 }
 
 // downloadTimeout bounds the fetch of one remote file.
@@ -208,7 +268,12 @@ func (b *build) helmCharts(abs string, doc map[string]any, at func(string) findi
 			home = parsed.HelmGlobals.ChartHome
 		}
 		objects, err := b.chart(path.Dir(b.files.rel(abs)), home, chart, at(fmt.Sprintf("helmCharts[%d]", i)))
-		if err != nil {
+		var unavailable *helm.UnavailableError
+		switch {
+		case errors.As(err, &unavailable) && b.opts.Charts.Partial && b.ctx.Err() == nil:
+			b.lack(unavailable.Lacking)
+			continue
+		case err != nil:
 			return err
 		}
 		if len(objects) == 0 {
@@ -278,6 +343,9 @@ func (b *build) chart(folder, home string, chart types.HelmChart, at finding.Pos
 	}
 	result, err := helm.Render(b.ctx, b.files.view, helm.Request{Source: src, Release: release, Namespace: namespace}, opts)
 	b.readsCapabilities = b.readsCapabilities || result.ReadsCapabilities
+	for _, l := range result.Lacking {
+		b.lack(l)
+	}
 	if err != nil {
 		return nil, err
 	}

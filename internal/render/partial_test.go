@@ -1,0 +1,132 @@
+package render
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rollout-ladder/ladder/internal/component"
+	"github.com/rollout-ladder/ladder/internal/manifest"
+)
+
+const partial = `
+-- umbrella/Chart.yaml --
+apiVersion: v2
+name: umbrella
+version: 1.0.0
+dependencies:
+- {name: db, version: 1.x.x, repository: "https://charts.example.com", alias: store, condition: store.enabled}
+- {name: cache, version: 1.x.x, repository: "https://charts.example.com", condition: cache.enabled}
+-- umbrella/values.yaml --
+store: {size: 1Gi, enabled: true}
+cache: {enabled: false}
+-- umbrella/templates/own.yaml --
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: own}
+-- overlay/kustomization.yaml --
+resources:
+- https://example.com/base.yaml
+- own.yaml
+helmCharts:
+- {name: db, repo: "https://charts.example.com", version: 1.2.3, releaseName: db, namespace: data, includeCRDs: true, valuesInline: {size: 2Gi}}
+patches:
+- patch: |
+    apiVersion: apps/v1
+    kind: Deployment
+    metadata: {name: of-the-base}
+    spec: {replicas: 3}
+-- overlay/own.yaml --
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: own}
+-- nothing/kustomization.yaml --
+resources:
+- github.com/example/manifests//base?ref=v1
+-- plain/own.yaml --
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: own}
+`
+
+// TestPartial: what is remote is left out and named with its values, and the
+// rest is rendered. Not asked for, a part is no result.
+func TestPartial(t *testing.T) {
+	dir := t.TempDir()
+	extract(t, dir, partial)
+	mixed := of("mixed", component.Manifests, "plain")
+	mixed.Sources = append([]component.Source{{Kind: component.Chart, RepoURL: "https://charts.example.com", Name: "web", Version: "2.0.0", Position: mixed.Sources[0].Position}}, mixed.Sources...)
+	components := []component.Component{
+		chart("umbrella", "umbrella"), of("overlay", component.Kustomize, "overlay"), of("nothing", component.Kustomize, "nothing"), mixed,
+	}
+	r := New(dir, dir, Options{Offline: true, CacheDir: t.TempDir(), Partial: true})
+	for range 2 { // what is lacking is not lost in the cache
+		got := map[string][]string{}
+		for _, result := range r.All(context.Background(), components, nil) {
+			if result.Err == nil || result.Err != error(result.Lacking[0]) {
+				t.Errorf("%s: error %v", result.Component, result.Err)
+			}
+			for _, l := range result.Lacking {
+				values, _ := json.Marshal(l.Missing.Values)
+				text := l.Source + " as " + l.Missing.ReleaseName + " with " + string(values) + " at " + l.Position.String()
+				got[result.Component] = append(got[result.Component], text)
+			}
+			for _, o := range result.Objects {
+				got[result.Component] = append(got[result.Component], o.GetKind()+" "+o.GetName())
+			}
+		}
+		want := map[string][]string{
+			"umbrella": {`https://charts.example.com/db 1.x.x as umbrella with {"enabled":true,"nameOverride":"store","size":"1Gi"} at umbrella/Chart.yaml:5`, "ConfigMap own"},
+			"overlay": {
+				"https://example.com/base.yaml as  with null at overlay/kustomization.yaml:2",
+				`https://charts.example.com/db 1.2.3 as db with {"size":"2Gi"} at overlay/kustomization.yaml:5`, "ConfigMap own",
+			},
+			"nothing": {"github.com/example/manifests//base?ref=v1 as  with null at nothing/kustomization.yaml:2"},
+			"mixed":   {"https://charts.example.com/web 2.0.0 as mixed with null at mixed.yaml:3", "ConfigMap own"},
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("lacking and objects (-want +got):\n%s", diff)
+		}
+	}
+	for _, result := range New(dir, dir, Options{Offline: true, NoCache: true}).All(context.Background(), components, nil) {
+		if result.Err == nil || len(result.Objects) > 0 {
+			t.Errorf("%s without a part: %v, %d objects", result.Component, result.Err, len(result.Objects))
+		}
+	}
+}
+
+// TestKnownCRDs: charts are told the kinds that are known of what is lacking,
+// and objects of cluster-wide ones are in no namespace.
+func TestKnownCRDs(t *testing.T) {
+	dir := t.TempDir()
+	extract(t, dir, platform+`
+-- others/thing.yaml --
+apiVersion: monitoring.coreos.com/v1
+kind: ClusterThing
+metadata: {name: one}
+`)
+	remote := chart("operator", "")
+	remote.Sources = []component.Source{{Kind: component.Chart, RepoURL: "https://charts.example.com", Name: "operator", Version: "1.0.0"}}
+	r := New(dir, dir, Options{Offline: true, NoCache: true, Partial: true, Known: func(e *Error) []manifest.CRD {
+		if e.Missing.Name != "operator" {
+			return nil
+		}
+		return []manifest.CRD{
+			{Group: "monitoring.coreos.com", Kind: "ServiceMonitor", Plural: "servicemonitors", Versions: []string{"v1"}},
+			{Group: "monitoring.coreos.com", Kind: "ClusterThing", Plural: "clusterthings", ClusterWide: true, Versions: []string{"v1"}},
+		}
+	}})
+	results := r.All(context.Background(), []component.Component{chart("app", "charts/monitored"), of("others", component.Manifests, "others"), remote}, nil)
+	if len(results[0].Objects) != 1 || results[0].Objects[0].GetKind() != "ServiceMonitor" {
+		t.Errorf("the chart was not told: %v", results[0].Objects)
+	}
+	if len(results[1].Objects) != 1 || results[1].Objects[0].Target != "" {
+		t.Errorf("the object of a cluster-wide kind: %v", results[1].Objects)
+	}
+	if !slices.ContainsFunc(results, func(r Result) bool { return len(r.Lacking) == 1 }) {
+		t.Error("nothing is lacking")
+	}
+}
