@@ -3,6 +3,7 @@ package intake
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"path"
@@ -57,6 +58,8 @@ func Open(ctx context.Context, dir string, opts Options) (*Platform, error) {
 	problems = append(problems, err)
 	p.Findings = append(append(p.Findings, findings...), preFindings...)
 	p.Simulation.RuleFiles, err = r.ruleFiles(ctx)
+	problems = append(problems, err)
+	p.Catalogue, err = r.catalogue(ctx)
 	problems = append(problems, err)
 	if err := errors.Join(problems...); err != nil {
 		return nil, err
@@ -296,6 +299,31 @@ func (r *repository) ruleFiles(ctx context.Context) ([]string, error) {
 	}
 	slices.Sort(all)
 	return slices.Compact(all), errors.Join(problems...)
+}
+
+// catalogue reads the entries and files of entries that ladder.yaml names.
+func (r *repository) catalogue(ctx context.Context) ([]CatalogueText, error) {
+	var all []CatalogueText
+	var problems []error
+	for _, item := range r.file.Catalogue {
+		if item.Entry != nil {
+			text, err := json.Marshal([]any{item.Entry.Any()})
+			if err != nil {
+				problems = append(problems, &InputError{Position: item.Entry.Position, Message: "the catalogue entry cannot be read: " + err.Error()})
+				continue
+			}
+			all = append(all, CatalogueText{text, item.Entry.Position})
+			continue
+		}
+		found, err := r.glob(ctx, item.Files)
+		problems = append(problems, err)
+		for _, file := range found {
+			text, err := r.tree.Read(file)
+			problems = append(problems, err)
+			all = append(all, CatalogueText{text, finding.Position{File: file, Line: 1}})
+		}
+	}
+	return all, errors.Join(problems...)
 }
 
 // glob finds the files that match a pattern; none is an error.

@@ -45,6 +45,15 @@ type Platform struct {
 	Findings   []finding.Finding
 	Simulation SimulationConfig
 	Lint       ladderfile.Lint
+	// Catalogue are the entries that ladder.yaml adds to the catalogue of charts, in
+	// its order.
+	Catalogue []CatalogueText
+}
+
+// CatalogueText is a list of catalogue entries in YAML or JSON, and where it is.
+type CatalogueText struct {
+	Text     []byte
+	Position finding.Position
 }
 
 // SimulationConfig is what the repository says about the simulated world.

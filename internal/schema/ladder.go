@@ -14,6 +14,7 @@ type LadderFile struct {
 	PreArgo      []PreArgo              `json:"preArgo" jsonschema_description:"Manifests that are applied before Argo CD exists."`
 	Simulation   *Simulation            `json:"simulation"`
 	Lint         *Lint                  `json:"lint"`
+	Parity       *Parity                `json:"parity"`
 }
 
 // Band is a range of phases.
@@ -97,6 +98,18 @@ type Suppression struct {
 	Rule      string `json:"rule" jsonschema:"required"`
 	Component string `json:"component" jsonschema_description:"Default: every component."`
 	Reason    string `json:"reason" jsonschema:"required,minLength=1"`
+}
+
+// Parity says which differences between environments are meant.
+type Parity struct {
+	Accept []Acceptance `json:"accept"`
+}
+
+// Acceptance accepts a difference.
+type Acceptance struct {
+	Component    string   `json:"component" jsonschema_description:"Default: every component."`
+	Environments []string `json:"environments" jsonschema_description:"The environments on one side of the difference. Default: any."`
+	Reason       string   `json:"reason" jsonschema:"required,minLength=1"`
 }
 
 // LintLevel is a severity, or off, which YAML 1.1 reads as false.

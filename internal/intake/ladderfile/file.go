@@ -36,7 +36,17 @@ type File struct {
 	// Durations are the expected times of components, by name.
 	Durations map[string]time.Duration
 	Lint      Lint
+	// Catalogue are entries for the catalogue of charts, and files of entries.
+	Catalogue []Catalogued
 	Findings  []finding.Finding
+}
+
+// Catalogued is one entry of the catalogue, or the pattern of files that hold
+// lists of entries.
+type Catalogued struct {
+	Files Pattern
+	// Entry is nil where Files is set.
+	Entry *yamlpos.Value
 }
 
 // Folders says where an environment lies.
@@ -71,6 +81,17 @@ type Lint struct {
 	// Rules maps a rule to "error", "warning", "info" or "off".
 	Rules    map[string]string
 	Suppress []Suppression
+	// Parity are the differences between environments that are meant; parity.accept
+	// in the file.
+	Parity []Acceptance
+}
+
+// Acceptance accepts that environments differ in a component, for a reason.
+type Acceptance struct {
+	Component    string   // empty for every component
+	Environments []string // empty for any
+	Reason       string
+	Position     finding.Position
 }
 
 // Suppression hides the findings of a rule, for a reason.
@@ -178,6 +199,7 @@ func (d *decoder) decode(f *yamlpos.Fields) {
 		d.unknown(simulation)
 	}
 	d.lint(f.Map("lint"))
+	d.catalogue(f)
 	d.unknown(f)
 }
 

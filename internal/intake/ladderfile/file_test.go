@@ -77,6 +77,17 @@ lint:
 	}
 }
 
+func TestCatalogue(t *testing.T) {
+	f := parse(t, "catalogue:\n- ladder/*.yaml\n- chart: web\n  version: 1.0.0\n- [a]\n")
+	if len(f.Catalogue) != 2 || f.Catalogue[0].Files.Path != "ladder/*.yaml" || f.Catalogue[0].Files.Position.Line != 2 ||
+		f.Catalogue[1].Entry.Position.Line != 3 {
+		t.Errorf("read %+v", f.Catalogue)
+	}
+	if len(f.Findings) != 1 || f.Findings[0].Position.Line != 5 {
+		t.Errorf("findings %v", f.Findings)
+	}
+}
+
 func TestMaxUpdateFollowsTheSlot(t *testing.T) {
 	tests := map[component.Phase]int{
 		0: 3, 10: 3, 20: 2, 99: 2, 110: 3, 120: 2, 130: 4, 140: 4, 150: 6, 155: 2, 160: 2, 199: 2, 145: 4, 650: 10, 640: 4, 651: 10,

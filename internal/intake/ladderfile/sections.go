@@ -148,3 +148,45 @@ func (d *decoder) lint(f *yamlpos.Fields) {
 	}
 	d.unknown(f)
 }
+
+// catalogue reads a list of patterns and entries; the fields of entries are read
+// by the catalogue.
+func (d *decoder) catalogue(f *yamlpos.Fields) {
+	e, ok := f.Entry("catalogue")
+	if !ok {
+		return
+	}
+	if e.Value.Kind != yamlpos.List {
+		f.Wrong("catalogue", "write a list of files and entries", "catalogue is %s, not a list", e.Value.Kind)
+		return
+	}
+	for i, item := range e.Value.Items {
+		switch item.Kind {
+		case yamlpos.Scalar:
+			d.file.Catalogue = append(d.file.Catalogue, Catalogued{Files: Pattern{Path: item.Text, Position: item.Position}})
+		case yamlpos.Map:
+			d.file.Catalogue = append(d.file.Catalogue, Catalogued{Entry: item})
+		default:
+			d.problems.Add(yamlpos.Join("catalogue", strconv.Itoa(i)), item.Position, "write the path of a file, or an entry with chart, version, source and repositories",
+				"catalogue[%d] is %s, neither a file nor an entry", i, item.Kind)
+		}
+	}
+}
+
+func (d *decoder) parity(f *yamlpos.Fields) {
+	if f == nil {
+		return
+	}
+	for _, m := range f.Maps("accept") {
+		a := Acceptance{
+			Component: m.Text("component"), Environments: m.Strings("environments"), Reason: m.Text("reason"), Position: m.Value.Position,
+		}
+		d.unknown(m)
+		if a.Reason == "" {
+			d.problems.Add(m.Path, m.Value.Position, "say why the environments differ", "%s needs a reason", m.Path)
+			continue
+		}
+		d.file.Lint.Parity = append(d.file.Lint.Parity, a)
+	}
+	d.unknown(f)
+}
