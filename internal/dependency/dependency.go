@@ -9,6 +9,7 @@ import (
 // provides.
 type Dependency struct {
 	// Rule is the lint rule that judges the order of the two: "secret-before-use".
+	// It is empty where the order is worth keeping and no rule judges it.
 	Rule string
 	// Required is what is required: a Secret, a CRD, a Namespace, ...
 	Required finding.Resource
@@ -21,7 +22,13 @@ type Dependency struct {
 	Reason   string
 	Consumer End
 	Provider End
+	// Evidence is the requirement first, with the field that says it, and the
+	// provider last.
 	Evidence []finding.Evidence
+	// Hint is set where the evidence is a name in free text, such as a hostname in
+	// an environment variable: good for an order, too weak for a finding. A hint
+	// is always soft.
+	Hint bool
 }
 
 // Within reports whether both ends belong to one component.
@@ -51,7 +58,8 @@ type End struct {
 // Place is where an object stands in the sync of its Application. Source: Argo
 // CD user guide, "Sync Phases and Waves".
 type Place struct {
-	// Hook is 0 for PreSync, 1 for Sync and ordinary objects, 2 for PostSync.
+	// Hook is 0 for PreSync, 1 for Sync and ordinary objects, 2 for PostSync, 3 for
+	// SyncFail.
 	Hook int
 	Wave int
 	// Kind is the rank of the kind inside a wave; all objects of a wave are
@@ -94,6 +102,10 @@ type Missing struct {
 	Consumer End
 	Evidence []finding.Evidence
 	// Unrendered are the components that could not be rendered and might provide
-	// it; a missing thing is not certain while there are any.
+	// it; a missing thing is not certain while there are any. It is shared by many
+	// and must not be changed.
 	Unrendered []string
+	// Managed is set where the repository provides other things of the kind, or
+	// other kinds of the group of a CRD.
+	Managed bool
 }

@@ -4,12 +4,15 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rollout-ladder/ladder/internal/dependency"
+	"github.com/rollout-ladder/ladder/internal/finding"
 	"github.com/rollout-ladder/ladder/internal/plan"
 )
 
 // Controllers: a custom resource becomes Ready only while the controller of its
-// kind runs. An object does not name its controller, so only controllers that
-// are known by their image count.
+// kind runs. An object does not name its controller. Known are those with a
+// well-known image, and those whose ServiceAccount may write the status of the
+// kind (rbac.go).
 
 // controller is one well-known operator.
 type controller struct {
@@ -40,17 +43,40 @@ var controllers = []controller{
 	{image: "crossplane/crossplane", group: "apiextensions.crossplane.io", kinds: []string{"CompositeResourceDefinition"}},
 	{image: "sealed-secrets-controller", group: "bitnami.com", kinds: []string{"SealedSecret"}},
 	{image: "grafana/grafana-operator", group: "grafana.integreatly.org"},
+	{image: "hashicorp/vault-secrets-operator", group: "secrets.hashicorp.com"},
+	{image: "jetstack/trust-manager", group: "trust.cert-manager.io"},
+	{image: "mariadb-operator/mariadb-operator", without: []string{"webhook", "cert-controller"}, group: "k8s.mariadb.com"},
+	{image: "rabbitmqoperator/cluster-operator", group: "rabbitmq.com", kinds: []string{"RabbitmqCluster"}},
+	{image: "opentelemetry-operator/opentelemetry-operator", group: "opentelemetry.io", kinds: []string{"OpenTelemetryCollector"}},
+	{image: "eck/eck-operator", group: "elasticsearch.k8s.elastic.co"},
+	{image: "eck/eck-operator", group: "kibana.k8s.elastic.co"},
 }
 
 func controllerKey(group, kind string) key {
 	return key{Kind: kindController, Name: group + "/" + kind}
 }
 
-func providesController(o object, add func(key)) {
-	if !o.is("apps", "Deployment", "StatefulSet", "DaemonSet") {
-		return
+// learnControllers finds who reconciles what.
+func (x *index) learnControllers() {
+	writers := x.statusWriters()
+	for i, of := range x.objects {
+		for _, o := range of {
+			if !o.is("apps", "Deployment", "StatefulSet", "DaemonSet") {
+				continue
+			}
+			add := func(k key) {
+				x.add(k, provider{component: i, object: o, place: o.place, position: o.Origin.Position(), basis: finding.Rendered})
+			}
+			controllersIn(o, add)
+			for _, k := range writers[o] {
+				add(k)
+			}
+		}
 	}
-	each(list(o.Object.Object, "spec", "template", "spec", "containers"), "", func(c map[string]any, _ string) {
+}
+
+func controllersIn(o *object, add func(key)) {
+	each(list(o.root(), "spec", "template", "spec", "containers"), "", func(c map[string]any, _ string) {
 		repository := imageRepository(text(c, "image"))
 		for _, known := range controllers {
 			if repository != known.image && !strings.HasSuffix(repository, "/"+known.image) {
@@ -79,24 +105,25 @@ func imageRepository(image string) string {
 	return image
 }
 
-func requiresController(_ world, o object, add func(need)) {
-	group, kind := o.group(), o.GetKind()
-	if builtinGroup(group) {
+// configures reports whether a kind of a known operator only configures it:
+// nothing becomes Ready there.
+func configures(group, kind string) bool {
+	of := false
+	for _, known := range controllers {
+		if known.group == group {
+			if len(known.kinds) == 0 || slices.Contains(known.kinds, kind) {
+				return false
+			}
+			of = true
+		}
+	}
+	return of
+}
+
+func requiresController(w *world, o *object, add func(need)) {
+	if !customGroup(o.g) || ownKind(o.g, o.k) || configures(o.g, o.k) {
 		return
 	}
-	for _, known := range controllers {
-		if known.group != group {
-			continue
-		}
-		n := need{field: "kind", strength: plan.Hard, verb: "is reconciled by the controller of " + group}
-		switch {
-		case len(known.kinds) == 0:
-			n.key = controllerKey(group, "*")
-		case slices.Contains(known.kinds, kind):
-			n.key = controllerKey(group, kind)
-		default:
-			continue
-		}
-		add(n)
-	}
+	add(need{key: controllerKey(o.g, o.k), or: []key{controllerKey(o.g, "*"), controllerKey(o.g, w.resource(o.g, o.k))}, field: "kind",
+		strength: plan.Hard, effect: dependency.Ready, verb: "is reconciled by the controller of " + o.g})
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/component"
+	"github.com/rollout-ladder/ladder/internal/dependency"
 	"github.com/rollout-ladder/ladder/internal/finding"
 	"github.com/rollout-ladder/ladder/internal/intake/yamlpos"
 	"github.com/rollout-ladder/ladder/internal/plan"
@@ -112,7 +113,7 @@ func (x *index) declaredCapability(consumer int, k key, r component.Requirement,
 	if builtin(k) {
 		return nil, nil
 	}
-	p, ok := x.find(k, consumer)
+	p, ok := x.find(k, consumer, dependency.Place{Hook: 1})
 	if !ok {
 		return nil, []finding.Finding{x.unprovided(c, k, r, verb)}
 	}
@@ -122,7 +123,7 @@ func (x *index) declaredCapability(consumer int, k key, r component.Requirement,
 	}
 	e := declaredEdge(c.Name, to, verb+" "+k.String(), r.Position, field)
 	e.Evidence[0].Text = c.Name + " " + verb + " " + k.String()
-	e.Evidence = append(e.Evidence, finding.Evidence{Text: "provided by " + p.by + " of " + to, File: p.position.File, Line: p.position.Line})
+	e.Evidence = append(e.Evidence, x.provided(p))
 	return []plan.Edge{e}, nil
 }
 

@@ -1,45 +1,46 @@
 package infer
 
-import (
-	"github.com/rollout-ladder/ladder/internal/component"
-	"github.com/rollout-ladder/ladder/internal/finding"
-)
-
 // family is one kind of capability: who provides it and who requires it.
 type family struct {
-	// component says what a component provides by its descriptor.
-	component func(c *component.Component, add func(k key, by string, at finding.Position))
 	// provides says what an object provides.
-	provides func(o object, add func(key))
+	provides func(o *object, add func(key))
 	// requires says what an object needs.
-	requires func(w world, o object, add func(need))
-	// once keeps one need per component: the objects that share it are many
-	// and alike.
-	once bool
+	requires func(w *world, o *object, add func(need))
 }
 
-// families are all that is known. Webhooks are apart: what intercepts an object
-// is not named by it.
+// families are all that look at one object at a time. Controllers, webhooks and
+// the binding of claims look at several.
 var families = []family{
-	{provides: providesKind, requires: requiresKind, once: true},
-	{component: createsNamespace, provides: providesNamespace, requires: requiresNamespace, once: true},
-	{provides: providesController, requires: requiresController, once: true},
+	{provides: providesKind, requires: requiresKind},
+	{provides: providesNamespace, requires: requiresNamespace},
+	{requires: requiresController},
 	{provides: providesSecret, requires: secretsOfPods},
+	{provides: providesChildren},
+	{provides: providesMirrored, requires: requiresMirrored},
 	{requires: secretsOfRoutes},
 	{requires: secretsOfStores},
 	{requires: secretsOfResources},
+	{requires: secretsOfVolumes},
 	{provides: providesConfigMap},
 	{provides: providesServiceAccount, requires: requiresServiceAccount},
+	{provides: providesRole, requires: requiresRole},
 	{provides: providesStorage, requires: requiresStorage},
 	{provides: providesStore, requires: requiresStore},
 	{provides: providesIssuer, requires: requiresIssuer},
 	{provides: providesClass, requires: requiresClass},
+	{provides: providesInstance, requires: requiresInstance},
 	{provides: providesService, requires: requiresService},
+	{provides: providesAPIService, requires: requiresAPIService},
+	{requires: requiresHost},
 }
+
+// everyNamespace stands in a key for all namespaces: what is copied into each.
+const everyNamespace = "*"
 
 // builtin reports whether every cluster has the thing by itself. Source:
 // Kubernetes creates these namespaces, a ServiceAccount "default" and a
-// ConfigMap "kube-root-ca.crt" in every namespace, and two priority classes.
+// ConfigMap "kube-root-ca.crt" in every namespace, two priority classes, and the
+// user-facing and system ClusterRoles.
 func builtin(k key) bool {
 	switch k.Kind {
 	case kindNamespace:
@@ -47,7 +48,7 @@ func builtin(k key) bool {
 	case kindServiceAccount:
 		return k.Name == "default" || systemNamespace(k.Namespace)
 	case kindConfigMap:
-		return k.Name == "kube-root-ca.crt"
+		return k.Name == "kube-root-ca.crt" || k.Name == "openshift-service-ca.crt"
 	case kindPriorityClass:
 		return k.Name == "system-node-critical" || k.Name == "system-cluster-critical"
 	}
@@ -62,40 +63,36 @@ func systemNamespace(name string) bool {
 	return false
 }
 
-// The kinds of capability, as descriptors write them.
-const (
-	kindCRD                = "crd" // by "plural.group"
-	kindNamespace          = "namespace"
-	kindSecret             = "secret"
-	kindConfigMap          = "configmap"
-	kindServiceAccount     = "serviceaccount"
-	kindStorageClass       = "storageclass"
-	kindPVC                = "persistentvolumeclaim"
-	kindSecretStore        = "secretstore"
-	kindClusterSecretStore = "clustersecretstore"
-	kindIssuer             = "issuer"
-	kindClusterIssuer      = "clusterissuer"
-	kindIngressClass       = "ingressclass"
-	kindGatewayClass       = "gatewayclass"
-	kindGateway            = "gateway"
-	kindPriorityClass      = "priorityclass"
-	kindRuntimeClass       = "runtimeclass"
-	kindService            = "service"
-
-	// These two are not written in descriptors.
-	kindKind       = "kind"       // by "group/Kind"
-	kindController = "controller" // by "group/Kind" or "group/*"
-)
-
-// shortKinds are other words for a kind, as kubectl takes them.
-var shortKinds = map[string]string{
-	"ns": kindNamespace, "cm": kindConfigMap, "sa": kindServiceAccount, "sc": kindStorageClass, "pvc": kindPVC, "svc": kindService,
-	"customresourcedefinition": kindCRD, "pc": kindPriorityClass,
+// plausible reports whether a key can name a thing: a name that holds what no
+// name may hold is a placeholder that something fills in later, or is encrypted.
+func plausible(k key) bool {
+	switch k.Name {
+	case "", "placeholder", "changeme", "change-me", "replace-me", "replaceme", "todo", "tbd":
+		return false
+	}
+	if k.Kind == kindRole || k.Kind == kindClusterRole || k.Kind == kindKind || k.Kind == kindController || k.Name == defaultClass {
+		return wellFormed(k.Name, true) || k.Name == defaultClass
+	}
+	return wellFormed(k.Name, false) && (k.Namespace == "" || k.Namespace == everyNamespace || wellFormed(k.Namespace, false))
 }
 
-// declaredKinds are those that a requirement can name; true means namespaced.
-var declaredKinds = map[string]bool{
-	kindCRD: false, kindNamespace: false, kindSecret: true, kindConfigMap: true, kindServiceAccount: true, kindStorageClass: false,
-	kindPVC: true, kindSecretStore: true, kindClusterSecretStore: false, kindIssuer: true, kindClusterIssuer: false,
-	kindIngressClass: false, kindGatewayClass: false, kindGateway: true, kindPriorityClass: false, kindRuntimeClass: false, kindService: true,
+// wellFormed follows Kubernetes' rule for names of objects, and the looser one
+// for roles and, here, kinds.
+func wellFormed(name string, loose bool) bool {
+	if len(name) > 253 {
+		return false
+	}
+	for i := range len(name) {
+		switch c := name[i]; {
+		case c >= 'a' && c <= 'z', c >= '0' && c <= '9':
+		case c == '-' || c == '.':
+			if i == 0 || i == len(name)-1 {
+				return false
+			}
+		case loose && (c >= 'A' && c <= 'Z' || c == ':' || c == '/' || c == '*' || c == '_'):
+		default:
+			return false
+		}
+	}
+	return name != ""
 }

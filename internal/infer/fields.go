@@ -1,9 +1,9 @@
 package infer
 
 import (
-	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 )
 
 // text reads a string below nested mappings; "" when it is not there.
@@ -43,7 +43,7 @@ func value(m map[string]any, path ...string) any {
 func each(entries []any, path string, visit func(m map[string]any, path string)) {
 	for i, entry := range entries {
 		if m, ok := entry.(map[string]any); ok {
-			visit(m, fmt.Sprintf("%s[%d]", path, i))
+			visit(m, path+bracket(i))
 		}
 	}
 }
@@ -59,22 +59,14 @@ func everywhere(v any, path, field string, visit func(m map[string]any, path, fi
 		}
 	case []any:
 		for i, e := range x {
-			everywhere(e, fmt.Sprintf("%s[%d]", path, i), field, visit)
+			everywhere(e, path+bracket(i), field, visit)
 		}
 	}
 }
 
-// group returns the API group of an object.
-func (o object) group() string { return o.GroupVersionKind().Group }
-
-// is reports whether an object is of a group and one of some kinds.
-func (o object) is(group string, kinds ...string) bool {
-	return o.group() == group && slices.Contains(kinds, o.GetKind())
-}
-
 func sortedKeys(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }
 
-func bracket(i int) string { return fmt.Sprintf("[%d]", i) }
+func bracket(i int) string { return "[" + strconv.Itoa(i) + "]" }
 
 func join(path, field string) string {
 	if path == "" {

@@ -10,7 +10,8 @@ import (
 
 // Input is what is inferred from.
 type Input struct {
-	// Components in their order; disabled ones provide and require nothing.
+	// Components with unique names, in any order; disabled ones provide and
+	// require nothing.
 	Components []component.Component
 	// Objects by the name of their component. A component that is missing was
 	// not rendered.
@@ -21,14 +22,21 @@ type Input struct {
 	// Assessed says whether Argo CD assesses the health of a kind, so that a sync
 	// waits for its objects. Where it is nil every kind counts as assessed.
 	Assessed func(group, kind string) bool
+	// Order compares two components; nil means component.Compare. A layout whose
+	// ApplicationSets are ordered among each other gives its own.
+	Order func(a, b *component.Component) int
 }
 
 // Result is what Infer finds.
 type Result struct {
 	// Dependencies between objects, those within a component included, sorted by
-	// consumer and required thing.
+	// consumer and required thing. Evidence has the lines of objects;
+	// manifest.Lines finds those of its fields.
+	//
+	// Between two components there is one for each required thing, the gravest
+	// and first of those who require it; within a component, one per object.
 	Dependencies []dependency.Dependency
-	// Missing is what nothing provides.
+	// Missing is what nothing provides, one for each thing and component.
 	Missing []dependency.Missing
 	// Edges are the dependencies between components and the declared
 	// requirements, merged: at most one of a basis between two components.
@@ -37,8 +45,37 @@ type Result struct {
 	Findings []finding.Finding
 }
 
-// Infer finds what every object requires and which object provides it.
+// Infer finds what every object requires and which object provides it. The same
+// input in any order gives the same result.
 func Infer(in Input) Result {
-	edges, findings := Edges(in)
-	return Result{Edges: edges, Findings: findings}
+	x := newIndex(in)
+	declared, findings := x.declared()
+	finding.Sort(findings)
+	found := &collection{x: x, cross: map[crossKey]dependency.Dependency{}, missing: map[crossKey]dependency.Missing{}}
+	x.require(found)
+	x.webhooks(found)
+	x.bindings(found)
+	dependencies := found.dependencies()
+	return Result{
+		Dependencies: dependencies, Missing: found.sortedMissing(), Findings: findings,
+		Edges: merge(append(declared, edgesOf(dependencies)...)),
+	}
+}
+
+// Edges returns the edges and findings of Infer alone.
+func Edges(in Input) ([]plan.Edge, []finding.Finding) {
+	r := Infer(in)
+	return r.Edges, r.Findings
+}
+
+// Places returns where each object of one component stands in the sync of its
+// Application. applied is false for those that a sync which succeeds never
+// applies: tests and deletion hooks.
+func Places(objects []manifest.Object) (places []dependency.Place, applied []bool) {
+	sync, applied := manifest.SyncPlaces(objects)
+	places = make([]dependency.Place, len(sync))
+	for i, p := range sync {
+		places[i] = dependency.Place{Hook: int(p.Phase), Wave: p.Wave, Kind: p.Kind, IsHook: p.Hook}
+	}
+	return places, applied
 }

@@ -32,7 +32,7 @@ func scenario(t *testing.T, archive *txtar.Archive) (in Input, want string) {
 	scopes := manifest.NewScopes()
 	for i, line := range strings.Split(strings.TrimSpace(files["order"]), "\n") {
 		words := strings.Fields(line)
-		c := component.Component{Name: words[0], Namespace: words[1], Enabled: true, Position: finding.Position{File: words[0] + "/component.yaml", Line: 1}}
+		c := component.Component{Name: words[0], Namespace: words[1], Phase: component.Phase(10 * i), Enabled: true, Position: finding.Position{File: words[0] + "/component.yaml", Line: 1}}
 		rendered := true
 		for _, w := range words[2:] {
 			verb, what, _ := strings.Cut(w, "=")

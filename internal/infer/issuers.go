@@ -1,6 +1,9 @@
 package infer
 
-import "github.com/rollout-ladder/ladder/internal/plan"
+import (
+	"github.com/rollout-ladder/ladder/internal/dependency"
+	"github.com/rollout-ladder/ladder/internal/plan"
+)
 
 // Issuers: a Certificate becomes Ready only while its issuer is.
 
@@ -11,9 +14,9 @@ func issuerKey(kind, ns, name string) key {
 	return key{Kind: kindIssuer, Namespace: ns, Name: name}
 }
 
-func providesIssuer(o object, add func(key)) {
+func providesIssuer(o *object, add func(key)) {
 	if o.is("cert-manager.io", "Issuer", "ClusterIssuer") {
-		add(issuerKey(o.GetKind(), o.namespace(), o.GetName()))
+		add(issuerKey(o.k, o.namespace(), o.name))
 	}
 }
 
@@ -24,33 +27,45 @@ var issuerAnnotations = []struct{ name, kind string }{
 	{"cert-manager.io/issuer", "Issuer"},
 }
 
-func hasIssuerAnnotation(o object) bool {
+// issuerAnnotation reads the annotation; one that names an issuer of another
+// group is not cert-manager's to find.
+func issuerAnnotation(o *object, name string) string {
+	annotations := mapping(o.root(), "metadata", "annotations")
+	if group := text(annotations, "cert-manager.io/issuer-group"); group != "" && group != "cert-manager.io" {
+		return ""
+	}
+	return text(annotations, name)
+}
+
+func hasIssuerAnnotation(o *object) bool {
+	annotations := mapping(o.root(), "metadata", "annotations")
 	for _, a := range issuerAnnotations {
-		if o.GetAnnotations()[a.name] != "" {
+		if text(annotations, a.name) != "" {
 			return true
 		}
 	}
 	return false
 }
 
-func requiresIssuer(_ world, o object, add func(need)) {
+func requiresIssuer(_ *world, o *object, add func(need)) {
 	issuer := func(kind, name, field string, strength plan.Strength) {
-		add(need{key: issuerKey(kind, o.namespace(), name), field: field, strength: strength, verb: "is issued by " + kind + " " + name})
+		add(need{key: issuerKey(kind, o.namespace(), name), field: field, strength: strength, effect: dependency.Ready,
+			verb: "is issued by " + kind + " " + name, absent: true})
 	}
 	switch {
 	case o.is("cert-manager.io", "Certificate", "CertificateRequest"):
-		ref := mapping(o.Object.Object, "spec", "issuerRef")
+		ref := mapping(o.root(), "spec", "issuerRef")
 		kind, group := either(text(ref, "kind"), "Issuer"), text(ref, "group")
 		if (kind == "Issuer" || kind == "ClusterIssuer") && (group == "" || group == "cert-manager.io") {
 			issuer(kind, text(ref, "name"), "spec.issuerRef.name", plan.Hard)
 		}
 	case o.is("networking.k8s.io", "Ingress"), o.is("gateway.networking.k8s.io", "Gateway"):
 		strength := plan.Soft // an Ingress serves a default certificate meanwhile
-		if o.GetKind() == "Gateway" {
+		if o.k == "Gateway" {
 			strength = plan.Hard
 		}
 		for _, a := range issuerAnnotations {
-			if name := o.GetAnnotations()[a.name]; name != "" {
+			if name := issuerAnnotation(o, a.name); name != "" {
 				issuer(a.kind, name, "metadata.annotations."+a.name, strength)
 			}
 		}

@@ -1,7 +1,7 @@
 package infer
 
 import (
-	"github.com/rollout-ladder/ladder/internal/component"
+	"github.com/rollout-ladder/ladder/internal/dependency"
 	"github.com/rollout-ladder/ladder/internal/finding"
 	"github.com/rollout-ladder/ladder/internal/plan"
 )
@@ -10,20 +10,32 @@ import (
 
 func namespaceKey(name string) key { return key{Kind: kindNamespace, Name: name} }
 
-func createsNamespace(c *component.Component, add func(key, string, finding.Position)) {
-	if c.Namespace != "" && c.HasSyncOption("CreateNamespace=true") {
-		add(namespaceKey(c.Namespace), "the sync option CreateNamespace=true", c.At("syncOptions"))
+// createsNamespace: Argo CD makes the namespace of a destination before the first
+// object that lands there.
+func (x *index) createsNamespace(i int) {
+	c := &x.in.Components[i]
+	if c.Namespace == "" || !c.HasSyncOption("CreateNamespace=true") {
+		return
+	}
+	p := provider{component: i, by: "the sync option CreateNamespace=true", position: c.At("syncOptions"), basis: finding.Rendered}
+	found := false
+	for _, o := range x.objects[i] {
+		if o.namespace() == c.Namespace && (!found || o.place.Compare(p.place) < 0) {
+			found = true
+			p.place = dependency.Place{Hook: o.place.Hook, Wave: o.place.Wave}
+		}
+	}
+	x.add(namespaceKey(c.Namespace), p)
+}
+
+func providesNamespace(o *object, add func(key)) {
+	if o.is("", "Namespace") || o.is("project.openshift.io", "Project") {
+		add(namespaceKey(o.name))
 	}
 }
 
-func providesNamespace(o object, add func(key)) {
-	if o.is("", "Namespace") {
-		add(namespaceKey(o.GetName()))
-	}
-}
-
-func requiresNamespace(_ world, o object, add func(need)) {
+func requiresNamespace(_ *world, o *object, add func(need)) {
 	if ns := o.namespace(); ns != "" {
-		add(need{key: namespaceKey(ns), field: "metadata.namespace", strength: plan.Hard, verb: "lands in Namespace " + ns})
+		add(need{key: namespaceKey(ns), field: "metadata.namespace", strength: plan.Hard, effect: dependency.Apply, verb: "lands in Namespace " + ns, absent: true})
 	}
 }

@@ -3,24 +3,58 @@ package infer
 import "github.com/rollout-ladder/ladder/internal/plan"
 
 // podSpec is the pod that an object makes, with the path of its fields.
-func podSpec(o object) (map[string]any, string) {
-	root := o.Object.Object
-	switch {
-	case o.is("", "Pod"):
-		return mapping(root, "spec"), "spec"
-	case o.is("apps", "Deployment", "StatefulSet", "DaemonSet", "ReplicaSet"), o.is("batch", "Job"), o.is("", "ReplicationController"),
-		o.is("argoproj.io", "Rollout"), o.is("serving.knative.dev", "Service"):
-		return mapping(root, "spec", "template", "spec"), "spec.template.spec"
-	case o.is("batch", "CronJob"):
-		return mapping(root, "spec", "jobTemplate", "spec", "template", "spec"), "spec.jobTemplate.spec.template.spec"
+func podSpec(o *object) (map[string]any, string) {
+	switch o.g {
+	case "":
+		switch o.k {
+		case "Pod":
+			return mapping(o.root(), "spec"), "spec"
+		case "ReplicationController":
+			return mapping(o.root(), "spec", "template", "spec"), "spec.template.spec"
+		}
+	case "apps":
+		switch o.k {
+		case "Deployment", "StatefulSet", "DaemonSet", "ReplicaSet":
+			return mapping(o.root(), "spec", "template", "spec"), "spec.template.spec"
+		}
+	case "batch":
+		switch o.k {
+		case "Job":
+			return mapping(o.root(), "spec", "template", "spec"), "spec.template.spec"
+		case "CronJob":
+			return mapping(o.root(), "spec", "jobTemplate", "spec", "template", "spec"), "spec.jobTemplate.spec.template.spec"
+		}
+	case "argoproj.io":
+		if o.k == "Rollout" {
+			return mapping(o.root(), "spec", "template", "spec"), "spec.template.spec"
+		}
+	case "serving.knative.dev":
+		if o.k == "Service" {
+			return mapping(o.root(), "spec", "template", "spec"), "spec.template.spec"
+		}
 	}
 	return nil, ""
 }
 
+// podLabels are the labels of the pods that an object makes.
+func podLabels(o *object) map[string]any {
+	switch {
+	case o.is("", "Pod"):
+		return mapping(o.root(), "metadata", "labels")
+	case o.is("batch", "CronJob"):
+		return mapping(o.root(), "spec", "jobTemplate", "spec", "template", "metadata", "labels")
+	default:
+		return mapping(o.root(), "spec", "template", "metadata", "labels")
+	}
+}
+
 // podStrength is how much a workload needs what its pods need. A CronJob is
-// Healthy whether or not its jobs run.
-func podStrength(o object) plan.Strength {
-	if o.GetKind() == "CronJob" {
+// Healthy whether or not its jobs run, and so is a workload of no pods.
+func podStrength(o *object) plan.Strength {
+	if o.k == "CronJob" || truth(o.root(), "spec", "suspend") {
+		return plan.Soft
+	}
+	if replicas, ok := value(o.root(), "spec", "replicas").(int64); ok && replicas == 0 {
 		return plan.Soft
 	}
 	return plan.Hard

@@ -1,8 +1,7 @@
 package infer
 
 import (
-	"strings"
-
+	"github.com/rollout-ladder/ladder/internal/dependency"
 	"github.com/rollout-ladder/ladder/internal/plan"
 )
 
@@ -12,56 +11,138 @@ func secretKey(ns, name string) key { return key{Kind: kindSecret, Namespace: ns
 
 func configMapKey(ns, name string) key { return key{Kind: kindConfigMap, Namespace: ns, Name: name} }
 
-// providesSecret: the object itself, and the objects from which an operator
-// makes one. Source: the documentation of each operator.
-func providesSecret(o object, add func(key)) {
-	root, ns := o.Object.Object, o.namespace()
-	if ref := mapping(root, "spec", "writeConnectionSecretToRef"); ref != nil { // Crossplane
-		if target := text(ref, "namespace"); target != "" {
-			ns = target
+// providesSecret: the object itself, and the objects whose fields say which
+// Secret an operator makes of them. Source: the documentation of each operator.
+func providesSecret(o *object, add func(key)) {
+	root, ns := o.root(), o.namespace()
+	switch o.g {
+	case "":
+		if o.k == "Secret" {
+			add(secretKey(ns, o.name))
 		}
-		add(secretKey(ns, text(ref, "name")))
-		return
-	}
-	switch {
-	case o.is("", "Secret"):
-		add(secretKey(ns, o.GetName()))
-	case o.is("bitnami.com", "SealedSecret"):
-		add(secretKey(ns, either(text(root, "spec", "template", "metadata", "name"), o.GetName())))
-	case o.is("external-secrets.io", "ExternalSecret"):
-		switch text(root, "spec", "target", "creationPolicy") {
-		case "None", "Merge": // another makes it
-		default:
-			add(secretKey(ns, either(text(root, "spec", "target", "name"), o.GetName())))
+	case "networking.k8s.io":
+		if o.k == "Ingress" && hasIssuerAnnotation(o) { // cert-manager's ingress shim
+			each(list(root, "spec", "tls"), "", func(tls map[string]any, _ string) { add(secretKey(ns, text(tls, "secretName"))) })
 		}
-	case o.is("cert-manager.io", "Certificate"):
-		add(secretKey(ns, text(root, "spec", "secretName")))
-	case o.is("networking.k8s.io", "Ingress") && hasIssuerAnnotation(o): // cert-manager's ingress shim
-		each(list(root, "spec", "tls"), "", func(tls map[string]any, _ string) { add(secretKey(ns, text(tls, "secretName"))) })
-	case o.is("gateway.networking.k8s.io", "Gateway") && hasIssuerAnnotation(o): // and its gateway shim
-		gatewayCertificates(o, func(ref map[string]any, _ string) {
-			add(secretKey(either(text(ref, "namespace"), ns), text(ref, "name")))
+	case "gateway.networking.k8s.io":
+		if o.k == "Gateway" && hasIssuerAnnotation(o) { // and its gateway shim
+			gatewayCertificates(o, func(ref map[string]any, _ string) {
+				add(secretKey(either(text(ref, "namespace"), ns), text(ref, "name")))
+			})
+		}
+	case "external-secrets.io":
+		externalSecrets(o, add)
+	case "cert-manager.io":
+		switch o.k {
+		case "Certificate":
+			add(secretKey(ns, text(root, "spec", "secretName")))
+		case "Issuer":
+			add(secretKey(ns, text(root, "spec", "acme", "privateKeySecretRef", "name")))
+		}
+	case "bitnami.com":
+		if o.k == "SealedSecret" {
+			add(secretKey(ns, either(text(root, "spec", "template", "metadata", "name"), o.name)))
+		}
+	case "isindir.github.com":
+		if o.k == "SopsSecret" {
+			each(list(root, "spec", "secretTemplates"), "", func(t map[string]any, _ string) { add(secretKey(ns, text(t, "name"))) })
+		}
+	case "secrets.hashicorp.com":
+		if truth(root, "spec", "destination", "create") {
+			add(secretKey(ns, text(root, "spec", "destination", "name")))
+		}
+	case "secrets.infisical.com":
+		each(list(root, "spec", "managedKubeSecretReferences"), "", func(ref map[string]any, _ string) {
+			add(secretKey(either(text(ref, "secretNamespace"), ns), text(ref, "secretName")))
 		})
-	case o.is("postgresql.cnpg.io", "Cluster"):
-		postgresSecrets(o, add)
-	case o.is("kafka.strimzi.io", "Kafka"):
-		add(secretKey(ns, o.GetName()+"-cluster-ca-cert"))
-		add(secretKey(ns, o.GetName()+"-clients-ca-cert"))
-	case o.is("kafka.strimzi.io", "KafkaUser"):
-		add(secretKey(ns, text(root, "spec", "secretPrefix")+o.GetName()))
-	case o.is("k8s.keycloak.org", "Keycloak") && mapping(root, "spec", "bootstrapAdmin") == nil:
-		add(secretKey(ns, o.GetName()+"-initial-admin"))
-	case o.is("secrets.hashicorp.com", "VaultStaticSecret", "VaultDynamicSecret", "VaultPKISecret") && truth(root, "spec", "destination", "create"):
-		add(secretKey(ns, text(root, "spec", "destination", "name")))
-	case o.is("onepassword.com", "OnePasswordItem"):
-		add(secretKey(ns, o.GetName()))
+	case "k8s.mariadb.com":
+		for _, field := range []string{"rootPasswordSecretKeyRef", "passwordSecretKeyRef"} {
+			if truth(root, "spec", field, "generate") {
+				add(secretKey(ns, text(root, "spec", field, "name")))
+			}
+		}
+		if o.k == "Connection" {
+			add(secretKey(ns, either(text(root, "spec", "secretName"), o.name)))
+		}
+	case "postgresql.cnpg.io":
+		if o.k == "Cluster" {
+			postgresSecrets(o, add)
+		}
+	case "acid.zalan.do":
+		for _, user := range sortedKeys(mapping(root, "spec", "users")) {
+			add(secretKey(ns, user+"."+o.name+".credentials.postgresql.acid.zalan.do"))
+		}
+	case "postgres-operator.crunchydata.com":
+		users := list(root, "spec", "users")
+		if len(users) == 0 {
+			add(secretKey(ns, o.name+"-pguser-"+o.name))
+		}
+		each(users, "", func(u map[string]any, _ string) { add(secretKey(ns, o.name+"-pguser-"+text(u, "name"))) })
+	case "mongodbcommunity.mongodb.com":
+		each(list(root, "spec", "users"), "", func(u map[string]any, _ string) {
+			add(secretKey(ns, either(text(u, "connectionStringSecretName"), o.name+"-"+either(text(u, "db"), "admin")+"-"+text(u, "name"))))
+		})
+	case "kafka.strimzi.io":
+		if o.k == "KafkaUser" {
+			add(secretKey(ns, text(root, "spec", "secretPrefix")+o.name))
+		}
+	case "trust.cert-manager.io":
+		if o.k == "Bundle" {
+			if mapping(root, "spec", "target", "configMap") != nil {
+				add(configMapKey(everyNamespace, o.name))
+			}
+			if mapping(root, "spec", "target", "secret") != nil {
+				add(secretKey(everyNamespace, o.name))
+			}
+		}
+	}
+	if customGroup(o.g) { // Crossplane, whatever the group of the resource
+		ref := mapping(root, "spec", "writeConnectionSecretToRef")
+		add(secretKey(either(text(ref, "namespace"), ns), text(ref, "name")))
+		add(secretKey(ns, text(root, "spec", "publishConnectionDetailsTo", "name")))
 	}
 }
 
-// postgresSecrets are those CloudNativePG makes for a cluster. Source:
-// CloudNativePG, "Bootstrap" and "Certificates".
-func postgresSecrets(o object, add func(key)) {
-	root, ns, name := o.Object.Object, o.namespace(), o.GetName()
+// externalSecrets are those the External Secrets Operator makes. Source: its API
+// reference: with the policies None and Merge another makes the Secret; a
+// ClusterExternalSecret makes one in every namespace it selects.
+func externalSecrets(o *object, add func(key)) {
+	root := o.root()
+	spec, name := mapping(root, "spec"), o.name
+	namespaces := []string{o.namespace()}
+	switch o.k {
+	case "ExternalSecret":
+	case "ClusterExternalSecret":
+		name = either(text(root, "spec", "externalSecretName"), o.name)
+		spec = mapping(root, "spec", "externalSecretSpec")
+		namespaces = nil
+		for _, ns := range list(root, "spec", "namespaces") {
+			if s, ok := ns.(string); ok {
+				namespaces = append(namespaces, s)
+			}
+		}
+		if mapping(root, "spec", "namespaceSelector") != nil || len(list(root, "spec", "namespaceSelectors")) > 0 {
+			namespaces = append(namespaces, everyNamespace)
+		}
+	default:
+		return
+	}
+	if policy := text(spec, "target", "creationPolicy"); policy == "None" || policy == "Merge" {
+		return
+	}
+	for _, ns := range namespaces {
+		if text(spec, "target", "manifest", "kind") == "ConfigMap" {
+			add(configMapKey(ns, either(text(spec, "target", "name"), name)))
+			continue
+		}
+		add(secretKey(ns, either(text(spec, "target", "name"), name)))
+	}
+}
+
+// postgresSecrets are those CloudNativePG makes for a cluster besides its
+// certificates. Source: CloudNativePG, "Bootstrap".
+func postgresSecrets(o *object, add func(key)) {
+	root, ns := o.root(), o.namespace()
 	bootstrap := mapping(root, "spec", "bootstrap")
 	owner := "initdb"
 	for _, method := range []string{"recovery", "pg_basebackup"} {
@@ -70,16 +151,14 @@ func postgresSecrets(o object, add func(key)) {
 		}
 	}
 	if text(bootstrap, owner, "secret", "name") == "" && (owner == "initdb" || text(bootstrap, owner, "database") != "") {
-		add(secretKey(ns, name+"-app"))
+		add(secretKey(ns, o.name+"-app"))
 	}
 	if truth(root, "spec", "enableSuperuserAccess") && text(root, "spec", "superuserSecret", "name") == "" {
-		add(secretKey(ns, name+"-superuser"))
+		add(secretKey(ns, o.name+"-superuser"))
 	}
-	for field, suffix := range map[string]string{"serverCASecret": "-ca", "serverTLSSecret": "-server", "replicationTLSSecret": "-replication"} {
-		if text(root, "spec", "certificates", field) == "" {
-			add(secretKey(ns, name+suffix))
-		}
-	}
+	each(list(root, "spec", "managed", "services", "additional"), "", func(s map[string]any, _ string) {
+		add(serviceKey(ns, text(s, "serviceTemplate", "metadata", "name")))
+	})
 }
 
 func either(a, b string) string {
@@ -89,32 +168,29 @@ func either(a, b string) string {
 	return b
 }
 
-func providesConfigMap(o object, add func(key)) {
+func providesConfigMap(o *object, add func(key)) {
 	if o.is("", "ConfigMap") {
-		add(configMapKey(o.namespace(), o.GetName()))
+		add(configMapKey(o.namespace(), o.name))
 	}
 }
 
 // secretsOfPods: env, envFrom, volumes and projected volumes; not what is
 // optional.
-func secretsOfPods(_ world, o object, add func(need)) {
+func secretsOfPods(_ *world, o *object, add func(need)) {
 	spec, path := podSpec(o)
 	if spec == nil {
 		return
 	}
 	ns, strength := o.namespace(), podStrength(o)
-	secret := func(name, field string) {
-		add(need{key: secretKey(ns, name), field: field, strength: strength, verb: "reads Secret " + ns + "/" + name})
-	}
-	config := func(name, field string) {
-		add(need{key: configMapKey(ns, name), field: field, strength: strength, verb: "reads ConfigMap " + ns + "/" + name})
+	reads := func(k key, word, field string) {
+		add(need{key: k, field: field, strength: strength, effect: dependency.Ready, verb: "reads " + word + " " + ns + "/" + k.Name, absent: true})
 	}
 	refs := func(m map[string]any, path, secretField, secretName, configField string) {
 		if ref := mapping(m, secretField); ref != nil && !truth(ref, "optional") {
-			secret(text(ref, secretName), path+"."+secretField+"."+secretName)
+			reads(secretKey(ns, text(ref, secretName)), "Secret", path+"."+secretField+"."+secretName)
 		}
 		if ref := mapping(m, configField); ref != nil && !truth(ref, "optional") {
-			config(text(ref, "name"), path+"."+configField+".name")
+			reads(configMapKey(ns, text(ref, "name")), "ConfigMap", path+"."+configField+".name")
 		}
 	}
 	containers(spec, path, func(c map[string]any, path string) {
@@ -131,19 +207,23 @@ func secretsOfPods(_ world, o object, add func(need)) {
 			refs(s, path, "secret", "name", "configMap")
 		})
 		if ref := text(v, "csi", "nodePublishSecretRef", "name"); ref != "" {
-			secret(ref, path+".csi.nodePublishSecretRef.name")
+			reads(secretKey(ns, ref), "Secret", path+".csi.nodePublishSecretRef.name")
 		}
 	})
 	// The kubelet pulls without a pull secret that is not there.
 	each(list(spec, "imagePullSecrets"), path+".imagePullSecrets", func(ref map[string]any, path string) {
-		name := text(ref, "name")
-		add(need{key: secretKey(ns, name), field: path + ".name", strength: plan.Soft, verb: "pulls images with Secret " + ns + "/" + name})
+		pulls(o, text(ref, "name"), path+".name", add)
 	})
 }
 
+func pulls(o *object, name, field string, add func(need)) {
+	ns := o.namespace()
+	add(need{key: secretKey(ns, name), field: field, strength: plan.Soft, effect: dependency.Ready, verb: "pulls images with Secret " + ns + "/" + name})
+}
+
 // gatewayCertificates visits the certificate references of a Gateway.
-func gatewayCertificates(o object, visit func(ref map[string]any, path string)) {
-	each(list(o.Object.Object, "spec", "listeners"), "spec.listeners", func(l map[string]any, path string) {
+func gatewayCertificates(o *object, visit func(ref map[string]any, path string)) {
+	each(list(o.root(), "spec", "listeners"), "spec.listeners", func(l map[string]any, path string) {
 		each(list(l, "tls", "certificateRefs"), path+".tls.certificateRefs", func(ref map[string]any, path string) {
 			if kind := text(ref, "kind"); (kind == "" || kind == "Secret") && text(ref, "group") == "" {
 				visit(ref, path)
@@ -154,50 +234,27 @@ func gatewayCertificates(o object, visit func(ref map[string]any, path string)) 
 
 // secretsOfRoutes: TLS of an Ingress, which serves a default certificate until
 // it is there, and of a Gateway's listeners, which do not come up without.
-func secretsOfRoutes(_ world, o object, add func(need)) {
+func secretsOfRoutes(_ *world, o *object, add func(need)) {
 	ns := o.namespace()
+	serves := func(ns, name, field string, strength plan.Strength) {
+		add(need{key: secretKey(ns, name), field: field, strength: strength, effect: dependency.Ready, verb: "serves TLS with Secret " + ns + "/" + name})
+	}
 	switch {
 	case o.is("networking.k8s.io", "Ingress"):
-		each(list(o.Object.Object, "spec", "tls"), "spec.tls", func(tls map[string]any, path string) {
-			name := text(tls, "secretName")
-			add(need{key: secretKey(ns, name), field: path + ".secretName", strength: plan.Soft, verb: "serves TLS with Secret " + ns + "/" + name})
+		each(list(o.root(), "spec", "tls"), "spec.tls", func(tls map[string]any, path string) {
+			serves(ns, text(tls, "secretName"), path+".secretName", plan.Soft)
 		})
 	case o.is("gateway.networking.k8s.io", "Gateway"):
 		gatewayCertificates(o, func(ref map[string]any, path string) {
-			target, name := either(text(ref, "namespace"), ns), text(ref, "name")
-			add(need{key: secretKey(target, name), field: path + ".name", strength: plan.Hard, verb: "serves TLS with Secret " + target + "/" + name})
+			serves(either(text(ref, "namespace"), ns), text(ref, "name"), path+".name", plan.Hard)
+		})
+	case o.is("traefik.io", "IngressRoute", "IngressRouteTCP"):
+		serves(ns, text(o.root(), "spec", "tls", "secretName"), "spec.tls.secretName", plan.Soft)
+	case o.is("traefik.io", "TLSStore"):
+		serves(ns, text(o.root(), "spec", "defaultCertificate", "secretName"), "spec.defaultCertificate.secretName", plan.Soft)
+	case o.is("", "ServiceAccount"):
+		each(list(o.root(), "imagePullSecrets"), "imagePullSecrets", func(ref map[string]any, path string) {
+			pulls(o, text(ref, "name"), path+".name", add)
 		})
 	}
-}
-
-// secretsOfStores: what a SecretStore authenticates with.
-func secretsOfStores(_ world, o object, add func(need)) {
-	if !o.is("external-secrets.io", "SecretStore", "ClusterSecretStore") {
-		return
-	}
-	everywhere(mapping(o.Object.Object, "spec", "provider"), "spec.provider", "", func(m map[string]any, path, field string) {
-		name := text(m, "name")
-		if name == "" {
-			return
-		}
-		// A store of the cluster reads in the namespace it names, and without
-		// one in that of whoever uses it.
-		ns := text(m, "namespace")
-		if o.GetKind() == "SecretStore" {
-			ns = o.namespace()
-		}
-		if ns == "" {
-			return
-		}
-		lower := strings.ToLower(field)
-		switch {
-		case strings.HasSuffix(lower, "secretref") || lower == "caprovider" && text(m, "type") == "Secret" || strings.HasSuffix(lower, "secretsecretref") ||
-			lower == "accesskeyidsecretref" || lower == "secretaccesskeysecretref":
-			add(need{key: secretKey(ns, name), field: path + ".name", strength: plan.Hard, verb: "authenticates with Secret " + ns + "/" + name})
-		case lower == "caprovider" && text(m, "type") == "ConfigMap":
-			add(need{key: configMapKey(ns, name), field: path + ".name", strength: plan.Hard, verb: "trusts ConfigMap " + ns + "/" + name})
-		case lower == "serviceaccountref":
-			add(need{key: serviceAccountKey(ns, name), field: path + ".name", strength: plan.Hard, verb: "authenticates as ServiceAccount " + ns + "/" + name})
-		}
-	})
 }

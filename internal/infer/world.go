@@ -1,6 +1,7 @@
 package infer
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/manifest"
@@ -8,41 +9,99 @@ import (
 
 // world is what is known of the cluster from all objects together.
 type world struct {
-	// plurals maps "group/Kind" to the resource name that webhooks use.
+	// plurals maps "group/Kind" to the resource name that webhooks and roles use.
 	plurals map[string]string
+	// groups are the custom groups that the repository holds CRDs of.
+	groups map[string]bool
+	// versions maps "group/Kind" to the version it is stored in.
+	versions map[string]string
 	// labels of the namespaces that objects define.
 	labels map[string]map[string]string
+	// workloads by the namespace of their pods.
+	workloads map[string][]*object
+	// services are those that something provides.
+	services map[key]bool
+	// makesSecrets are the components whose programs may make Secrets, customIn
+	// the namespaces with custom resources from which an operator may make things.
+	makesSecrets map[int]bool
+	customIn     map[string]bool
 }
 
-func newWorld(objects [][]object) world {
-	w := world{plurals: map[string]string{}, labels: map[string]map[string]string{}}
-	for _, of := range objects {
-		for _, o := range of {
-			if crd, ok := manifest.ReadCRD(o.Unstructured); ok && crd.Plural != "" {
-				w.plurals[crd.Group+"/"+crd.Kind] = crd.Plural
-			}
-			if o.is("", "Namespace") {
-				w.labels[o.GetName()] = o.GetLabels()
-			}
+func newWorld(x *index) *world {
+	w := &world{plurals: map[string]string{}, groups: map[string]bool{}, versions: map[string]string{}, labels: map[string]map[string]string{},
+		workloads: map[string][]*object{}, services: map[key]bool{}, makesSecrets: map[int]bool{}, customIn: map[string]bool{}}
+	order := make([]int, len(x.objects))
+	for i, at := range x.rank {
+		order[at] = i
+	}
+	for _, i := range order {
+		for _, o := range x.objects[i] {
+			w.see(o)
 		}
 	}
 	return w
 }
 
+func (w *world) see(o *object) {
+	switch o.g {
+	case "":
+		if o.k == "Namespace" {
+			w.labels[o.name] = o.GetLabels()
+		}
+	case "apiextensions.k8s.io":
+		crd, ok := manifest.ReadCRD(o.Unstructured)
+		if !ok {
+			return
+		}
+		w.groups[crd.Group] = true
+		if crd.Plural != "" {
+			w.plurals[crd.Group+"/"+crd.Kind] = crd.Plural
+		}
+		each(list(o.root(), "spec", "versions"), "", func(v map[string]any, _ string) {
+			if truth(v, "storage") {
+				w.versions[crd.Group+"/"+crd.Kind] = text(v, "name")
+			}
+		})
+	case "apps":
+		switch o.k {
+		case "Deployment", "StatefulSet", "DaemonSet":
+			w.workloads[o.namespace()] = append(w.workloads[o.namespace()], o)
+		}
+	case "rbac.authorization.k8s.io":
+		each(list(o.root(), "rules"), "", func(rule map[string]any, _ string) {
+			if holds(list(rule, "apiGroups"), "") && (holds(list(rule, "resources"), "secrets") || holds(list(rule, "resources"), "configmaps")) && holds(list(rule, "verbs"), "create") {
+				w.makesSecrets[o.component] = true
+			}
+		})
+	default:
+		if customGroup(o.g) && !makesNothing(o.g) {
+			w.customIn[o.namespace()] = true
+		}
+	}
+}
+
+// makesNothing reports whether it is known what the kinds of a group make, so
+// that no Secret or account appears unseen.
+func makesNothing(group string) bool {
+	return slices.Contains([]string{"cert-manager.io", "external-secrets.io", "bitnami.com", "monitoring.coreos.com", "gateway.networking.k8s.io",
+		"postgresql.cnpg.io", "traefik.io", "keda.sh", "argoproj.io", "networking.istio.io", "security.istio.io", "snapshot.storage.k8s.io", "cilium.io",
+		"metallb.io", "autoscaling.k8s.io", "onepassword.com"}, group)
+}
+
 // resource returns the plural of a kind: from its CRD, else by the rule that
 // all kinds of Kubernetes follow.
-func (w world) resource(group, kind string) string {
+func (w *world) resource(group, kind string) string {
 	if plural, ok := w.plurals[group+"/"+kind]; ok {
 		return plural
 	}
 	lower := strings.ToLower(kind)
 	switch {
+	case lower == "endpoints":
+		return lower
 	case strings.HasSuffix(lower, "s"), strings.HasSuffix(lower, "x"), strings.HasSuffix(lower, "ch"), strings.HasSuffix(lower, "sh"):
 		return lower + "es"
 	case strings.HasSuffix(lower, "y") && !strings.HasSuffix(lower, "ay") && !strings.HasSuffix(lower, "ey"):
 		return strings.TrimSuffix(lower, "y") + "ies"
-	case lower == "endpoints":
-		return lower
 	default:
 		return lower + "s"
 	}

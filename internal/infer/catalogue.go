@@ -1,0 +1,99 @@
+package infer
+
+import (
+	"github.com/rollout-ladder/ladder/internal/dependency"
+	"github.com/rollout-ladder/ladder/internal/finding"
+)
+
+// learnKnown takes in what a catalogue says of a component. What is rendered
+// shows the rest itself.
+func (x *index) learnKnown(i int, known Known, rendered bool) {
+	c := &x.in.Components[i]
+	p := provider{component: i, by: known.Source, position: c.Position, basis: finding.Catalogue, place: dependency.Place{Hook: 1}}
+	for _, k := range known.Controllers {
+		x.add(controllerKey(k.Group, k.Kind), p)
+	}
+	for _, child := range known.Children {
+		x.children[child.Group+"/"+child.Kind] = append(x.children[child.Group+"/"+child.Kind], child)
+	}
+	for _, hook := range known.Webhooks {
+		if (!rendered || hook.AtRuntime) && hook.FailurePolicy != "Ignore" && !hook.Selective {
+			x.knownHooks = append(x.knownHooks, knownHook{hook, p})
+		}
+	}
+	if rendered {
+		return
+	}
+	for _, k := range known.Kinds {
+		x.world.groups[k.Group] = true
+		if k.Plural != "" && x.world.plurals[k.Group+"/"+k.Kind] == "" {
+			x.world.plurals[k.Group+"/"+k.Kind] = k.Plural
+		}
+		x.add(kindKey(k.Group, k.Kind), p)
+		if k.Kind != "*" {
+			x.add(key{Kind: kindCRD, Name: x.world.resource(k.Group, k.Kind) + "." + k.Group}, p)
+		}
+	}
+	for _, group := range known.APIGroups {
+		x.add(key{Kind: kindAPIService, Name: group}, p)
+	}
+	for _, o := range known.Objects {
+		x.learnKnownObject(o, p)
+	}
+}
+
+func (x *index) learnKnownObject(o KnownObject, p provider) {
+	ns := either(o.Namespace, x.in.Components[p.component].Namespace)
+	switch o.Kind {
+	case "Secret":
+		x.add(secretKey(ns, o.Name), p)
+	case "ConfigMap":
+		x.add(configMapKey(ns, o.Name), p)
+	case "Service":
+		x.add(serviceKey(ns, o.Name), p)
+	case "ServiceAccount":
+		x.add(serviceAccountKey(ns, o.Name), p)
+	case "PersistentVolumeClaim":
+		x.add(pvcKey(ns, o.Name), p)
+	case "Namespace":
+		x.add(namespaceKey(o.Name), p)
+	case "IngressClass":
+		x.add(key{Kind: kindIngressClass, Name: o.Name}, p)
+	case "GatewayClass":
+		x.add(key{Kind: kindGatewayClass, Name: o.Name}, p)
+	case "PriorityClass":
+		x.add(key{Kind: kindPriorityClass, Name: o.Name}, p)
+	case "RuntimeClass":
+		x.add(key{Kind: kindRuntimeClass, Name: o.Name}, p)
+	case "StorageClass":
+		names := []string{o.Name}
+		if o.Default {
+			names = append(names, defaultClass)
+		}
+		for _, name := range names {
+			x.add(storageClassKey(name), p)
+			if o.WaitForFirstConsumer {
+				x.add(key{Kind: kindWaiting, Name: name}, p)
+			}
+		}
+	}
+}
+
+// learnChildren takes in what operators make by the word of a catalogue.
+func (x *index) learnChildren() {
+	if len(x.children) == 0 {
+		return
+	}
+	for i, of := range x.objects {
+		for _, o := range of {
+			if !customGroup(o.g) {
+				continue
+			}
+			for _, known := range x.children[o.g+"/"+o.k] {
+				child{makes: known.Makes, name: known.Name, namespace: known.Namespace, unless: known.Unless}.provide(o, func(k key) {
+					x.add(k, provider{component: i, object: o, place: o.place, position: o.Origin.Position(), basis: finding.Catalogue})
+				})
+			}
+		}
+	}
+}

@@ -1,0 +1,186 @@
+package infer
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/rollout-ladder/ladder/internal/dependency"
+	"github.com/rollout-ladder/ladder/internal/finding"
+	"github.com/rollout-ladder/ladder/internal/plan"
+)
+
+// need is something that one object requires.
+type need struct {
+	key key
+	// or are other things that stand for it, the likeliest first: the whole group
+	// of a kind, the package that brings it.
+	or    []key
+	field string // of the object, "spec.secretName"
+	// verb reads on after the object: "reads Secret apps/db".
+	verb     string
+	strength plan.Strength
+	effect   dependency.Effect
+	// anyNamespace accepts a provider in whatever namespace, if there is only
+	// one such namespace: for references that do not say theirs.
+	anyNamespace bool
+	// absent is set where a thing that nothing provides is worth a word.
+	absent bool
+	// hint marks evidence in free text.
+	hint bool
+}
+
+// require looks up what all objects need.
+func (x *index) require(found *collection) {
+	for i := range x.in.Components {
+		for _, o := range x.objects[i] {
+			for _, f := range families {
+				if f.requires != nil {
+					f.requires(x.world, o, func(n need) { x.look(found, o, n) })
+				}
+			}
+		}
+	}
+}
+
+// look finds the provider of one need.
+func (x *index) look(found *collection, o *object, n need) {
+	if !plausible(n.key) || builtin(n.key) {
+		return
+	}
+	k := n.key
+	p, ok := x.find(k, o.component, o.place)
+	for _, other := range n.or {
+		if ok {
+			break
+		}
+		if p, ok = x.find(other, o.component, o.place); ok && other.Kind == kindAPIService {
+			k = other
+		}
+	}
+	if !ok && n.anyNamespace {
+		k, p, ok = x.findAnywhere(k, o.component, o.place)
+	}
+	if n.effect == dependency.Ready && !x.assessed(o) {
+		// Nothing waits for it: it counts as Healthy at once.
+		n.strength = plan.Soft
+	}
+	if !ok {
+		if n.absent && n.strength == plan.Hard && !n.hint {
+			found.miss(o, n)
+		}
+		return
+	}
+	if p.object == o {
+		return
+	}
+	found.add(dependency.Dependency{
+		Rule: ruleOf(k.Kind), Required: x.world.required(k), Strength: n.strength, Effect: n.effect, Basis: p.basis, Reason: n.verb, Hint: n.hint,
+		Consumer: o.end(x.name(o.component)), Provider: x.end(p), Evidence: []finding.Evidence{required(o, n.verb, n.field), x.provided(p)},
+	}, o.component, p.component)
+}
+
+// assessed reports whether a sync waits for the health of an object.
+func (x *index) assessed(o *object) bool {
+	if x.in.Assessed == nil {
+		return true
+	}
+	if spec, _ := podSpec(o); spec != nil && o.k != "CronJob" {
+		return true
+	}
+	return x.in.Assessed(o.g, o.k)
+}
+
+func (x *index) end(p provider) dependency.End {
+	if p.object != nil {
+		return p.object.end(x.name(p.component))
+	}
+	return dependency.End{Component: x.name(p.component), Place: p.place, Position: p.position}
+}
+
+// required is the evidence of a need.
+func required(o *object, verb, field string) finding.Evidence {
+	r := o.resource()
+	return finding.Evidence{Text: r.Human() + " " + verb, File: o.Origin.File, Line: o.Origin.Line, Object: r.String(), Field: field}
+}
+
+// provided is the evidence of a provider.
+func (x *index) provided(p provider) finding.Evidence {
+	e := finding.Evidence{Text: "provided by " + p.by + " of " + x.name(p.component), File: p.position.File, Line: p.position.Line}
+	if p.object != nil {
+		r := p.object.resource()
+		e.Text, e.Object = "provided by "+r.Human()+" of "+x.name(p.component), r.String()
+	}
+	return e
+}
+
+// crossKey keeps one dependency for each thing that a component requires.
+type crossKey struct {
+	consumer, provider int
+	rule               string
+	required           finding.Resource
+}
+
+// collection gathers dependencies.
+type collection struct {
+	x       *index
+	cross   map[crossKey]dependency.Dependency
+	within  []dependency.Dependency
+	missing map[crossKey]dependency.Missing
+}
+
+func (c *collection) add(d dependency.Dependency, consumer, provider int) {
+	if consumer == provider {
+		c.within = append(c.within, d)
+		return
+	}
+	k := crossKey{consumer, provider, d.Rule, d.Required}
+	if have, ok := c.cross[k]; !ok || graver(d, have) {
+		c.cross[k] = d
+	}
+}
+
+// graver reports whether d speaks for a requirement rather than e: hard before
+// soft, refused before not ready, then the first by file and line.
+func graver(d, e dependency.Dependency) bool {
+	return cmp.Or(compareBool(d.Hint, e.Hint), compareStrength(d.Strength, e.Strength), strings.Compare(string(d.Effect), string(e.Effect)), compareEnds(d.Consumer, e.Consumer),
+		strings.Compare(d.Reason, e.Reason), strings.Compare(d.Evidence[0].Field, e.Evidence[0].Field)) < 0
+}
+
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	default:
+		return 1
+	}
+}
+
+func compareEnds(a, b dependency.End) int {
+	return cmp.Or(strings.Compare(a.Component, b.Component), a.Position.Compare(b.Position), compareResources(a.Object, b.Object))
+}
+
+func compareResources(a, b finding.Resource) int {
+	return cmp.Or(strings.Compare(a.Group, b.Group), strings.Compare(a.Kind, b.Kind), strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
+}
+
+// dependencies returns all in one order; within a component one per object and
+// thing.
+func (c *collection) dependencies() []dependency.Dependency {
+	out := make([]dependency.Dependency, 0, len(c.cross)+len(c.within))
+	for _, d := range c.cross {
+		out = append(out, d)
+	}
+	out = append(out, c.within...)
+	slices.SortFunc(out, func(a, b dependency.Dependency) int {
+		return cmp.Or(compareEnds(a.Consumer, b.Consumer), strings.Compare(a.Rule, b.Rule), compareResources(a.Required, b.Required),
+			strings.Compare(a.Provider.Component, b.Provider.Component), compareBool(a.Hint, b.Hint), compareStrength(a.Strength, b.Strength),
+			strings.Compare(string(a.Effect), string(b.Effect)), strings.Compare(a.Reason, b.Reason), strings.Compare(a.Evidence[0].Field, b.Evidence[0].Field),
+			compareEnds(a.Provider, b.Provider))
+	})
+	return slices.CompactFunc(out, func(a, b dependency.Dependency) bool {
+		return a.Rule == b.Rule && a.Required == b.Required && a.Consumer == b.Consumer && a.Provider.Component == b.Provider.Component
+	})
+}
