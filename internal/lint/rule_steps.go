@@ -148,18 +148,11 @@ func appInSeveralSteps(in Input) []finding.Finding {
 
 // numbers prints indices as people count: "1, 3 and 4".
 func numbers(indices []int) string {
-	var text string
+	names := make([]string, len(indices))
 	for k, i := range indices {
-		switch {
-		case k == 0:
-		case k == len(indices)-1:
-			text += " and "
-		default:
-			text += ", "
-		}
-		text += strconv.Itoa(i + 1)
+		names[k] = strconv.Itoa(i + 1)
 	}
-	return text
+	return listed(names)
 }
 
 // rolling is an ApplicationSet that orders its Applications with RollingSync.

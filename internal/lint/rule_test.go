@@ -1,13 +1,14 @@
 package lint
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"github.com/rollout-ladder/ladder/internal/argo"
@@ -18,18 +19,15 @@ import (
 )
 
 // lines prints what a run of all rules finds that judge an Input, one line per
-// finding: severity, rule, consumer, provider or "-", resource or "-".
+// finding: severity, rule, consumer, provider and resource, "-" for none.
 func lines(in Input) []string {
 	var out []string
 	for _, f := range Run(in, Options{Rules: Rules()}) {
-		provider, resource := f.Provider, "-"
-		if provider == "" {
-			provider = "-"
-		}
+		resource := "-"
 		if f.Resource.Kind != "" {
 			resource = f.Resource.Human()
 		}
-		out = append(out, fmt.Sprintf("%s %s %s %s %s", f.Severity, f.Rule, f.Component, provider, resource))
+		out = append(out, fmt.Sprintf("%s %s %s %s %s", f.Severity, f.Rule, cmp.Or(f.Component, "-"), cmp.Or(f.Provider, "-"), resource))
 	}
 	slices.Sort(out)
 	return out
@@ -45,7 +43,7 @@ func (all cases) run(t *testing.T) {
 	t.Helper()
 	for name, c := range all {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, lines(c.in)); diff != "" {
+			if diff := gocmp.Diff(c.want, lines(c.in)); diff != "" {
 				t.Errorf("findings (-want +got):\n%s", diff)
 			}
 		})
@@ -142,7 +140,7 @@ func TestShuffledInputGivesTheSameFindings(t *testing.T) {
 		shuffled.Edges = mixed(random, in.Edges)
 		shuffled.Argo.Applications = mixed(random, in.Argo.Applications)
 		shuffled.Argo.ApplicationSets = mixed(random, in.Argo.ApplicationSets)
-		if diff := cmp.Diff(want, Run(shuffled, Options{Rules: Rules()})); diff != "" {
+		if diff := gocmp.Diff(want, Run(shuffled, Options{Rules: Rules()})); diff != "" {
 			t.Errorf("findings (-want +got):\n%s", diff)
 		}
 	})
