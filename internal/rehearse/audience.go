@@ -9,6 +9,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/load"
 	"github.com/rollout-ladder/ladder/internal/plan"
 	"github.com/rollout-ladder/ladder/internal/report"
+	"github.com/rollout-ladder/ladder/internal/rollout"
 )
 
 // audience shows the rollout to an observer.
@@ -23,6 +24,9 @@ type audience struct {
 	mu    sync.Mutex
 	board report.Board
 	taken time.Time // when board was made
+	// newer is what changed too soon after the board was made to be shown at
+	// once; nil for nothing.
+	newer *rollout.State
 }
 
 func newAudience(observer Observer, loaded *load.Result, planned *plan.Plan, speed float64, now func() time.Time) *audience {
@@ -43,18 +47,28 @@ func (a *audience) notice(n drive.Notice) {
 			From: string(t.From), To: string(t.To), Reason: t.Reason,
 		})
 	}
-	if a.redraw == 0 || n.At.Sub(a.taken) < a.redraw {
+	if a.redraw == 0 {
 		return
 	}
-	board := report.BoardOf(n.View.State(), a.names, n.View.BlockedBy, a.expected, n.At)
+	state := n.View.State()
 	a.mu.Lock()
-	a.board, a.taken = board, n.At
-	a.mu.Unlock()
+	defer a.mu.Unlock()
+	if n.At.Sub(a.taken) < a.redraw {
+		a.newer = &state
+		return
+	}
+	a.show(report.BoardOf(state, a.names, n.View.BlockedBy, a.expected, n.At), n.At)
+}
+
+// show shows a new board.
+func (a *audience) show(board report.Board, at time.Time) {
+	a.board, a.taken, a.newer = board, at, nil
 	a.observer.Board(board)
 }
 
-// refresh lets the clocks of the board go on while nothing changes, until the
-// returned function is called.
+// refresh shows what changed too soon to be shown at once, and lets the clocks
+// of the board go on while nothing changes, until the returned function is
+// called.
 func (a *audience) refresh(ctx context.Context) (stop func()) {
 	if a.redraw == 0 {
 		return func() {}
@@ -80,9 +94,16 @@ func (a *audience) refresh(ctx context.Context) (stop func()) {
 func (a *audience) tick() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	passed := a.now().Sub(a.taken)
+	now := a.now()
+	passed := now.Sub(a.taken)
 	if a.taken.IsZero() || passed < a.redraw {
 		return
+	}
+	if a.newer != nil {
+		if m, err := rollout.Restore(*a.newer); err == nil { // it comes from a machine
+			a.show(report.BoardOf(*a.newer, a.names, m.BlockedBy, a.expected, now), now)
+			return
+		}
 	}
 	board := a.board
 	board.Elapsed += passed
