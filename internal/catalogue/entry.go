@@ -45,7 +45,9 @@ type CRDs struct {
 	Set   string   `json:"set,omitempty"`
 	Kinds []string `json:"kinds,omitempty"`
 	List  []CRD    `json:"list,omitempty"`
-	When  *When    `json:"when,omitempty"`
+	// Folder is set for CRDs of a chart's crds/ folder, which a source can skip.
+	Folder bool  `json:"folder,omitempty"`
+	When   *When `json:"when,omitempty"`
 }
 
 // Set is a file of CRDs that several entries use.

@@ -14,7 +14,7 @@ func (c *Catalogue) fill(e Entry, asked Asked) Answer {
 	a := Answer{Entry: e}
 	a.Known.Source = e.Human()
 	for _, part := range e.CRDs {
-		if part.When.claims(v) {
+		if part.When.claims(v) && (!part.Folder || !asked.Source.SkipCRDs) {
 			a.CRDs = append(a.CRDs, c.crds(part)...)
 		}
 	}

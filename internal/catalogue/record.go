@@ -24,15 +24,19 @@ type Recorded struct {
 func Record(r Recorded) Entry {
 	e := r.Entry
 	var crds []CRD
-	for _, o := range r.Objects {
-		if crd, ok := manifest.ReadCRD(o.Unstructured); ok {
-			crds = append(crds, CRD{crd})
+	for _, folder := range []bool{true, false} {
+		var part []CRD
+		for _, o := range r.Objects {
+			if crd, ok := manifest.ReadCRD(o.Unstructured); ok && o.CRDFolder == folder {
+				part = append(part, CRD{crd})
+			}
 		}
-	}
-	SortCRDs(crds)
-	crds = slices.CompactFunc(crds, func(a, b CRD) bool { return a.String() == b.String() })
-	if len(crds) > 0 {
-		e.CRDs = []CRDs{{List: crds}}
+		SortCRDs(part)
+		part = slices.CompactFunc(part, func(a, b CRD) bool { return a.String() == b.String() })
+		if len(part) > 0 {
+			e.CRDs = append(e.CRDs, CRDs{List: part, Folder: folder})
+			crds = append(crds, part...)
+		}
 	}
 	e.Controllers = r.controllers(crds)
 	e.Webhooks = r.webhooks(crds)
