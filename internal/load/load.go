@@ -5,11 +5,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/rollout-ladder/ladder/internal/argo"
 	"github.com/rollout-ladder/ladder/internal/component"
+	"github.com/rollout-ladder/ladder/internal/dependency"
 	"github.com/rollout-ladder/ladder/internal/finding"
+	"github.com/rollout-ladder/ladder/internal/health"
 	"github.com/rollout-ladder/ladder/internal/infer"
 	"github.com/rollout-ladder/ladder/internal/intake"
 	"github.com/rollout-ladder/ladder/internal/intake/yamlpos"
@@ -48,35 +54,101 @@ type Result struct {
 	Platform *intake.Platform
 	// Objects of every enabled component that could be rendered, by name.
 	Objects map[string][]manifest.Object
-	// Unrendered are the components that could not be rendered, in the order of
-	// the ladder.
+	// Partial are the objects of components of which something could not be
+	// rendered: those without it.
+	Partial map[string][]manifest.Object
+	// Unrendered is what could not be rendered, in the order of the ladder; a
+	// component is named once for each of its sources.
 	Unrendered []*render.Error
-	Edges      []plan.Edge
+	// Dependencies between objects, Missing what nothing provides, and Edges
+	// between components.
+	Dependencies []dependency.Dependency
+	Missing      []dependency.Missing
+	Edges        []plan.Edge
+	// Argo is what the repository says to Argo CD.
+	Argo argo.Setup
 	// Findings of intake and inference, sorted.
 	Findings []finding.Finding
+
+	assess assessment
 }
 
 // Load reads, renders and infers. Unreadable input is an intake.InputError;
 // what cannot be rendered is part of the result.
 func Load(ctx context.Context, path string, o Options) (*Result, error) {
-	p, err := intake.Open(ctx, path, intake.Options{Environment: o.Environment})
+	return newRun(o).load(ctx, path, o.Environment)
+}
+
+// LoadAll loads every environment of a platform, or the one that is asked for, in
+// the order of their names. Charts are fetched once for all. Errors of several
+// environments are joined.
+func LoadAll(ctx context.Context, path string, o Options) ([]*Result, error) {
+	names := []string{o.Environment}
+	if o.Environment == "" {
+		var err error
+		if names, err = intake.Environments(ctx, path); err != nil {
+			return nil, err
+		}
+	}
+	r := newRun(o)
+	var all []*Result
+	var problems []error
+	for _, name := range names {
+		one, err := r.load(ctx, path, name)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if err != nil {
+			problems = append(problems, err)
+			continue
+		}
+		all = append(all, one)
+	}
+	if err := errors.Join(problems...); err != nil {
+		return nil, err
+	}
+	return all, nil
+}
+
+// run is what the environments of one run share.
+type run struct {
+	options Options
+	network *network
+	shipped *health.Shipped
+}
+
+func newRun(o Options) *run {
+	return &run{options: o, network: newNetwork(), shipped: health.NewShipped()}
+}
+
+func (r *run) load(ctx context.Context, path, environment string) (*Result, error) {
+	p, err := intake.Open(ctx, path, intake.Options{Environment: environment})
 	if err != nil {
 		return nil, err
 	}
-	r := &Result{Platform: p, Objects: map[string][]manifest.Object{}}
+	out := &Result{Platform: p, Objects: map[string][]manifest.Object{}, Partial: map[string][]manifest.Object{}}
+	out.assess = assessment{r.shipped, out.Argo.Settings}
 	var enabled []component.Component
 	for _, c := range p.Components {
 		if c.Enabled {
 			enabled = append(enabled, c)
 		}
 	}
-	for _, one := range rendered(ctx, p, enabled, o) {
+	known, err := r.knowledge(p)
+	if err != nil {
+		return nil, err
+	}
+	for _, one := range r.rendered(ctx, known, enabled) {
 		var unrendered *render.Error
 		switch {
 		case one.Err == nil:
-			r.Objects[one.Component] = one.Objects
+			out.Objects[one.Component] = one.Objects
 		case errors.As(one.Err, &unrendered):
-			r.Unrendered = append(r.Unrendered, unrendered)
+			out.Unrendered = append(out.Unrendered, one.Lacking...)
+			known.lacking[one.Component] = one.Lacking
+			if len(one.Objects) > 0 {
+				out.Partial[one.Component] = one.Objects
+			}
 		default:
 			return nil, fmt.Errorf("render %s: %w", one.Component, one.Err)
 		}
@@ -84,24 +156,48 @@ func Load(ctx context.Context, path string, o Options) (*Result, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	var findings []finding.Finding
-	r.Edges, findings = infer.Edges(infer.Input{Components: p.Components, Objects: r.Objects})
-	r.Findings = append(slices.Clone(p.Findings), findings...)
+	out.infer(known)
+	return out, nil
+}
+
+// infer finds what the objects require and provide.
+func (r *Result) infer(known *knowledge) {
+	objects := maps.Clone(r.Partial)
+	maps.Copy(objects, r.Objects)
+	inferred := infer.Infer(infer.Input{
+		Components: r.Platform.Components, Objects: objects, Catalogue: known.component,
+		Assessed: func(group, kind string) bool {
+			return r.assess.by(schema.GroupKind{Group: group, Kind: kind}, nil) != ""
+		},
+	})
+	r.Dependencies, r.Missing, r.Edges = inferred.Dependencies, inferred.Missing, inferred.Edges
+	r.Findings = append(slices.Clone(r.Platform.Findings), inferred.Findings...)
 	for i := range r.Findings {
-		r.Findings[i].Environment = cmp.Or(r.Findings[i].Environment, p.Environment)
+		r.Findings[i].Environment = cmp.Or(r.Findings[i].Environment, r.Platform.Environment)
 	}
 	finding.Sort(r.Findings)
-	return r, nil
+}
+
+// knowledge makes a renderer for a platform, and what it knows of charts.
+func (r *run) knowledge(p *intake.Platform) (*knowledge, error) {
+	charts, err := Catalogue(p)
+	if err != nil {
+		return nil, err
+	}
+	known := &knowledge{catalogue: charts, lacking: map[string][]*render.Error{}}
+	target := p.Target()
+	known.renderer = render.New(p.Root, p.Repository, render.Options{
+		KubeVersion: cmp.Or(r.options.KubeVersion, target.KubeVersion),
+		APIVersions: slices.Concat(target.APIVersions, r.options.APIVersions),
+		Offline:     r.options.Offline, CacheDir: r.options.CacheDir, NoCache: r.options.NoCache,
+		Fetch: r.network.Fetch, Reach: r.network.Reach, Partial: true, Known: known.crds,
+	})
+	return known, nil
 }
 
 // rendered renders components of a platform; the results are in their order.
-func rendered(ctx context.Context, p *intake.Platform, components []component.Component, o Options) []render.Result {
-	target := p.Target()
-	results := render.New(p.Root, p.Repository, render.Options{
-		KubeVersion: cmp.Or(o.KubeVersion, target.KubeVersion),
-		APIVersions: slices.Concat(target.APIVersions, o.APIVersions),
-		Offline:     o.Offline, CacheDir: o.CacheDir, NoCache: o.NoCache,
-	}).All(ctx, components, o.rendering())
+func (r *run) rendered(ctx context.Context, known *knowledge, components []component.Component) []render.Result {
+	results := known.renderer.All(ctx, components, r.options.rendering())
 	for i, c := range components {
 		if c.AppOfApps {
 			results[i].Objects = slices.DeleteFunc(results[i].Objects, isArgo)
@@ -135,7 +231,12 @@ func One(ctx context.Context, path, name string, o Options) (component.Component
 			with = append(with, c)
 		}
 	}
-	for _, one := range rendered(ctx, p, with, o) {
+	r := newRun(o)
+	known, err := r.knowledge(p)
+	if err != nil {
+		return component.Component{}, nil, err
+	}
+	for _, one := range r.rendered(ctx, known, with) {
 		if one.Component != name {
 			continue
 		}
