@@ -57,6 +57,7 @@ func NewRoot(name, version string, streams *stream.Streams) *cobra.Command {
 		Long: `Ladder reads a GitOps repository as it is, infers what each component provides
 and requires, and proves, plans and rehearses the order in which it rolls out.
 
+  ladder lint .            what is wrong with the order, with evidence
   ladder plan .            the order, the steps, the critical path, the time
   ladder rehearse .        the whole rollout on a Kubernetes control plane
                            inside this binary: no cluster, no Docker
@@ -87,7 +88,7 @@ Exit codes: 0 fine; 1 the answer is no; 2 wrong usage or unreadable input;
 	root.AddCommand(
 		explain.New(streams, global),
 		inventory.New(streams, global),
-		lintcmd.New(streams, global),
+		lintcmd.New(streams, global, version),
 		plancmd.New(streams, global),
 		planecmd.New(streams, global),
 		rehearsecmd.New(streams, global),

@@ -193,10 +193,12 @@ func placeOf(c component.Component) string {
 	return fmt.Sprintf("step %d", c.Step)
 }
 
-// edges reports a requirement that holds in some environments only, though both
-// of its ends are rolled out, and were rendered, in the others as well.
+// pair is an edge between two components.
+type pair struct{ from, to string }
+
+// edges reports what a component requires in some environments only, though both
+// ends of the edge are rolled out, and were rendered, in the others as well.
 func (p *parity) edges(environments []Input, byName map[string]map[string]member) {
-	type pair struct{ from, to string }
 	first := map[pair]plan.Edge{}
 	holds := map[pair]map[string]bool{}
 	var pairs []pair
@@ -216,32 +218,65 @@ func (p *parity) edges(environments []Input, byName map[string]map[string]member
 	slices.SortFunc(pairs, func(a, b pair) int {
 		return cmp.Or(strings.Compare(a.from, b.from), strings.Compare(a.to, b.to))
 	})
+	// A value that differs brings several edges: they are one difference.
+	differences := map[string]*difference{}
+	var order []*difference
 	for _, k := range pairs {
-		var with, without []string
+		d := difference{from: k.from, verb: "requires"}
 		for _, e := range p.names {
 			from, to := byName[k.from][e], byName[k.to][e]
 			switch {
 			case holds[k][e]:
-				with = append(with, e)
+				d.with = append(d.with, e)
 			case from.Enabled && to.Enabled && from.seen && to.seen:
-				without = append(without, e)
+				d.without = append(d.without, e)
 			}
 		}
-		if len(without) == 0 {
+		if len(d.without) == 0 {
 			continue
 		}
-		edge := first[k]
-		f := finding.Finding{
-			Severity: finding.Warning, Environment: without[0], Component: k.from, Provider: k.to, Basis: edge.Basis,
-			Position: byName[k.from][without[0]].Position, Evidence: slices.Clone(edge.Evidence),
-			Message: fmt.Sprintf("%s requires %s in %s and not in %s", k.from, k.to, listed(with), listed(without)),
-			Fix:     finding.Fix{Summary: "require it everywhere, or accept the difference with a reason under parity.accept in ladder.yaml"},
+		if first[k].Basis == finding.Declared && first[k].Reason == "validates" {
+			d.verb = "validates"
 		}
-		if edge.Basis == finding.Declared && edge.Reason == "validates" {
-			f.Message = fmt.Sprintf("%s validates %s in %s and not in %s", k.from, k.to, listed(with), listed(without))
+		known := differences[d.key()]
+		if known == nil {
+			known = &d
+			differences[d.key()] = known
+			order = append(order, known)
 		}
-		p.add(f, without, with)
+		known.to, known.edges = append(known.to, k.to), append(known.edges, first[k])
 	}
+	for _, d := range order {
+		p.add(d.finding(byName), d.without, d.with)
+	}
+}
+
+// difference is what a component requires in some environments only.
+type difference struct {
+	from, verb    string
+	to            []string
+	with, without []string
+	edges         []plan.Edge
+}
+
+func (d difference) key() string {
+	return strings.Join([]string{d.from, d.verb, strings.Join(d.with, ","), strings.Join(d.without, ",")}, "\x00")
+}
+
+func (d difference) finding(byName map[string]map[string]member) finding.Finding {
+	f := finding.Finding{
+		Severity: finding.Warning, Environment: d.without[0], Component: d.from, Basis: d.edges[0].Basis,
+		Position: byName[d.from][d.without[0]].Position,
+		Message:  fmt.Sprintf("%s %s %s in %s and not in %s", d.from, d.verb, listed(d.to), listed(d.with), listed(d.without)),
+		Fix:      finding.Fix{Summary: "require it everywhere, or accept the difference with a reason under parity.accept in ladder.yaml"},
+	}
+	if len(d.to) == 1 {
+		f.Provider = d.to[0]
+	}
+	for _, e := range d.edges {
+		f.Evidence = append(f.Evidence, e.Evidence...)
+	}
+	return f
 }
 
 func where(at finding.Position, format string, args ...any) finding.Evidence {

@@ -68,6 +68,13 @@ func TestParity(t *testing.T) {
 			environments: []lint.Input{with(in("dev", c("a", 1), c("b", 2)), hard), in("prod", c("a", 1), c("b", 2))},
 			want:         []string{"warning prod/a: a requires b in dev and not in prod"},
 		},
+		"several edges of one difference": {
+			environments: []lint.Input{
+				with(in("dev", c("a", 1), c("b", 2), c("c", 2)), hard, plan.Edge{From: "a", To: "c", Strength: plan.Hard}),
+				in("prod", c("a", 1), c("b", 2), c("c", 2)),
+			},
+			want: []string{"warning prod/a: a requires b and c in dev and not in prod"},
+		},
 		"a smoke": {
 			environments: []lint.Input{with(in("dev", c("a", 1), c("b", 2)), validates), in("prod", c("a", 1), c("b", 2))},
 			want:         []string{"warning prod/a: a validates b in dev and not in prod"},

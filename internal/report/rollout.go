@@ -78,10 +78,12 @@ type Transition struct {
 // Unrendered names a source that could not be rendered, and why.
 type Unrendered struct {
 	Component string `json:"component"`
-	Source    string `json:"source"`
-	Reason    string `json:"reason"`
-	File      string `json:"file"`
-	Line      int    `json:"line"`
+	// Environment is set where a report is about several.
+	Environment string `json:"environment,omitempty"`
+	Source      string `json:"source"`
+	Reason      string `json:"reason"`
+	File        string `json:"file"`
+	Line        int    `json:"line"`
 }
 
 // Time is an instant that prints as RFC 3339 with milliseconds in UTC, and as

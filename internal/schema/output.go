@@ -9,32 +9,6 @@ import (
 	"github.com/rollout-ladder/ladder/internal/report"
 )
 
-// Findings is what lint writes.
-type Findings struct {
-	FormatVersion string              `json:"formatVersion"`
-	Components    []ListedComponent   `json:"components"`
-	Findings      []finding.Finding   `json:"findings"`
-	Unrendered    []report.Unrendered `json:"unrendered"`
-	Summary       FindingsSummary     `json:"summary"`
-}
-
-// ListedComponent is one component and its place.
-type ListedComponent struct {
-	Name        string `json:"name"`
-	Environment string `json:"environment"`
-	Order       string `json:"order"`
-	Source      string `json:"source"`
-}
-
-// FindingsSummary counts.
-type FindingsSummary struct {
-	Components int `json:"components"`
-	Edges      int `json:"edges"`
-	Errors     int `json:"errors"`
-	Warnings   int `json:"warnings"`
-	Unrendered int `json:"unrendered"`
-}
-
 // mapOutput describes types of the written documents that reflection cannot.
 func mapOutput(t reflect.Type) *jsonschema.Schema {
 	enum := func(values ...any) *jsonschema.Schema {
@@ -63,6 +37,7 @@ func outputComments() map[string]string {
 	return map[string]string{
 		"Findings.Components":       "The components that were read, in order.",
 		"Findings.Unrendered":       "Sources that could not be rendered; what they hold is not proven.",
+		"Unrendered.Environment":    "Where the document is about several environments.",
 		"ListedComponent.Order":     "The phase (\"350\"), sync waves (\"3\", \"(10,30)\"), or \"pre\" before Argo CD.",
 		"ListedComponent.Source":    "The file that defines the component.",
 		"Finding.Rule":              "The rule; ladder explain RULE describes it.",

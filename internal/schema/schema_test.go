@@ -271,9 +271,9 @@ func TestWrittenDocumentsAreValid(t *testing.T) {
 			Unrendered:  []report.Unrendered{{Component: "c"}},
 			Against:     []report.PlanEdge{{From: "a", To: "b", Strength: "hard", Basis: "declared", Evidence: []finding.Evidence{}}},
 		}},
-		"findings": {"findings", schema.Findings{
+		"findings": {"findings", report.Findings{
 			FormatVersion: "1",
-			Components:    []schema.ListedComponent{{Name: "a", Order: "(10,30)"}},
+			Components:    []report.ListedComponent{{Name: "a", Order: "(10,30)"}},
 			Findings:      []finding.Finding{{Rule: "cycle", Severity: finding.Error, Scope: finding.Cross, Basis: finding.Rendered, Evidence: []finding.Evidence{{Text: "x"}}}},
 			Unrendered:    []report.Unrendered{},
 		}},

@@ -1,9 +1,12 @@
-// Package lintcmd is the command "ladder lint".
 package lintcmd
 
 import (
-	"bytes"
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -12,6 +15,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/cli/source"
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
 	"github.com/rollout-ladder/ladder/internal/finding"
+	"github.com/rollout-ladder/ladder/internal/intake/yamlpos"
 	"github.com/rollout-ladder/ladder/internal/lint"
 )
 
@@ -19,16 +23,48 @@ import (
 type Options struct {
 	flags.Source
 	flags.Result
+
+	Rules         []string
+	Severity      string
+	FailOn        string
+	Baseline      string
+	WriteBaseline bool
+	Fix, DryRun   bool
+	Version       string
 }
 
+// formats are those of the report; the first is the default.
+func formats() []string { return []string{"text", "json", "sarif", "github", "markdown"} }
+
+func severities() []string {
+	return []string{string(finding.Error), string(finding.Warning), string(finding.Info)}
+}
+
+// none is the --fail-on that never fails.
+const none = "none"
+
 // New returns the command.
-func New(streams *stream.Streams, global *flags.Global) *cobra.Command {
-	o := &Options{}
+func New(streams *stream.Streams, global *flags.Global, version string) *cobra.Command {
+	o := &Options{Version: version}
 	cmd := &cobra.Command{
-		Use:     "lint [PATH]",
-		Short:   "Prove the order of a repository, or show where it is wrong",
-		Example: `  ladder lint`,
-		Args:    cobra.MaximumNArgs(1),
+		Use:   "lint [PATH]",
+		Short: "Prove the order of a repository, or show where it is wrong",
+		Long: `Read and render a repository, infer what every component requires of the others,
+and judge the order in which it would roll out. A repository needs no
+configuration: PATH is a platform of descriptors, or anything that Argo CD reads.
+
+What could not be rendered is listed and never called clean. Findings are
+suppressed with a reason, in the file or in ladder.yaml; ladder explain RULE says
+what a rule means. With --baseline only findings that are new are reported.
+
+Exit code 1: a finding is at least as grave as --fail-on.`,
+		Example: `  ladder lint
+  ladder lint -e all --format json
+  ladder lint --format sarif --output ladder.sarif
+  ladder lint --rules secret-before-use,crd-before-use
+  ladder lint --fix --dry-run
+  ladder lint --baseline ladder-baseline.json --write-baseline`,
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.SetPath(args)
 			return run(cmd.Context(), streams, global, o)
@@ -36,24 +72,118 @@ func New(streams *stream.Streams, global *flags.Global) *cobra.Command {
 	}
 	o.Source.Register(cmd)
 	source.CompleteEnvironment(cmd)
-	o.Result.Register(cmd, "text")
+	o.Result.Register(cmd, formats()...)
+	f := cmd.Flags()
+	f.Lookup("environment").Usage = "environment to lint, or all (default: the only one, else dev, else all)"
+	f.StringSliceVar(&o.Rules, "rules", nil, "run these rules only")
+	f.StringVar(&o.Severity, "severity", string(finding.Info), "mildest severity that is shown: error, warning or info")
+	f.StringVar(&o.FailOn, "fail-on", string(finding.Error), "mildest severity that makes the exit code 1: error, warning, info or none")
+	f.StringVar(&o.Baseline, "baseline", "", "report only findings that this file does not have")
+	f.BoolVar(&o.WriteBaseline, "write-baseline", false, "write all findings into the file of --baseline")
+	f.BoolVar(&o.Fix, "fix", false, "mend what can be mended mechanically, then report what is left")
+	f.BoolVar(&o.DryRun, "dry-run", false, "with --fix: print the changes as a diff and make none")
+	_ = cmd.RegisterFlagCompletionFunc("rules", CompleteRule)
+	_ = cmd.RegisterFlagCompletionFunc("severity", cobra.FixedCompletions(severities(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("fail-on", cobra.FixedCompletions(append(severities(), none), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
+// CompleteRule completes the ids of rules.
+func CompleteRule(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	var ids []string
+	for _, r := range lint.All() {
+		ids = append(ids, r.ID+"\t"+r.Summary)
+	}
+	return ids, cobra.ShellCompDirectiveNoFileComp
+}
+
+// check refuses arguments that cannot be meant.
+func (o *Options) check() error {
+	ids := ruleIDs(lint.All())
+	for _, id := range o.Rules {
+		if slices.Contains(ids, id) {
+			continue
+		}
+		hint := "the rules are " + strings.Join(ids, ", ")
+		if near := yamlpos.Nearest(id, ids); near != "" {
+			hint = "did you mean " + near + "?"
+		}
+		return exit.With(exit.Usage, fmt.Errorf("--rules: there is no rule %q; %s", id, hint))
+	}
+	err := errors.Join(
+		flags.OneOf("format", o.Format, formats()...),
+		flags.OneOf("severity", o.Severity, severities()...),
+		flags.OneOf("fail-on", o.FailOn, append(severities(), none)...),
+	)
+	switch {
+	case err != nil:
+		return exit.With(exit.Usage, err)
+	case o.WriteBaseline && o.Baseline == "":
+		return exit.With(exit.Usage, errors.New("--write-baseline needs --baseline FILE"))
+	case o.WriteBaseline && o.Fix:
+		return exit.With(exit.Usage, errors.New("--write-baseline and --fix exclude each other: mend first, then write down what is left"))
+	case o.DryRun && !o.Fix:
+		return exit.With(exit.Usage, errors.New("--dry-run needs --fix"))
+	}
+	return exit.With(exit.Usage, stream.CheckResult(o.Output))
+}
+
+func ruleIDs(rules []lint.Rule) []string {
+	ids := make([]string, len(rules))
+	for i, r := range rules {
+		ids[i] = r.ID
+	}
+	return ids
+}
+
 func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *Options) error {
-	loaded, err := source.Load(ctx, streams, global, o.Source)
+	if err := o.check(); err != nil {
+		return err
+	}
+	known, err := readBaseline(o)
 	if err != nil {
 		return err
 	}
-	p := loaded.Platform
-	in := lint.Input{Environment: p.Environment, Ladder: p.Ladder, Components: p.Components, Edges: loaded.Edges, Findings: loaded.Findings}
-	var b bytes.Buffer
-	wrong := source.PrintFindings(&b, lint.Run(in, lint.Options{Levels: p.Lint.Rules}), finding.Info)
-	if err := streams.WriteResult(o.Output, b.Bytes()); err != nil {
+	j, err := judge(ctx, streams, global, o)
+	if err != nil {
 		return err
 	}
-	if wrong > 0 {
+	if o.WriteBaseline {
+		return writeBaseline(streams, o, j.findings)
+	}
+	j.takeOff(known)
+	if o.Fix && o.DryRun {
+		return j.preview(streams, o)
+	}
+	if o.Fix {
+		changed, err := j.fix(streams)
+		if err != nil {
+			return err
+		}
+		if changed {
+			// The report is about what is there now, not about what should be.
+			if j, err = judge(ctx, streams, global, o); err != nil {
+				return err
+			}
+			j.takeOff(known)
+		}
+	}
+	failed := j.fails(o.FailOn)
+	if err := j.write(streams, global, o); err != nil {
+		return err
+	}
+	switch {
+	case j.broken != nil:
+		return source.Coded(j.broken)
+	case failed:
 		return exit.Silent(exit.No)
 	}
 	return nil
+}
+
+// fails reports whether a finding is as grave as a level.
+func (j *judgement) fails(level string) bool {
+	return level != none && slices.ContainsFunc(j.findings, func(f finding.Finding) bool {
+		return cmp.Compare(f.Severity.Rank(), finding.Severity(level).Rank()) <= 0
+	})
 }

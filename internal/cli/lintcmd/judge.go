@@ -1,0 +1,215 @@
+package lintcmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/rollout-ladder/ladder/internal/cli/flags"
+	"github.com/rollout-ladder/ladder/internal/cli/source"
+	"github.com/rollout-ladder/ladder/internal/cli/stream"
+	"github.com/rollout-ladder/ladder/internal/component"
+	"github.com/rollout-ladder/ladder/internal/finding"
+	"github.com/rollout-ladder/ladder/internal/intake"
+	"github.com/rollout-ladder/ladder/internal/intake/files"
+	"github.com/rollout-ladder/ladder/internal/lint"
+	"github.com/rollout-ladder/ladder/internal/load"
+	"github.com/rollout-ladder/ladder/internal/patch"
+	"github.com/rollout-ladder/ladder/internal/rehearse"
+	"github.com/rollout-ladder/ladder/internal/report"
+)
+
+// all is the --environment that stands for every one.
+const all = "all"
+
+// preferred is the environment that is linted where several exist and none is
+// named, as every other command does.
+const preferred = "dev"
+
+// judgement is what lint found in the environments of a platform.
+type judgement struct {
+	tree         *files.Tree
+	environments []string
+	inputs       []lint.Input
+	settings     lint.Options
+	unrendered   []report.Unrendered
+	// complete is set when every environment was judged by every rule.
+	complete bool
+	// broken are the environments that cannot be read, where others can.
+	broken error
+
+	findings   []finding.Finding
+	suppressed []lint.Suppressed
+	known      int
+}
+
+// judge loads and lints the environments that the arguments mean.
+func judge(ctx context.Context, streams *stream.Streams, global *flags.Global, o *Options) (*judgement, error) {
+	existing, err := intake.Environments(ctx, o.Path)
+	if err != nil {
+		return nil, source.Coded(err)
+	}
+	chosen := choose(existing, o.Environment)
+	if o.Environment == "" && len(chosen) < len(existing) && !global.Quiet {
+		others := slices.DeleteFunc(slices.Clone(existing), func(e string) bool { return slices.Contains(chosen, e) })
+		fmt.Fprintf(streams.Err, "only %s is linted, not %s; -e all lints and compares them\n",
+			strings.Join(chosen, ", "), strings.Join(others, ", "))
+	}
+	j := &judgement{complete: len(chosen) == len(existing) && len(o.Rules) == 0}
+	var loaded []*load.Result
+	for _, e := range chosen {
+		f := o.Source
+		f.Environment = e
+		r, err := source.Load(ctx, streams, global, f)
+		switch {
+		case err == nil:
+			loaded = append(loaded, r)
+		case len(chosen) > 1 && len(intake.InputErrors(err)) > 0:
+			j.broken = errors.Join(j.broken, fmt.Errorf("environment %s: %w", e, err))
+			j.complete = false
+		default:
+			return nil, err
+		}
+	}
+	if len(loaded) == 0 {
+		return nil, source.Coded(j.broken)
+	}
+	p := loaded[0].Platform
+	j.tree = &files.Tree{Root: p.Root, Repository: p.Repository}
+	j.settings = lint.Options{Rules: lint.All(), Only: o.Rules, Levels: p.Lint.Rules}
+	for _, r := range loaded {
+		in := input(r)
+		j.inputs = append(j.inputs, in)
+		j.environments = append(j.environments, in.Environment)
+		for _, u := range rehearse.Unrendered(r) {
+			u.Environment = in.Environment
+			j.unrendered = append(j.unrendered, u)
+		}
+		j.findings = append(j.findings, lint.Run(in, j.settings)...)
+	}
+	j.compare(p)
+	j.suppress(p)
+	j.patch()
+	finding.Sort(j.findings)
+	return j, ctx.Err()
+}
+
+// choose returns the environments that a name means: all of them, or the only
+// one, or dev.
+func choose(existing []string, name string) []string {
+	switch {
+	case name == all:
+		return existing
+	case name != "":
+		return []string{name}
+	case slices.Contains(existing, preferred):
+		return []string{preferred}
+	default:
+		return existing
+	}
+}
+
+// input is what rules judge of a loaded environment.
+func input(r *load.Result) lint.Input {
+	p := r.Platform
+	in := lint.Input{
+		Environment: p.Environment, Ladder: p.Ladder, Components: p.Components, Edges: r.Edges, Findings: r.Findings,
+	}
+	for _, c := range p.Components {
+		for _, o := range r.Objects[c.Name] {
+			in.Objects = append(in.Objects, lint.Object{
+				Component: c.Name, Resource: o.Resource(), Labels: o.GetLabels(), CRDFolder: o.CRDFolder, Position: o.Origin.Position(),
+			})
+		}
+	}
+	for _, u := range r.Unrendered {
+		in.Unrendered = append(in.Unrendered, u.Component)
+	}
+	return in
+}
+
+// compare adds the differences between environments. They are overlays of the
+// same components where the platform says so: by descriptors, or by naming its
+// environments in ladder.yaml. In any other repository they may be clusters that
+// have little in common.
+func (j *judgement) compare(p *intake.Platform) {
+	overlays := len(p.Ladder.Environments) > 0 || len(j.inputs[0].Argo.Applications) == 0
+	if len(j.inputs) < 2 || !overlays {
+		return
+	}
+	found, hidden, unused := lint.Parity(j.inputs, acceptances(p))
+	j.findings = append(j.findings, lint.Settle(found, j.settings)...)
+	j.suppressed = append(j.suppressed, hidden...)
+	if j.complete {
+		j.findings = append(j.findings, lint.Settle(idle(unused), j.settings)...)
+	}
+}
+
+// patch turns the edits that findings propose into diffs.
+func (j *judgement) patch() {
+	read := j.reader()
+	for i, f := range j.findings {
+		if len(f.Fix.Edits) == 0 {
+			continue
+		}
+		if diff, err := patch.Diff(read, f.Fix.Edits); err == nil {
+			j.findings[i].Fix.Patch = diff
+		}
+	}
+}
+
+// reader reads each file once.
+func (j *judgement) reader() patch.Read {
+	type result struct {
+		content []byte
+		err     error
+	}
+	known := map[string]result{}
+	return func(file string) ([]byte, error) {
+		r, ok := known[file]
+		if !ok {
+			r.content, r.err = j.tree.Read(file)
+			known[file] = r
+		}
+		return r.content, r.err
+	}
+}
+
+// components of all environments.
+func (j *judgement) components() []component.Component {
+	var list []component.Component
+	for _, in := range j.inputs {
+		list = append(list, in.Components...)
+	}
+	return list
+}
+
+// document is what is reported, down to a severity.
+func (j *judgement) document(o *Options) report.Lint {
+	l := report.Lint{
+		Environments: j.environments, Suppressed: j.suppressed, Known: j.known, Unrendered: j.unrendered,
+		Rules: j.settings.Rules, Version: o.Version, Folder: ".",
+	}
+	if rel, err := filepath.Rel(j.tree.Repository, j.tree.Root); err == nil {
+		l.Folder = filepath.ToSlash(rel)
+	}
+	for _, in := range j.inputs {
+		l.Edges += len(in.Edges)
+		for _, c := range in.Components {
+			l.Components = append(l.Components, report.ListedComponent{
+				Name: c.Name, Environment: in.Environment, Order: c.Order(), Source: c.Position.File,
+			})
+		}
+	}
+	for _, f := range j.findings {
+		if f.Severity.Rank() > finding.Severity(o.Severity).Rank() {
+			l.Milder++
+			continue
+		}
+		l.Findings = append(l.Findings, f)
+	}
+	return l
+}

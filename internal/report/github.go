@@ -1,0 +1,73 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/rollout-ladder/ladder/internal/finding"
+)
+
+// GitHub writes findings as workflow commands, which GitHub Actions shows beside
+// the lines that they are about, and a summary for the log. Source: GitHub,
+// "Workflow commands for GitHub Actions".
+func GitHub(w io.Writer, l Lint) error {
+	var b strings.Builder
+	for _, f := range merged(l.Findings) {
+		command := "notice"
+		switch f.Severity {
+		case finding.Error:
+			command = "error"
+		case finding.Warning:
+			command = "warning"
+		case finding.Info:
+		}
+		var properties []string
+		if f.Position.File != "" {
+			properties = append(properties, "file="+githubProperty(l.inRepository(f.Position.File)))
+			if f.Position.Line > 0 {
+				properties = append(properties, fmt.Sprintf("line=%d", f.Position.Line))
+			}
+		}
+		title := f.Rule
+		if f.Component != "" {
+			title += " " + f.Component
+		}
+		if len(l.Environments) > 1 {
+			title += " (" + strings.Join(f.environments, ", ") + ")"
+		}
+		properties = append(properties, "title="+githubProperty(title))
+		message := f.Message
+		for _, e := range f.Evidence {
+			message += "\n" + e.Text
+			if at := (finding.Position{File: l.inRepository(e.File), Line: e.Line}).String(); at != "" {
+				message += " (" + at + ")"
+			}
+		}
+		if fix := strings.TrimSpace(f.Fix.Summary); fix != "" {
+			message += "\nfix: " + fix
+		}
+		fmt.Fprintf(&b, "::%s %s::%s\n", command, strings.Join(properties, ","), githubData(message))
+	}
+	for _, u := range distinct(l.Unrendered) {
+		fmt.Fprintf(&b, "not rendered: %s: %s\n", Plain(u.Component), Plain(u.Reason))
+	}
+	b.WriteString(l.summary() + "\n")
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// githubData escapes the message of a workflow command, and what would steer a
+// terminal.
+func githubData(text string) string {
+	lines := strings.Split(text, "\n")
+	for i := range lines {
+		lines[i] = strings.ReplaceAll(Plain(lines[i]), "%", "%25")
+	}
+	return strings.Join(lines, "%0A")
+}
+
+// githubProperty escapes a property of a workflow command.
+func githubProperty(text string) string {
+	return strings.NewReplacer(":", "%3A", ",", "%2C").Replace(githubData(text))
+}
