@@ -70,6 +70,10 @@ type Component struct {
 	// Waves is the path of sync waves from the root of an app-of-apps, compared
 	// lexicographically; empty for a component ordered by phases.
 	Waves []int
+	// Parents names what applies each step of Waves, from the root: "" for what is
+	// applied by hand. Waves below different parents do not order each other. It is
+	// empty where the parents are not told.
+	Parents []string
 	// Set is the ApplicationSet that generates the component, Step its RollingSync
 	// step there, from 1; 0 where no step orders it.
 	Set  string

@@ -7,8 +7,10 @@ import "cmp"
 // where nothing orders the two.
 //
 //   - What is applied before Argo CD exists is before everything else.
-//   - Paths of sync waves compare element by element. Where one path is the
-//     beginning of the other (a parent and what it applies) there is no order.
+//   - Paths of sync waves compare element by element, as long as the same parent
+//     applies both: two parents of one wave sync at the same time, whatever the
+//     waves below them. Where one path is the beginning of the other (a parent and
+//     what it applies) there is no order.
 //   - Two phases compare as numbers, unless two different ApplicationSets give
 //     them: RollingSync orders inside one ApplicationSet only. A layout with
 //     several parents of phases (tiers) is the caller's to order first.
@@ -27,7 +29,8 @@ func Compare(a, b *Component) int {
 			return 1
 		}
 	}
-	if order := CompareWaves(a.Waves, b.Waves); order != 0 {
+	order, together := compareWaves(a, b)
+	if order != 0 || !together {
 		return order
 	}
 	if a.Set != "" && b.Set != "" && a.Set != b.Set {
@@ -42,13 +45,16 @@ func Compare(a, b *Component) int {
 	return 0
 }
 
-// CompareWaves orders two paths of sync waves: 0 where they are equal or one is
-// the beginning of the other.
-func CompareWaves(a, b []int) int {
-	for i := range min(len(a), len(b)) {
-		if order := cmp.Compare(a[i], b[i]); order != 0 {
-			return order
+// compareWaves orders two paths of sync waves. together is false where the paths
+// part without an order: below different parents.
+func compareWaves(a, b *Component) (order int, together bool) {
+	for i := range min(len(a.Waves), len(b.Waves)) {
+		if i < len(a.Parents) && i < len(b.Parents) && a.Parents[i] != b.Parents[i] {
+			return 0, false
+		}
+		if order := cmp.Compare(a.Waves[i], b.Waves[i]); order != 0 {
+			return order, true
 		}
 	}
-	return 0
+	return 0, true
 }

@@ -12,6 +12,9 @@ func TestCompare(t *testing.T) {
 	set := func(name string, step int, p Phase, w ...int) Component {
 		return Component{Phase: p, Set: name, Step: step, Waves: w}
 	}
+	under := func(parents []string, w ...int) Component {
+		return Component{Phase: NoPhase, Waves: w, Parents: parents}
+	}
 	pre := Component{Phase: NoPhase, PreArgo: true}
 	for name, test := range map[string]struct {
 		a, b Component
@@ -30,6 +33,11 @@ func TestCompare(t *testing.T) {
 		"the second element decides":            {waves(30, 10), waves(30, 2), 1},
 		"a parent and its child":                {waves(30), waves(30, 10), 0},
 		"a path and a deeper one beside it":     {waves(20), waves(30, 10), -1},
+		"waves of one parent":                   {under([]string{"r", "a"}, 30, 10), under([]string{"r", "a"}, 30, 5), 1},
+		"waves below two parents of one wave":   {under([]string{"r", "a"}, 30, 10), under([]string{"r", "b"}, 30, 5), 0},
+		"two parents of different waves":        {under([]string{"r", "a"}, 30, 10), under([]string{"r", "b"}, 20, 50), 1},
+		"waves below two roots":                 {under([]string{"r"}, 1), under([]string{"s"}, 2), 0},
+		"a root that is not told":               {under(nil, 1), under([]string{"s"}, 2), -1},
 		"waves and a phase":                     {waves(5), phase(10), 0},
 		"steps of one set":                      {set("s", 1, NoPhase), set("s", 2, NoPhase), -1},
 		"steps win over phases":                 {set("s", 2, 10), set("s", 1, 20), 1},

@@ -31,7 +31,7 @@ const defaultEnvironment = "dev"
 // Open reads one environment of the platform that dir belongs to. Unreadable
 // input is one InputError, or several joined.
 func Open(ctx context.Context, dir string, opts Options) (*Platform, error) {
-	r, err := open(ctx, dir)
+	r, err := open(ctx, dir, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -39,6 +39,35 @@ func Open(ctx context.Context, dir string, opts Options) (*Platform, error) {
 	if err != nil {
 		return nil, err
 	}
+	return r.platform(ctx, environment)
+}
+
+// OpenAll reads every environment, sorted by name; the repository itself is read
+// once. Environments that cannot be read are left out and are the error, one
+// InputError or several joined; the others are returned with it.
+func OpenAll(ctx context.Context, dir string, opts Options) ([]*Platform, error) {
+	r, err := open(ctx, dir, opts)
+	if err != nil {
+		return nil, err
+	}
+	var all []*Platform
+	var problems []error
+	for _, environment := range r.environments {
+		p, err := r.platform(ctx, environment)
+		switch {
+		case err == nil:
+			all = append(all, p)
+		case len(InputErrors(err)) > 0:
+			problems = append(problems, err)
+		default:
+			return nil, err
+		}
+	}
+	return all, errors.Join(problems...)
+}
+
+// platform reads one environment.
+func (r *repository) platform(ctx context.Context, environment string) (*Platform, error) {
 	p := &Platform{
 		Root: r.tree.Root, Repository: r.tree.Repository,
 		Ladder: r.file.Ladder, Environment: environment,
@@ -47,28 +76,28 @@ func Open(ctx context.Context, dir string, opts Options) (*Platform, error) {
 		Lint:       r.file.Lint,
 	}
 	var problems []error
-	components, findings, err := r.components(ctx, environment)
+	read, err := r.read(ctx, environment)
 	if err != nil {
 		if len(InputErrors(err)) == 0 {
 			return nil, fmt.Errorf("read environment %s: %w", environment, err)
 		}
 		problems = append(problems, err)
 	}
+	p.Argo = read.Setup
 	pre, preFindings, err := r.preArgo(environment)
 	problems = append(problems, err)
-	p.Findings = append(append(p.Findings, findings...), preFindings...)
+	p.Findings = append(append(p.Findings, read.Findings...), preFindings...)
 	p.Simulation.RuleFiles, err = r.ruleFiles(ctx)
-	problems = append(problems, err)
-	p.Catalogue, err = r.catalogue(ctx)
 	problems = append(problems, err)
 	if err := errors.Join(problems...); err != nil {
 		return nil, err
 	}
 
-	if r.applications != nil && len(pre) == 0 {
+	if r.overlays != nil && len(pre) == 0 {
 		p.Namespaces = r.applications.Namespaces()
 	}
-	p.Components, findings = merge(pre, components)
+	var findings []finding.Finding
+	p.Components, findings = merge(pre, read.Components)
 	p.Findings = append(p.Findings, findings...)
 	if len(p.Ladder.Steps) == 0 {
 		p.Ladder.Steps = ladderfile.DeriveSteps(p.Ladder, p.Components)
@@ -82,9 +111,14 @@ func Open(ctx context.Context, dir string, opts Options) (*Platform, error) {
 }
 
 // Environments lists the environments of the platform that dir belongs to,
-// sorted.
+// sorted, as far as they are known without rendering charts.
 func Environments(ctx context.Context, dir string) ([]string, error) {
-	r, err := open(ctx, dir)
+	return EnvironmentsOf(ctx, dir, Options{})
+}
+
+// EnvironmentsOf lists the environments that OpenAll would read.
+func EnvironmentsOf(ctx context.Context, dir string, opts Options) ([]string, error) {
+	r, err := open(ctx, dir, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -96,19 +130,21 @@ type repository struct {
 	tree         *files.Tree
 	file         *ladderfile.File
 	environments []string
+	opts         Options
 	// applications is the repository as Argo CD sees it; nil for a platform of
-	// descriptors.
+	// descriptors that was not asked for it yet.
 	applications *argocd.Repository
-	// overlays are the environments of applications, by name.
+	// overlays are the environments of applications, by name; nil for a platform
+	// of descriptors.
 	overlays map[string]argocd.Environment
 }
 
-func open(ctx context.Context, dir string) (*repository, error) {
+func open(ctx context.Context, dir string, opts Options) (*repository, error) {
 	tree, err := files.Discover(dir)
 	if err != nil {
 		return nil, err
 	}
-	r := &repository{tree: tree, file: ladderfile.Default()}
+	r := &repository{tree: tree, file: ladderfile.Default(), opts: opts}
 	names, err := tree.List(".")
 	if err != nil {
 		return nil, err
@@ -122,8 +158,10 @@ func open(ctx context.Context, dir string) (*repository, error) {
 			return nil, err
 		}
 	}
-	if r.environments, err = r.findEnvironments(); err != nil {
-		return nil, err
+	if len(opts.Roots) == 0 {
+		if r.environments, err = r.findEnvironments(); err != nil {
+			return nil, err
+		}
 	}
 	if len(r.environments) == 0 {
 		if err := r.findApplications(ctx); err != nil {
@@ -175,13 +213,13 @@ func (r *repository) findEnvironments() ([]string, error) {
 // findApplications reads the repository as Argo CD does. The overlays that the
 // ladder file names are the environments; without any they are found.
 func (r *repository) findApplications(ctx context.Context) error {
-	var err error
-	if r.applications, err = argocd.Scan(ctx, r.tree); err != nil {
+	err := r.scan(ctx)
+	if err != nil {
 		return err
 	}
 	var all []argocd.Environment
 	for name, folders := range r.file.Folders {
-		if folders.Overlay == "" {
+		if folders.Overlay == "" || len(r.opts.Roots) > 0 {
 			continue
 		}
 		if _, err := r.tree.Resolve(folders.Overlay, folders.Position); err != nil {
@@ -193,7 +231,7 @@ func (r *repository) findApplications(ctx context.Context) error {
 		all = append(all, argocd.Environment{Name: name, Overlay: path.Clean(folders.Overlay)})
 	}
 	if len(all) == 0 {
-		if all, err = r.applications.Environments(); err != nil {
+		if all, err = r.applications.Environments(ctx); err != nil {
 			return err
 		}
 	}
@@ -228,11 +266,40 @@ func (r *repository) selectEnvironment(name string) (string, error) {
 	}
 }
 
-// components reads the components of an environment.
-func (r *repository) components(ctx context.Context, environment string) ([]component.Component, []finding.Finding, error) {
-	if r.applications != nil {
+// scan looks through the repository for what is Argo CD's.
+func (r *repository) scan(ctx context.Context) error {
+	opts := argocd.Options{Data: r.file.Repository.Generators, Aliases: r.file.Repository.Aliases, Roots: r.file.Repository.Roots}
+	if len(r.opts.Roots) > 0 {
+		opts.Roots = r.opts.Roots
+	}
+	if r.opts.Renderer != nil {
+		opts.Renderer = r.opts.Renderer(r.tree.Root, r.tree.Repository)
+	}
+	var err error
+	r.applications, err = argocd.Scan(ctx, r.tree, opts)
+	return err
+}
+
+// read reads the components of an environment and what it says to Argo CD.
+func (r *repository) read(ctx context.Context, environment string) (argocd.Reading, error) {
+	if r.overlays != nil {
 		return r.applications.Read(ctx, r.overlays[environment])
 	}
+	components, findings, err := r.descriptors(ctx, environment)
+	if err != nil {
+		return argocd.Reading{}, err
+	}
+	if r.applications == nil {
+		if err := r.scan(ctx); err != nil {
+			return argocd.Reading{}, err
+		}
+	}
+	setup, err := r.applications.Setup(ctx, components)
+	return argocd.Reading{Components: components, Setup: setup, Findings: findings}, err
+}
+
+// descriptors reads the components of an environment of descriptors.
+func (r *repository) descriptors(ctx context.Context, environment string) ([]component.Component, []finding.Finding, error) {
 	folders := []string{path.Join(environmentsFolder, environment, "components")}
 	if written := r.file.Folders[environment].Components; len(written) > 0 {
 		folders = folders[:0]
@@ -373,7 +440,7 @@ func sortComponents(l plan.Ladder, components []component.Component) {
 		switch {
 		case c.PreArgo:
 			return 0
-		case c.Phase == component.NoPhase && len(c.Waves) == 0:
+		case c.Phase == component.NoPhase && len(c.Waves) == 0 && c.Step == 0:
 			return 2
 		default:
 			return 1
@@ -391,6 +458,7 @@ func sortComponents(l plan.Ladder, components []component.Component) {
 			cmp.Compare(set(a), set(b)),
 			slices.Compare(a.Waves, b.Waves),
 			cmp.Compare(a.Phase, b.Phase),
+			cmp.Compare(a.Step, b.Step),
 			strings.Compare(a.Name, b.Name),
 		)
 	})

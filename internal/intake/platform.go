@@ -3,8 +3,10 @@ package intake
 import (
 	"time"
 
+	"github.com/rollout-ladder/ladder/internal/argo"
 	"github.com/rollout-ladder/ladder/internal/component"
 	"github.com/rollout-ladder/ladder/internal/finding"
+	"github.com/rollout-ladder/ladder/internal/intake/argocd"
 	"github.com/rollout-ladder/ladder/internal/intake/files"
 	"github.com/rollout-ladder/ladder/internal/intake/ladderfile"
 	"github.com/rollout-ladder/ladder/internal/plan"
@@ -22,7 +24,16 @@ type Options struct {
 	// Environment is the name of an environment; empty selects the only one,
 	// or dev.
 	Environment string
+	// Roots are the files and folders that are applied by hand, relative to the
+	// root of the platform; empty for those of the ladder file, else to find them.
+	Roots []string
+	// Renderer makes the renderer of charts that make Applications, for a platform
+	// and its repository (absolute paths); nil for none.
+	Renderer func(root, repository string) Renderer
 }
+
+// Renderer renders a component.
+type Renderer = argocd.Renderer
 
 // Platform is one environment of a repository, read.
 type Platform struct {
@@ -45,6 +56,8 @@ type Platform struct {
 	Findings   []finding.Finding
 	Simulation SimulationConfig
 	Lint       ladderfile.Lint
+	// Argo is what the environment says to Argo CD.
+	Argo argo.Setup
 	// Catalogue are the entries that ladder.yaml adds to the catalogue of charts, in
 	// its order.
 	Catalogue []CatalogueText

@@ -16,6 +16,7 @@ import (
 
 	"github.com/rollout-ladder/ladder/internal/component"
 	"github.com/rollout-ladder/ladder/internal/intake"
+	"github.com/rollout-ladder/ladder/internal/render"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected results of the scenarios")
@@ -106,9 +107,14 @@ func unpack(t *testing.T, archive *txtar.Archive) string {
 	return dir
 }
 
+// renderer renders charts of the repository, without network.
+func renderer(root, repository string) intake.Renderer {
+	return render.New(root, repository, render.Options{Offline: true, NoCache: true})
+}
+
 func open(t *testing.T, dir, environment string) string {
 	t.Helper()
-	p, err := intake.Open(context.Background(), dir, intake.Options{Environment: environment})
+	p, err := intake.Open(context.Background(), dir, intake.Options{Environment: environment, Renderer: renderer})
 	if err != nil {
 		input := intake.InputErrors(err)
 		if len(input) == 0 {

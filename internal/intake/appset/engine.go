@@ -14,7 +14,7 @@ import (
 // The limits on one text that is templated.
 const (
 	// maxSteps is how many loops and definitions may start.
-	maxSteps = 100_000
+	maxSteps = 10_000
 	// maxText is the greatest length of a result, in bytes.
 	maxText = 1 << 20
 	// maxValues is how many values a list or map may hold, those below it

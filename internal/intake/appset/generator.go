@@ -263,9 +263,17 @@ func (x *expansion) supplied(name string, at finding.Position, v *yamlpos.Value)
 		all = append(all, parameters{values: values, at: cmp.Or(given.Position, at)})
 	}
 	if len(all) == 0 {
-		return nil, fail(at, "give its parameters in ladder.yaml: generators."+name, "what the generator %s of the ApplicationSet %s makes is not in the repository", name, x.set)
+		return nil, fail(at, "give its parameters in ladder.yaml: generators."+section(name), "what the generator %s of the ApplicationSet %s makes is not in the repository", name, x.set)
 	}
 	return all, nil
+}
+
+// section is the section of the ladder file that supplies a generator.
+func section(generator string) string {
+	if generator == "pullRequest" {
+		return "pullRequests"
+	}
+	return generator
 }
 
 // values adds the field values of a generator to its parameters; they may use

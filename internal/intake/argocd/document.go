@@ -3,6 +3,7 @@ package argocd
 import (
 	"strings"
 
+	"github.com/rollout-ladder/ladder/internal/component"
 	"github.com/rollout-ladder/ladder/internal/finding"
 	"github.com/rollout-ladder/ladder/internal/intake/yamlpos"
 )
@@ -12,13 +13,36 @@ type document struct {
 	// value is the object as Argo CD sees it, written as the file has it: they
 	// differ where a kustomization patches the object.
 	value, written *yamlpos.Value
+	// generated is set for an Application that an ApplicationSet generates.
+	generated *generated
+	// rendered is set where a chart made the object: it is written nowhere.
+	rendered bool
+	// chart is set for a chart that nothing applies: the component it is.
+	chart *component.Component
+}
+
+// generated says how an Application was generated.
+type generated struct {
+	set        document
+	parameters map[string]any
+	// element is what it was generated from.
+	element finding.Position
+	// step is the RollingSync step that matches it, from 1; 0 for none.
+	step int
 }
 
 func (d document) kind() string { return d.value.TextAt("kind") }
 
 func (d document) name() string { return d.value.TextAt("metadata", "name") }
 
-func (d document) position() finding.Position { return d.written.Position }
+// position is where the object is defined: for a generated Application the
+// element it was generated from.
+func (d document) position() finding.Position {
+	if d.generated != nil {
+		return d.generated.element
+	}
+	return d.written.Position
+}
 
 // at is the position of the longest part of a path that the file has.
 func (d document) at(keys ...string) finding.Position {
@@ -39,6 +63,9 @@ func (d document) argo(kind string) bool {
 }
 
 func (d document) isApplication() bool { return d.argo("Application") }
+
+// applies reports whether the object makes or is an Application.
+func (d document) applies() bool { return d.isApplication() || d.argo("ApplicationSet") }
 
 // isArgo reports whether the object configures Argo CD and is nothing that is
 // rolled out itself.

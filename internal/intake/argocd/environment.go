@@ -2,177 +2,372 @@ package argocd
 
 import (
 	"cmp"
+	"context"
+	"maps"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
-	"github.com/rollout-ladder/ladder/internal/intake/files"
+	"github.com/rollout-ladder/ladder/internal/finding"
 )
 
 // defaultName is the environment of a repository that tells none apart.
 const defaultName = "default"
 
-// Environment is one overlay of an app-of-apps.
+// Environment is one of the platforms that a repository describes.
 type Environment struct {
 	Name string
-	// Overlay is the folder that yields the Applications; empty when roots or
-	// single Applications do.
+	// Overlay is the folder that yields the Applications, where the ladder file
+	// names it; empty when roots do.
 	Overlay string
 
-	roots  []document
-	single []document
-	// unapplied are Applications that belong to no root.
+	roots []entry
+	// unapplied are Applications that belong to no root, idle charts that make none
+	// as far as they can be rendered, with what is wrong.
 	unapplied []document
+	idle      []finding.Finding
+	// key and value choose among what ApplicationSets generate; empty for all.
+	key, value string
+}
+
+// takes reports whether the environment has a generated Application. One that
+// says nothing of environments belongs to all.
+func (e Environment) takes(app document) bool {
+	if e.key == "" {
+		return true
+	}
+	value := environmentOf(app, e.key)
+	return value == "" || value == e.value
 }
 
 // Environments finds the environments of a repository whose ladder file names
 // none, sorted by name:
 //
-//   - every root Application, when roots are alternatives, that is when two of
-//     them apply Applications of the same name; else all roots together;
-//   - without roots, every top-level kustomization that yields Applications;
-//   - without those, all Applications together.
-func (r *Repository) Environments() ([]Environment, error) {
-	roots, single, children, err := r.findRoots()
+//   - roots in folders such as clusters/x, overlays/x or environments/x are those
+//     of x;
+//   - of the others, and within x, every root is one when roots are alternatives,
+//     that is when two of them apply Applications of the same name; else they
+//     belong together;
+//   - a chart that nothing applies and that makes Applications has one for each of
+//     its several layers of values;
+//   - where ApplicationSets generate for several environments or clusters, each is
+//     one.
+func (r *Repository) Environments(ctx context.Context) ([]Environment, error) {
+	roots, single, err := r.findRoots(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if len(roots) > 0 {
-		if !overlap(children) {
-			return []Environment{{Name: defaultName, roots: roots, unapplied: single}}, nil
-		}
-		all := make([]Environment, len(roots))
-		for i, root := range roots {
-			all[i] = Environment{Name: r.rootName(root), roots: []document{root}, unapplied: single}
-		}
-		return unique(all), nil
+	groups, idle, err := r.group(ctx, roots)
+	if err != nil {
+		return nil, err
 	}
-	overlays := r.overlays()
-	if len(overlays) > 0 {
-		all := make([]Environment, len(overlays))
-		for i, dir := range overlays {
-			all[i] = Environment{Name: path.Base(dir), Overlay: dir}
-			if dir == "." {
-				all[i].Name = defaultName
+	var told []finding.Finding
+	for _, e := range idle {
+		told = append(told, e.idle...)
+	}
+	if len(groups) == 0 {
+		switch {
+		case len(single) > 0:
+			groups, single = r.groupSingle(single), nil
+		case len(idle) > 0:
+			groups = idle
+		default:
+			return nil, nil
+		}
+	}
+	if len(groups) == 1 && !slices.ContainsFunc(groups[0].roots, func(e entry) bool { return !e.document.argo("ApplicationSet") }) {
+		// Sets are applied by hand, and so are the Applications beside them.
+		for _, app := range single {
+			groups[0].roots = append(groups[0].roots, entry{document: app})
+		}
+		single = nil
+	}
+	var all []Environment
+	for _, e := range groups {
+		e.idle = told
+		if !slices.ContainsFunc(e.roots, func(root entry) bool { return root.folder == "" && root.document.chart == nil }) {
+			e.unapplied = nil
+		} else {
+			e.unapplied = single
+		}
+		split, err := r.split(ctx, e)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, split...)
+	}
+	return unique(all), nil
+}
+
+// folderOf matches a path that says to which environment it belongs.
+var folderOf = regexp.MustCompile(`(?:^|/)(?:clusters?|overlays?|environments?|envs?|stages?)/([^/{}$<>*]+)(?:/|$)`)
+
+func folderEnvironment(p string) string {
+	m := folderOf.FindStringSubmatch(p)
+	if m == nil || strings.Contains(m[1], ".") {
+		return ""
+	}
+	return m[1]
+}
+
+// group sorts roots into environments.
+func (r *Repository) group(ctx context.Context, roots []entry) (all, idle []Environment, err error) {
+	groups := map[string][]entry{}
+	var charts []Environment
+	for _, root := range roots {
+		if root.chart.dir != "" {
+			live, dead, err := r.chartEnvironments(ctx, root)
+			if err != nil {
+				return nil, nil, err
 			}
-		}
-		return unique(all), nil
-	}
-	if len(single) > 0 {
-		return []Environment{{Name: defaultName, single: single}}, nil
-	}
-	return nil, nil
-}
-
-// findRoots sorts the Applications into roots, which apply Applications and are
-// applied by none, and single ones, which neither apply nor are applied.
-// children are the names that each root applies.
-func (r *Repository) findRoots() (roots, single []document, children []map[string]bool, err error) {
-	applied := map[string]bool{}
-	below := make([]map[string]bool, len(r.applications))
-	// Looking for roots reads every source once more than reading an
-	// environment does: what is left out is reported then.
-	before := len(r.findings)
-	for i, app := range r.applications {
-		y, err := r.yieldApplication(app)
-		switch {
-		case err == nil:
-			below[i] = applicationNames(y.applications())
-		case len(files.InputErrors(err)) > 0:
-			// One broken overlay must not hide the others: it is refused when
-			// its environment is read.
-			below[i] = r.writtenBelow(app)
-		default:
-			return nil, nil, nil, err
-		}
-		for name := range below[i] {
-			applied[name] = true
-		}
-	}
-	r.findings = r.findings[:before]
-	for i, app := range r.applications {
-		switch {
-		case applied[app.name()]:
-		case len(below[i]) == 0:
-			single = append(single, app)
-		default:
-			roots, children = append(roots, app), append(children, below[i])
-		}
-	}
-	return roots, single, children, nil
-}
-
-func applicationNames(documents []document) map[string]bool {
-	names := map[string]bool{}
-	for _, d := range documents {
-		if d.isApplication() {
-			names[d.name()] = true
-		}
-	}
-	return names
-}
-
-// writtenBelow lists the Applications in the files of the kustomizations of an
-// Application, as they are written.
-func (r *Repository) writtenBelow(app document) map[string]bool {
-	var documents []document
-	for _, s := range app.sources() {
-		dir, ok := r.local(s)
-		if !ok {
+			charts, idle = append(charts, live...), append(idle, dead...)
 			continue
 		}
-		for _, p := range r.closure(dir) {
-			documents = append(documents, r.files[p]...)
-		}
+		x := r.entryEnvironment(root)
+		groups[x] = append(groups[x], root)
 	}
-	names := applicationNames(documents)
-	delete(names, app.name())
-	return names
-}
-
-// overlap reports whether two sets share a name.
-func overlap(sets []map[string]bool) bool {
-	seen := map[string]bool{}
-	for _, set := range sets {
-		for name := range set {
-			if seen[name] {
-				return true
+	names := make([]string, 0, len(groups))
+	for name := range groups {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	if named := len(names) - map[bool]int{true: 1}[len(groups[""]) > 0]; named == 1 && len(names) > 1 {
+		// One cluster, and roots beside it: they belong together.
+		groups = map[string][]entry{"": slices.Concat(groups[names[0]], groups[names[1]])}
+		names = []string{""}
+	}
+	for _, name := range names {
+		members := groups[name]
+		slices.SortFunc(members, entry.compare)
+		clash, err := r.overlap(ctx, members)
+		if err != nil {
+			return nil, nil, err
+		}
+		if clash {
+			for _, root := range members {
+				all = append(all, Environment{Name: r.rootName(root), roots: []entry{root}})
+			}
+			continue
+		}
+		called := name
+		if len(names) == 1 {
+			called = ""
+			if len(members) == 1 && members[0].folder != "" && members[0].folder != "." {
+				called = path.Base(members[0].folder)
 			}
 		}
-		for name := range set {
+		all = append(all, Environment{Name: cmp.Or(called, defaultName), roots: members})
+	}
+	if len(all) == 0 {
+		return charts, idle, nil
+	}
+	// A chart beside other roots is one of them, unless its values tell several
+	// apart.
+	if len(charts) == 1 && len(all) == 1 {
+		all[0].roots = append(all[0].roots, charts[0].roots...)
+		return all, idle, nil
+	}
+	return append(all, charts...), idle, nil
+}
+
+// groupSingle sorts Applications that nothing applies, and that apply nothing.
+// They belong together unless names and folders tell several environments apart.
+func (r *Repository) groupSingle(single []document) []Environment {
+	seen, clash := map[string]bool{}, false
+	groups := map[string][]entry{}
+	for _, app := range single {
+		clash = clash || seen[app.name()]
+		seen[app.name()] = true
+		x := folderEnvironment(path.Dir(app.position().File))
+		groups[x] = append(groups[x], entry{document: app})
+	}
+	if !clash || len(groups) < 2 {
+		all := Environment{Name: defaultName}
+		for _, app := range single {
+			all.roots = append(all.roots, entry{document: app})
+		}
+		return []Environment{all}
+	}
+	var all []Environment
+	for name, members := range groups {
+		all = append(all, Environment{Name: cmp.Or(name, defaultName), roots: members})
+	}
+	slices.SortFunc(all, func(a, b Environment) int { return strings.Compare(a.Name, b.Name) })
+	return all
+}
+
+// entryEnvironment is the environment that the folders of a root name.
+func (r *Repository) entryEnvironment(root entry) string {
+	if root.folder != "" {
+		return folderEnvironment(root.folder)
+	}
+	if root.document.isApplication() {
+		for _, s := range root.document.sources() {
+			if dir, ok := r.local(s); ok {
+				if x := folderEnvironment(dir); x != "" {
+					return x
+				}
+			}
+		}
+	}
+	return folderEnvironment(path.Dir(root.document.position().File))
+}
+
+// overlap reports whether two roots apply Applications of one name.
+func (r *Repository) overlap(ctx context.Context, roots []entry) (bool, error) {
+	seen := map[string]bool{}
+	for _, root := range roots {
+		names, err := r.names(ctx, root)
+		if err != nil {
+			return false, err
+		}
+		for name := range names {
+			if seen[name] {
+				return true, nil
+			}
+		}
+		for name := range names {
 			seen[name] = true
 		}
 	}
-	return false
+	return false, nil
 }
 
 // rootName names the environment of a root: the last folder of its source.
-func (r *Repository) rootName(root document) string {
-	for _, s := range root.sources() {
+func (r *Repository) rootName(root entry) string {
+	switch {
+	case root.folder == ".":
+		return defaultName
+	case root.folder != "":
+		return path.Base(root.folder)
+	case root.document.argo("ApplicationSet"):
+		return root.document.name()
+	}
+	for _, s := range root.document.sources() {
 		if dir, ok := r.local(s); ok && dir != "." {
 			return path.Base(dir)
 		}
 	}
-	return root.name()
+	return root.document.name()
 }
 
-// overlays lists the kustomizations that yield Applications and that no other
-// kustomization includes, sorted.
-func (r *Repository) overlays() []string {
-	candidates := slices.Clone(r.kustomized)
-	slices.Sort(candidates)
-	candidates = slices.DeleteFunc(slices.Compact(candidates), func(dir string) bool {
-		return !slices.ContainsFunc(r.closure(dir), func(p string) bool { return len(r.files[p]) > 0 })
-	})
-	included := map[string]bool{}
-	for _, dir := range candidates {
-		for _, p := range r.closure(dir) {
-			if p != dir {
-				included[p] = true
-			}
+// valuesLayer matches the value files of a chart that are made for one
+// environment.
+var valuesLayer = regexp.MustCompile(`^(?:values[-._]([\w-]+)|([\w-]+)[-._]values|(?:values|envs?|environments)/([\w-]+))\.ya?ml$`)
+
+// chartEnvironments are those of a chart that nothing applies: one for each of
+// several layers of values, else one. Those that make no Application are idle.
+func (r *Repository) chartEnvironments(ctx context.Context, root entry) (live, idle []Environment, err error) {
+	base := path.Base(root.chart.dir)
+	if root.chart.dir == "." {
+		base = defaultName
+	}
+	layers := map[string]string{}
+	for _, file := range r.within(root.chart.dir) {
+		rel, _ := below(root.chart.dir, file)
+		if m := valuesLayer.FindStringSubmatch(rel); m != nil {
+			layers[cmp.Or(m[1], m[2], m[3])] = file
 		}
 	}
-	return slices.DeleteFunc(candidates, func(dir string) bool { return included[dir] })
+	if len(layers) < 2 {
+		layers = map[string]string{defaultName: ""}
+	}
+	for _, name := range slices.Sorted(maps.Keys(layers)) {
+		chart := rootChart{dir: root.chart.dir, values: layers[name]}
+		e := Environment{Name: name, roots: []entry{{document: chart.document(base, name), chart: chart}}}
+		before := len(r.findings)
+		y, err := r.yieldApplication(ctx, e.roots[0].document)
+		e.idle = slices.Clone(r.findings[before:])
+		r.findings = r.findings[:before]
+		switch {
+		case err != nil:
+			return nil, nil, err
+		case y.applies():
+			e.idle = nil
+			live = append(live, e)
+		default:
+			idle = append(idle, e)
+		}
+	}
+	return live, idle, nil
+}
+
+// environmentKeys are the parameters by which ApplicationSets tell environments
+// apart, those that say most first. The last is the folder that a git generator
+// found.
+func environmentKeys() []string {
+	return []string{"environment", "env", "stage", "cluster", "clusterName", "cluster.name", "name", folderKey}
+}
+
+const folderKey = "folder"
+
+// environmentOf is what a generated Application says of its environment by one
+// parameter.
+func environmentOf(app document, key string) string {
+	g := app.generated
+	switch key {
+	case folderKey:
+		if about, ok := g.parameters["path"].(map[string]any); ok {
+			dir, _ := about["path"].(string)
+			return folderEnvironment(dir)
+		}
+		return folderEnvironment(g.parameter("path"))
+	case "name":
+		// Only the name of a cluster says where an Application goes.
+		if g.parameter("server") == "" || g.parameter("name") != destination(app) && g.parameter("server") != app.value.TextAt("spec", "destination", "server") {
+			return ""
+		}
+		return g.parameter("name")
+	case "cluster.name":
+		if nested, ok := g.parameters["cluster"].(map[string]any); ok {
+			text, _ := nested["name"].(string)
+			return text
+		}
+		return g.parameter(key)
+	default:
+		for _, name := range []string{key, "values." + key, "metadata.labels." + key} {
+			if value := g.parameter(name); value != "" {
+				return value
+			}
+		}
+		if nested, ok := g.parameters["values"].(map[string]any); ok {
+			text, _ := nested[key].(string)
+			return text
+		}
+		return ""
+	}
+}
+
+// split makes an environment for each that ApplicationSets generate for.
+func (r *Repository) split(ctx context.Context, e Environment) ([]Environment, error) {
+	generated, err := r.generatedBy(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	for _, key := range environmentKeys() {
+		values := map[string]bool{}
+		for _, app := range generated {
+			if value := environmentOf(app, key); value != "" {
+				values[value] = true
+			}
+		}
+		if len(values) < 2 {
+			continue
+		}
+		var all []Environment
+		for value := range values {
+			one := e
+			one.key, one.value = key, value
+			one.Name = strings.NewReplacer("/", "-", "\\", "-").Replace(value)
+			if e.Name != defaultName {
+				one.Name = e.Name + "-" + one.Name
+			}
+			all = append(all, one)
+		}
+		return all, nil
+	}
+	return []Environment{e}, nil
 }
 
 // unique gives environments of the same name the names of their folders
@@ -183,17 +378,31 @@ func unique(all []Environment) []Environment {
 		count[e.Name]++
 	}
 	for i, e := range all {
-		if count[e.Name] < 2 {
+		if count[e.Name] < 2 || len(e.roots) == 0 {
 			continue
 		}
-		if e.Overlay != "" {
-			all[i].Name = strings.ReplaceAll(e.Overlay, "/", "-")
-		} else {
-			all[i].Name = e.roots[0].name()
+		switch root := e.roots[0]; {
+		case root.folder != "":
+			all[i].Name = strings.ReplaceAll(root.folder, "/", "-")
+		case root.chart.dir != "":
+			all[i].Name = strings.Trim(strings.ReplaceAll(root.chart.dir, "/", "-")+"-"+e.Name, "-.")
+		default:
+			all[i].Name = root.document.name()
 		}
 	}
-	slices.SortFunc(all, func(a, b Environment) int {
-		return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Overlay, b.Overlay))
-	})
+	slices.SortStableFunc(all, func(a, b Environment) int { return strings.Compare(a.Name, b.Name) })
+	// What still has one name is told apart by the file of its root.
+	seen := map[string]bool{}
+	for i := range all {
+		if seen[all[i].Name] && len(all[i].roots) > 0 {
+			file := all[i].roots[0].file()
+			all[i].Name = strings.ReplaceAll(strings.TrimSuffix(file, path.Ext(file)), "/", "-")
+		}
+		for seen[all[i].Name] {
+			all[i].Name += "-2"
+		}
+		seen[all[i].Name] = true
+	}
+	slices.SortStableFunc(all, func(a, b Environment) int { return strings.Compare(a.Name, b.Name) })
 	return all
 }

@@ -1,11 +1,14 @@
 package argocd
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path"
 	"slices"
+	"strings"
 
+	"github.com/rollout-ladder/ladder/internal/argo"
 	"github.com/rollout-ladder/ladder/internal/component"
 	"github.com/rollout-ladder/ladder/internal/finding"
 	"github.com/rollout-ladder/ladder/internal/intake/descriptor"
@@ -16,51 +19,102 @@ import (
 // MaxDepth is how deep an app-of-apps may be nested.
 const MaxDepth = 10
 
+// Reading is one environment, read.
+type Reading struct {
+	// Components include the disabled ones.
+	Components []component.Component
+	Setup      argo.Setup
+	// Findings say what is wrong or was left out.
+	Findings []finding.Finding
+}
+
+// place is where something stands below the roots.
+type place struct {
+	// waves is the path of sync waves, parents the names of those that apply each
+	// step of it.
+	waves   []int
+	parents []string
+}
+
+func (p place) below(parent string, wave int) place {
+	return place{waves: append(slices.Clone(p.waves), wave), parents: append(slices.Clone(p.parents), parent)}
+}
+
+// trail are the names of the Applications and ApplicationSets from the root.
+type trail struct{ applications, sets []string }
+
+func (t trail) application(name string) trail {
+	return trail{append(slices.Clone(t.applications), name), t.sets}
+}
+
+func (t trail) set(name string) trail {
+	return trail{t.applications, append(slices.Clone(t.sets), name)}
+}
+
+// met is a component with the Application it stands for.
+type met struct {
+	component   component.Component
+	destination string
+	// application is the index in the setup, -1 for none.
+	application int
+}
+
 // walk collects the components of one environment.
 type walk struct {
 	repository  *Repository
-	environment string
-	components  []component.Component
-	first       map[string]component.Component
+	environment Environment
+	met         []met
+	setup       argo.Setup
 	// applied are the names of all Applications that were met, parents too.
 	applied map[string]bool
-	// folders are those that Applications come from, with the waves of the
+	// folders are those that Applications come from, with the place of the
 	// parent that applies them: disabled ones are looked for there.
-	folders map[string][]int
+	folders map[string]place
+	// owners name these parents.
+	owners map[string]string
+	// generated are the Applications that sets generate.
+	generated []document
 }
 
-// Read returns the components of an environment, disabled ones included, and
-// what is wrong or was left out.
-func (r *Repository) Read(ctx context.Context, e Environment) ([]component.Component, []finding.Finding, error) {
-	w := &walk{repository: r, environment: e.Name, first: map[string]component.Component{}, applied: map[string]bool{}, folders: map[string][]int{}}
+func (r *Repository) walk(e Environment) *walk {
+	return &walk{repository: r, environment: e, applied: map[string]bool{}, folders: map[string]place{}, owners: map[string]string{}}
+}
+
+// Read returns the components of an environment.
+func (r *Repository) Read(ctx context.Context, e Environment) (Reading, error) {
+	w := r.walk(e)
 	before := slices.Clone(r.findings)
 	defer func() { r.findings = before }()
-	switch {
-	case e.Overlay != "":
+	if e.Overlay != "" {
 		if err := w.overlay(ctx, e.Overlay); err != nil {
-			return nil, nil, err
-		}
-	default:
-		for _, root := range e.roots {
-			y, err := r.yieldApplication(root)
-			if err != nil {
-				return nil, nil, err
-			}
-			w.applied[root.name()] = true
-			if err := w.children(ctx, root, y, nil, []string{root.name()}); err != nil {
-				return nil, nil, err
-			}
-		}
-		for _, app := range e.single {
-			w.leaf(app, nil)
-		}
-		for _, app := range e.unapplied {
-			r.findings = append(r.findings, newFinding(RuleNotRead, finding.Info, app.position(), app.name(),
-				"the Application %s is not read: no other Application applies it", app.name()))
+			return Reading{}, err
 		}
 	}
+	for _, root := range e.roots {
+		if err := w.root(ctx, root); err != nil {
+			return Reading{}, err
+		}
+	}
+	for _, app := range e.unapplied {
+		r.findings = append(r.findings, newFinding(RuleNotRead, finding.Info, app.position(), app.name(),
+			"the Application %s is not read: no other Application applies it", app.name()))
+	}
+	r.findings = append(r.findings, e.idle...)
 	w.disabled()
-	return w.components, distinct(r.findings), nil
+	components := w.finish()
+	return Reading{Components: components, Setup: w.setup, Findings: distinct(r.findings)}, ctx.Err()
+}
+
+// root reads one thing that somebody applies by hand.
+func (w *walk) root(ctx context.Context, root entry) error {
+	switch {
+	case root.folder != "":
+		return w.overlay(ctx, root.folder)
+	case root.document.argo("ApplicationSet"):
+		return w.set(ctx, "", root.document, place{}, trail{})
+	default:
+		return w.application(ctx, "", root.document, place{}, trail{})
+	}
 }
 
 // distinct drops findings that were made twice: a source that is looked at
@@ -91,127 +145,232 @@ func (w *walk) overlay(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	applications := y.applications()
-	if len(applications) == 0 {
+	if !y.applies() {
 		return &files.InputError{Position: finding.Position{File: dir}, Message: "the overlay yields no Application", Hint: "path names a kustomization, or a folder of YAML, with Applications in it"}
 	}
-	yields := make([]yield, len(applications))
-	parents := 0
-	for i, app := range applications {
-		if yields[i], err = r.yieldApplication(app); err != nil {
+	for _, d := range y.documents {
+		parent := !d.isArgo() || d.argo("AppProject")
+		if d.isApplication() {
+			below, err := r.yieldApplication(ctx, d)
+			if err != nil {
+				return err
+			}
+			parent = below.applies()
+		}
+		if d.argo("ApplicationSet") || !parent {
+			return w.children(ctx, document{}, y, place{}, trail{})
+		}
+	}
+	for _, d := range y.documents {
+		if !d.isApplication() {
+			continue
+		}
+		if err := w.application(ctx, "", d, place{}, trail{}); err != nil {
 			return err
 		}
-		if len(yields[i].applications()) > 0 {
-			parents++
-		}
 	}
-	if parents < len(applications) {
-		return w.children(ctx, document{}, y, nil, nil)
-	}
-	for i, root := range applications {
-		w.applied[root.name()] = true
-		if err := w.children(ctx, root, yields[i], nil, []string{root.name()}); err != nil {
-			return err
-		}
-	}
+	w.others(document{}, y, place{})
 	return nil
 }
 
-// children reads what a parent applies. waves is the place of the parent and
-// trail the names from the root to it.
-func (w *walk) children(ctx context.Context, parent document, y yield, waves []int, trail []string) error {
+// children reads what a parent applies. own is the place of the parent and t the
+// trail from the root to it.
+func (w *walk) children(ctx context.Context, parent document, y yield, own place, t trail) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("read the app-of-apps: %w", err)
 	}
 	r := w.repository
+	name := ""
+	if parent.value != nil {
+		name = parent.name()
+	}
 	for _, folder := range y.folders {
 		if _, ok := w.folders[folder]; !ok {
-			w.folders[folder] = waves
+			w.folders[folder], w.owners[folder] = own, name
 		}
 	}
-	var others []document
 	for _, d := range y.documents {
+		var err error
 		switch {
 		case d.argo("ApplicationSet"):
-			r.notRead(d.position(), "", "the ApplicationSet %s is not read", d.name())
-			continue
-		case !d.isApplication():
-			// A kustomization and its like are no objects of a cluster.
-			if d.name() != "" && !d.isArgo() {
-				others = append(others, d)
-			}
-			continue
+			err = w.set(ctx, name, d, own.below(name, r.wave(d)), t)
+		case d.isApplication():
+			err = w.application(ctx, name, d, own.below(name, r.wave(d)), t)
+		case d.argo("AppProject"):
+			w.project(d)
 		}
-		if i := slices.Index(trail, d.name()); i >= 0 {
-			return &CycleError{Applications: append(slices.Clone(trail[i:]), d.name()), Position: d.position()}
-		}
-		place := append(slices.Clone(waves), r.wave(d))
-		below, err := r.yieldApplication(d)
 		if err != nil {
 			return err
 		}
-		if len(below.documents) == 0 || !slices.ContainsFunc(below.documents, func(d document) bool { return d.isApplication() || d.argo("ApplicationSet") }) {
-			w.leaf(d, place)
+	}
+	w.others(parent, y, own)
+	return nil
+}
+
+// set reads the Applications that an ApplicationSet generates. Their place is
+// that of the set: the wave that its template stamps on them counts for nothing.
+func (w *walk) set(ctx context.Context, parent string, d document, at place, t trail) error {
+	if slices.Contains(t.sets, d.name()) {
+		return nil // it is among what it generates: Argo CD manages itself
+	}
+	generated := w.repository.expand(ctx, d)
+	i := w.recordSet(parent, d)
+	w.generated = append(w.generated, generated...)
+	for _, app := range generated {
+		if !w.environment.takes(app) {
 			continue
 		}
-		if len(trail) >= MaxDepth {
-			return &files.InputError{Position: d.position(), Message: fmt.Sprintf("the app-of-apps is nested more than %d levels deep", MaxDepth)}
-		}
-		w.applied[d.name()] = true
-		if err := w.children(ctx, d, below, place, append(slices.Clone(trail), d.name())); err != nil {
+		w.setup.ApplicationSets[i].Applications = append(w.setup.ApplicationSets[i].Applications, app.name())
+		if err := w.application(ctx, parent, app, at, t.set(d.name())); err != nil {
 			return err
 		}
 	}
-	if len(others) > 0 {
-		w.others(parent, others, waves)
+	return ctx.Err()
+}
+
+// application reads an Application: a parent, or one that becomes a component.
+func (w *walk) application(ctx context.Context, parent string, d document, at place, t trail) error {
+	r := w.repository
+	if i := slices.Index(t.applications, d.name()); i >= 0 {
+		return &CycleError{Applications: append(slices.Clone(t.applications[i:]), d.name()), Position: d.position()}
 	}
-	return nil
+	below, err := r.yieldApplication(ctx, d)
+	if err != nil {
+		return err
+	}
+	w.applied[d.name()] = true
+	index := w.recordApplication(parent, d)
+	if !below.applies() {
+		w.leaf(d, at, index)
+		return nil
+	}
+	if len(t.applications) >= MaxDepth {
+		return &files.InputError{Position: d.position(), Message: fmt.Sprintf("the app-of-apps is nested more than %d levels deep", MaxDepth)}
+	}
+	return w.children(ctx, d, below, at, t.application(d.name()))
 }
 
 // others adds the component of what a parent applies next to its Applications.
 // Its place is that of the first of these objects.
-func (w *walk) others(parent document, others []document, waves []int) {
+func (w *walk) others(parent document, y yield, own place) {
 	r := w.repository
-	if parent.value == nil {
-		r.notRead(others[0].position(), "", "objects that are no Applications are not rolled out: the overlay applies %d, the first is %s %s",
-			len(others), others[0].kind(), others[0].name())
+	first, count := 0, 0
+	var one document
+	for _, d := range y.documents {
+		// A kustomization and its like are no objects of a cluster.
+		if d.name() == "" || d.isArgo() {
+			continue
+		}
+		if wave := r.wave(d); count == 0 || wave < first {
+			first = wave
+		}
+		if count == 0 {
+			one = d
+		}
+		count++
+	}
+	switch {
+	case count == 0 && !y.more:
+		return
+	case parent.value == nil:
+		r.notRead(one.position(), "", "objects that are no Applications are not rolled out: the overlay applies %d, the first is %s %s", count, one.kind(), one.name())
 		return
 	}
-	first := r.wave(others[0])
-	for _, d := range others[1:] {
-		first = min(first, r.wave(d))
-	}
-	c := r.component(parent, w.environment, append(slices.Clone(waves), first))
+	at := own.below(parent.name(), first)
+	c := w.component(parent, at)
 	c.AppOfApps = true
-	w.add(c)
+	index := slices.IndexFunc(w.setup.Applications, func(a argo.Application) bool {
+		return a.Name == parent.name() && a.Position == parent.position()
+	})
+	w.add(c, destination(parent), index)
+}
+
+// component is that of an Application at a place.
+func (w *walk) component(d document, at place) component.Component {
+	if d.chart != nil {
+		c := *d.chart
+		c.Environment, c.Waves, c.Parents = w.environment.Name, at.waves, at.parents
+		return c
+	}
+	c := w.repository.component(d, w.environment.Name, at.waves)
+	c.Parents = at.parents
+	if d.generated != nil {
+		c.Set, c.Step, c.Phase = d.generated.set.name(), d.generated.step, phaseOf(d)
+	}
+	return c
 }
 
 // leaf adds the component of an Application that applies no Applications.
-func (w *walk) leaf(d document, waves []int) {
-	c := w.repository.component(d, w.environment, waves)
-	w.add(c)
+func (w *walk) leaf(d document, at place, index int) {
+	w.add(w.component(d, at), destination(d), index)
 }
 
-func (w *walk) add(c component.Component) {
+func (w *walk) add(c component.Component, destination string, index int) {
 	w.applied[c.Name] = true
-	if other, ok := w.first[c.Name]; ok {
-		w.repository.findings = append(w.repository.findings, descriptor.Duplicate(other, c))
-		return
-	}
-	w.first[c.Name] = c
-	w.components = append(w.components, c)
+	w.met = append(w.met, met{component: c, destination: destination, application: index})
 }
 
 // disabled adds the Applications that are switched off by the name of their
 // file and lie next to those of the environment: they keep their place.
 func (w *walk) disabled() {
 	for _, d := range w.repository.disabled {
-		waves, ok := w.folders[path.Dir(d.position().File)]
+		folder := path.Dir(d.position().File)
+		own, ok := w.folders[folder]
 		if !ok || w.applied[d.name()] {
 			continue
 		}
-		c := w.repository.component(d, w.environment, append(slices.Clone(waves), w.repository.wave(d)))
+		c := w.component(d, own.below(w.owners[folder], w.repository.wave(d)))
 		c.Enabled = false
-		w.add(c)
+		w.add(c, destination(d), -1)
 	}
 }
+
+// finish names the components: Applications of one name with several
+// destinations take these into their names, others are left out.
+func (w *walk) finish() []component.Component {
+	places := map[string]map[string]bool{}
+	for _, m := range w.met {
+		if places[m.component.Name] == nil {
+			places[m.component.Name] = map[string]bool{}
+		}
+		places[m.component.Name][m.destination] = true
+	}
+	first := map[string]component.Component{}
+	var all []component.Component
+	for _, m := range w.met {
+		c := m.component
+		if len(places[c.Name]) > 1 {
+			c.Name += "@" + m.destination
+		}
+		if other, ok := first[c.Name]; ok {
+			w.repository.findings = append(w.repository.findings, descriptor.Duplicate(other, c))
+			continue
+		}
+		first[c.Name] = c
+		all = append(all, c)
+		if m.application >= 0 {
+			w.setup.Applications[m.application].Component = c.Name
+		}
+	}
+	w.finishSetup(all)
+	return all
+}
+
+// destination names the cluster of an Application.
+func destination(d document) string {
+	if name := d.value.TextAt("spec", "destination", "name"); name != "" {
+		return name
+	}
+	server := d.value.TextAt("spec", "destination", "server")
+	if server == "" || strings.TrimSuffix(server, "/") == inClusterServer {
+		return inCluster
+	}
+	_, host, ok := strings.Cut(server, "://")
+	return cmp.Or(strings.TrimSuffix(host, "/"), map[bool]string{false: server}[ok])
+}
+
+// The cluster that Argo CD runs in.
+const (
+	inCluster       = "in-cluster"
+	inClusterServer = "https://kubernetes.default.svc"
+)

@@ -38,11 +38,11 @@ func application(name, source string) string {
 
 func names(t *testing.T, content map[string]string) []string {
 	t.Helper()
-	r, err := argocd.Scan(context.Background(), tree(t, content))
+	r, err := argocd.Scan(context.Background(), tree(t, content), argocd.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := r.Environments()
+	all, err := r.Environments(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,11 +93,11 @@ func TestEnvironments(t *testing.T) {
 func TestCycleIsTyped(t *testing.T) {
 	r, err := argocd.Scan(context.Background(), tree(t, map[string]string{
 		"one/a.yaml": application("a", "two"), "two/b.yaml": application("b", "three"), "three/c.yaml": application("c", "one"),
-	}))
+	}), argocd.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, _, err = r.Read(context.Background(), argocd.Environment{Name: "main", Overlay: "one"})
+	_, err = r.Read(context.Background(), argocd.Environment{Name: "main", Overlay: "one"})
 	var cycle *argocd.CycleError
 	if !errors.As(err, &cycle) || strings.Join(cycle.Applications, " ") != "a b c a" {
 		t.Fatalf("got %v", err)
@@ -114,11 +114,11 @@ func TestDepthIsBounded(t *testing.T) {
 		content[from+"/app.yaml"] = application(from, to)
 	}
 	content[string(rune('a'+argocd.MaxDepth+2))+"/app.yaml"] = application("last", "leaf")
-	r, err := argocd.Scan(context.Background(), tree(t, content))
+	r, err := argocd.Scan(context.Background(), tree(t, content), argocd.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, _, err = r.Read(context.Background(), argocd.Environment{Name: "main", Overlay: "a"})
+	_, err = r.Read(context.Background(), argocd.Environment{Name: "main", Overlay: "a"})
 	if err == nil || !strings.Contains(err.Error(), "nested more than 10 levels deep") {
 		t.Errorf("got %v", err)
 	}
@@ -152,27 +152,27 @@ func FuzzApplications(f *testing.F) {
 				t.Fatalf("not an InputError: %v", err)
 			}
 		}
-		r, err := argocd.Scan(context.Background(), &files.Tree{Root: dir, Repository: dir})
+		r, err := argocd.Scan(context.Background(), &files.Tree{Root: dir, Repository: dir}, argocd.Options{})
 		if err != nil {
 			told(err)
 			return
 		}
-		all, err := r.Environments()
+		all, err := r.Environments(context.Background())
 		if err != nil {
 			told(err)
 			return
 		}
 		for _, e := range all {
-			components, findings, err := r.Read(context.Background(), e)
+			read, err := r.Read(context.Background(), e)
 			if err != nil {
 				told(err)
 			}
-			for _, c := range components {
+			for _, c := range read.Components {
 				if c.Name == "" || c.Position.Line < 1 {
 					t.Fatalf("accepted %+v", c)
 				}
 			}
-			for _, found := range findings {
+			for _, found := range read.Findings {
 				if found.Position.File == "" || found.Message == "" {
 					t.Fatalf("a finding without a place: %#v", found)
 				}

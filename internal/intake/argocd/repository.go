@@ -9,15 +9,41 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rollout-ladder/ladder/internal/argo"
+	"github.com/rollout-ladder/ladder/internal/component"
 	"github.com/rollout-ladder/ladder/internal/finding"
+	"github.com/rollout-ladder/ladder/internal/intake/appset"
 	"github.com/rollout-ladder/ladder/internal/intake/files"
 	"github.com/rollout-ladder/ladder/internal/intake/yamlpos"
+	"github.com/rollout-ladder/ladder/internal/manifest"
 )
+
+// Renderer renders a component: the charts among the sources of a parent.
+type Renderer interface {
+	Component(ctx context.Context, c component.Component) ([]manifest.Object, error)
+}
+
+// Options say what is known beyond the repository.
+type Options struct {
+	// Renderer renders charts that make Applications; nil for nothing that does.
+	Renderer Renderer
+	// Data is what generators of ApplicationSets would learn elsewhere.
+	Data appset.Data
+	// Aliases are addresses of this repository that its paths do not tell.
+	Aliases []string
+	// Roots are the files and folders that are applied by hand; empty to find
+	// them.
+	Roots []string
+}
 
 // Repository is a repository of Argo CD Applications. It is not safe for
 // concurrent use.
 type Repository struct {
 	tree *files.Tree
+	opts Options
+	// all are all files; present the same as a set.
+	all     []string
+	present map[string]bool
 	// files are the parsed files that hold Applications or ApplicationSets.
 	files map[string][]document
 	// manifests are all files of YAML and JSON, sorted.
@@ -25,24 +51,45 @@ type Repository struct {
 	// applications are all Applications of files, by file and line; disabled
 	// ones are in files whose name says so.
 	applications, disabled []document
+	// sets are all ApplicationSets of files, projects all AppProjects.
+	sets, projects []document
+	settings       argo.Settings
+	misplaced      []argo.Misplaced
 	// templated are chart templates that hold Applications.
 	templated []string
 	// kustomized are the folders that hold a kustomization.
 	kustomized []string
 	// own are the addresses of this repository, normalised.
 	own      map[string]bool
+	tallied  map[string]bool
 	findings []finding.Finding
 	kustomizations
+	charts map[string]bool
+	// yields and expanded keep what was read, by the object.
+	yields   map[*yamlpos.Value]kept[yield]
+	expanded map[*yamlpos.Value]kept[[]document]
 }
 
-// mentions finds Applications and ApplicationSets before a file is parsed.
-var mentions = regexp.MustCompile(`(?m)^\s*-?\s*["']?kind["']?:\s*["']?Application(Set)?["']?\s*,?\s*(#.*)?$`)
+// kept is a result with the findings that were made on the way to it: they are
+// made again when it is used again.
+type kept[T any] struct {
+	value    T
+	findings []finding.Finding
+	err      error
+}
+
+// mentions finds Argo CD's own objects before a file is parsed.
+var mentions = regexp.MustCompile(`(?m)^\s*-?\s*["']?kind["']?:\s*["']?(Application(Set)?|AppProject)["']?\s*,?\s*(#.*)?$`)
 
 // Scan finds every Application of the repository.
-func Scan(ctx context.Context, tree *files.Tree) (*Repository, error) {
-	r := &Repository{tree: tree, files: map[string][]document{}, own: map[string]bool{}}
+func Scan(ctx context.Context, tree *files.Tree, opts Options) (*Repository, error) {
+	r := &Repository{
+		tree: tree, opts: opts, present: map[string]bool{}, files: map[string][]document{},
+		own: map[string]bool{}, tallied: map[string]bool{}, charts: map[string]bool{},
+		yields: map[*yamlpos.Value]kept[yield]{}, expanded: map[*yamlpos.Value]kept[[]document]{},
+	}
 	r.kustomizations = kustomizations{repository: r}
-	found, err := tree.Find(ctx, ".", isManifest)
+	found, err := tree.Find(ctx, ".", func(string) bool { return true })
 	if err != nil {
 		// Links that leave the repository are of no concern until something
 		// names them.
@@ -50,66 +97,108 @@ func Scan(ctx context.Context, tree *files.Tree) (*Repository, error) {
 			return nil, err
 		}
 	}
-	r.manifests = found
+	r.all = found
 	for _, file := range found {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if isKustomizationName(path.Base(file)) {
-			r.kustomized = append(r.kustomized, path.Dir(file))
+		r.present[file] = true
+		if path.Base(file) == "Chart.yaml" {
+			r.charts[path.Dir(file)] = true
 		}
-		data, err := tree.Read(file)
-		if err != nil || !bytes.Contains(data, []byte("argoproj.io/")) || !mentions.Match(data) {
-			continue
+		if isManifest(file) {
+			r.manifests = append(r.manifests, file)
 		}
-		if r.inTemplates(file) {
-			r.templated = append(r.templated, file)
-			continue
-		}
-		values, err := yamlpos.Parse(file, data)
-		if err != nil {
-			// A template of some other tool is no reason to read nothing; a
-			// file that an Application needs is refused when it is read.
-			r.notRead(files.InputErrors(err)[0].Position, "", "%s", files.InputErrors(err)[0].Message)
-			continue
-		}
-		r.add(file, split(values))
 	}
-	r.findOwnURLs()
-	return r, nil
+	for _, file := range r.manifests {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		r.scan(file)
+	}
+	r.findOwnURLs(ctx)
+	return r, ctx.Err()
+}
+
+// scan looks into one file for what is Argo CD's.
+func (r *Repository) scan(file string) {
+	if isKustomizationName(path.Base(file)) {
+		r.kustomized = append(r.kustomized, path.Dir(file))
+	}
+	data, err := r.tree.Read(file)
+	if err != nil {
+		return
+	}
+	own := bytes.Contains(data, []byte("argoproj.io/")) && mentions.Match(data)
+	settings := mentionsSettings(data)
+	wave := misplacedWave.Match(data)
+	if !own && !settings && !wave {
+		return
+	}
+	if r.inTemplates(file) {
+		if own {
+			r.templated = append(r.templated, file)
+		}
+		return
+	}
+	values, err := yamlpos.Parse(file, data)
+	if err != nil {
+		// A template of some other tool is no reason to read nothing; a file that
+		// an Application needs is refused when it is read.
+		if problem := files.InputErrors(err); own && len(problem) > 0 {
+			r.notRead(problem[0].Position, "", "%s", unparsed(data, problem[0].Message))
+		}
+		return
+	}
+	if settings {
+		r.readSettings(file, values)
+	}
+	documents := split(values)
+	if wave {
+		r.findMisplaced(documents)
+	}
+	if own {
+		r.add(file, documents)
+	}
+}
+
+// unparsed says why a file is not YAML, as far as its text tells.
+func unparsed(data []byte, message string) string {
+	if placeholder.Match(data) {
+		return "the file has placeholders that another tool fills in: " + message
+	}
+	return message
 }
 
 func (r *Repository) add(file string, documents []document) {
-	r.files[file] = documents
 	for _, d := range documents {
-		if !d.isApplication() || d.name() == "" {
-			continue
-		}
-		if isDisabledName(file) {
-			r.disabled = append(r.disabled, d)
-		} else {
-			r.applications = append(r.applications, d)
+		switch {
+		case d.name() == "":
+		case d.argo("AppProject"):
+			r.projects = append(r.projects, d)
+		case d.argo("ApplicationSet"):
+			r.files[file] = documents
+			if !isDisabledName(file) {
+				r.sets = append(r.sets, d)
+			}
+		case d.isApplication():
+			r.files[file] = documents
+			if isDisabledName(file) {
+				r.disabled = append(r.disabled, d)
+			} else {
+				r.applications = append(r.applications, d)
+			}
 		}
 	}
 }
 
 // Unreadable says why a repository without environments has none, as far as
-// that is known: its Applications are made by ApplicationSets or by a chart.
-// It returns nil for a repository that has nothing of Argo CD's.
+// that is known: what its ApplicationSets or charts generate cannot be read. It
+// returns nil for a repository that has nothing of Argo CD's.
 func (r *Repository) Unreadable() *files.InputError {
-	for _, file := range r.manifests {
-		for _, d := range r.files[file] {
-			if d.argo("ApplicationSet") {
-				return &files.InputError{
-					Position: d.position(), Message: "the Applications of this repository are made by ApplicationSets, which are not read",
-					Hint: "write descriptors, or Applications",
-				}
-			}
-		}
-	}
 	if len(r.templated) > 0 {
 		return &files.InputError{
-			Position: finding.Position{File: r.templated[0], Line: 1}, Message: "the Applications of this repository are templates of a chart, which are not read",
+			Position: finding.Position{File: r.templated[0], Line: 1}, Message: "the Applications of this repository are templates of a chart, which is not rendered here",
 			Hint: "render the chart and read the result",
 		}
 	}
@@ -139,7 +228,7 @@ func isDisabledName(file string) bool {
 // inTemplates reports whether a file is a template of a chart.
 func (r *Repository) inTemplates(file string) bool {
 	for dir := path.Dir(file); dir != "." && dir != "/"; dir = path.Dir(dir) {
-		if path.Base(dir) == "templates" && r.tree.IsFile(path.Join(path.Dir(dir), "Chart.yaml")) {
+		if path.Base(dir) == "templates" && r.charts[path.Dir(dir)] {
 			return true
 		}
 	}
@@ -148,82 +237,6 @@ func (r *Repository) inTemplates(file string) bool {
 
 func (r *Repository) notRead(at finding.Position, component, format string, args ...any) {
 	r.findings = append(r.findings, notRead(at, component, format, args...))
-}
-
-// findOwnURLs finds out under which addresses the Applications know this
-// repository: those of which at least half of the paths exist in it. A path
-// that exists by coincidence does not make a foreign repository ours.
-func (r *Repository) findOwnURLs() {
-	type tally struct{ here, all int }
-	tallies := map[string]*tally{}
-	for _, app := range slices.Concat(r.applications, r.disabled) {
-		for _, s := range app.sources() {
-			if s.path() == "" || s.value.TextAt("chart") != "" {
-				continue
-			}
-			url := normaliseURL(s.repoURL())
-			if tallies[url] == nil {
-				tallies[url] = &tally{}
-			}
-			if isRootPath(s.path()) {
-				continue
-			}
-			tallies[url].all++
-			if _, ok := r.existing(s.path()); ok {
-				tallies[url].here++
-			}
-		}
-	}
-	for url, t := range tallies {
-		r.own[url] = t.here > 0 && t.here*2 >= t.all
-	}
-}
-
-func isRootPath(p string) bool {
-	return path.Clean("/"+p) == "/"
-}
-
-// normaliseURL makes the forms of one address equal: https, ssh and scp-like,
-// with and without .git.
-func normaliseURL(url string) string {
-	url = strings.ToLower(strings.TrimSpace(url))
-	if _, rest, ok := strings.Cut(url, "://"); ok {
-		url = rest
-	} else if host, rest, ok := strings.Cut(url, ":"); ok && !strings.Contains(host, "/") {
-		url = host + "/" + rest
-	}
-	if user, rest, ok := strings.Cut(url, "@"); ok && !strings.Contains(user, "/") {
-		url = rest
-	}
-	return strings.TrimSuffix(strings.TrimSuffix(url, "/"), ".git")
-}
-
-// existing finds a path of a Git source below the root of the platform, or
-// below the top of the repository when the platform is a part of it.
-func (r *Repository) existing(written string) (string, bool) {
-	p := strings.TrimPrefix(path.Clean("/"+written), "/")
-	if p == "" {
-		return ".", true
-	}
-	for _, candidate := range []string{p, path.Join(r.tree.Rel(r.tree.Repository), p)} {
-		if r.tree.IsDir(candidate) || r.tree.IsFile(candidate) {
-			return candidate, true
-		}
-	}
-	return p, false
-}
-
-// local maps a source to a path of this repository. ok is false for a source
-// of another one.
-func (r *Repository) local(s source) (string, bool) {
-	if s.value.TextAt("chart") != "" || s.path() == "" {
-		return "", false
-	}
-	if !r.own[normaliseURL(s.repoURL())] {
-		return "", false
-	}
-	p, _ := r.existing(s.path())
-	return p, true
 }
 
 // notRead is the finding that something of the repository was left out.
@@ -235,7 +248,7 @@ func notRead(at finding.Position, component, format string, args ...any) finding
 // runs there before it reads the first of them.
 func (r *Repository) Namespaces() []string {
 	var names []string
-	for _, app := range r.applications {
+	for _, app := range slices.Concat(r.applications, r.sets) {
 		// Placeholders of templates are no names.
 		if name := cmp.Or(app.value.TextAt("metadata", "namespace"), defaultNamespace); namespaceName.MatchString(name) {
 			names = append(names, name)

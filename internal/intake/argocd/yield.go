@@ -1,6 +1,7 @@
 package argocd
 
 import (
+	"context"
 	"errors"
 	"path"
 	"slices"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"github.com/rollout-ladder/ladder/internal/component"
 	"github.com/rollout-ladder/ladder/internal/intake/files"
 	"github.com/rollout-ladder/ladder/internal/intake/yamlpos"
 )
@@ -17,26 +19,22 @@ type yield struct {
 	documents []document
 	// folders are those that the documents come from.
 	folders []string
+	// more is set where the source applies more than the documents tell.
+	more bool
 }
 
-// applications returns the Applications among the documents.
-func (y yield) applications() []document {
-	return slices.DeleteFunc(slices.Clone(y.documents), func(d document) bool { return !d.isApplication() })
-}
+// applies reports whether the source makes its Application a parent.
+func (y yield) applies() bool { return slices.ContainsFunc(y.documents, document.applies) }
 
-// yieldFolder reads a folder as Argo CD does: a chart, a kustomization, or plain
-// YAML. It reads only folders in which Applications are written, since only
-// those can make their Application a parent; others yield nothing.
+// yieldFolder reads a folder as Argo CD does: a kustomization or plain YAML. It
+// reads only folders in which Applications are written, since only those can make
+// their Application a parent; others yield nothing.
 func (r *Repository) yieldFolder(dir string, directory *yamlpos.Value) (yield, error) {
 	explicit := directory != nil && len(directory.Entries) > 0
-	switch {
-	case !explicit && r.tree.IsFile(path.Join(dir, "Chart.yaml")):
-		return yield{}, nil
-	case !explicit && r.isKustomization(dir):
+	if !explicit && r.isKustomization(dir) {
 		return r.yieldKustomization(dir)
-	default:
-		return r.yieldDirectory(dir, directory)
 	}
+	return r.yieldDirectory(dir, directory)
 }
 
 func (r *Repository) yieldKustomization(dir string) (yield, error) {
@@ -69,7 +67,8 @@ func (r *Repository) yieldDirectory(dir string, directory *yamlpos.Value) (yield
 			slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(rel))
 	}
 	var y yield
-	for _, file := range r.manifests {
+	within := r.within(dir)
+	for _, file := range within {
 		if r.files[file] == nil || !taken(file) {
 			continue
 		}
@@ -83,7 +82,7 @@ func (r *Repository) yieldDirectory(dir string, directory *yamlpos.Value) (yield
 	}
 	// A parent: what else lies there is applied as well. What does not parse is
 	// told when the parent is rendered.
-	for _, file := range r.manifests {
+	for _, file := range within {
 		if r.files[file] != nil || !taken(file) {
 			continue
 		}
@@ -130,32 +129,78 @@ func boolAt(v *yamlpos.Value, keys ...string) bool {
 	return on
 }
 
+// within are the manifests below a folder, or the file itself.
+func (r *Repository) within(dir string) []string {
+	if dir == "." {
+		return r.manifests
+	}
+	if i, ok := slices.BinarySearch(r.manifests, dir); ok {
+		return r.manifests[i : i+1]
+	}
+	from, _ := slices.BinarySearch(r.manifests, dir+"/")
+	to, _ := slices.BinarySearch(r.manifests, dir+"0") // the character after the slash
+	return r.manifests[from:to]
+}
+
 // yieldApplication reads the local sources of an Application.
-func (r *Repository) yieldApplication(d document) (yield, error) {
+func (r *Repository) yieldApplication(ctx context.Context, d document) (yield, error) {
+	if k, ok := r.yields[d.value]; ok {
+		r.findings = append(r.findings, k.findings...)
+		return k.value, k.err
+	}
+	before := len(r.findings)
+	y, err := r.yieldSources(ctx, d)
+	r.yields[d.value] = kept[yield]{value: y, findings: slices.Clone(r.findings[before:]), err: err}
+	return y, err
+}
+
+func (r *Repository) yieldSources(ctx context.Context, d document) (yield, error) {
+	if d.chart != nil {
+		return r.yieldChart(ctx, d, d.chart.Sources[0].Path, *d.chart)
+	}
 	var all yield
 	for _, s := range d.sources() {
+		if s.value.TextAt("chart") == bundle {
+			c := r.only(d, s)
+			documents := bundledObjects(r.layered(d, "", c), c.Namespace)
+			r.learn(documents)
+			all.documents = append(all.documents, documents...)
+			continue
+		}
 		dir, ok := r.local(s)
 		if !ok || s.value.TextAt("ref") != "" && s.path() == "" {
 			continue
 		}
-		if r.tree.IsFile(path.Join(dir, "Chart.yaml")) {
-			if i := slices.IndexFunc(r.templated, func(file string) bool { return strings.HasPrefix(file, dir+"/templates/") }); i >= 0 {
-				r.notRead(d.position(), d.name(), "the chart %s templates Applications (%s), which are not read", dir, r.templated[i])
-			}
-			continue
+		directory := s.value.At("directory")
+		var y yield
+		var err error
+		if explicit := directory != nil && len(directory.Entries) > 0; !explicit && r.charts[dir] {
+			y, err = r.yieldChart(ctx, d, dir, r.only(d, s))
+		} else {
+			y, err = r.yieldFolder(dir, directory)
 		}
-		y, err := r.yieldFolder(dir, s.value.At("directory"))
 		if err != nil {
 			return yield{}, located(err, s)
 		}
 		all.documents = append(all.documents, y.documents...)
 		all.folders = append(all.folders, y.folders...)
+		all.more = all.more || y.more
 	}
 	// Argo CD may manage its own root: an Application in its own source.
 	all.documents = slices.DeleteFunc(all.documents, func(o document) bool {
 		return o.isApplication() && o.name() == d.name()
 	})
 	return all, nil
+}
+
+// only is the component of an Application with one of its sources. What is wrong
+// with the Application is told when it is read.
+func (r *Repository) only(d document, s source) component.Component {
+	before := len(r.findings)
+	c := r.component(d, "", nil)
+	r.findings = r.findings[:before]
+	c.Sources = slices.DeleteFunc(c.Sources, func(o component.Source) bool { return o.Position != s.position })
+	return c
 }
 
 // located gives an error without a place that of the source.

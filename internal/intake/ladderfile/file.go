@@ -35,7 +35,9 @@ type File struct {
 	Rules []Pattern
 	// Durations are the expected times of components, by name.
 	Durations map[string]time.Duration
-	Lint      Lint
+	// Repository is what the file says of the repository itself.
+	Repository Repository
+	Lint       Lint
 	// Catalogue are entries for the catalogue of charts, and files of entries.
 	Catalogue []Catalogued
 	Findings  []finding.Finding
@@ -198,7 +200,10 @@ func (d *decoder) decode(f *yamlpos.Fields) {
 		d.file.Rules = patterns(simulation, "rules")
 		d.unknown(simulation)
 	}
+	d.repository(f.Map("repository"))
+	d.generators(f.Map("generators"))
 	d.lint(f.Map("lint"))
+	d.parity(f.Map("parity"))
 	d.catalogue(f)
 	d.unknown(f)
 }

@@ -1,0 +1,255 @@
+package argocd
+
+import (
+	"context"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/rollout-ladder/ladder/internal/intake/appset"
+	"github.com/rollout-ladder/ladder/internal/intake/yamlpos"
+)
+
+// tally counts how many of the paths below an address exist in this repository.
+type tally struct {
+	here, all int
+	// weak is set where a path says little: the root, or a bare star.
+	weak bool
+}
+
+type tallies map[string]*tally
+
+func (t tallies) at(url string) *tally {
+	url = normaliseURL(url)
+	if t[url] == nil {
+		t[url] = &tally{}
+	}
+	return t[url]
+}
+
+// findOwnURLs finds out under which addresses this repository is known: those
+// that the ladder file names, and those of which at least half of the paths that
+// Applications and generators take exist in it. A path that exists by
+// coincidence does not make a foreign repository ours.
+func (r *Repository) findOwnURLs(ctx context.Context) {
+	for _, alias := range r.opts.Aliases {
+		url := normaliseURL(alias)
+		r.own[url], r.tallied[url] = true, true
+	}
+	t := tallies{}
+	for _, app := range slices.Concat(r.applications, r.disabled) {
+		r.tallySources(t, app)
+	}
+	for _, set := range r.sets {
+		r.tallyGenerators(t, set.value.At("spec", "generators"))
+		// A template may write its address and path out.
+		if template := set.value.At("spec", "template"); template != nil {
+			r.tallySources(t, document{value: template, written: template})
+		}
+	}
+	r.decide(t)
+	// What sets generate of lists shows more addresses.
+	t = tallies{}
+	before := len(r.findings)
+	for _, set := range r.sets {
+		for _, app := range r.expand(ctx, set) {
+			r.tallySources(t, app)
+		}
+	}
+	r.decide(t)
+	clear(r.expanded)
+	r.findings = r.findings[:before]
+}
+
+// tallySources counts the sources of an Application.
+func (r *Repository) tallySources(t tallies, app document) {
+	for _, s := range app.sources() {
+		if s.path() == "" || s.value.TextAt("chart") != "" || strings.Contains(s.path(), "{{") || isRelative(s.repoURL()) {
+			continue
+		}
+		to := t.at(s.repoURL())
+		if isRootPath(s.path()) {
+			to.weak = true
+			continue
+		}
+		to.all++
+		if _, ok := r.existing(s.path()); ok {
+			to.here++
+		}
+	}
+}
+
+// tallyGenerators counts the patterns of git generators, nested ones too.
+func (r *Repository) tallyGenerators(t tallies, generators *yamlpos.Value) {
+	if generators == nil {
+		return
+	}
+	for _, g := range generators.Items {
+		for _, kind := range []string{"matrix", "merge"} {
+			r.tallyGenerators(t, g.At(kind, "generators"))
+		}
+		git := g.At("git")
+		if git == nil {
+			continue
+		}
+		to := t.at(git.TextAt("repoURL"))
+		for _, kind := range []string{"directories", "files"} {
+			list := git.At(kind)
+			if list == nil {
+				continue
+			}
+			for _, item := range list.Items {
+				r.tallyPattern(to, kind, item.TextAt("path"))
+			}
+		}
+	}
+}
+
+func (r *Repository) tallyPattern(to *tally, kind, pattern string) {
+	fixed, _, templated := strings.Cut(pattern, "{{")
+	if templated {
+		// What is before the first parameter must exist.
+		pattern = strings.TrimSuffix(fixed, "/")
+		if !strings.Contains(fixed, "/") {
+			return
+		}
+		pattern = path.Dir(fixed)
+		kind = "directories"
+	}
+	first, _, _ := strings.Cut(pattern, "/")
+	if strings.ContainsAny(first, "*?[") {
+		to.weak = to.weak || r.matches(kind, pattern)
+		return
+	}
+	to.all++
+	if r.matches(kind, pattern) {
+		to.here++
+	}
+}
+
+func (r *Repository) matches(kind, pattern string) bool {
+	if kind == "directories" {
+		return slices.ContainsFunc(appset.Folders(r.all), func(dir string) bool {
+			ok, err := path.Match(pattern, dir)
+			return ok && err == nil
+		})
+	}
+	re, err := appset.GitPattern(pattern)
+	return err == nil && slices.ContainsFunc(r.all, re.MatchString)
+}
+
+// decide settles which of the addresses that are not settled yet are this
+// repository's. Weak evidence counts where nothing else is known to be ours.
+func (r *Repository) decide(t tallies) {
+	weak := ""
+	candidates := 0
+	for url, counted := range t {
+		switch {
+		case r.tallied[url]:
+		case counted.all > 0:
+			r.tallied[url] = true
+			r.own[url] = counted.here > 0 && counted.here*2 >= counted.all
+		case counted.weak && url != "":
+			weak = url
+			candidates++
+		}
+	}
+	known := false
+	for _, own := range r.own {
+		known = known || own
+	}
+	if !known && candidates == 1 {
+		r.own[weak], r.tallied[weak] = true, true
+	}
+}
+
+// learn settles the addresses of objects that a chart or a kustomization made.
+func (r *Repository) learn(documents []document) {
+	t := tallies{}
+	for _, d := range documents {
+		switch {
+		case d.isApplication():
+			r.tallySources(t, d)
+		case d.argo("ApplicationSet"):
+			r.tallyGenerators(t, d.value.At("spec", "generators"))
+			if template := d.value.At("spec", "template"); template != nil {
+				r.tallySources(t, document{value: template, written: template})
+			}
+		}
+	}
+	r.decide(t)
+}
+
+// view is the repository as generators see it.
+type view struct{ r *Repository }
+
+// Own reports whether an address is this repository.
+func (v view) Own(repoURL string) bool { return v.r.own[normaliseURL(repoURL)] }
+
+// Files are all files by the paths that Git sources use.
+func (v view) Files() []string { return v.r.all }
+
+// Read returns the content of a file.
+func (v view) Read(file string) ([]byte, error) { return v.r.tree.Read(file) }
+
+func isRootPath(p string) bool {
+	return path.Clean("/"+p) == "/"
+}
+
+// normaliseURL makes the forms of one address equal: https, ssh and scp-like,
+// with and without .git.
+func normaliseURL(url string) string {
+	url = strings.ToLower(strings.TrimSpace(url))
+	if _, rest, ok := strings.Cut(url, "://"); ok {
+		url = rest
+	} else if host, rest, ok := strings.Cut(url, ":"); ok && !strings.Contains(host, "/") {
+		url = host + "/" + rest
+	}
+	if user, rest, ok := strings.Cut(url, "@"); ok && !strings.Contains(user, "/") {
+		url = rest
+	}
+	return strings.TrimSuffix(strings.TrimSuffix(url, "/"), ".git")
+}
+
+// relativeScheme is that of idpbuilder: a path relative to the file that has it.
+const relativeScheme = "cnoe://"
+
+func isRelative(url string) bool { return strings.HasPrefix(url, relativeScheme) }
+
+// hasPlaceholder reports whether a text waits for another tool to fill it in.
+func hasPlaceholder(text string) bool { return placeholder.MatchString(text) }
+
+// placeholder matches what other tools fill in.
+var placeholder = regexp.MustCompile(`\{\{|\{%|\$\{[A-Za-z_]|<[A-Z][A-Z0-9_]+>|<no value>`)
+
+// existing finds a path of a Git source below the root of the platform, or
+// below the top of the repository when the platform is a part of it.
+func (r *Repository) existing(written string) (string, bool) {
+	p := strings.TrimPrefix(path.Clean("/"+written), "/")
+	if p == "" {
+		return ".", true
+	}
+	for _, candidate := range []string{p, path.Join(r.tree.Rel(r.tree.Repository), p)} {
+		if r.tree.IsDir(candidate) || r.tree.IsFile(candidate) {
+			return candidate, true
+		}
+	}
+	return p, false
+}
+
+// local maps a source to a path of this repository. ok is false for a source
+// of another one.
+func (r *Repository) local(s source) (string, bool) {
+	if s.value.TextAt("chart") != "" {
+		return "", false
+	}
+	if rest, ok := strings.CutPrefix(s.repoURL(), relativeScheme); ok {
+		return path.Join(path.Dir(s.position.File), rest, s.path()), true
+	}
+	if s.path() == "" || !r.own[normaliseURL(s.repoURL())] {
+		return "", false
+	}
+	p, _ := r.existing(s.path())
+	return p, true
+}

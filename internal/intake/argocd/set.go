@@ -1,0 +1,168 @@
+package argocd
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/rollout-ladder/ladder/internal/argo"
+	"github.com/rollout-ladder/ladder/internal/component"
+	"github.com/rollout-ladder/ladder/internal/finding"
+	"github.com/rollout-ladder/ladder/internal/intake/appset"
+	"github.com/rollout-ladder/ladder/internal/intake/yamlpos"
+)
+
+// expand generates the Applications of an ApplicationSet.
+func (r *Repository) expand(ctx context.Context, set document) []document {
+	if k, ok := r.expanded[set.value]; ok {
+		r.findings = append(r.findings, k.findings...)
+		return k.value
+	}
+	before := len(r.findings)
+	result, err := appset.Expand(ctx, set.value, view{r}, r.opts.Data)
+	if err != nil {
+		return nil // the end of ctx, which the caller reports
+	}
+	for _, problem := range result.Unread {
+		at := problem.Position
+		if at.File == "" {
+			at = set.position()
+		}
+		f := notRead(at, set.name(), "%s", problem.Message)
+		f.Fix.Summary = problem.Hint
+		r.findings = append(r.findings, f)
+	}
+	steps := steps(set)
+	var all []document
+	for _, app := range result.Applications {
+		d := document{
+			value: app.Value, written: app.Template, rendered: set.rendered,
+			generated: &generated{set: set, parameters: app.Parameters, element: app.Element},
+		}
+		if set.rendered {
+			d.generated.element = set.position()
+		}
+		if hasPlaceholder(d.name()) {
+			r.notRead(d.position(), set.name(), "the ApplicationSet %s generates an Application with the name %q, of which parameters are not known", set.name(), d.name())
+			continue
+		}
+		d.generated.step = stepOf(steps, labels(d))
+		all = append(all, d)
+	}
+	r.expanded[set.value] = kept[[]document]{value: all, findings: append([]finding.Finding(nil), r.findings[before:]...)}
+	return all
+}
+
+func labels(d document) map[string]string {
+	return texts(d.value.At("metadata", "labels"))
+}
+
+// texts reads a map of scalars.
+func texts(v *yamlpos.Value) map[string]string {
+	if v == nil || len(v.Entries) == 0 {
+		return nil
+	}
+	all := make(map[string]string, len(v.Entries))
+	for _, e := range v.Entries {
+		if e.Value.Kind == yamlpos.Scalar {
+			all[e.Key] = e.Value.Text
+		}
+	}
+	return all
+}
+
+// steps reads the RollingSync steps of an ApplicationSet; nil where the strategy
+// is another. Source: Argo CD, "Progressive Syncs".
+func steps(set document) []argo.Step {
+	strategy := set.value.At("spec", "strategy")
+	if strategy.TextAt("type") != "RollingSync" {
+		return nil
+	}
+	list := strategy.At("rollingSync", "steps")
+	if list == nil {
+		return nil
+	}
+	written := set.written.At("spec", "strategy", "rollingSync", "steps")
+	var all []argo.Step
+	for i, item := range list.Items {
+		s := argo.Step{MaxUpdate: item.TextAt("maxUpdate"), Position: set.at("spec", "strategy", "rollingSync", "steps")}
+		if written != nil && i < len(written.Items) {
+			s.Position = written.Items[i].Position
+		}
+		if expressions := item.At("matchExpressions"); expressions != nil {
+			for _, e := range expressions.Items {
+				expression := argo.Expression{Key: e.TextAt("key"), Operator: e.TextAt("operator")}
+				if values := e.At("values"); values != nil {
+					for _, v := range values.Items {
+						expression.Values = append(expression.Values, v.Text)
+					}
+				}
+				s.MatchExpressions = append(s.MatchExpressions, expression)
+			}
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+// stepOf is the step that matches labels, from 1. An Application that several
+// steps match is in none.
+func stepOf(steps []argo.Step, labels map[string]string) int {
+	found := 0
+	for i, s := range steps {
+		if !s.Matches(labels) {
+			continue
+		}
+		if found != 0 {
+			return 0
+		}
+		found = i + 1
+	}
+	return found
+}
+
+// phaseLabel is the label by which RollingSync steps know phases.
+const phaseLabel = "rollout-phase"
+
+// phaseOf is the phase of a generated Application whose set orders by the label
+// of phases alone.
+func phaseOf(d document) component.Phase {
+	if d.generated == nil || d.generated.step == 0 {
+		return component.NoPhase
+	}
+	for _, s := range steps(d.generated.set) {
+		for _, e := range s.MatchExpressions {
+			if e.Key != phaseLabel {
+				return component.NoPhase
+			}
+			for _, v := range e.Values {
+				if _, err := strconv.ParseUint(v, 10, 16); err != nil {
+					return component.NoPhase
+				}
+			}
+		}
+	}
+	phase, err := component.ParsePhase(labels(d)[phaseLabel])
+	if err != nil {
+		return component.NoPhase
+	}
+	return phase
+}
+
+// parameter is the text of a parameter of a generated Application, by its
+// flattened name.
+func (g *generated) parameter(name string) string {
+	if g == nil {
+		return ""
+	}
+	switch v := g.parameters[name].(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	case map[string]any, []any:
+		return ""
+	default:
+		return fmt.Sprint(v)
+	}
+}
