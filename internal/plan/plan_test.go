@@ -409,3 +409,23 @@ func TestInventory(t *testing.T) {
 		t.Errorf("steps: %+v", inv.Steps)
 	}
 }
+
+// What is to be removed gets the defaults of the ladder; a plan of nothing
+// removes nothing.
+func TestRemovals(t *testing.T) {
+	in := scheduled(rollout.Phases)
+	in.Ladder.Timeout = 20 * time.Minute
+	vanished := []rollout.RemovalSpec{{Name: "old"}, {Name: "older", Requires: []string{"old"}, EdgesKnown: true}}
+	got := build(t, in).Removals(vanished, SpecOptions{Speed: 10, MaxTimeouts: 1})
+	retry := rollout.RetrySpec{Limit: 5, Duration: 500 * time.Millisecond, Factor: 2, MaxDuration: 18 * time.Second, MaxTimeouts: 1}
+	want := []rollout.RemovalSpec{
+		{Name: "old", Timeout: 2 * time.Minute, Retry: retry},
+		{Name: "older", Requires: []string{"old"}, EdgesKnown: true, Timeout: 2 * time.Minute, Retry: retry},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got := build(t, Input{}).Removals(vanished, SpecOptions{}); got != nil {
+		t.Errorf("an empty plan removes %v", got)
+	}
+}

@@ -306,8 +306,7 @@ func RolloutMarkdown(w io.Writer, r Rollout) error {
 	if s.bad+s.blocked > 0 {
 		b.WriteString("\n| component | phase | state | why |\n| --- | --- | --- | --- |\n")
 		for _, c := range r.Components {
-			switch rollout.Status(c.State) {
-			case rollout.Done, rollout.Skipped, rollout.Removed:
+			if state := rollout.Status(c.State); state == rollout.Done || state == rollout.Skipped || state == rollout.Removed {
 				continue
 			}
 			why := c.Message

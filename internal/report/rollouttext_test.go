@@ -61,6 +61,51 @@ func TestRolloutText(t *testing.T) {
 	}
 }
 
+// A rollout that removes says how much it removed, and what it could not.
+func TestRolloutTextOfRemovals(t *testing.T) {
+	r := Rollout{
+		Result: "succeeded", Environment: "dev", Policy: "phases", Speed: 60, Seed: 1, Revision: "abc", MakespanSeconds: 9,
+		Components: []RolloutComponent{
+			{Name: "site", Phase: "250", Type: "runtime", State: "healthy", StartedAt: at(0), HealthyAt: at(2), Attempts: 1},
+			{Name: "off", Phase: "250", Type: "runtime", State: "removed", Removal: true},
+			{Name: "old", State: "removed", Removal: true},
+		},
+	}
+	text := func() string {
+		var b strings.Builder
+		if err := RolloutText(&b, r, Style{}); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	want := `✓ 250     runtime      1/1      2.0s  slowest site 2.0s
+
+✓ succeeded: 1 of 1 components Healthy, 2 removed after 9.0s
+  environment dev, policy phases, speed 60, seed 1, lower bound 0.0s, revision abc
+`
+	if diff := cmp.Diff(want, text()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	r.Result = "failed"
+	r.Components[1] = RolloutComponent{
+		Name: "shop", State: "failed", Removal: true, Attempts: 1,
+		Object: "/Namespace//shop", Message: "Namespace shop holds objects of site",
+	}
+	want = `✓ 250     runtime      1/1      2.0s  slowest site 2.0s
+
+✕ failed: 1 of 1 components Healthy, 1 of 2 removed after 9.0s
+  environment dev, policy phases, speed 60, seed 1, lower bound 0.0s, revision abc
+
+✕ shop (removal) failed
+    object: /Namespace//shop
+    reason: Namespace shop holds objects of site
+    attempts: 1
+`
+	if diff := cmp.Diff(want, text()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func TestRolloutMarkdownEscapes(t *testing.T) {
 	r := failedReport()
 	r.Components[2].Message = "a | b <script>\nc"

@@ -69,7 +69,7 @@ func (m *Machine) notGone(i int) []Blocker {
 			others = append(others, b)
 		}
 	}
-	found := append(failed, others...)
+	found := slices.Concat(failed, others)
 	return found[:min(len(found), namedAtMost)]
 }
 

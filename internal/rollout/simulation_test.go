@@ -420,10 +420,9 @@ func TestSimulation(t *testing.T) {
 				steps.Add(int64(s.steps))
 				crashes.Add(int64(s.crashed))
 				for _, c := range s.machine.state.Removals {
-					switch c.Status {
-					case Removed:
+					if c.Status == Removed {
 						removed.Add(1)
-					case Failed, TimedOut, Aborted:
+					} else if c.Status.Bad() || c.Status == Aborted {
 						kept.Add(1)
 					}
 				}
