@@ -62,7 +62,7 @@ func (x *index) bind(found *collection, o *object, i int, claim map[string]any, 
 	}
 	waits := x.provided(class)
 	waits.Text = "its StorageClass has the binding mode WaitForFirstConsumer"
-	found.add(dependency.Dependency{
+	found.add(&dependency.Dependency{
 		Rule: ruleDeadlock, Required: first.resource(), Strength: plan.Hard, Effect: dependency.Ready, Basis: class.basis, Reason: verb,
 		Consumer: o.end(x.name(i)), Provider: first.end(x.name(first.component)),
 		Evidence: []finding.Evidence{evidence, waits, x.provided(provider{component: first.component, object: first, position: first.Origin.Position()})},

@@ -51,7 +51,7 @@ func Infer(in Input) Result {
 	x := newIndex(in)
 	declared, findings := x.declared()
 	finding.Sort(findings)
-	found := &collection{x: x, cross: map[crossKey]dependency.Dependency{}, missing: map[crossKey]dependency.Missing{}}
+	found := &collection{x: x, cross: map[crossKey]*dependency.Dependency{}, missing: map[crossKey]dependency.Missing{}}
 	x.require(found)
 	x.webhooks(found)
 	x.bindings(found)

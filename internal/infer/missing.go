@@ -25,7 +25,7 @@ func (c *collection) miss(o *object, n need) {
 	}
 	k := crossKey{o.component, -1, m.Rule, m.Required}
 	have, ok := c.missing[k]
-	if !ok || cmp.Or(compareEnds(m.Consumer, have.Consumer), strings.Compare(m.Evidence[0].Field, have.Evidence[0].Field)) < 0 {
+	if !ok || cmp.Or(compareEnds(&m.Consumer, &have.Consumer), strings.Compare(m.Evidence[0].Field, have.Evidence[0].Field)) < 0 {
 		c.missing[k] = m
 	}
 }
@@ -46,7 +46,7 @@ func (c *collection) sortedMissing() []dependency.Missing {
 		out = append(out, m)
 	}
 	slices.SortFunc(out, func(a, b dependency.Missing) int {
-		return cmp.Or(compareEnds(a.Consumer, b.Consumer), strings.Compare(a.Rule, b.Rule), compareResources(a.Required, b.Required))
+		return cmp.Or(compareEnds(&a.Consumer, &b.Consumer), strings.Compare(a.Rule, b.Rule), compareResources(a.Required, b.Required))
 	})
 	return out
 }

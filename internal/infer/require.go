@@ -71,10 +71,10 @@ func (x *index) look(found *collection, o *object, n need) {
 		}
 		return
 	}
-	if p.object == o {
-		return
+	if p.object == o || p.object == nil && p.component == o.component {
+		return // Argo CD makes its namespace before all else
 	}
-	found.add(dependency.Dependency{
+	found.add(&dependency.Dependency{
 		Rule: ruleOf(k.Kind), Required: x.world.required(k), Strength: n.strength, Effect: n.effect, Basis: p.basis, Reason: n.verb, Hint: n.hint,
 		Consumer: o.end(x.name(o.component)), Provider: x.end(p), Evidence: []finding.Evidence{required(o, n.verb, n.field), x.provided(p)},
 	}, o.component, p.component)
@@ -124,27 +124,44 @@ type crossKey struct {
 // collection gathers dependencies.
 type collection struct {
 	x       *index
-	cross   map[crossKey]dependency.Dependency
-	within  []dependency.Dependency
+	cross   map[crossKey]*dependency.Dependency
+	within  []*dependency.Dependency
 	missing map[crossKey]dependency.Missing
 }
 
-func (c *collection) add(d dependency.Dependency, consumer, provider int) {
+func (c *collection) add(d *dependency.Dependency, consumer, provider int) {
 	if consumer == provider {
 		c.within = append(c.within, d)
 		return
 	}
 	k := crossKey{consumer, provider, d.Rule, d.Required}
-	if have, ok := c.cross[k]; !ok || graver(d, have) {
+	if have, ok := c.cross[k]; !ok || compareGravity(d, have) < 0 {
 		c.cross[k] = d
 	}
 }
 
-// graver reports whether d speaks for a requirement rather than e: hard before
-// soft, refused before not ready, then the first by file and line.
-func graver(d, e dependency.Dependency) bool {
-	return cmp.Or(compareBool(d.Hint, e.Hint), compareStrength(d.Strength, e.Strength), strings.Compare(string(d.Effect), string(e.Effect)), compareEnds(d.Consumer, e.Consumer),
-		strings.Compare(d.Reason, e.Reason), strings.Compare(d.Evidence[0].Field, e.Evidence[0].Field)) < 0
+// compareGravity orders the dependencies on one thing; the first speaks for all:
+// hard before soft, refused before not ready, then by file and line.
+func compareGravity(d, e *dependency.Dependency) int {
+	if n := compareBool(d.Hint, e.Hint); n != 0 {
+		return n
+	}
+	if n := compareStrength(d.Strength, e.Strength); n != 0 {
+		return n
+	}
+	if n := strings.Compare(string(d.Effect), string(e.Effect)); n != 0 {
+		return n
+	}
+	if n := compareEnds(&d.Consumer, &e.Consumer); n != 0 {
+		return n
+	}
+	if n := strings.Compare(d.Reason, e.Reason); n != 0 {
+		return n
+	}
+	if n := strings.Compare(d.Evidence[0].Field, e.Evidence[0].Field); n != 0 {
+		return n
+	}
+	return compareEnds(&d.Provider, &e.Provider)
 }
 
 func compareBool(a, b bool) int {
@@ -158,29 +175,55 @@ func compareBool(a, b bool) int {
 	}
 }
 
-func compareEnds(a, b dependency.End) int {
-	return cmp.Or(strings.Compare(a.Component, b.Component), a.Position.Compare(b.Position), compareResources(a.Object, b.Object))
+func compareEnds(a, b *dependency.End) int {
+	if n := strings.Compare(a.Component, b.Component); n != 0 {
+		return n
+	}
+	if n := a.Position.Compare(b.Position); n != 0 {
+		return n
+	}
+	return compareResources(a.Object, b.Object)
 }
 
 func compareResources(a, b finding.Resource) int {
+	if a == b {
+		return 0
+	}
 	return cmp.Or(strings.Compare(a.Group, b.Group), strings.Compare(a.Kind, b.Kind), strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
+}
+
+// compareThings orders dependencies by consumer, rule, thing and provider.
+func compareThings(a, b *dependency.Dependency) int {
+	if n := compareEnds(&a.Consumer, &b.Consumer); n != 0 {
+		return n
+	}
+	if n := strings.Compare(a.Rule, b.Rule); n != 0 {
+		return n
+	}
+	if n := compareResources(a.Required, b.Required); n != 0 {
+		return n
+	}
+	return strings.Compare(a.Provider.Component, b.Provider.Component)
 }
 
 // dependencies returns all in one order; within a component one per object and
 // thing.
 func (c *collection) dependencies() []dependency.Dependency {
-	out := make([]dependency.Dependency, 0, len(c.cross)+len(c.within))
+	all := make([]*dependency.Dependency, 0, len(c.cross)+len(c.within))
 	for _, d := range c.cross {
-		out = append(out, d)
+		all = append(all, d)
 	}
-	out = append(out, c.within...)
-	slices.SortFunc(out, func(a, b dependency.Dependency) int {
-		return cmp.Or(compareEnds(a.Consumer, b.Consumer), strings.Compare(a.Rule, b.Rule), compareResources(a.Required, b.Required),
-			strings.Compare(a.Provider.Component, b.Provider.Component), compareBool(a.Hint, b.Hint), compareStrength(a.Strength, b.Strength),
-			strings.Compare(string(a.Effect), string(b.Effect)), strings.Compare(a.Reason, b.Reason), strings.Compare(a.Evidence[0].Field, b.Evidence[0].Field),
-			compareEnds(a.Provider, b.Provider))
+	all = append(all, c.within...)
+	slices.SortFunc(all, func(a, b *dependency.Dependency) int {
+		if n := compareThings(a, b); n != 0 {
+			return n
+		}
+		return compareGravity(a, b)
 	})
-	return slices.CompactFunc(out, func(a, b dependency.Dependency) bool {
-		return a.Rule == b.Rule && a.Required == b.Required && a.Consumer == b.Consumer && a.Provider.Component == b.Provider.Component
-	})
+	all = slices.CompactFunc(all, func(a, b *dependency.Dependency) bool { return compareThings(a, b) == 0 })
+	out := make([]dependency.Dependency, len(all))
+	for i, d := range all {
+		out[i] = *d
+	}
+	return out
 }

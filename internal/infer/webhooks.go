@@ -230,7 +230,7 @@ type interception struct {
 }
 
 func (x *index) intercepted(found *collection, o *object, n interception, configuration finding.Resource, p provider, how finding.Evidence) {
-	found.add(dependency.Dependency{
+	found.add(&dependency.Dependency{
 		Rule: ruleWebhook, Required: configuration, Strength: n.strength, Effect: n.effect, Basis: p.basis, Reason: n.verb,
 		Consumer: o.end(x.name(o.component)), Provider: x.end(p),
 		Evidence: []finding.Evidence{required(o, n.verb, "kind"), how, x.provided(p)},
