@@ -158,7 +158,8 @@ func onTerminal(t *testing.T, dir string, args ...string) *console {
 		<-c.ended
 		_ = c.pty.Close()
 		if t.Failed() {
-			t.Logf("the terminal:\n%s", plainText(c.output))
+			shown := plainText(c.output)
+			t.Logf("the end of what the terminal showed:\n%s", shown[max(0, len(shown)-3000):])
 		}
 	})
 	return c
@@ -270,7 +271,7 @@ func TestKeysSteerARehearsal(t *testing.T) {
 	client := clusterOf(t, registry, "steered")
 
 	c.presses("e")
-	c.sees("gate  progressing: Deployment app/gate")
+	c.sees("gate  progressing: Deployment gate: 0 of 1 ready")
 	c.sees("holds up 2: next, last")
 	c.presses("f")
 	c.sees("nothing has failed")

@@ -171,11 +171,11 @@ func usage(format string, arguments ...any) error {
 func (h *helm) interrupted(w io.Writer, cmd *cobra.Command, args []string) {
 	switch {
 	case h.kept:
-		verb := "interrupted"
+		what := ""
 		if h.left.Load() {
-			verb = "detached"
+			what = "detached; "
 		}
-		fmt.Fprintf(w, "ladder: %s; the plane stays up, the state of the rollout is saved, and nothing new starts. Go on with:\n  %s\n", verb, resuming(cmd, args))
+		fmt.Fprintf(w, "ladder: %sthe plane stays up, the state of the rollout is saved, and nothing new starts. Go on with:\n  %s\n", what, resuming(cmd, args))
 	case h.left.Load():
 		fmt.Fprintln(w, "ladder: ended; the plane was not kept (--keep), so there is nothing to go on with")
 	}

@@ -1,0 +1,182 @@
+package progress
+
+import (
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rollout-ladder/ladder/internal/report"
+	"github.com/rollout-ladder/ladder/internal/rollout"
+)
+
+// running is a rollout of which one component is in flight, one has failed, and
+// a step waits for approval.
+func running() *report.Board {
+	return &report.Board{
+		Steps: []report.BoardStep{
+			{Label: "110", Name: "crds", Done: 4, Total: 4, Started: true, Elapsed: 2100 * time.Millisecond},
+			{Label: "150", Name: "runtimes", Done: 3, Total: 6, Failed: 1, Started: true, Elapsed: 62 * time.Second},
+		},
+		Running: []report.BoardRow{{Component: "vault-core", Elapsed: 48 * time.Second, Text: "StatefulSet vault 0/1 ready"}},
+		Waiting: []report.BoardWait{{Count: 5, On: "vault-core"}, {Count: 2, On: "step 300 waits for approval"}},
+		Failed:  []report.BoardRow{{Component: "db", Blocks: 1, Text: "Job migrate failed"}},
+		Elapsed: 64 * time.Second,
+		Why: []report.BoardWhy{
+			{On: "vault-core", State: "progressing", Text: "StatefulSet vault 0/1 ready", Age: 3 * time.Second, Components: []string{"store", "loki", "minio", "api", "web"}},
+			{On: "step 300 waits for approval", Components: []string{"smoke-a", "smoke-b"}},
+		},
+		Approvals: []report.BoardApproval{{Step: 7, Label: "300", Count: 2}},
+	}
+}
+
+const foot = "elapsed 1m04s   [a]pprove 300   [e]xplain [f]ailures [p]ause [?]"
+
+func TestBlockAndQuestions(t *testing.T) {
+	body := `▶ 150   runtimes        3/6  1m02s
+  ▶ vault-core  48s  StatefulSet vault 0/1 ready
+  … 7 wait: 5 on vault-core, 2 on step 300 waits for approval
+✕ db failed (blocks 1)  Job migrate failed
+`
+	body = strings.Replace(body, "▶ 150 ", "✕ 150 ", 1) // a component of it has failed
+	cases := map[string]struct {
+		keys string
+		kept bool
+		want string
+	}{
+		"watching": {want: body + foot},
+		"paused":   {keys: "p", want: body + "elapsed 1m04s   [a]pprove 300   paused   [p] resume [e]xplain [f]ailures [?]"},
+		"Ctrl-C on a kept plane": {keys: "\x03", kept: true, want: body + foot + `
+Ctrl-C: nothing has been stopped. What now?
+  [d]etach    leave the plane up and the state saved; go on later with --resume
+  [p]ause     start nothing more; 1 in flight go on
+  [s]top      abort: cancel 1 in flight, never start 7; the report says aborted
+  [c]ontinue                                        (Ctrl-C again detaches)`},
+		"Ctrl-C on a plane that is not kept, in a pause": {keys: "p\x03", want: body + `elapsed 1m04s   [a]pprove 300   paused   [p] resume [e]xplain [f]ailures [?]
+Ctrl-C: nothing has been stopped. What now?
+  [p]         resume: start again what may start
+  [s]top      abort: cancel 1 in flight, never start 7; the report says aborted
+  [c]ontinue
+  The plane is not kept (--keep): Ctrl-C again ends it, and the rollout with it`},
+		"asked to approve": {keys: "a", want: body + foot + "\nApprove step 300? 2 components may start then. [y]es [n]o"},
+		"approved":         {keys: "ay", want: body + "elapsed 1m04s   [e]xplain [f]ailures [p]ause [?]"},
+		"stopping":         {keys: "\x03s", want: body + "elapsed 1m04s   " + stopping},
+		"detaching":        {keys: "\x03\x03", kept: true, want: body + "elapsed 1m04s   detaching: saving the state"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := &screen{keys: true, kept: tc.kept, board: running()}
+			for _, key := range []byte(tc.keys) {
+				s.press(key)
+			}
+			if diff := cmp.Diff(tc.want, strings.Join(s.rows(100), "\n")); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestKeys(t *testing.T) {
+	cases := map[string]struct {
+		keys  string
+		kept  bool
+		none  bool // no rollout yet
+		want  []Request
+		lines string // of the last key
+	}{
+		"pause and resume":                {keys: "pp", want: []Request{{Event: rollout.Pause{}}, {Event: rollout.Resume{}}}, lines: "resumed"},
+		"Ctrl-C alone asks":               {keys: "\x03"},
+		"Ctrl-C, then go on":              {keys: "\x03c\x03\x1b"},
+		"Ctrl-C twice leaves, once":       {keys: "\x03\x03\x03", kept: true, want: []Request{{Leave: true}}},
+		"detach":                          {keys: "\x03d", kept: true, want: []Request{{Leave: true}}},
+		"detach is not offered":           {keys: "\x03d"},
+		"d alone does nothing":            {keys: "d", kept: true},
+		"s alone does nothing":            {keys: "s"},
+		"stop":                            {keys: "\x03s", want: []Request{{Event: rollout.Abort{}}}, lines: "stopping: 1 in flight are cancelled, 7 never start"},
+		"nothing steers after a stop":     {keys: "\x03spyay", want: []Request{{Event: rollout.Abort{}}}},
+		"a stop that hangs can be left":   {keys: "\x03s\x03", want: []Request{{Event: rollout.Abort{}}, {Leave: true}}},
+		"approve":                         {keys: "ay", want: []Request{{Event: rollout.Approve{Step: 7}}}, lines: "approved step 300"},
+		"approve asks first":              {keys: "an"},
+		"approve once":                    {keys: "aya", want: []Request{{Event: rollout.Approve{Step: 7}}}, lines: "nothing waits for approval"},
+		"y alone does nothing":            {keys: "y"},
+		"Ctrl-C in a question asks anew":  {keys: "a\x03y"},
+		"Ctrl-C before the rollout":       {keys: "\x03", none: true, want: []Request{{Leave: true}}},
+		"other keys before the rollout":   {keys: "pas", none: true},
+		"explaining before the rollout":   {keys: "e", none: true, lines: "the rollout has not started: reading ."},
+		"failures before the rollout":     {keys: "f", none: true, lines: "nothing has failed"},
+		"keys that mean nothing":          {keys: "xyz\r\n\x00\xff"},
+		"capitals are other keys":         {keys: "PAE"},
+		"failures, greatest blocks first": {keys: "f", lines: "2 failed, those that block most first\n  ✕ db  blocks 1  Job migrate failed\n  ✕ cron  blocks 0  no [2J image"},
+		"root causes first": {keys: "e", lines: `after 1m04s: 7 wait, 1 in flight
+  vault-core  progressing: StatefulSet vault 0/1 ready  (seen 3.0s ago)
+    holds up 5: store, loki, minio, api and 1 more
+  step 300 waits for approval
+    holds up 2: smoke-a, smoke-b`},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := &screen{keys: true, kept: tc.kept, stage: "reading ."}
+			if !tc.none {
+				s.board = running()
+				s.see(report.Change{Component: "cron", To: "failed", Reason: "no\x1b[2J image"}) // newer than the board
+				s.see(report.Change{Component: "mail", To: "failed"})
+				s.see(report.Change{Component: "mail", To: "blocked"}) // retried since
+			}
+			var got []Request
+			var lines []string
+			for _, key := range []byte(tc.keys) {
+				var r *Request
+				if lines, r = s.press(key); r != nil {
+					got = append(got, *r)
+				}
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("requests (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(tc.lines, strings.Join(lines, "\n")); diff != "" && tc.lines != "" {
+				t.Errorf("lines (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// Whatever is asked, the block keeps to its frame and its last row.
+func TestBlockNeverExceedsItsFrame(t *testing.T) {
+	board := running()
+	for range 40 {
+		board.Running = append(board.Running, report.BoardRow{Component: "x", Text: strings.Repeat("long ", 60)})
+		board.Failed = append(board.Failed, report.BoardRow{Component: "y"})
+		board.Steps = append(board.Steps, report.BoardStep{Label: "2", Started: true, Total: 1})
+	}
+	for _, keys := range []string{"", "\x03", "a", "p\x03"} {
+		s := &screen{keys: true, kept: true, board: board}
+		for _, key := range []byte(keys) {
+			s.press(key)
+		}
+		rows := s.rows(60)
+		if len(rows) > maxRows {
+			t.Errorf("%q: %d rows", keys, len(rows))
+		}
+		if !strings.Contains(strings.Join(rows, "\n"), "elapsed 1m04s") {
+			t.Errorf("%q: the last row is missing:\n%s", keys, strings.Join(rows, "\n"))
+		}
+		for _, row := range rows {
+			if n := utf8.RuneCountInString(row); n > 60 {
+				t.Errorf("%q: %d columns: %s", keys, n, row)
+			}
+		}
+	}
+}
+
+func TestFinishedStepsArePrintedOnce(t *testing.T) {
+	s := &screen{board: running()}
+	want := []string{"✓ 110   crds            4/4  2.1s"}
+	if diff := cmp.Diff(want, s.finished()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if again := s.finished(); again != nil {
+		t.Errorf("printed twice: %q", again)
+	}
+}
