@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,6 +11,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/rollout-ladder/ladder/internal/report"
 )
@@ -88,10 +93,9 @@ func moments(r report.Rollout, state string) map[string]time.Time {
 	return m
 }
 
-// TestVanishedComponentsAreRemoved rehearses a platform on a kept plane, takes
-// components out of the repository, and rehearses again: they go in reverse of
-// the order that the repository no longer knows.
-func TestVanishedComponentsAreRemoved(t *testing.T) {
+// shrinking writes the platform and starts a plane for it.
+func shrinking(t *testing.T) (p platform, kubeconfig string) {
+	t.Helper()
 	dir := t.TempDir()
 	for _, f := range txtar.Parse([]byte(shrinkingPlatform)).Files {
 		path := filepath.Join(dir, f.Name)
@@ -102,21 +106,28 @@ func TestVanishedComponentsAreRemoved(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	p := platform{t, dir}
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	t.Cleanup(func() { downAll(t) })
 	up := ladder(t, dir, "plane", "up", "shrinking", "--quiet")
 	if up.code != 0 {
 		t.Fatalf("plane up: %s", up.stderr)
 	}
+	return platform{t, dir}, strings.TrimSpace(up.stdout)
+}
+
+// TestVanishedComponentsAreRemoved rehearses a platform on a kept plane, takes
+// components out of the repository, and rehearses again: they go in reverse of
+// the order that the repository no longer knows.
+func TestVanishedComponentsAreRemoved(t *testing.T) {
+	p, kubeconfig := shrinking(t)
 	objects := func() []string {
-		return slices.DeleteFunc(ownedObjects(t, strings.TrimSpace(up.stdout)), func(o string) bool {
+		return slices.DeleteFunc(ownedObjects(t, kubeconfig), func(o string) bool {
 			return strings.HasPrefix(o, "events.k8s.io/") || strings.HasPrefix(o, "/Event/")
 		})
 	}
 	play := func(wantCode int) report.Rollout {
 		t.Helper()
-		r, out := rehearsal(t, dir, "--plane", "shrinking", "--policy", "edges")
+		r, out := rehearsal(t, p.dir, "--plane", "shrinking", "--policy", "edges")
 		if out.code != wantCode {
 			t.Fatalf("exit code %d, want %d: %s\n%s", out.code, wantCode, out.stdout, out.stderr)
 		}
@@ -177,5 +188,56 @@ func TestVanishedComponentsAreRemoved(t *testing.T) {
 	r = play(0)
 	if state := byName(r)["site"].State; state != "skipped" {
 		t.Errorf("the next time the disabled component is %s", state)
+	}
+}
+
+// TestKilledRemovalIsResumed kills a rehearsal while it deletes: the next one
+// goes on with it, in the same order.
+func TestKilledRemovalIsResumed(t *testing.T) {
+	p, kubeconfig := shrinking(t)
+	p.edit("sources/app.yaml", "kind: Deployment\nmetadata: {name: app}", "kind: Deployment\nmetadata: {name: app, finalizers: [example.com/hold]}")
+	args := []string{"--plane", "shrinking", "--policy", "edges"}
+	if r, out := rehearsal(t, p.dir, args...); out.code != 0 {
+		t.Fatalf("exit code %d, %s: %s", out.code, r.Result, out.stderr)
+	}
+	p.remove("db")
+	p.remove("app")
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	apps := client.AppsV1()
+	b := start(t, p.dir, append([]string{"rehearse", "--progress", "none"}, args...)...)
+	eventually(t, func() error {
+		app, err := apps.Deployments("shop").Get(t.Context(), "app", metav1.GetOptions{})
+		if err == nil && app.DeletionTimestamp == nil {
+			err = errors.New("app is not being deleted")
+		}
+		return err
+	})
+	if err := b.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	<-b.done
+	if db, err := apps.StatefulSets("shop").Get(t.Context(), "db", metav1.GetOptions{}); err != nil || db.DeletionTimestamp != nil {
+		t.Errorf("db is deleted before app is gone: %v", err)
+	}
+	if _, err := apps.Deployments("shop").Patch(t.Context(), "app", types.MergePatchType,
+		[]byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	r, out := rehearsal(t, p.dir, args...)
+	if out.code != 0 {
+		t.Fatalf("exit code %d, %s: %s", out.code, r.Result, out.stderr)
+	}
+	if again := byName(r)["app"]; again.State != "removed" || again.Attempts < 2 {
+		t.Errorf("app was not taken up again: %+v", again)
+	}
+	if began, gone := moments(r, "removing"), moments(r, "removed"); gone["db"].IsZero() || began["db"].Before(gone["app"]) {
+		t.Errorf("db is deleted from %s until %s, app is gone at %s", began["db"], gone["db"], gone["app"])
 	}
 }
