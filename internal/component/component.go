@@ -220,11 +220,27 @@ type Source struct {
 	ValueFiles []ValueFile
 	// Values are inline values, which win over every file.
 	Values map[string]any
-	// Parameters are Helm's --set pairs, which win over Values.
-	Parameters map[string]string
-	SkipCRDs   bool
-	// Recurse descends into sub-folders of a folder of plain YAML.
-	Recurse  bool
+	// Parameters are Helm's --set pairs, which win over Values; StringParameters
+	// those of --set-string, FileParameters those of --set-file, with paths
+	// relative to the root of the platform.
+	Parameters       map[string]string
+	StringParameters map[string]string
+	FileParameters   map[string]string
+	SkipCRDs         bool
+	// Namespace is the release namespace where it is not that of the component.
+	Namespace string
+	// KubeVersion and APIVersions are those that a chart is told instead of the
+	// target's.
+	KubeVersion string
+	APIVersions []string
+	// Kustomize is what an Application sets over a kustomization.
+	Kustomize *KustomizeOptions
+	// Recurse descends into sub-folders of a folder of plain YAML; Include and
+	// Exclude choose among its files, as globs whose star also matches slashes.
+	Recurse          bool
+	Include, Exclude string
+	// Refused says why the source cannot be rendered here; empty where it can.
+	Refused  string
 	Position finding.Position
 }
 

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -303,6 +304,15 @@ func (r *Renderer) source(ctx context.Context, view *source.View, c component.Co
 		Reach:       r.opts.Reach,
 		Partial:     r.opts.Partial,
 	}
+	if src.Refused != "" {
+		return helm.Result{}, source.Errorf(src.Position, "%s", src.Refused)
+	}
+	if src.KubeVersion != "" {
+		charts.KubeVersion = src.KubeVersion
+	}
+	if len(src.APIVersions) > 0 {
+		charts.APIVersions = src.APIVersions
+	}
 	if src.RepoURL != "" && src.Kind != component.Chart {
 		return helm.Result{}, source.Errorf(src.Position, "%s of repository %s is not in this repository, so it is not rendered; vendor it, or run Ladder there",
 			src.Name, helm.Address(src))
@@ -313,11 +323,11 @@ func (r *Renderer) source(ctx context.Context, view *source.View, c component.Co
 		if release == "" {
 			release = c.Name
 		}
-		return helm.Render(ctx, view, helm.Request{Source: src, Release: release, Namespace: c.Namespace}, charts)
+		return helm.Render(ctx, view, helm.Request{Source: src, Release: release, Namespace: cmp.Or(src.Namespace, c.Namespace)}, charts)
 	case component.Kustomize:
 		return kustomize.Render(ctx, view, src, kustomize.Options{Charts: charts, Namespace: c.Namespace, Release: c.Name})
 	case component.Manifests:
-		objects, err := plain.Render(ctx, view, src, plain.Filter{})
+		objects, err := plain.Render(ctx, view, src, plain.Filter{Include: src.Include, Exclude: src.Exclude})
 		return helm.Result{Objects: objects}, err
 	default:
 		return helm.Result{}, source.Errorf(src.Position, "sources of kind %q cannot be rendered", src.Kind)

@@ -176,13 +176,69 @@ func (r *Repository) source(d document, s source, refs map[string]source, proble
 			r.helm(&to, d, s, refs, yamlpos.Read(helm, "helm", problems))
 		}
 	case component.Kustomize:
-		r.leftOut(d, s, "kustomize", "namePrefix", "nameSuffix", "namespace", "patches", "components", "commonLabels", "commonAnnotations", "replicas")
+		to.Kustomize = r.kustomizeOptions(d, s, dir, problems)
 	case component.Manifests:
-		to.Recurse = boolAt(s.value, "directory", "recurse")
-		r.leftOut(d, s, "directory", "include", "exclude", "jsonnet")
+		r.directory(&to, s)
 	case component.Git, component.Plugin: // rendered nowhere
 	}
 	return to
+}
+
+// directory reads the directory section of a source.
+func (r *Repository) directory(to *component.Source, s source) {
+	directory := s.value.At("directory")
+	to.Recurse = boolAt(directory, "recurse")
+	to.Include, to.Exclude = directory.TextAt("include"), directory.TextAt("exclude")
+	if jsonnet := directory.At("jsonnet"); jsonnet != nil && jsonnet.Kind == yamlpos.Map && len(jsonnet.Entries) > 0 {
+		to.Refused = "Jsonnet is not rendered; write the manifests as YAML, or render them beforehand"
+		to.Position = s.at("directory", "jsonnet")
+		return
+	}
+	for _, file := range r.under(to.Path) {
+		rel, _ := below(to.Path, file)
+		if path.Ext(file) == ".jsonnet" && (to.Recurse || !strings.Contains(rel, "/")) && taken(to.Include, to.Exclude, rel) {
+			to.Refused = file + " is Jsonnet, which is not rendered; write the manifests as YAML, or render them beforehand"
+			return
+		}
+	}
+}
+
+// kustomizeOptions reads the kustomize section of a source; nil where it sets
+// nothing. Source: Argo CD, ApplicationSourceKustomize.
+func (r *Repository) kustomizeOptions(d document, s source, dir string, problems *yamlpos.Problems) *component.KustomizeOptions {
+	section := s.value.At("kustomize")
+	if section == nil || section.Kind != yamlpos.Map || len(section.Entries) == 0 {
+		return nil
+	}
+	f := yamlpos.Read(section, "kustomize", problems)
+	o := &component.KustomizeOptions{
+		NamePrefix: f.Text("namePrefix"), NameSuffix: f.Text("nameSuffix"), Namespace: f.Text("namespace"),
+		Images: f.Strings("images"), CommonLabels: f.TextMap("commonLabels"), CommonAnnotations: f.TextMap("commonAnnotations"),
+		LabelWithoutSelector: f.Bool("labelWithoutSelector", false), LabelIncludeTemplates: f.Bool("labelIncludeTemplates", false),
+	}
+	for _, m := range f.Maps("replicas") {
+		if count, ok := m.Int("count"); ok {
+			if o.Replicas == nil {
+				o.Replicas = map[string]int{}
+			}
+			o.Replicas[m.Text("name")] = count
+		}
+	}
+	for _, m := range f.Maps("patches") {
+		o.Patches = append(o.Patches, m.Value.Any())
+	}
+	ignore := f.Bool("ignoreMissingComponents", false)
+	for _, c := range f.Strings("components") {
+		if ignore && !r.tree.IsDir(path.Join(dir, c)) {
+			continue
+		}
+		o.Components = append(o.Components, c)
+	}
+	if v := section.At("version"); v != nil && v.Kind == yamlpos.Scalar && v.Text != "" {
+		f := newFinding(RuleNotRead, finding.Info, s.at("kustomize", "version"), d.name(), "the kustomization is built with another version than %s", v.Text)
+		r.findings = append(r.findings, f)
+	}
+	return o
 }
 
 // kindBySpec is the kind that the fields of a source ask for.
@@ -194,15 +250,5 @@ func (r *Repository) kindBySpec(s source) component.SourceKind {
 		return component.Kustomize
 	default:
 		return component.Manifests
-	}
-}
-
-// leftOut reports the options of a source that change what it renders to and
-// that a component cannot carry.
-func (r *Repository) leftOut(d document, s source, section string, keys ...string) {
-	for _, key := range keys {
-		if v := s.value.At(section, key); v != nil && v.Kind != yamlpos.Null {
-			r.notRead(s.at(section, key), d.name(), "%s.%s of the source is not read", section, key)
-		}
 	}
 }

@@ -69,17 +69,19 @@ func (r *Repository) Environments(ctx context.Context) ([]Environment, error) {
 	if len(groups) == 0 {
 		switch {
 		case len(single) > 0:
-			groups, single = r.groupSingle(single), nil
+			groups, single = r.groupSingle(single, 0), nil
 		case len(idle) > 0:
 			groups = idle
 		default:
 			return nil, nil
 		}
 	}
-	if len(groups) == 1 && !slices.ContainsFunc(groups[0].roots, func(e entry) bool { return !e.document.argo("ApplicationSet") }) {
+	if len(single) > 0 && len(groups) == 1 && !slices.ContainsFunc(groups[0].roots, func(e entry) bool { return !e.document.argo("ApplicationSet") }) {
 		// Sets are applied by hand, and so are the Applications beside them.
-		for _, app := range single {
-			groups[0].roots = append(groups[0].roots, entry{document: app})
+		if beside := r.groupSingle(single, 0); len(beside) == 1 {
+			groups[0].roots = append(groups[0].roots, beside[0].roots...)
+		} else {
+			groups = append(groups, beside...)
 		}
 		single = nil
 	}
@@ -172,28 +174,40 @@ func (r *Repository) group(ctx context.Context, roots []entry) (all, idle []Envi
 }
 
 // groupSingle sorts Applications that nothing applies, and that apply nothing.
-// They belong together unless names and folders tell several environments apart.
-func (r *Repository) groupSingle(single []document) []Environment {
-	seen, clash := map[string]bool{}, false
-	groups := map[string][]entry{}
+// They belong together unless two of one name lie in different folders: nobody
+// applies both, so each of the folders that part them is an environment.
+func (r *Repository) groupSingle(single []document, depth int) []Environment {
+	named := map[string]string{}
+	clash := false
 	for _, app := range single {
-		clash = clash || seen[app.name()]
-		seen[app.name()] = true
-		x := folderEnvironment(path.Dir(app.position().File))
-		groups[x] = append(groups[x], entry{document: app})
-	}
-	if !clash || len(groups) < 2 {
-		all := Environment{Name: defaultName}
-		for _, app := range single {
-			all.roots = append(all.roots, entry{document: app})
+		dir := path.Dir(app.position().File)
+		if other, ok := named[app.name()]; ok && other != dir {
+			clash = true
 		}
-		return []Environment{all}
+		named[app.name()] = dir
+	}
+	if !clash {
+		e := Environment{Name: defaultName}
+		for _, app := range single {
+			e.roots = append(e.roots, entry{document: app})
+		}
+		return []Environment{e}
+	}
+	parts := map[string][]document{}
+	for _, app := range single {
+		segments := strings.Split(path.Dir(app.position().File), "/")
+		part := strings.Join(segments[:min(depth+1, len(segments))], "/")
+		parts[part] = append(parts[part], app)
 	}
 	var all []Environment
-	for name, members := range groups {
-		all = append(all, Environment{Name: cmp.Or(name, defaultName), roots: members})
+	for _, part := range slices.Sorted(maps.Keys(parts)) {
+		for _, e := range r.groupSingle(parts[part], depth+1) {
+			if e.Name == defaultName && part != "." {
+				e.Name = cmp.Or(folderEnvironment(part), strings.ReplaceAll(part, "/", "-"))
+			}
+			all = append(all, e)
+		}
 	}
-	slices.SortFunc(all, func(a, b Environment) int { return strings.Compare(a.Name, b.Name) })
 	return all
 }
 

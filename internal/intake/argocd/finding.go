@@ -12,6 +12,8 @@ import (
 const (
 	// RuleNotRead says that something was left out, and why.
 	RuleNotRead = "not-read"
+	// RuleMissing says that a file that something names is not there.
+	RuleMissing = "file-missing"
 	// RuleInvalid says that a field has the wrong type or value.
 	RuleInvalid = "invalid-field"
 	// RuleWave says that a sync wave is not a quoted number.

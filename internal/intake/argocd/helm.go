@@ -26,16 +26,29 @@ func (r *Repository) helm(to *component.Source, d document, s source, refs map[s
 	}
 	r.values(to, d, s, f)
 	for _, m := range f.Maps("parameters") {
-		if name := m.Text("name"); name != "" {
-			if to.Parameters == nil {
-				to.Parameters = map[string]string{}
-			}
-			to.Parameters[name] = m.Text("value")
+		into := &to.Parameters
+		if m.Bool("forceString", false) {
+			into = &to.StringParameters
+		}
+		put(into, m.Text("name"), m.Text("value"))
+	}
+	for _, m := range f.Maps("fileParameters") {
+		at := s.at("helm", "fileParameters")
+		if p, ok := r.valueFile(to, d, at, refs, m.Text("path")); ok {
+			put(&to.FileParameters, m.Text("name"), p)
 		}
 	}
-	if f.Has("fileParameters") {
-		r.notRead(s.at("helm", "fileParameters"), d.name(), "helm.fileParameters of the source is not read")
+	to.Namespace, to.KubeVersion, to.APIVersions = f.Text("namespace"), f.Text("kubeVersion"), f.Strings("apiVersions")
+}
+
+func put(into *map[string]string, name, value string) {
+	if name == "" {
+		return
 	}
+	if *into == nil {
+		*into = map[string]string{}
+	}
+	(*into)[name] = value
 }
 
 // values reads inline values: valuesObject wins over values. Source: Argo CD,
@@ -78,6 +91,9 @@ func (r *Repository) valueFile(to *component.Source, d document, at finding.Posi
 			r.notRead(at, d.name(), "the value file %s is in the repository %s", written, s.repoURL())
 			return "", false
 		}
+		if relative, ok := strings.CutPrefix(s.repoURL(), relativeScheme); ok {
+			return path.Join(path.Dir(s.position.File), relative, rest), true
+		}
 		p, _ := r.existing(rest)
 		return p, true
 	case to.RepoURL != "":
@@ -94,6 +110,9 @@ func (r *Repository) valueFile(to *component.Source, d document, at finding.Posi
 // isOwn reports whether a source that others refer to is this repository. Such
 // a source has often no path, so the file itself is looked for as well.
 func (r *Repository) isOwn(s source, file string) bool {
+	if isRelative(s.repoURL()) {
+		return true
+	}
 	url := normaliseURL(s.repoURL())
 	if own, known := r.own[url]; known && own {
 		return true

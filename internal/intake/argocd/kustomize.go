@@ -1,6 +1,7 @@
 package argocd
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,6 +13,7 @@ import (
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 
+	"github.com/rollout-ladder/ladder/internal/component"
 	"github.com/rollout-ladder/ladder/internal/finding"
 	"github.com/rollout-ladder/ladder/internal/intake/descriptor"
 	"github.com/rollout-ladder/ladder/internal/intake/files"
@@ -28,8 +30,8 @@ type kustomizations struct {
 	built      map[string]built
 }
 
-// built is what a kustomization yields; the same one is asked for while the
-// roots are found and again when an environment is read.
+// built is what a kustomization yields with options; the same one is asked for
+// while the roots are found and again when an environment is read.
 type built struct {
 	documents []document
 	leftOut   []leftOut
@@ -118,24 +120,38 @@ func (k *kustomizations) collect(dir string, seen map[string]bool) {
 
 // build returns the objects of a kustomization with the positions of the files
 // they come from, and reports what was left out.
-func (r *Repository) build(dir string) ([]document, error) {
-	b, ok := r.built[dir]
+func (r *Repository) build(dir string, options *component.KustomizeOptions) ([]document, error) {
+	key := dir
+	if options != nil {
+		text, err := json.Marshal(options)
+		if err != nil {
+			return nil, fmt.Errorf("read the options of the kustomization %s: %w", dir, err)
+		}
+		key += "\n" + string(text)
+	}
+	b, ok := r.built[key]
 	if !ok {
-		b.documents, b.leftOut, b.err = r.run(dir)
+		b.documents, b.leftOut, b.err = r.run(dir, options)
 		if r.built == nil {
 			r.built = map[string]built{}
 		}
-		r.built[dir] = b
+		r.built[key] = b
 	}
 	for _, left := range b.leftOut {
+		if left.missing {
+			f := newFinding(RuleMissing, finding.Error, left.at, "", "%s", left.what)
+			f.Fix.Summary = "add it, or take the entry out; paths are relative to the kustomization"
+			r.findings = append(r.findings, f)
+			continue
+		}
 		r.notRead(left.at, "", "%s", left.what)
 	}
 	return slices.Clone(b.documents), b.err
 }
 
 // run runs kustomize in process.
-func (r *Repository) run(dir string) ([]document, []leftOut, error) {
-	disk := &guardedFS{FileSystem: filesys.MakeFsOnDisk(), tree: r.tree}
+func (r *Repository) run(dir string, options *component.KustomizeOptions) ([]document, []leftOut, error) {
+	disk := &guardedFS{FileSystem: filesys.MakeFsOnDisk(), tree: r.tree, top: dir, options: options}
 	abs, err := r.tree.Resolve(dir, finding.Position{})
 	if err != nil {
 		return nil, nil, err
@@ -197,7 +213,10 @@ func (r *Repository) locate(dir string, d document) document {
 // or another program, and asks for the origin of every resource.
 type guardedFS struct {
 	filesys.FileSystem
-	tree    *files.Tree
+	tree *files.Tree
+	// top is the kustomization that is built, options what its Application sets.
+	top     string
+	options *component.KustomizeOptions
 	leftOut []leftOut
 	err     error
 }
@@ -205,6 +224,8 @@ type guardedFS struct {
 type leftOut struct {
 	at   finding.Position
 	what string
+	// missing is set for what should be in the repository.
+	missing bool
 }
 
 var errReadOnly = errors.New("the repository is only read")

@@ -141,7 +141,7 @@ func (w *walk) overlay(ctx context.Context, dir string) error {
 			return err
 		}
 	}
-	y, err := r.yieldFolder(dir, nil)
+	y, err := r.yieldFolder(dir, nil, nil)
 	if err != nil {
 		return err
 	}
@@ -232,10 +232,20 @@ func (w *walk) set(ctx context.Context, parent string, d document, at place, t t
 func (w *walk) application(ctx context.Context, parent string, d document, at place, t trail) error {
 	r := w.repository
 	if i := slices.Index(t.applications, d.name()); i >= 0 {
+		if d.generated != nil && i == len(t.applications)-1 {
+			return nil // a set generates what applies the set: Argo CD manages itself
+		}
 		return &CycleError{Applications: append(slices.Clone(t.applications[i:]), d.name()), Position: d.position()}
 	}
 	below, err := r.yieldApplication(ctx, d)
-	if err != nil {
+	if problems := files.InputErrors(err); len(problems) > 0 {
+		// What it applies is not known; it is not the end of the others.
+		for _, problem := range problems {
+			f := newFinding(RuleNotRead, finding.Error, problem.Position, d.name(), "%s", problem.Message)
+			f.Fix.Summary = problem.Hint
+			r.findings = append(r.findings, f)
+		}
+	} else if err != nil {
 		return err
 	}
 	w.applied[d.name()] = true

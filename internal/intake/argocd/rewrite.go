@@ -25,6 +25,13 @@ func (g *guardedFS) rewrite(file string, data []byte) ([]byte, error) {
 		return nil, &files.InputError{Position: v.Position, Message: "the kustomization is not a map"}
 	}
 	dir := path.Dir(file)
+	if dir == g.top {
+		// What the options add is of the repository, and is checked as such.
+		if g.options != nil {
+			g.options.Apply(content)
+			v = yamlpos.FromAny(content, v.Position)
+		}
+	}
 	for _, key := range []string{"resources", "bases", "components"} {
 		if content[key], err = g.resources(dir, v.At(key)); err != nil {
 			return nil, err
@@ -32,7 +39,7 @@ func (g *guardedFS) rewrite(file string, data []byte) ([]byte, error) {
 	}
 	for _, key := range []string{"helmCharts", "helmChartInflationGenerator"} {
 		if e, ok := v.Get(key); ok {
-			g.leftOut = append(g.leftOut, leftOut{e.Position, key + " of a kustomization of Applications are not read"})
+			g.leftOut = append(g.leftOut, leftOut{at: e.Position, what: key + " of a kustomization of Applications are not read"})
 			delete(content, key)
 		}
 	}
@@ -67,7 +74,7 @@ func (g *guardedFS) resources(dir string, list *yamlpos.Value) ([]any, error) {
 		p := path.Join(dir, item.Text)
 		here := g.tree.IsFile(p) || g.tree.IsDir(p)
 		if !here && isRemote(item.Text) {
-			g.leftOut = append(g.leftOut, leftOut{item.Position, fmt.Sprintf("the remote resource %s is not read", item.Text)})
+			g.leftOut = append(g.leftOut, leftOut{at: item.Position, what: fmt.Sprintf("the remote resource %s is not read", item.Text)})
 			continue
 		}
 		// An entry may also be a whole manifest, written in place.
@@ -75,7 +82,9 @@ func (g *guardedFS) resources(dir string, list *yamlpos.Value) ([]any, error) {
 			if _, err := g.tree.Resolve(p, item.Position); err != nil {
 				return nil, err
 			}
-			return nil, &files.InputError{Position: item.Position, Message: fmt.Sprintf("%s does not exist", item.Text), Hint: "paths are relative to the kustomization"}
+			// Argo CD cannot build it; what else it holds is read all the same.
+			g.leftOut = append(g.leftOut, leftOut{at: item.Position, what: fmt.Sprintf("%s does not exist: the kustomization cannot be built", item.Text), missing: true})
+			continue
 		}
 		kept = append(kept, item.Any())
 	}
@@ -94,7 +103,7 @@ func (g *guardedFS) plugins(dir, key string, list *yamlpos.Value) []any {
 			kept = append(kept, item.Any())
 			continue
 		}
-		g.leftOut = append(g.leftOut, leftOut{item.Position, fmt.Sprintf("%s %s is not run", strings.TrimSuffix(key, "s"), strings.SplitN(item.Text, "\n", 2)[0])})
+		g.leftOut = append(g.leftOut, leftOut{at: item.Position, what: fmt.Sprintf("%s %s is not run", strings.TrimSuffix(key, "s"), strings.SplitN(item.Text, "\n", 2)[0])})
 	}
 	return kept
 }

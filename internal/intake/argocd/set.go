@@ -25,7 +25,7 @@ func (r *Repository) expand(ctx context.Context, set document) []document {
 	}
 	for _, problem := range result.Unread {
 		at := problem.Position
-		if at.File == "" {
+		if !r.present[at.File] {
 			at = set.position()
 		}
 		f := notRead(at, set.name(), "%s", problem.Message)
@@ -39,8 +39,13 @@ func (r *Repository) expand(ctx context.Context, set document) []document {
 			value: app.Value, written: app.Template, rendered: set.rendered,
 			generated: &generated{set: set, parameters: app.Parameters, element: app.Element},
 		}
-		if set.rendered {
+		// What a kustomization built has lines of its own; the file is what people
+		// look for.
+		if set.rendered || !r.present[app.Element.File] {
 			d.generated.element = set.position()
+		}
+		if template := set.written.At("spec", "template"); !r.present[d.written.Position.File] && template != nil {
+			d.written = template
 		}
 		if hasPlaceholder(d.name()) {
 			r.notRead(d.position(), set.name(), "the ApplicationSet %s generates an Application with the name %q, of which parameters are not known", set.name(), d.name())

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bmatcuk/doublestar/v4"
+	"github.com/gobwas/glob"
 
 	"github.com/rollout-ladder/ladder/internal/component"
 	"github.com/rollout-ladder/ladder/internal/intake/files"
@@ -29,20 +29,20 @@ func (y yield) applies() bool { return slices.ContainsFunc(y.documents, document
 // yieldFolder reads a folder as Argo CD does: a kustomization or plain YAML. It
 // reads only folders in which Applications are written, since only those can make
 // their Application a parent; others yield nothing.
-func (r *Repository) yieldFolder(dir string, directory *yamlpos.Value) (yield, error) {
+func (r *Repository) yieldFolder(dir string, directory *yamlpos.Value, options *component.KustomizeOptions) (yield, error) {
 	explicit := directory != nil && len(directory.Entries) > 0
 	if !explicit && r.isKustomization(dir) {
-		return r.yieldKustomization(dir)
+		return r.yieldKustomization(dir, options)
 	}
 	return r.yieldDirectory(dir, directory)
 }
 
-func (r *Repository) yieldKustomization(dir string) (yield, error) {
+func (r *Repository) yieldKustomization(dir string, options *component.KustomizeOptions) (yield, error) {
 	closure := r.closure(dir)
 	if !slices.ContainsFunc(closure, func(p string) bool { return len(r.files[p]) > 0 }) {
 		return yield{}, nil
 	}
-	documents, err := r.build(dir)
+	documents, err := r.build(dir, options)
 	if err != nil {
 		return yield{}, err
 	}
@@ -61,9 +61,7 @@ func (r *Repository) yieldDirectory(dir string, directory *yamlpos.Value) (yield
 	include, exclude := directory.TextAt("include"), directory.TextAt("exclude")
 	taken := func(file string) bool {
 		rel, ok := below(dir, file)
-		return ok && (recurse || !strings.Contains(rel, "/")) &&
-			(include == "" || globMatch(include, rel)) &&
-			(exclude == "" || !globMatch(exclude, rel)) &&
+		return ok && (recurse || !strings.Contains(rel, "/")) && taken(include, exclude, rel) &&
 			slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(rel))
 	}
 	var y yield
@@ -109,14 +107,14 @@ func below(dir, file string) (string, bool) {
 	return strings.CutPrefix(file, dir+"/")
 }
 
-// globMatch matches include and exclude of a directory source. In Argo CD's
-// globs a star also matches slashes, so the base name is tried as well.
-func globMatch(pattern, rel string) bool {
-	if ok, err := doublestar.Match(pattern, rel); ok && err == nil {
-		return true
+// taken reports whether include and exclude of a directory source take a file.
+// Source: Argo CD, in whose globs a star also matches slashes.
+func taken(include, exclude, rel string) bool {
+	match := func(pattern string) bool {
+		g, err := glob.Compile(pattern)
+		return err == nil && g.Match(rel)
 	}
-	ok, err := doublestar.Match(pattern, path.Base(rel))
-	return ok && err == nil
+	return (exclude == "" || !match(exclude)) && (include == "" || match(include))
 }
 
 // boolAt reads a switch, off where it is not written.
@@ -130,16 +128,22 @@ func boolAt(v *yamlpos.Value, keys ...string) bool {
 }
 
 // within are the manifests below a folder, or the file itself.
-func (r *Repository) within(dir string) []string {
+func (r *Repository) within(dir string) []string { return section(r.manifests, dir) }
+
+// under are all files below a folder, or the file itself.
+func (r *Repository) under(dir string) []string { return section(r.all, dir) }
+
+// section is the part of a sorted list of files that lies below a folder.
+func section(list []string, dir string) []string {
 	if dir == "." {
-		return r.manifests
+		return list
 	}
-	if i, ok := slices.BinarySearch(r.manifests, dir); ok {
-		return r.manifests[i : i+1]
+	if i, ok := slices.BinarySearch(list, dir); ok {
+		return list[i : i+1]
 	}
-	from, _ := slices.BinarySearch(r.manifests, dir+"/")
-	to, _ := slices.BinarySearch(r.manifests, dir+"0") // the character after the slash
-	return r.manifests[from:to]
+	from, _ := slices.BinarySearch(list, dir+"/")
+	to, _ := slices.BinarySearch(list, dir+"0") // the character after the slash
+	return list[from:to]
 }
 
 // yieldApplication reads the local sources of an Application.
@@ -177,7 +181,8 @@ func (r *Repository) yieldSources(ctx context.Context, d document) (yield, error
 		if explicit := directory != nil && len(directory.Entries) > 0; !explicit && r.charts[dir] {
 			y, err = r.yieldChart(ctx, d, dir, r.only(d, s))
 		} else {
-			y, err = r.yieldFolder(dir, directory)
+			var problems yamlpos.Problems
+			y, err = r.yieldFolder(dir, directory, r.kustomizeOptions(d, s, dir, &problems))
 		}
 		if err != nil {
 			return yield{}, located(err, s)

@@ -55,6 +55,16 @@ func layer(view *source.View, src component.Source) (layered, string, error) {
 		text, _ := json.Marshal(inline)
 		out.text = append(append(out.text, text...), '\n')
 	}
+	for _, name := range slices.Sorted(maps.Keys(src.StringParameters)) {
+		value := src.StringParameters[name]
+		if err := strvals.ParseIntoString(name+"="+escapeParameter(value), out.merged); err != nil {
+			return layered{}, "", source.Errorf(src.Position, "parameter %s cannot be set: %w", name, err)
+		}
+		out.text = append(append(out.text, value...), '\n')
+	}
+	if err := fileParameters(view, src, out.merged); err != nil {
+		return layered{}, "", err
+	}
 	for _, name := range slices.Sorted(maps.Keys(src.Parameters)) {
 		value := src.Parameters[name]
 		if err := strvals.ParseInto(name+"="+escapeParameter(value), out.merged); err != nil {
@@ -63,6 +73,22 @@ func layer(view *source.View, src component.Source) (layered, string, error) {
 		out.text = append(append(out.text, value...), '\n')
 	}
 	return out, last, nil
+}
+
+// fileParameters sets values to the content of files, as --set-file.
+func fileParameters(view *source.View, src component.Source, into map[string]any) error {
+	for _, name := range slices.Sorted(maps.Keys(src.FileParameters)) {
+		file := src.FileParameters[name]
+		data, err := view.Read(file)
+		if err != nil {
+			return source.Errorf(src.Position, "file parameter %s: %s cannot be read: %w", name, file, err)
+		}
+		read := func([]rune) (any, error) { return string(data), nil }
+		if err := strvals.ParseIntoFile(name+"="+file, into, read); err != nil {
+			return source.Errorf(src.Position, "file parameter %s cannot be set: %w", name, err)
+		}
+	}
+	return nil
 }
 
 // escapeParameter keeps commas that are part of the value of --set, except in

@@ -40,6 +40,9 @@ func (b *build) rewrite(abs string, data []byte) ([]byte, error) {
 		}
 		return finding.Position{File: b.files.rel(abs), Line: line}
 	}
+	if filepath.Dir(abs) == b.root {
+		b.src.Kustomize.Apply(doc)
+	}
 	changed, err := b.remoteReferences(abs, doc, at)
 	if err != nil {
 		return nil, err

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bmatcuk/doublestar/v4"
+	"github.com/gobwas/glob"
 
 	"github.com/rollout-ladder/ladder/internal/component"
 	"github.com/rollout-ladder/ladder/internal/finding"
@@ -18,18 +18,19 @@ import (
 
 // Filter chooses files by glob patterns on their path relative to the folder,
 // as the include and exclude fields of Argo CD's directory sources: "*.yaml",
-// "{a,b}/**", "config.yaml". Empty patterns choose everything.
+// "{a,b}/*", "config.yaml". A star also matches slashes. Empty patterns choose
+// everything.
 type Filter struct{ Include, Exclude string }
 
 func (f Filter) takes(rel string) bool {
 	match := func(pattern string) bool {
-		ok, err := doublestar.Match(pattern, rel)
-		return err == nil && ok
+		g, err := glob.Compile(pattern)
+		return err == nil && g.Match(rel)
 	}
-	if f.Include != "" && !match(f.Include) {
+	if f.Exclude != "" && match(f.Exclude) {
 		return false
 	}
-	return f.Exclude == "" || !match(f.Exclude)
+	return f.Include == "" || match(f.Include)
 }
 
 // skipMarker in a file keeps Argo CD, and so us, from reading it.
