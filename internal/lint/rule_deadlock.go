@@ -16,6 +16,9 @@ func gateDeadlock(in Input) []finding.Finding {
 	o := newOrder(in)
 	assessed := assessments(in)
 	for _, d := range in.Dependencies {
+		if d.Rule == "" || tooWeak(d) {
+			continue
+		}
 		if d.Rule == ruleDeadlock && !d.Within() {
 			if f, ok := o.useAcross(d); ok {
 				out = append(out, f)

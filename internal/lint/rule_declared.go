@@ -11,15 +11,17 @@ import (
 const ruleDeclared = "declared-edge-against-order"
 
 // declaredAgainstOrder finds declared requirements that the order does not keep.
+// Those of bootstraps and secret stores have rules that say more of them.
 func declaredAgainstOrder(in Input) []finding.Finding {
 	var out []finding.Finding
 	o := newOrder(in)
+	stores := o.stores(in)
 	for _, e := range in.Edges {
 		if e.Basis != finding.Declared {
 			continue
 		}
 		consumer, provider, ok := o.pair(e.From, e.To)
-		if !ok {
+		if !ok || bootstraps(consumer, provider) || stores.waits(consumer, provider) {
 			continue
 		}
 		f := fromEdge(e, ruleDeclared)
@@ -31,7 +33,7 @@ func declaredAgainstOrder(in Input) []finding.Finding {
 		case rank < 0:
 			f.Severity = bySeverity(e.Strength)
 			f.Message = fmt.Sprintf("%s (%s) %s %s, which comes later (%s)", e.From, o.place(consumer), verb, e.To, o.place(provider))
-		case rank == 0 && o.any:
+		case rank == 0 && o.any && !consumer.PreArgo && o.has(consumer) && o.has(provider):
 			f.Severity = finding.Warning
 			f.Message = fmt.Sprintf("%s %s %s, and nothing orders the two (%s, %s)", e.From, verb, e.To, o.place(consumer), o.place(provider))
 		default:

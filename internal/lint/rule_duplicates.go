@@ -29,7 +29,8 @@ func duplicateResource(in Input) []finding.Finding {
 		return cmp.Or(strings.Compare(a.Component, b.Component), a.Position.Compare(b.Position))
 	})
 	for _, object := range objects {
-		if _, enabled := o.byName[object.Component]; !enabled || object.Resource.Name == "" {
+		// What is applied before Argo CD is there for it to adopt.
+		if c, enabled := o.byName[object.Component]; !enabled || c.PreArgo || object.Resource.Name == "" {
 			continue
 		}
 		key := owned{clusters[object.Component], object.Resource}

@@ -173,7 +173,7 @@ func TestPlacement(t *testing.T) {
 	cases{
 		"a bootstrap before its runtime": {
 			Input{Ladder: ladder(225, 250), Components: []component.Component{job(225), runtime}, Edges: []plan.Edge{declares("job", "store")}},
-			[]string{"error bootstrap-before-runtime job store -", "error declared-edge-against-order job store -"},
+			[]string{"error bootstrap-before-runtime job store -"},
 		},
 		"a bootstrap behind its runtime": {
 			Input{Ladder: ladder(250, 255), Components: []component.Component{job(255), runtime}, Edges: []plan.Edge{declares("job", "store")}}, nil,
@@ -187,12 +187,17 @@ func TestPlacement(t *testing.T) {
 		"a store before its runtime": {
 			Input{Ladder: ladder(230, 250), Components: []component.Component{secrets(230), on(250, "vault", "data", component.Runtime)},
 				Objects: holds, Edges: []plan.Edge{declares("store", "vault")}},
-			[]string{"error declared-edge-against-order store vault -", "error store-before-runtime store vault ClusterSecretStore vault"},
+			[]string{"error store-before-runtime store vault ClusterSecretStore vault"},
 		},
 		"a store beside the bootstrap of its runtime": {
 			Input{Ladder: ladder(250, 255), Components: []component.Component{secrets(255), on(255, "unseal", "data", component.Bootstrap), on(250, "vault", "data", component.Runtime)},
-				Objects: holds, Edges: []plan.Edge{declares("store", "vault"), declares("store", "unseal")}},
-			[]string{"warning declared-edge-against-order store unseal -", "warning store-before-runtime store unseal ClusterSecretStore vault"},
+				Objects: holds, Edges: []plan.Edge{declares("store", "vault"), declares("store", "unseal"), declares("unseal", "vault")}},
+			[]string{"warning store-before-runtime store unseal ClusterSecretStore vault"},
+		},
+		"a store beside a bootstrap of something else": {
+			Input{Ladder: ladder(250, 255), Components: []component.Component{secrets(255), on(255, "check", "data", component.Bootstrap), on(250, "vault", "data", component.Runtime)},
+				Objects: holds, Edges: []plan.Edge{declares("store", "check")}},
+			[]string{"warning declared-edge-against-order store check -"},
 		},
 		"a store behind its runtime": {
 			Input{Ladder: ladder(250, 256), Components: []component.Component{secrets(256), on(250, "vault", "data", component.Runtime)},

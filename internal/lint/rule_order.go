@@ -47,7 +47,7 @@ func judgeUse(in Input, rule string) []finding.Finding {
 	var out []finding.Finding
 	o := newOrder(in)
 	for _, d := range in.Dependencies {
-		if d.Rule != rule {
+		if d.Rule != rule || tooWeak(d) {
 			continue
 		}
 		var f finding.Finding
@@ -62,6 +62,13 @@ func judgeUse(in Input, rule string) []finding.Finding {
 		}
 	}
 	return out
+}
+
+// tooWeak reports whether a dependency is good for an order and no ground for a
+// finding: a name in free text, or something that only a failing sync makes.
+func tooWeak(d dependency.Dependency) bool {
+	const syncFail = 3
+	return d.Hint || d.Consumer.Place.Hook == syncFail || d.Provider.Place.Hook == syncFail
 }
 
 // useAcross judges a dependency between two components.
@@ -82,7 +89,7 @@ func (o *order) useAcross(d dependency.Dependency) (finding.Finding, bool) {
 		f.Severity = bySeverity(d.Strength)
 		f.Message = fmt.Sprintf("%s of %s (%s) %s, but %s comes later (%s)",
 			who(d.Consumer), consumer.Name, o.place(consumer), d.Reason, provider.Name, o.place(provider))
-	case o.any && d.Strength == plan.Hard && d.Effect == dependency.Apply && !nested(consumer, provider):
+	case o.any && d.Strength == plan.Hard && d.Effect == dependency.Apply && !nested(consumer, provider) && o.has(consumer) && o.has(provider):
 		f.Severity = finding.Warning
 		f.Message = fmt.Sprintf("%s of %s %s of %s, and nothing orders the two (%s, %s)",
 			who(d.Consumer), consumer.Name, d.Reason, provider.Name, o.place(consumer), o.place(provider))
@@ -92,6 +99,12 @@ func (o *order) useAcross(d dependency.Dependency) (finding.Finding, bool) {
 	f.Evidence = append(f.Evidence, o.placed(consumer), o.placed(provider))
 	f.Fix.Summary = o.after(consumer, provider)
 	return f, true
+}
+
+// has reports whether a component has a place at all. One of a ladder without a
+// phase has none, which is a finding of its own.
+func (o *order) has(c *component.Component) bool {
+	return c.PreArgo || c.Phase >= 0 || len(c.Waves) > 0 || c.Set != "" || o.ladder.Layout == plan.AppOfApps
 }
 
 // nested reports whether one component is the parent of the other, whose own

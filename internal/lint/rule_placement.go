@@ -55,7 +55,7 @@ func bootstrapBeforeRuntime(in Input) []finding.Finding {
 	o := newOrder(in)
 	for _, e := range in.Edges {
 		bootstrap, runtime, ok := o.pair(e.From, e.To)
-		if !ok || bootstrap.Type != component.Bootstrap || runtime.Type != component.Runtime {
+		if !ok || !bootstraps(bootstrap, runtime) {
 			continue
 		}
 		rank := o.compare(bootstrap, runtime)
@@ -76,18 +76,18 @@ func bootstrapBeforeRuntime(in Input) []finding.Finding {
 	return oneEach(out)
 }
 
+// bootstraps reports whether one component is a bootstrap and the other a runtime.
+func bootstraps(a, b *component.Component) bool {
+	return a.Type == component.Bootstrap && b.Type == component.Runtime
+}
+
 // storeBeforeRuntime finds secret stores that do not come after the running
 // store that they talk to. A store that cannot reach it is not Ready, and the
 // step or wave never ends.
 func storeBeforeRuntime(in Input) []finding.Finding {
 	var out []finding.Finding
 	o := newOrder(in)
-	holds := map[string]Object{}
-	for _, object := range in.Objects {
-		if _, seen := holds[object.Component]; !seen && isSecretStore(object.Resource) {
-			holds[object.Component] = object
-		}
-	}
+	stores := o.stores(in)
 	for _, d := range in.Dependencies {
 		if d.Within() || d.Rule != ruleService || !isSecretStore(d.Consumer.Object) {
 			continue
@@ -97,17 +97,46 @@ func storeBeforeRuntime(in Input) []finding.Finding {
 		out = o.appendStore(out, f, d.Consumer.Object)
 	}
 	for _, e := range in.Edges {
-		store, provides := holds[e.From]
-		_, runtime, ok := o.pair(e.From, e.To)
-		if !provides || !ok || e.Basis != finding.Declared || runtime.Type != component.Runtime && runtime.Type != component.Bootstrap {
+		consumer, runtime, ok := o.pair(e.From, e.To)
+		if !ok || e.Basis != finding.Declared || !stores.waits(consumer, runtime) {
 			continue
 		}
+		store := stores.holds[e.From]
 		f := fromEdge(e, ruleStore)
 		f.Resource = store.Resource
 		f.Evidence = append(f.Evidence, where(store.Position, "%s is in %s", store.Resource.Human(), e.From))
 		out = o.appendStore(out, f, store.Resource)
 	}
 	return oneEach(out)
+}
+
+// stores says which components hold a secret store, and which bootstraps prepare
+// a runtime.
+type stores struct {
+	holds    map[string]Object
+	prepares map[string]bool
+}
+
+func (o *order) stores(in Input) stores {
+	s := stores{holds: map[string]Object{}, prepares: map[string]bool{}}
+	for _, object := range in.Objects {
+		if first, seen := s.holds[object.Component]; isSecretStore(object.Resource) && (!seen || object.Resource.String() < first.Resource.String()) {
+			s.holds[object.Component] = object
+		}
+	}
+	for _, e := range in.Edges {
+		if a, b, ok := o.pair(e.From, e.To); ok && bootstraps(a, b) {
+			s.prepares[e.From] = true
+		}
+	}
+	return s
+}
+
+// waits reports whether a component holds a secret store and the other one is a
+// runtime, or the bootstrap of one.
+func (s stores) waits(store, runtime *component.Component) bool {
+	_, holds := s.holds[store.Name]
+	return holds && (runtime.Type == component.Runtime || runtime.Type == component.Bootstrap && s.prepares[runtime.Name])
 }
 
 // appendStore adds the finding where the order of its two components is wrong.
