@@ -29,6 +29,9 @@ type Options struct {
 	// Environment is the name of an environment; empty selects the only one, or
 	// dev.
 	Environment string
+	// Roots are the files and folders that are applied by hand, relative to the
+	// root of the platform; empty to find them.
+	Roots []string
 	// KubeVersion of the target; empty means the one of ladder.yaml, else that
 	// of the plane.
 	KubeVersion string
@@ -83,18 +86,22 @@ func Load(ctx context.Context, path string, o Options) (*Result, error) {
 // the order of their names. Charts are fetched once for all. Errors of several
 // environments are joined.
 func LoadAll(ctx context.Context, path string, o Options) ([]*Result, error) {
-	names := []string{o.Environment}
-	if o.Environment == "" {
-		var err error
-		if names, err = intake.Environments(ctx, path); err != nil {
+	r := newRun(o)
+	if o.Environment != "" {
+		one, err := r.load(ctx, path, o.Environment)
+		if err != nil {
 			return nil, err
 		}
+		return []*Result{one}, nil
 	}
-	r := newRun(o)
+	platforms, err := intake.OpenAll(ctx, path, r.intake(""))
+	if err != nil && len(intake.InputErrors(err)) == 0 {
+		return nil, err
+	}
 	var all []*Result
-	var problems []error
-	for _, name := range names {
-		one, err := r.load(ctx, path, name)
+	problems := []error{err}
+	for _, p := range platforms {
+		one, err := r.prove(ctx, p)
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
@@ -122,11 +129,39 @@ func newRun(o Options) *run {
 }
 
 func (r *run) load(ctx context.Context, path, environment string) (*Result, error) {
-	p, err := intake.Open(ctx, path, intake.Options{Environment: environment})
+	p, err := intake.Open(ctx, path, r.intake(environment))
 	if err != nil {
 		return nil, err
 	}
-	out := &Result{Platform: p, Objects: map[string][]manifest.Object{}, Partial: map[string][]manifest.Object{}}
+	return r.prove(ctx, p)
+}
+
+// intake says how a platform is read: the charts that make Applications are
+// rendered like all others.
+func (r *run) intake(environment string) intake.Options {
+	return intake.Options{Environment: environment, Roots: r.options.Roots, Renderer: func(root, repository string) intake.Renderer {
+		return render.New(root, repository, render.Options{
+			KubeVersion: r.options.KubeVersion, APIVersions: r.options.APIVersions,
+			Offline: r.options.Offline, CacheDir: r.options.CacheDir, NoCache: r.options.NoCache,
+			Fetch: r.network.Fetch, Reach: r.network.Reach,
+		})
+	}}
+}
+
+// Open reads a platform without rendering more than that takes: the charts that
+// make Applications.
+func Open(ctx context.Context, path string, o Options) (*intake.Platform, error) {
+	return intake.Open(ctx, path, newRun(o).intake(o.Environment))
+}
+
+// Environments lists the environments of a platform, sorted.
+func Environments(ctx context.Context, path string, o Options) ([]string, error) {
+	return intake.EnvironmentsOf(ctx, path, newRun(o).intake(""))
+}
+
+// prove renders a platform and infers what its components require.
+func (r *run) prove(ctx context.Context, p *intake.Platform) (*Result, error) {
+	out := &Result{Platform: p, Argo: p.Argo, Objects: map[string][]manifest.Object{}, Partial: map[string][]manifest.Object{}}
 	out.assess = assessment{r.shipped, out.Argo.Settings}
 	var enabled []component.Component
 	for _, c := range p.Components {
@@ -217,7 +252,8 @@ func isArgo(o manifest.Object) bool {
 // One renders one component of a platform, disabled or not, as it is rendered
 // with the others: charts see the CRDs of the whole repository.
 func One(ctx context.Context, path, name string, o Options) (component.Component, []manifest.Object, error) {
-	p, err := intake.Open(ctx, path, intake.Options{Environment: o.Environment})
+	r := newRun(o)
+	p, err := intake.Open(ctx, path, r.intake(o.Environment))
 	if err != nil {
 		return component.Component{}, nil, err
 	}
@@ -231,7 +267,6 @@ func One(ctx context.Context, path, name string, o Options) (component.Component
 			with = append(with, c)
 		}
 	}
-	r := newRun(o)
 	known, err := r.knowledge(p)
 	if err != nil {
 		return component.Component{}, nil, err

@@ -147,6 +147,13 @@ func (r *Repository) sources(d document, problems *yamlpos.Problems) []component
 func (r *Repository) source(d document, s source, refs map[string]source, problems *yamlpos.Problems) component.Source {
 	to := component.Source{Kind: component.Manifests, Position: s.position}
 	dir, local := r.local(s)
+	if address := s.repoURL() + " " + s.path(); !local && hasPlaceholder(address) {
+		f := notRead(s.at("repoURL"), d.name(), "the source %s of the Application %s waits for another tool to fill it in", strings.TrimSpace(address), d.name())
+		if d.generated != nil {
+			f.Fix.Summary = "say in ladder.yaml which clusters there are, with their labels and annotations: generators.clusters"
+		}
+		r.findings = append(r.findings, f)
+	}
 	switch {
 	case s.value.TextAt("chart") != "":
 		to.Kind = component.Chart

@@ -86,13 +86,9 @@ func (r *Repository) Environments(ctx context.Context) ([]Environment, error) {
 		single = nil
 	}
 	var all []Environment
+	beside(groups, single)
 	for _, e := range groups {
 		e.idle = told
-		if !slices.ContainsFunc(e.roots, func(root entry) bool { return root.folder == "" && root.document.chart == nil }) {
-			e.unapplied = nil
-		} else {
-			e.unapplied = single
-		}
 		split, err := r.split(ctx, e)
 		if err != nil {
 			return nil, err
@@ -100,6 +96,34 @@ func (r *Repository) Environments(ctx context.Context) ([]Environment, error) {
 		all = append(all, split...)
 	}
 	return unique(all), nil
+}
+
+// beside gives Applications that nothing applies to the environments whose roots
+// lie nearest to them.
+func beside(all []Environment, single []document) {
+	for _, app := range single {
+		near := make([]int, len(all))
+		for i, e := range all {
+			for _, root := range e.roots {
+				near[i] = max(near[i], shared(root.file(), app.position().File))
+			}
+		}
+		for i := range all {
+			if near[i] == slices.Max(near) {
+				all[i].unapplied = append(all[i].unapplied, app)
+			}
+		}
+	}
+}
+
+// shared counts the folders that two paths have in common.
+func shared(a, b string) int {
+	one, other := strings.Split(a, "/"), strings.Split(b, "/")
+	n := 0
+	for n < len(one) && n < len(other) && one[n] == other[n] {
+		n++
+	}
+	return n
 }
 
 // folderOf matches a path that says to which environment it belongs.

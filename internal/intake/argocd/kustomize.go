@@ -118,6 +118,35 @@ func (k *kustomizations) collect(dir string, seen map[string]bool) {
 	}
 }
 
+// notePatches notes the files that a kustomization patches with.
+func (r *Repository) notePatches(file string) {
+	data, err := r.tree.Read(file)
+	if err != nil {
+		return
+	}
+	v, err := yamlpos.ParseOne(file, data)
+	if err != nil {
+		return
+	}
+	note := func(p string) {
+		if p != "" && !strings.Contains(p, "\n") {
+			r.patches[path.Join(path.Dir(file), p)] = true
+		}
+	}
+	for _, key := range []string{"patches", "patchesJson6902", "patchesStrategicMerge"} {
+		list := v.At(key)
+		if list == nil {
+			continue
+		}
+		for _, item := range list.Items {
+			note(item.TextAt("path"))
+			if key == "patchesStrategicMerge" {
+				note(item.Text)
+			}
+		}
+	}
+}
+
 // build returns the objects of a kustomization with the positions of the files
 // they come from, and reports what was left out.
 func (r *Repository) build(dir string, options *component.KustomizeOptions) ([]document, error) {

@@ -90,10 +90,8 @@ func (r *Repository) Read(ctx context.Context, e Environment) (Reading, error) {
 			return Reading{}, err
 		}
 	}
-	for _, root := range e.roots {
-		if err := w.root(ctx, root); err != nil {
-			return Reading{}, err
-		}
+	if err := w.roots(ctx); err != nil {
+		return Reading{}, err
 	}
 	for _, app := range e.unapplied {
 		r.findings = append(r.findings, newFinding(RuleNotRead, finding.Info, app.position(), app.name(),
@@ -105,15 +103,39 @@ func (r *Repository) Read(ctx context.Context, e Environment) (Reading, error) {
 	return Reading{Components: components, Setup: w.setup, Findings: distinct(r.findings)}, ctx.Err()
 }
 
+// roots reads everything that nothing in the repository applies. Applications
+// that lie together in a folder and have sync waves are taken for the children of
+// a parent that is elsewhere: without one their waves would mean nothing.
+func (w *walk) roots(ctx context.Context) error {
+	waves := map[string]bool{}
+	for _, root := range w.environment.roots {
+		if d := root.document; d.value != nil && d.chart == nil && writtenWave(d).Written != "" {
+			waves[path.Dir(d.position().File)] = true
+		}
+	}
+	for _, root := range w.environment.roots {
+		at := place{}
+		if d := root.document; d.value != nil && d.chart == nil {
+			if dir := path.Dir(d.position().File); waves[dir] {
+				at = at.below(path.Clean(dir)+"/", w.repository.wave(d))
+			}
+		}
+		if err := w.root(ctx, root, at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // root reads one thing that somebody applies by hand.
-func (w *walk) root(ctx context.Context, root entry) error {
+func (w *walk) root(ctx context.Context, root entry, at place) error {
 	switch {
 	case root.folder != "":
 		return w.overlay(ctx, root.folder)
 	case root.document.argo("ApplicationSet"):
-		return w.set(ctx, "", root.document, place{}, trail{})
+		return w.set(ctx, "", root.document, at, trail{})
 	default:
-		return w.application(ctx, "", root.document, place{}, trail{})
+		return w.application(ctx, "", root.document, at, trail{})
 	}
 }
 

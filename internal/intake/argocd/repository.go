@@ -59,6 +59,9 @@ type Repository struct {
 	templated []string
 	// kustomized are the folders that hold a kustomization.
 	kustomized []string
+	// patches are the files that kustomizations patch with: what they hold are no
+	// objects of their own.
+	patches map[string]bool
 	// own are the addresses of this repository, normalised.
 	own      map[string]bool
 	tallied  map[string]bool
@@ -85,7 +88,7 @@ var mentions = regexp.MustCompile(`(?m)^\s*-?\s*["']?kind["']?:\s*["']?(Applicat
 func Scan(ctx context.Context, tree *files.Tree, opts Options) (*Repository, error) {
 	r := &Repository{
 		tree: tree, opts: opts, present: map[string]bool{}, files: map[string][]document{},
-		own: map[string]bool{}, tallied: map[string]bool{}, charts: map[string]bool{},
+		patches: map[string]bool{}, own: map[string]bool{}, tallied: map[string]bool{}, charts: map[string]bool{},
 		yields: map[*yamlpos.Value]kept[yield]{}, expanded: map[*yamlpos.Value]kept[[]document]{},
 	}
 	r.kustomizations = kustomizations{repository: r}
@@ -111,6 +114,12 @@ func Scan(ctx context.Context, tree *files.Tree, opts Options) (*Repository, err
 		}
 	}
 	for _, file := range r.manifests {
+		if isKustomizationName(path.Base(file)) {
+			r.kustomized = append(r.kustomized, path.Dir(file))
+			r.notePatches(file)
+		}
+	}
+	for _, file := range r.manifests {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
@@ -122,14 +131,11 @@ func Scan(ctx context.Context, tree *files.Tree, opts Options) (*Repository, err
 
 // scan looks into one file for what is Argo CD's.
 func (r *Repository) scan(file string) {
-	if isKustomizationName(path.Base(file)) {
-		r.kustomized = append(r.kustomized, path.Dir(file))
-	}
 	data, err := r.tree.Read(file)
 	if err != nil {
 		return
 	}
-	own := bytes.Contains(data, []byte("argoproj.io/")) && mentions.Match(data)
+	own := !r.patches[file] && bytes.Contains(data, []byte("argoproj.io/")) && mentions.Match(data)
 	settings := mentionsSettings(data)
 	wave := misplacedWave.Match(data)
 	if !own && !settings && !wave {

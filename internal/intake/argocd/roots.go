@@ -337,10 +337,8 @@ func (r *Repository) generatedBy(ctx context.Context, e Environment) ([]document
 	before := len(r.findings)
 	defer func() { r.findings = r.findings[:before] }()
 	w := r.walk(e)
-	for _, root := range e.roots {
-		if err := w.root(ctx, root); err != nil && len(files.InputErrors(err)) == 0 {
-			return nil, err
-		}
+	if err := w.roots(ctx); err != nil && len(files.InputErrors(err)) == 0 {
+		return nil, err
 	}
 	return w.generated, nil
 }
