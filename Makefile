@@ -38,8 +38,8 @@ lint: ## Static checks
 fmt: ## Format the Go code
 	gofmt -w $$(git ls-files '*.go')
 
-generate: ## Write the generated files: command reference, schemas
-	go test ./internal/cli ./internal/schema -update
+generate: ## Write the generated files: command reference, pages of rules, schemas
+	go test ./internal/cli ./internal/report ./internal/schema -update
 
 verify: lint ## Fail when formatting, static checks, modules or generated files are off
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); exit 1; }

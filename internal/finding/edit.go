@@ -14,6 +14,10 @@ const (
 	// Append adds a scalar to the list at a path, which is made where it is
 	// missing, unless the list has it.
 	Append EditOp = "append"
+	// Quote makes a string of the scalar at a path.
+	Quote EditOp = "quote"
+	// Move takes the scalar at the path From and sets it at Path, as a string.
+	Move EditOp = "move"
 )
 
 // Edit is one mechanical change of a YAML file: an operation on the document
@@ -29,6 +33,7 @@ type Edit struct {
 	// Path are the keys from the root of the document: "metadata", "annotations",
 	// "argocd.argoproj.io/sync-wave".
 	Path []string
+	From []string
 	// Value is a scalar as YAML writes it, quotes included: `"5"`, `true`.
 	Value string
 }

@@ -6,10 +6,12 @@ import (
 	"github.com/rollout-ladder/ladder/internal/finding"
 )
 
-// The rules of this package itself.
+// Rules whose findings are made without looking at one Input alone.
 const (
 	RuleUnusedSuppression = "unused-suppression"
 	RuleParity            = "environment-parity"
+	RuleFileMissing       = "file-missing"
+	RuleRenderFailed      = "render-failed"
 )
 
 //go:embed docs/*.md
@@ -23,11 +25,11 @@ func elsewhere() []Rule {
 		documented("disabled-but-required", finding.Error, "An enabled component requires one that is disabled"),
 		documented("duplicate-name", finding.Error, "Two components of an environment have one name"),
 		documented(RuleParity, finding.Warning, "An environment differs from the others in its order, edges or smokes"),
-		documented("file-missing", finding.Error, "A file or folder that the repository names is not there"),
+		documented(RuleFileMissing, finding.Error, "A file or folder that the repository names is not there"),
 		documented("invalid-field", finding.Error, "A field has a value that cannot be understood"),
 		documented("not-read", finding.Warning, "A part of the repository was not read"),
 		documented("phase-not-numeric", finding.Error, "A phase is not a number from 0 to 999"),
-		documented("render-failed", finding.Error, "A chart, kustomization or manifest cannot be rendered"),
+		documented(RuleRenderFailed, finding.Warning, "A chart, kustomization or manifest cannot be rendered"),
 		documented("unknown-field", finding.Warning, "A field is not known, most likely misspelt"),
 		documented("unknown-requirement", finding.Error, "A component requires something that nothing provides"),
 		documented(RuleUnusedSuppression, finding.Warning, "A suppression has no reason or matches no finding"),

@@ -57,7 +57,9 @@ func Run(in Input, o Options) []finding.Finding {
 	for i := range found {
 		found[i].Environment = cmp.Or(found[i].Environment, in.Environment)
 	}
-	return Settle(found, o)
+	settled := Settle(found, o)
+	mend(in, settled)
+	return settled
 }
 
 // Settle gives findings of any origin the levels of the settings, drops those

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -19,6 +20,55 @@ func Apply(text string, e finding.Edit) (string, error) {
 		// To YAML they end lines, to everybody else they do not.
 		return "", errors.New("the file has unusual line ends")
 	}
+	steps, err := expand(text, e)
+	if err != nil {
+		return "", err
+	}
+	for _, step := range steps {
+		if text, err = apply(text, step); err != nil {
+			return "", err
+		}
+	}
+	return text, nil
+}
+
+// expand turns an edit whose value is in the file into edits that say theirs.
+func expand(text string, e finding.Edit) ([]finding.Edit, error) {
+	path := e.Path
+	switch e.Op {
+	case finding.Quote:
+	case finding.Move:
+		path = e.From
+	default:
+		return []finding.Edit{e}, nil
+	}
+	documents, err := parse(text)
+	if err != nil {
+		return nil, err
+	}
+	node, err := target(text, documents, e.Line)
+	if err != nil {
+		return nil, err
+	}
+	for _, key := range path {
+		if _, node = entry(node, key); node == nil {
+			return nil, fmt.Errorf("%s: there is no %s", e.Op, strings.Join(path, "."))
+		}
+	}
+	if node.Kind != yaml.ScalarNode {
+		return nil, fmt.Errorf("%s: %s is no scalar", e.Op, strings.Join(path, "."))
+	}
+	set := finding.Edit{File: e.File, Line: e.Line, Op: finding.Set, Path: e.Path, Value: strconv.Quote(node.Value)}
+	if e.Op == finding.Quote {
+		return []finding.Edit{set}, nil
+	}
+	remove := set
+	remove.Op, remove.Path, remove.Value = finding.Remove, e.From, ""
+	return []finding.Edit{set, remove}, nil
+}
+
+// apply carries out an edit that says its value.
+func apply(text string, e finding.Edit) (string, error) {
 	documents, err := parse(text)
 	if err != nil {
 		return "", err

@@ -94,7 +94,7 @@ func (c *combination) place(groups [][]finding.Edit) {
 			}
 			e.Line = line
 			p := placed{e, i}
-			if other, ok := wanted[p.key()]; ok && e.Op != finding.Append && (other.Op != e.Op || other.Value != e.Value) {
+			if other, ok := wanted[p.key()]; ok && e.Op != finding.Append && (!slices.Equal(other.From, e.From) || other.Op != e.Op || other.Value != e.Value) {
 				c.refused[i] = fmt.Errorf("%s:%d: another fix changes %s as well", e.File, e.Line, strings.Join(e.Path, "."))
 				break
 			}

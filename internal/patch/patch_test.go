@@ -43,6 +43,18 @@ func TestApply(t *testing.T) {
 			edit:   set(1, `"5"`, "metadata", "annotations", wave),
 			after:  text("metadata:", "  annotations:", "    "+wave+`: "5" # early`, "    b: c"),
 		},
+		"quote whatever it is": {
+			before: text("metadata:", "  annotations:", "    "+wave+": -5 # early"),
+			edit:   finding.Edit{Line: 3, Op: finding.Quote, Path: []string{"metadata", "annotations", wave}},
+			after:  text("metadata:", "  annotations:", "    "+wave+`: "-5" # early`),
+		},
+		"move": {
+			before: text("metadata:", "  name: a", "  "+wave+": 5", "  labels: {}"),
+			edit:   finding.Edit{Line: 3, Op: finding.Move, From: []string{"metadata", wave}, Path: []string{"metadata", "annotations", wave}},
+			after:  text("metadata:", "  name: a", "  annotations:", "    "+wave+`: "5"`, "  labels: {}"),
+		},
+		"quote what is not there": {before: "a: 1\n", edit: finding.Edit{Line: 1, Op: finding.Quote, Path: []string{"b"}}, refuse: "there is no b"},
+		"move a mapping":          {before: "a: {}\n", edit: finding.Edit{Line: 1, Op: finding.Move, From: []string{"a"}, Path: []string{"b"}}, refuse: "no scalar"},
 		"replace what is quoted": {
 			before: text("# head", `metadata: {name: a, annotations: {x: 'it''s', `+wave+`: "5"}}`),
 			edit:   set(2, `"7"`, "metadata", "annotations", "x"),
@@ -297,7 +309,7 @@ func FuzzApply(f *testing.F) {
 	f.Fuzz(func(t *testing.T, content string, line int, first, second string, op uint8) {
 		e := finding.Edit{
 			File: "f", Line: line, Path: []string{first, second}, Value: `"v"`,
-			Op: []finding.EditOp{finding.Set, finding.Append, finding.Remove}[op%3],
+			Op: []finding.EditOp{finding.Set, finding.Append, finding.Remove, finding.Quote, finding.Move}[op%5], From: []string{second, first},
 		}
 		after, err := patch.Apply(content, e)
 		if err != nil {

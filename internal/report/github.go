@@ -33,7 +33,7 @@ func GitHub(w io.Writer, l Lint) error {
 		if f.Component != "" {
 			title += " " + f.Component
 		}
-		if len(l.Environments) > 1 {
+		if len(l.Environments) > 1 && f.environments[0] != "" {
 			title += " (" + strings.Join(f.environments, ", ") + ")"
 		}
 		properties = append(properties, "title="+githubProperty(title))

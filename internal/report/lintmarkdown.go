@@ -43,7 +43,7 @@ func (l Lint) item(b *strings.Builder, f shared) {
 	if f.Component != "" {
 		fmt.Fprintf(b, "**%s** ", markdown(f.Component))
 	}
-	if len(l.Environments) > 1 {
+	if len(l.Environments) > 1 && f.environments[0] != "" {
 		fmt.Fprintf(b, "in %s ", markdown(strings.Join(f.environments, ", ")))
 	}
 	fmt.Fprintf(b, "%s\n", markdown(f.Message))

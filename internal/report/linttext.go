@@ -85,7 +85,7 @@ func (t *lintText) header(f shared) string {
 	if order := t.orders[[2]string{f.environments[0], f.Component}]; order != "" {
 		name += " (" + order + ")"
 	}
-	if t.several {
+	if t.several && f.environments[0] != "" {
 		name += " in " + strings.Join(f.environments, ", ")
 	}
 	return Plain(name)

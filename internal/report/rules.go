@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/rollout-ladder/ladder/internal/finding"
 	"github.com/rollout-ladder/ladder/internal/lint"
 )
 
@@ -11,7 +12,7 @@ import (
 func RuleDocument(r lint.Rule) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n\n%s. Severity: %s.\n\n%s\n", r.ID, r.Summary, r.Severity, strings.TrimSpace(r.Doc))
-	if !strings.Contains(r.Doc, lint.IgnoreComment) {
+	if !strings.Contains(r.Doc, lint.IgnoreComment+" "+r.ID) {
 		fmt.Fprintf(&b, `
 ## Suppress
 
@@ -33,4 +34,39 @@ func RulesIndex(rules []lint.Rule) string {
 		fmt.Fprintf(&b, "| [%s](%s.md) | %s | %s |\n", r.ID, r.ID, r.Severity, r.Summary)
 	}
 	return b.String()
+}
+
+// RulesText lists rules for people.
+func RulesText(rules []lint.Rule) string {
+	rows := [][]string{{"RULE", "SEVERITY", "FINDS"}}
+	for _, r := range rules {
+		rows = append(rows, []string{r.ID, string(r.Severity), r.Summary})
+	}
+	var b strings.Builder
+	table(&b, rows)
+	return b.String()
+}
+
+// Rules is the JSON document of rules.
+type Rules struct {
+	FormatVersion string       `json:"formatVersion"`
+	Rules         []ListedRule `json:"rules"`
+}
+
+// ListedRule is one rule.
+type ListedRule struct {
+	ID       string           `json:"id"`
+	Severity finding.Severity `json:"severity"`
+	Summary  string           `json:"summary"`
+	// Doc is Markdown.
+	Doc string `json:"doc"`
+}
+
+// RulesDocument turns rules into their JSON document.
+func RulesDocument(rules []lint.Rule) Rules {
+	d := Rules{FormatVersion: FormatVersion, Rules: []ListedRule{}}
+	for _, r := range rules {
+		d.Rules = append(d.Rules, ListedRule{r.ID, r.Severity, r.Summary, RuleDocument(r)})
+	}
+	return d
 }

@@ -34,16 +34,21 @@ type Options struct {
 func New(streams *stream.Streams, global *flags.Global) *cobra.Command {
 	o := &Options{}
 	cmd := &cobra.Command{
-		Use:   "explain COMPONENT | CONSUMER->PROVIDER [PATH]",
-		Short: "Say why a component stands where it stands, or on what an edge rests",
+		Use:   "explain [COMPONENT | CONSUMER->PROVIDER | RULE] [PATH]",
+		Short: "Say why a component stands where it stands, on what an edge rests, or what a rule means",
 		Long: `Say why a component stands where it stands: its place, what it requires and on
 what evidence, what waits for it, and its blast radius. With A->B, show the
-evidence of the edge between two components.`,
+evidence of the edge between two components. With the name of a lint rule, print
+its documentation; with nothing, list the rules.`,
 		Example: `  ladder explain platform-keycloak
-  ladder explain "platform-keycloak->platform-postgres-clusters"`,
-		Args:              cobra.RangeArgs(1, 2),
-		ValidArgsFunction: source.CompleteComponent(&o.Source),
+  ladder explain "platform-keycloak->platform-postgres-clusters"
+  ladder explain secret-before-use`,
+		Args:              cobra.RangeArgs(0, 2),
+		ValidArgsFunction: completeSubject(&o.Source),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return listRules(streams, o)
+			}
 			o.Subject = args[0]
 			o.SetPath(args[1:])
 			return run(cmd.Context(), streams, global, o)
@@ -61,6 +66,9 @@ func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *
 		return err
 	}
 	if err := flags.OneOf("policy", o.Policy, "phases", "edges", "serial"); err != nil {
+		return err
+	}
+	if done, err := explainRule(streams, o); done || err != nil {
 		return err
 	}
 	loaded, err := source.Load(ctx, streams, global, o.Source)

@@ -4,17 +4,22 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/rollout-ladder/ladder/internal/cli/flags"
+	"github.com/rollout-ladder/ladder/internal/cli/progress"
 	"github.com/rollout-ladder/ladder/internal/cli/source"
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
 	"github.com/rollout-ladder/ladder/internal/component"
 	"github.com/rollout-ladder/ladder/internal/finding"
 	"github.com/rollout-ladder/ladder/internal/intake"
 	"github.com/rollout-ladder/ladder/internal/intake/files"
+	"github.com/rollout-ladder/ladder/internal/intake/ladderfile"
+	"github.com/rollout-ladder/ladder/internal/intake/yamlpos"
 	"github.com/rollout-ladder/ladder/internal/lint"
 	"github.com/rollout-ladder/ladder/internal/load"
 	"github.com/rollout-ladder/ladder/internal/patch"
@@ -59,29 +64,16 @@ func judge(ctx context.Context, streams *stream.Streams, global *flags.Global, o
 			strings.Join(chosen, ", "), strings.Join(others, ", "))
 	}
 	j := &judgement{complete: len(chosen) == len(existing) && len(o.Rules) == 0}
-	var loaded []*load.Result
-	for _, e := range chosen {
-		f := o.Source
-		f.Environment = e
-		r, err := source.Load(ctx, streams, global, f)
-		switch {
-		case err == nil:
-			loaded = append(loaded, r)
-		case len(chosen) > 1 && len(intake.InputErrors(err)) > 0:
-			j.broken = errors.Join(j.broken, fmt.Errorf("environment %s: %w", e, err))
-			j.complete = false
-		default:
-			return nil, err
-		}
-	}
-	if len(loaded) == 0 {
-		return nil, source.Coded(j.broken)
+	loaded, err := j.load(ctx, streams, global, o.Source, chosen)
+	if err != nil {
+		return nil, err
 	}
 	p := loaded[0].Platform
 	j.tree = &files.Tree{Root: p.Root, Repository: p.Repository}
 	j.settings = lint.Options{Rules: lint.All(), Only: o.Rules, Levels: p.Lint.Rules}
 	for _, r := range loaded {
-		in := input(r)
+		in := r.Lint()
+		in.Findings = append(slices.Clone(in.Findings), failures(r, j.tree)...)
 		j.inputs = append(j.inputs, in)
 		j.environments = append(j.environments, in.Environment)
 		for _, u := range rehearse.Unrendered(r) {
@@ -90,6 +82,7 @@ func judge(ctx context.Context, streams *stream.Streams, global *flags.Global, o
 		}
 		j.findings = append(j.findings, lint.Run(in, j.settings)...)
 	}
+	j.misnamed(p)
 	j.compare(p)
 	j.suppress(p)
 	j.patch()
@@ -112,23 +105,60 @@ func choose(existing []string, name string) []string {
 	}
 }
 
-// input is what rules judge of a loaded environment.
-func input(r *load.Result) lint.Input {
-	p := r.Platform
-	in := lint.Input{
-		Environment: p.Environment, Ladder: p.Ladder, Components: p.Components, Edges: r.Edges, Findings: r.Findings,
+// load reads and renders environments. Where several are meant and some cannot be
+// read, the others are linted all the same.
+func (j *judgement) load(ctx context.Context, streams *stream.Streams, global *flags.Global, f flags.Source, chosen []string) ([]*load.Result, error) {
+	display := progress.New(streams, global, time.Now)
+	defer display.Close()
+	options := source.Options(f)
+	options.Progress = display.Counted
+	options.Environment = ""
+	if len(chosen) == 1 {
+		options.Environment = chosen[0]
 	}
-	for _, c := range p.Components {
-		for _, o := range r.Objects[c.Name] {
-			in.Objects = append(in.Objects, lint.Object{
-				Component: c.Name, Resource: o.Resource(), Labels: o.GetLabels(), CRDFolder: o.CRDFolder, Position: o.Origin.Position(),
-			})
+	loaded, err := load.LoadAll(ctx, f.Path, options)
+	if err == nil || len(chosen) < 2 || len(intake.InputErrors(err)) == 0 {
+		return loaded, source.Coded(err)
+	}
+	j.complete = false
+	for _, e := range chosen {
+		options.Environment = e
+		one, err := load.Load(ctx, f.Path, options)
+		switch {
+		case err == nil:
+			loaded = append(loaded, one)
+		case len(intake.InputErrors(err)) > 0:
+			j.broken = errors.Join(j.broken, fmt.Errorf("environment %s: %w", e, err))
+		default:
+			return nil, source.Coded(err)
 		}
 	}
-	for _, u := range r.Unrendered {
-		in.Unrendered = append(in.Unrendered, u.Component)
+	if len(loaded) == 0 {
+		return nil, source.Coded(j.broken)
 	}
-	return in
+	return loaded, nil
+}
+
+// misnamed reports settings in ladder.yaml for rules that do not exist.
+func (j *judgement) misnamed(p *intake.Platform) {
+	ids := ruleIDs(j.settings.Rules)
+	var found []finding.Finding
+	for _, id := range slices.Sorted(maps.Keys(p.Lint.Rules)) {
+		if slices.Contains(ids, id) {
+			continue
+		}
+		f := finding.Finding{
+			Rule: ladderfile.RuleUnknown, Severity: finding.Warning, Scope: finding.Rule, Basis: finding.Declared,
+			Environment: p.Environment, Position: finding.Position{File: ladderfile.Name},
+			Message: fmt.Sprintf("lint.rules names %q, which is no rule", id),
+			Fix:     finding.Fix{Summary: "ladder explain lists the rules"},
+		}
+		if near := yamlpos.Nearest(id, ids); near != "" {
+			f.Fix.Summary = "did you mean " + near + "?"
+		}
+		found = append(found, f)
+	}
+	j.findings = append(j.findings, lint.Settle(found, j.settings)...)
 }
 
 // compare adds the differences between environments. They are overlays of the

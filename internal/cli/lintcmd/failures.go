@@ -1,0 +1,84 @@
+package lintcmd
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/kustomize/api/types"
+
+	"github.com/rollout-ladder/ladder/internal/component"
+	"github.com/rollout-ladder/ladder/internal/finding"
+	"github.com/rollout-ladder/ladder/internal/intake/files"
+	"github.com/rollout-ladder/ladder/internal/lint"
+	"github.com/rollout-ladder/ladder/internal/load"
+	"github.com/rollout-ladder/ladder/internal/render"
+)
+
+// failures are the findings about sources of the repository itself that cannot
+// be rendered. What lies elsewhere is no mistake of the repository; it is listed
+// as not rendered.
+func failures(r *load.Result, tree *files.Tree) []finding.Finding {
+	modules := submodules(tree)
+	var found []finding.Finding
+	for _, e := range r.Unrendered {
+		if elsewhere(e, modules) {
+			continue
+		}
+		f := finding.Finding{
+			Rule: lint.RuleRenderFailed, Severity: finding.Warning, Scope: finding.Rule, Environment: r.Platform.Environment,
+			Component: e.Component, Position: e.Position, Basis: finding.Rendered, Message: strings.TrimSpace(e.Reason),
+		}
+		if errors.Is(e.Err, fs.ErrNotExist) {
+			f.Rule, f.Severity, f.Basis = lint.RuleFileMissing, finding.Error, finding.Declared
+			if missed(r.Findings, e.Component) {
+				continue // who read the repository has said so
+			}
+		}
+		found = append(found, f)
+	}
+	return found
+}
+
+// missed reports whether a file of a component was found to be missing.
+func missed(found []finding.Finding, component string) bool {
+	return slices.ContainsFunc(found, func(f finding.Finding) bool {
+		return f.Rule == lint.RuleFileMissing && f.Component == component
+	})
+}
+
+// elsewhere reports whether what could not be rendered is not in the repository,
+// or needs what only Argo CD's own host has.
+func elsewhere(e *render.Error, modules []string) bool {
+	switch {
+	case e.Part, e.Missing.RepoURL != "", types.IsErrOnlyBuiltinPluginsAllowed(e.Err):
+		return true
+	case e.Missing.Kind == component.Git, e.Missing.Kind == component.Plugin:
+		return true
+	}
+	return slices.ContainsFunc(modules, func(m string) bool {
+		return path.Clean(e.Missing.Path) == m || strings.HasPrefix(path.Clean(e.Missing.Path), m+"/")
+	})
+}
+
+// submodules are the folders of Git submodules, relative to the root of the
+// platform: an empty one is not checked out.
+func submodules(tree *files.Tree) []string {
+	top := tree.Rel(tree.Repository)
+	content, err := tree.Read(path.Join(top, ".gitmodules"))
+	if err != nil {
+		return nil
+	}
+	var list []string
+	for lines := bufio.NewScanner(bytes.NewReader(content)); lines.Scan(); {
+		key, value, ok := strings.Cut(lines.Text(), "=")
+		if ok && strings.TrimSpace(key) == "path" {
+			list = append(list, path.Join(top, strings.TrimSpace(value)))
+		}
+	}
+	return list
+}
