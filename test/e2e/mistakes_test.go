@@ -71,11 +71,58 @@ func (p platform) move(component, from, to string) {
 	p.edit(p.descriptor(component), `rolloutPhase: "`+from+`"`, `rolloutPhase: "`+to+`"`)
 }
 
+// write writes a file that is not there yet.
+func (p platform) write(file, text string) {
+	p.t.Helper()
+	file = filepath.Join(p.dir, file)
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		p.t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
 func (p platform) remove(component string) {
 	p.t.Helper()
 	if err := os.Remove(p.descriptor(component)); err != nil {
 		p.t.Fatal(err)
 	}
+}
+
+const (
+	certManagerValues = "sources/values/shared/foundation-cert-manager.yaml"
+	// certManagerRefuses is what the API server says of a fail-closed webhook that
+	// has no ready pod.
+	certManagerRefuses = `webhook "?webhook\.cert-manager\.io"?.*no endpoints available for service "cert-manager-webhook"`
+)
+
+// webhookLater makes the Deployment of cert-manager's webhook a component of its
+// own, which comes after the first Certificates. The configuration of the
+// webhook, which is fail-closed, comes before them, as it did.
+func webhookLater(p platform) {
+	p.t.Helper()
+	const name = "foundation-cert-manager-webhook"
+	text, err := os.ReadFile(filepath.Join(p.dir, certManagerValues))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	start := strings.Index(string(text), "  - name: cert-manager-webhook\n    appName: webhook\n")
+	end := strings.Index(string(text), "clusterRules:\n")
+	if start < 0 || end < start {
+		p.t.Fatalf("%s has no Deployment of the webhook before the cluster rules", certManagerValues)
+	}
+	deployment := string(text[start:end])
+	p.edit(certManagerValues, deployment, "")
+	p.write("sources/values/shared/"+name+".yaml", "deployments:\n"+deployment)
+	p.write("environments/dev/components/foundation/operators/cert-manager-webhook/component.yaml", `
+name: `+name+`
+domain: foundation
+namespace: cert-manager
+rolloutPhase: "140"
+componentType: operator
+chart: {path: sources/charts/operator, releaseName: cert-manager}
+`)
 }
 
 // TestMistakesAreCaught breaks the example platform the way platforms are
@@ -94,7 +141,8 @@ func TestMistakesAreCaught(t *testing.T) {
 		},
 		"SecretStore before Vault": {
 			func(p platform) { p.move("foundation-vault-secret-store", "156", "140") },
-			"foundation-vault-secret-store", "ClusterSecretStore/", `(?i)vault|secret`,
+			"foundation-vault-secret-store", "external-secrets.io/ClusterSecretStore//vault",
+			`ClusterSecretStore vault: unable to validate store: Service vault/vault not found`,
 		},
 		"storage config after a PVC user": {
 			func(p platform) { p.move("foundation-managed-storage", "140", "160") },
@@ -102,7 +150,17 @@ func TestMistakesAreCaught(t *testing.T) {
 		},
 		"webhook operator after its objects": {
 			func(p platform) { p.move("foundation-cert-manager", "120", "140") },
-			"foundation-vault-webhook-certs", "cert-manager.io/", `.+`,
+			"foundation-vault-webhook-certs", "cert-manager.io/Certificate/vault/vault-agent-injector",
+			`Certificate vault-agent-injector: Waiting for certificate`,
+		},
+		"webhook without endpoints": {
+			// Nothing has the labels that the Service of the webhook selects.
+			func(p platform) { p.edit(certManagerValues, "target: webhook\n", "target: nobody\n") },
+			"foundation-vault-webhook-certs", "cert-manager.io/Certificate/vault/vault-agent-injector", certManagerRefuses,
+		},
+		"webhook after its objects": {
+			webhookLater,
+			"foundation-vault-webhook-certs", "cert-manager.io/Certificate/vault/vault-agent-injector", certManagerRefuses,
 		},
 		"Secret producer after its consumer": {
 			func(p platform) { p.move("foundation-vault-secrets-observability", "530", "599") },

