@@ -13,5 +13,7 @@
 // ladder.rollout-ladder.dev/revision. What a component consists of is kept in
 // a ConfigMap of the namespace ladder-system, written before the first object
 // is applied and again after the last one, so that no crash loses an object
-// that must be pruned later.
+// that must be pruned later. It also holds what a removal needs when the
+// repository lacks the component: its place in the order of application, its
+// gates and its hooks; see Vanished and Remove.
 package native
