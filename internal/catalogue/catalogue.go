@@ -166,7 +166,7 @@ func entriesOf(folder, chart string) ([]Entry, error) {
 
 // merge puts added entries into generated ones: an added entry replaces the
 // fields it has of the generated entry that shares a repository or a pattern
-// with it.
+// with it; repositories and sources are those of both.
 func merge(generated, added []Entry) []Entry {
 	out := slices.Clone(generated)
 	for _, a := range added {
@@ -189,11 +189,11 @@ func share(a, b []string) bool {
 }
 
 func replace(g, a Entry) Entry {
-	g.Repositories = orElse(a.Repositories, g.Repositories)
+	g.Repositories = union(a.Repositories, g.Repositories)
 	g.Common = g.Common || a.Common
 	g.Manifests = orElse(a.Manifests, g.Manifests)
 	g.Version = cmp.Or(a.Version, g.Version)
-	g.Source = orElse(a.Source, g.Source)
+	g.Source = union(a.Source, g.Source)
 	g.CRDs = orElse(a.CRDs, g.CRDs)
 	g.Controllers = orElse(a.Controllers, g.Controllers)
 	g.Webhooks = orElse(a.Webhooks, g.Webhooks)
@@ -203,6 +203,17 @@ func replace(g, a Entry) Entry {
 	g.Requires = orElse(a.Requires, g.Requires)
 	g.Notes = cmp.Or(a.Notes, g.Notes)
 	return g
+}
+
+// union keeps the order of a, and adds what only b has.
+func union(a, b []string) []string {
+	out := slices.Clone(a)
+	for _, s := range b {
+		if !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	return out
 }
 
 func orElse[T any](a, b []T) []T {

@@ -10,9 +10,9 @@
 // facts and CRDs that were read in the published charts; data/added holds what
 // was written by hand, or recorded from a render. A file is named after its
 // chart, or after a set of CRDs that several charts share. An entry of
-// data/added with the name and repository of a generated one replaces the fields
-// it has and leaves the others; any other entry stands beside it. Entries of the
-// user come before both.
+// data/added with the name and a repository of a generated one replaces the fields
+// it has and leaves the others, and adds to its repositories and sources; any
+// other entry stands beside it. Entries of the user come before both.
 //
 // What an entry says about values is decided with the values of the component.
 // Where these are not known whole, nothing is claimed that they could turn off.

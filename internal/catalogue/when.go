@@ -14,11 +14,13 @@ type When struct {
 	Value string `json:"value,omitempty"`
 	// Default is the value in the chart itself; none means not set.
 	Default any `json:"default,omitempty"`
-	// Is asks for this very value; Not turns the condition round.
-	Is  any    `json:"is,omitempty"`
-	Not bool   `json:"not,omitempty"`
-	All []When `json:"all,omitempty"`
-	Any []When `json:"any,omitempty"`
+	// Is asks for this very value, Unset for none but the chart's own; Not turns
+	// the condition round.
+	Is    any    `json:"is,omitempty"`
+	Unset bool   `json:"unset,omitempty"`
+	Not   bool   `json:"not,omitempty"`
+	All   []When `json:"all,omitempty"`
+	Any   []When `json:"any,omitempty"`
 }
 
 // values are those of a component.
@@ -58,7 +60,10 @@ func (w *When) holds(v values) (holds, certain bool) {
 			found = w.Default
 		}
 		holds, certain = truth(found), set || !v.partial
-		if w.Is != nil {
+		switch {
+		case w.Unset:
+			holds = !set
+		case w.Is != nil:
 			holds = same(found, w.Is)
 		}
 	}
