@@ -89,6 +89,8 @@ func (r *repository) platform(ctx context.Context, environment string) (*Platfor
 	p.Findings = append(append(p.Findings, read.Findings...), preFindings...)
 	p.Simulation.RuleFiles, err = r.ruleFiles(ctx)
 	problems = append(problems, err)
+	p.Catalogue, err = r.catalogue(ctx)
+	problems = append(problems, err)
 	if err := errors.Join(problems...); err != nil {
 		return nil, err
 	}
