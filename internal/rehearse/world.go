@@ -10,9 +10,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/rollout-ladder/ladder/internal/engine/native"
 	"github.com/rollout-ladder/ladder/internal/load"
 	"github.com/rollout-ladder/ladder/internal/plan"
 	"github.com/rollout-ladder/ladder/internal/simulate/settings"
@@ -43,6 +45,12 @@ func worldConfig(loaded *load.Result, planned *plan.Plan, o Options) (settings.C
 	return c, nil
 }
 
+// applyPatience is how often what applyConfig asks for is asked again, over half
+// a minute, while the plane cannot answer.
+func applyPatience() wait.Backoff {
+	return wait.Backoff{Duration: 100 * time.Millisecond, Factor: 1.6, Steps: 12, Cap: 5 * time.Second}
+}
+
 // applyConfig writes the configuration to where the simulated world watches it,
 // and makes the namespaces that are there before the first component.
 func applyConfig(ctx context.Context, access *rest.Config, c settings.Config, namespaces []string) error {
@@ -52,7 +60,10 @@ func applyConfig(ctx context.Context, access *rest.Config, c settings.Config, na
 	}
 	for _, name := range append([]string{settings.Namespace}, namespaces...) {
 		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
-		_, err := client.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{})
+		err := patiently(ctx, func() error {
+			_, err := client.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{})
+			return err
+		})
 		if err != nil && !apierrors.IsAlreadyExists(err) {
 			return err
 		}
@@ -62,9 +73,27 @@ func applyConfig(ctx context.Context, access *rest.Config, c settings.Config, na
 		return err
 	}
 	maps := client.CoreV1().ConfigMaps(settings.Namespace)
-	_, err = maps.Create(ctx, cm, metav1.CreateOptions{})
-	if apierrors.IsAlreadyExists(err) {
-		_, err = maps.Update(ctx, cm, metav1.UpdateOptions{})
+	return patiently(ctx, func() error {
+		_, err := maps.Create(ctx, cm, metav1.CreateOptions{})
+		if apierrors.IsAlreadyExists(err) {
+			_, err = maps.Update(ctx, cm, metav1.UpdateOptions{})
+		}
+		return err
+	})
+}
+
+// patiently repeats a request while its error is of the kind that goes away.
+func patiently(ctx context.Context, request func() error) error {
+	var last error
+	err := wait.ExponentialBackoffWithContext(ctx, applyPatience(), func(context.Context) (bool, error) {
+		last = request()
+		if native.Transient(last) && ctx.Err() == nil {
+			return false, nil
+		}
+		return true, last
+	})
+	if wait.Interrupted(err) && last != nil {
+		return last
 	}
 	return err
 }

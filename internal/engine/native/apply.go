@@ -12,7 +12,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 
@@ -95,20 +94,21 @@ func (e *Engine) resourceFor(m mapping, namespace string) dynamic.ResourceInterf
 	return e.client.Resource(m.gvr)
 }
 
-// apply sends one object and returns what the server made of it.
-func (e *Engine) apply(ctx context.Context, t *task, obj *unstructured.Unstructured, m mapping, dryRun bool) (*unstructured.Unstructured, error) {
+// apply sends one object and returns what the server made of it. Errors are
+// those of the server.
+func (e *Engine) apply(ctx context.Context, c *component, t *task, obj *unstructured.Unstructured, m mapping) (*unstructured.Unstructured, error) {
 	var out *unstructured.Unstructured
 	err := e.try(ctx, func() (err error) {
-		if t.options.replace && !dryRun {
+		if t.options.replace {
 			out, err = e.replace(ctx, t, obj, m)
 		} else {
-			out, err = e.patch(ctx, t, obj, m, dryRun)
+			out, err = e.patch(ctx, t, obj, m, false)
 		}
 		return err
 	})
-	if err != nil && t.options.force && !dryRun && apierrors.IsInvalid(err) {
+	if err != nil && t.options.force && apierrors.IsInvalid(err) {
 		// Force=true: an object that cannot be changed is made anew.
-		if err = e.remove(ctx, m, t.resource, nil); err == nil {
+		if err = e.removeTold(ctx, c, m, t.resource, nil); err == nil {
 			err = e.try(ctx, func() (err error) {
 				out, err = e.patch(ctx, t, obj, m, false)
 				return err
@@ -120,7 +120,7 @@ func (e *Engine) apply(ctx context.Context, t *task, obj *unstructured.Unstructu
 		e.mapper.forget(t.object.GroupVersionKind())
 		err = &unservedError{t.object.GroupVersionKind()}
 	}
-	return out, objectError(t.resource, t.object.Unstructured, err)
+	return out, err
 }
 
 func missingNamespace(err error) bool {
@@ -163,28 +163,6 @@ func validation(t *task) string {
 		return metav1.FieldValidationIgnore
 	}
 	return metav1.FieldValidationStrict
-}
-
-// try repeats a request while its error is of the kind that goes away, for
-// about fifteen seconds. The number of requests at once is bounded.
-func (e *Engine) try(ctx context.Context, request func() error) error {
-	wait := 100 * time.Millisecond
-	for attempt := 0; ; attempt++ {
-		select {
-		case e.slots <- struct{}{}:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-		err := request()
-		<-e.slots
-		if !transient(err) || attempt == 7 {
-			return err
-		}
-		if pause(ctx, e.config.Clock, wait) != nil {
-			return ctx.Err()
-		}
-		wait *= 2
-	}
 }
 
 // get reads a live object; nil when it is not there.
@@ -234,11 +212,18 @@ func (e *Engine) remove(ctx context.Context, m mapping, r finding.Resource, uid 
 	}
 }
 
-// ensureNamespace makes a namespace that is not there. It is not marked: it
-// belongs to no component, and CreateNamespace never deletes one.
-func (e *Engine) ensureNamespace(ctx context.Context, name string) error {
-	gvk := schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}
-	m, err := e.mapper.lookup(gvk)
+// removeTold is remove for a component whose sync waits for it.
+func (e *Engine) removeTold(ctx context.Context, c *component, m mapping, r finding.Resource, uid *types.UID) error {
+	e.tell(c, r, "waits until "+r.Human()+" is deleted")
+	defer e.tell(c, finding.Resource{}, "")
+	return e.remove(ctx, m, r, uid)
+}
+
+// ensureNamespace makes a namespace that is not there, or is about to be gone.
+// It is not marked: it belongs to no component, and CreateNamespace never
+// deletes one. The component, which may be nil, tells what it waits for.
+func (e *Engine) ensureNamespace(ctx context.Context, c *component, name string) error {
+	m, err := e.lookup(ctx, namespaceKind())
 	if err != nil {
 		return err
 	}
@@ -250,6 +235,18 @@ func (e *Engine) ensureNamespace(ctx context.Context, name string) error {
 		_, err := e.resourceFor(m, "").Create(ctx, obj, metav1.CreateOptions{FieldManager: e.config.FieldManager})
 		return err
 	})
+	if apierrors.IsAlreadyExists(err) && c != nil {
+		live, err := e.get(ctx, m, r)
+		if err != nil || live != nil && live.GetDeletionTimestamp() == nil {
+			return err
+		}
+		if live != nil {
+			if err := e.awaitGone(ctx, c, m, r, live.GetUID()); err != nil {
+				return err
+			}
+		}
+		return e.ensureNamespace(ctx, c, name)
+	}
 	if apierrors.IsAlreadyExists(err) {
 		return nil
 	}

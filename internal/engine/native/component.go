@@ -29,8 +29,10 @@ type component struct {
 	// applied is the resource version that each object had after it was
 	// applied: what was seen before that says nothing about it.
 	applied map[finding.Resource]uint64
-	// waiting are the objects that a sync waits for between waves.
+	// waiting are the objects that a sync waits for between waves, hold is what
+	// else it waits for.
 	waiting []*task
+	hold    hold
 	// cache holds the last assessment of each object by its resource version.
 	cache map[finding.Resource]assessed
 	// changed is closed, and replaced, when one of its objects changed.
@@ -39,6 +41,21 @@ type component struct {
 	// last is what Watch reported last.
 	last drive.Observation
 	told bool
+}
+
+// hold is something that a sync waits for before it can go on.
+type hold struct {
+	object  finding.Resource
+	message string // empty for nothing
+}
+
+// setHold reports whether the hold changed.
+func (c *component) setHold(h hold) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	changed := c.hold != h
+	c.hold = h
+	return changed
 }
 
 type assessed struct {
@@ -91,7 +108,7 @@ func (c *component) beginSync() {
 func (c *component) endSync() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.syncing, c.waiting = false, nil
+	c.syncing, c.waiting, c.hold = false, nil, hold{}
 }
 
 func (c *component) wasApplied(r finding.Resource, obj *unstructured.Unstructured) {
@@ -210,6 +227,10 @@ func (c *component) worst(o *observer, revision string) (worst, missing *verdict
 // duringSync words the health of a component that is not wholly applied: what
 // its sync waits for says more than what is not there yet.
 func (c *component) duringSync(o *observer, out *drive.Observation, missing *verdict) {
+	if c.hold.message != "" {
+		out.Health, out.Object, out.Message = rollout.Progressing, c.hold.object, c.hold.message
+		return
+	}
 	for _, t := range c.waiting {
 		v := c.look(o, t)
 		if v.status.Health == rollout.Healthy {

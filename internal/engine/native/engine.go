@@ -106,6 +106,12 @@ func New(config Config) (*Engine, error) {
 	} else {
 		connection.QPS = -1
 	}
+	// Watches take as long as they take, requests do not.
+	watches, err := dynamic.NewForConfig(connection)
+	if err != nil {
+		return nil, fmt.Errorf("connect: %w", err)
+	}
+	connection.Timeout = requestTimeout
 	client, err := dynamic.NewForConfig(connection)
 	if err != nil {
 		return nil, fmt.Errorf("connect: %w", err)
@@ -114,7 +120,7 @@ func New(config Config) (*Engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect: %w", err)
 	}
-	return newEngine(config, client, d)
+	return newEngine(config, client, watches, d)
 }
 
 // fill sets the defaults.
@@ -156,16 +162,16 @@ func (c *Config) fill() error {
 	return nil
 }
 
-func newEngine(config Config, client dynamic.Interface, d discovery.DiscoveryInterface) (*Engine, error) {
+func newEngine(config Config, client, watches dynamic.Interface, d discovery.DiscoveryInterface) (*Engine, error) {
 	ctx, stop := context.WithCancel(context.Background())
 	e := &Engine{
-		config: config, client: client, mapper: newMapper(d, config.Clock),
+		config: config, client: client, mapper: newMapper(d),
 		smokes: smoke.NewCluster(client, d, config.Clock.Now), slots: make(chan struct{}, config.Concurrency),
 		components: map[string]*component{}, tracked: map[finding.Resource][]*component{},
 		crds: map[schema.GroupKind]string{}, clusterWide: clusterWideKinds(config.Objects), ctx: ctx, stop: stop, dirty: newDirtySet(),
 		removals: removals{others: map[string]inventory{}, waiting: map[string]drive.Observation{}},
 	}
-	e.observer = newObserver(ctx, client, e.objectChanged, e.kindSynced)
+	e.observer = newObserver(ctx, watches, config.Clock, e.objectChanged, e.kindSynced)
 	for _, m := range config.Components {
 		if err := e.add(m); err != nil {
 			stop()

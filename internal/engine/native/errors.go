@@ -6,9 +6,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"io"
-	"net"
-	"net/http"
 	"regexp"
 	"slices"
 	"strings"
@@ -16,7 +13,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	utilnet "k8s.io/apimachinery/pkg/util/net"
 
 	"github.com/rollout-ladder/ladder/internal/drive"
 	"github.com/rollout-ladder/ladder/internal/finding"
@@ -196,29 +192,4 @@ func shorten(message string) string {
 		end--
 	}
 	return message[:end] + " ..."
-}
-
-// transient reports errors that go away by themselves: an API server or etcd
-// that restarts, an overload, a lost connection. A webhook that cannot be
-// called is not one: it takes as long as its rollout, and people want to see it.
-func transient(err error) bool {
-	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return false
-	}
-	if strings.Contains(err.Error(), "failed calling webhook") {
-		return false
-	}
-	switch {
-	case apierrors.IsServerTimeout(err), apierrors.IsTimeout(err), apierrors.IsTooManyRequests(err),
-		apierrors.IsServiceUnavailable(err), apierrors.IsConflict(err), apierrors.IsInternalError(err),
-		apierrors.IsUnexpectedServerError(err):
-		return true
-	}
-	var status apierrors.APIStatus
-	if errors.As(err, &status) {
-		return status.Status().Code >= http.StatusInternalServerError
-	}
-	var network net.Error
-	return utilnet.IsConnectionRefused(err) || utilnet.IsConnectionReset(err) || utilnet.IsProbableEOF(err) ||
-		utilnet.IsHTTP2ConnectionLost(err) || errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &network)
 }

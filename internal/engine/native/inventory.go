@@ -151,7 +151,7 @@ func (e *Engine) loadInventories(ctx context.Context) error {
 	if e.inventoryLoaded {
 		return nil
 	}
-	m, err := e.mapper.lookup(configMapKind())
+	m, err := e.lookup(ctx, configMapKind())
 	if err != nil {
 		return fmt.Errorf("read inventories: %w", err)
 	}
@@ -201,7 +201,7 @@ func (e *Engine) saveInventory(ctx context.Context, inv inventory) error {
 	if err != nil {
 		return fmt.Errorf("write inventory: %w", err)
 	}
-	m, err := e.mapper.lookup(configMapKind())
+	m, err := e.lookup(ctx, configMapKind())
 	if err != nil {
 		return fmt.Errorf("write inventory: %w", err)
 	}
@@ -224,7 +224,7 @@ func (e *Engine) ensureInventoryNamespace(ctx context.Context) error {
 	if e.inventoryNamespace {
 		return nil
 	}
-	if err := e.ensureNamespace(ctx, inventoryNamespace); err != nil {
+	if err := e.ensureNamespace(ctx, nil, inventoryNamespace); err != nil {
 		return err
 	}
 	e.inventoryNamespace = true
@@ -247,7 +247,7 @@ func (e *Engine) prune(ctx context.Context, c *component, old, now []inventoryIt
 }
 
 func (e *Engine) pruneOne(ctx context.Context, c *component, item inventoryItem) (keep bool, err error) {
-	m, err := e.mapper.lookup(item.gvk())
+	m, err := e.lookup(ctx, item.gvk())
 	if isUnserved(err) {
 		return false, nil // its CRD is gone, and the object with it
 	}
@@ -266,7 +266,7 @@ func (e *Engine) pruneOne(ctx context.Context, c *component, item inventoryItem)
 		return true, nil
 	}
 	uid := live.GetUID()
-	return false, e.remove(ctx, m, item.resource(), &uid)
+	return false, e.removeTold(ctx, c, m, item.resource(), &uid)
 }
 
 // hookRecord names a hook in an inventory.

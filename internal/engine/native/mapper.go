@@ -34,7 +34,6 @@ func (e *unservedError) Error() string {
 // that appears late is found the next time it is asked for.
 type mapper struct {
 	discovery discovery.DiscoveryInterface
-	clock     clock.Clock
 
 	mu    sync.Mutex
 	known map[schema.GroupVersionKind]mapping
@@ -42,10 +41,10 @@ type mapper struct {
 	asking map[schema.GroupVersion]*sync.Mutex
 }
 
-func newMapper(d discovery.DiscoveryInterface, c clock.Clock) *mapper {
+func newMapper(d discovery.DiscoveryInterface) *mapper {
 	return &mapper{
-		discovery: d, clock: c,
-		known: map[schema.GroupVersionKind]mapping{}, asking: map[schema.GroupVersion]*sync.Mutex{},
+		discovery: d,
+		known:     map[schema.GroupVersionKind]mapping{}, asking: map[schema.GroupVersion]*sync.Mutex{},
 	}
 }
 
@@ -80,21 +79,6 @@ func (m *mapper) lookup(gvk schema.GroupVersionKind) (mapping, error) {
 		return found, nil
 	}
 	return mapping{}, &unservedError{gvk}
-}
-
-// wait is lookup for a kind whose CRD was applied a moment ago: the API server
-// serves a kind shortly after its CRD is established.
-func (m *mapper) wait(ctx context.Context, gvk schema.GroupVersionKind, patience time.Duration) (mapping, error) {
-	deadline := m.clock.Now().Add(patience)
-	for {
-		found, err := m.lookup(gvk)
-		if err == nil || !m.clock.Now().Before(deadline) {
-			return found, err
-		}
-		if err := pause(ctx, m.clock, 100*time.Millisecond); err != nil {
-			return mapping{}, err
-		}
-	}
 }
 
 func (m *mapper) cached(gvk schema.GroupVersionKind) (mapping, bool) {

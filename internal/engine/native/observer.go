@@ -2,19 +2,17 @@ package native
 
 import (
 	"context"
-	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/dynamic/dynamicinformer"
-	"k8s.io/client-go/tools/cache"
+	"k8s.io/utils/clock"
 
 	"github.com/rollout-ladder/ladder/internal/finding"
 )
@@ -24,6 +22,7 @@ import (
 type observer struct {
 	ctx    context.Context
 	client dynamic.Interface
+	clock  clock.Clock
 	// changed is told about every object that was added, changed or deleted.
 	changed func(*unstructured.Unstructured)
 	// synced is told when everything of a kind that was there has been seen.
@@ -34,33 +33,14 @@ type observer struct {
 	running sync.WaitGroup
 }
 
-// watchedKind is the watch of one kind.
-type watchedKind struct {
-	namespaced bool
-	informer   cache.SharedIndexInformer
-	// seen is the resource version of the newest event that was delivered. The
-	// informer's own LastSyncResourceVersion runs ahead of its store.
-	seen atomic.Uint64
-}
-
-// saw notes that everything up to a resource version is in the store.
-func (k *watchedKind) saw(v uint64) {
-	for {
-		old := k.seen.Load()
-		if v <= old || k.seen.CompareAndSwap(old, v) {
-			return
-		}
-	}
-}
-
 // Names of the indexes of a watched kind.
 const (
 	byOwner    = "owner"    // UID of an owner
 	byInvolved = "involved" // UID of the object an Event is about
 )
 
-func newObserver(ctx context.Context, client dynamic.Interface, changed func(*unstructured.Unstructured), synced func(schema.GroupKind)) *observer {
-	return &observer{ctx: ctx, client: client, changed: changed, synced: synced, kinds: map[schema.GroupKind]*watchedKind{}}
+func newObserver(ctx context.Context, client dynamic.Interface, c clock.Clock, changed func(*unstructured.Unstructured), synced func(schema.GroupKind)) *observer {
+	return &observer{ctx: ctx, client: client, clock: c, changed: changed, synced: synced, kinds: map[schema.GroupKind]*watchedKind{}}
 }
 
 // supportKinds are watched whatever the components consist of: they explain
@@ -76,62 +56,22 @@ func supportKinds() []schema.GroupVersionKind {
 }
 
 // watch starts to watch a kind, once.
-func (o *observer) watch(gvk schema.GroupVersionKind, m mapping) error {
+func (o *observer) watch(gvk schema.GroupVersionKind, m mapping) {
 	if !m.watchable {
-		return nil
+		return
 	}
 	gk := gvk.GroupKind()
-	o.mu.RLock()
-	_, ok := o.kinds[gk]
-	o.mu.RUnlock()
-	if ok {
-		return nil
+	if o.kind(gk) != nil {
+		return
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if _, ok := o.kinds[gk]; ok || o.ctx.Err() != nil {
-		return nil
+		return
 	}
-	var tweak dynamicinformer.TweakListOptionsFunc
-	if gk.Group == "" && gk.Kind == "Event" {
-		tweak = func(list *metav1.ListOptions) { list.FieldSelector = "type=Warning" }
-	}
-	informer := dynamicinformer.NewFilteredDynamicInformer(o.client, m.gvr, metav1.NamespaceAll, 0, cache.Indexers{
-		byOwner: ownerIndex, byInvolved: involvedIndex,
-	}, tweak).Informer()
-	if err := informer.SetTransform(slim); err != nil {
-		return fmt.Errorf("watch %s: %w", gk, err)
-	}
-	k := &watchedKind{namespaced: m.namespaced, informer: informer}
-	if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(item any) { o.event(k, item) },
-		UpdateFunc: func(_, now any) { o.event(k, now) },
-		DeleteFunc: func(item any) { o.event(k, item) },
-	}); err != nil {
-		return fmt.Errorf("watch %s: %w", gk, err)
-	}
+	k := newWatchedKind(o, gk, m)
 	o.kinds[gk] = k
-	o.running.Go(func() { informer.RunWithContext(o.ctx) })
-	o.running.Go(func() {
-		// What does not exist is known to be missing only from here on, and no
-		// event tells so.
-		if cache.WaitForCacheSync(o.ctx.Done(), informer.HasSynced) {
-			o.synced(gk)
-		}
-	})
-	return nil
-}
-
-func (o *observer) event(k *watchedKind, item any) {
-	if gone, ok := item.(cache.DeletedFinalStateUnknown); ok {
-		// Found to be gone when the kind was listed again.
-		k.saw(version(k.informer.LastSyncResourceVersion()))
-		item = gone.Obj
-	}
-	if obj, ok := item.(*unstructured.Unstructured); ok {
-		k.saw(version(obj.GetResourceVersion()))
-		o.changed(obj)
-	}
+	o.running.Go(func() { k.run(o.ctx, o.client, m.gvr) })
 }
 
 // wait returns when every watch that was started has seen what was there, or
@@ -141,18 +81,29 @@ func (o *observer) wait(ctx context.Context, patience time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	o.mu.RLock()
-	synced := make([]cache.InformerSynced, 0, len(o.kinds))
-	for _, k := range o.kinds {
-		synced = append(synced, k.informer.HasSynced)
-	}
+	kinds := slices.Collect(maps.Values(o.kinds))
 	o.mu.RUnlock()
-	cache.WaitForCacheSync(ctx.Done(), synced...)
+	for _, k := range kinds {
+		select {
+		case <-k.synced:
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 func (o *observer) kind(gk schema.GroupKind) *watchedKind {
 	o.mu.RLock()
 	defer o.mu.RUnlock()
 	return o.kinds[gk]
+}
+
+// expect makes sure that a change of an object, which the server has confirmed,
+// is seen.
+func (o *observer) expect(r finding.Resource, version uint64) {
+	if k := o.kind(schema.GroupKind{Group: r.Group, Kind: r.Kind}); k != nil {
+		k.expect(version)
+	}
 }
 
 // sight is what the observer knows of one object.
@@ -175,8 +126,8 @@ func (o *observer) get(r finding.Resource) sight {
 		key = r.Namespace + "/" + r.Name
 	}
 	// The version is read first: an object that arrives in between is newer.
-	s := sight{watched: true, synced: k.informer.HasSynced(), seen: k.seen.Load()}
-	if item, ok, err := k.informer.GetStore().GetByKey(key); err == nil && ok {
+	s := sight{watched: true, synced: k.hasSynced(), seen: k.seen.Load()}
+	if item, ok, err := k.objects.GetByKey(key); err == nil && ok {
 		s.object, _ = item.(*unstructured.Unstructured)
 	}
 	return s
@@ -197,7 +148,7 @@ func (o *observer) indexed(gk schema.GroupKind, index, value string) []*unstruct
 	if k == nil || value == "" {
 		return nil
 	}
-	items, err := k.informer.GetIndexer().ByIndex(index, value)
+	items, err := k.objects.ByIndex(index, value)
 	if err != nil {
 		return nil
 	}

@@ -57,7 +57,7 @@ func (e *Engine) sync(ctx context.Context, c *component) error {
 		return err
 	}
 	if c.options.createNamespace && c.model.Namespace != "" && !c.rendersNamespace(c.model.Namespace) {
-		if err := e.ensureNamespace(ctx, c.model.Namespace); err != nil {
+		if err := e.ensureNamespace(ctx, c, c.model.Namespace); err != nil {
 			return err
 		}
 	}
@@ -135,7 +135,7 @@ func (e *Engine) dryRun(ctx context.Context, c *component) error {
 func (e *Engine) dryRunOne(ctx context.Context, c *component, t *task) error {
 	gvk := t.object.GroupVersionKind()
 	ownCRD := e.crds[gvk.GroupKind()] == c.name
-	m, err := e.mapper.lookup(gvk)
+	m, err := e.lookup(ctx, gvk)
 	if isUnserved(err) && (ownCRD || t.options.skipDryRun) {
 		return nil
 	}
@@ -228,13 +228,11 @@ func (e *Engine) applyTask(ctx context.Context, c *component, t *task) (waits bo
 		// component installs brings the CRD a moment after it is Healthy.
 		patience = lateKindPatience
 	}
-	m, err := e.mapper.wait(ctx, gvk, patience)
+	m, err := e.lateLookup(ctx, gvk, patience)
 	if err != nil {
 		return false, objectError(t.resource, t.object.Unstructured, err)
 	}
-	if err := e.observer.watch(gvk, m); err != nil {
-		return false, err
-	}
+	e.observer.watch(gvk, m)
 	if t.hook {
 		adopt, done, err := e.beforeHook(ctx, c, t, m)
 		if err != nil || done {
@@ -244,11 +242,12 @@ func (e *Engine) applyTask(ctx context.Context, c *component, t *task) (waits bo
 			return true, nil
 		}
 	}
-	live, err := e.apply(ctx, t, e.prepare(c.name, t, m.namespaced), m, false)
+	live, err := e.applyLasting(ctx, c, t, m)
 	if err != nil {
 		return false, err
 	}
 	c.wasApplied(t.resource, live)
+	e.observer.expect(t.resource, version(live.GetResourceVersion()))
 	return true, nil
 }
 
@@ -270,7 +269,7 @@ func (e *Engine) beforeHook(ctx context.Context, c *component, t *task, m mappin
 		}
 	}
 	if t.deletes(beforeHookCreation) {
-		return false, false, e.remove(ctx, m, t.resource, nil)
+		return false, false, e.removeTold(ctx, c, m, t.resource, nil)
 	}
 	return false, false, nil
 }
@@ -361,7 +360,7 @@ func (e *Engine) finishHooks(ctx context.Context, c *component, tasks []*task, f
 		}
 	}
 	for _, t := range remove {
-		m, err := e.mapper.lookup(t.object.GroupVersionKind())
+		m, err := e.lookup(ctx, t.object.GroupVersionKind())
 		if err == nil {
 			err = e.remove(ctx, m, t.resource, nil)
 		}

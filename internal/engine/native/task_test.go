@@ -258,7 +258,7 @@ func TestTransient(t *testing.T) {
 		"invalid":   {apierrors.NewBadRequest("no"), false},
 		"none":      {nil, false},
 	} {
-		if got := transient(tc.err); got != tc.want {
+		if got := Transient(tc.err); got != tc.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

@@ -78,11 +78,7 @@ func (e *Engine) watchServedKinds(ctx context.Context) error {
 		}
 	}
 	for gvk := range kinds {
-		var m mapping
-		err := e.try(ctx, func() (err error) {
-			m, err = e.mapper.lookup(gvk)
-			return err
-		})
+		m, err := e.lookup(ctx, gvk)
 		switch {
 		case isUnserved(err):
 			continue // its watch starts when it is applied
@@ -94,9 +90,7 @@ func (e *Engine) watchServedKinds(ctx context.Context) error {
 			}
 			continue // an aggregated API that is down: the same
 		}
-		if err := e.observer.watch(gvk, m); err != nil {
-			return err
-		}
+		e.observer.watch(gvk, m)
 	}
 	return nil
 }
