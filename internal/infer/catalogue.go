@@ -3,6 +3,7 @@ package infer
 import (
 	"github.com/rollout-ladder/ladder/internal/dependency"
 	"github.com/rollout-ladder/ladder/internal/finding"
+	"github.com/rollout-ladder/ladder/internal/plan"
 )
 
 // learnKnown takes in what a catalogue says of a component. What is rendered
@@ -33,6 +34,9 @@ func (x *index) learnKnown(i int, known Known, rendered bool) {
 		if k.Kind != "*" {
 			x.add(key{Kind: kindCRD, Name: x.world.resource(k.Group, k.Kind) + "." + k.Group}, p)
 		}
+	}
+	for _, k := range known.Requires {
+		x.knownNeeds = append(x.knownNeeds, knownNeed{k, i, known.Source})
 	}
 	for _, group := range known.APIGroups {
 		x.add(key{Kind: kindAPIService, Name: group}, p)
@@ -76,6 +80,37 @@ func (x *index) learnKnownObject(o KnownObject, p provider) {
 				x.add(key{Kind: kindWaiting, Name: name}, p)
 			}
 		}
+	}
+}
+
+// knownNeed is a kind of objects that a chart certainly contains.
+type knownNeed struct {
+	KnownKind
+	component int
+	source    string
+}
+
+// requireKnown looks up the kinds that charts contain by the word of a catalogue.
+// What a chart contains cannot be applied before its kinds, wherever it stands in
+// the sync of its component.
+func (x *index) requireKnown(found *collection) {
+	place := dependency.Place{Hook: 1}
+	for _, n := range x.knownNeeds {
+		k := kindKey(n.Group, n.Kind)
+		p, ok := x.find(k, n.component, place)
+		if !ok {
+			p, ok = x.find(kindKey(n.Group, "*"), n.component, place)
+		}
+		if !ok || p.component == n.component {
+			continue
+		}
+		c := &x.in.Components[n.component]
+		verb := "has objects of kind " + n.Kind + " of " + n.Group
+		found.add(&dependency.Dependency{
+			Rule: ruleOf(k.Kind), Required: x.world.required(k), Strength: plan.Hard, Effect: dependency.Apply, Basis: finding.Catalogue, Reason: verb,
+			Consumer: dependency.End{Component: c.Name, Place: place, Position: c.Position}, Provider: x.end(p),
+			Evidence: []finding.Evidence{{Text: n.source + " " + verb, File: c.Position.File, Line: c.Position.Line}, x.provided(p)},
+		}, n.component, p.component)
 	}
 }
 

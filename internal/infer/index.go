@@ -76,6 +76,7 @@ type index struct {
 	late       bool
 	children   map[string][]KnownChild // by "group/Kind"
 	knownHooks []knownHook
+	knownNeeds []knownNeed
 	unrendered []string
 	// unlisted are those of unrendered whose kinds no catalogue lists.
 	unlisted []string
@@ -186,12 +187,13 @@ func (x *index) learn(i int) {
 	if x.in.Catalogue != nil {
 		known, ok = x.in.Catalogue(*c)
 	}
+	rendered = rendered && !known.Unrendered
 	if ok {
 		x.learnKnown(i, known, rendered)
 	}
 	if !rendered {
 		x.unrendered = append(x.unrendered, c.Name)
-		if !ok || len(known.Kinds) == 0 {
+		if !ok || len(known.Kinds) == 0 || known.Open {
 			x.unlisted = append(x.unlisted, c.Name)
 		}
 	}

@@ -53,6 +53,7 @@ func Infer(in Input) Result {
 	finding.Sort(findings)
 	found := &collection{x: x, cross: map[crossKey]*dependency.Dependency{}, missing: map[crossKey]dependency.Missing{}}
 	x.require(found)
+	x.requireKnown(found)
 	x.webhooks(found)
 	x.bindings(found)
 	dependencies := found.dependencies()

@@ -31,6 +31,9 @@ type Known struct {
 	// sources of the component were: then all of it counts, not only what objects
 	// do not show.
 	Unrendered bool
+	// Open is set where it may bring more kinds than are listed: not all values are
+	// known, or not all of its sources.
+	Open bool
 }
 
 // KnownKind names a kind. Plural may be empty where the rule of Kubernetes gives
