@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 
+	"github.com/rollout-ladder/ladder/internal/argo"
 	"github.com/rollout-ladder/ladder/internal/component"
 	"github.com/rollout-ladder/ladder/internal/intake"
 	"github.com/rollout-ladder/ladder/internal/render"
@@ -153,16 +154,49 @@ func describe(p *intake.Platform) string {
 	for _, file := range p.Simulation.RuleFiles {
 		fmt.Fprintf(&b, "rules %s\n", file)
 	}
+	describeArgo(&b, p.Argo)
 	for _, f := range p.Findings {
 		fmt.Fprintf(&b, "%s %s %s: %s\n", f.Severity, f.Rule, f.Position, f.Message)
 	}
 	return b.String()
 }
 
+// describeArgo prints what is more than the components tell.
+func describeArgo(b *bytes.Buffer, s argo.Setup) {
+	for _, a := range s.ApplicationSets {
+		fmt.Fprintf(b, "set %s parent=%s wave=%d at %s template=%s stamps=%q generates %s\n",
+			a.Name, a.Parent, a.Wave.Value, a.Position, a.Template, a.TemplateWave.Written, strings.Join(a.Applications, " "))
+		for i, step := range a.Steps {
+			fmt.Fprintf(b, "  step %d %v max=%s at %s\n", i+1, step.MatchExpressions, step.MaxUpdate, step.Position)
+		}
+	}
+	for _, a := range s.Applications {
+		if a.DependsOn.File != "" {
+			fmt.Fprintf(b, "application %s depends on something at %s\n", a.Name, a.DependsOn)
+		}
+	}
+	for _, p := range s.Projects {
+		fmt.Fprintf(b, "project %s repos=%v destinations=%v allow=%v/%v deny=%v/%v at %s\n",
+			p.Name, p.SourceRepos, p.Destinations, p.ClusterAllow, p.NamespaceAllow, p.ClusterDeny, p.NamespaceDeny, p.Position)
+	}
+	if s.Settings.Known {
+		fmt.Fprintf(b, "settings health=%v at %s\n", s.Settings.Health, s.Settings.Position)
+	}
+	for _, m := range s.Misplaced {
+		fmt.Fprintf(b, "misplaced wave of %s component=%s template=%v at %s\n", m.Object.Human(), m.Component, m.Template, m.Position)
+	}
+}
+
 func describeComponent(b *bytes.Buffer, c component.Component) {
 	fmt.Fprintf(b, "component [%s] %s %s domain=%s project=%s namespace=%s", c.Order(), c.Name, c.Type, c.Domain, c.Project, c.Namespace)
 	if !c.Enabled {
 		fmt.Fprint(b, " disabled")
+	}
+	if c.Set != "" {
+		fmt.Fprintf(b, " set=%s step=%d phase=%s", c.Set, c.Step, c.Phase)
+	}
+	if len(c.Parents) > 1 {
+		fmt.Fprintf(b, " parents=%s", strings.Join(c.Parents, ","))
 	}
 	fmt.Fprintf(b, " at %s\n", c.Position)
 	for _, r := range c.Requires {
@@ -182,6 +216,15 @@ func describeComponent(b *bytes.Buffer, c component.Component) {
 		if s.Recurse {
 			fmt.Fprint(b, " recursive")
 		}
+		if s.Include+s.Exclude != "" {
+			fmt.Fprintf(b, " include=%s exclude=%s", s.Include, s.Exclude)
+		}
+		if s.Refused != "" {
+			fmt.Fprintf(b, " refused: %s", s.Refused)
+		}
+		if s.Kustomize != nil {
+			fmt.Fprintf(b, " with %+v", *s.Kustomize)
+		}
 		fmt.Fprintf(b, " at %s\n", s.Position)
 		for _, f := range s.ValueFiles {
 			fmt.Fprintf(b, "    values %s", f.Path)
@@ -195,6 +238,9 @@ func describeComponent(b *bytes.Buffer, c component.Component) {
 		}
 		if len(s.Parameters) > 0 {
 			fmt.Fprintf(b, "    parameters %v\n", s.Parameters)
+		}
+		if len(s.StringParameters)+len(s.FileParameters) > 0 {
+			fmt.Fprintf(b, "    string parameters %v file parameters %v\n", s.StringParameters, s.FileParameters)
 		}
 	}
 	if len(c.SyncOptions) > 0 {

@@ -3,6 +3,7 @@ package appset
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"text/template"
@@ -170,8 +171,11 @@ func explain(err error) error {
 	if rest, ok := strings.CutPrefix(text, "template:"); ok {
 		text = "line " + rest
 	}
-	return errors.New(text)
+	return errors.New(executing.ReplaceAllString(text, "at "))
 }
+
+// executing is what the engine says of the name of a template.
+var executing = regexp.MustCompile(`executing "[^"]*" at `)
 
 type limited struct{ strings.Builder }
 

@@ -3,6 +3,7 @@ package argocd
 import (
 	"maps"
 	"path"
+	"regexp"
 	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/component"
@@ -21,6 +22,7 @@ func (r *Repository) helm(to *component.Source, d document, s source, refs map[s
 	for _, item := range f.Texts("valueFiles") {
 		at := s.item(item.Index, "helm", "valueFiles")
 		if p, ok := r.valueFile(to, d, at, refs, item.Text); ok {
+			r.noteEncrypted(d, at, p)
 			to.ValueFiles = append(to.ValueFiles, component.ValueFile{Path: p, Optional: optional, Position: at})
 		}
 	}
@@ -119,4 +121,18 @@ func (r *Repository) isOwn(s source, file string) bool {
 	}
 	_, exists := r.existing(file)
 	return exists
+}
+
+// encrypted matches a file that SOPS encrypted. Source: SOPS, its metadata and
+// the form of its values.
+var encrypted = regexp.MustCompile(`(?s)\bENC\[AES256_GCM,.*(\nsops:|"sops":)|^sops:`)
+
+// noteEncrypted reports a value file whose values nobody here can know.
+func (r *Repository) noteEncrypted(d document, at finding.Position, file string) {
+	if !r.present[file] {
+		return
+	}
+	if data, err := r.tree.Read(file); err == nil && encrypted.Match(data) {
+		r.notRead(at, d.name(), "the value file %s is encrypted: what it sets is not known", file)
+	}
 }

@@ -43,10 +43,10 @@ func (e entry) compare(o entry) int {
 	return cmp.Or(strings.Compare(e.file(), o.file()), cmp.Compare(line(e), line(o)))
 }
 
-// key tells written objects apart.
+// key tells objects apart: written ones by their place, others by themselves.
 func (d document) key() string {
-	if d.rendered {
-		return ""
+	if d.rendered || d.generated != nil {
+		return fmt.Sprintf("%p", d.value)
 	}
 	return d.kind() + " " + d.written.Position.String()
 }
@@ -64,13 +64,16 @@ func (r *Repository) findRoots(ctx context.Context) (roots []entry, single []doc
 	before := len(r.findings)
 	defer func() { r.findings = r.findings[:before] }()
 
-	g := applied{repository: r, below: map[string][]document{}, folders: map[string]bool{}, reached: map[string]bool{}}
+	g := applied{
+		repository: r, below: map[string][]document{}, folders: map[string]bool{},
+		reached: map[string]bool{}, looked: map[*yamlpos.Value]bool{}, failed: map[string]bool{},
+	}
 	all := slices.Concat(r.sets, r.applications)
 	for _, d := range all {
 		if err := ctx.Err(); err != nil {
 			return nil, nil, err
 		}
-		if err := g.look(ctx, d); err != nil {
+		if err := g.look(ctx, d, 0); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -89,15 +92,15 @@ func (r *Repository) findRoots(ctx context.Context) (roots []entry, single []doc
 		g.reach(d, map[string]bool{})
 		switch {
 		case g.reached[d.key()] && !g.own(d):
-		case d.argo("ApplicationSet") || slices.ContainsFunc(g.below[d.key()], document.applies):
+		case d.argo("ApplicationSet") || g.failed[d.key()] || slices.ContainsFunc(g.below[d.key()], document.applies):
 			roots = append(roots, entry{document: d})
 		default:
 			single = append(single, d)
 		}
 	}
 	incoming := map[string]bool{}
-	for _, from := range all {
-		for _, to := range g.below[from.key()] {
+	for _, below := range g.below {
+		for _, to := range below {
 			incoming[to.key()] = true
 		}
 	}
@@ -131,33 +134,53 @@ type applied struct {
 	folders map[string]bool
 	// reached are the keys of what a root reaches.
 	reached map[string]bool
+	looked  map[*yamlpos.Value]bool
+	// failed are the keys of those whose sources apply something that could not be
+	// read.
+	failed map[string]bool
 }
 
-// look notes what an Application or ApplicationSet applies.
-func (g *applied) look(ctx context.Context, d document) error {
-	r := g.repository
-	applications := []document{d}
-	if d.argo("ApplicationSet") {
-		applications = r.expand(ctx, d)
+// look notes what an Application or ApplicationSet applies, and what that applies
+// where it is not written anywhere itself.
+func (g *applied) look(ctx context.Context, d document, depth int) error {
+	if g.looked[d.value] || depth > MaxDepth {
+		return nil
 	}
-	for _, app := range applications {
-		for _, s := range app.sources() {
+	g.looked[d.value] = true
+	r := g.repository
+	var below []document
+	before := len(r.findings)
+	if d.argo("ApplicationSet") {
+		below = r.expand(ctx, d)
+	} else {
+		for _, s := range d.sources() {
 			if dir, ok := r.local(s); ok {
 				g.folders[dir] = true
 			}
 		}
-		y, err := r.yieldApplication(ctx, app)
+		y, err := r.yieldApplication(ctx, d)
 		switch {
 		case err == nil:
-			g.below[d.key()] = append(g.below[d.key()], y.documents...)
+			below = y.documents
 			for _, folder := range y.folders {
 				g.folders[folder] = true
 			}
+			g.failed[d.key()] = len(r.findings) > before
 		case len(files.InputErrors(err)) > 0:
-			// One broken overlay must not hide the others: it is refused when its
+			// One broken overlay must not hide the others: it is told when its
 			// environment is read.
-			g.below[d.key()] = append(g.below[d.key()], r.writtenBelow(app)...)
+			below = r.writtenBelow(d)
+			g.failed[d.key()] = true
 		default:
+			return err
+		}
+	}
+	g.below[d.key()] = append(g.below[d.key()], below...)
+	for _, to := range below {
+		if !to.applies() {
+			continue
+		}
+		if err := g.look(ctx, to, depth+1); err != nil {
 			return err
 		}
 	}
@@ -171,10 +194,8 @@ func (g *applied) reach(d document, seen map[string]bool) {
 	}
 	seen[d.key()] = true
 	for _, to := range g.below[d.key()] {
-		if key := to.key(); key != "" {
-			g.reached[key] = true
-			g.reach(to, seen)
-		}
+		g.reached[to.key()] = true
+		g.reach(to, seen)
 	}
 }
 
@@ -187,7 +208,7 @@ func (g *applied) own(d document) bool {
 
 func (g *applied) collect(d document, seen map[string]bool) {
 	for _, to := range g.below[d.key()] {
-		if key := to.key(); key != "" && !seen[key] {
+		if key := to.key(); !seen[key] {
 			seen[key] = true
 			g.collect(to, seen)
 		}

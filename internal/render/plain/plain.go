@@ -36,6 +36,10 @@ func (f Filter) takes(rel string) bool {
 // skipMarker in a file keeps Argo CD, and so us, from reading it.
 const skipMarker = "+argocd:skip-file-rendering"
 
+// pointer is how a file begins that Git LFS keeps elsewhere. Source: Git LFS
+// specification, "The Pointer".
+const pointer = "version https://git-lfs.github.com/spec/"
+
 // Render reads the objects of a file or folder, files in sorted order. In a
 // folder, files that hold no objects and do not look as if they should are
 // passed over: values files, charts, kustomizations. A file that is named itself
@@ -87,6 +91,9 @@ func readFile(view *source.View, name string, strict bool) ([]manifest.Object, e
 	}
 	if bytes.Contains(data, []byte(skipMarker)) {
 		return nil, nil
+	}
+	if bytes.HasPrefix(data, []byte(pointer)) {
+		return nil, source.Errorf(finding.Position{File: name, Line: 1}, "%s is a pointer of Git LFS, not the file; run git lfs pull", name)
 	}
 	var out []manifest.Object
 	var stray error
