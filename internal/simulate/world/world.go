@@ -26,7 +26,7 @@ type World struct {
 	Client     kubernetes.Interface
 	Extensions apiext.Interface
 	Dynamic    dynamic.Interface
-	// REST is the configuration the clients were made from.
+	// REST is the configuration the clients were made from; nil for others.
 	REST  *rest.Config
 	Clock clock.WithTicker
 	Log   *slog.Logger
@@ -64,14 +64,28 @@ func New(cfg *rest.Config, c clock.WithTicker, log *slog.Logger, initial setting
 	if err != nil {
 		return nil, fmt.Errorf("make a dynamic client: %w", err)
 	}
+	w := NewFor(Clients{Plain: client, Extensions: extensions, Dynamic: dyn}, c, log, initial)
+	w.REST = plain
+	return w, nil
+}
+
+// Clients are how the world reaches a plane.
+type Clients struct {
+	Plain      kubernetes.Interface
+	Extensions apiext.Interface
+	Dynamic    dynamic.Interface
+}
+
+// NewFor prepares the view through clients.
+func NewFor(clients Clients, c clock.WithTicker, log *slog.Logger, initial settings.Config) *World {
 	w := &World{
-		Client: client, Extensions: extensions, Dynamic: dyn, REST: plain, Clock: c, Log: log,
-		informers: informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(dropManagedFields)),
+		Client: clients.Plain, Extensions: clients.Extensions, Dynamic: clients.Dynamic, Clock: c, Log: log,
+		informers: informers.NewSharedInformerFactoryWithOptions(clients.Plain, 0, informers.WithTransform(dropManagedFields)),
+		extended:  extinformers.NewSharedInformerFactoryWithOptions(clients.Extensions, 0, extinformers.WithTransform(dropSchemas)),
 	}
 	w.config.Store(&initial)
-	w.extended = extinformers.NewSharedInformerFactoryWithOptions(extensions, 0, extinformers.WithTransform(dropSchemas))
 	w.Caches = newCaches(w.informers, w.extended)
-	return w, nil
+	return w
 }
 
 // Start runs the caches until ctx ends and returns when they are filled. The
