@@ -132,6 +132,28 @@ func TestConditions(t *testing.T) {
 	}
 }
 
+// TestOpen: only of the very version that was read, with all values known, is it
+// certain that nothing else is brought.
+func TestOpen(t *testing.T) {
+	c := New(mustDecode(t, things)...)
+	at := func(version string) component.Source {
+		return component.Source{Kind: component.Chart, RepoURL: "https://charts.example.com/stable", Name: "things", Version: version}
+	}
+	for name, test := range map[string]struct {
+		asked Asked
+		want  bool
+	}{
+		"this version":    {Asked{Source: at("v1.2.3")}, false},
+		"another version": {Asked{Source: at("1.2.4")}, true},
+		"no version":      {Asked{Source: at("")}, true},
+		"values unknown":  {Asked{Source: at("1.2.3"), Partial: true}, true},
+	} {
+		if a, _ := c.Find(test.asked); a.Known.Open != test.want {
+			t.Errorf("%s: open %t, want %t", name, a.Known.Open, test.want)
+		}
+	}
+}
+
 func TestMatching(t *testing.T) {
 	c := New(mustDecode(t, things)...)
 	git := func(repository, folder string) component.Source {

@@ -24,6 +24,9 @@ type Entry struct {
 	// Source lists the files it was read in: "owner/name@commit:path".
 	Source []string `json:"source"`
 
+	// Open marks an entry that does not list all kinds that the chart brings.
+	Open bool `json:"open,omitempty"`
+
 	CRDs        []CRDs       `json:"crds,omitempty"`
 	Controllers []Controller `json:"controllers,omitempty"`
 	Webhooks    []Webhook    `json:"webhooks,omitempty"`

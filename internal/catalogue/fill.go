@@ -13,7 +13,11 @@ func (c *Catalogue) fill(e Entry, asked Asked) Answer {
 	name := names(e, asked)
 	a := Answer{Entry: e}
 	a.Known.Source = e.Human()
+	// Another version may bring kinds that the one that was read does not.
+	a.Known.Open = e.Open || !e.isVersion(asked.Source.Version)
 	for _, part := range e.CRDs {
+		_, certain := part.When.holds(v)
+		a.Known.Open = a.Known.Open || !certain
 		if part.When.claims(v) && (!part.Folder || !asked.Source.SkipCRDs) {
 			a.CRDs = append(a.CRDs, c.crds(part)...)
 		}
@@ -67,6 +71,12 @@ func (e *Entry) Human() string {
 		return "chart " + e.Chart + " " + e.Version + " of " + e.Repositories[0]
 	}
 	return "manifests of " + e.Chart + " " + e.Version
+}
+
+// isVersion reports whether a version is the one that the entry was read from.
+func (e *Entry) isVersion(version string) bool {
+	have, _, _ := strings.Cut(e.Version, " ")
+	return version != "" && strings.TrimPrefix(version, "v") == strings.TrimPrefix(have, "v")
 }
 
 // crds are those of a part.

@@ -60,9 +60,9 @@ func (k *knowledge) component(c component.Component) (infer.Known, bool) {
 	if lacking := k.lacking[c.Name]; len(lacking) > 0 {
 		all := infer.Known{Unrendered: true}
 		for _, e := range lacking {
-			if answer, ok := k.find(e.Missing, e.Missing.ReleaseName, e.Namespace); ok {
-				all = join(all, answer.Known)
-			}
+			answer, ok := k.find(e.Missing, e.Missing.ReleaseName, e.Namespace)
+			all = join(all, answer.Known)
+			all.Open = all.Open || !ok
 		}
 		return all, true
 	}
@@ -86,6 +86,7 @@ func join(a, b infer.Known) infer.Known {
 	} else if b.Source != "" {
 		a.Source += ", " + b.Source
 	}
+	a.Open = a.Open || b.Open
 	a.Kinds = slices.Concat(a.Kinds, b.Kinds)
 	a.Controllers = slices.Concat(a.Controllers, b.Controllers)
 	a.Webhooks = slices.Concat(a.Webhooks, b.Webhooks)
