@@ -14,7 +14,7 @@ type Input struct {
 	// require nothing.
 	Components []component.Component
 	// Objects by the name of their component. A component that is missing was
-	// not rendered.
+	// not rendered; one of which a part was says so in its Known.
 	Objects map[string][]manifest.Object
 	// Catalogue says what is known of the chart of a component; nil knows
 	// nothing.
@@ -22,6 +22,10 @@ type Input struct {
 	// Assessed says whether Argo CD assesses the health of a kind, so that a sync
 	// waits for its objects. Where it is nil every kind counts as assessed.
 	Assessed func(group, kind string) bool
+	// Read reads a file of the repository by the path that components give: the
+	// value files of charts that are not rendered. Where it is nil only values that
+	// are written in an Application count.
+	Read func(file string) ([]byte, error)
 	// Order compares two components; nil means component.Compare. A layout whose
 	// ApplicationSets are ordered among each other gives its own.
 	Order func(a, b *component.Component) int
@@ -56,6 +60,10 @@ func Infer(in Input) Result {
 	x.requireKnown(found)
 	x.webhooks(found)
 	x.bindings(found)
+	for i, known := range x.dark {
+		x.told(found, i)
+		x.contains(found, i, known)
+	}
 	dependencies := found.dependencies()
 	return Result{
 		Dependencies: dependencies, Missing: found.sortedMissing(), Findings: findings,

@@ -1,6 +1,7 @@
 package infer
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -200,8 +201,12 @@ func (x *index) awaits(configuration *object, p provider, o *object, custom, pod
 	}
 	order := 0
 	if o.component == configuration.component {
-		if order = o.place.Compare(configuration.place); order == 0 && o.place.Kind < configuration.place.Kind {
-			order = -1
+		if order = o.place.Compare(configuration.place); order == 0 {
+			// Inside a wave kinds have an order, and objects of the last ones that
+			// of their names.
+			if order = cmp.Compare(o.place.Kind, configuration.place.Kind); order == 0 {
+				order = strings.Compare(o.name, configuration.name)
+			}
 		}
 		if order < 0 {
 			return "", false

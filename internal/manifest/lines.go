@@ -32,7 +32,8 @@ func NewLines(read func(file string) ([]byte, error)) *Lines {
 	return &Lines{read: read, files: map[string]*lineFile{}}
 }
 
-// Field returns the position of a field of the object at a position: the field
+// Field returns the position of a field of the object, or of the part of an
+// object, at a position: the field
 // itself, else the nearest part around it that is written there, else the
 // object. In a template of Helm's that is the line that writes the field, as far
 // as only one line can.
@@ -91,7 +92,10 @@ func (f *lineFile) line(document int, field string) int {
 		if f.locator == nil {
 			return 0
 		}
-		return f.locator.Line(document, field)
+		if line := f.locator.Line(document, field); line > 0 {
+			return line
+		}
+		// The position is inside a document: values in an Application.
 	}
 	if f.text == nil {
 		f.text = bytes.Split(f.data, []byte("\n"))

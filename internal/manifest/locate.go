@@ -28,12 +28,13 @@ func NewLocator(data []byte) *Locator {
 }
 
 // Line finds a field such as "spec.containers[0].env[1].name" in the document
-// whose first content is at line document. Where a part of the path is not
+// whose first content is at line document; line 1 stands for the first document
+// even if comments come before it. Where a part of the path is not
 // written in the file, the line of the nearest part that is written counts. It
 // returns 0 when the stream has no such document.
 func (l *Locator) Line(document int, path string) int {
 	for i, node := range l.documents {
-		if node.Line+l.offsets[i] != document {
+		if node.Line+l.offsets[i] != document && (document != 1 || i > 0) {
 			continue
 		}
 		return l.offsets[i] + descend(node, splitPath(path))
