@@ -73,6 +73,7 @@ func Settle(found []finding.Finding, o Options) []finding.Finding {
 		if level := o.Levels[f.Rule]; level != "" {
 			f.Severity = finding.Severity(level)
 		}
+		f.Scope, f.Basis = cmp.Or(f.Scope, finding.Rule), cmp.Or(f.Basis, finding.Declared)
 		kept = append(kept, f)
 	}
 	kept = join(kept)

@@ -136,10 +136,15 @@ func merged(findings []finding.Finding) []shared {
 	return out
 }
 
-// summary is the last line of a report for people.
+// summary is the last line of a report for people. What environments have alike
+// counts once, as it is shown once.
 func (l Lint) summary() string {
-	text := fmt.Sprintf("%s, %s", count(l.number(finding.Error), "error"), count(l.number(finding.Warning), "warning"))
-	if n := l.number(finding.Info); n > 0 {
+	number := map[finding.Severity]int{}
+	for _, f := range merged(l.Findings) {
+		number[f.Severity]++
+	}
+	text := fmt.Sprintf("%s, %s", count(number[finding.Error], "error"), count(number[finding.Warning], "warning"))
+	if n := number[finding.Info]; n > 0 {
 		text += ", " + count(n, "note")
 	}
 	text += fmt.Sprintf(" in %s (%s", count(len(l.Components), "component"), count(l.Edges, "edge"))

@@ -131,7 +131,11 @@ func (t *lintText) whole(f shared) {
 		code = yellow
 	case finding.Info:
 	}
-	fmt.Fprintf(t.b, "  %s: %s %s\n", Plain(f.Position.String()), t.style.paint(code, string(f.Severity)+": "+Plain(f.Message)), t.style.paint(faint, "["+f.Rule+"]"))
+	at := ""
+	if f.Position.File != "" {
+		at = Plain(f.Position.String()) + ": "
+	}
+	fmt.Fprintf(t.b, "  %s%s %s\n", at, t.style.paint(code, string(f.Severity)+": "+Plain(f.Message)), t.style.paint(faint, "["+f.Rule+"]"))
 	for _, e := range f.Evidence {
 		t.evidence(e)
 	}
