@@ -257,3 +257,14 @@ func embeddedSet(name string) ([]CRD, error) {
 	}
 	return nil, fmt.Errorf("there is no set of CRDs %q", name)
 }
+
+// Whole returns an entry with the CRDs of its sets written out, for people.
+func (c *Catalogue) Whole(e Entry) Entry {
+	e.CRDs = slices.Clone(e.CRDs)
+	for i, part := range e.CRDs {
+		if part.Set != "" {
+			e.CRDs[i] = CRDs{List: c.crds(part), Folder: part.Folder, When: part.When}
+		}
+	}
+	return e
+}

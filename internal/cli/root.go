@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rollout-ladder/ladder/internal/cli/cataloguecmd"
 	"github.com/rollout-ladder/ladder/internal/cli/exit"
 	"github.com/rollout-ladder/ladder/internal/cli/explain"
 	"github.com/rollout-ladder/ladder/internal/cli/flags"
@@ -86,6 +87,7 @@ Exit codes: 0 fine; 1 the answer is no; 2 wrong usage or unreadable input;
 	})
 	global.Register(root)
 	root.AddCommand(
+		cataloguecmd.New(streams, global),
 		explain.New(streams, global),
 		inventory.New(streams, global),
 		lintcmd.New(streams, global, version),

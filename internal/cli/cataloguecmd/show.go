@@ -1,0 +1,73 @@
+package cataloguecmd
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/yaml"
+
+	"github.com/rollout-ladder/ladder/internal/catalogue"
+	"github.com/rollout-ladder/ladder/internal/cli/exit"
+	"github.com/rollout-ladder/ladder/internal/cli/flags"
+	"github.com/rollout-ladder/ladder/internal/cli/stream"
+	"github.com/rollout-ladder/ladder/internal/intake/yamlpos"
+)
+
+func newShow(streams *stream.Streams) *cobra.Command {
+	result := &flags.Result{}
+	cmd := &cobra.Command{
+		Use:   "show CHART",
+		Short: "Print what is known of a chart, whole",
+		Example: `  ladder catalogue show cert-manager
+  ladder catalogue show argo-cd > ladder/argo-cd.yaml`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: completeChart,
+		RunE: func(_ *cobra.Command, args []string) error {
+			return show(streams, args[0], result)
+		},
+	}
+	result.Register(cmd, "yaml")
+	return cmd
+}
+
+func completeChart(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return charts(catalogue.New().Entries()), cobra.ShellCompDirectiveNoFileComp
+}
+
+func charts(entries []catalogue.Entry) []string {
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Chart)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+func show(streams *stream.Streams, chart string, o *flags.Result) error {
+	if err := flags.OneOf("format", o.Format, "yaml"); err != nil {
+		return err
+	}
+	c := catalogue.New()
+	var found []catalogue.Entry
+	for _, e := range c.Entries() {
+		if e.Chart == chart {
+			found = append(found, c.Whole(e))
+		}
+	}
+	if len(found) == 0 {
+		message := fmt.Sprintf("the catalogue does not know the chart %q", chart)
+		if near := yamlpos.Nearest(chart, charts(c.Entries())); near != "" {
+			message += "; did you mean " + near + "?"
+		}
+		return exit.With(exit.Usage, fmt.Errorf("%s\nladder catalogue list lists them, ladder catalogue record makes an entry", message))
+	}
+	text, err := yaml.Marshal(found)
+	if err != nil {
+		return exit.With(exit.CouldNotRun, fmt.Errorf("print the entry: %w", err))
+	}
+	return streams.WriteResult(o.Output, text)
+}
