@@ -3,6 +3,7 @@ package argocd
 import (
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -161,6 +162,10 @@ func (r *Repository) source(d document, s source, refs map[string]source, proble
 	case !local:
 		to.Kind = component.Git
 		to.RepoURL, to.Name, to.Version = s.repoURL(), s.path(), s.value.TextAt("targetRevision")
+	case r.isKustomizePlugin(s, dir):
+		to.Kind, to.Path = component.Kustomize, dir
+		f := newFinding(RuleNotRead, finding.Info, s.at("plugin"), d.name(), "the plugin %s is taken for kustomize build", s.value.TextAt("plugin", "name"))
+		r.findings = append(r.findings, f)
 	case s.value.At("plugin") != nil:
 		to.Kind, to.Path = component.Plugin, dir
 	default:
@@ -246,6 +251,14 @@ func (r *Repository) kustomizeOptions(d document, s source, dir string, problems
 		r.findings = append(r.findings, f)
 	}
 	return o
+}
+
+// kustomizePlugin matches the names of config management plugins that only run
+// kustomize, with charts switched on.
+var kustomizePlugin = regexp.MustCompile(`^kustomized?(-build)?(-with)?(-enable)?-helm$`)
+
+func (r *Repository) isKustomizePlugin(s source, dir string) bool {
+	return kustomizePlugin.MatchString(s.value.TextAt("plugin", "name")) && r.isKustomization(dir)
 }
 
 // kindBySpec is the kind that the fields of a source ask for.

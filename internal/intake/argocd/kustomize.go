@@ -160,7 +160,13 @@ func (r *Repository) build(dir string, options *component.KustomizeOptions) ([]d
 	}
 	b, ok := r.built[key]
 	if !ok {
-		b.documents, b.leftOut, b.err = r.run(dir, options)
+		b.documents, b.leftOut, b.err = r.run(dir, options, false)
+		if b.err != nil && len(b.leftOut) > 0 {
+			// What was left out may be what patches are for.
+			if documents, left, err := r.run(dir, options, true); err == nil {
+				b.documents, b.leftOut, b.err = documents, left, nil
+			}
+		}
 		if r.built == nil {
 			r.built = map[string]built{}
 		}
@@ -178,9 +184,10 @@ func (r *Repository) build(dir string, options *component.KustomizeOptions) ([]d
 	return slices.Clone(b.documents), b.err
 }
 
-// run runs kustomize in process.
-func (r *Repository) run(dir string, options *component.KustomizeOptions) ([]document, []leftOut, error) {
-	disk := &guardedFS{FileSystem: filesys.MakeFsOnDisk(), tree: r.tree, top: dir, options: options}
+// run runs kustomize in process. lenient leaves out the patches that are not for
+// Argo CD's own objects.
+func (r *Repository) run(dir string, options *component.KustomizeOptions, lenient bool) ([]document, []leftOut, error) {
+	disk := &guardedFS{FileSystem: filesys.MakeFsOnDisk(), tree: r.tree, top: dir, options: options, lenient: lenient}
 	abs, err := r.tree.Resolve(dir, finding.Position{})
 	if err != nil {
 		return nil, nil, err
@@ -246,6 +253,7 @@ type guardedFS struct {
 	// top is the kustomization that is built, options what its Application sets.
 	top     string
 	options *component.KustomizeOptions
+	lenient bool
 	leftOut []leftOut
 	err     error
 }

@@ -3,6 +3,7 @@ package argocd
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -131,12 +132,32 @@ func (w *walk) roots(ctx context.Context) error {
 func (w *walk) root(ctx context.Context, root entry, at place) error {
 	switch {
 	case root.folder != "":
-		return w.overlay(ctx, root.folder)
+		err := w.overlay(ctx, root.folder)
+		if len(w.environment.roots) == 1 || len(files.InputErrors(err)) == 0 || isCycle(err) {
+			return err
+		}
+		// One broken overlay among several is not the end of the others.
+		w.repository.tell("", err)
+		return nil
 	case root.document.argo("ApplicationSet"):
 		return w.set(ctx, "", root.document, at, trail{})
 	default:
 		return w.application(ctx, "", root.document, at, trail{})
 	}
+}
+
+// tell reports unreadable input as findings.
+func (r *Repository) tell(component string, err error) {
+	for _, problem := range files.InputErrors(err) {
+		f := newFinding(RuleNotRead, finding.Error, problem.Position, component, "%s", problem.Message)
+		f.Fix.Summary = problem.Hint
+		r.findings = append(r.findings, f)
+	}
+}
+
+func isCycle(err error) bool {
+	var cycle *CycleError
+	return errors.As(err, &cycle)
 }
 
 // distinct drops findings that were made twice: a source that is looked at
@@ -260,14 +281,11 @@ func (w *walk) application(ctx context.Context, parent string, d document, at pl
 		return &CycleError{Applications: append(slices.Clone(t.applications[i:]), d.name()), Position: d.position()}
 	}
 	below, err := r.yieldApplication(ctx, d)
-	if problems := files.InputErrors(err); len(problems) > 0 {
-		// What it applies is not known; it is not the end of the others.
-		for _, problem := range problems {
-			f := newFinding(RuleNotRead, finding.Error, problem.Position, d.name(), "%s", problem.Message)
-			f.Fix.Summary = problem.Hint
-			r.findings = append(r.findings, f)
-		}
-	} else if err != nil {
+	switch {
+	case len(files.InputErrors(err)) > 0:
+		// What it applies is not known; that is not the end of the others.
+		r.tell(d.name(), err)
+	case err != nil:
 		return err
 	}
 	w.applied[d.name()] = true

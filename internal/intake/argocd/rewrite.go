@@ -55,6 +55,9 @@ func (g *guardedFS) rewrite(file string, data []byte) ([]byte, error) {
 		}
 	}
 	g.modernise(dir, content)
+	if g.lenient {
+		g.dropPatches(dir, content)
+	}
 	content["buildMetadata"] = []any{"originAnnotations"}
 	for key, value := range content {
 		if list, ok := value.([]any); value == nil || ok && len(list) == 0 {
@@ -62,6 +65,26 @@ func (g *guardedFS) rewrite(file string, data []byte) ([]byte, error) {
 		}
 	}
 	return yaml.Marshal(content)
+}
+
+// dropPatches keeps the patches that are for Argo CD's own objects.
+func (g *guardedFS) dropPatches(dir string, content map[string]any) {
+	delete(content, "replacements")
+	patches, _ := content["patches"].([]any)
+	content["patches"] = slices.DeleteFunc(slices.Clone(patches), func(patch any) bool {
+		m, _ := patch.(map[string]any)
+		text, _ := m["patch"].(string)
+		if file, ok := m["path"].(string); ok {
+			data, err := g.tree.Read(path.Join(dir, file))
+			if err != nil {
+				return true
+			}
+			text += string(data)
+		}
+		target, _ := m["target"].(map[string]any)
+		kind, _ := target["kind"].(string)
+		return !strings.Contains(text, "argoproj.io/") && !slices.Contains([]string{"Application", "ApplicationSet", "AppProject"}, kind)
+	})
 }
 
 // resources keeps the entries that are in the repository.

@@ -78,7 +78,10 @@ func (r *Repository) findRoots(ctx context.Context) (roots []entry, single []doc
 		}
 	}
 	for _, dir := range r.overlays() {
-		if !g.folders[dir] {
+		// A kustomization of which Applications take parts gathers them for other
+		// purposes: applied as well, it would own everything twice.
+		gathers := slices.ContainsFunc(r.closure(dir), func(p string) bool { return g.folders[p] })
+		if !gathers {
 			roots = append(roots, entry{folder: dir})
 			for _, p := range r.closure(dir) {
 				for _, d := range r.files[p] {
