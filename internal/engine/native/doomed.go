@@ -87,7 +87,7 @@ const hookPlace = 1 << 30
 func (e *Engine) doom(ctx context.Context, component string, item inventoryItem) (doomed, error) {
 	d := doomed{item: item}
 	var err error
-	d.mapping, err = e.mapper.lookup(item.gvk())
+	d.mapping, err = e.lookup(ctx, item.gvk())
 	if isUnserved(err) {
 		return d, nil // its CRD is gone, and the object with it
 	}

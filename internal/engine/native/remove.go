@@ -232,7 +232,7 @@ func (e *Engine) reportRemoval(component string, sink func(drive.Observation)) {
 
 // dropInventory forgets a component of which nothing is left.
 func (e *Engine) dropInventory(ctx context.Context, name string) error {
-	m, err := e.mapper.lookup(configMapKind())
+	m, err := e.lookup(ctx, configMapKind())
 	if err != nil {
 		return fmt.Errorf("delete inventory: %w", err)
 	}

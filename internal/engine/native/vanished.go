@@ -87,7 +87,7 @@ func (e *Engine) holders(ctx context.Context, all []inventory) (map[holder]strin
 
 // liveCRD reads a CRD; one that is gone is empty.
 func (e *Engine) liveCRD(ctx context.Context, item inventoryItem) (*unstructured.Unstructured, error) {
-	m, err := e.mapper.lookup(item.gvk())
+	m, err := e.lookup(ctx, item.gvk())
 	if err != nil {
 		return nil, fmt.Errorf("look for what vanished: %w", err)
 	}
