@@ -64,18 +64,22 @@ volumeBindingMode: WaitForFirstConsumer
 		t.Fatal(err)
 	}
 	var played []unstructured.Unstructured
+	cases := 0 // that ran: somebody may have asked for some of them only
 	for _, c := range operated {
 		ok := t.Run(c.name, func(t *testing.T) {
 			w.t = t
 			p := &playing{world: w, operatedCase: c, crds: crds, assessor: assessor}
 			played = append(played, p.play()...)
+			cases++
 		})
 		w.t = t
 		if !ok && t.Context().Err() != nil {
 			return
 		}
 	}
-	wantEveryRule(t, played)
+	if cases == len(operated) {
+		wantEveryRule(t, played)
+	}
 }
 
 // wantEveryRule fails for an embedded rule that none of the objects is for.

@@ -1,0 +1,79 @@
+package operator
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestConditionsAreCompleted adds to conditions, at any depth, when they changed
+// last and for which generation they hold.
+func TestConditionsAreCompleted(t *testing.T) {
+	now := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
+	const then = "2026-03-04T11:00:00Z"
+	status := map[string]any{
+		"conditions": []any{
+			map[string]any{"type": "Ready", "status": "True"},                               // as before
+			map[string]any{"type": "Synced", "status": "False"},                             // changed
+			map[string]any{"type": "New", "status": "True", "observedGeneration": int64(1)}, // says its own
+			"not a condition",
+		},
+		"listeners": []any{
+			map[string]any{"name": "http", "conditions": []any{map[string]any{"type": "Ready", "status": "True"}}},
+			map[string]any{"name": "https", "conditions": []any{map[string]any{"type": "Ready", "status": "True"}}}, // is new
+		},
+		"inner": map[string]any{"conditions": []any{map[string]any{"type": "Ready", "status": "True"}}},
+	}
+	old := map[string]any{
+		"conditions": []any{
+			map[string]any{"type": "Ready", "status": "True", "lastTransitionTime": then},
+			map[string]any{"type": "Synced", "status": "True", "lastTransitionTime": then},
+		},
+		"listeners": []any{
+			map[string]any{"name": "http", "conditions": []any{map[string]any{"type": "Ready", "status": "True", "lastTransitionTime": then}}},
+		},
+	}
+	complete(status, old, 4, now)
+	condition := func(kind, state, since string, generation int64) map[string]any {
+		return map[string]any{"type": kind, "status": state, "lastTransitionTime": since, "observedGeneration": generation}
+	}
+	const changed = "2026-03-04T12:00:00Z"
+	want := map[string]any{
+		"conditions": []any{
+			condition("Ready", "True", then, 4), condition("Synced", "False", changed, 4),
+			condition("New", "True", changed, 1), "not a condition",
+		},
+		"listeners": []any{
+			map[string]any{"name": "http", "conditions": []any{condition("Ready", "True", then, 4)}},
+			map[string]any{"name": "https", "conditions": []any{condition("Ready", "True", changed, 4)}},
+		},
+		"inner": map[string]any{"conditions": []any{condition("Ready", "True", changed, 4)}},
+	}
+	if diff := cmp.Diff(want, status); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestContains(t *testing.T) {
+	have := map[string]any{"a": int64(1), "b": map[string]any{"c": "x", "d": true}, "l": []any{"1", map[string]any{"e": 2.0, "f": "y"}}}
+	cases := map[string]struct {
+		want any
+		is   bool
+	}{
+		"nothing":               {map[string]any{}, true},
+		"a part":                {map[string]any{"b": map[string]any{"c": "x"}}, true},
+		"another number type":   {map[string]any{"a": 1.0}, true},
+		"a part of a list item": {map[string]any{"l": []any{"1", map[string]any{"e": 2}}}, true},
+		"another value":         {map[string]any{"b": map[string]any{"c": "z"}}, false},
+		"a field that is not":   {map[string]any{"z": "x"}, false},
+		"a shorter list":        {map[string]any{"l": []any{"1"}}, false},
+		"a map for a text":      {map[string]any{"a": map[string]any{}}, false},
+		"a list for a map":      {map[string]any{"b": []any{}}, false},
+	}
+	for name, tc := range cases {
+		if got := contains(have, tc.want); got != tc.is {
+			t.Errorf("%s: %v, want %v", name, got, tc.is)
+		}
+	}
+}
