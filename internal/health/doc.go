@@ -1,8 +1,8 @@
 // Package health says how healthy one Kubernetes object is, in Argo CD's words.
 //
 // The order of authority for an object is: a pending deletion; the checks that
-// a component declares on the kind; the Lua scripts that Argo CD ships; the
-// scripts of this package (folder lua) for kinds that gate a platform and that
+// a component declares on the kind; the Lua scripts of an argocd-cm; those that
+// Argo CD ships; the scripts of this package (folder lua) for kinds that gate a platform and that
 // Argo CD does not ship; the assessment of the built-in kinds; kstatus for every
 // other object. What a rehearsal calls Healthy is therefore what Argo CD would.
 //

@@ -22,6 +22,8 @@ type Status struct {
 type Assessor struct {
 	scripts *scripts
 	now     func() time.Time
+	// custom are the scripts of argocd-cm.
+	custom []custom
 	// checks are the descriptor checks by group and kind, in the order written.
 	checks map[schema.GroupKind][]check
 }
@@ -62,7 +64,7 @@ func (a *Assessor) With(checks []component.HealthCheck) (*Assessor, error) {
 	if len(checks) == 0 {
 		return a, nil
 	}
-	b := &Assessor{scripts: a.scripts, now: a.now, checks: map[schema.GroupKind][]check{}}
+	b := &Assessor{scripts: a.scripts, now: a.now, custom: a.custom, checks: map[schema.GroupKind][]check{}}
 	for gk, cs := range a.checks {
 		b.checks[gk] = append([]check(nil), cs...)
 	}
@@ -116,6 +118,9 @@ func (a *Assessor) override(checks []check, obj *unstructured.Unstructured) (Sta
 
 // base assesses an object without the checks of a descriptor.
 func (a *Assessor) base(gk schema.GroupKind, obj *unstructured.Unstructured) Status {
+	if script := a.customised(gk); script != nil {
+		return a.runScript(script, obj)
+	}
 	// CRDs can be megabytes of schema; the built-in assessment reads only their
 	// conditions, so it goes before Argo CD's script of the same meaning.
 	if gk.Group == "apiextensions.k8s.io" && gk.Kind == "CustomResourceDefinition" {

@@ -16,8 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// own holds the scripts of this project, one per kind that gates a platform and
-// that Argo CD does not ship. Each names its source in a comment.
+// own holds the scripts of this project for kinds that gate a platform and that
+// Argo CD does not ship. Each names its source in a comment.
 //
 //go:embed all:lua
 var own embed.FS
@@ -73,8 +73,12 @@ func (s *scripts) read(files embed.FS, root string) {
 		})}
 		if strings.Contains(key, "_") {
 			s.wildcards = append(s.wildcards, wildcard{strings.ReplaceAll(key, "_", "*"), sc})
-		} else {
-			s.exact[key] = sc
+			return nil
+		}
+		// A folder may stand for several kinds: "Consumer+Stream".
+		group, kinds, _ := strings.Cut(key, "/")
+		for kind := range strings.SplitSeq(kinds, "+") {
+			s.exact[group+"/"+kind] = sc
 		}
 		return nil
 	})
@@ -98,7 +102,7 @@ func (s *scripts) lookup(gk schema.GroupKind) *script {
 // object of it without a status is not taken for Healthy: a script or code of
 // Argo CD's, or a script of this package.
 func (a *Assessor) Assessed(gk schema.GroupKind) bool {
-	return gk.Kind == "CustomResourceDefinition" || a.scripts.lookup(gk) != nil || builtin(gk) != nil
+	return gk.Kind == "CustomResourceDefinition" || a.customised(gk) != nil || a.scripts.lookup(gk) != nil || builtin(gk) != nil
 }
 
 // ByWorkloads reports whether objects of a kind have no status of their own, so

@@ -3,6 +3,7 @@ package rehearse
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"time"
@@ -13,6 +14,9 @@ import (
 	"github.com/rollout-ladder/ladder/internal/component"
 	"github.com/rollout-ladder/ladder/internal/drive"
 	"github.com/rollout-ladder/ladder/internal/engine/native"
+	"github.com/rollout-ladder/ladder/internal/finding"
+	"github.com/rollout-ladder/ladder/internal/health"
+	"github.com/rollout-ladder/ladder/internal/intake"
 	"github.com/rollout-ladder/ladder/internal/load"
 	"github.com/rollout-ladder/ladder/internal/plan"
 	"github.com/rollout-ladder/ladder/internal/plane"
@@ -77,6 +81,14 @@ func prepare(ctx context.Context, o Options) (*load.Result, *plan.Plan, error) {
 	if err := refuse(loaded, o); err != nil {
 		return nil, nil, err
 	}
+	var ignore *native.IgnoreError
+	if errors.As(native.CheckIgnored(enabled(loaded)), &ignore) {
+		return nil, nil, &intake.InputError{Position: ignore.Position, Message: "component " + ignore.Component + ": " + ignore.Message}
+	}
+	loaded.Findings = append(loaded.Findings, native.Notes(enabled(loaded), loaded.Objects)...)
+	_, wrong := argoScripts(loaded)
+	loaded.Findings = append(loaded.Findings, wrong...)
+	finding.Sort(loaded.Findings)
 	planned, err := plan.Build(PlanInput(loaded, o.Policy, o.Durations, o.MaxInFlight))
 	if err != nil {
 		return nil, nil, fmt.Errorf("plan the rollout: %w", err)
@@ -224,11 +236,16 @@ func (s *stage) play(ctx context.Context, access *rest.Config, loaded *load.Resu
 	if err := applyConfig(ctx, access, config, loaded.Platform.Namespaces); err != nil {
 		return Rehearsal{}, fmt.Errorf("set up the simulated world: %w", err)
 	}
+	scripts, _ := argoScripts(loaded)
+	assessor, err := health.New(health.WithClock(o.Now), health.WithScripts(scripts))
+	if err != nil {
+		return Rehearsal{}, fmt.Errorf("read the health scripts: %w", err)
+	}
 	engine, err := native.New(native.Config{
 		RESTConfig: access, Components: enabled(loaded), Objects: loaded.Objects, Revision: revision,
 		Scope: loaded.Platform.Environment, Requires: requirements(spec),
 		Smoke: smoke.Options{Simulated: true, Now: o.Now}, SmokeInterval: smokeInterval, QPS: -1,
-		Clock: s.clock,
+		Clock: s.clock, Health: assessor,
 	})
 	if err != nil {
 		return Rehearsal{}, fmt.Errorf("prepare the engine: %w", err)

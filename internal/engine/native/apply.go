@@ -36,6 +36,17 @@ func (e *Engine) prepare(component string, t *task, namespaced bool) *unstructur
 	if namespaced {
 		obj.SetNamespace(t.resource.Namespace)
 	}
+	e.mark(component, t, obj)
+	delete(obj.Object, "status")
+	for _, field := range []string{"creationTimestamp", "managedFields", "resourceVersion", "uid", "generation"} {
+		unstructured.RemoveNestedField(obj.Object, "metadata", field)
+	}
+	encodeSecret(obj)
+	return obj
+}
+
+// mark says on an object what it belongs to.
+func (e *Engine) mark(component string, t *task, obj *unstructured.Unstructured) {
 	annotations := obj.GetAnnotations()
 	if annotations == nil {
 		annotations = map[string]string{}
@@ -46,12 +57,25 @@ func (e *Engine) prepare(component string, t *task, namespaced bool) *unstructur
 		annotations[runAnnotation] = e.config.Run
 	}
 	obj.SetAnnotations(annotations)
-	delete(obj.Object, "status")
-	for _, field := range []string{"creationTimestamp", "managedFields", "resourceVersion", "uid", "generation"} {
-		unstructured.RemoveNestedField(obj.Object, "metadata", field)
+}
+
+// desired is the object that is sent for a task: as it is prepared, but for the
+// fields that are ignored and that a live object has.
+func (e *Engine) desired(ctx context.Context, c *component, t *task, m mapping) (*unstructured.Unstructured, error) {
+	obj := e.prepare(c.name, t, m.namespaced)
+	rules := ignoring(c.ignore, obj)
+	if len(rules) == 0 || t.hook {
+		return obj, nil
 	}
-	encodeSecret(obj)
-	return obj
+	live, err := e.get(ctx, m, t.resource)
+	if err != nil || live == nil {
+		return obj, err
+	}
+	if obj, err = respecting(rules, obj, live); err != nil {
+		return nil, err
+	}
+	e.mark(c.name, t, obj)
+	return obj, nil
 }
 
 // encodeSecret moves stringData to data, as the API server does: a field
@@ -98,6 +122,9 @@ func (e *Engine) resourceFor(m mapping, namespace string) dynamic.ResourceInterf
 // those of the server.
 func (e *Engine) apply(ctx context.Context, c *component, t *task, obj *unstructured.Unstructured, m mapping) (*unstructured.Unstructured, error) {
 	var out *unstructured.Unstructured
+	if err := e.clearWay(ctx, c, t, m); err != nil {
+		return nil, err
+	}
 	err := e.try(ctx, func() (err error) {
 		if t.options.replace {
 			out, err = e.replace(ctx, t, obj, m)
@@ -121,6 +148,25 @@ func (e *Engine) apply(ctx context.Context, c *component, t *task, obj *unstruct
 		err = &unservedError{t.object.GroupVersionKind()}
 	}
 	return out, err
+}
+
+// clearWay deletes what Replace=true with Force=true makes anew, which is kubectl
+// replace --force: never Namespaces and CRDs, and not what this rollout has made
+// already. Source: gitops-engine, pkg/sync, applyObject.
+func (e *Engine) clearWay(ctx context.Context, c *component, t *task, m mapping) error {
+	if !t.options.replace || !t.options.force || t.resource.Kind == "Namespace" || t.resource.Kind == "CustomResourceDefinition" {
+		return nil
+	}
+	live, err := e.get(ctx, m, t.resource)
+	if err != nil || live == nil {
+		return err
+	}
+	marks := live.GetAnnotations()
+	if marks[ComponentAnnotation] == c.name && marks[RevisionAnnotation] == e.config.Revision {
+		return nil
+	}
+	uid := live.GetUID()
+	return e.removeTold(ctx, c, m, t.resource, &uid)
 }
 
 func missingNamespace(err error) bool {

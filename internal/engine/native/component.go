@@ -20,8 +20,11 @@ type component struct {
 	name    string
 	model   model.Component
 	options options
-	tasks   []*task
-	assess  func(*unstructured.Unstructured) health.Status
+	// ignore are the differences that are respected: none without the sync option
+	// RespectIgnoreDifferences.
+	ignore []ignoreRule
+	tasks  []*task
+	assess func(*unstructured.Unstructured) health.Status
 
 	mu        sync.Mutex
 	inventory inventory

@@ -194,6 +194,13 @@ func (e *Engine) add(m model.Component) error {
 		name: m.Name, model: m, options: parseOptions(m.SyncOptions), assess: assessor.Assess,
 		applied: map[finding.Resource]uint64{}, cache: map[finding.Resource]assessed{}, changed: make(chan struct{}),
 	}
+	// Without the option Argo CD compares without these fields, and applies them
+	// all the same.
+	if c.options.respectIgnored {
+		if c.ignore, err = compileIgnore(m); err != nil {
+			return err
+		}
+	}
 	c.tasks = planTasks(e.landed(m), c.options, e.config.Revision)
 	e.components[m.Name] = c
 	for _, t := range c.tasks {

@@ -148,7 +148,10 @@ func (e *Engine) dryRunOne(ctx context.Context, c *component, t *task) error {
 	if len(c.tasks) == 1 || t.hook || ownCRD || t.options.replace || t.options.force || t.options.noValidate {
 		return nil
 	}
-	obj := e.prepare(c.name, t, m.namespaced)
+	obj, err := e.desired(ctx, c, t, m)
+	if err != nil {
+		return objectError(t.resource, t.object.Unstructured, err)
+	}
 	err = e.try(ctx, func() error {
 		_, err := e.patch(ctx, t, obj, m, true)
 		return err

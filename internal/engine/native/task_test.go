@@ -139,11 +139,11 @@ func TestDeletePolicies(t *testing.T) {
 
 func TestOptions(t *testing.T) {
 	base := parseOptions([]string{"CreateNamespace=true", " Replace=true", "ServerSideApply=true", "Prune=false", "RespectIgnoreDifferences=true"})
-	if diff := cmp.Diff(options{createNamespace: true, replace: true, noPrune: true}, base, cmp.AllowUnexported(options{})); diff != "" {
+	if diff := cmp.Diff(options{createNamespace: true, replace: true, noPrune: true, respectIgnored: true}, base, cmp.AllowUnexported(options{})); diff != "" {
 		t.Error(diff)
 	}
 	over := base.with("Replace=false,SkipDryRunOnMissingResource=true,Validate=false,Force=true,Prune=true")
-	want := options{createNamespace: true, force: true, skipDryRun: true, noValidate: true}
+	want := options{createNamespace: true, force: true, skipDryRun: true, noValidate: true, respectIgnored: true}
 	if diff := cmp.Diff(want, over, cmp.AllowUnexported(options{})); diff != "" {
 		t.Error(diff)
 	}

@@ -2,10 +2,12 @@ package native
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -18,8 +20,11 @@ import (
 // is being deleted takes no new objects until it is made anew. The timeout of
 // the component ends the wait.
 func (e *Engine) applyLasting(ctx context.Context, c *component, t *task, m mapping) (*unstructured.Unstructured, error) {
-	obj := e.prepare(c.name, t, m.namespaced)
 	for {
+		obj, err := e.desired(ctx, c, t, m)
+		if err != nil {
+			return nil, objectError(t.resource, t.object.Unstructured, err)
+		}
 		live, err := e.apply(ctx, c, t, obj, m)
 		switch {
 		case err == nil && live.GetDeletionTimestamp() == nil:
@@ -76,7 +81,7 @@ func (e *Engine) awaitGone(ctx context.Context, c *component, m mapping, r findi
 		if live == nil || live.GetUID() != uid {
 			return nil
 		}
-		e.tell(c, r, lingers(live))
+		e.tell(c, r, r.Human()+" is being deleted"+heldBy(live))
 		if err := pause(ctx, e.config.Clock, wait); err != nil {
 			return err
 		}
@@ -90,4 +95,34 @@ func (e *Engine) tell(c *component, r finding.Resource, message string) {
 	if c.setHold(hold{r, shorten(message)}) {
 		e.touch(c)
 	}
+}
+
+// heldBy says what holds up the deletion of an object, ready to follow "is being
+// deleted". Source: Kubernetes, "Finalizers"; k8s.io/api/core/v1,
+// NamespaceConditionType.
+func heldBy(obj *unstructured.Unstructured) string {
+	var reasons, finalizers []string
+	if obj.GetKind() == "Namespace" {
+		conditions, _, _ := unstructured.NestedSlice(obj.Object, "status", "conditions")
+		for _, item := range conditions {
+			condition, ok := item.(map[string]any)
+			message, _, _ := unstructured.NestedString(condition, "message")
+			if ok && condition["status"] == "True" && message != "" {
+				reasons = append(reasons, message)
+			}
+		}
+	}
+	for _, f := range obj.GetFinalizers() {
+		if f == metav1.FinalizerDeleteDependents {
+			f = "the deletion of what it owns"
+		}
+		finalizers = append(finalizers, f)
+	}
+	if len(finalizers) > 0 {
+		reasons = append(reasons, "waits for "+strings.Join(finalizers, ", "))
+	}
+	if len(reasons) == 0 {
+		return ""
+	}
+	return ": " + strings.Join(reasons, "; ")
 }

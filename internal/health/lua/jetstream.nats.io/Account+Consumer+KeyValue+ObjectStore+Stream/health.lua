@@ -1,5 +1,5 @@
 -- Source: nats-io/nack, docs/api.md: the controller sets the condition Ready.
-local hs = {status = "Progressing", message = "waiting for the status of the ObjectStore"}
+local hs = {status = "Progressing", message = "waiting for the status of the " .. obj.kind}
 if obj.status == nil or obj.status.conditions == nil then
   return hs
 end
