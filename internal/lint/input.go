@@ -27,6 +27,9 @@ type Input struct {
 	// Findings are those made while reading, rendering and inferring; they obey
 	// the same settings as those of rules.
 	Findings []finding.Finding
+
+	// order is made once for all rules of a run.
+	order *order
 }
 
 // Object is what rules need to know of a rendered object.

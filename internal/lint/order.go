@@ -23,6 +23,9 @@ type order struct {
 }
 
 func newOrder(in Input) *order {
+	if in.order != nil {
+		return in.order
+	}
 	o := &order{ladder: in.Ladder, byName: map[string]*component.Component{}, step: map[string]int{}}
 	var enabled []*component.Component
 	for i := range in.Components {
@@ -40,13 +43,26 @@ func newOrder(in Input) *order {
 	return o
 }
 
+// anyOrdered compares one component of every place with those of the others.
 func (o *order) anyOrdered(enabled []*component.Component) bool {
-	for i, a := range enabled {
-		for _, b := range enabled[:i] {
+	seen := map[string]bool{}
+	var places []*component.Component
+	for _, a := range enabled {
+		step, matched := o.step[a.Name]
+		place := fmt.Sprint(a.PreArgo, a.Waves, strconv.Quote(a.Set), a.Step, a.Phase, strconv.Quote(a.Domain), step, matched)
+		for _, parent := range a.Parents {
+			place += strconv.Quote(parent)
+		}
+		if seen[place] {
+			continue
+		}
+		seen[place] = true
+		for _, b := range places {
 			if o.compare(a, b) != 0 {
 				return true
 			}
 		}
+		places = append(places, a)
 	}
 	return false
 }

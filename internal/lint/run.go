@@ -48,6 +48,7 @@ func Run(in Input, o Options) []finding.Finding {
 	if rules == nil {
 		rules = All()
 	}
+	in.order = newOrder(in)
 	found := slices.Clone(in.Findings)
 	for _, r := range rules {
 		if r.Run != nil && o.wants(r.ID) {
