@@ -25,9 +25,10 @@ type Dependency struct {
 	// Evidence is the requirement first, with the field that says it, and the
 	// provider last.
 	Evidence []finding.Evidence
-	// Hint is set where the evidence is a name in free text, such as a hostname in
-	// an environment variable: good for an order, too weak for a finding. A hint
-	// is always soft.
+	// Hint is set where a dependency is good for an order and too weak for a
+	// finding: the evidence is a name in free text, such as a hostname in an
+	// environment variable, or the consumer is Healthy without and heals by itself,
+	// as a CronJob is whatever its jobs read. A hint is always soft.
 	Hint bool
 }
 

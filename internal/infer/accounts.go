@@ -42,7 +42,7 @@ func requiresServiceAccount(_ *world, o *object, add func(need)) {
 		effect = dependency.Apply // the admission of the pod itself refuses
 	}
 	add(need{key: serviceAccountKey(o.namespace(), name), field: path + "." + field, strength: podStrength(o), effect: effect,
-		verb: "runs as ServiceAccount " + o.namespace() + "/" + name, absent: true})
+		verb: "runs as ServiceAccount " + o.namespace() + "/" + name, absent: true, hint: idle(o)})
 }
 
 // Roles: a binding can name a role that comes later, and gives nothing until then.

@@ -52,7 +52,7 @@ func requiresClass(_ *world, o *object, add func(need)) {
 	}
 	if spec, path := podSpec(o); spec != nil {
 		// The admission of a pod refuses a class that is not there.
-		n := need{strength: podStrength(o), effect: dependency.Ready}
+		n := need{strength: podStrength(o), effect: dependency.Ready, hint: idle(o)}
 		if o.is("", "Pod") {
 			n.effect = dependency.Apply
 		}

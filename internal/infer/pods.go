@@ -48,16 +48,22 @@ func podLabels(o *object) map[string]any {
 	}
 }
 
-// podStrength is how much a workload needs what its pods need. A CronJob is
-// Healthy whether or not its jobs run, and so is a workload of no pods.
+// podStrength is how much a workload needs what its pods need.
 func podStrength(o *object) plan.Strength {
-	if o.k == "CronJob" || truth(o.root(), "spec", "suspend") {
-		return plan.Soft
-	}
-	if replicas, ok := value(o.root(), "spec", "replicas").(int64); ok && replicas == 0 {
+	if idle(o) {
 		return plan.Soft
 	}
 	return plan.Hard
+}
+
+// idle reports whether an object makes no pods for now: a CronJob is Healthy
+// whether or not its jobs run, and so is a workload of no pods.
+func idle(o *object) bool {
+	if o.k == "CronJob" || truth(o.root(), "spec", "suspend") {
+		return true
+	}
+	replicas, ok := value(o.root(), "spec", "replicas").(int64)
+	return ok && replicas == 0
 }
 
 func containers(spec map[string]any, path string, visit func(c map[string]any, path string)) {

@@ -26,7 +26,8 @@ type need struct {
 	anyNamespace bool
 	// absent is set where a thing that nothing provides is worth a word.
 	absent bool
-	// hint marks evidence in free text.
+	// hint marks what gives an order and no finding: evidence in free text, and
+	// needs of objects that are Healthy without.
 	hint bool
 }
 
@@ -135,6 +136,9 @@ func (c *collection) add(d *dependency.Dependency, consumer, provider int) {
 		return
 	}
 	k := crossKey{consumer, provider, d.Rule, d.Required}
+	if d.Rule == ruleWebhook {
+		k.required = finding.Resource{} // the webhooks of one server stand and fall together
+	}
 	if have, ok := c.cross[k]; !ok || compareGravity(d, have) < 0 {
 		c.cross[k] = d
 	}

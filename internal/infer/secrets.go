@@ -183,7 +183,7 @@ func secretsOfPods(_ *world, o *object, add func(need)) {
 	}
 	ns, strength := o.namespace(), podStrength(o)
 	reads := func(k key, word, field string) {
-		add(need{key: k, field: field, strength: strength, effect: dependency.Ready, verb: "reads " + word + " " + ns + "/" + k.Name, absent: true})
+		add(need{key: k, field: field, strength: strength, effect: dependency.Ready, verb: "reads " + word + " " + ns + "/" + k.Name, absent: true, hint: idle(o)})
 	}
 	refs := func(m map[string]any, path, secretField, secretName, configField string) {
 		if ref := mapping(m, secretField); ref != nil && !truth(ref, "optional") {
@@ -218,7 +218,8 @@ func secretsOfPods(_ *world, o *object, add func(need)) {
 
 func pulls(o *object, name, field string, add func(need)) {
 	ns := o.namespace()
-	add(need{key: secretKey(ns, name), field: field, strength: plan.Soft, effect: dependency.Ready, verb: "pulls images with Secret " + ns + "/" + name})
+	add(need{key: secretKey(ns, name), field: field, strength: plan.Soft, effect: dependency.Ready, verb: "pulls images with Secret " + ns + "/" + name,
+		hint: idle(o)})
 }
 
 // gatewayCertificates visits the certificate references of a Gateway.

@@ -22,7 +22,9 @@ func requiresService(_ *world, o *object, add func(need)) {
 	root := o.root()
 	service := func(ns, name, field, verb string, strength plan.Strength) {
 		if name != "" && ns != "" {
-			add(need{key: serviceKey(ns, name), field: field, strength: strength, effect: dependency.Ready, verb: verb + " Service " + ns + "/" + name})
+			// What is soft here is Healthy without its Service: an Ingress answers
+			// with an error until then.
+			add(need{key: serviceKey(ns, name), field: field, strength: strength, effect: dependency.Ready, verb: verb + " Service " + ns + "/" + name, hint: strength == plan.Soft})
 		}
 	}
 	address := func(host, field string) {

@@ -120,7 +120,7 @@ func requiresStorage(_ *world, o *object, add func(need)) {
 	})
 	podClaims(o, func(name, field string) {
 		add(need{key: pvcKey(o.namespace(), name), field: field, strength: podStrength(o), effect: dependency.Ready,
-			verb: "mounts PersistentVolumeClaim " + o.namespace() + "/" + name, absent: true})
+			verb: "mounts PersistentVolumeClaim " + o.namespace() + "/" + name, absent: true, hint: idle(o)})
 	})
 }
 

@@ -78,7 +78,7 @@ func (x *index) tell(found *collection, i int, k key, at finding.Position, path 
 	required := x.world.required(k)
 	verb := "is told to read " + required.Human()
 	found.add(&dependency.Dependency{
-		Rule: ruleOf(k.Kind), Required: required, Strength: plan.Soft, Effect: dependency.Ready, Basis: finding.Declared, Reason: verb,
+		Rule: ruleOf(k.Kind), Required: required, Strength: plan.Soft, Effect: dependency.Ready, Basis: finding.Rendered, Reason: verb,
 		Consumer: dependency.End{Component: x.name(i), Place: place, Position: at}, Provider: x.end(p),
 		Evidence: []finding.Evidence{{Text: "the chart of " + x.name(i) + " " + verb, File: at.File, Line: at.Line, Field: dotted(path)}, x.provided(p)},
 	}, i, p.component)

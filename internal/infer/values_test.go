@@ -82,9 +82,9 @@ own:
 	}
 	w := worldOf{files: map[string]string{"app.yaml": written, "values.yaml": file}}
 	want := []string{
-		"dns -> secrets Secret/inline: secret-before-use soft ready declared: is told to read Secret apps/inline at app.yaml:11",
-		"dns -> secrets Secret/existing: secret-before-use soft ready declared: is told to read Secret apps/existing at values.yaml:10",
-		"dns -> secrets Secret/mounted: secret-before-use soft ready declared: is told to read Secret apps/mounted at values.yaml:7",
+		"dns -> secrets Secret/inline: secret-before-use soft ready: is told to read Secret apps/inline at app.yaml:11",
+		"dns -> secrets Secret/existing: secret-before-use soft ready: is told to read Secret apps/existing at values.yaml:10",
+		"dns -> secrets Secret/mounted: secret-before-use soft ready: is told to read Secret apps/mounted at values.yaml:7",
 	}
 	if diff := cmp.Diff(want, strings.Split(w.describeDependencies(Infer(in).Dependencies), "\n")); diff != "" {
 		t.Errorf("dependencies (-want +got):\n%s", diff)
