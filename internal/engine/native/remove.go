@@ -6,13 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"golang.org/x/sync/errgroup"
 
@@ -167,41 +165,11 @@ func (e *Engine) deleteOne(ctx context.Context, component string, d doomed) erro
 		if live == nil || live.GetUID() != uid {
 			return nil
 		}
-		e.tellRemoval(component, r, lingers(live))
+		e.tellRemoval(component, r, shorten(r.Human()+" is being deleted"+heldBy(live)))
 		if err := pause(ctx, e.config.Clock, wait); err != nil {
 			return err
 		}
 	}
-}
-
-// lingers says why an object that was deleted is still there.
-func lingers(live *unstructured.Unstructured) string {
-	what := live.GetKind() + " " + live.GetName()
-	if live.GetNamespace() != "" {
-		what = live.GetKind() + " " + live.GetNamespace() + "/" + live.GetName()
-	}
-	conditions, _, _ := unstructured.NestedSlice(live.Object, "status", "conditions")
-	for _, c := range conditions {
-		condition, _ := c.(map[string]any)
-		// Source: k8s.io/api/core/v1, NamespaceConditionType.
-		kind, _ := condition["type"].(string)
-		message, _ := condition["message"].(string)
-		if live.GetKind() == "Namespace" && condition["status"] == "True" && message != "" &&
-			(kind == "NamespaceContentRemaining" || kind == "NamespaceFinalizersRemaining" || strings.HasPrefix(kind, "NamespaceDeletion")) {
-			return shorten(what + " is being deleted: " + message)
-		}
-	}
-	var others []string
-	for _, f := range live.GetFinalizers() {
-		if f == metav1.FinalizerDeleteDependents {
-			f = "the deletion of what it owns"
-		}
-		others = append(others, f)
-	}
-	if len(others) == 0 {
-		return what + " is being deleted"
-	}
-	return shorten(what + " is being deleted and waits for " + strings.Join(others, ", "))
 }
 
 // tellRemoval has Watch report what a deletion waits for; an empty message ends
