@@ -14,6 +14,7 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/rollout-ladder/ladder/internal/component"
+	"github.com/rollout-ladder/ladder/internal/finding"
 	"github.com/rollout-ladder/ladder/internal/manifest"
 	"github.com/rollout-ladder/ladder/internal/render/helm"
 	"github.com/rollout-ladder/ladder/internal/render/source"
@@ -21,7 +22,7 @@ import (
 
 // formatVersion is part of every key: raise it when the same files render to
 // something else, or when the format of the entries changes.
-const formatVersion = "1"
+const formatVersion = "3"
 
 // cache keeps results on disk. A key stands for what is asked, without the
 // content of files; below it are a few variants, each with a record of the
@@ -36,6 +37,15 @@ type entry struct {
 	Trace   source.Trace  `json:"trace"`
 	Asks    bool          `json:"asks"`
 	Objects []cacheObject `json:"objects"`
+	Lacking []cacheLack   `json:"lacking,omitempty"`
+}
+
+// cacheLack is a remote part that is left out offline.
+type cacheLack struct {
+	Source    component.Source `json:"source"`
+	Namespace string           `json:"namespace,omitempty"`
+	Position  finding.Position `json:"position"`
+	Reason    string           `json:"reason"`
 }
 
 type cacheObject struct {
@@ -51,6 +61,7 @@ type question struct {
 	Asks        bool
 	APIVersions []string
 	Offline     bool
+	Partial     bool
 	MaxOutput   int
 	Source      component.Source
 }
@@ -71,7 +82,7 @@ func (r *Renderer) cached(ctx context.Context, c component.Component, src compon
 		return r.source(ctx, view, c, src, versions)
 	}
 	ask := question{Format: formatVersion, KubeVersion: r.opts.KubeVersion, Namespace: c.Namespace, Release: c.Name,
-		Offline: r.opts.Offline, MaxOutput: r.opts.MaxOutput, Source: src}
+		Offline: r.opts.Offline, Partial: r.opts.Partial, MaxOutput: r.opts.MaxOutput, Source: src}
 	// A result that does not depend on API versions is kept under a key
 	// without them, so that a new CRD elsewhere does not make it stale.
 	plainKey, ok := ask.key()
@@ -83,7 +94,7 @@ func (r *Renderer) cached(ctx context.Context, c component.Component, src compon
 	for _, key := range []string{plainKey, fullKey} {
 		if e, ok := r.cache.find(key, r.tree); ok {
 			if objects, ok := e.objects(); ok {
-				return helm.Result{Objects: objects, ReadsCapabilities: e.Asks}, nil
+				return helm.Result{Objects: objects, ReadsCapabilities: e.Asks, Lacking: e.lacking()}, nil
 			}
 		}
 	}
@@ -153,6 +164,9 @@ func (c *cache) store(key string, trace source.Trace, result helm.Result) {
 		}
 		e.Objects[i] = cacheObject{Object: raw, Origin: o.Origin, CRDFolder: o.CRDFolder}
 	}
+	for _, l := range result.Lacking {
+		e.Lacking = append(e.Lacking, cacheLack{l.Source, l.Namespace, l.Err.Position, l.Err.Reason})
+	}
 	head, err := json.Marshal(trace)
 	if err != nil {
 		return
@@ -183,6 +197,14 @@ func (c *cache) prune(dir string) {
 	for _, name := range names[:len(names)-maxVariants+1] {
 		_ = os.Remove(name)
 	}
+}
+
+func (e entry) lacking() []helm.Lacking {
+	var out []helm.Lacking
+	for _, l := range e.Lacking {
+		out = append(out, helm.Lacking{Source: l.Source, Namespace: l.Namespace, Err: &source.Error{Position: l.Position, Reason: l.Reason}})
+	}
+	return out
 }
 
 func (e entry) objects() ([]manifest.Object, bool) {

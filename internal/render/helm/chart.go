@@ -284,7 +284,9 @@ func (l *loadedChart) complete(ctx context.Context, view *source.View, at findin
 			}
 			l.adopt(sub)
 		case opts.Partial && depth == 0 && !isFile && dep.Repository != "":
-			view.MarkRemote()
+			if opts.Fetch != nil {
+				view.MarkRemote()
+			}
 			l.absent = append(l.absent, absent{dep, withoutFetch(dep, l.dependencyLine(dep.Name))})
 		}
 	}

@@ -207,7 +207,9 @@ func (b *build) remoteBase(address string, at finding.Position) (content []byte,
 
 // lack records a source that is left out, once.
 func (b *build) lack(l helm.Lacking) {
-	b.files.view.MarkRemote()
+	if b.opts.Charts.Fetch != nil {
+		b.files.view.MarkRemote() // the next time it may be there
+	}
 	for _, have := range b.lacking {
 		if have.Err.Position == l.Err.Position && have.Source.RepoURL == l.Source.RepoURL && have.Source.Name == l.Source.Name {
 			return
