@@ -47,6 +47,19 @@ func (r *Repository) wave(d document) int {
 	return n
 }
 
+// templateWave tells of a sync wave in the template of an ApplicationSet that is
+// a number: the API server refuses the set.
+func (r *Repository) templateWave(set document) {
+	v := set.value.At("spec", "template", "metadata", "annotations", waveAnnotation)
+	if v == nil || v.Kind != yamlpos.Scalar || v.IsString() {
+		return
+	}
+	f := newFinding(RuleWave, finding.Error, set.at("spec", "template", "metadata", "annotations", waveAnnotation), set.name(),
+		"the sync wave %s is not text; the API server refuses the annotation", v.Text)
+	f.Fix.Summary = fmt.Sprintf("quote it: %q", v.Text)
+	r.findings = append(r.findings, f)
+}
+
 // component turns an Application into a component.
 func (r *Repository) component(d document, environment string, waves []int) component.Component {
 	var problems yamlpos.Problems

@@ -1,14 +1,16 @@
 package argocd
 
 import (
-	"maps"
 	"path"
 	"regexp"
 	"strings"
 
+	"sigs.k8s.io/yaml"
+
 	"github.com/rollout-ladder/ladder/internal/component"
 	"github.com/rollout-ladder/ladder/internal/finding"
 	"github.com/rollout-ladder/ladder/internal/intake/yamlpos"
+	"github.com/rollout-ladder/ladder/internal/manifest"
 )
 
 // helm reads the helm section of a source. Source: Argo CD,
@@ -65,13 +67,17 @@ func (r *Repository) values(to *component.Source, d document, s source, f *yamlp
 		return
 	}
 	at := s.at("helm", "values")
-	v, err := yamlpos.ParseOne(at.File, []byte(text))
-	if err != nil || v.Kind != yamlpos.Map {
+	// Helm takes the last of two keys of one name.
+	var values map[string]any
+	err := manifest.CheckAliases([]byte(text))
+	if err == nil {
+		err = yaml.Unmarshal([]byte(text), &values)
+	}
+	if err != nil {
 		r.findings = append(r.findings, newFinding(RuleInvalid, finding.Error, at, d.name(), "helm.values is not a YAML map"))
 		return
 	}
-	to.Values, _ = v.Any().(map[string]any)
-	to.Values = maps.Clone(to.Values)
+	to.Values = values
 }
 
 // valueFile maps a value file of a source to a path of this repository: "$ref/"

@@ -258,6 +258,7 @@ func (w *walk) set(ctx context.Context, parent string, d document, at place, t t
 	}
 	generated := w.repository.expand(ctx, d)
 	i := w.recordSet(parent, d)
+	w.repository.templateWave(d)
 	w.generated = append(w.generated, generated...)
 	for _, app := range generated {
 		if !w.environment.takes(app) {

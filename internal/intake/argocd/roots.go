@@ -114,7 +114,7 @@ func (r *Repository) findRoots(ctx context.Context) (roots []entry, single []doc
 	}
 	// What is left applies itself, over one step or more.
 	for _, d := range all {
-		if !g.reached[d.key()] && incoming[d.key()] {
+		if !g.reached[d.key()] && incoming[d.key()] && g.own(d) {
 			add(d)
 			g.reached[d.key()] = true
 		}

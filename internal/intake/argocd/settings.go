@@ -157,8 +157,9 @@ func (s *settingsReader) older(e yamlpos.Entry) {
 	}
 }
 
-// misplacedWave finds files that may have a sync wave beside the annotations.
-var misplacedWave = regexp.MustCompile(`(?m)^  argocd\.argoproj\.io/sync-wave:|metadata:\s*\{[^}]*argocd\.argoproj\.io/sync-wave`)
+// misplacedWave finds files that have sync waves, some perhaps beside the
+// annotations.
+var misplacedWave = regexp.MustCompile(`argocd\.argoproj\.io/sync-wave["']?:`)
 
 // findMisplaced notes the sync waves that are fields of metadata.
 func (r *Repository) findMisplaced(documents []document) {
