@@ -66,7 +66,7 @@ func (x *index) bind(found *collection, o *object, i int, claim map[string]any, 
 		Rule: ruleDeadlock, Required: first.resource(), Strength: plan.Hard, Effect: dependency.Ready, Basis: class.basis, Reason: verb,
 		Consumer: o.end(x.name(i)), Provider: first.end(x.name(first.component)),
 		Evidence: []finding.Evidence{evidence, waits, x.provided(provider{component: first.component, object: first, position: first.Origin.Position()})},
-	}, i, first.component)
+	}, i, first.component, plan.Hard)
 }
 
 // later reports whether a sync waits for b before it applies a.

@@ -110,7 +110,7 @@ func (x *index) requireKnown(found *collection) {
 			Rule: ruleOf(k.Kind), Required: x.world.required(k), Strength: plan.Hard, Effect: dependency.Apply, Basis: finding.Catalogue, Reason: verb,
 			Consumer: dependency.End{Component: c.Name, Place: place, Position: c.Position}, Provider: x.end(p),
 			Evidence: []finding.Evidence{{Text: n.source + " " + verb, File: c.Position.File, Line: c.Position.Line}, x.provided(p)},
-		}, n.component, p.component)
+		}, n.component, p.component, plan.Hard)
 	}
 }
 

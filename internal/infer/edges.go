@@ -6,21 +6,20 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rollout-ladder/ladder/internal/dependency"
 	"github.com/rollout-ladder/ladder/internal/finding"
 	"github.com/rollout-ladder/ladder/internal/plan"
 )
 
-// edgesOf turns the dependencies between components into edges. That a claim
-// binds only with its consumer is no order: the two wait for each other.
-func edgesOf(all []dependency.Dependency) []plan.Edge {
+// edges turns the dependencies between components into edges. That a claim binds
+// only with its consumer is no order: the two wait for each other.
+func (c *collection) edges() []plan.Edge {
 	var out []plan.Edge
-	for _, d := range all {
-		if d.Within() || d.Rule == ruleDeadlock {
+	for _, e := range c.cross {
+		if e.Rule == ruleDeadlock {
 			continue
 		}
-		out = append(out, plan.Edge{From: d.Consumer.Component, To: d.Provider.Component, Strength: d.Strength, Basis: d.Basis,
-			Reason: d.Reason, Evidence: d.Evidence})
+		out = append(out, plan.Edge{From: e.Consumer.Component, To: e.Provider.Component, Strength: e.strength, Basis: e.Basis,
+			Reason: e.Reason, Evidence: e.Evidence})
 	}
 	return out
 }
@@ -29,7 +28,7 @@ func edgesOf(all []dependency.Dependency) []plan.Edge {
 func merge(edges []plan.Edge) []plan.Edge {
 	slices.SortStableFunc(edges, func(a, b plan.Edge) int {
 		return cmp.Or(strings.Compare(a.From, b.From), strings.Compare(a.To, b.To), strings.Compare(string(a.Basis), string(b.Basis)),
-			compareStrength(a.Strength, b.Strength), strings.Compare(a.Reason, b.Reason))
+			compareStrength(a.Strength, b.Strength), strings.Compare(a.Reason, b.Reason), compareEvidence(a.Evidence, b.Evidence))
 	})
 	var out []plan.Edge
 	var reasons []string
@@ -66,6 +65,12 @@ func compareStrength(a, b plan.Strength) int {
 		return 1
 	}
 	return cmp.Compare(rank(a), rank(b))
+}
+
+func compareEvidence(a, b []finding.Evidence) int {
+	return slices.CompareFunc(a, b, func(a, b finding.Evidence) int {
+		return cmp.Or(strings.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), strings.Compare(a.Field, b.Field), strings.Compare(a.Text, b.Text))
+	})
 }
 
 // distinct drops what is there already; each requirement stays before the

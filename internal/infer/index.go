@@ -77,9 +77,9 @@ type index struct {
 	children   map[string][]KnownChild // by "group/Kind"
 	knownHooks []knownHook
 	knownNeeds []knownNeed
-	// dark are the components of which something is not rendered, with what is
-	// known of it; unrendered are their names.
-	dark       map[int]Known
+	// dark are the components of which something is not rendered; unrendered are
+	// their names.
+	dark       []int
 	unrendered []string
 	// unlisted are those of unrendered whose kinds no catalogue lists.
 	unlisted []string
@@ -91,7 +91,7 @@ func newIndex(in Input) *index {
 		in.Order = component.Compare
 	}
 	x := &index{in: in, objects: make([][]*object, len(in.Components)), byName: map[string]int{}, provide: map[key][]provider{},
-		kinds: map[string]bool{}, children: map[string][]KnownChild{}, dark: map[int]Known{}, anywhere: map[string][]string{}}
+		kinds: map[string]bool{}, children: map[string][]KnownChild{}, anywhere: map[string][]string{}}
 	x.rank = ranks(in.Components)
 	for i, c := range in.Components {
 		if at, ok := x.byName[c.Name]; !ok || x.rank[i] < x.rank[at] {
@@ -191,12 +191,11 @@ func (x *index) learn(i int) {
 		known, ok = x.in.Catalogue(*c)
 	}
 	rendered = rendered && !known.Unrendered
-	rendered = rendered && !known.Unrendered
 	if ok {
 		x.learnKnown(i, known, rendered)
 	}
 	if !rendered {
-		x.dark[i] = known
+		x.dark = append(x.dark, i)
 		x.unrendered = append(x.unrendered, c.Name)
 		if !ok || len(known.Kinds) == 0 || known.Open {
 			x.unlisted = append(x.unlisted, c.Name)

@@ -43,7 +43,8 @@ type Result struct {
 	// Missing is what nothing provides, one for each thing and component.
 	Missing []dependency.Missing
 	// Edges are the dependencies between components and the declared
-	// requirements, merged: at most one of a basis between two components.
+	// requirements, merged: at most one of a basis between two components. They
+	// are as strong as the need is, whether or not Argo CD assesses the consumer.
 	Edges []plan.Edge
 	// Findings are about declared requirements that nothing provides.
 	Findings []finding.Finding
@@ -55,19 +56,17 @@ func Infer(in Input) Result {
 	x := newIndex(in)
 	declared, findings := x.declared()
 	finding.Sort(findings)
-	found := &collection{x: x, cross: map[crossKey]*dependency.Dependency{}, missing: map[crossKey]dependency.Missing{}}
+	found := &collection{x: x, cross: map[crossKey]*entry{}, missing: map[crossKey]dependency.Missing{}}
 	x.require(found)
 	x.requireKnown(found)
 	x.webhooks(found)
 	x.bindings(found)
-	for i, known := range x.dark {
+	for _, i := range x.dark {
 		x.told(found, i)
-		x.contains(found, i, known)
 	}
-	dependencies := found.dependencies()
 	return Result{
-		Dependencies: dependencies, Missing: found.sortedMissing(), Findings: findings,
-		Edges: merge(append(declared, edgesOf(dependencies)...)),
+		Dependencies: found.dependencies(), Missing: found.sortedMissing(), Findings: findings,
+		Edges: merge(append(declared, found.edges()...)),
 	}
 }
 

@@ -62,6 +62,7 @@ func (x *index) look(found *collection, o *object, n need) {
 	if !ok && n.anyNamespace {
 		k, p, ok = x.findAnywhere(k, o.component, o.place)
 	}
+	strength := n.strength
 	if n.effect == dependency.Ready && !x.assessed(o) {
 		// Nothing waits for it: it counts as Healthy at once.
 		n.strength = plan.Soft
@@ -78,7 +79,7 @@ func (x *index) look(found *collection, o *object, n need) {
 	found.add(&dependency.Dependency{
 		Rule: ruleOf(k.Kind), Required: x.world.required(k), Strength: n.strength, Effect: n.effect, Basis: p.basis, Reason: n.verb, Hint: n.hint,
 		Consumer: o.end(x.name(o.component)), Provider: x.end(p), Evidence: []finding.Evidence{required(o, n.verb, n.field), x.provided(p)},
-	}, o.component, p.component)
+	}, o.component, p.component, strength)
 }
 
 // assessed reports whether a sync waits for the health of an object.
@@ -125,12 +126,19 @@ type crossKey struct {
 // collection gathers dependencies.
 type collection struct {
 	x       *index
-	cross   map[crossKey]*dependency.Dependency
+	cross   map[crossKey]*entry
 	within  []*dependency.Dependency
 	missing map[crossKey]dependency.Missing
 }
 
-func (c *collection) add(d *dependency.Dependency, consumer, provider int) {
+// entry is one dependency between components. strength is how much the consumer
+// needs it whether or not Argo CD assesses its health: what a good order goes by.
+type entry struct {
+	*dependency.Dependency
+	strength plan.Strength
+}
+
+func (c *collection) add(d *dependency.Dependency, consumer, provider int, strength plan.Strength) {
 	if consumer == provider {
 		c.within = append(c.within, d)
 		return
@@ -139,8 +147,16 @@ func (c *collection) add(d *dependency.Dependency, consumer, provider int) {
 	if d.Rule == ruleWebhook {
 		k.required = finding.Resource{} // the webhooks of one server stand and fall together
 	}
-	if have, ok := c.cross[k]; !ok || compareGravity(d, have) < 0 {
-		c.cross[k] = d
+	have, ok := c.cross[k]
+	if !ok {
+		c.cross[k] = &entry{d, strength}
+		return
+	}
+	if compareGravity(d, have.Dependency) < 0 {
+		have.Dependency = d
+	}
+	if compareStrength(strength, have.strength) < 0 {
+		have.strength = strength
 	}
 }
 
@@ -214,8 +230,8 @@ func compareThings(a, b *dependency.Dependency) int {
 // thing.
 func (c *collection) dependencies() []dependency.Dependency {
 	all := make([]*dependency.Dependency, 0, len(c.cross)+len(c.within))
-	for _, d := range c.cross {
-		all = append(all, d)
+	for _, e := range c.cross {
+		all = append(all, e.Dependency)
 	}
 	all = append(all, c.within...)
 	slices.SortFunc(all, func(a, b *dependency.Dependency) int {

@@ -81,7 +81,7 @@ func (x *index) tell(found *collection, i int, k key, at finding.Position, path 
 		Rule: ruleOf(k.Kind), Required: required, Strength: plan.Soft, Effect: dependency.Ready, Basis: finding.Rendered, Reason: verb,
 		Consumer: dependency.End{Component: x.name(i), Place: place, Position: at}, Provider: x.end(p),
 		Evidence: []finding.Evidence{{Text: "the chart of " + x.name(i) + " " + verb, File: at.File, Line: at.Line, Field: dotted(path)}, x.provided(p)},
-	}, i, p.component)
+	}, i, p.component, plan.Soft)
 }
 
 // walkValues visits what has the form of a reference of a pod.
@@ -181,26 +181,4 @@ func dotted(path []string) string {
 		}
 	}
 	return b.String()
-}
-
-// contains finds the kinds that an unrendered chart certainly holds objects of.
-func (x *index) contains(found *collection, i int, known Known) {
-	c := &x.in.Components[i]
-	place := dependency.Place{Hook: 1}
-	for _, kind := range known.Requires {
-		k := kindKey(kind.Group, kind.Kind)
-		p, ok := x.find(k, i, place)
-		if !ok {
-			p, ok = x.find(kindKey(kind.Group, "*"), i, place)
-		}
-		if !ok || p.component == i {
-			continue
-		}
-		verb := "holds objects of kind " + kind.Kind + " of " + kind.Group
-		found.add(&dependency.Dependency{
-			Rule: ruleOf(kindKind), Required: x.world.required(k), Strength: plan.Hard, Effect: dependency.Apply, Basis: finding.Catalogue, Reason: verb,
-			Consumer: dependency.End{Component: c.Name, Place: place, Position: c.Position}, Provider: x.end(p),
-			Evidence: []finding.Evidence{{Text: known.Source + " " + verb, File: c.Position.File, Line: c.Position.Line}, x.provided(p)},
-		}, i, p.component)
-	}
 }

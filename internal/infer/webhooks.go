@@ -239,7 +239,7 @@ func (x *index) intercepted(found *collection, o *object, n interception, config
 		Rule: ruleWebhook, Required: configuration, Strength: n.strength, Effect: n.effect, Basis: p.basis, Reason: n.verb,
 		Consumer: o.end(x.name(o.component)), Provider: x.end(p),
 		Evidence: []finding.Evidence{required(o, n.verb, "kind"), how, x.provided(p)},
-	}, o.component, p.component)
+	}, o.component, p.component, n.strength)
 }
 
 func (x *index) interceptKnown(found *collection, hook knownHook, objects []*object) {
