@@ -70,12 +70,6 @@ func Infer(in Input) Result {
 	}
 }
 
-// Edges returns the edges and findings of Infer alone.
-func Edges(in Input) ([]plan.Edge, []finding.Finding) {
-	r := Infer(in)
-	return r.Edges, r.Findings
-}
-
 // Places returns where each object of one component stands in the sync of its
 // Application. applied is false for those that a sync which succeeds never
 // applies: tests and deletion hooks.
