@@ -110,7 +110,7 @@ func fill(template string, o *object) string {
 		if !ok {
 			return ""
 		}
-		part := ""
+		var part string
 		switch field {
 		case "name":
 			part = o.name

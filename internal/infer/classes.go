@@ -8,7 +8,7 @@ import (
 // Classes and gateways: named by those that want to be served by them.
 
 func providesClass(o *object, add func(key)) {
-	kind := ""
+	var kind string
 	switch o.g + "/" + o.k {
 	case "networking.k8s.io/IngressClass":
 		kind = kindIngressClass

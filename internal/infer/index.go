@@ -26,9 +26,6 @@ type object struct {
 // namespace is where the object lands; empty for a cluster-wide one.
 func (o *object) namespace() string { return o.Target }
 
-// group returns the API group of an object.
-func (o *object) group() string { return o.g }
-
 // is reports whether an object is of a group and one of some kinds.
 func (o *object) is(group string, kinds ...string) bool {
 	return o.g == group && slices.Contains(kinds, o.k)

@@ -199,7 +199,7 @@ func (x *index) awaits(configuration *object, p provider, o *object, custom, pod
 	if p.object == o {
 		return "", false
 	}
-	order := 0
+	var order int
 	if o.component == configuration.component {
 		if order = o.place.Compare(configuration.place); order == 0 {
 			// Inside a wave kinds have an order, and objects of the last ones that
