@@ -34,9 +34,12 @@ type Input struct {
 
 // Object is what rules need to know of a rendered object.
 type Object struct {
-	Component   string
-	Resource    finding.Resource
-	Place       dependency.Place
+	Component string
+	Resource  finding.Resource
+	Place     dependency.Place
+	// Wave is the sync wave as it is written. Place has another one for a Namespace
+	// or CRD that Argo CD moves to the first object that needs it.
+	Wave        int
 	SyncOptions []string
 	Labels      map[string]string
 	// CRDFolder is set for objects from a chart's crds/ folder.

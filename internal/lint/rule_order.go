@@ -14,6 +14,7 @@ import (
 // that other rules look at.
 const (
 	ruleCRD          = "crd-before-use"
+	ruleNamespace    = "namespace-before-use"
 	ruleWebhook      = "webhook-before-use"
 	ruleService      = "service-before-use"
 	ruleClass        = "class-before-use"
@@ -27,7 +28,7 @@ func beforeUse() []use {
 	return []use{
 		{ruleCRD, "An object stands before the CRD of its kind"},
 		{"controller-before-use", "An object stands before the controller that makes it Ready"},
-		{"namespace-before-use", "An object stands before its namespace"},
+		{ruleNamespace, "An object stands before its namespace"},
 		{"secret-before-use", "An object stands before a Secret that it reads"},
 		{"configmap-before-use", "An object stands before a ConfigMap that it reads"},
 		{"serviceaccount-before-use", "An object stands before its ServiceAccount or role"},
@@ -60,6 +61,31 @@ func judgeUse(in Input, rule string) []finding.Finding {
 		if ok {
 			out = append(out, f)
 		}
+	}
+	if rule == ruleNamespace {
+		out = append(out, o.movedNamespaces(in)...)
+	}
+	return out
+}
+
+// movedNamespaces finds Namespaces that are written into a later wave than what
+// lands in them. Argo CD moves such a Namespace to the first of these objects, so
+// nothing breaks; but the wave says something else. Source: gitops-engine,
+// pkg/sync, syncTasks.adjustDeps.
+func (o *order) movedNamespaces(in Input) []finding.Finding {
+	var out []finding.Finding
+	for _, object := range in.Objects {
+		r := object.Resource
+		if _, enabled := o.byName[object.Component]; !enabled || r.Group != "" || r.Kind != "Namespace" || object.Wave <= object.Place.Wave {
+			continue
+		}
+		out = append(out, finding.Finding{
+			Rule: ruleNamespace, Severity: finding.Info, Scope: finding.Within, Component: object.Component, Provider: object.Component,
+			Resource: r, Position: object.Position, Basis: finding.Rendered,
+			Message: fmt.Sprintf("%s is written into wave %d, behind objects of wave %d that land in it; Argo CD moves it there",
+				r.Human(), object.Wave, object.Place.Wave),
+			Fix: finding.Fix{Summary: fmt.Sprintf("write the wave that counts: one before %d", object.Place.Wave)},
+		})
 	}
 	return out
 }
@@ -107,10 +133,13 @@ func (o *order) has(c *component.Component) bool {
 	return c.PreArgo || c.Phase >= 0 || len(c.Waves) > 0 || c.Set != "" || o.ladder.Layout == plan.AppOfApps
 }
 
-// nested reports whether one component is the parent of the other, whose own
+// nested reports whether one component is a parent of the other, whose own
 // objects are applied in the sync that applies the Application of the other.
 func nested(a, b *component.Component) bool {
-	return a.AppOfApps != b.AppOfApps
+	if len(a.Parents) == 0 && len(b.Parents) == 0 {
+		return a.AppOfApps != b.AppOfApps
+	}
+	return slices.Contains(a.Parents, b.Name) || slices.Contains(b.Parents, a.Name)
 }
 
 // useWithin judges a dependency between two objects of one component. What is

@@ -25,7 +25,9 @@ func TestUseAcrossComponents(t *testing.T) {
 		return c
 	}
 	parent := at("web", 1)
-	parent.AppOfApps = true
+	parent.AppOfApps, parent.Parents = true, []string{""}
+	child := at("vault", 1, 2)
+	child.Parents = []string{"", "web"}
 	cases{
 		"a hard provider in a later wave":          {between(at("web", 1), at("vault", 4), reads), []string{"error secret-before-use web vault Secret ns/token"}},
 		"a soft provider in a later wave":          {between(at("web", 1), at("vault", 4), soft(reads)), []string{"warning secret-before-use web vault Secret ns/token"}},
@@ -43,7 +45,7 @@ func TestUseAcrossComponents(t *testing.T) {
 			[]string{"warning crd-before-use web vault CustomResourceDefinition widgets.acme.example"},
 		},
 		"a parent and its child": {
-			Input{Components: []component.Component{parent, at("vault", 1, 2), at("else", 2)}, Dependencies: []dependency.Dependency{refused}}, nil,
+			Input{Components: []component.Component{parent, child, at("else", 2)}, Dependencies: []dependency.Dependency{refused}}, nil,
 		},
 	}.run(t)
 }
@@ -118,6 +120,19 @@ func TestUseWithinAComponent(t *testing.T) {
 		"a webhook in an earlier wave": {
 			one(needs("webhook-before-use", dependency.Apply, custom, widget(1), end("app", operator, 0))), nil,
 		},
+	}.run(t)
+}
+
+func TestNamespacesThatArgoCDMoves(t *testing.T) {
+	namespace := finding.Resource{Kind: "Namespace", Name: "ns"}
+	input := func(written, counts int) Input {
+		return Input{Components: []component.Component{at("app")}, Objects: []Object{
+			{Component: "app", Resource: namespace, Wave: written, Place: dependency.Place{Hook: 1, Wave: counts}, Health: "builtin"},
+		}}
+	}
+	cases{
+		"written behind its objects": {input(2, 0), []string{"info namespace-before-use app app Namespace ns"}},
+		"written before them":        {input(-1, -1), nil},
 	}.run(t)
 }
 

@@ -53,6 +53,7 @@ func (r *Result) lintObjects(c component.Component) []lint.Object {
 		out = append(out, lint.Object{
 			Component: c.Name, Resource: o.Resource(), SyncOptions: syncOptions(o), Labels: o.GetLabels(), CRDFolder: o.CRDFolder,
 			Place:    dependency.Place{Hook: int(places[i].Phase), Wave: places[i].Wave, Kind: places[i].Kind, IsHook: places[i].Hook},
+			Wave:     manifest.SyncWave(o.Unstructured),
 			Health:   r.assess.by(gk, c.Health),
 			Position: o.Origin.Position(),
 		})
