@@ -13,6 +13,8 @@ type LadderFile struct {
 	Durations    *Durations             `json:"durations" jsonschema_description:"Expected times from start to Healthy."`
 	PreArgo      []PreArgo              `json:"preArgo" jsonschema_description:"Manifests that are applied before Argo CD exists."`
 	Simulation   *Simulation            `json:"simulation"`
+	Repository   *Repository            `json:"repository"`
+	Generators   *Generators            `json:"generators"`
 	Lint         *Lint                  `json:"lint"`
 	Parity       *Parity                `json:"parity"`
 }
@@ -85,6 +87,37 @@ type PreArgo struct {
 // Simulation extends the simulated world.
 type Simulation struct {
 	Rules []string `json:"rules" jsonschema_description:"Glob patterns of rule files, relative to the root of the platform."`
+}
+
+// Repository says what a repository of Argo CD's is, where its files do not.
+type Repository struct {
+	Aliases []string `json:"aliases" jsonschema_description:"Addresses of this repository that Applications use."`
+	Roots   []string `json:"roots" jsonschema_description:"Files and folders that are applied by hand, relative to the root of the platform. Default: they are found."`
+}
+
+// Generators are what generators of ApplicationSets learn outside the
+// repository.
+type Generators struct {
+	Clusters                []Cluster    `json:"clusters" jsonschema_description:"The clusters that Argo CD knows, besides the one it runs in."`
+	PullRequests            []Parameters `json:"pullRequests"`
+	ScmProvider             []Parameters `json:"scmProvider"`
+	Plugin                  []Parameters `json:"plugin"`
+	ClusterDecisionResource []Parameters `json:"clusterDecisionResource"`
+}
+
+// Cluster is a cluster that Argo CD knows.
+type Cluster struct {
+	Name        string            `json:"name" jsonschema:"required,minLength=1"`
+	Server      string            `json:"server" jsonschema_description:"The address of its API server."`
+	Project     string            `json:"project"`
+	Labels      map[string]string `json:"labels"`
+	Annotations map[string]string `json:"annotations"`
+}
+
+// Parameters are one set of parameters that a generator makes.
+type Parameters struct {
+	ApplicationSet string         `json:"applicationSet" jsonschema_description:"The ApplicationSet that has them. Default: all."`
+	Parameters     map[string]any `json:"parameters" jsonschema:"required,minProperties=1"`
 }
 
 // Lint holds the settings of the lint rules.
