@@ -2,6 +2,7 @@ package load
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/catalogue"
 	"github.com/rollout-ladder/ladder/internal/component"
@@ -11,8 +12,16 @@ import (
 	"github.com/rollout-ladder/ladder/internal/render"
 )
 
-// Catalogue returns the catalogue of charts with the entries of a platform.
-func Catalogue(p *intake.Platform) (*catalogue.Catalogue, error) {
+// catalogue returns the catalogue of charts with the entries of a platform.
+func (r *run) catalogue(p *intake.Platform) (*catalogue.Catalogue, error) {
+	var key strings.Builder
+	for _, text := range p.Catalogue {
+		key.Write(text.Text)
+		key.WriteByte(0)
+	}
+	if known, ok := r.charts[key.String()]; ok {
+		return known, nil
+	}
 	var extra []catalogue.Entry
 	for _, text := range p.Catalogue {
 		entries, err := catalogue.Decode(text.Text)
@@ -24,7 +33,9 @@ func Catalogue(p *intake.Platform) (*catalogue.Catalogue, error) {
 		}
 		extra = append(extra, entries...)
 	}
-	return catalogue.New(extra...), nil
+	known := catalogue.New(extra...)
+	r.charts[key.String()] = known
+	return known, nil
 }
 
 // knowledge answers what is known of the charts of a platform.

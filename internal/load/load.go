@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/rollout-ladder/ladder/internal/argo"
+	"github.com/rollout-ladder/ladder/internal/catalogue"
 	"github.com/rollout-ladder/ladder/internal/component"
 	"github.com/rollout-ladder/ladder/internal/dependency"
 	"github.com/rollout-ladder/ladder/internal/finding"
@@ -122,10 +123,13 @@ type run struct {
 	options Options
 	network *network
 	shipped *health.Shipped
+	// charts are the catalogues, by the texts that the platform adds: mostly the
+	// same for all environments.
+	charts map[string]*catalogue.Catalogue
 }
 
 func newRun(o Options) *run {
-	return &run{options: o, network: newNetwork(), shipped: health.NewShipped()}
+	return &run{options: o, network: newNetwork(), shipped: health.NewShipped(), charts: map[string]*catalogue.Catalogue{}}
 }
 
 func (r *run) load(ctx context.Context, path, environment string) (*Result, error) {
@@ -215,7 +219,7 @@ func (r *Result) infer(known *knowledge) {
 
 // knowledge makes a renderer for a platform, and what it knows of charts.
 func (r *run) knowledge(p *intake.Platform) (*knowledge, error) {
-	charts, err := Catalogue(p)
+	charts, err := r.catalogue(p)
 	if err != nil {
 		return nil, err
 	}

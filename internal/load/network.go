@@ -27,7 +27,13 @@ type network struct {
 	mu     sync.Mutex
 	hosts  map[string]*once[struct{}]
 	charts map[string]*once[[]byte]
+	// reached and failed count hosts.
+	reached, failed int
 }
+
+// enough is how many hosts must fail, and none be reached, before the run counts
+// as one without a network: looking up names takes time too.
+const enough = 3
 
 // once is something that is found out one time.
 type once[T any] struct {
@@ -63,9 +69,15 @@ func (n *network) Reach(ctx context.Context, address string) error {
 		return nil
 	}
 	_, err := find(ctx, &n.mu, n.hosts, host, func() (struct{}, error) {
-		ctx, cancel := context.WithTimeout(ctx, reachTimeout)
+		if n.cutOff() {
+			return struct{}{}, fmt.Errorf("%s is not asked: no other host could be reached", host)
+		}
+		dialing, cancel := context.WithTimeout(ctx, reachTimeout)
 		defer cancel()
-		conn, err := n.dial(ctx, "tcp", host)
+		conn, err := n.dial(dialing, "tcp", host)
+		if ctx.Err() == nil {
+			n.count(err)
+		}
 		if err != nil {
 			return struct{}{}, fmt.Errorf("%s cannot be reached: %w", host, err)
 		}
@@ -73,6 +85,22 @@ func (n *network) Reach(ctx context.Context, address string) error {
 		return struct{}{}, nil
 	})
 	return err
+}
+
+func (n *network) cutOff() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.reached == 0 && n.failed >= enough
+}
+
+func (n *network) count(err error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if err != nil {
+		n.failed++
+	} else {
+		n.reached++
+	}
 }
 
 // fail remembers that a host does not answer.

@@ -67,6 +67,26 @@ func TestHostThatFails(t *testing.T) {
 	}
 }
 
+// TestNoNetwork: after some hosts could not be reached, and none could, others are
+// not tried.
+func TestNoNetwork(t *testing.T) {
+	noProxy(t)
+	dials := 0
+	n := newNetwork()
+	n.dial = func(context.Context, string, string) (net.Conn, error) {
+		dials++
+		return nil, refused{}
+	}
+	for _, host := range []string{"a", "b", "c", "d", "e"} {
+		if err := n.Reach(context.Background(), "https://"+host+".example.com"); err == nil {
+			t.Errorf("%s is reached", host)
+		}
+	}
+	if dials != enough {
+		t.Errorf("%d dials, want %d", dials, enough)
+	}
+}
+
 // TestBrokenOffIsForgotten: what ended with its context is tried again.
 func TestBrokenOffIsForgotten(t *testing.T) {
 	noProxy(t)
