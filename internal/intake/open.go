@@ -190,6 +190,9 @@ func (r *repository) findEnvironments() ([]string, error) {
 	}
 	var found []string
 	for _, name := range names {
+		if !r.tree.IsDir(path.Join(environmentsFolder, name)) {
+			continue
+		}
 		components := path.Join(environmentsFolder, name, "components")
 		if _, err := r.tree.Resolve(components, finding.Position{}); err != nil {
 			return nil, err
