@@ -49,10 +49,7 @@ func (o *order) anyOrdered(enabled []*component.Component) bool {
 	var places []*component.Component
 	for _, a := range enabled {
 		step, matched := o.step[a.Name]
-		place := fmt.Sprint(a.PreArgo, a.Waves, strconv.Quote(a.Set), a.Step, a.Phase, strconv.Quote(a.Domain), step, matched)
-		for _, parent := range a.Parents {
-			place += strconv.Quote(parent)
-		}
+		place := fmt.Sprintf("%v %v %q %d %d %q %d %v %q", a.PreArgo, a.Waves, a.Set, a.Step, a.Phase, a.Domain, step, matched, a.Parents)
 		if seen[place] {
 			continue
 		}
