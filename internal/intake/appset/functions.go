@@ -1,6 +1,7 @@
 package appset
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -260,7 +261,7 @@ func fromYAML(text string) (map[string]any, error) {
 	}
 	m, ok := v.(map[string]any)
 	if !ok {
-		return nil, fmt.Errorf("the YAML is no map")
+		return nil, errors.New("the YAML is no map")
 	}
 	return m, nil
 }
@@ -272,7 +273,7 @@ func fromYAMLArray(text string) ([]any, error) {
 	}
 	list, ok := v.([]any)
 	if !ok {
-		return nil, fmt.Errorf("the YAML is no list")
+		return nil, errors.New("the YAML is no list")
 	}
 	return list, nil
 }
@@ -280,7 +281,7 @@ func fromYAMLArray(text string) ([]any, error) {
 func readYAML(text string) (any, error) {
 	documents, err := yamlpos.Parse("", []byte(text))
 	if err != nil {
-		return nil, fmt.Errorf("the YAML does not parse")
+		return nil, errors.New("the YAML does not parse")
 	}
 	if len(documents) == 0 {
 		return nil, nil

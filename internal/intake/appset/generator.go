@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/finding"
@@ -171,7 +172,7 @@ func (x *expansion) clusters(at finding.Position, v *yamlpos.Value) ([]parameter
 	if err != nil {
 		return nil, err
 	}
-	asks := selected != nil && len(selected) > 0
+	asks := len(selected) > 0
 	if asks && len(x.data.Clusters) == 0 {
 		return nil, fail(at, "say in ladder.yaml which clusters there are, with their labels: generators.clusters", "the clusters that the ApplicationSet %s selects are not known", x.set)
 	}
@@ -335,11 +336,11 @@ func flatten(values map[string]any) map[string]string {
 			}
 		case []any:
 			for i, item := range v {
-				walk(join(fmt.Sprint(i)), item)
+				walk(join(strconv.Itoa(i)), item)
 			}
 		case []string:
 			for i, item := range v {
-				walk(join(fmt.Sprint(i)), item)
+				walk(join(strconv.Itoa(i)), item)
 			}
 		default:
 			out[prefix] = fmt.Sprint(v)

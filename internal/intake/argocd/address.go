@@ -110,7 +110,6 @@ func (r *Repository) tallyPattern(to *tally, kind, pattern string) {
 	fixed, _, templated := strings.Cut(pattern, "{{")
 	if templated {
 		// What is before the first parameter must exist.
-		pattern = strings.TrimSuffix(fixed, "/")
 		if !strings.Contains(fixed, "/") {
 			return
 		}
