@@ -1,7 +1,6 @@
 package native
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -211,7 +210,7 @@ func managedPaths(live *unstructured.Unstructured, managers []string) []fieldpat
 	for _, entry := range live.GetManagedFields() {
 		var set fieldpath.Set
 		if !slices.Contains(managers, entry.Manager) || entry.FieldsV1 == nil ||
-			set.FromJSON(bytes.NewReader(entry.FieldsV1.Raw)) != nil {
+			set.FromJSON(entry.FieldsV1.GetRawReader()) != nil {
 			continue
 		}
 		set.Leaves().Iterate(func(path fieldpath.Path) {

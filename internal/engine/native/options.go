@@ -109,7 +109,7 @@ func understand(option string) (finding.Severity, string) {
 		// Every sync applies everything and prunes last, server-side; resources
 		// that two Applications share are a matter of the plan.
 		"ApplyOutOfSyncOnly", "PruneLast", "ServerSideApply", "FailOnSharedResource", "ClientSideApplyMigration", "Delete":
-		if value != "true" && value != "false" && !(value == "confirm" && name == "Delete") {
+		if value != "true" && value != "false" && (value != "confirm" || name != "Delete") {
 			return finding.Warning, "is neither true nor false, and has no effect"
 		}
 		return "", ""
