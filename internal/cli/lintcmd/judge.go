@@ -53,7 +53,7 @@ type judgement struct {
 
 // judge loads and lints the environments that the arguments mean.
 func judge(ctx context.Context, streams *stream.Streams, global *flags.Global, o *Options) (*judgement, error) {
-	existing, err := intake.Environments(ctx, o.Path)
+	existing, err := load.Environments(ctx, o.Path, source.Options(o.Source))
 	if err != nil {
 		return nil, source.Coded(err)
 	}

@@ -41,9 +41,10 @@ func Coded(err error) error {
 	}
 }
 
-// Open reads the components of a platform without rendering them.
+// Open reads the components of a platform without rendering them, charts that make
+// Applications aside.
 func Open(ctx context.Context, f flags.Source) (*intake.Platform, error) {
-	p, err := intake.Open(ctx, f.Path, intake.Options{Environment: f.Environment})
+	p, err := load.Open(ctx, f.Path, Options(f))
 	return p, Coded(err)
 }
 
