@@ -140,6 +140,41 @@ func TestOriginsAreTemplateLines(t *testing.T) {
 	}
 }
 
+// TestKubeVersion: a chart that names an end before the default version is told
+// the newest version it accepts, unless the version of the target is known.
+func TestKubeVersion(t *testing.T) {
+	for constraint, want := range map[string]string{
+		">=1.22.0":           DefaultKubeVersion,
+		">=1.22.0 <1.35.0-0": "1.34.0",
+		"~1.30":              "1.30.0",
+		"":                   DefaultKubeVersion,
+	} {
+		archive := strings.Replace(base, "version: 1.0.0\n", "version: 1.0.0\nkubeVersion: \""+constraint+"\"\n", 1) + `
+-- chart/templates/version.yaml --
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: version}
+data: {version: "{{ .Capabilities.KubeVersion.Version }}"}
+`
+		tree := repository(t, archive)
+		r, err := Render(context.Background(), tree.View(), request(component.Source{}), options())
+		if err != nil {
+			t.Errorf("%q: %v", constraint, err)
+			continue
+		}
+		for _, o := range r.Objects {
+			if got, _, _ := unstructured.NestedString(o.Object, "data", "version"); o.GetName() == "version" && got != "v"+want {
+				t.Errorf("%q: told %s, want v%s", constraint, got, want)
+			}
+		}
+		opts := options()
+		opts.KubeVersion = DefaultKubeVersion
+		if _, err := Render(context.Background(), tree.View(), request(component.Source{}), opts); (err == nil) != (want == DefaultKubeVersion) {
+			t.Errorf("%q for a target that is known: %v", constraint, err)
+		}
+	}
+}
+
 // TestGluedSeparator: a template that trims the line break after a separator puts
 // the first line of the next document behind it. Helm splits there all the same.
 func TestGluedSeparator(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -85,6 +86,9 @@ func Render(ctx context.Context, view *source.View, req Request, opts Options) (
 	// With other API versions it may be rendered after all.
 	failed := Result{ReadsCapabilities: result.ReadsCapabilities, Lacking: result.Lacking}
 
+	if opts.KubeVersion == "" {
+		opts.KubeVersion = acceptable(loaded.chart.Metadata.KubeVersion)
+	}
 	caps, err := capabilities(opts)
 	if err != nil {
 		return failed, source.Errorf(req.Source.Position, "%w", err)
@@ -149,6 +153,29 @@ func prepare(c *loadedChart, values map[string]any, req Request, caps *common.Ca
 		return nil, err
 	}
 	return top, nil
+}
+
+// oldest is the first minor version that is tried for a chart.
+const oldest = 20
+
+// acceptable returns the version that a chart is told where nobody said which the
+// target has: the default, or else the newest before it that the chart accepts,
+// as some charts name an end. Empty is the default.
+func acceptable(constraint string) string {
+	if constraint == "" || chartutil.IsCompatibleRange(constraint, DefaultKubeVersion) {
+		return ""
+	}
+	parts := strings.Split(DefaultKubeVersion, ".")
+	newest, err := strconv.Atoi(parts[1])
+	if err != nil {
+		return ""
+	}
+	for minor := newest - 1; minor >= oldest; minor-- {
+		if v := fmt.Sprintf("%s.%d.0", parts[0], minor); chartutil.IsCompatibleRange(constraint, v) {
+			return v
+		}
+	}
+	return ""
 }
 
 func capabilities(opts Options) (*common.Capabilities, error) {
