@@ -88,17 +88,17 @@ func TestGrowth(t *testing.T) {
 		}
 		return best, r
 	}
-	small, _ := measure(500)
+	small, _ := measure(200)
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	big, r := measure(5000)
+	big, r := measure(2000)
 	runtime.GC()
 	runtime.ReadMemStats(&after)
 	if big > 40*small {
-		t.Errorf("500 components take %s, 5000 take %s", small, big)
+		t.Errorf("200 components take %s, 2000 take %s", small, big)
 	}
-	if kept := int64(after.HeapAlloc) - int64(before.HeapAlloc); kept > 300<<20 {
+	if kept := int64(after.HeapAlloc) - int64(before.HeapAlloc); kept > 120<<20 {
 		t.Errorf("%d dependencies keep %d MiB", len(r.Dependencies), kept>>20)
 	}
 	runtime.KeepAlive(r)

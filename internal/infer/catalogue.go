@@ -101,7 +101,7 @@ func (x *index) requireKnown(found *collection) {
 		if !ok {
 			p, ok = x.find(kindKey(n.Group, "*"), n.component, place)
 		}
-		if !ok || p.component == n.component {
+		if !ok || p.component == n.component || x.there(k, n.component, p) {
 			continue
 		}
 		c := &x.in.Components[n.component]

@@ -46,7 +46,8 @@ func builtin(k key) bool {
 	case kindNamespace:
 		return systemNamespace(k.Name)
 	case kindServiceAccount:
-		return k.Name == "default" || systemNamespace(k.Namespace)
+		// The other two are OpenShift's.
+		return k.Name == "default" || k.Name == "builder" || k.Name == "deployer" || systemNamespace(k.Namespace)
 	case kindConfigMap:
 		return k.Name == "kube-root-ca.crt" || k.Name == "openshift-service-ca.crt"
 	case kindPriorityClass:

@@ -78,8 +78,10 @@ type index struct {
 	// their names.
 	dark       []int
 	unrendered []string
-	// unlisted are those of unrendered whose kinds no catalogue lists.
+	// unlisted are those of unrendered whose kinds no catalogue lists; unseen are
+	// those of them, by index, that are there to bring CRDs.
 	unlisted []string
+	unseen   []int
 	world    *world
 }
 
@@ -196,6 +198,9 @@ func (x *index) learn(i int) {
 		x.unrendered = append(x.unrendered, c.Name)
 		if !ok || len(known.Kinds) == 0 || known.Open {
 			x.unlisted = append(x.unlisted, c.Name)
+			if forCRDs(c) {
+				x.unseen = append(x.unseen, i)
+			}
 		}
 	}
 }

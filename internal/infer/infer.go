@@ -26,6 +26,9 @@ type Input struct {
 	// value files of charts that are not rendered. Where it is nil only values that
 	// are written in an Application count.
 	Read func(file string) ([]byte, error)
+	// Existing are namespaces that are there before any component: those that the
+	// Applications of Argo CD live in.
+	Existing []string
 	// Order compares two components; nil means component.Compare. A layout whose
 	// ApplicationSets are ordered among each other gives its own.
 	Order func(a, b *component.Component) int

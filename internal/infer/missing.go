@@ -12,7 +12,7 @@ import (
 // miss records a need that nothing provides. Of the things that are often made by
 // hand or by programs, only those count that nothing at hand can make.
 func (c *collection) miss(o *object, n need) {
-	if c.x.world.mayAppear(o, n.key) {
+	if c.mayAppear(o, n.key) {
 		return
 	}
 	m := dependency.Missing{
@@ -54,13 +54,14 @@ func (c *collection) sortedMissing() []dependency.Missing {
 // mayAppear reports whether a thing that no object provides may be made by
 // something that is not seen: a program of the component with the right to make
 // it, or an operator from a custom resource beside it.
-func (w *world) mayAppear(o *object, k key) bool {
+func (c *collection) mayAppear(o *object, k key) bool {
+	w := c.x.world
 	switch k.Kind {
 	case kindSecret, kindConfigMap:
 		return w.makesSecrets[o.component] || w.customIn[k.Namespace]
 	case kindNamespace:
 		// Where Argo CD runs, and what distributions bring.
-		return k.Name == "argocd" || k.Name == "argo-cd" || strings.HasPrefix(k.Name, "openshift-") || strings.HasPrefix(k.Name, "kube-")
+		return argoNamespace(k.Name) || slices.Contains(c.x.in.Existing, k.Name) || strings.HasPrefix(k.Name, "openshift-") || strings.HasPrefix(k.Name, "kube-")
 	case kindServiceAccount, kindPVC:
 		return w.customIn[k.Namespace]
 	}

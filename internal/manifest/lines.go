@@ -38,7 +38,7 @@ func NewLines(read func(file string) ([]byte, error)) *Lines {
 // object. In a template of Helm's that is the line that writes the field, as far
 // as only one line can.
 func (l *Lines) Field(at finding.Position, field string) finding.Position {
-	if field == "" || at.Line == 0 || at.File == "" {
+	if field == "" || at.Line <= 0 || at.File == "" {
 		return at
 	}
 	l.mu.Lock()

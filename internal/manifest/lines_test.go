@@ -161,3 +161,17 @@ metadata: {name: crd, annotations: {helm.sh/hook: crd-install}}
 		t.Errorf("places (-want +got):\n%s", diff)
 	}
 }
+
+// FuzzLines asks for any field in any text: a line that is there comes out.
+func FuzzLines(f *testing.F) {
+	f.Add([]byte(lineTemplate), 2, "spec.template.spec.volumes[0].secret.secretName")
+	f.Add([]byte("- - a: {b: [1]}\n"), 1, "[0][0].a.b[0]")
+	f.Fuzz(func(t *testing.T, data []byte, line int, field string) {
+		for _, name := range []string{"a.yaml", "a.tpl"} {
+			at := NewLines(func(string) ([]byte, error) { return data, nil }).Field(finding.Position{File: name, Line: line}, field)
+			if at.Line != line && (at.Line < 1 || at.Line > len(data)+1) {
+				t.Errorf("line %d of a text of %d bytes", at.Line, len(data))
+			}
+		}
+	})
+}
