@@ -1,8 +1,10 @@
 package lint
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/component"
 	"github.com/rollout-ladder/ladder/internal/dependency"
@@ -47,6 +49,7 @@ func beforeUse() []use {
 func judgeUse(in Input, rule string) []finding.Finding {
 	var out []finding.Finding
 	o := newOrder(in)
+	speakers := o.speakers(in)
 	for _, d := range in.Dependencies {
 		if d.Rule != rule || tooWeak(d) {
 			continue
@@ -57,6 +60,7 @@ func judgeUse(in Input, rule string) []finding.Finding {
 			f, ok = o.useWithin(d)
 		} else {
 			f, ok = o.useAcross(d)
+			ok = ok && speakers.speaks(d)
 		}
 		if ok {
 			out = append(out, f)
@@ -115,7 +119,7 @@ func (o *order) useAcross(d dependency.Dependency) (finding.Finding, bool) {
 		f.Severity = bySeverity(d.Strength)
 		f.Message = fmt.Sprintf("%s of %s (%s) %s, but %s comes later (%s)",
 			who(d.Consumer), consumer.Name, o.place(consumer), d.Reason, provider.Name, o.place(provider))
-	case o.any && d.Strength == plan.Hard && d.Effect == dependency.Apply && !nested(consumer, provider) && o.has(consumer) && o.has(provider):
+	case o.forgotten(d, consumer, provider):
 		f.Severity = finding.Warning
 		f.Message = fmt.Sprintf("%s of %s %s of %s, and nothing orders the two (%s, %s)",
 			who(d.Consumer), consumer.Name, d.Reason, provider.Name, o.place(consumer), o.place(provider))
@@ -131,6 +135,56 @@ func (o *order) useAcross(d dependency.Dependency) (finding.Finding, bool) {
 // phase has none, which is a finding of its own.
 func (o *order) has(c *component.Component) bool {
 	return c.PreArgo || c.Phase >= 0 || len(c.Waves) > 0 || c.Set != "" || o.ladder.Layout == plan.AppOfApps
+}
+
+// forgotten reports whether nothing orders a dependency that needs an order, in an
+// environment that has one: the consumer would be refused.
+func (o *order) forgotten(d dependency.Dependency, consumer, provider *component.Component) bool {
+	return o.any && d.Strength == plan.Hard && d.Effect == dependency.Apply && !nested(consumer, provider) &&
+		o.has(consumer) && o.has(provider) && o.compare(consumer, provider) == 0
+}
+
+// speakers has the dependency that speaks for all between two components that
+// nothing orders: that order is one thing to mend, whatever it is good for.
+type speakers map[[2]string]dependency.Dependency
+
+func (o *order) speakers(in Input) speakers {
+	s := speakers{}
+	for _, d := range in.Dependencies {
+		consumer, provider, ok := o.pair(d.Consumer.Component, d.Provider.Component)
+		if !ok || d.Rule == "" || tooWeak(d) || !o.forgotten(d, consumer, provider) {
+			continue
+		}
+		key := [2]string{consumer.Name, provider.Name}
+		if have, ok := s[key]; !ok || speaksBefore(d, have) {
+			s[key] = d
+		}
+	}
+	return s
+}
+
+// speaksBefore prefers what is refused by the API server itself to what a webhook
+// refuses, then the first by name.
+func speaksBefore(d, e dependency.Dependency) bool {
+	return cmp.Or(
+		cmp.Compare(boolRank(d.Rule == ruleWebhook), boolRank(e.Rule == ruleWebhook)),
+		strings.Compare(d.Rule, e.Rule),
+		strings.Compare(d.Required.String(), e.Required.String()),
+	) < 0
+}
+
+func boolRank(later bool) int {
+	if later {
+		return 1
+	}
+	return 0
+}
+
+// speaks reports whether a dependency may make a finding: where the two are
+// ordered every one may.
+func (s speakers) speaks(d dependency.Dependency) bool {
+	have, ok := s[[2]string{d.Consumer.Component, d.Provider.Component}]
+	return !ok || have.Rule == d.Rule && have.Required == d.Required
 }
 
 // nested reports whether one component is a parent of the other, whose own

@@ -44,6 +44,13 @@ func TestUseAcrossComponents(t *testing.T) {
 			Input{Components: []component.Component{at("web", 1), at("vault", 1), at("else", 2)}, Dependencies: []dependency.Dependency{refused}},
 			[]string{"warning crd-before-use web vault CustomResourceDefinition widgets.acme.example"},
 		},
+		"one of several speaks where nothing orders the two": {
+			Input{Components: []component.Component{at("web", 1), at("vault", 1), at("else", 2)}, Dependencies: []dependency.Dependency{
+				needs("webhook-before-use", dependency.Apply, custom, end("web", custom, 0), end("vault", workload, 0)), refused,
+				needs("namespace-before-use", dependency.Apply, finding.Resource{Kind: "Namespace", Name: "ns"}, end("web", custom, 0), end("vault", workload, 0)),
+			}},
+			[]string{"warning crd-before-use web vault CustomResourceDefinition widgets.acme.example"},
+		},
 		"a parent and its child": {
 			Input{Components: []component.Component{parent, child, at("else", 2)}, Dependencies: []dependency.Dependency{refused}}, nil,
 		},
