@@ -33,7 +33,13 @@ func run(started time.Time, args []string) int {
 	// Kubernetes' own flags (such as --version=raw) are registered process-wide by
 	// its packages; the command line would take them for its own.
 	pflag.CommandLine = pflag.NewFlagSet(args[0], pflag.ContinueOnError)
-	return cli.Main(args[0], args[1:], version, stream.System())
+	streams := stream.System()
+	// Kustomize warns of deprecated fields on this variable, in the middle of what
+	// the command shows. What crashes is written to the descriptor, and stays.
+	if nowhere, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0); err == nil {
+		os.Stderr = nowhere
+	}
+	return cli.Main(args[0], args[1:], version, streams)
 }
 
 func runPlane(started time.Time, args []string) int {

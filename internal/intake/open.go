@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -102,6 +103,12 @@ func (r *repository) platform(ctx context.Context, environment string) (*Platfor
 	p.Components, findings = merge(pre, read.Components)
 	p.Findings = append(p.Findings, findings...)
 	if len(p.Ladder.Steps) == 0 {
+		p.Ladder.Steps = rollingSteps(p.Argo, p.Components)
+		if len(p.Ladder.Steps) > 0 && r.overlays != nil && !r.file.LayoutSet {
+			p.Ladder.Layout = plan.Single
+		}
+	}
+	if len(p.Ladder.Steps) == 0 {
 		p.Ladder.Steps = ladderfile.DeriveSteps(p.Ladder, p.Components)
 	}
 	sortComponents(p.Ladder, p.Components)
@@ -190,7 +197,11 @@ func (r *repository) findEnvironments() ([]string, error) {
 	}
 	var found []string
 	for _, name := range names {
-		if !r.tree.IsDir(path.Join(environmentsFolder, name)) {
+		folder := path.Join(environmentsFolder, name)
+		if _, err := r.tree.Resolve(folder, finding.Position{}); err != nil {
+			return nil, err
+		}
+		if !r.tree.IsDir(folder) {
 			continue
 		}
 		components := path.Join(environmentsFolder, name, "components")
@@ -429,6 +440,9 @@ func merge(pre, rest []component.Component) ([]component.Component, []finding.Fi
 	var findings []finding.Finding
 	for _, c := range slices.Concat(pre, rest) {
 		if other, ok := first[c.Name]; ok {
+			if other.Position == c.Position && other.Namespace == c.Namespace && reflect.DeepEqual(other.Sources, c.Sources) {
+				continue // one Application that two parents apply
+			}
 			findings = append(findings, descriptor.Duplicate(other, c))
 			continue
 		}
