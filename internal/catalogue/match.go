@@ -1,7 +1,6 @@
 package catalogue
 
 import (
-	"net/url"
 	"regexp"
 	"strings"
 
@@ -40,7 +39,7 @@ type question struct {
 	chart string
 	// repository is an address; empty for a folder of the repository itself.
 	repository string
-	// addresses are those of manifests, with and without the revision.
+	// addresses are those of manifests, without the revision.
 	addresses []string
 }
 
@@ -50,7 +49,7 @@ func ask(src component.Source) question {
 	q := question{chart: src.Name, repository: address(src.RepoURL)}
 	if src.Kind == component.Git || src.Kind == component.Plugin || src.Kind == component.Kustomize || src.Kind == component.Manifests {
 		q.chart = ""
-		q.addresses = manifestAddresses(src.RepoURL, src.Name, src.Version)
+		q.addresses = []string{manifestAddress(src.RepoURL, src.Name)}
 		return q
 	}
 	if q.chart == "" { // an OCI reference that holds the name
@@ -59,24 +58,17 @@ func ask(src component.Source) question {
 	return q
 }
 
-// manifestAddresses are the forms in which an entry can name manifests:
+// manifestAddress is the form in which an entry names manifests:
 // "github.com/owner/name/path" of a Git folder, whatever its revision, and the
 // address of a file as it is.
-func manifestAddresses(repository, folder, revision string) []string {
-	text := repository
-	if u, err := url.Parse(text); err == nil && u.RawQuery != "" {
-		if ref := u.Query().Get("ref"); ref != "" && revision == "" {
-			revision = ref
-		}
-		text = strings.SplitN(text, "?", 2)[0]
-	}
-	base := address(text)
-	base = strings.Replace(base, ".git//", "/", 1)
+func manifestAddress(repository, folder string) string {
+	text, _, _ := strings.Cut(repository, "?")
+	base := strings.Replace(address(text), ".git//", "/", 1)
 	base = strings.TrimSuffix(strings.Replace(base, "//", "/", 1), ".git")
 	if folder = strings.Trim(folder, "/"); folder != "" && folder != "." {
 		base += "/" + folder
 	}
-	return []string{base}
+	return base
 }
 
 // matches reports whether an entry is about what is asked for. sole says that no

@@ -1,6 +1,7 @@
 package catalogue
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -124,7 +125,7 @@ func (w *When) check() error {
 		}
 	}
 	if forms != 1 {
-		return fmt.Errorf("a condition has one of value, all and any")
+		return errors.New("a condition has one of value, all and any")
 	}
 	for _, list := range [][]When{w.All, w.Any} {
 		for i := range list {

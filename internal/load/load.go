@@ -86,6 +86,8 @@ func Load(ctx context.Context, path string, o Options) (*Result, error) {
 // LoadAll loads every environment of a platform, or the one that is asked for, in
 // the order of their names. Charts are fetched once for all. Errors of several
 // environments are joined.
+//
+//nolint:revive // load.All would say less
 func LoadAll(ctx context.Context, path string, o Options) ([]*Result, error) {
 	r := newRun(o)
 	if o.Environment != "" {
@@ -208,6 +210,7 @@ func (r *Result) infer(known *knowledge) {
 		Assessed: func(group, kind string) bool {
 			return r.assess.by(schema.GroupKind{Group: group, Kind: kind}, nil) != ""
 		},
+		Order: orderOf(r.Platform.Ladder),
 	})
 	r.Dependencies, r.Missing, r.Edges = inferred.Dependencies, inferred.Missing, inferred.Edges
 	r.Findings = append(slices.Clone(r.Platform.Findings), inferred.Findings...)
@@ -215,6 +218,21 @@ func (r *Result) infer(known *knowledge) {
 		r.Findings[i].Environment = cmp.Or(r.Findings[i].Environment, r.Platform.Environment)
 	}
 	finding.Sort(r.Findings)
+}
+
+// orderOf compares components of a ladder: tiers come one after the other. It is
+// nil where phases and waves say it all.
+func orderOf(l plan.Ladder) func(a, b *component.Component) int {
+	if l.Layout != plan.Tiers {
+		return nil
+	}
+	return func(a, b *component.Component) int {
+		s, t := slices.Index(l.Sets, a.Domain), slices.Index(l.Sets, b.Domain)
+		if s >= 0 && t >= 0 && s != t && !a.PreArgo && !b.PreArgo {
+			return cmp.Compare(s, t)
+		}
+		return component.Compare(a, b)
+	}
 }
 
 // knowledge makes a renderer for a platform, and what it knows of charts.

@@ -3,6 +3,7 @@ package render
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"testing"
 
@@ -66,7 +67,7 @@ func TestPartial(t *testing.T) {
 	for range 2 { // what is lacking is not lost in the cache
 		got := map[string][]string{}
 		for _, result := range r.All(context.Background(), components, nil) {
-			if result.Err == nil || result.Err != error(result.Lacking[0]) {
+			if result.Err == nil || !errors.Is(result.Err, result.Lacking[0]) {
 				t.Errorf("%s: error %v", result.Component, result.Err)
 			}
 			for _, l := range result.Lacking {
