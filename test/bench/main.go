@@ -1,7 +1,7 @@
 // Command bench measures Ladder as ratios against peers and bounds of the same
 // run, and prints a table. It never compares absolute times: machines differ.
 //
-//	go run ./test/bench [-only makespan,plane,render,planner] [-runs 3]
+//	go run ./test/bench [-only makespan,plane,render,lint,planner] [-runs 3]
 package main
 
 import (
@@ -44,7 +44,7 @@ func (s *suite) add(r row) {
 }
 
 func run() error {
-	only := flag.String("only", "", "comma-separated benchmarks to run: plane, makespan, policies, render, planner")
+	only := flag.String("only", "", "comma-separated benchmarks to run: plane, makespan, policies, render, lint, planner")
 	runs := flag.Int("runs", 3, "repetitions of which the median counts")
 	quick := flag.Bool("quick", false, "leave out the 1,000-component rollout")
 	flag.Parse()
@@ -74,7 +74,7 @@ func run() error {
 		name string
 		run  func(context.Context) error
 	}{
-		{"plane", s.plane}, {"planner", s.planner}, {"render", s.render}, {"policies", s.policies}, {"makespan", s.makespan},
+		{"plane", s.plane}, {"planner", s.planner}, {"render", s.render}, {"lint", s.lint}, {"policies", s.policies}, {"makespan", s.makespan},
 	} {
 		if *only != "" && !slices.Contains(strings.Split(*only, ","), b.name) {
 			continue

@@ -53,7 +53,9 @@ type judgement struct {
 
 // judge loads and lints the environments that the arguments mean.
 func judge(ctx context.Context, streams *stream.Streams, global *flags.Global, o *Options) (*judgement, error) {
-	existing, err := load.Environments(ctx, o.Path, source.Options(o.Source))
+	options := source.Options(o.Source)
+	options.Roots = o.Roots
+	existing, err := load.Environments(ctx, o.Path, options)
 	if err != nil {
 		return nil, source.Coded(err)
 	}
@@ -64,7 +66,7 @@ func judge(ctx context.Context, streams *stream.Streams, global *flags.Global, o
 			strings.Join(chosen, ", "), strings.Join(others, ", "))
 	}
 	j := &judgement{complete: len(chosen) == len(existing) && len(o.Rules) == 0}
-	loaded, err := j.load(ctx, streams, global, o.Source, chosen)
+	loaded, err := j.load(ctx, streams, global, o.Path, options, chosen)
 	if err != nil {
 		return nil, err
 	}
@@ -107,23 +109,22 @@ func choose(existing []string, name string) []string {
 
 // load reads and renders environments. Where several are meant and some cannot be
 // read, the others are linted all the same.
-func (j *judgement) load(ctx context.Context, streams *stream.Streams, global *flags.Global, f flags.Source, chosen []string) ([]*load.Result, error) {
+func (j *judgement) load(ctx context.Context, streams *stream.Streams, global *flags.Global, path string, options load.Options, chosen []string) ([]*load.Result, error) {
 	display := progress.New(streams, global, time.Now)
 	defer display.Close()
-	options := source.Options(f)
 	options.Progress = display.Counted
 	options.Environment = ""
 	if len(chosen) == 1 {
 		options.Environment = chosen[0]
 	}
-	loaded, err := load.LoadAll(ctx, f.Path, options)
+	loaded, err := load.LoadAll(ctx, path, options)
 	if err == nil || len(chosen) < 2 || len(intake.InputErrors(err)) == 0 {
 		return loaded, source.Coded(err)
 	}
 	j.complete = false
 	for _, e := range chosen {
 		options.Environment = e
-		one, err := load.Load(ctx, f.Path, options)
+		one, err := load.Load(ctx, path, options)
 		switch {
 		case err == nil:
 			loaded = append(loaded, one)

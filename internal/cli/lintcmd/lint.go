@@ -24,6 +24,7 @@ type Options struct {
 	flags.Source
 	flags.Result
 
+	Roots         []string
 	Rules         []string
 	Severity      string
 	FailOn        string
@@ -75,6 +76,7 @@ Exit code 1: a finding is at least as grave as --fail-on.`,
 	o.Result.Register(cmd, formats()...)
 	f := cmd.Flags()
 	f.Lookup("environment").Usage = "environment to lint, or all (default: the only one, else dev, else all)"
+	f.StringSliceVar(&o.Roots, "root", nil, "file or folder that is applied by hand, relative to the repository (default: those of ladder.yaml, else what nothing else applies)")
 	f.StringSliceVar(&o.Rules, "rules", nil, "run these rules only")
 	f.StringVar(&o.Severity, "severity", string(finding.Info), "mildest severity that is shown: error, warning or info")
 	f.StringVar(&o.FailOn, "fail-on", string(finding.Error), "mildest severity that makes the exit code 1: error, warning, info or none")
