@@ -36,7 +36,10 @@ func Compare(a, b *Component) int {
 	if a.Set != "" && b.Set != "" && a.Set != b.Set {
 		return 0
 	}
-	if a.Set != "" && a.Set == b.Set && a.Step > 0 && b.Step > 0 && len(a.Waves) == len(b.Waves) {
+	if a.Set != "" && a.Set == b.Set && (a.Step > 0 || b.Step > 0) && len(a.Waves) == len(b.Waves) {
+		if a.Step == 0 || b.Step == 0 {
+			return 0 // one is in no step, and never synced
+		}
 		return cmp.Compare(a.Step, b.Step)
 	}
 	if a.Phase >= 0 && b.Phase >= 0 {

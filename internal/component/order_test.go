@@ -43,6 +43,7 @@ func TestCompare(t *testing.T) {
 		"steps win over phases":                 {set("s", 2, 10), set("s", 1, 20), 1},
 		"same step":                             {set("s", 2, 10), set("s", 2, 20), 0},
 		"one matches no step":                   {set("s", 0, NoPhase), set("s", 2, NoPhase), 0},
+		"one has a phase and no step":           {set("s", 0, 999), set("s", 2, 120), 0},
 		"steps of two sets":                     {set("s", 1, NoPhase), set("t", 2, NoPhase), 0},
 		"phases of two sets":                    {set("s", 1, 10), set("t", 2, 20), 0},
 		"phases where only one says its set":    {set("s", 0, 10), set("", 0, 20), -1},

@@ -58,6 +58,8 @@ type met struct {
 	destination string
 	// application is the index in the setup, -1 for none.
 	application int
+	// alone is set for an Application that nothing in the repository applies.
+	alone bool
 }
 
 // walk collects the components of one environment.
@@ -293,6 +295,7 @@ func (w *walk) application(ctx context.Context, parent string, d document, at pl
 	index := w.recordApplication(parent, d)
 	if !below.applies() {
 		w.leaf(d, at, index)
+		w.met[len(w.met)-1].alone = parent == "" && d.generated == nil
 		return nil
 	}
 	if len(t.applications) >= MaxDepth {
@@ -388,16 +391,22 @@ func (w *walk) finish() []component.Component {
 	}
 	first := map[string]component.Component{}
 	var all []component.Component
+	alone := map[string]bool{}
 	for _, m := range w.met {
 		c := m.component
 		if len(places[c.Name]) > 1 {
 			c.Name += "@" + m.destination
 		}
 		if other, ok := first[c.Name]; ok {
-			w.repository.findings = append(w.repository.findings, descriptor.Duplicate(other, c))
+			f := descriptor.Duplicate(other, c)
+			if m.alone || alone[c.Name] {
+				// Whether somebody applies both is not known.
+				f.Severity = finding.Warning
+			}
+			w.repository.findings = append(w.repository.findings, f)
 			continue
 		}
-		first[c.Name] = c
+		first[c.Name], alone[c.Name] = c, m.alone
 		all = append(all, c)
 		if m.application >= 0 {
 			w.setup.Applications[m.application].Component = c.Name

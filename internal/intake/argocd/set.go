@@ -132,10 +132,14 @@ const phaseLabel = "rollout-phase"
 // phaseOf is the phase of a generated Application whose set orders by the label
 // of phases alone.
 func phaseOf(d document) component.Phase {
-	if d.generated == nil || d.generated.step == 0 {
+	if d.generated == nil {
 		return component.NoPhase
 	}
-	for _, s := range steps(d.generated.set) {
+	all := steps(d.generated.set)
+	if len(all) == 0 {
+		return component.NoPhase
+	}
+	for _, s := range all {
 		for _, e := range s.MatchExpressions {
 			if e.Key != phaseLabel {
 				return component.NoPhase
