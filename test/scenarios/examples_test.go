@@ -1,0 +1,50 @@
+package scenarios
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/rollout-ladder/ladder/internal/finding"
+	"github.com/rollout-ladder/ladder/internal/lint"
+	"github.com/rollout-ladder/ladder/internal/load"
+)
+
+// The examples are right in every environment. The warnings that are left are
+// true: the tiers have Vault, its certificates and its bootstrap in one wave, and
+// the secret store beside its bundles, as their README says.
+func TestExamplesAreRight(t *testing.T) {
+	for example, want := range map[string][]string{
+		"ameide":    nil,
+		"zerotouch": nil,
+		"ameide-tiers": {
+			"warning bootstrap-before-runtime foundation-vault-bootstrap foundation-vault-core -",
+			"warning declared-edge-against-order foundation-vault-bootstrap foundation-vault-webhook-certs -",
+			"warning declared-edge-against-order foundation-vault-core foundation-vault-webhook-certs -",
+			"warning declared-edge-against-order foundation-vault-secrets-observability foundation-vault-secret-store -",
+			"warning declared-edge-against-order foundation-vault-secrets-platform foundation-vault-secret-store -",
+		},
+	} {
+		t.Run(example, func(t *testing.T) {
+			all, err := load.LoadAll(context.Background(), filepath.Join(root, "examples", example), load.Options{Offline: true, NoCache: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, environment := range all {
+				var got []string
+				for _, f := range lint.Run(environment.Lint(), lint.Options{}) {
+					if f.Severity != finding.Info {
+						got = append(got, line(f))
+					}
+				}
+				slices.Sort(got)
+				if diff := gocmp.Diff(want, got); diff != "" {
+					t.Errorf("%s (-want +got):\n%s", environment.Platform.Environment, diff)
+				}
+			}
+		})
+	}
+}
