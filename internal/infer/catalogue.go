@@ -26,7 +26,7 @@ func (x *index) learnKnown(i int, known Known, rendered bool) {
 		return
 	}
 	for _, k := range known.Kinds {
-		x.world.groups[k.Group] = true
+		x.world.groups[k.Group], x.world.scoped[k.Group+"/"+k.Kind] = true, true
 		if k.Plural != "" && x.world.plurals[k.Group+"/"+k.Kind] == "" {
 			x.world.plurals[k.Group+"/"+k.Kind] = k.Plural
 		}

@@ -34,7 +34,10 @@ func providesNamespace(o *object, add func(key)) {
 	}
 }
 
-func requiresNamespace(_ *world, o *object, add func(need)) {
+func requiresNamespace(w *world, o *object, add func(need)) {
+	if customGroup(o.g) && o.GetNamespace() == "" && !w.scoped[o.g+"/"+o.k] {
+		return // it may as well be of a kind without namespaces
+	}
 	if ns := o.namespace(); ns != "" {
 		add(need{key: namespaceKey(ns), field: "metadata.namespace", strength: plan.Hard, effect: dependency.Apply, verb: "lands in Namespace " + ns, absent: true})
 	}

@@ -86,7 +86,7 @@ var judged = map[string]struct{ rule, group, kind string }{
 // belongs to (a topic to its Kafka) is brought to Ready by it.
 func ruleOf(kind string) string {
 	if group, ok := strings.CutPrefix(kind, kindInstance); ok {
-		if strings.HasPrefix(group, "secrets.hashicorp.com/") {
+		if strings.HasPrefix(group, "secrets.hashicorp.com/") || strings.HasPrefix(group, generators+"/") {
 			return "secretstore-before-use"
 		}
 		return "controller-before-use"

@@ -17,10 +17,17 @@ func storeKey(kind, ns, name string) key {
 }
 
 func providesStore(o *object, add func(key)) {
-	if o.is("external-secrets.io", "SecretStore", "ClusterSecretStore") {
+	switch {
+	case o.is("external-secrets.io", "SecretStore", "ClusterSecretStore"):
 		add(storeKey(o.k, o.namespace(), o.name))
+	case o.g == generators:
+		add(instanceKey(generators, o.k, o.namespace(), o.name))
 	}
 }
+
+// generators is the group of what an ExternalSecret can read from instead of a
+// store. Source: External Secrets Operator, "Generators".
+const generators = "generators.external-secrets.io"
 
 func requiresStore(_ *world, o *object, add func(need)) {
 	if o.g != "external-secrets.io" {
@@ -40,6 +47,15 @@ func requiresStore(_ *world, o *object, add func(need)) {
 		for _, field := range []string{"data", "dataFrom"} {
 			each(list(m, field), path+"."+field, func(d map[string]any, path string) {
 				store(mapping(d, "sourceRef", "storeRef"), path+".sourceRef.storeRef")
+				ref := mapping(d, "sourceRef", "generatorRef")
+				kind, name, ns := text(ref, "kind"), text(ref, "name"), o.namespace()
+				if kind == "ClusterGenerator" {
+					ns = ""
+				}
+				if kind != "" && o.k == "ExternalSecret" {
+					add(need{key: instanceKey(generators, kind, ns, name), field: path + ".sourceRef.generatorRef.name", strength: plan.Hard, effect: dependency.Ready,
+						verb: "reads from " + kind + " " + name})
+				}
 			})
 		}
 	}

@@ -13,6 +13,8 @@ type world struct {
 	plurals map[string]string
 	// groups are the custom groups that the repository holds CRDs of.
 	groups map[string]bool
+	// scoped are the custom kinds, by "group/Kind", whose scope is known.
+	scoped map[string]bool
 	// versions maps "group/Kind" to the version it is stored in.
 	versions map[string]string
 	// labels of the namespaces that objects define.
@@ -28,7 +30,7 @@ type world struct {
 }
 
 func newWorld(x *index) *world {
-	w := &world{plurals: map[string]string{}, groups: map[string]bool{}, versions: map[string]string{}, labels: map[string]map[string]string{},
+	w := &world{plurals: map[string]string{}, groups: map[string]bool{}, scoped: map[string]bool{}, versions: map[string]string{}, labels: map[string]map[string]string{},
 		workloads: map[string][]*object{}, services: map[key]bool{}, makesSecrets: map[int]bool{}, customIn: map[string]bool{}}
 	order := make([]int, len(x.objects))
 	for i, at := range x.rank {
@@ -53,7 +55,7 @@ func (w *world) see(o *object) {
 		if !ok {
 			return
 		}
-		w.groups[crd.Group] = true
+		w.groups[crd.Group], w.scoped[crd.Group+"/"+crd.Kind] = true, true
 		if crd.Plural != "" {
 			w.plurals[crd.Group+"/"+crd.Kind] = crd.Plural
 		}
