@@ -111,6 +111,9 @@ type Fix struct {
 	// Edits are what Patch is made from, all or none of them; a rule that cannot
 	// read files proposes them instead of a patch.
 	Edits []Edit `json:"-"`
+	// Moves is set where the edits move a component in the order. That is a
+	// proposal: what else relies on its place, and shows it nowhere, is not known.
+	Moves bool `json:"-"`
 }
 
 // Finding is one problem of the repository.

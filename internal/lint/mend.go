@@ -29,6 +29,7 @@ func mend(in Input, found []finding.Finding) {
 	for i, f := range found {
 		if len(f.Fix.Edits) == 0 && f.Fix.Patch == "" {
 			found[i].Fix.Edits = m.propose(f)
+			found[i].Fix.Moves = f.Scope == finding.Cross && len(found[i].Fix.Edits) > 0
 		}
 	}
 }

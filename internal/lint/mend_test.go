@@ -100,6 +100,9 @@ func TestEditsOfOrder(t *testing.T) {
 				Rule: "crd-before-use", Severity: finding.Error, Scope: finding.Cross, Component: "consumer", Provider: "provider",
 			}}
 			found := lint.Run(in, lint.Options{Rules: []lint.Rule{}})
+			if found[0].Fix.Moves != (test.want != nil) {
+				t.Errorf("moves: %v", found[0].Fix.Moves)
+			}
 			if diff := cmp.Diff(test.want, found[0].Fix.Edits); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}

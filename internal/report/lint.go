@@ -155,7 +155,7 @@ func (l Lint) summary() string {
 	for _, also := range []struct {
 		n    int
 		what string
-	}{{len(l.Unrendered), "not rendered"}, {len(l.Suppressed), "suppressed"}, {l.Known, "in the baseline"}, {l.Milder, "milder and not shown"}} {
+	}{{len(distinct(l.Unrendered)), "not rendered"}, {len(l.Suppressed), "suppressed"}, {l.Known, "in the baseline"}, {l.Milder, "milder and not shown"}} {
 		if also.n > 0 {
 			text += fmt.Sprintf("; %d %s", also.n, also.what)
 		}

@@ -15,8 +15,8 @@ const alike = 4
 // the gravest first. verbose shows every finding whole, and what is suppressed.
 func LintText(w io.Writer, l Lint, style Style, verbose bool) error {
 	var b strings.Builder
-	writeUnrendered(&b, distinct(l.Unrendered))
 	t := lintText{b: &b, style: style, verbose: verbose, several: len(l.Environments) > 1, orders: l.orders()}
+	t.unrendered(distinct(l.Unrendered))
 	var order []string
 	groups := map[string][]shared{}
 	for _, f := range merged(l.Findings) {
@@ -146,6 +146,9 @@ func (t *lintText) whole(f shared) {
 		mechanical := ""
 		if f.Fix.Patch != "" {
 			mechanical = " (--fix does it)"
+			if f.Fix.Moves {
+				mechanical = " (--fix-order does it)"
+			}
 		}
 		fmt.Fprintf(t.b, "    fix: %s%s\n", Plain(fix), mechanical)
 	}
@@ -161,6 +164,30 @@ func (t *lintText) evidence(e finding.Evidence) {
 		field = "  " + e.Field
 	}
 	fmt.Fprintf(t.b, "      %s\n", t.style.paint(faint, Plain(at+e.Text+field)))
+}
+
+// unrendered says first what could not be rendered: what is not rendered is never
+// called clean. A component with many such sources names some of them.
+func (t *lintText) unrendered(all []Unrendered) {
+	if len(all) == 0 {
+		return
+	}
+	number := map[string]int{}
+	for _, u := range all {
+		number[u.Component]++
+	}
+	fmt.Fprintf(t.b, "! %s not rendered, whole or in part; nothing is known of what they lack:\n", count(len(number), "component"))
+	shown := map[string]int{}
+	for _, u := range all {
+		shown[u.Component]++
+		switch n := shown[u.Component]; {
+		case n <= alike || t.verbose:
+			fmt.Fprintf(t.b, "    %s  %s: %s\n", Plain(finding.Position{File: u.File, Line: u.Line}.String()), Plain(u.Component), Plain(u.Reason))
+		case n == number[u.Component]:
+			fmt.Fprintf(t.b, "    and %d more of %s; --verbose shows them\n", n-alike, Plain(u.Component))
+		}
+	}
+	t.b.WriteByte('\n')
 }
 
 func (t *lintText) suppressed(l Lint) {

@@ -13,11 +13,11 @@ import (
 
 // changes are those of all mechanical fixes together. What cannot be done is said
 // on stderr.
-func (j *judgement) changes(streams *stream.Streams) []patch.Change {
+func (j *judgement) changes(streams *stream.Streams, o *Options) []patch.Change {
 	var groups [][]finding.Edit
 	var of []finding.Finding
 	for _, f := range j.findings {
-		if len(f.Fix.Edits) > 0 {
+		if len(f.Fix.Edits) > 0 && (o.FixOrder || !f.Fix.Moves) {
 			groups, of = append(groups, f.Fix.Edits), append(of, f)
 		}
 	}
@@ -34,7 +34,7 @@ func (j *judgement) changes(streams *stream.Streams) []patch.Change {
 // preview prints the changes as a diff.
 func (j *judgement) preview(streams *stream.Streams, o *Options) error {
 	var b bytes.Buffer
-	for _, c := range j.changes(streams) {
+	for _, c := range j.changes(streams, o) {
 		b.WriteString(c.Diff())
 	}
 	if b.Len() == 0 {
@@ -44,8 +44,8 @@ func (j *judgement) preview(streams *stream.Streams, o *Options) error {
 }
 
 // fix changes the files and reports whether any changed.
-func (j *judgement) fix(streams *stream.Streams) (bool, error) {
-	changes := j.changes(streams)
+func (j *judgement) fix(streams *stream.Streams, o *Options) (bool, error) {
+	changes := j.changes(streams, o)
 	resolve := func(file string) (string, error) { return j.tree.Resolve(file, finding.Position{}) }
 	if err := patch.Write(changes, resolve); err != nil {
 		return false, exit.With(exit.CouldNotRun, err)

@@ -30,8 +30,9 @@ type Options struct {
 	FailOn        string
 	Baseline      string
 	WriteBaseline bool
-	Fix, DryRun   bool
-	Version       string
+	// FixOrder lets Fix move components in the order.
+	Fix, FixOrder, DryRun bool
+	Version               string
 }
 
 // formats are those of the report; the first is the default.
@@ -68,6 +69,7 @@ Exit code 1: a finding is at least as grave as --fail-on.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.SetPath(args)
+			o.Fix = o.Fix || o.FixOrder
 			return run(cmd.Context(), streams, global, o)
 		},
 	}
@@ -83,6 +85,7 @@ Exit code 1: a finding is at least as grave as --fail-on.`,
 	f.StringVar(&o.Baseline, "baseline", "", "report only findings that this file does not have")
 	f.BoolVar(&o.WriteBaseline, "write-baseline", false, "write all findings into the file of --baseline")
 	f.BoolVar(&o.Fix, "fix", false, "mend what can be mended mechanically, then report what is left")
+	f.BoolVar(&o.FixOrder, "fix-order", false, "like --fix, and also move components that stand before what they require")
 	f.BoolVar(&o.DryRun, "dry-run", false, "with --fix: print the changes as a diff and make none")
 	_ = cmd.RegisterFlagCompletionFunc("rules", CompleteRule)
 	_ = cmd.RegisterFlagCompletionFunc("severity", cobra.FixedCompletions(severities(), cobra.ShellCompDirectiveNoFileComp))
@@ -158,7 +161,7 @@ func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *
 		return j.preview(streams, o)
 	}
 	if o.Fix {
-		changed, err := j.fix(streams)
+		changed, err := j.fix(streams, o)
 		if err != nil {
 			return err
 		}
