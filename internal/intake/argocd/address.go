@@ -3,10 +3,12 @@ package argocd
 import (
 	"context"
 	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/rollout-ladder/ladder/internal/finding"
 	"github.com/rollout-ladder/ladder/internal/intake/appset"
 	"github.com/rollout-ladder/ladder/internal/intake/yamlpos"
 )
@@ -37,6 +39,7 @@ func (r *Repository) findOwnURLs(ctx context.Context) {
 		url := normaliseURL(alias)
 		r.own[url], r.tallied[url] = true, true
 	}
+	r.findPaths()
 	t := tallies{}
 	for _, app := range slices.Concat(r.applications, r.disabled) {
 		r.tallySources(t, app)
@@ -129,13 +132,13 @@ func (r *Repository) tallyPattern(to *tally, kind, pattern string) {
 
 func (r *Repository) matches(kind, pattern string) bool {
 	if kind == "directories" {
-		return slices.ContainsFunc(appset.Folders(r.all), func(dir string) bool {
+		return slices.ContainsFunc(appset.Folders(r.paths), func(dir string) bool {
 			ok, err := path.Match(pattern, dir)
 			return ok && err == nil
 		})
 	}
 	re, err := appset.GitPattern(pattern)
-	return err == nil && slices.ContainsFunc(r.all, re.MatchString)
+	return err == nil && slices.ContainsFunc(r.paths, re.MatchString)
 }
 
 // decide settles which of the addresses that are not settled yet are this
@@ -187,10 +190,50 @@ type view struct{ r *Repository }
 func (v view) Own(repoURL string) bool { return v.r.own[normaliseURL(repoURL)] }
 
 // Files are all files by the paths that Git sources use.
-func (v view) Files() []string { return v.r.all }
+func (v view) Files() []string { return v.r.paths }
 
 // Read returns the content of a file.
-func (v view) Read(file string) ([]byte, error) { return v.r.tree.Read(file) }
+func (v view) Read(file string) ([]byte, error) {
+	return v.r.tree.Read(strings.TrimPrefix(file, v.r.prefix))
+}
+
+// findPaths settles how Git sources see the files. They see the whole repository,
+// also where the platform is a part of it; but a platform may be kept in another
+// repository than it lives in. The paths that are written tell.
+func (r *Repository) findPaths() {
+	r.paths = r.all
+	rel, err := filepath.Rel(r.tree.Repository, r.tree.Root)
+	if err != nil || rel == "." || strings.HasPrefix(rel, "..") {
+		return
+	}
+	prefix := filepath.ToSlash(rel) + "/"
+	within := func(p string) bool { return strings.HasPrefix(strings.TrimPrefix(path.Clean("/"+p), "/")+"/", prefix) }
+	var any func(generators *yamlpos.Value) bool
+	any = func(generators *yamlpos.Value) bool {
+		if generators == nil {
+			return false
+		}
+		for _, g := range generators.Items {
+			for _, kind := range []string{"directories", "files"} {
+				if list := g.At("git", kind); list != nil && slices.ContainsFunc(list.Items, func(v *yamlpos.Value) bool { return within(v.TextAt("path")) }) {
+					return true
+				}
+			}
+			if any(g.At("matrix", "generators")) || any(g.At("merge", "generators")) {
+				return true
+			}
+		}
+		return false
+	}
+	if !slices.ContainsFunc(r.sets, func(set document) bool { return any(set.value.At("spec", "generators")) }) {
+		return
+	}
+	r.prefix = prefix
+	r.paths = make([]string, len(r.all))
+	for i, file := range r.all {
+		r.paths[i] = prefix + file
+	}
+}
 
 func isRootPath(p string) bool {
 	return path.Clean("/"+p) == "/"
@@ -229,7 +272,16 @@ func (r *Repository) existing(written string) (string, bool) {
 	if p == "" {
 		return ".", true
 	}
-	for _, candidate := range []string{p, path.Join(r.tree.Rel(r.tree.Repository), p)} {
+	candidates := []string{p}
+	if top := r.tree.Rel(r.tree.Repository); top != "." {
+		// Below the root of the platform a path has one name only.
+		rel := path.Join(top, p)
+		if abs, err := r.tree.Resolve(rel, finding.Position{}); err == nil {
+			rel = r.tree.Rel(abs)
+		}
+		candidates = append(candidates, rel)
+	}
+	for _, candidate := range candidates {
 		if r.tree.IsDir(candidate) || r.tree.IsFile(candidate) {
 			return candidate, true
 		}

@@ -73,6 +73,10 @@ func (r *Repository) values(to *component.Source, d document, s source, f *yamlp
 	if err == nil {
 		err = yaml.Unmarshal([]byte(text), &values)
 	}
+	if err != nil && hasPlaceholder(text) {
+		r.notRead(at, d.name(), "helm.values of the source waits for another tool to fill it in, and is no YAML before")
+		return
+	}
 	if err != nil {
 		r.findings = append(r.findings, newFinding(RuleInvalid, finding.Error, at, d.name(), "helm.values is not a YAML map"))
 		return

@@ -44,6 +44,10 @@ type Repository struct {
 	// all are all files; present the same as a set.
 	all     []string
 	present map[string]bool
+	// paths are all files as Git sources see them: with a prefix where the
+	// platform is a part of the repository.
+	paths  []string
+	prefix string
 	// files are the parsed files that hold Applications or ApplicationSets.
 	files map[string][]document
 	// manifests are all files of YAML and JSON, sorted.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/argo"
 	"github.com/rollout-ladder/ladder/internal/component"
@@ -25,6 +26,7 @@ func (r *Repository) expand(ctx context.Context, set document) []document {
 	}
 	for _, problem := range result.Unread {
 		at := problem.Position
+		at.File = strings.TrimPrefix(at.File, r.prefix)
 		if !r.present[at.File] {
 			at = set.position()
 		}
@@ -39,9 +41,10 @@ func (r *Repository) expand(ctx context.Context, set document) []document {
 			value: app.Value, written: app.Template, rendered: set.rendered,
 			generated: &generated{set: set, parameters: app.Parameters, element: app.Element},
 		}
+		d.generated.element.File = strings.TrimPrefix(app.Element.File, r.prefix)
 		// What a kustomization built has lines of its own; the file is what people
 		// look for.
-		if set.rendered || !r.present[app.Element.File] {
+		if set.rendered || !r.present[d.generated.element.File] {
 			d.generated.element = set.position()
 		}
 		if template := set.written.At("spec", "template"); !r.present[d.written.Position.File] && template != nil {
