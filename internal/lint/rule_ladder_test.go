@@ -234,6 +234,8 @@ func TestRollingSyncSteps(t *testing.T) {
 	none := rolled(app("a", "infra"), app("b", "data"), app("c", "apps"), app("d", "late"))
 	none.ApplicationSets[0].Steps[1].MatchExpressions = []argo.Expression{{Key: "tier", Operator: "In", Values: []string{"data"}}}
 	missing := rolled(app("a", "infra"), app("b", ""), app("c", "apps"))
+	everything := rolled(app("a", "infra"))
+	everything.ApplicationSets[0].Steps = []argo.Step{{Position: finding.Position{File: "set.yaml", Line: 5}}}
 	automated := rolled(app("a", "infra"), app("b", "data"), app("c", "apps"))
 	automated.Applications[0].Automated, automated.Applications[1].Automated = true, true
 	stamped := rolled(app("a", "infra"), app("b", "data"), app("c", "apps"))
@@ -241,13 +243,14 @@ func TestRollingSyncSteps(t *testing.T) {
 	same := rolled(app("a", "infra"), app("b", "data"), app("c", "apps"))
 	same.ApplicationSets[0].TemplateWave, same.ApplicationSets[0].Wave = stamped.ApplicationSets[0].TemplateWave, argo.Wave{Value: 2, Written: "2"}
 	cases{
-		"each matches one step":               {Input{Argo: full}, nil},
-		"one matches two steps":               {Input{Argo: several}, []string{"warning app-in-several-steps a - Application a"}},
-		"one matches none":                    {Input{Argo: none}, []string{"error phase-without-step d - Application d"}},
-		"a missing label passes NotIn":        {Input{Argo: missing}, nil},
-		"a step matches none":                 {Input{Argo: rolled(app("a", "infra"), app("c", "apps"))}, []string{"info step-without-phase - - -"}},
-		"automated sync":                      {Input{Argo: automated}, []string{"warning automated-sync-under-rollingsync all - ApplicationSet all"}},
-		"a wave in the template":              {Input{Argo: stamped}, []string{"warning wave-on-generated-application all - ApplicationSet all"}},
-		"the wave of the set in the template": {Input{Argo: same}, []string{"info wave-on-generated-application all - ApplicationSet all"}},
+		"each matches one step":                  {Input{Argo: full}, nil},
+		"one matches two steps":                  {Input{Argo: several}, []string{"warning app-in-several-steps a - Application a"}},
+		"one matches none":                       {Input{Argo: none}, []string{"error phase-without-step d - Application d"}},
+		"a missing label passes NotIn":           {Input{Argo: missing}, nil},
+		"a step matches none":                    {Input{Argo: rolled(app("a", "infra"), app("c", "apps"))}, []string{"info step-without-phase - - -"}},
+		"a step without expressions matches all": {Input{Argo: everything}, nil},
+		"automated sync":                         {Input{Argo: automated}, []string{"warning automated-sync-under-rollingsync all - ApplicationSet all"}},
+		"a wave in the template":                 {Input{Argo: stamped}, []string{"warning wave-on-generated-application all - ApplicationSet all"}},
+		"the wave of the set in the template":    {Input{Argo: same}, []string{"info wave-on-generated-application all - ApplicationSet all"}},
 	}.run(t)
 }
