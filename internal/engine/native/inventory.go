@@ -231,44 +231,6 @@ func (e *Engine) ensureInventoryNamespace(ctx context.Context) error {
 	return nil
 }
 
-// prune deletes what the component had and does not render any more, in
-// reverse order, and returns what it had to leave.
-func (e *Engine) prune(ctx context.Context, c *component, old, now []inventoryItem) (left []inventoryItem, err error) {
-	for _, item := range stale(old, now) {
-		keep, err := e.pruneOne(ctx, c, item)
-		if err != nil {
-			return nil, err
-		}
-		if keep {
-			left = append(left, item)
-		}
-	}
-	return left, nil
-}
-
-func (e *Engine) pruneOne(ctx context.Context, c *component, item inventoryItem) (keep bool, err error) {
-	m, err := e.lookup(ctx, item.gvk())
-	if isUnserved(err) {
-		return false, nil // its CRD is gone, and the object with it
-	}
-	if err != nil {
-		return false, objectError(item.resource(), nil, err)
-	}
-	live, err := e.get(ctx, m, item.resource())
-	if err != nil || live == nil {
-		return false, err
-	}
-	annotations := live.GetAnnotations()
-	if annotations[ComponentAnnotation] != c.name {
-		return false, nil // another component has taken it over, or somebody by hand
-	}
-	if c.options.with(annotations[optionsAnnotation]).noPrune {
-		return true, nil
-	}
-	uid := live.GetUID()
-	return false, e.removeTold(ctx, c, m, item.resource(), &uid)
-}
-
 // hookRecord names a hook in an inventory.
 func hookRecord(t *task) string { return t.phase.String() + " " + t.resource.String() }
 
