@@ -118,10 +118,11 @@ func annotation(lines []string, i, end int) []string {
 	value = strings.TrimLeft(value, `"'`)
 	value = strings.TrimSpace(strings.TrimPrefix(value, ":"))
 	if strings.HasPrefix(value, "|") || strings.HasPrefix(value, ">") {
-		value = ""
-		for j := i + 1; j < end && (strings.TrimSpace(lines[j]) == "" || indent(lines[j]) > indent(lines[i])); j++ {
-			value += ";" + strings.TrimSpace(lines[j])
+		j := i + 1
+		for j < end && (strings.TrimSpace(lines[j]) == "" || indent(lines[j]) > indent(lines[i])) {
+			j++
 		}
+		value = strings.Join(lines[i+1:j], ";")
 	}
 	if quote := strings.TrimLeft(value, `"'`); quote != value {
 		value, _, _ = strings.Cut(quote, value[:1])

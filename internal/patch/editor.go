@@ -326,11 +326,11 @@ func flow(path []string, value string, list bool) string {
 	if list {
 		value = "[" + value + "]"
 	}
-	text := quoteKey(path[0]) + ": "
-	for _, key := range path[1:] {
-		text += "{" + quoteKey(key) + ": "
+	keys := make([]string, len(path))
+	for i, key := range path {
+		keys[i] = quoteKey(key) + ": "
 	}
-	return text + value + strings.Repeat("}", len(path)-1)
+	return strings.Join(keys, "{") + value + strings.Repeat("}", len(path)-1)
 }
 
 // quoteKey writes a key; those of Kubernetes objects need no quotes.

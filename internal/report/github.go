@@ -37,17 +37,18 @@ func GitHub(w io.Writer, l Lint) error {
 			title += " (" + strings.Join(f.environments, ", ") + ")"
 		}
 		properties = append(properties, "title="+githubProperty(title))
-		message := f.Message
+		message := []string{f.Message}
 		for _, e := range f.Evidence {
-			message += "\n" + e.Text
+			text := e.Text
 			if at := (finding.Position{File: l.inRepository(e.File), Line: e.Line}).String(); at != "" {
-				message += " (" + at + ")"
+				text += " (" + at + ")"
 			}
+			message = append(message, text)
 		}
 		if fix := strings.TrimSpace(f.Fix.Summary); fix != "" {
-			message += "\nfix: " + fix
+			message = append(message, "fix: "+fix)
 		}
-		fmt.Fprintf(&b, "::%s %s::%s\n", command, strings.Join(properties, ","), githubData(message))
+		fmt.Fprintf(&b, "::%s %s::%s\n", command, strings.Join(properties, ","), githubData(strings.Join(message, "\n")))
 	}
 	for _, u := range distinct(l.Unrendered) {
 		fmt.Fprintf(&b, "not rendered: %s: %s\n", Plain(u.Component), Plain(u.Reason))

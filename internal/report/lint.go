@@ -151,14 +151,14 @@ func (l Lint) summary() string {
 	if len(l.Environments) > 0 {
 		text += ", " + strings.Join(l.Environments, ", ")
 	}
-	text += ")"
+	parts := []string{text + ")"}
 	for _, also := range []struct {
 		n    int
 		what string
 	}{{len(distinct(l.Unrendered)), "not rendered"}, {len(l.Suppressed), "suppressed"}, {l.Known, "in the baseline"}, {l.Milder, "milder and not shown"}} {
 		if also.n > 0 {
-			text += fmt.Sprintf("; %d %s", also.n, also.what)
+			parts = append(parts, fmt.Sprintf("%d %s", also.n, also.what))
 		}
 	}
-	return text
+	return strings.Join(parts, "; ")
 }

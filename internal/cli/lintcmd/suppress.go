@@ -30,7 +30,7 @@ func (j *judgement) suppress(p *intake.Platform) {
 			about = append(about, f)
 		}
 	}
-	j.findings = append(kept, lint.Settle(about, j.settings)...)
+	j.findings = slices.Concat(kept, lint.Settle(about, j.settings))
 	j.suppressed = append(j.suppressed, hidden...)
 }
 
