@@ -15,6 +15,7 @@ type LadderFile struct {
 	Simulation   *Simulation            `json:"simulation"`
 	Repository   *Repository            `json:"repository"`
 	Generators   *Generators            `json:"generators"`
+	Catalogue    []CatalogueItem        `json:"catalogue" jsonschema_description:"What charts provide that are not rendered: glob patterns of files of entries, or entries."`
 	Lint         *Lint                  `json:"lint"`
 	Parity       *Parity                `json:"parity"`
 }
@@ -131,6 +132,15 @@ type Suppression struct {
 	Rule      string `json:"rule" jsonschema:"required"`
 	Component string `json:"component" jsonschema_description:"Default: every component."`
 	Reason    string `json:"reason" jsonschema:"required,minLength=1"`
+}
+
+// CatalogueItem is a pattern of files, or an entry as ladder catalogue record
+// prints it.
+type CatalogueItem struct{}
+
+// JSONSchema allows both.
+func (CatalogueItem) JSONSchema() *jsonschema.Schema {
+	return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Type: "string"}, {Type: "object"}}}
 }
 
 // Parity says which differences between environments are meant.
