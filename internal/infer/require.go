@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rollout-ladder/ladder/internal/component"
 	"github.com/rollout-ladder/ladder/internal/dependency"
 	"github.com/rollout-ladder/ladder/internal/finding"
 	"github.com/rollout-ladder/ladder/internal/plan"
@@ -84,41 +83,6 @@ func (x *index) look(found *collection, o *object, n need) {
 		Rule: ruleOf(k.Kind), Required: x.world.required(k), Strength: n.strength, Effect: n.effect, Basis: p.basis, Reason: n.verb, Hint: n.hint,
 		Consumer: o.end(x.name(o.component)), Provider: x.end(p), Evidence: []finding.Evidence{required(o, n.verb, n.field), x.provided(p)},
 	}, o.component, p.component, strength)
-}
-
-// there reports whether a thing may well be there before the provider that was
-// found, which does not come in time: the namespace that Argo CD itself runs in, and
-// kinds that an earlier component for CRDs may bring that nobody knows the content
-// of.
-func (x *index) there(k key, consumer int, p provider) bool {
-	c := &x.in.Components[consumer]
-	if p.component == consumer || k.Kind != kindNamespace && k.Kind != kindKind || x.in.Order(&x.in.Components[p.component], c) < 0 {
-		return false
-	}
-	if k.Kind == kindNamespace {
-		return !c.PreArgo && (slices.Contains(x.in.Existing, k.Name) || argoNamespace(k.Name))
-	}
-	for _, i := range x.unseen {
-		if order := x.in.Order(&x.in.Components[i], c); i != p.component && order <= 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// argoNamespace reports whether Argo CD is known to run in a namespace. Source: the
-// installation guides of Argo CD and of OpenShift GitOps.
-func argoNamespace(name string) bool {
-	return name == "argocd" || name == "argo-cd" || name == "openshift-gitops"
-}
-
-// forCRDs reports whether a component is there to bring CRDs, by its name and
-// those of its sources.
-func forCRDs(c *component.Component) bool {
-	named := func(s string) bool { return strings.Contains(strings.ToLower(s), "crd") }
-	return c.Type == component.CRDs || named(c.Name) || slices.ContainsFunc(c.Sources, func(s component.Source) bool {
-		return named(s.Name) || named(s.Path) || named(s.ReleaseName)
-	})
 }
 
 // assessed reports whether a sync waits for the health of an object.
