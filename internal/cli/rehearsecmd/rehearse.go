@@ -75,8 +75,9 @@ state saved, and a step with maxUpdate 0 must be approved up front (--approve):
 without that the rehearsal is refused, since nobody could let it go on.
 
 Exit codes: 0 succeeded; 1 failed or aborted; 2 unreadable input, or a step that
-nobody approves; 3 the control plane did not start; 4 timed out; 130 interrupted
-or detached (with --keep or --plane the state is saved; go on with --resume).`,
+nobody approves; 3 the control plane did not start, or stopped answering; 4 timed
+out; 130 interrupted or detached (with --keep or --plane the state is saved; go
+on with --resume).`,
 		Example: `  ladder rehearse examples/ameide --environment dev
   ladder rehearse --policy edges --format json
   ladder rehearse --fail platform-keycloak=never-ready --on-failure continue
@@ -279,6 +280,7 @@ func coded(err error) error {
 		unfinished *drive.UnfinishedError
 		notUp      *plane.NotFoundError
 		ended      *rehearse.PlaneEndedError
+		silent     *rehearse.PlaneSilentError
 	)
 	switch {
 	case errors.Is(err, context.Canceled), errors.As(err, new(*exit.Error)):
@@ -291,7 +293,7 @@ func coded(err error) error {
 		return exit.With(exit.Usage, fmt.Errorf("%w (go on with it: --resume, with the repository and the flags as they were; forget it: --fresh)", unfinished))
 	case errors.As(err, &unrendered), errors.As(err, &refused), errors.As(err, &unknown), errors.As(err, &cycle), errors.As(err, &place):
 		return exit.With(exit.Usage, err)
-	case errors.As(err, &locked), errors.As(err, &planeErr), errors.As(err, &ended):
+	case errors.As(err, &locked), errors.As(err, &planeErr), errors.As(err, &ended), errors.As(err, &silent):
 		return exit.With(exit.CouldNotRun, err)
 	default:
 		return source.Coded(err)
