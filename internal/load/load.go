@@ -19,6 +19,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/health"
 	"github.com/rollout-ladder/ladder/internal/infer"
 	"github.com/rollout-ladder/ladder/internal/intake"
+	"github.com/rollout-ladder/ladder/internal/intake/files"
 	"github.com/rollout-ladder/ladder/internal/intake/yamlpos"
 	"github.com/rollout-ladder/ladder/internal/manifest"
 	"github.com/rollout-ladder/ladder/internal/plan"
@@ -75,6 +76,23 @@ type Result struct {
 	Findings []finding.Finding
 
 	assess assessment
+	tree   *files.Tree
+	lines  *manifest.Lines
+}
+
+// Precise gives evidence about fields the lines of the fields, instead of those
+// of their objects. It reads files, so it is for what is printed.
+func (r *Result) Precise(evidence []finding.Evidence) []finding.Evidence {
+	return r.lines.Evidence(evidence)
+}
+
+// PreciseEdges does the same for edges.
+func (r *Result) PreciseEdges(edges []plan.Edge) []plan.Edge {
+	out := slices.Clone(edges)
+	for i := range out {
+		out[i].Evidence = r.Precise(out[i].Evidence)
+	}
+	return out
 }
 
 // Load reads, renders and infers. Unreadable input is an intake.InputError;
@@ -169,6 +187,8 @@ func Environments(ctx context.Context, path string, o Options) ([]string, error)
 func (r *run) prove(ctx context.Context, p *intake.Platform) (*Result, error) {
 	out := &Result{Platform: p, Argo: p.Argo, Objects: map[string][]manifest.Object{}, Partial: map[string][]manifest.Object{}}
 	out.assess = assessment{r.shipped, out.Argo.Settings}
+	out.tree = &files.Tree{Root: p.Root, Repository: p.Repository}
+	out.lines = manifest.NewLines(out.tree.Read)
 	var enabled []component.Component
 	for _, c := range p.Components {
 		if c.Enabled {
@@ -210,7 +230,7 @@ func (r *Result) infer(known *knowledge) {
 		Assessed: func(group, kind string) bool {
 			return r.assess.by(schema.GroupKind{Group: group, Kind: kind}, nil) != ""
 		},
-		Order: orderOf(r.Platform.Ladder),
+		Order: orderOf(r.Platform.Ladder), Existing: r.Platform.Namespaces, Read: r.tree.Read,
 	})
 	r.Dependencies, r.Missing, r.Edges = inferred.Dependencies, inferred.Missing, inferred.Edges
 	r.Findings = append(slices.Clone(r.Platform.Findings), inferred.Findings...)

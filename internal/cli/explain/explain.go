@@ -85,6 +85,11 @@ func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *
 		return err
 	}
 	explanation := report.Explain(p, c)
+	for _, edges := range [][]report.PlanEdge{explanation.Requires, explanation.RequiredBy} {
+		for i := range edges {
+			edges[i].Evidence = loaded.Precise(edges[i].Evidence)
+		}
+	}
 	if isEdge {
 		if _, err := find(loaded.Platform.Components, strings.TrimSpace(provider)); err != nil {
 			return err

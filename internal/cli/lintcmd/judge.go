@@ -82,7 +82,11 @@ func judge(ctx context.Context, streams *stream.Streams, global *flags.Global, o
 			u.Environment = in.Environment
 			j.unrendered = append(j.unrendered, u)
 		}
-		j.findings = append(j.findings, lint.Run(in, j.settings)...)
+		found := lint.Run(in, j.settings)
+		for i := range found {
+			found[i].Evidence = r.Precise(found[i].Evidence)
+		}
+		j.findings = append(j.findings, found...)
 	}
 	j.misnamed(p)
 	j.compare(p)

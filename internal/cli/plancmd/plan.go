@@ -118,6 +118,7 @@ func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *
 			return exit.With(exit.Usage, err)
 		}
 		wrong += len(p.Against) + len(p.Cycles) + len(p.Unplaced)
+		p.Edges, p.Against = loaded.PreciseEdges(p.Edges), loaded.PreciseEdges(p.Against)
 		if err := write(&b, p, loaded, o); err != nil {
 			return err
 		}
