@@ -104,14 +104,11 @@ type Expression struct {
 	Values   []string
 }
 
-// Matches reports whether a step matches labels. All expressions must hold; a
-// key that is missing fails In and passes NotIn; any other operator matches
-// nothing. A step without expressions matches nothing. Source: Argo CD,
-// applicationset/controllers, labelMatchedExpression.
+// Matches reports whether a step matches labels. All expressions must hold, so
+// that a step without any matches everything. A key that is missing fails In
+// alone; an operator that is not known fails where the key is there. Source: Argo
+// CD, applicationset/progressivesync, buildAppDependencyList.
 func (s Step) Matches(labels map[string]string) bool {
-	if len(s.MatchExpressions) == 0 {
-		return false
-	}
 	for _, e := range s.MatchExpressions {
 		if !e.matches(labels) {
 			return false
@@ -128,7 +125,7 @@ func (e Expression) matches(labels map[string]string) bool {
 	case "NotIn":
 		return !ok || !contains(e.Values, value)
 	default:
-		return false
+		return !ok
 	}
 }
 

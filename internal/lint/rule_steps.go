@@ -89,7 +89,7 @@ func stepWithoutPhase(in Input) []finding.Finding {
 	}
 	for _, g := range generated(in.Argo) {
 		for i, s := range g.set.Steps {
-			used := slices.ContainsFunc(g.applications, func(a argo.Application) bool { return selects(s, a) })
+			used := slices.ContainsFunc(g.applications, func(a argo.Application) bool { return s.Matches(a.Labels) })
 			if !used && len(g.applications) > 0 {
 				out = append(out, finding.Finding{
 					Rule: ruleStepPhase, Severity: finding.Info, Scope: finding.Rule, Position: s.Position, Basis: finding.Declared,
@@ -183,18 +183,11 @@ func generated(s argo.Setup) []rolling {
 func (g rolling) steps(app argo.Application) []int {
 	var found []int
 	for i, s := range g.set.Steps {
-		if selects(s, app) {
+		if s.Matches(app.Labels) {
 			found = append(found, i)
 		}
 	}
 	return found
-}
-
-// selects reports whether a step matches an Application; one without expressions
-// matches all. Source: Argo CD, applicationset/progressivesync,
-// buildAppDependencyList.
-func selects(s argo.Step, app argo.Application) bool {
-	return len(s.MatchExpressions) == 0 || s.Matches(app.Labels)
 }
 
 // labelsOf prints those labels of an Application that the steps of its set look
