@@ -16,6 +16,8 @@ const (
 	RuleMissing = "file-missing"
 	// RuleInvalid says that a field has the wrong type or value.
 	RuleInvalid = "invalid-field"
+	// RuleShared says that two parents apply one Application.
+	RuleShared = "duplicate-resource"
 	// RuleWave says that a sync wave is not a quoted number.
 	RuleWave = "wave-not-a-string"
 )

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -391,6 +392,7 @@ func (w *walk) finish() []component.Component {
 	}
 	first := map[string]component.Component{}
 	var all []component.Component
+	twice := sharing{}
 	alone := map[string]bool{}
 	for _, m := range w.met {
 		c := m.component
@@ -398,6 +400,10 @@ func (w *walk) finish() []component.Component {
 			c.Name += "@" + m.destination
 		}
 		if other, ok := first[c.Name]; ok {
+			if other.Position == c.Position && reflect.DeepEqual(other.Sources, c.Sources) {
+				twice.add(other, c)
+				continue
+			}
 			f := descriptor.Duplicate(other, c)
 			if m.alone || alone[c.Name] {
 				// Whether somebody applies both is not known.
@@ -412,6 +418,7 @@ func (w *walk) finish() []component.Component {
 			w.setup.Applications[m.application].Component = c.Name
 		}
 	}
+	w.repository.findings = append(w.repository.findings, twice.findings()...)
 	w.finishSetup(all)
 	return all
 }
