@@ -51,8 +51,9 @@ verify: lint ## Fail when formatting, static checks, modules or generated files 
 bench: build ## Measure speed as ratios against peers and bounds of the same run
 	LADDER_BINARY=$(LADDER) go run ./test/bench
 
-picture: build ## Draw the picture of the README from a real rehearsal
+picture: build ## Draw the pictures of the README from a real plan and rehearsal
 	PATH=$(BIN):$$PATH go run ./test/picture -o docs/rehearse.svg -- ladder rehearse examples/ameide --environment dev --progress none
+	$(LADDER) plan examples/ameide --environment dev --format svg --output docs/ladder.svg
 
 demo: build ## Rehearse the example platform on the embedded control plane
 	$(LADDER) rehearse examples/ameide --environment dev
