@@ -27,9 +27,10 @@ test-short: ## Run the tests that need no control plane
 test-race: ## Run the unit tests under the race detector (needs a C compiler)
 	CGO_ENABLED=1 go test -race -timeout 30m $$(go list ./... | grep -v /test/)
 
-test-long: ## A million simulated schedules, a thousand kills, a minute of fuzzing per target
+test-long: ## A million simulated schedules, a thousand kills, every fault alone, a minute of fuzzing per target
 	go test -timeout 60m ./internal/rollout -run Simulation -schedules=1000000
 	go test -timeout 60m ./test/e2e -run Killed -kills=1000
+	go test -timeout 60m ./test/e2e -run Faulty -long
 	./test/fuzz.sh 60s
 
 lint: ## Static checks

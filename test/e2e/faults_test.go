@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -22,31 +23,44 @@ import (
 	"github.com/rollout-ladder/ladder/internal/report"
 )
 
-var faultSeed = flag.Uint64("fault-seed", 1, "seed of the faults of TestFaultyAPIServer")
+var (
+	faultSeed = flag.Uint64("fault-seed", 1, "seed of the faults of TestFaultyAPIServer")
+	long      = flag.Bool("long", false, "every kind of fault alone as well, and on the whole example")
+)
 
-// TestFaultyAPIServer rolls the example out through a proxy that makes the
-// faults of an API server: the end is that of a rollout without them, nothing
+// faultyPart is a component of the example that needs a bit of everything: a
+// webhook that refuses, operators with their custom resources, Secrets that they
+// make, storage, Jobs.
+const faultyPart = "apps-threads"
+
+// TestFaultyAPIServer rolls a part of the example out through a proxy that makes
+// the faults of an API server: the end is that of a rollout without them, nothing
 // starts before its gates, and no Job runs twice.
 func TestFaultyAPIServer(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("a faulty API server takes minutes")
 	}
+	dir, leastComponents, leastObjects, outageAt := filepath.Join(repositoryRoot(t), "examples/ameide"), 50, 200, 400
+	if !*long {
+		dir, leastComponents, leastObjects, outageAt = partOf(t, "examples/ameide", faultyPart).dir, 15, 50, 200
+	}
 	k := &killer{t: t, state: t.TempDir()}
 	rehearse := func(plane string) []string {
-		return []string{"rehearse", "examples/ameide", "-e", "dev", "--policy", "edges", "--progress", "none", "--plane", plane}
+		return []string{"rehearse", dir, "-e", "dev", "--policy", "edges", "--progress", "none", "--plane", plane}
 	}
 	kubeconfig := k.plane("sound")
 	k.args = rehearse("sound")
 	sound := k.run(0)
 	wantObjects := ownedObjects(t, kubeconfig)
-	if len(wantObjects) < 200 {
+	if len(wantObjects) < leastObjects {
 		t.Fatalf("only %d objects on the plane", len(wantObjects))
 	}
 	_ = k.command(t.Context(), "plane", "down", "sound").Run()
 
 	for name, tc := range map[string]struct {
 		rates faultRates
-		// outage is how long nothing is answered, from the 400th request on.
+		// outage is how long nothing is answered, from the request outageAt on.
 		outage time.Duration
 		want   []string // faults that must have happened
 	}{
@@ -57,11 +71,14 @@ func TestFaultyAPIServer(t *testing.T) {
 		"all": {faultRates{overload: 10, internal: 10, unavailable: 10, refused: 10, cut: 10, truncated: 10, watches: 3 * time.Second},
 			10 * time.Second, []string{"overload", "internal", "unavailable", "refused", "cut", "truncated", "watch", "outage"}},
 	} {
+		if name != "all" && !*long {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			k := &killer{t: t, state: k.state, args: rehearse(name)}
 			proxy, direct := newFaultyProxy(t, k.plane(name), *faultSeed, tc.rates)
 			if tc.outage > 0 {
-				proxy.outageAt = 400
+				proxy.outageAt = outageAt
 				proxy.outage = func(over chan<- struct{}) { time.AfterFunc(tc.outage, func() { close(over) }) }
 			}
 			w := witness(t, direct)
@@ -76,7 +93,7 @@ func TestFaultyAPIServer(t *testing.T) {
 			if diff := cmp.Diff(states(sound), states(r)); diff != "" {
 				t.Errorf("the states differ (-sound +faulty):\n%s", diff)
 			}
-			wantEdgesKept(t, r)
+			wantEdgesKept(t, r, dir, leastComponents)
 			if diff := cmp.Diff(wantObjects, ownedObjects(t, direct)); diff != "" {
 				t.Errorf("the objects differ (-sound +faulty):\n%s", diff)
 			}

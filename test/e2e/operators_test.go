@@ -39,7 +39,8 @@ operators:
 // Available they get their children, and Argo CD's health of them is Healthy.
 // Ladder's own short kinds stand in for those whose definition is not at hand.
 func TestOperatorRules(t *testing.T) {
-	crds := realCRDs(t)
+	t.Parallel()
+	crds := someDefinitions(t)
 	w := startWorld(t)
 	w.must(`{apiVersion: v1, kind: Namespace, metadata: {name: ` + settings.Namespace + `}}`)
 	config, err := settings.Config{Speed: 1000, Rules: []settings.Rules{{Name: "sentinel", Text: sentinelRule}}}.ConfigMap()
@@ -68,7 +69,7 @@ volumeBindingMode: WaitForFirstConsumer
 	for _, c := range operated {
 		ok := t.Run(c.name, func(t *testing.T) {
 			w.t = t
-			p := &playing{world: w, operatedCase: c, crds: crds, assessor: assessor}
+			p := &playing{world: w, operatedCase: c, crds: definitions{t, crds.files}, known: map[schema.GroupKind]*apiextensionsv1.CustomResourceDefinition{}, assessor: assessor}
 			played = append(played, p.play()...)
 			cases++
 		})
@@ -107,12 +108,22 @@ func wantEveryRule(t *testing.T, played []unstructured.Unstructured) {
 	}
 }
 
+// clusterScoped are the kinds whose short definitions have no namespace.
+var clusterScoped = []string{
+	"ClusterExternalSecret", "ClusterIssuer", "ClusterPolicy", "ClusterSecretStore", "CompositeResourceDefinition",
+	"Composition", "Configuration", "Function", "GatewayClass", "Provider",
+}
+
 // shortCRD is a definition that accepts anything, with a status.
 func shortCRD(gk schema.GroupKind, plural string) *apiextensionsv1.CustomResourceDefinition {
 	open := true
 	return &apiextensionsv1.CustomResourceDefinition{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "apiextensions.k8s.io/v1", Kind: "CustomResourceDefinition"},
-		ObjectMeta: metav1.ObjectMeta{Name: plural + "." + gk.Group},
+		TypeMeta: metav1.TypeMeta{APIVersion: "apiextensions.k8s.io/v1", Kind: "CustomResourceDefinition"},
+		ObjectMeta: metav1.ObjectMeta{
+			Name: plural + "." + gk.Group,
+			// Groups of Kubernetes itself ask for it.
+			Annotations: map[string]string{apiextensionsv1.KubeAPIApprovedAnnotation: "unapproved, for a test"},
+		},
 		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
 			Group: gk.Group, Scope: apiextensionsv1.NamespaceScoped,
 			Names: apiextensionsv1.CustomResourceDefinitionNames{Kind: gk.Kind, Plural: plural},
@@ -129,7 +140,8 @@ func shortCRD(gk schema.GroupKind, plural string) *apiextensionsv1.CustomResourc
 type playing struct {
 	world
 	operatedCase
-	crds      map[schema.GroupKind]*apiextensionsv1.CustomResourceDefinition
+	crds      definitions
+	known     map[schema.GroupKind]*apiextensionsv1.CustomResourceDefinition
 	installed []string
 	assessor  *health.Assessor
 }
@@ -224,7 +236,7 @@ func (p *playing) parse(text string) []unstructured.Unstructured {
 		}
 		cluster := false
 		if group, version, _ := strings.Cut(u.GetAPIVersion(), "/"); strings.Contains(group, ".") && group != "networking.k8s.io" {
-			crd := p.definition(schema.GroupKind{Group: group, Kind: u.GetKind()})
+			crd := p.definition(schema.GroupKind{Group: group, Kind: u.GetKind()}, version)
 			cluster = crd.Spec.Scope == apiextensionsv1.ClusterScoped
 			for _, v := range crd.Spec.Versions {
 				if v.Storage && version == "" {
@@ -239,12 +251,27 @@ func (p *playing) parse(text string) []unstructured.Unstructured {
 	}
 }
 
-// definition is the real one of a kind, else a short one.
-func (p *playing) definition(gk schema.GroupKind) *apiextensionsv1.CustomResourceDefinition {
-	if crd := p.crds[gk]; crd != nil {
+// definition is the real one of a kind, else a short one, of a version.
+func (p *playing) definition(gk schema.GroupKind, version string) *apiextensionsv1.CustomResourceDefinition {
+	if crd := p.known[gk]; crd != nil {
 		return crd
 	}
-	return shortCRD(gk, strings.ToLower(gk.Kind)+"s")
+	crd := p.crds.of(gk)
+	if crd == nil {
+		plural := strings.ToLower(gk.Kind) + "s"
+		if strings.HasSuffix(gk.Kind, "s") {
+			plural = strings.ToLower(gk.Kind) + "es"
+		}
+		crd = shortCRD(gk, plural)
+		if version != "" {
+			crd.Spec.Versions[0].Name = version
+		}
+		if slices.Contains(clusterScoped, gk.Kind) {
+			crd.Spec.Scope = apiextensionsv1.ClusterScoped
+		}
+	}
+	p.known[gk] = crd
+	return crd
 }
 
 // define installs the definitions of the objects.
@@ -253,17 +280,19 @@ func (p *playing) define(objects []unstructured.Unstructured) {
 	for _, extra := range p.also {
 		objects = append(objects, unstructured.Unstructured{Object: map[string]any{"apiVersion": extra.Group + "/v1", "kind": extra.Kind}})
 	}
+	var fresh []*apiextensionsv1.CustomResourceDefinition
 	for _, u := range objects {
 		gk := u.GroupVersionKind().GroupKind()
 		if !strings.Contains(gk.Group, ".") || gk.Group == "networking.k8s.io" {
 			continue
 		}
-		crd := p.definition(gk)
+		crd := p.definition(gk, "")
 		if !slices.Contains(p.installed, crd.Name) {
 			p.installed = append(p.installed, crd.Name)
-			install(p.t, p.dyn, crd)
+			fresh = append(fresh, crd)
 		}
 	}
+	install(p.t, p.dyn, fresh...)
 }
 
 // leave takes the definitions away: schemas are what fills the memory of an API

@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -31,34 +33,79 @@ var overlays = []overlay{
 	{"examples/ameide-tiers", "dev"}, {"examples/zerotouch", "main"}, {"examples/zerotouch", "preview"},
 }
 
-// realCRDs reads the CRDs of the real projects by group and kind. They are not
-// part of this repository: LADDER_CRDS names their folder.
-func realCRDs(t *testing.T) map[schema.GroupKind]*apiextensionsv1.CustomResourceDefinition {
-	t.Helper()
+// definitions are the CRDs of the real projects: their files by group and kind,
+// which are long and read when they are asked for.
+type definitions struct {
+	t     *testing.T
+	files map[schema.GroupKind]string
+}
+
+// definitionFiles looks the files up once. They are not part of this repository:
+// LADDER_CRDS names their folder.
+var definitionFiles = sync.OnceValues(func() (map[schema.GroupKind]string, error) {
 	dir := os.Getenv("LADDER_CRDS")
 	if dir == "" {
-		dir = filepath.Join(repositoryRoot(t), "..", "shared", "crds")
+		dir = filepath.Join("..", "..", "..", "shared", "crds")
 	}
 	files, err := filepath.Glob(filepath.Join(dir, "*", "*.yaml"))
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	if len(files) == 0 {
-		t.Skipf("no CRDs in %s; name their folder with LADDER_CRDS", dir)
-	}
-	found := map[schema.GroupKind]*apiextensionsv1.CustomResourceDefinition{}
+	group, kind := regexp.MustCompile(`(?m)^  group: (\S+)$`), regexp.MustCompile(`(?m)^    kind: (\S+)$`)
+	found := map[schema.GroupKind]string{}
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
-			t.Fatal(err)
+			return nil, err
 		}
-		crd := &apiextensionsv1.CustomResourceDefinition{}
-		if err := yaml.Unmarshal(text, crd); err != nil {
-			t.Fatalf("%s: %v", file, err)
+		g, k := group.FindSubmatch(text), kind.FindSubmatch(text)
+		if g == nil || k == nil {
+			return nil, fmt.Errorf("%s: no group and kind where a CRD has them", file)
 		}
-		found[schema.GroupKind{Group: crd.Spec.Group, Kind: crd.Spec.Names.Kind}] = crd
+		found[schema.GroupKind{Group: string(g[1]), Kind: string(k[1])}] = file
 	}
-	return found
+	return found, nil
+})
+
+// someDefinitions may be none.
+func someDefinitions(t *testing.T) definitions {
+	t.Helper()
+	files, err := definitionFiles()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return definitions{t, files}
+}
+
+// realCRDs skips a test where there are no definitions.
+func realCRDs(t *testing.T) definitions {
+	t.Helper()
+	d := someDefinitions(t)
+	if len(d.files) == 0 {
+		t.Skip("no CRDs; name their folder with LADDER_CRDS")
+	}
+	return d
+}
+
+// of reads the definition of a kind; nil where it is not at hand.
+func (d definitions) of(gk schema.GroupKind) *apiextensionsv1.CustomResourceDefinition {
+	d.t.Helper()
+	file, ok := d.files[gk]
+	if !ok {
+		return nil
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	crd := &apiextensionsv1.CustomResourceDefinition{}
+	if err := yaml.Unmarshal(text, crd); err != nil {
+		d.t.Fatalf("%s: %v", file, err)
+	}
+	if crd.Spec.Group != gk.Group || crd.Spec.Names.Kind != gk.Kind {
+		d.t.Fatalf("%s defines %s %s, not %s", file, crd.Spec.Group, crd.Spec.Names.Kind, gk)
+	}
+	return crd
 }
 
 // rendered loads one overlay; everything in it must render.
@@ -93,19 +140,24 @@ func TestCustomResourcesAreValidAgainstRealCRDs(t *testing.T) {
 	crds := realCRDs(t)
 	p, client := startPlane(t)
 	dyn := dynamicOf(t, p)
-	installed := map[schema.GroupKind]bool{}
+	known := map[schema.GroupKind]*apiextensionsv1.CustomResourceDefinition{}
+	installed := 0
 	checked := map[string]bool{}
 	count := 0
 	for _, o := range overlays {
 		for _, object := range rendered(t, o) {
 			gk := object.GroupVersionKind().GroupKind()
-			crd, custom := crds[gk]
-			if !custom {
-				continue
+			crd, seen := known[gk]
+			if !seen {
+				crd = crds.of(gk)
+				known[gk] = crd
+				if crd != nil {
+					installed++
+					install(t, dyn, crd)
+				}
 			}
-			if !installed[gk] {
-				installed[gk] = true
-				install(t, dyn, crd)
+			if crd == nil {
+				continue
 			}
 			text, err := object.MarshalJSON()
 			if err != nil {
@@ -119,24 +171,53 @@ func TestCustomResourcesAreValidAgainstRealCRDs(t *testing.T) {
 			dryRun(t, dyn, client, o, object, crd)
 		}
 	}
-	t.Logf("%d custom resources of %d kinds", count, len(installed))
+	t.Logf("%d custom resources of %d kinds", count, installed)
 	if count < 100 {
 		t.Errorf("only %d custom resources were checked", count)
 	}
 }
 
-// install creates a CRD and waits until it is served.
-func install(t *testing.T, dyn dynamic.Interface, crd *apiextensionsv1.CustomResourceDefinition) {
+// install creates CRDs and waits until they are served.
+func install(t *testing.T, dyn dynamic.Interface, crds ...*apiextensionsv1.CustomResourceDefinition) {
 	t.Helper()
-	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(crd)
-	if err != nil {
-		t.Fatal(err)
-	}
-	unstructured.RemoveNestedField(content, "status")
 	resource := dyn.Resource(apiextensionsv1.SchemeGroupVersion.WithResource("customresourcedefinitions"))
-	if _, err := resource.Create(t.Context(), &unstructured.Unstructured{Object: content}, metav1.CreateOptions{}); err != nil {
-		t.Fatalf("install %s: %v", crd.Name, err)
+	for _, crd := range crds {
+		content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(crd)
+		if err != nil {
+			t.Fatal(err)
+		}
+		unstructured.RemoveNestedField(content, "status")
+		withoutDescriptions(content["spec"])
+		if _, err := resource.Create(t.Context(), &unstructured.Unstructured{Object: content}, metav1.CreateOptions{}); err != nil {
+			t.Fatalf("install %s: %v", crd.Name, err)
+		}
 	}
+	for _, crd := range crds {
+		established(t, resource, crd)
+	}
+}
+
+// withoutDescriptions takes the prose out of schemas, which is most of their
+// bytes and validates nothing. A property of that name is no text.
+func withoutDescriptions(node any) {
+	switch node := node.(type) {
+	case map[string]any:
+		if _, prose := node["description"].(string); prose {
+			delete(node, "description")
+		}
+		for _, child := range node {
+			withoutDescriptions(child)
+		}
+	case []any:
+		for _, child := range node {
+			withoutDescriptions(child)
+		}
+	}
+}
+
+// established waits until a CRD is served.
+func established(t *testing.T, resource dynamic.ResourceInterface, crd *apiextensionsv1.CustomResourceDefinition) {
+	t.Helper()
 	eventually(t, func() error {
 		live, err := resource.Get(t.Context(), crd.Name, metav1.GetOptions{})
 		if err != nil {
@@ -197,8 +278,8 @@ func TestShortCRDsAreSubsets(t *testing.T) {
 				t.Errorf("%s: %v", object.Origin.Position(), err)
 				continue
 			}
-			full, known := real[schema.GroupKind{Group: short.Spec.Group, Kind: short.Spec.Names.Kind}]
-			if !known {
+			full := real.of(schema.GroupKind{Group: short.Spec.Group, Kind: short.Spec.Names.Kind})
+			if full == nil {
 				t.Errorf("%s: there is no real CRD of %s %s", object.Origin.Position(), short.Spec.Group, short.Spec.Names.Kind)
 				continue
 			}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -305,9 +306,11 @@ spec:
 
 func (w world) kinds(ids ...schema.GroupKind) {
 	crds := realCRDs(w.t)
+	var all []*apiextensionsv1.CustomResourceDefinition
 	for _, id := range ids {
-		install(w.t, w.dyn, crds[id])
+		all = append(all, crds.of(id))
 	}
+	install(w.t, w.dyn, all...)
 }
 
 func chainHolds(w world) {
