@@ -52,17 +52,13 @@ func (b *block) forget() { b.rows = nil }
 func columns(row string) int {
 	n := 0
 	for row != "" {
-		if row[0] == 0x1b {
-			end := strings.IndexByte(row, 'm')
-			if end < 0 {
-				return n
-			}
-			row = row[end+1:]
+		if code := colour(row); code != "" {
+			row = row[len(code):]
 			continue
 		}
-		_, size := utf8.DecodeRuneInString(row)
+		r, size := utf8.DecodeRuneInString(row)
 		row = row[size:]
-		n++
+		n += columnsOf(r)
 	}
 	return n
 }

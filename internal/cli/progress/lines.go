@@ -1,6 +1,7 @@
 package progress
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -36,7 +37,7 @@ type record struct {
 }
 
 func (l *lines) Stage(text string) {
-	l.group("::group::" + text)
+	l.group("::group::" + plain(text))
 	l.write(record{Event: "stage", Text: text})
 }
 
@@ -113,17 +114,19 @@ func (l *lines) write(r record) {
 
 func printPlain(w io.Writer, r record) {
 	at := time.Time(r.At).Local().Format("15:04:05")
+	text := plain(r.Text)
 	switch r.Event {
 	case "count":
-		fmt.Fprintf(w, "%s %s %d/%d\n", at, r.Text, r.Done, r.Total)
+		fmt.Fprintf(w, "%s %s %d/%d\n", at, text, r.Done, r.Total)
 	case "change":
-		fmt.Fprintf(w, "%s %-4s %-11s %s", at, r.Change.Phase, r.Change.To, r.Change.Component)
-		if r.Change.Reason != "" {
-			fmt.Fprintf(w, "  %s", report.Plain(r.Change.Reason))
+		c := plainChange(*r.Change)
+		fmt.Fprintf(w, "%s %-4s %-11s %s", at, c.Phase, c.To, c.Component)
+		if c.Reason != "" {
+			fmt.Fprintf(w, "  %s", c.Reason)
 		}
 		fmt.Fprintln(w)
 	default:
-		fmt.Fprintf(w, "%s %s\n", at, report.Plain(r.Text))
+		fmt.Fprintf(w, "%s %s\n", at, text)
 	}
 }
 
@@ -132,5 +135,20 @@ func printJSON(w io.Writer, r record) {
 	if err != nil {
 		return // records hold strings and numbers only
 	}
-	fmt.Fprintf(w, "%s\n", b)
+	fmt.Fprintf(w, "%s\n", escaped(b))
+}
+
+// escaped is JSON in which the control characters that encoding/json lets through
+// are escaped as well: DEL and those of ISO 6429 above it, of which one starts a
+// sequence on terminals.
+func escaped(text []byte) []byte {
+	var b bytes.Buffer
+	for _, r := range string(text) {
+		if r >= 0x7f && r <= 0x9f {
+			fmt.Fprintf(&b, "\\u%04x", r)
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.Bytes()
 }

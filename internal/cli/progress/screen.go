@@ -89,16 +89,16 @@ func (s *screen) rows(width int) []string {
 			live = append(live[:len(live)-1-over], foot)
 		}
 		for _, row := range asked {
-			live = append(live, report.Clip(row, width))
+			live = append(live, clip(row, width))
 		}
 		return live
 	case s.total > 0:
 		const cells = 24
 		filled := cells * s.done / s.total
 		bar := strings.Repeat("█", filled) + strings.Repeat("░", cells-filled)
-		return []string{report.Clip(fmt.Sprintf("%s %s %d/%d", s.what, bar, s.done, s.total), width)}
+		return []string{clip(fmt.Sprintf("%s %s %d/%d", s.what, bar, s.done, s.total), width)}
 	case s.stage != "":
-		return []string{report.Clip(report.Plain(s.stage), width)}
+		return []string{clip(s.stage, width)}
 	default:
 		return nil
 	}

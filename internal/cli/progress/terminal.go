@@ -1,6 +1,7 @@
 package progress
 
 import (
+	"io"
 	"os"
 	"sync"
 	"time"
@@ -14,7 +15,8 @@ import (
 // terminal draws an inline block: finished steps go to the scrollback, the
 // block below shows what runs and why the rest waits.
 type terminal struct {
-	block block
+	block  block
+	height func() int
 
 	mu       sync.Mutex
 	screen   screen
@@ -31,6 +33,7 @@ type terminal struct {
 func newTerminal(streams *stream.Streams) *terminal {
 	t := &terminal{
 		block:  block{out: streams.Err, width: streams.Width},
+		height: func() int { return heightOf(streams.Err) },
 		screen: screen{style: report.Style{Color: streams.Color(true)}},
 		dirty:  make(chan struct{}, 1), drawn: make(chan struct{}),
 	}
@@ -66,15 +69,20 @@ func Steer(display Display, streams *stream.Streams, s Steering) bool {
 	return true
 }
 
-func (t *terminal) Stage(text string) { t.change(func(s *screen) { s.stage, s.total = text, 0 }) }
-
-func (t *terminal) Counted(done, total int, what string) {
-	t.change(func(s *screen) { s.done, s.total, s.what = done, total, what })
+func (t *terminal) Stage(text string) {
+	t.change(func(s *screen) { s.stage, s.total = plain(text), 0 })
 }
 
-func (t *terminal) Change(change report.Change) { t.change(func(s *screen) { s.see(change) }) }
+func (t *terminal) Counted(done, total int, what string) {
+	t.change(func(s *screen) { s.done, s.total, s.what = done, total, plain(what) })
+}
+
+func (t *terminal) Change(change report.Change) {
+	t.change(func(s *screen) { s.see(plainChange(change)) })
+}
 
 func (t *terminal) Board(board report.Board) {
+	board = plainBoard(board)
 	t.change(func(s *screen) {
 		s.board = &board
 		t.above = append(t.above, s.finished()...)
@@ -124,13 +132,33 @@ func (t *terminal) change(f func(*screen)) {
 	}
 }
 
+// fit keeps rows to a terminal. One that has fewer rows than the block would push
+// the upper ones into the scrollback at every drawing: the last ones, with the
+// question, stay.
+func fit(rows []string, width, height int) []string {
+	if over := len(rows) - max(height-1, 1); height > 0 && over > 0 {
+		rows = rows[over:]
+	}
+	return each(rows, func(row *string) { *row = clip(*row, width) })
+}
+
+// heightOf measures a terminal in rows; 0 where that cannot be told.
+func heightOf(out io.Writer) int {
+	if f, ok := out.(*os.File); ok {
+		if _, rows, err := term.GetSize(int(f.Fd())); err == nil {
+			return rows
+		}
+	}
+	return 0
+}
+
 // paint draws until the display is closed.
 func (t *terminal) paint() {
 	defer close(t.drawn)
 	for range t.dirty {
-		width := t.block.width()
+		width, height := t.block.width(), t.height()
 		t.mu.Lock()
-		closed, above, rows := t.closed, t.above, t.screen.rows(width)
+		closed, above, rows := t.closed, t.above, fit(t.screen.rows(width), width, height)
 		if t.moved {
 			t.block.forget()
 		}
