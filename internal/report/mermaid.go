@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/plan"
@@ -38,7 +39,7 @@ func PlanMermaid(w io.Writer, p *plan.Plan) error {
 		}
 		fmt.Fprintf(&b, "  %s %s %s\n", id[a.Provider], arrow, id[a.Consumer])
 		if a.Against {
-			against = append(against, fmt.Sprint(k))
+			against = append(against, strconv.Itoa(k))
 		}
 	}
 	for _, name := range p.Order {

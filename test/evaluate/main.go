@@ -47,8 +47,8 @@ func (e expect) matches(f finding.Finding) bool {
 
 // linted is what `ladder lint --format json` says.
 type linted struct {
-	Findings   []finding.Finding `json:"findings"`
-	Summary struct {
+	Findings []finding.Finding `json:"findings"`
+	Summary  struct {
 		Components int `json:"components"`
 		Unrendered int `json:"unrendered"`
 	} `json:"summary"`
