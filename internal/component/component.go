@@ -240,8 +240,11 @@ type Source struct {
 	Recurse          bool
 	Include, Exclude string
 	// Refused says why the source cannot be rendered here; empty where it can.
-	Refused  string
-	Position finding.Position
+	Refused string
+	// Incomplete says which values are not known, and why; empty where all are.
+	// The source is rendered without them.
+	Incomplete string
+	Position   finding.Position
 }
 
 // ValueFile is one layer of Helm values.

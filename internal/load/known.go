@@ -73,7 +73,7 @@ func (k *knowledge) component(c component.Component) (infer.Known, bool) {
 		for _, e := range lacking {
 			answer, ok := k.find(e.Missing, e.Missing.ReleaseName, e.Namespace)
 			all = join(all, answer.Known)
-			all.Open = all.Open || !ok
+			all.Open = all.Open || !ok || e.Missing.Incomplete != ""
 		}
 		return all, true
 	}

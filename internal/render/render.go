@@ -263,7 +263,11 @@ func (r *Renderer) render(ctx context.Context, c component.Component, versions [
 				out.Err = err
 				return out
 			}
+			// What fails without its values may well be whole with them.
+			problem.Part = problem.Part || src.Incomplete != ""
 			out.Lacking = append(out.Lacking, problem)
+		} else if src.Incomplete != "" {
+			out.Lacking = append(out.Lacking, incomplete(c, src))
 		}
 		if len(out.Lacking) > 0 {
 			out.Err = out.Lacking[0]
@@ -285,13 +289,26 @@ func lackingOf(c component.Component, l helm.Lacking) *Error {
 	return &Error{Component: c.Name, Source: name, Position: l.Err.Position, Reason: l.Err.Reason, Err: l.Err, Missing: l.Source, Namespace: l.Namespace, Part: true}
 }
 
+// incomplete is the error of a source of which values are not known.
+func incomplete(c component.Component, src component.Source) *Error {
+	name := src.Path
+	if src.RepoURL != "" {
+		name = helm.RemoteName(src)
+	}
+	missing := src
+	missing.ReleaseName = cmp.Or(src.ReleaseName, c.Name)
+	err := source.Errorf(src.Position, "%s; it is rendered without", src.Incomplete)
+	return &Error{Component: c.Name, Source: name, Position: src.Position, Reason: err.Reason, Err: err, Missing: missing, Namespace: c.Namespace, Part: true}
+}
+
 // Values merges the values that a source is rendered with. complete is false
 // where some of them cannot be read.
 func (r *Renderer) Values(src component.Source) (values map[string]any, complete bool) {
 	if r.fault != nil {
 		return nil, false
 	}
-	return helm.Values(r.tree.View(), src)
+	values, complete = helm.Values(r.tree.View(), src)
+	return values, complete && src.Incomplete == ""
 }
 
 // source renders one source, whatever its kind.

@@ -42,7 +42,7 @@ func (x *expansion) matrix(v *yamlpos.Value, outer map[string]any) ([]parameters
 			if isWhole(children.Items[1], b.at.Line) {
 				at = a.at
 			}
-			all = append(all, parameters{values: values, at: at})
+			all = append(all, parameters{values: values, at: at, assumed: a.assumed || b.assumed})
 		}
 		if len(all) > maxParameters {
 			return nil, fail(v.Position, "", "the matrix makes more than %d sets of parameters", maxParameters)
@@ -64,7 +64,10 @@ func (x *expansion) combined(v *yamlpos.Value, a, b map[string]any) (map[string]
 	}
 	out := maps.Clone(a)
 	for _, key := range slices.Sorted(maps.Keys(b)) {
-		if known, ok := out[key]; ok && known != b[key] {
+		if holdsMark(b[key]) && out[key] != nil {
+			continue // the two would have to be equal
+		}
+		if known, ok := out[key]; ok && known != b[key] && !holdsMark(known) {
 			return nil, fail(v.Position, "set pathParamPrefix on one of the two, or goTemplate: true", "both generators of the matrix set %s", key)
 		}
 		out[key] = b[key]
@@ -145,7 +148,14 @@ func (x *expansion) merge(v *yamlpos.Value, outer map[string]any) ([]parameters,
 		if err != nil {
 			return nil, err
 		}
+		open := slices.IndexFunc(overrides, func(p parameters) bool { return p.assumed })
 		for i := range base {
+			if base[i].assumed {
+				continue // it stands for one that nothing overrides
+			}
+			if open >= 0 {
+				base[i] = doubted(keys, base[i], overrides[open])
+			}
 			override, ok := found[mergeKey(keys, base[i].values)]
 			switch {
 			case !ok:
@@ -160,10 +170,34 @@ func (x *expansion) merge(v *yamlpos.Value, outer map[string]any) ([]parameters,
 	return base, nil
 }
 
+// doubted is a set of parameters that another, of which the keys are not known,
+// may override.
+func doubted(keys []string, p, by parameters) parameters {
+	values := maps.Clone(p.values)
+	for k := range by.values {
+		values[k] = mark(k)
+	}
+	if isOpen(by.values) {
+		for k := range values {
+			values[k] = mark(k)
+		}
+		values[openKey] = true
+	}
+	for _, k := range keys {
+		if value, ok := p.values[k]; ok {
+			values[k] = value
+		}
+	}
+	return parameters{values: values, at: p.at, assumed: true}
+}
+
 // byKeys indexes sets of parameters; two of the same key are refused.
 func byKeys(v *yamlpos.Value, keys []string, sets []parameters) (map[string]parameters, *files.InputError) {
 	found := make(map[string]parameters, len(sets))
 	for _, p := range sets {
+		if p.assumed {
+			continue
+		}
 		key := mergeKey(keys, p.values)
 		if _, ok := found[key]; ok {
 			return nil, fail(v.Position, "add a merge key that tells them apart", "two sets of parameters have the same merge keys %s", key)

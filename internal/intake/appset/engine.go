@@ -31,6 +31,8 @@ type engine struct {
 	parsed     map[string]*template.Template
 	strict     map[string]*template.Template
 	steps      int
+	// partly is set once a parameter is not known.
+	partly bool
 }
 
 func newEngine(spec *yamlpos.Value) *engine {
@@ -56,7 +58,7 @@ func (e *engine) text(text string, p map[string]any) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		return e.run(t, p)
+		return e.fill(t, e.options, p)
 	default:
 		return classic(text, p)
 	}
@@ -70,11 +72,12 @@ func (e *engine) resolved(text string, p map[string]any) (filled string, ok bool
 		return filled, err == nil
 	}
 	options := slices.DeleteFunc(slices.Clone(e.options), func(o string) bool { return strings.HasPrefix(o, "missingkey=") })
-	t, err := e.template(e.strict, text, append(options, "missingkey=error"))
+	options = append(options, "missingkey=error")
+	t, err := e.template(e.strict, text, options)
 	if err != nil {
 		return "", false
 	}
-	filled, err = e.run(t, p)
+	filled, err = e.fill(t, options, p)
 	return filled, err == nil
 }
 
@@ -92,8 +95,11 @@ func classic(text string, p map[string]any) (string, error) {
 		if !closed {
 			return "", errors.New("a {{ has no }}")
 		}
-		if value, known := p[strings.TrimSpace(tag)].(string); known {
+		name := strings.TrimSpace(tag)
+		if value, known := p[name].(string); known {
 			b.WriteString(value)
+		} else if !knowsTag(p, name) {
+			b.WriteString(mark(name))
 		} else {
 			b.WriteString("{{" + tag + "}}")
 		}
@@ -154,6 +160,14 @@ func (e *engine) step() (string, error) {
 		return "", errSteps
 	}
 	return "", nil
+}
+
+// fill runs a template, with marks for what is not known.
+func (e *engine) fill(t *template.Template, options []string, p map[string]any) (string, error) {
+	if e.partly && !knows(p, nil) {
+		return e.masked(t, options, p)
+	}
+	return e.run(t, p)
 }
 
 func (e *engine) run(t *template.Template, p map[string]any) (string, error) {

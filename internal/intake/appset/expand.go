@@ -55,6 +55,15 @@ type Application struct {
 	// Element is what the last generator made it of: an element of a list, a
 	// file, or the generator itself.
 	Element finding.Position
+	// Assumed is set where a generator is only supposed to make such a one. What
+	// needs a parameter that is not known is {{name}}, or left out.
+	Assumed bool
+	// Lacks says of each source which of its values are not known; empty where all
+	// are.
+	Lacks []string
+
+	// called is its name before that was settled.
+	called string
 }
 
 // Result is what an ApplicationSet generates.
@@ -63,6 +72,8 @@ type Result struct {
 	// Unread are the reasons why something is missing, in the order of the
 	// generators.
 	Unread []*files.InputError
+	// Assumed are the reasons why something is only supposed.
+	Assumed []*files.InputError
 }
 
 // Expand generates the Applications of an ApplicationSet. The error is that of
@@ -93,6 +104,8 @@ type expansion struct {
 	set        string
 	engine     *engine
 	result     Result
+	// reasons are why parameters of the generator at hand are not known.
+	reasons []*files.InputError
 }
 
 func (x *expansion) unread(err *files.InputError) {
@@ -109,6 +122,7 @@ func fail(at finding.Position, hint, format string, args ...any) *files.InputErr
 
 // generator makes the Applications of one generator.
 func (x *expansion) generator(set, g *yamlpos.Value) {
+	x.reasons = nil
 	sets, err := x.parameters(g, nil)
 	if err != nil {
 		x.unread(err)
@@ -119,6 +133,7 @@ func (x *expansion) generator(set, g *yamlpos.Value) {
 		x.unread(fail(set.Position, "add spec.template", "the ApplicationSet %s has no template", x.set))
 		return
 	}
+	assumed := false
 	for _, p := range sets {
 		if x.ctx.Err() != nil {
 			return
@@ -132,6 +147,21 @@ func (x *expansion) generator(set, g *yamlpos.Value) {
 			x.unread(err)
 			continue
 		}
-		x.result.Applications = append(x.result.Applications, Application{Value: value, Template: written, Parameters: p.values, Element: p.at})
+		app := Application{Value: value, Template: written, Parameters: p.values, Element: p.at, Assumed: p.assumed}
+		if x.engine.partly {
+			if err := x.settle(set, &app, len(sets) == 1); err != nil {
+				x.unread(err)
+				continue
+			}
+			if app.Value == nil {
+				continue
+			}
+			app.Parameters = knownOnly(p.values)
+		}
+		assumed = assumed || app.Assumed
+		x.result.Applications = append(x.result.Applications, app)
+	}
+	if assumed {
+		x.result.Assumed = append(x.result.Assumed, x.reasons...)
 	}
 }

@@ -130,8 +130,15 @@ func TestExpand(t *testing.T) {
 // describe prints every text of the Applications that is not the same for all.
 func describe(b *strings.Builder, result appset.Result) {
 	for _, a := range result.Applications {
-		fmt.Fprintf(b, "%s from %s\n", a.Value.TextAt("metadata", "name"), a.Element)
+		fmt.Fprintf(b, "%s from %s", a.Value.TextAt("metadata", "name"), a.Element)
+		if a.Assumed {
+			fmt.Fprintf(b, " assumed without %q", a.Lacks)
+		}
+		fmt.Fprintln(b)
 		lines(b, "", a.Value)
+	}
+	for _, e := range result.Assumed {
+		fmt.Fprintf(b, "assumed since %s\n", e.Error())
 	}
 	for _, e := range result.Unread {
 		fmt.Fprintf(b, "unread %s\n", e.Error())

@@ -18,6 +18,8 @@ import (
 type parameters struct {
 	values map[string]any
 	at     finding.Position
+	// assumed is set where it is only supposed that the generator makes them.
+	assumed bool
 }
 
 // maxParameters is how many sets of parameters one generator may make.
@@ -66,7 +68,29 @@ func (x *expansion) parameters(g *yamlpos.Value, outer map[string]any) ([]parame
 	if selected == nil {
 		return all, nil
 	}
-	return slices.DeleteFunc(all, func(p parameters) bool { return !selected.matches(flatten(p.values)) }), nil
+	return slices.DeleteFunc(all, func(p parameters) bool { return !p.assumed && !selected.matches(flatten(p.values)) }), nil
+}
+
+// supposed is the one set of parameters that stands for all that a generator may
+// make: those that are known by their names are marks, and its field values is
+// read as far as it can be. open is set where there may be more. why says what
+// would have to be known.
+func (x *expansion) supposed(v *yamlpos.Value, names []string, open bool, why *files.InputError) ([]parameters, *files.InputError) {
+	x.engine.partly = true
+	p := map[string]any{}
+	for _, name := range names {
+		p[name] = mark(name)
+	}
+	if open {
+		p[openKey] = true
+	}
+	if err := x.values(v, p); err != nil {
+		return nil, err
+	}
+	if !slices.ContainsFunc(x.reasons, func(known *files.InputError) bool { return known.Message == why.Message }) {
+		x.reasons = append(x.reasons, why)
+	}
+	return []parameters{{values: p, at: why.Position, assumed: true}}, nil
 }
 
 // named runs the generator of one field.
@@ -115,6 +139,9 @@ func (x *expansion) list(v *yamlpos.Value) ([]parameters, *files.InputError) {
 		return all, nil
 	}
 	at := v.At("elementsYaml").Position
+	if isMarked(text) {
+		return x.supposed(v, nil, true, fail(at, "", "the elementsYaml of the ApplicationSet %s is not known", x.set))
+	}
 	parsed, err := yamlpos.ParseOne(at.File, []byte(text))
 	if err != nil || parsed.Kind != yamlpos.List {
 		return nil, fail(at, "", "elementsYaml is not a YAML list")
@@ -173,8 +200,8 @@ func (x *expansion) clusters(at finding.Position, v *yamlpos.Value) ([]parameter
 		return nil, err
 	}
 	asks := len(selected) > 0
-	if asks && len(x.data.Clusters) == 0 {
-		return nil, fail(at, "say in ladder.yaml which clusters there are, with their labels: generators.clusters", "the clusters that the ApplicationSet %s selects are not known", x.set)
+	if asks && (len(x.data.Clusters) == 0 || marked(v.At("selector")) != nil) {
+		return x.someCluster(at, v)
 	}
 	var all []parameters
 	inCluster := false
@@ -215,6 +242,21 @@ func (x *expansion) clusters(at finding.Position, v *yamlpos.Value) ([]parameter
 		}
 	}
 	return all, nil
+}
+
+// someCluster stands for the clusters that a selector would find.
+func (x *expansion) someCluster(at finding.Position, v *yamlpos.Value) ([]parameters, *files.InputError) {
+	names := []string{"name", "nameNormalized", "server", "project", "metadata"}
+	if !x.engine.goTemplate {
+		names = []string{"name", "nameNormalized", "server", "project", "metadata.labels", "metadata.annotations"}
+	}
+	if flat := v.At("flatList"); flat != nil {
+		if on, _ := flat.Bool(); on {
+			names = []string{"clusters"}
+		}
+	}
+	return x.supposed(v, names, false,
+		fail(at, "say in ladder.yaml which clusters there are, with their labels: generators.clusters", "the clusters that the ApplicationSet %s selects are not known", x.set))
 }
 
 func (x *expansion) cluster(c Cluster) map[string]any {
@@ -264,7 +306,7 @@ func (x *expansion) supplied(name string, at finding.Position, v *yamlpos.Value)
 		all = append(all, parameters{values: values, at: cmp.Or(given.Position, at)})
 	}
 	if len(all) == 0 {
-		return nil, fail(at, "give its parameters in ladder.yaml: generators."+section(name), "what the generator %s of the ApplicationSet %s makes is not in the repository", name, x.set)
+		return x.supposed(v, nil, true, fail(at, "give its parameters in ladder.yaml: generators."+section(name), "what the generator %s of the ApplicationSet %s makes is not in the repository", name, x.set))
 	}
 	return all, nil
 }

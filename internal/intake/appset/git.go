@@ -16,12 +16,16 @@ import (
 // git reads a git generator: directories or files of this repository.
 func (x *expansion) git(v *yamlpos.Value) ([]parameters, *files.InputError) {
 	url := v.TextAt("repoURL")
-	if !x.repository.Own(url) {
+	if !x.repository.Own(written(url)) {
 		hint := "say in ladder.yaml that the address is this repository: repository.aliases"
+		url = written(url)
 		if strings.Contains(url, "{{") || strings.Contains(url, "<no value>") {
 			hint = "say in ladder.yaml what its clusters are, with their annotations: generators.clusters"
 		}
-		return nil, fail(v.Position, hint, "the git generator of the ApplicationSet %s reads another repository, %s", x.set, url)
+		return x.someFolder(v, fail(v.Position, hint, "the git generator of the ApplicationSet %s reads another repository, %s", x.set, url))
+	}
+	if m := marked(v.With("values", nil).With("repoURL", nil).With("revision", nil)); m != nil {
+		return x.someFolder(v, fail(m.Position, "", "the git generator of the ApplicationSet %s reads %s, which is not known", x.set, written(m.Text)))
 	}
 	if list := v.At("directories"); list != nil && len(list.Items) > 0 {
 		return x.directories(v, list)
@@ -30,6 +34,19 @@ func (x *expansion) git(v *yamlpos.Value) ([]parameters, *files.InputError) {
 		return x.files(v, list)
 	}
 	return nil, fail(v.Position, "add directories or files", "the git generator has neither directories nor files")
+}
+
+// someFolder stands for the folders or files that a git generator would find.
+func (x *expansion) someFolder(v *yamlpos.Value, why *files.InputError) ([]parameters, *files.InputError) {
+	name := "path"
+	if prefix := v.TextAt("pathParamPrefix"); prefix != "" {
+		name = prefix
+		if !x.engine.goTemplate {
+			name = prefix + ".path"
+		}
+	}
+	list := v.At("files")
+	return x.supposed(v, []string{name}, list != nil && len(list.Items) > 0, why)
 }
 
 // directories matches folders. An exclude wins over every include. Source: Argo

@@ -47,6 +47,9 @@ func (x *expansion) patch(set, app *yamlpos.Value, p parameters) (*yamlpos.Value
 	if err != nil {
 		return nil, fail(written.Position, "", "the templatePatch of the ApplicationSet %s cannot be filled in: %v", x.set, err)
 	}
+	if isMarked(text) {
+		return nil, x.needs(written, named(text), "templatePatch")
+	}
 	parsed, parseErr := yamlpos.ParseOne(written.Position.File, []byte(text))
 	if parseErr != nil || parsed.Kind != yamlpos.Map {
 		return nil, fail(written.Position, "", "the templatePatch of the ApplicationSet %s gives no YAML map", x.set)

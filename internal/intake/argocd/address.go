@@ -54,15 +54,16 @@ func (r *Repository) findOwnURLs(ctx context.Context) {
 	r.decide(t)
 	// What sets generate of lists shows more addresses.
 	t = tallies{}
-	before := len(r.findings)
 	for _, set := range r.sets {
-		for _, app := range r.expand(ctx, set) {
-			r.tallySources(t, app)
+		result, err := appset.Expand(ctx, set.value, view{r}, r.opts.Data)
+		if err != nil {
+			return // the end of ctx, which the caller reports
+		}
+		for _, app := range result.Applications {
+			r.tallySources(t, r.generated(set, app))
 		}
 	}
 	r.decide(t)
-	clear(r.expanded)
-	r.findings = r.findings[:before]
 }
 
 // tallySources counts the sources of an Application.
@@ -239,10 +240,13 @@ func isRootPath(p string) bool {
 	return path.Clean("/"+p) == "/"
 }
 
+// parameter matches one of a template, in both languages.
+var parameter = regexp.MustCompile(`\{\{-?\s*\.?([\w.-]+)\s*-?\}\}`)
+
 // normaliseURL makes the forms of one address equal: https, ssh and scp-like,
 // with and without .git.
 func normaliseURL(url string) string {
-	url = strings.ToLower(strings.TrimSpace(url))
+	url = strings.ToLower(strings.TrimSpace(parameter.ReplaceAllString(url, "{{$1}}")))
 	if _, rest, ok := strings.Cut(url, "://"); ok {
 		url = rest
 	} else if host, rest, ok := strings.Cut(url, ":"); ok && !strings.Contains(host, "/") {

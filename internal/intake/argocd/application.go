@@ -206,6 +206,9 @@ func (r *Repository) source(d document, s source, refs map[string]source, proble
 		r.directory(&to, s)
 	case component.Git, component.Plugin: // rendered nowhere
 	}
+	if s.lacks != "" {
+		to.Incomplete = s.lacks + " of the source needs parameters of the ApplicationSet " + d.generated.set.name() + " that are not in the repository"
+	}
 	return to
 }
 

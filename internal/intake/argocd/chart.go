@@ -26,6 +26,11 @@ func (r *Repository) yieldChart(ctx context.Context, d document, dir string, c c
 		r.notRead(d.position(), d.name(), "the chart %s templates Applications (%s), which are not read", dir, template)
 		return yield{}, nil
 	}
+	// What makes Applications is read with the values that are known.
+	c.Sources = slices.Clone(c.Sources)
+	for i := range c.Sources {
+		c.Sources[i].Incomplete = ""
+	}
 	objects, err := r.opts.Renderer.Component(ctx, c)
 	if err != nil {
 		if ctx.Err() != nil {

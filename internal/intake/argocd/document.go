@@ -27,8 +27,17 @@ type generated struct {
 	parameters map[string]any
 	// element is what it was generated from.
 	element finding.Position
+	// lacks says of each source which of its values are not known.
+	lacks []string
 	// step is the RollingSync step that matches it, from 1; 0 for none.
 	step int
+}
+
+func (g *generated) lacking(source int) string {
+	if g == nil || source >= len(g.lacks) {
+		return ""
+	}
+	return g.lacks[source]
 }
 
 func (d document) kind() string { return d.value.TextAt("kind") }
@@ -80,7 +89,7 @@ func (d document) sources() []source {
 		written := d.written.At("spec", "sources")
 		all := make([]source, len(list.Items))
 		for i, item := range list.Items {
-			all[i] = source{value: item, position: d.at("spec", "sources")}
+			all[i] = source{value: item, position: d.at("spec", "sources"), lacks: d.generated.lacking(i)}
 			if written != nil && i < len(written.Items) {
 				all[i].position = written.Items[i].Position
 				all[i].written = written.Items[i]
@@ -89,7 +98,7 @@ func (d document) sources() []source {
 		return all
 	}
 	if one := d.value.At("spec", "source"); one != nil && one.Kind == yamlpos.Map {
-		return []source{{value: one, written: d.written.At("spec", "source"), position: d.at("spec", "source")}}
+		return []source{{value: one, written: d.written.At("spec", "source"), position: d.at("spec", "source"), lacks: d.generated.lacking(0)}}
 	}
 	return nil
 }
@@ -99,6 +108,8 @@ type source struct {
 	value    *yamlpos.Value
 	written  *yamlpos.Value // nil where a kustomization added the source
 	position finding.Position
+	// lacks says which of its values are not known.
+	lacks string
 }
 
 func (s source) repoURL() string { return s.value.TextAt("repoURL") }

@@ -10,10 +10,12 @@ import (
 	"github.com/rollout-ladder/ladder/internal/component"
 	"github.com/rollout-ladder/ladder/internal/finding"
 	"github.com/rollout-ladder/ladder/internal/intake/appset"
+	"github.com/rollout-ladder/ladder/internal/intake/files"
 	"github.com/rollout-ladder/ladder/internal/intake/yamlpos"
 )
 
-// expand generates the Applications of an ApplicationSet.
+// expand generates the Applications of an ApplicationSet. Those that are only
+// supposed are left out where the folder they take is none of this repository.
 func (r *Repository) expand(ctx context.Context, set document) []document {
 	if k, ok := r.expanded[set.value]; ok {
 		r.findings = append(r.findings, k.findings...)
@@ -25,40 +27,80 @@ func (r *Repository) expand(ctx context.Context, set document) []document {
 		return nil // the end of ctx, which the caller reports
 	}
 	for _, problem := range result.Unread {
-		at := problem.Position
-		at.File = strings.TrimPrefix(at.File, r.prefix)
-		if !r.present[at.File] {
-			at = set.position()
-		}
-		f := notRead(at, set.name(), "%s", problem.Message)
-		f.Fix.Summary = problem.Hint
-		r.findings = append(r.findings, f)
+		r.unread(set, problem, problem.Message)
 	}
 	steps := steps(set)
 	var all []document
+	assumed, elsewhere := 0, ""
 	for _, app := range result.Applications {
-		d := document{
-			value: app.Value, written: app.Template, rendered: set.rendered,
-			generated: &generated{set: set, parameters: app.Parameters, element: app.Element},
-		}
-		d.generated.element.File = strings.TrimPrefix(app.Element.File, r.prefix)
-		// What a kustomization built has lines of its own; the file is what people
-		// look for.
-		if set.rendered || !r.present[d.generated.element.File] {
-			d.generated.element = set.position()
-		}
-		if template := set.written.At("spec", "template"); !r.present[d.written.Position.File] && template != nil {
-			d.written = template
-		}
+		d := r.generated(set, app)
 		if hasPlaceholder(d.name()) {
 			r.notRead(d.position(), set.name(), "the ApplicationSet %s generates an Application with the name %q, of which parameters are not known", set.name(), d.name())
 			continue
 		}
+		if app.Assumed {
+			if address := r.unknownAddress(d); address != "" {
+				elsewhere = address
+				continue
+			}
+			assumed++
+		}
 		d.generated.step = stepOf(steps, labels(d))
 		all = append(all, d)
 	}
+	for _, problem := range result.Assumed {
+		switch {
+		case assumed > 1:
+			r.unread(set, problem, fmt.Sprintf("%s: it is taken to make %d Applications, one for each of the parameters that are known", problem.Message, assumed))
+		case assumed == 1:
+			r.unread(set, problem, problem.Message+": it is taken to make one Application")
+		default:
+			r.unread(set, problem, fmt.Sprintf("%s, and the address of its source needs %s", problem.Message, elsewhere))
+		}
+	}
 	r.expanded[set.value] = kept[[]document]{value: all, findings: append([]finding.Finding(nil), r.findings[before:]...)}
 	return all
+}
+
+// unread reports what a set does not tell.
+func (r *Repository) unread(set document, problem *files.InputError, message string) {
+	at := problem.Position
+	at.File = strings.TrimPrefix(at.File, r.prefix)
+	if !r.present[at.File] {
+		at = set.position()
+	}
+	f := notRead(at, set.name(), "%s", message)
+	f.Fix.Summary = problem.Hint
+	r.findings = append(r.findings, f)
+}
+
+// generated is an Application that a set generates.
+func (r *Repository) generated(set document, app appset.Application) document {
+	d := document{
+		value: app.Value, written: app.Template, rendered: set.rendered,
+		generated: &generated{set: set, parameters: app.Parameters, element: app.Element, lacks: app.Lacks},
+	}
+	d.generated.element.File = strings.TrimPrefix(app.Element.File, r.prefix)
+	// What a kustomization built has lines of its own; the file is what people
+	// look for.
+	if set.rendered || !r.present[d.generated.element.File] {
+		d.generated.element = set.position()
+	}
+	if template := set.written.At("spec", "template"); !r.present[d.written.Position.File] && template != nil {
+		d.written = template
+	}
+	return d
+}
+
+// unknownAddress is the address of a folder that an Application takes of a
+// repository that is not known; empty where there is none.
+func (r *Repository) unknownAddress(d document) string {
+	for _, s := range d.sources() {
+		if _, ok := r.local(s); !ok && s.path() != "" && hasPlaceholder(s.repoURL()) {
+			return s.repoURL()
+		}
+	}
+	return ""
 }
 
 func labels(d document) map[string]string {
