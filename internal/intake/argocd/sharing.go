@@ -17,6 +17,7 @@ type sharing map[[2]string][]component.Component
 // is no concern.
 func (s sharing) add(first, second component.Component) {
 	pair := [2]string{parentOf(first), parentOf(second)}
+	slices.Sort(pair[:])
 	if pair[0] != pair[1] && pair[0] != "" && pair[1] != "" {
 		s[pair] = append(s[pair], first)
 	}
