@@ -9,6 +9,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -61,7 +62,15 @@ func main() {
 	binary := flag.String("ladder", "bin/ladder", "the command")
 	only := flag.String("only", "", "only cases whose repository contains this text")
 	verbose := flag.Bool("findings", false, "list every finding at the bad commit")
+	survey := flag.String("survey", "", "lint the newest commit of these repositories instead, owner/name separated by commas")
 	flag.Parse()
+	if *survey != "" {
+		if err := surveyAll(context.Background(), os.Stdout, strings.Split(*survey, ","), *repositories, *binary, *verbose); err != nil {
+			fmt.Fprintln(os.Stderr, "evaluate:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	if err := evaluate(context.Background(), os.Stdout, *cases, *repositories, *binary, *only, *verbose); err != nil {
 		fmt.Fprintln(os.Stderr, "evaluate:", err)
 		os.Exit(1)
@@ -104,12 +113,59 @@ func evaluate(ctx context.Context, w io.Writer, file, repositories, binary, only
 			describe(found), describeAbsent(absent), bad.Summary.Components, bad.Summary.Unrendered,
 			count(bad.Findings, finding.Error), count(bad.Findings, finding.Warning), bad.seconds)
 		if verbose {
-			for _, f := range bad.Findings {
-				fmt.Fprintf(w, "    %s %s %s [%s] %s -> %s: %s (%s)\n", f.Severity, f.Rule, f.Scope, f.Environment, f.Component, f.Provider, f.Message, f.Position)
-			}
+			list(w, bad.Findings)
 		}
 	}
 	return nil
+}
+
+func list(w io.Writer, all []finding.Finding) {
+	for _, f := range all {
+		fmt.Fprintf(w, "    %s %s %s [%s] %s -> %s: %s (%s)\n", f.Severity, f.Rule, f.Scope, f.Environment, f.Component, f.Provider, f.Message, f.Position)
+	}
+}
+
+// surveyAll lints the newest commits of repositories that no case is about.
+func surveyAll(ctx context.Context, w io.Writer, names []string, repositories, binary string, verbose bool) error {
+	binary, err := filepath.Abs(binary)
+	if err != nil {
+		return err
+	}
+	e := &evaluator{binary: binary, repositories: repositories, seen: map[string]*linted{}}
+	if e.scratch, err = os.MkdirTemp("", "ladder-evaluate-"); err != nil {
+		return err
+	}
+	defer os.RemoveAll(e.scratch) //nolint:errcheck // nothing can be done about it
+	fmt.Fprintln(w, "| repository | components | not rendered | errors | warnings | by rule | seconds |")
+	fmt.Fprintln(w, "|---|---|---|---|---|---|---|")
+	for _, name := range names {
+		l, err := e.lint(ctx, name, "HEAD")
+		if err != nil {
+			fmt.Fprintf(w, "| %s | refused: %s | | | | | |\n", name, strings.ReplaceAll(strings.TrimSpace(err.Error()), "\n", " "))
+			continue
+		}
+		fmt.Fprintf(w, "| %s | %d | %d | %d | %d | %s | %.1f |\n", name, l.Summary.Components, l.Summary.Unrendered,
+			count(l.Findings, finding.Error), count(l.Findings, finding.Warning), byRule(l.Findings), l.seconds)
+		if verbose {
+			list(w, l.Findings)
+		}
+	}
+	return nil
+}
+
+// byRule counts errors and warnings by rule.
+func byRule(all []finding.Finding) string {
+	n := map[string]int{}
+	for _, f := range all {
+		if f.Severity != finding.Info {
+			n[f.Rule]++
+		}
+	}
+	var parts []string
+	for _, rule := range slices.Sorted(maps.Keys(n)) {
+		parts = append(parts, fmt.Sprintf("%d `%s`", n[rule], rule))
+	}
+	return strings.Join(parts, ", ")
 }
 
 type evaluator struct {
@@ -153,7 +209,7 @@ func (e *evaluator) checkOut(ctx context.Context, repository, commit string) (st
 			return "", err
 		}
 	}
-	folder := filepath.Join(e.scratch, strings.ReplaceAll(repository, "/", "+")+"-"+commit[:8])
+	folder := filepath.Join(e.scratch, strings.ReplaceAll(repository, "/", "+")+"-"+commit[:min(len(commit), 8)])
 	if err := git(ctx, "clone", "--quiet", "--shared", "--no-checkout", clone, folder); err != nil {
 		return "", err
 	}
