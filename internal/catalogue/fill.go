@@ -37,6 +37,11 @@ func (c *Catalogue) fill(e Entry, asked Asked) Answer {
 			a.Known.Webhooks = append(a.Known.Webhooks, w.known(v)...)
 		}
 	}
+	if len(a.Known.Webhooks) > 0 && places(asked.Values) {
+		for i := range a.Known.Webhooks {
+			a.Known.Webhooks[i].Placed = true
+		}
+	}
 	for _, o := range e.Objects {
 		if !o.When.claims(v) {
 			continue
@@ -62,6 +67,22 @@ func (c *Catalogue) fill(e Entry, asked Asked) Answer {
 		}
 	}
 	return a
+}
+
+// places reports whether values write annotations that place objects in the sync
+// of an Application. Source: Argo CD, user guide, "Sync Phases and Waves".
+func places(v any) bool {
+	switch v := v.(type) {
+	case map[string]any:
+		for key, value := range v {
+			if key == "argocd.argoproj.io/sync-wave" || key == "argocd.argoproj.io/hook" || places(value) {
+				return true
+			}
+		}
+	case []any:
+		return slices.ContainsFunc(v, places)
+	}
+	return false
 }
 
 // Human says what an entry was read from: "chart cert-manager v1.21.1 of

@@ -30,6 +30,9 @@ type Dependency struct {
 	// environment variable, or the consumer is Healthy without and heals by itself,
 	// as a CronJob is whatever its jobs read. A hint is always soft.
 	Hint bool
+	// Static is set where the provider is there as soon as it is applied, because
+	// nothing brings it to Ready: parameters that a controller reads.
+	Static bool
 }
 
 // Within reports whether both ends belong to one component.

@@ -19,7 +19,7 @@ func (x *index) learnKnown(i int, known Known, rendered bool) {
 	}
 	for _, hook := range known.Webhooks {
 		if (!rendered || hook.AtRuntime) && hook.FailurePolicy != "Ignore" && !hook.Selective {
-			x.knownHooks = append(x.knownHooks, knownHook{hook, p})
+			x.knownHooks = append(x.knownHooks, knownHook{KnownWebhook: hook, provider: p, placed: hook.Placed || x.patched(c)})
 		}
 	}
 	if rendered {

@@ -54,6 +54,9 @@ type KnownWebhook struct {
 	// Selective is set where a selector or condition leaves objects out; such a
 	// webhook proves nothing about a single object.
 	Selective bool
+	// Placed is set where the values of the chart write sync waves or hooks: where
+	// its server stands in the sync of its Application is not known then.
+	Placed bool
 }
 
 // KnownObject is an object that a chart, or its operator, makes.

@@ -29,6 +29,8 @@ type need struct {
 	// hint marks what gives an order and no finding: evidence in free text, and
 	// needs of objects that are Healthy without.
 	hint bool
+	// static is set where what provides it has no health.
+	static bool
 }
 
 // require looks up what all objects need.
@@ -80,7 +82,7 @@ func (x *index) look(found *collection, o *object, n need) {
 		return
 	}
 	found.add(&dependency.Dependency{
-		Rule: ruleOf(k.Kind), Required: x.world.required(k), Strength: n.strength, Effect: n.effect, Basis: p.basis, Reason: n.verb, Hint: n.hint,
+		Rule: ruleOf(k.Kind), Required: x.world.required(k), Strength: n.strength, Effect: n.effect, Basis: p.basis, Reason: n.verb, Hint: n.hint, Static: n.static,
 		Consumer: o.end(x.name(o.component)), Provider: x.end(p), Evidence: []finding.Evidence{required(o, n.verb, n.field), x.provided(p)},
 	}, o.component, p.component, strength)
 }

@@ -34,7 +34,8 @@ const (
 	kindAPIService  = "apiservice" // by group
 	kindPackage     = "package"    // of Crossplane, by the name of its image
 	kindWaiting     = "waiting-storageclass"
-	kindInstance    = "instance " // and "group/Kind": an object of that kind
+	kindInstance    = "instance "   // and "group/Kind": an object of that kind
+	kindParameters  = "parameters " // and "group/Kind": an object that a class takes its parameters from
 )
 
 // ruleDeadlock judges what can become Healthy only through something later.
@@ -91,15 +92,20 @@ func ruleOf(kind string) string {
 		}
 		return "controller-before-use"
 	}
+	if strings.HasPrefix(kind, kindParameters) {
+		return judged[kindGatewayClass].rule
+	}
 	return judged[kind].rule
 }
 
 // required names the thing of a key as a resource.
 func (w *world) required(k key) finding.Resource {
 	r := finding.Resource{Group: judged[k.Kind].group, Kind: judged[k.Kind].kind, Namespace: k.Namespace, Name: k.Name}
-	if of, ok := strings.CutPrefix(k.Kind, kindInstance); ok {
-		r.Group, r.Kind, _ = strings.Cut(of, "/")
-		return r
+	for _, prefix := range []string{kindInstance, kindParameters} {
+		if of, ok := strings.CutPrefix(k.Kind, prefix); ok {
+			r.Group, r.Kind, _ = strings.Cut(of, "/")
+			return r
+		}
 	}
 	switch k.Kind {
 	case kindKind:

@@ -32,6 +32,8 @@ type webhook struct {
 type knownHook struct {
 	KnownWebhook
 	provider provider
+	// placed is set where waves or hooks may be written on its workload.
+	placed bool
 }
 
 // typeKey is what the rules of a webhook tell objects apart by.
@@ -245,8 +247,8 @@ func (x *index) intercepted(found *collection, o *object, n interception, config
 func (x *index) interceptKnown(found *collection, hook knownHook, objects []*object) {
 	r := finding.Resource{Group: "admissionregistration.k8s.io", Kind: "ValidatingWebhookConfiguration", Name: hook.Name}
 	for _, o := range objects {
-		if o.component == hook.provider.component {
-			continue // its own objects, in an order that is not known
+		if o.component == hook.provider.component && !hook.meets(o) {
+			continue
 		}
 		n := interception{verb: "is admitted by webhook " + hook.Name, strength: plan.Hard, effect: dependency.Apply}
 		if x.in.Order(&x.in.Components[o.component], &x.in.Components[hook.provider.component]) < 0 {
@@ -260,6 +262,14 @@ func (x *index) interceptKnown(found *collection, hook knownHook, objects []*obj
 		x.intercepted(found, o, n, r, hook.provider, finding.Evidence{Text: hook.provider.by + " registers webhook " + hook.Name + ", which refuses while it does not answer",
 			File: hook.provider.position.File, Line: hook.provider.position.Line})
 	}
+}
+
+// meets reports whether an object of the component that brings a webhook is
+// certain to meet it while its pods are not up: the chart is applied in wave 0, and
+// what comes before that passes unseen. What an operator registers by itself it
+// answers as well.
+func (h *knownHook) meets(o *object) bool {
+	return !h.placed && !h.AtRuntime && customGroup(h.Group) && o.place.Compare(h.provider.place) == 0
 }
 
 // selects reports whether the selectors of a webhook are certain to select an

@@ -115,6 +115,15 @@ func TestProjects(t *testing.T) {
 		}, objects...), []string{"error project-forbids web - Deployment team-web/web"}},
 		"an object in a foreign namespace": {input(nil, Object{Component: "web", Resource: workloadIn("kube-system")}),
 			[]string{"error project-forbids web - Deployment kube-system/web"}},
+		"a source that several Applications want": {func() Input {
+			in := input(func(p *argo.Project, _ *argo.Application) { p.SourceRepos = nil }, objects...)
+			for _, name := range []string{"api", "jobs"} {
+				other := app
+				other.Name, other.Component, other.Position.File = name, name, name+".yaml"
+				in.Argo.Applications = append(in.Argo.Applications, other)
+			}
+			return in
+		}(), []string{"error project-forbids api - Application api"}},
 		"a project of which there are two": {func() Input {
 			in := input(func(p *argo.Project, _ *argo.Application) { p.SourceRepos = nil }, objects...)
 			in.Argo.Projects = append(in.Argo.Projects, open)

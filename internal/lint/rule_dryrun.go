@@ -23,35 +23,56 @@ const skipDryRun = "SkipDryRunOnMissingResource=true"
 // is never applied. Source: Argo CD, user guide, "Sync Options", "Skip Dry Run for
 // new custom resources types"; gitops-engine, pkg/sync, hasCRDOfGroupKind.
 func dryRunOnMissing(in Input) []finding.Finding {
-	o := newOrder(in)
-	options := map[dependency.End][]string{}
-	for _, object := range in.Objects {
-		options[dependency.End{Component: object.Component, Object: object.Resource}] = object.SyncOptions
-	}
-	ofApplication := map[string][]string{}
-	for _, app := range in.Argo.Applications {
-		if app.Component != "" {
-			ofApplication[app.Component] = append(ofApplication[app.Component], app.SyncOptions...)
-		}
-	}
+	dryRun := newDryRun(in, newOrder(in))
 	var out []finding.Finding
 	for _, d := range in.Dependencies {
-		c, enabled := o.byName[d.Consumer.Component]
-		if d.Rule != ruleCRD || !d.Within() || !enabled || c.PreArgo || d.Provider.Object.Kind == "" || isCRD(d.Provider.Object) {
-			continue
-		}
-		own := options[dependency.End{Component: d.Consumer.Component, Object: d.Consumer.Object}]
-		if skips(own) || skips(c.SyncOptions) || skips(ofApplication[c.Name]) {
+		if !dryRun.fails(d) {
 			continue
 		}
 		f := fromDependency(d, finding.Within)
 		f.Rule, f.Severity = ruleDryRun, finding.Error
 		f.Message = fmt.Sprintf("%s is of a kind that %s brings only once it is applied: without %s the dry run fails, and nothing of %s is ever applied",
-			who(d.Consumer), who(d.Provider), skipDryRun, c.Name)
+			who(d.Consumer), who(d.Provider), skipDryRun, d.Consumer.Component)
 		f.Fix.Summary = fmt.Sprintf("annotate it with argocd.argoproj.io/sync-options: %s and give it a later sync wave than %s", skipDryRun, who(d.Provider))
 		out = append(out, f)
 	}
 	return out
+}
+
+// dryRun knows which objects are excepted from the dry run.
+type dryRun struct {
+	order *order
+	// options by object, and those of Applications by component.
+	options       map[dependency.End][]string
+	ofApplication map[string][]string
+}
+
+func newDryRun(in Input, o *order) dryRun {
+	r := dryRun{order: o, options: map[dependency.End][]string{}, ofApplication: map[string][]string{}}
+	for _, object := range in.Objects {
+		if len(object.SyncOptions) > 0 {
+			r.options[dependency.End{Component: object.Component, Object: object.Resource}] = object.SyncOptions
+		}
+	}
+	for _, app := range in.Argo.Applications {
+		if app.Component != "" {
+			r.ofApplication[app.Component] = append(r.ofApplication[app.Component], app.SyncOptions...)
+		}
+	}
+	return r
+}
+
+// fails reports whether the dry run of the consumer fails for want of the provider.
+func (r dryRun) fails(d dependency.Dependency) bool {
+	if d.Rule != ruleCRD || !d.Within() || d.Provider.Object.Kind == "" || isCRD(d.Provider.Object) {
+		return false
+	}
+	c, enabled := r.order.byName[d.Consumer.Component]
+	if !enabled || c.PreArgo {
+		return false
+	}
+	own := r.options[dependency.End{Component: d.Consumer.Component, Object: d.Consumer.Object}]
+	return !skips(own) && !skips(c.SyncOptions) && !skips(r.ofApplication[c.Name])
 }
 
 func skips(options []string) bool {

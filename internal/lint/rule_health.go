@@ -27,7 +27,7 @@ func healthCheckMissing(in Input) []finding.Finding {
 	for _, d := range byConsumer(in.Dependencies) {
 		provider, found := objects[dependency.End{Component: d.Provider.Component, Object: d.Provider.Object}]
 		k := kind{provider.Resource.Group, provider.Resource.Kind}
-		if !found || provider.Health != "" || !isCustom(k.group) || d.Strength != plan.Hard || tooWeak(d) || !o.waits(d) {
+		if !found || provider.Health != "" || !isCustom(k.group) || d.Strength != plan.Hard || d.Static || tooWeak(d) || !o.waits(d) {
 			continue
 		}
 		if i, again := seen[k]; again {

@@ -50,9 +50,13 @@ func judgeUse(in Input, rule string) []finding.Finding {
 	var out []finding.Finding
 	o := newOrder(in)
 	speakers := o.speakers(in)
+	var dryRun dryRun
+	if rule == ruleCRD {
+		dryRun = newDryRun(in, o)
+	}
 	for _, d := range in.Dependencies {
-		if d.Rule != rule || tooWeak(d) {
-			continue
+		if d.Rule != rule || tooWeak(d) || dryRun.fails(d) {
+			continue // a dry run that fails is a finding of its own
 		}
 		var f finding.Finding
 		var ok bool
@@ -117,12 +121,12 @@ func (o *order) useAcross(d dependency.Dependency) (finding.Finding, bool) {
 		return f, false
 	case rank < 0:
 		f.Severity = bySeverity(d.Strength)
-		f.Message = fmt.Sprintf("%s of %s (%s) %s, but %s comes later (%s)",
-			who(d.Consumer), consumer.Name, o.place(consumer), d.Reason, provider.Name, o.place(provider))
+		f.Message = fmt.Sprintf("%s (%s) %s, but %s comes later (%s)",
+			whose(d.Consumer), o.place(consumer), d.Reason, provider.Name, o.place(provider))
 	case o.forgotten(d, consumer, provider):
 		f.Severity = finding.Warning
-		f.Message = fmt.Sprintf("%s of %s %s of %s, and nothing orders the two (%s, %s)",
-			who(d.Consumer), consumer.Name, d.Reason, provider.Name, o.place(consumer), o.place(provider))
+		f.Message = fmt.Sprintf("%s %s, which %s provides, and nothing orders the two (%s, %s)",
+			whose(d.Consumer), d.Reason, provider.Name, o.place(consumer), o.place(provider))
 	default:
 		return f, false
 	}
@@ -211,6 +215,9 @@ func (o *order) useWithin(d dependency.Dependency) (finding.Finding, bool) {
 		f.Fix.Summary = fmt.Sprintf("give %s an earlier sync wave than %s", who(d.Provider), who(d.Consumer))
 	case rank == 0 && d.Strength == plan.Hard && failsInOnePass(d):
 		f.Severity = finding.Warning
+		if d.Rule == ruleWebhook {
+			f.Severity = finding.Error // the pods behind it are not up in the time of a pass
+		}
 		f.Message = fmt.Sprintf("%s %s and is applied in the same pass (%s): the first sync fails",
 			who(d.Consumer), d.Reason, when(d.Consumer.Place))
 		f.Fix.Summary = fmt.Sprintf("give %s a later sync wave than %s", who(d.Consumer), who(d.Provider))
@@ -262,6 +269,14 @@ func who(e dependency.End) string {
 		return e.Component
 	}
 	return e.Object.Human()
+}
+
+// whose names an end with its component.
+func whose(e dependency.End) string {
+	if e.Object.Kind == "" {
+		return e.Component
+	}
+	return e.Object.Human() + " of " + e.Component
 }
 
 // when says where an object stands in the sync of its Application.

@@ -122,7 +122,7 @@ func TestUseWithinAComponent(t *testing.T) {
 		},
 		"a webhook in the same wave has no pods yet": {
 			one(needs("webhook-before-use", dependency.Apply, custom, widget(0), end("app", operator, 0))),
-			[]string{"warning webhook-before-use app app Widget ns/one"},
+			[]string{"error webhook-before-use app app Widget ns/one"},
 		},
 		"a webhook in an earlier wave": {
 			one(needs("webhook-before-use", dependency.Apply, custom, widget(1), end("app", operator, 0))), nil,
@@ -155,6 +155,11 @@ func TestDryRunOfMissingKinds(t *testing.T) {
 	byApplication := input()
 	byApplication.Components[0].SyncOptions = []string{"CreateNamespace=true", skipDryRun}
 	cases{
+		"a kind that comes in the same wave": {func() Input {
+			in := input()
+			in.Dependencies = []dependency.Dependency{needs("crd-before-use", dependency.Apply, definition, end("app", custom, 0), end("app", subscription, 0))}
+			return in
+		}(), []string{"error crd-cr-without-skip-dry-run app app CustomResourceDefinition widgets.acme.example"}},
 		"a kind that a Subscription brings": {input(), []string{"error crd-cr-without-skip-dry-run app app CustomResourceDefinition widgets.acme.example"}},
 		"the object skips the dry run":      {input(skipDryRun), nil},
 		"the Application skips the dry run": {byApplication, nil},

@@ -25,7 +25,7 @@ func projectForbids(in Input) []finding.Finding {
 	for _, object := range in.Objects {
 		objects[object.Component] = append(objects[object.Component], object)
 	}
-	var out []finding.Finding
+	var all []refusal
 	for _, app := range in.Argo.Applications {
 		name := cmp.Or(app.Project, "default")
 		// Overlays may hold projects of one name; which of them is in force is not
@@ -38,9 +38,9 @@ func projectForbids(in Input) []finding.Finding {
 		if j.destination() && app.Component != "" {
 			j.objects(objects[app.Component])
 		}
-		out = append(out, j.out...)
+		all = append(all, j.out...)
 	}
-	return out
+	return refused(all)
 }
 
 // templated reports whether a text holds a template that was not filled in.
@@ -50,20 +50,83 @@ func templated(s string) bool { return strings.Contains(s, "{{") || strings.Cont
 type judge struct {
 	app     argo.Application
 	project argo.Project
-	out     []finding.Finding
+	out     []refusal
 }
 
-func (j *judge) report(at finding.Position, resource finding.Resource, fix, format string, args ...any) {
-	f := aboutApplication(j.app, ruleProject, finding.Error, format, args...)
-	if at.File != "" {
-		f.Position = at
+// refusal is one thing that a project does not allow one of its Applications.
+type refusal struct {
+	app     argo.Application
+	project argo.Project
+	thing   string // "the source https://..."
+	fix     string
+	// object goes to a place, or is of a kind, that is not allowed; its kind is
+	// empty where the Application itself is refused.
+	object   finding.Resource
+	goes     bool
+	position finding.Position
+}
+
+func (j *judge) report(r refusal) {
+	r.app, r.project = j.app, j.project
+	if r.position.File == "" {
+		r.position = j.app.Position
 	}
-	if resource.Kind != "" {
-		f.Resource, f.Basis = resource, finding.Rendered
+	j.out = append(j.out, r)
+}
+
+// refused makes one finding of each thing that a project does not allow, however
+// many of its Applications want it: it is allowed in one place.
+func refused(all []refusal) []finding.Finding {
+	slices.SortStableFunc(all, func(a, b refusal) int {
+		return cmp.Or(strings.Compare(a.project.Name, b.project.Name), strings.Compare(a.thing, b.thing), a.position.Compare(b.position), strings.Compare(a.app.Name, b.app.Name))
+	})
+	var out []finding.Finding
+	for len(all) > 0 {
+		n := slices.IndexFunc(all, func(r refusal) bool { return r.project.Name != all[0].project.Name || r.thing != all[0].thing })
+		if n < 0 {
+			n = len(all)
+		}
+		out = append(out, refusedOne(all[:n]))
+		all = all[n:]
 	}
-	f.Fix.Summary = fix
-	f.Evidence = append(f.Evidence, where(j.project.Position, "AppProject %s", j.project.Name))
-	j.out = append(j.out, f)
+	return out
+}
+
+// refusedOne makes a finding of refusals with one cause.
+func refusedOne(all []refusal) finding.Finding {
+	first := all[0]
+	var others []refusal
+	seen := map[string]bool{first.app.Name: true}
+	for _, r := range all {
+		if !seen[r.app.Name] {
+			seen[r.app.Name] = true
+			others = append(others, r)
+		}
+	}
+	who := first.app.Name
+	switch len(others) {
+	case 0:
+	case 1:
+		who += " and 1 more Application"
+	default:
+		who += fmt.Sprintf(" and %d more Applications", len(others))
+	}
+	f := aboutApplication(first.app, ruleProject, finding.Error, "project %s does not allow %s %s", first.project.Name, who, first.thing)
+	if first.goes {
+		f.Message += ", where " + first.object.Human() + " goes"
+	}
+	if first.object.Kind != "" {
+		f.Resource, f.Basis = first.object, finding.Rendered
+	}
+	f.Position, f.Fix.Summary = first.position, first.fix
+	f.Evidence = append(f.Evidence, where(first.project.Position, "AppProject %s", first.project.Name))
+	for _, r := range others[:min(len(others), named)] {
+		f.Evidence = append(f.Evidence, where(r.position, "Application %s", r.app.Name))
+	}
+	if rest := len(others) - named; rest > 0 {
+		f.Evidence = append(f.Evidence, where(others[named].position, "and %d more Applications", rest))
+	}
+	return f
 }
 
 func (j *judge) sources() {
@@ -74,8 +137,7 @@ func (j *judge) sources() {
 		}
 		seen[s.RepoURL] = true
 		if !allowsSource(j.project.SourceRepos, s.RepoURL) {
-			j.report(finding.Position{}, finding.Resource{}, "add the repository to sourceRepos of the project",
-				"project %s does not allow %s the source %s", j.project.Name, j.app.Name, s.RepoURL)
+			j.report(refusal{thing: "the source " + s.RepoURL, fix: "add the repository to sourceRepos of the project"})
 		}
 	}
 }
@@ -126,8 +188,7 @@ func (j *judge) destination() bool {
 	if allowsDestination(j.project.Destinations, d) {
 		return true
 	}
-	j.report(finding.Position{}, finding.Resource{}, "add the destination to the project, or choose another project",
-		"project %s does not allow %s the destination %s", j.project.Name, j.app.Name, destinationText(d))
+	j.report(refusal{thing: "the " + destinationText(d), fix: "add the destination to the project, or choose another project"})
 	return false
 }
 
@@ -174,8 +235,7 @@ func (j *judge) objects(all []Object) {
 		if !kinds[k] {
 			kinds[k] = true
 			if !j.allowsKind(r) {
-				j.report(o.Position, r, "allow the kind in the project, or choose another project",
-					"project %s does not allow %s the kind %s", j.project.Name, j.app.Name, kindText(r))
+				j.report(refusal{position: o.Position, object: r, thing: "the kind " + kindText(r), fix: "allow the kind in the project, or choose another project"})
 			}
 		}
 		if r.Namespace == "" || r.Namespace == j.app.Destination.Namespace || namespaces[r.Namespace] || templated(r.Namespace) {
@@ -185,8 +245,8 @@ func (j *judge) objects(all []Object) {
 		d := j.cluster()
 		d.Namespace = r.Namespace
 		if !allowsDestination(j.project.Destinations, d) {
-			j.report(o.Position, r, "add the namespace to the destinations of the project, or choose another project",
-				"project %s does not allow %s the %s, where %s goes", j.project.Name, j.app.Name, destinationText(d), r.Human())
+			j.report(refusal{position: o.Position, object: r, goes: true, thing: "the " + destinationText(d),
+				fix: "add the namespace to the destinations of the project, or choose another project"})
 		}
 	}
 }
