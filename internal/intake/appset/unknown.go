@@ -158,7 +158,7 @@ func (e *engine) masked(t *template.Template, options []string, p map[string]any
 	m.list(tree.Root, false)
 	switch {
 	case m.whole:
-		return mark(strings.Join(m.names, ".")), nil
+		return marksOf(m.names), nil
 	case len(m.names) == 0:
 		return e.run(t, p)
 	}
@@ -176,8 +176,8 @@ func (e *engine) masked(t *template.Template, options []string, p map[string]any
 // masking replaces what is not known in a template.
 type masking struct {
 	parameters map[string]any
-	// names are the expressions that are not known; whole is set where they
-	// decide more than their own place.
+	// names are the parameters that are not known; whole is set where they decide
+	// more than their own place.
 	names []string
 	whole bool
 }
@@ -191,18 +191,17 @@ func (m *masking) list(list *parse.ListNode, within bool) {
 	branch := func(b *parse.BranchNode, within bool) {
 		if m.depends(b.Pipe, within) {
 			m.whole = true
-			m.names = append(m.names, b.Pipe.String())
 		}
 	}
 	for i, node := range list.Nodes {
 		switch n := node.(type) {
 		case *parse.ActionNode:
+			before := len(m.names)
 			if !m.depends(n.Pipe, within) {
 				continue
 			}
-			m.names = append(m.names, n.Pipe.String())
 			m.whole = m.whole || len(n.Pipe.Decl) > 0 || laysOut(n.Pipe)
-			list.Nodes[i] = &parse.TextNode{NodeType: parse.NodeText, Text: []byte(mark(n.Pipe.String()))}
+			list.Nodes[i] = &parse.TextNode{NodeType: parse.NodeText, Text: []byte(marksOf(m.names[before:]))}
 		case *parse.IfNode:
 			branch(&n.BranchNode, within)
 			m.list(n.List, within)
@@ -233,18 +232,40 @@ func laysOut(pipe *parse.PipeNode) bool {
 func (m *masking) depends(node parse.Node, within bool) bool {
 	switch n := node.(type) {
 	case *parse.PipeNode:
-		return slices.ContainsFunc(n.Cmds, func(c *parse.CommandNode) bool {
-			return slices.ContainsFunc(c.Args, func(arg parse.Node) bool { return m.depends(arg, within) })
-		})
+		found := false
+		for _, c := range n.Cmds {
+			for _, arg := range c.Args {
+				found = m.depends(arg, within) || found
+			}
+		}
+		return found
 	case *parse.ChainNode:
 		return m.depends(n.Node, within)
 	case *parse.FieldNode:
-		return !within && !knows(m.parameters, n.Ident)
+		return !within && m.unknown(n.Ident)
 	case *parse.DotNode:
-		return !within && !knows(m.parameters, nil)
+		return !within && m.unknown(nil)
 	case *parse.VariableNode:
-		return n.Ident[0] == "$" && !knows(m.parameters, n.Ident[1:])
+		return n.Ident[0] == "$" && m.unknown(n.Ident[1:])
 	default:
 		return false
 	}
+}
+
+// unknown notes a path of fields that is not known.
+func (m *masking) unknown(fields []string) bool {
+	if knows(m.parameters, fields) {
+		return false
+	}
+	m.names = append(m.names, strings.Join(fields, "."))
+	return true
+}
+
+// marksOf are the marks of several parameters.
+func marksOf(names []string) string {
+	all := make([]string, len(names))
+	for i, name := range slices.Compact(slices.Sorted(slices.Values(names))) {
+		all[i] = mark(name)
+	}
+	return strings.Join(all, "")
 }

@@ -269,6 +269,9 @@ func hasPlaceholder(text string) bool { return placeholder.MatchString(text) }
 // placeholder matches what other tools fill in.
 var placeholder = regexp.MustCompile(`\{\{|\{%|\$\{[A-Za-z_]|<[A-Z][A-Z0-9_]+>|<no value>`)
 
+// filledIn matches what other tools fill in, as a whole.
+var filledIn = regexp.MustCompile(`\{\{[^{}]*\}\}|\{%[^{}]*%\}|\$\{[A-Za-z_][^{}]*\}|<[A-Z][A-Z0-9_]+>|<no value>`)
+
 // existing finds a path of a Git source below the root of the platform, or
 // below the top of the repository when the platform is a part of it.
 func (r *Repository) existing(written string) (string, bool) {

@@ -161,13 +161,6 @@ func (r *Repository) sources(d document, problems *yamlpos.Problems) []component
 func (r *Repository) source(d document, s source, refs map[string]source, problems *yamlpos.Problems) component.Source {
 	to := component.Source{Kind: component.Manifests, Position: s.position}
 	dir, local := r.local(s)
-	if address := s.repoURL() + " " + s.path(); !local && hasPlaceholder(address) {
-		f := notRead(s.at("repoURL"), d.name(), "the source %s of the Application %s waits for another tool to fill it in", strings.TrimSpace(address), d.name())
-		if d.generated != nil {
-			f.Fix.Summary = "say in ladder.yaml which clusters there are, with their labels and annotations: generators.clusters"
-		}
-		r.findings = append(r.findings, f)
-	}
 	switch {
 	case s.value.TextAt("chart") != "":
 		to.Kind = component.Chart
@@ -205,6 +198,9 @@ func (r *Repository) source(d document, s source, refs map[string]source, proble
 	case component.Manifests:
 		r.directory(&to, s)
 	case component.Git, component.Plugin: // rendered nowhere
+	}
+	if found := placeholders(to); len(found) > 0 && !(local && (r.tree.IsDir(dir) || r.tree.IsFile(dir))) {
+		to.Refused = waits + strings.Join(found, " and ")
 	}
 	if s.lacks != "" {
 		to.Incomplete = s.lacks + " of the source needs parameters of the ApplicationSet " + d.generated.set.name() + " that are not in the repository"

@@ -27,6 +27,8 @@ type generated struct {
 	parameters map[string]any
 	// element is what it was generated from.
 	element finding.Position
+	// assumed is set where a set is only supposed to generate it.
+	assumed bool
 	// lacks says of each source which of its values are not known.
 	lacks []string
 	// step is the RollingSync step that matches it, from 1; 0 for none.

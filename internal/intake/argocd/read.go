@@ -59,8 +59,9 @@ type met struct {
 	destination string
 	// application is the index in the setup, -1 for none.
 	application int
-	// alone is set for an Application that nothing in the repository applies.
-	alone bool
+	// alone is set for an Application that nothing in the repository applies,
+	// assumed for one that a set is only supposed to generate.
+	alone, assumed bool
 }
 
 // walk collects the components of one environment.
@@ -97,14 +98,14 @@ func (r *Repository) Read(ctx context.Context, e Environment) (Reading, error) {
 	if err := w.roots(ctx); err != nil {
 		return Reading{}, err
 	}
-	for _, app := range e.unapplied {
-		r.findings = append(r.findings, newFinding(RuleNotRead, finding.Info, app.position(), app.name(),
-			"the Application %s is not read: no other Application applies it", app.name()))
+	if len(e.unapplied) > 0 {
+		r.findings = append(r.findings, unapplied(e.unapplied))
 	}
 	r.findings = append(r.findings, e.idle...)
 	w.disabled()
 	components := w.finish()
-	return Reading{Components: components, Setup: w.setup, Findings: distinct(r.findings)}, ctx.Err()
+	found := slices.Concat(folded(distinct(r.findings)), waiting(components))
+	return Reading{Components: components, Setup: w.setup, Findings: found}, ctx.Err()
 }
 
 // roots reads everything that nothing in the repository applies. Applications
@@ -296,7 +297,9 @@ func (w *walk) application(ctx context.Context, parent string, d document, at pl
 	index := w.recordApplication(parent, d)
 	if !below.applies() {
 		w.leaf(d, at, index)
-		w.met[len(w.met)-1].alone = parent == "" && d.generated == nil
+		last := &w.met[len(w.met)-1]
+		last.alone = parent == "" && d.generated == nil
+		last.assumed = d.generated != nil && d.generated.assumed
 		return nil
 	}
 	if len(t.applications) >= MaxDepth {

@@ -251,7 +251,7 @@ func (r *Repository) notRead(at finding.Position, component, format string, args
 
 // notRead is the finding that something of the repository was left out.
 func notRead(at finding.Position, component, format string, args ...any) finding.Finding {
-	return newFinding(RuleNotRead, finding.Warning, at, component, format, args...)
+	return newFinding(RuleNotRead, finding.Info, at, component, format, args...)
 }
 
 // Namespaces are those that the Applications themselves live in, sorted: Argo CD

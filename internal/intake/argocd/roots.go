@@ -342,13 +342,19 @@ func (r *Repository) names(ctx context.Context, root entry) (map[string]bool, er
 			documents = r.writtenBelow(root.document)
 		}
 	}
+	add := func(app document) {
+		// That two sets are supposed to make one does not tell roots apart.
+		if app.generated == nil || !app.generated.assumed {
+			names[app.name()] = true
+		}
+	}
 	for _, d := range documents {
 		switch {
 		case d.isApplication():
-			names[d.name()] = true
+			add(d)
 		case d.argo("ApplicationSet"):
 			for _, app := range r.expand(ctx, d) {
-				names[app.name()] = true
+				add(app)
 			}
 		}
 	}

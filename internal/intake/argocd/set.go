@@ -32,10 +32,11 @@ func (r *Repository) expand(ctx context.Context, set document) []document {
 	steps := steps(set)
 	var all []document
 	assumed, elsewhere := 0, ""
+	var nameless []document
 	for _, app := range result.Applications {
 		d := r.generated(set, app)
 		if hasPlaceholder(d.name()) {
-			r.notRead(d.position(), set.name(), "the ApplicationSet %s generates an Application with the name %q, of which parameters are not known", set.name(), d.name())
+			nameless = append(nameless, d)
 			continue
 		}
 		if app.Assumed {
@@ -47,6 +48,10 @@ func (r *Repository) expand(ctx context.Context, set document) []document {
 		}
 		d.generated.step = stepOf(steps, labels(d))
 		all = append(all, d)
+	}
+	if len(nameless) > 0 {
+		r.notRead(nameless[0].position(), set.name(), "the ApplicationSet %s generates %s with the name %q, of which parameters are not known",
+			set.name(), several(len(nameless), "an Application", "Applications"), nameless[0].name())
 	}
 	for _, problem := range result.Assumed {
 		switch {
@@ -78,7 +83,7 @@ func (r *Repository) unread(set document, problem *files.InputError, message str
 func (r *Repository) generated(set document, app appset.Application) document {
 	d := document{
 		value: app.Value, written: app.Template, rendered: set.rendered,
-		generated: &generated{set: set, parameters: app.Parameters, element: app.Element, lacks: app.Lacks},
+		generated: &generated{set: set, parameters: app.Parameters, element: app.Element, assumed: app.Assumed, lacks: app.Lacks},
 	}
 	d.generated.element.File = strings.TrimPrefix(app.Element.File, r.prefix)
 	// What a kustomization built has lines of its own; the file is what people
