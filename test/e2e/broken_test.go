@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -25,8 +26,15 @@ type background struct {
 // start runs the command in the background; it ends with the test at the latest.
 func start(t *testing.T, dir string, args ...string) *background {
 	t.Helper()
-	b := &background{cmd: exec.Command(ladderBinary(t), args...), done: make(chan struct{})}
-	b.cmd.Dir, b.cmd.Stdout, b.cmd.Stderr = dir, &b.stdout, &b.stderr
+	cmd := exec.Command(ladderBinary(t), args...)
+	cmd.Dir = dir
+	return started(t, cmd)
+}
+
+func started(t *testing.T, cmd *exec.Cmd) *background {
+	t.Helper()
+	b := &background{cmd: cmd, done: make(chan struct{})}
+	b.cmd.Stdout, b.cmd.Stderr = &b.stdout, &b.stderr
 	if err := b.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -118,14 +126,14 @@ func TestRehearsalWithoutItsPlane(t *testing.T) {
 // A plane that hangs is told from components that do not become Healthy, and the
 // rollout goes on when it is there again.
 func TestRehearsalOnAPlaneThatHangs(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	state := t.TempDir()
-	t.Setenv("XDG_STATE_HOME", state)
-	t.Cleanup(func() { downAll(t) })
-	dir := slowPlatform(t)
+	k := &killer{t: t, state: state}
+	t.Cleanup(func() { _ = k.command(context.Background(), "plane", "down", "hung").Run() })
 	report := filepath.Join(t.TempDir(), "report.json")
 	// Timeouts of components that would end while the plane hangs.
-	args := []string{"rehearse", "--plane", "hung", "--progress", "none", "--speed", "1000", "--least-timeout", "15s", "--report", report}
-	b := start(t, dir, args...)
+	k.args = []string{"rehearse", slowPlatform(t), "--plane", "hung", "--progress", "none", "--speed", "1000", "--least-timeout", "15s"}
+	b := started(t, k.command(context.Background(), append(slices.Clone(k.args), "--report", report)...))
 	journal := filepath.Join(state, "ladder", "planes", "hung", "plane", "rollout")
 	eventually(t, func() error {
 		if healthy := countIn(t, journal, `"to":"healthy"`); healthy < 2 {
@@ -154,8 +162,8 @@ func TestRehearsalOnAPlaneThatHangs(t *testing.T) {
 	if err := syscall.Kill(pid, syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
-	r, out := rehearsal(t, dir, ".", "--plane", "hung", "--resume", "--speed", "1000", "--least-timeout", "15s")
-	wantHealthy(t, r, out)
+	k.args = append(k.args, "--resume")
+	wantHealthy(t, *k.run(0), outcome{})
 }
 
 // countIn counts a text in the files of a folder.
