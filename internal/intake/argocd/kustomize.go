@@ -1,6 +1,7 @@
 package argocd
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -28,6 +29,9 @@ type kustomizations struct {
 	repository *Repository
 	closures   map[string][]string
 	built      map[string]built
+	// inflating are the kustomizations whose charts make Applications, inflates
+	// these charts.
+	inflating, inflates map[string]bool
 }
 
 // built is what a kustomization yields with options; the same one is asked for
@@ -100,6 +104,12 @@ func (k *kustomizations) collect(dir string, seen map[string]bool) {
 	if err != nil {
 		return
 	}
+	for _, one := range k.repository.inflations(dir, v) {
+		if k.repository.makesApplications(one) {
+			k.inflating[dir] = true
+			k.inflates[one.dir] = true
+		}
+	}
 	for _, key := range []string{"resources", "bases", "components"} {
 		list := v.At(key)
 		if list == nil {
@@ -116,6 +126,12 @@ func (k *kustomizations) collect(dir string, seen map[string]bool) {
 			}
 		}
 	}
+}
+
+// yieldsFrom reports whether something in the closure of a kustomization is one of the
+// documents that are asked for, or a chart that makes Applications.
+func (r *Repository) yieldsFrom(closure []string, asked func(document) bool) bool {
+	return slices.ContainsFunc(closure, func(p string) bool { return r.inflating[p] || slices.ContainsFunc(r.files[p], asked) })
 }
 
 // notePatches notes the files that a kustomization patches with.
@@ -149,7 +165,7 @@ func (r *Repository) notePatches(file string) {
 
 // build returns the objects of a kustomization with the positions of the files
 // they come from, and reports what was left out.
-func (r *Repository) build(dir string, options *component.KustomizeOptions) ([]document, error) {
+func (r *Repository) build(ctx context.Context, dir string, options *component.KustomizeOptions) ([]document, error) {
 	key := dir
 	if options != nil {
 		text, err := json.Marshal(options)
@@ -160,10 +176,10 @@ func (r *Repository) build(dir string, options *component.KustomizeOptions) ([]d
 	}
 	b, ok := r.built[key]
 	if !ok {
-		b.documents, b.leftOut, b.err = r.run(dir, options, false)
+		b.documents, b.leftOut, b.err = r.run(ctx, dir, options, false)
 		if b.err != nil && len(b.leftOut) > 0 {
 			// What was left out may be what patches are for.
-			if documents, left, err := r.run(dir, options, true); err == nil {
+			if documents, left, err := r.run(ctx, dir, options, true); err == nil {
 				b.documents, b.leftOut, b.err = documents, left, nil
 			}
 		}
@@ -186,8 +202,9 @@ func (r *Repository) build(dir string, options *component.KustomizeOptions) ([]d
 
 // run runs kustomize in process. lenient leaves out the patches that are not for
 // Argo CD's own objects.
-func (r *Repository) run(dir string, options *component.KustomizeOptions, lenient bool) ([]document, []leftOut, error) {
-	disk := &guardedFS{FileSystem: filesys.MakeFsOnDisk(), tree: r.tree, top: dir, options: options, lenient: lenient}
+func (r *Repository) run(ctx context.Context, dir string, options *component.KustomizeOptions, lenient bool) ([]document, []leftOut, error) {
+	disk := &guardedFS{FileSystem: filesys.MakeFsOnDisk(), tree: r.tree, top: dir, options: options, lenient: lenient,
+		repository: r, ctx: ctx, made: map[string]made{}}
 	abs, err := r.tree.Resolve(dir, finding.Position{})
 	if err != nil {
 		return nil, nil, err
@@ -213,17 +230,22 @@ func (r *Repository) run(dir string, options *component.KustomizeOptions, lenien
 	}
 	var all []document
 	for _, d := range split(values) {
-		all = append(all, r.locate(dir, d))
+		all = append(all, r.locate(dir, d, disk.made))
 	}
 	return all, disk.leftOut, nil
 }
 
 // locate finds where a built object is written.
-func (r *Repository) locate(dir string, d document) document {
+func (r *Repository) locate(dir string, d document, charts map[string]made) document {
 	origin, _ := yamlpos.ParseOne("", []byte(d.value.TextAt("metadata", "annotations", originAnnotation)))
 	file := kustomizationFile(r.tree, dir)
 	if p := origin.TextAt("path"); p != "" {
 		file = path.Join(dir, p)
+	}
+	if chart, ok := charts[file]; ok {
+		d.rendered = true
+		d.written = &yamlpos.Value{Kind: yamlpos.Map, Position: chart.at}
+		return d
 	}
 	candidates := r.files[file]
 	if candidates == nil {
@@ -256,6 +278,11 @@ type guardedFS struct {
 	lenient bool
 	leftOut []leftOut
 	err     error
+	// made are the files that stand for charts, by their paths.
+	made       map[string]made
+	repository *Repository
+	// ctx is that of the one build that the file system is made for.
+	ctx context.Context //nolint:containedctx // kustomize hands none to its file system
 }
 
 type leftOut struct {
@@ -279,6 +306,9 @@ func (g *guardedFS) Open(string) (filesys.File, error) { return nil, errReadOnly
 // ReadFile reads a file of the repository.
 func (g *guardedFS) ReadFile(name string) ([]byte, error) {
 	rel := g.tree.Rel(name)
+	if chart, ok := g.made[rel]; ok {
+		return chart.text, nil
+	}
 	data, err := g.tree.Read(rel)
 	if err != nil {
 		// kustomize tries names that do not exist; only other errors are ours
@@ -295,6 +325,15 @@ func (g *guardedFS) ReadFile(name string) ([]byte, error) {
 		}
 	}
 	return data, err
+}
+
+// CleanedAbs implements filesys.FileSystem. What charts make is nowhere on disk.
+func (g *guardedFS) CleanedAbs(name string) (filesys.ConfirmedDir, string, error) {
+	if _, ok := g.made[g.tree.Rel(name)]; ok {
+		dir, _, err := g.FileSystem.CleanedAbs(filepath.Dir(name))
+		return dir, filepath.Base(name), err
+	}
+	return g.FileSystem.CleanedAbs(name)
 }
 
 // isRemote reports whether a resource that is not in the repository is one of

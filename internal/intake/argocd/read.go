@@ -79,6 +79,8 @@ type walk struct {
 	owners map[string]string
 	// generated are the Applications that sets generate.
 	generated []document
+	// objects are the components of what lies beside the Applications of overlays.
+	objects []component.Component
 }
 
 func (r *Repository) walk(e Environment) *walk {
@@ -103,6 +105,12 @@ func (r *Repository) Read(ctx context.Context, e Environment) (Reading, error) {
 	}
 	r.findings = append(r.findings, e.idle...)
 	w.disabled()
+	for _, c := range w.objects {
+		for w.applied[c.Name] {
+			c.Name += "-objects"
+		}
+		w.add(c, inCluster, -1)
+	}
 	components := w.finish()
 	found := slices.Concat(folded(distinct(r.findings)), waiting(components))
 	return Reading{Components: components, Setup: w.setup, Findings: found}, ctx.Err()
@@ -188,10 +196,11 @@ func (w *walk) overlay(ctx context.Context, dir string) error {
 			return err
 		}
 	}
-	y, err := r.yieldFolder(dir, nil, nil)
+	y, err := r.yieldFolder(ctx, dir, nil, nil)
 	if err != nil {
 		return err
 	}
+	y.overlay = dir
 	if !y.applies() {
 		return &files.InputError{Position: finding.Position{File: dir}, Message: "the overlay yields no Application", Hint: "path names a kustomization, or a folder of YAML, with Applications in it"}
 	}
@@ -216,7 +225,7 @@ func (w *walk) overlay(ctx context.Context, dir string) error {
 			return err
 		}
 	}
-	w.others(document{}, y, place{})
+	w.beside(y, nil)
 	return nil
 }
 
@@ -313,7 +322,6 @@ func (w *walk) application(ctx context.Context, parent string, d document, at pl
 func (w *walk) others(parent document, y yield, own place) {
 	r := w.repository
 	first, count := 0, 0
-	var one document
 	for _, d := range y.documents {
 		// A kustomization and its like are no objects of a cluster.
 		if d.name() == "" || d.isArgo() {
@@ -322,16 +330,13 @@ func (w *walk) others(parent document, y yield, own place) {
 		if wave := r.wave(d); count == 0 || wave < first {
 			first = wave
 		}
-		if count == 0 {
-			one = d
-		}
 		count++
 	}
 	switch {
 	case count == 0 && !y.more:
 		return
 	case parent.value == nil:
-		r.notRead(one.position(), "", "objects that are no Applications are not rolled out: the overlay applies %d, the first is %s %s", count, one.kind(), one.name())
+		w.beside(y, &first)
 		return
 	}
 	at := own.below(parent.name(), first)
@@ -341,6 +346,38 @@ func (w *walk) others(parent document, y yield, own place) {
 		return a.Name == parent.name() && a.Position == parent.position()
 	})
 	w.add(c, destination(parent), index)
+}
+
+// beside adds the component of what an overlay that nothing in the repository
+// applies holds next to its Applications: it has the name of the folder. first is
+// its sync wave, nil where nothing orders what the overlay holds.
+func (w *walk) beside(y yield, first *int) {
+	r := w.repository
+	if !y.more && !slices.ContainsFunc(y.documents, func(d document) bool { return d.name() != "" && !d.isArgo() }) {
+		return
+	}
+	at := finding.Position{File: kustomizationFile(r.tree, y.overlay), Line: 1}
+	src := component.Source{Kind: component.Kustomize, Path: y.overlay}
+	if at.File == "" {
+		src.Kind = component.Manifests
+		for _, d := range slices.Backward(y.documents) {
+			at = finding.Position{File: d.position().File, Line: 1}
+		}
+	}
+	src.Position = at
+	name := path.Base(y.overlay)
+	if y.overlay == "." {
+		name = w.environment.Name
+	}
+	c := component.Component{
+		Name: name, Environment: w.environment.Name, Project: "default", Namespace: "default", Phase: component.NoPhase,
+		Type: component.Runtime, Enabled: true, AppOfApps: true, Sources: []component.Source{src}, Position: at, Fields: map[string]finding.Position{},
+	}
+	if first != nil {
+		p := place{}.below("", *first)
+		c.Waves, c.Parents = p.waves, p.parents
+	}
+	w.objects = append(w.objects, c)
 }
 
 // component is that of an Application at a place.
@@ -405,6 +442,11 @@ func (w *walk) finish() []component.Component {
 		if other, ok := first[c.Name]; ok {
 			if other.Position == c.Position && reflect.DeepEqual(other.Sources, c.Sources) {
 				twice.add(other, c)
+				continue
+			}
+			if m.assumed {
+				w.repository.findings = append(w.repository.findings, newFinding(RuleNotRead, finding.Info, c.Position, c.Name,
+					"the Application %s is left out: there is another one of its name at %s", c.Name, other.Position))
 				continue
 			}
 			f := descriptor.Duplicate(other, c)

@@ -95,7 +95,7 @@ func Scan(ctx context.Context, tree *files.Tree, opts Options) (*Repository, err
 		patches: map[string]bool{}, own: map[string]bool{}, tallied: map[string]bool{}, charts: map[string]bool{},
 		yields: map[*yamlpos.Value]kept[yield]{}, expanded: map[*yamlpos.Value]kept[[]document]{},
 	}
-	r.kustomizations = kustomizations{repository: r}
+	r.kustomizations = kustomizations{repository: r, inflating: map[string]bool{}, inflates: map[string]bool{}}
 	found, err := tree.Find(ctx, ".", func(string) bool { return true })
 	if err != nil {
 		// Links that leave the repository are of no concern until something

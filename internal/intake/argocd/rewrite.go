@@ -37,12 +37,15 @@ func (g *guardedFS) rewrite(file string, data []byte) ([]byte, error) {
 			return nil, err
 		}
 	}
-	for _, key := range []string{"helmCharts", "helmChartInflationGenerator"} {
-		if e, ok := v.Get(key); ok {
-			g.leftOut = append(g.leftOut, leftOut{at: e.Position, what: key + " of a kustomization of Applications are not read"})
-			delete(content, key)
-		}
+	if charts := g.inflate(dir, v); len(charts) > 0 {
+		kept, _ := content["resources"].([]any)
+		content["resources"] = slices.Concat(kept, charts)
 	}
+	if e, ok := v.Get("helmChartInflationGenerator"); ok {
+		g.leftOut = append(g.leftOut, leftOut{at: e.Position, what: "helmChartInflationGenerator of a kustomization of Applications is not read"})
+	}
+	delete(content, "helmCharts")
+	delete(content, "helmChartInflationGenerator")
 	for _, key := range []string{"generators", "transformers", "validators"} {
 		content[key] = g.plugins(dir, key, v.At(key))
 	}

@@ -240,7 +240,7 @@ func (r *Repository) overlays() []string {
 	candidates := slices.Clone(r.kustomized)
 	slices.Sort(candidates)
 	candidates = slices.DeleteFunc(slices.Compact(candidates), func(dir string) bool {
-		return !slices.ContainsFunc(r.closure(dir), func(p string) bool { return slices.ContainsFunc(r.files[p], document.applies) })
+		return !r.yieldsFrom(r.closure(dir), document.applies)
 	})
 	included := map[string]bool{}
 	for _, dir := range candidates {
@@ -266,7 +266,7 @@ func (r *Repository) rootCharts(taken map[string]bool) []entry {
 	}
 	var all []entry
 	for dir := range r.charts {
-		if taken[dir] || used[dir] || r.isSubchart(dir) || r.isKustomization(dir) {
+		if taken[dir] || used[dir] || r.inflates[dir] || r.isSubchart(dir) || r.isKustomization(dir) {
 			continue
 		}
 		bundles := slices.ContainsFunc(r.dependencies(dir), func(v *yamlpos.Value) bool { return v.TextAt("name") == bundle })

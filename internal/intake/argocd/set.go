@@ -59,7 +59,7 @@ func (r *Repository) expand(ctx context.Context, set document) []document {
 			r.unread(set, problem, fmt.Sprintf("%s: it is taken to make %d Applications, one for each of the parameters that are known", problem.Message, assumed))
 		case assumed == 1:
 			r.unread(set, problem, problem.Message+": it is taken to make one Application")
-		default:
+		case elsewhere != "":
 			r.unread(set, problem, fmt.Sprintf("%s, and the address of its source needs %s", problem.Message, elsewhere))
 		}
 	}

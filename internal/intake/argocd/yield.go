@@ -19,6 +19,8 @@ type yield struct {
 	documents []document
 	// folders are those that the documents come from.
 	folders []string
+	// overlay is the folder that was read, where no Application names it.
+	overlay string
 	// more is set where the source applies more than the documents tell.
 	more bool
 }
@@ -29,25 +31,26 @@ func (y yield) applies() bool { return slices.ContainsFunc(y.documents, document
 // yieldFolder reads a folder as Argo CD does: a kustomization or plain YAML. It
 // reads only folders in which Applications are written, since only those can make
 // their Application a parent; others yield nothing.
-func (r *Repository) yieldFolder(dir string, directory *yamlpos.Value, options *component.KustomizeOptions) (yield, error) {
+func (r *Repository) yieldFolder(ctx context.Context, dir string, directory *yamlpos.Value, options *component.KustomizeOptions) (yield, error) {
 	explicit := directory != nil && len(directory.Entries) > 0
 	if !explicit && r.isKustomization(dir) {
-		return r.yieldKustomization(dir, options)
+		return r.yieldKustomization(ctx, dir, options)
 	}
 	return r.yieldDirectory(dir, directory)
 }
 
-func (r *Repository) yieldKustomization(dir string, options *component.KustomizeOptions) (yield, error) {
+func (r *Repository) yieldKustomization(ctx context.Context, dir string, options *component.KustomizeOptions) (yield, error) {
 	closure := r.closure(dir)
-	if !slices.ContainsFunc(closure, func(p string) bool { return len(r.files[p]) > 0 }) {
+	if !r.yieldsFrom(closure, func(document) bool { return true }) {
 		return yield{}, nil
 	}
-	documents, err := r.build(dir, options)
+	documents, err := r.build(ctx, dir, options)
 	if err != nil {
 		return yield{}, err
 	}
 	y := yield{documents: documents}
 	for _, p := range closure {
+		y.more = y.more || r.hasCharts(p)
 		if r.isKustomization(p) {
 			y.folders = append(y.folders, p)
 		}
@@ -182,7 +185,7 @@ func (r *Repository) yieldSources(ctx context.Context, d document) (yield, error
 			y, err = r.yieldChart(ctx, d, dir, r.only(d, s))
 		} else {
 			var problems yamlpos.Problems
-			y, err = r.yieldFolder(dir, directory, r.kustomizeOptions(d, s, dir, &problems))
+			y, err = r.yieldFolder(ctx, dir, directory, r.kustomizeOptions(d, s, dir, &problems))
 		}
 		if err != nil {
 			return yield{}, located(err, s)
