@@ -51,7 +51,7 @@ var definitionFiles = sync.OnceValues(func() (map[schema.GroupKind]string, error
 	if err != nil {
 		return nil, err
 	}
-	group, kind := regexp.MustCompile(`(?m)^  group: (\S+)$`), regexp.MustCompile(`(?m)^    kind: (\S+)$`)
+	group, kind := regexp.MustCompile(`(?m)^  group: "?([^\s"]+)"?$`), regexp.MustCompile(`(?m)^    kind: "?([^\s"]+)"?$`)
 	found := map[schema.GroupKind]string{}
 	for _, file := range files {
 		text, err := os.ReadFile(file)
