@@ -260,3 +260,62 @@ func BenchmarkFind(b *testing.B) {
 		}
 	}
 }
+
+// TestWebhooksInTheirComponent: a webhook says what configures it, and that its
+// place is not known where the values write sync waves.
+func TestWebhooksInTheirComponent(t *testing.T) {
+	find := func(values map[string]any) infer.KnownWebhook {
+		t.Helper()
+		a, ok := New().Find(Asked{Release: "telemetry", Namespace: "ns", Values: values,
+			Source: component.Source{Kind: component.Chart, RepoURL: "https://open-telemetry.github.io/opentelemetry-helm-charts", Name: "opentelemetry-operator"}})
+		if !ok || len(a.Known.Webhooks) != 1 {
+			t.Fatalf("found %v, webhooks %+v", ok, a.Known.Webhooks)
+		}
+		return a.Known.Webhooks[0]
+	}
+	if w := find(nil); w.Configuration != "telemetry-opentelemetry-operator-mutation" || w.Placed {
+		t.Errorf("without values: %+v", w)
+	}
+	waves := map[string]any{"manager": map[string]any{"deploymentAnnotations": map[string]any{"argocd.argoproj.io/sync-wave": "-1"}}}
+	if w := find(waves); !w.Placed {
+		t.Errorf("with a wave in the values: %+v", w)
+	}
+}
+
+// TestMonitors: a chart needs the kinds of its monitors where its values turn them
+// on, and not where it leaves them out by itself.
+func TestMonitors(t *testing.T) {
+	on := func(path ...string) map[string]any {
+		var v any = true
+		for i := len(path) - 1; i >= 0; i-- {
+			v = map[string]any{path[i]: v}
+		}
+		return v.(map[string]any)
+	}
+	for name, c := range map[string]struct {
+		repository, chart string
+		values            map[string]any
+		want              []string
+	}{
+		"off by default":                 {"https://charts.jetstack.io", "cert-manager", nil, nil},
+		"on by a value":                  {"https://charts.jetstack.io", "cert-manager", on("prometheus", "servicemonitor", "enabled"), []string{"ServiceMonitor"}},
+		"on by a value, off by another":  {"https://kedacore.github.io/charts", "keda", on("prometheus", "operator", "serviceMonitor", "enabled"), nil},
+		"left out while it cannot be":    {"https://argoproj.github.io/argo-helm", "argo-cd", on("server", "metrics", "serviceMonitor", "enabled"), nil},
+		"left out unless it must not be": {"https://charts.external-secrets.io", "external-secrets", on("serviceMonitor", "enabled"), nil},
+		"one of two is left out":         {"https://stakater.github.io/stakater-charts", "reloader", on("reloader", "podMonitor", "enabled"), []string{"PodMonitor"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, ok := New().Find(Asked{Release: "one", Namespace: "ns", Values: c.values, Source: component.Source{Kind: component.Chart, RepoURL: c.repository, Name: c.chart}})
+			if !ok {
+				t.Fatal("the chart is not known")
+			}
+			var got []string
+			for _, k := range a.Known.Requires {
+				got = append(got, k.Kind)
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("kinds (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -73,6 +73,9 @@ type Controller struct {
 // Webhook is an admission or conversion webhook.
 type Webhook struct {
 	Name string `json:"name,omitempty"`
+	// Configuration is the name of the first object, by its name, that configures it
+	// for all of its kinds.
+	Configuration string `json:"configuration,omitempty"`
 	// Kinds it is asked about: "group/Kind" or "group/*"; "/Pod" for the core group.
 	Kinds []string `json:"kinds"`
 	// Policy is Fail or Ignore; empty means Fail. PolicyValue is the path of a

@@ -34,7 +34,7 @@ func (c *Catalogue) fill(e Entry, asked Asked) Answer {
 	}
 	for _, w := range e.Webhooks {
 		if w.When.claims(v) {
-			a.Known.Webhooks = append(a.Known.Webhooks, w.known(v)...)
+			a.Known.Webhooks = append(a.Known.Webhooks, w.known(v, name)...)
 		}
 	}
 	if len(a.Known.Webhooks) > 0 && places(asked.Values) {
@@ -129,7 +129,7 @@ func knownKinds(texts []string) []infer.KnownKind {
 
 // known makes one webhook for each group. A policy that a value sets to what is
 // not known proves nothing.
-func (w Webhook) known(v values) []infer.KnownWebhook {
+func (w Webhook) known(v values, name func(string) (string, bool)) []infer.KnownWebhook {
 	policy := w.Policy
 	if policy == "" {
 		policy = policyFail
@@ -141,12 +141,16 @@ func (w Webhook) known(v values) []infer.KnownWebhook {
 			policy = policyIgnore
 		}
 	}
+	configuration, ok := name(w.Configuration)
+	if !ok {
+		configuration = ""
+	}
 	var out []infer.KnownWebhook
 	for _, text := range w.Kinds {
 		group, kind, _ := splitKind(text)
 		i := slices.IndexFunc(out, func(k infer.KnownWebhook) bool { return k.Group == group })
 		if i < 0 {
-			out = append(out, infer.KnownWebhook{Name: w.Name, Group: group, FailurePolicy: policy, AtRuntime: w.Runtime, Selective: w.Selective})
+			out = append(out, infer.KnownWebhook{Name: w.Name, Configuration: configuration, Group: group, FailurePolicy: policy, AtRuntime: w.Runtime, Selective: w.Selective})
 			i = len(out) - 1
 		}
 		if kind != "*" {

@@ -44,6 +44,9 @@ type KnownKind struct{ Group, Kind, Plural string }
 type KnownWebhook struct {
 	Name  string
 	Group string
+	// Configuration is the name of the object that configures it; empty where it is
+	// not known.
+	Configuration string
 	// Kinds it is asked about; empty means all of the group.
 	Kinds []string
 	// FailurePolicy is "Fail" or "Ignore"; empty means Fail.

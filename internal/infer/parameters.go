@@ -1,8 +1,6 @@
 package infer
 
 import (
-	"slices"
-
 	"github.com/rollout-ladder/ladder/internal/dependency"
 	"github.com/rollout-ladder/ladder/internal/plan"
 )
@@ -13,13 +11,23 @@ import (
 // Gateway.spec.infrastructure.parametersRef; Kubernetes, "Ingress", "Ingress class
 // scope".
 
-// parameterKinds are the kinds that controllers take parameters from, by
-// "group/Kind". Source: the documentation of each controller.
-var parameterKinds = []string{
-	"cilium.io/CiliumGatewayClassConfig", "gateway.envoyproxy.io/EnvoyProxy", "gateway.nginx.org/NginxProxy", "gateway.kgateway.dev/GatewayParameters",
-	"agentgateway.dev/AgentgatewayParameters", "gateway.gloo.solo.io/GatewayParameters", "gateway.k8s.aws/LoadBalancerConfiguration",
-	"gateway-operator.konghq.com/GatewayConfiguration", "projectcontour.io/ContourDeployment", "consul.hashicorp.com/GatewayClassConfig",
-	"elbv2.k8s.aws/IngressClassParams", "eks.amazonaws.com/IngressClassParams", "configuration.konghq.com/IngressClassParameters",
+// parameterScope is of the kinds that controllers take parameters from, by
+// "group/Kind": true where they have no namespace. Source: the documentation of
+// each controller.
+var parameterScope = map[string]bool{
+	"cilium.io/CiliumGatewayClassConfig":               false,
+	"gateway.envoyproxy.io/EnvoyProxy":                 false,
+	"gateway.nginx.org/NginxProxy":                     false,
+	"gateway.kgateway.dev/GatewayParameters":           false,
+	"agentgateway.dev/AgentgatewayParameters":          false,
+	"gateway.gloo.solo.io/GatewayParameters":           false,
+	"gateway.k8s.aws/LoadBalancerConfiguration":        false,
+	"gateway-operator.konghq.com/GatewayConfiguration": false,
+	"projectcontour.io/ContourDeployment":              false,
+	"consul.hashicorp.com/GatewayClassConfig":          true,
+	"elbv2.k8s.aws/IngressClassParams":                 true,
+	"eks.amazonaws.com/IngressClassParams":             true,
+	"configuration.konghq.com/IngressClassParameters":  false,
 }
 
 func parametersKey(group, kind, ns, name string) key {
@@ -27,7 +35,12 @@ func parametersKey(group, kind, ns, name string) key {
 }
 
 func providesParameters(o *object, add func(key)) {
-	if customGroup(o.g) && slices.Contains(parameterKinds, o.g+"/"+o.k) {
+	if !customGroup(o.g) {
+		return
+	}
+	if cluster, known := parameterScope[o.g+"/"+o.k]; cluster {
+		add(parametersKey(o.g, o.k, "", o.name))
+	} else if known {
 		add(parametersKey(o.g, o.k, o.namespace(), o.name))
 	}
 }

@@ -265,11 +265,13 @@ func (x *index) interceptKnown(found *collection, hook knownHook, objects []*obj
 }
 
 // meets reports whether an object of the component that brings a webhook is
-// certain to meet it while its pods are not up: the chart is applied in wave 0, and
-// what comes before that passes unseen. What an operator registers by itself it
-// answers as well.
+// certain to meet it while its pods are not up. The chart is applied in wave 0,
+// where custom resources and the configuration are among the last, in the order of
+// their names; what comes before it passes unseen. What an operator registers by
+// itself it answers as well.
 func (h *knownHook) meets(o *object) bool {
-	return !h.placed && !h.AtRuntime && customGroup(h.Group) && o.place.Compare(h.provider.place) == 0
+	return !h.placed && !h.AtRuntime && customGroup(h.Group) && o.place.Compare(h.provider.place) == 0 &&
+		h.Configuration != "" && o.name > h.Configuration
 }
 
 // selects reports whether the selectors of a webhook are certain to select an
