@@ -222,6 +222,9 @@ func describeComponent(b *bytes.Buffer, c component.Component) {
 		if s.Refused != "" {
 			fmt.Fprintf(b, " refused: %s", s.Refused)
 		}
+		if s.Incomplete != "" {
+			fmt.Fprintf(b, " incomplete: %s", s.Incomplete)
+		}
 		if s.Kustomize != nil {
 			fmt.Fprintf(b, " with %+v", *s.Kustomize)
 		}

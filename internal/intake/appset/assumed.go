@@ -5,8 +5,11 @@ import (
 	"slices"
 	"strings"
 
+	"sigs.k8s.io/yaml"
+
 	"github.com/rollout-ladder/ladder/internal/intake/files"
 	"github.com/rollout-ladder/ladder/internal/intake/yamlpos"
+	"github.com/rollout-ladder/ladder/internal/manifest"
 )
 
 // deciding are the fields of a source that say what is applied, and under which
@@ -37,7 +40,7 @@ func (x *expansion) settle(set *yamlpos.Value, app *Application, alone bool) *fi
 	}
 	for _, key := range x.steps(set) {
 		if m := marked(v.At("metadata", "labels", key)); m != nil {
-			return x.needs(m, named(m.Text), "the label "+key+", which the steps of its rollout match")
+			return x.needs(m, named(m.Text), "the label "+key+" of its steps")
 		}
 	}
 	spec := v.At("spec")
@@ -138,8 +141,13 @@ func (x *expansion) source(s *yamlpos.Value, field string) (out *yamlpos.Value, 
 			parts = append(parts, "helm.values")
 		}
 		for _, e := range section.Entries {
-			if marked(e.Value) != nil {
-				parts = append(parts, key+"."+e.Key)
+			if marked(e.Value) == nil {
+				continue
+			}
+			parts = append(parts, key+"."+e.Key)
+			if e.Value.Kind == yamlpos.List {
+				section = section.With(e.Key, wholeItems(e.Value))
+			} else {
 				section = section.With(e.Key, pruned(e.Value))
 			}
 		}
@@ -161,14 +169,12 @@ func parsedValues(helm, text *yamlpos.Value) *yamlpos.Value {
 	if helm.At("valuesObject") != nil {
 		return helm
 	}
-	parsed, err := yamlpos.ParseOne(text.Position.File, []byte(text.Text))
-	if err != nil || parsed.Kind != yamlpos.Map {
+	// Helm takes the last of two keys of one name.
+	var values map[string]any
+	if manifest.CheckAliases([]byte(text.Text)) != nil || yaml.Unmarshal([]byte(text.Text), &values) != nil {
 		return helm
 	}
-	if parsed = pruned(parsed); parsed == nil {
-		return helm
-	}
-	return helm.With("valuesObject", parsed.Located(text.Position))
+	return helm.With("valuesObject", pruned(yamlpos.FromAny(values, text.Position)))
 }
 
 // pruned is a value without what is not known; nil where nothing is left.
@@ -191,6 +197,16 @@ func pruned(v *yamlpos.Value) *yamlpos.Value {
 		return nil
 	}
 	return out
+}
+
+// wholeItems is a list without the items of which something is not known: half a
+// parameter or a patch is none.
+func wholeItems(list *yamlpos.Value) *yamlpos.Value {
+	items := slices.DeleteFunc(slices.Clone(list.Items), func(v *yamlpos.Value) bool { return marked(v) != nil })
+	if len(items) == 0 {
+		return nil
+	}
+	return &yamlpos.Value{Kind: yamlpos.List, Position: list.Position, Items: items}
 }
 
 // restored writes what is not known as a template does.

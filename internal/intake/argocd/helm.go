@@ -81,6 +81,13 @@ func (r *Repository) values(to *component.Source, d document, s source, f *yamlp
 		r.findings = append(r.findings, newFinding(RuleInvalid, finding.Error, at, d.name(), "helm.values is not a YAML map"))
 		return
 	}
+	if doubles := yamlpos.Doubles([]byte(text)); len(doubles) > 0 {
+		one := doubles[0]
+		f := newFinding(RuleInvalid, finding.Warning, at, d.name(),
+			"helm.values has the key %s twice, in its lines %d and %d: the last one wins", one.Key, one.First, one.Second)
+		f.Fix.Summary = "remove one of the two"
+		r.findings = append(r.findings, f)
+	}
 	to.Values = values
 }
 

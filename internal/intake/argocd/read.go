@@ -433,6 +433,7 @@ func (w *walk) finish() []component.Component {
 	first := map[string]component.Component{}
 	var all []component.Component
 	twice := sharing{}
+	var left []component.Component
 	alone := map[string]bool{}
 	for _, m := range w.met {
 		c := m.component
@@ -445,8 +446,7 @@ func (w *walk) finish() []component.Component {
 				continue
 			}
 			if m.assumed {
-				w.repository.findings = append(w.repository.findings, newFinding(RuleNotRead, finding.Info, c.Position, c.Name,
-					"the Application %s is left out: there is another one of its name at %s", c.Name, other.Position))
+				left = append(left, c)
 				continue
 			}
 			f := descriptor.Duplicate(other, c)
@@ -464,6 +464,9 @@ func (w *walk) finish() []component.Component {
 		}
 	}
 	w.repository.findings = append(w.repository.findings, twice.findings()...)
+	if len(left) > 0 {
+		w.repository.findings = append(w.repository.findings, namesakes(left))
+	}
 	w.finishSetup(all)
 	return all
 }

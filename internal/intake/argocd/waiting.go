@@ -109,6 +109,19 @@ func unapplied(apps []document) finding.Finding {
 	return notRead(first.position(), "", "%d Applications are not read, since no other Application applies them: %s", len(apps), few(names))
 }
 
+// namesakes tells of the Applications that sets are only supposed to generate, and
+// whose names others have: which of them there is depends on what is not known.
+func namesakes(left []component.Component) finding.Finding {
+	if len(left) == 1 {
+		return notRead(left[0].Position, left[0].Name, "the Application %s is left out: there is another one of its name", left[0].Name)
+	}
+	names := make([]string, len(left))
+	for i, c := range left {
+		names[i] = c.Name
+	}
+	return notRead(left[0].Position, "", "%d Applications are left out, since there are others of their names: %s", len(left), few(names))
+}
+
 // folded are the findings with those of the rule not-read that tell the same of
 // one place in one: what is wrong with a template is told of each Application that
 // is generated from it.

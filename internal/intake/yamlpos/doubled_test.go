@@ -1,0 +1,29 @@
+package yamlpos_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rollout-ladder/ladder/internal/intake/yamlpos"
+)
+
+func TestDoubles(t *testing.T) {
+	for name, test := range map[string]struct {
+		text string
+		want []yamlpos.Double
+	}{
+		"none":           {"a: 1\nb: {a: 2}\n", nil},
+		"at the top":     {"a: 1\nb: 2\na: 3\n", []yamlpos.Double{{"a", 1, 3}}},
+		"below":          {"x:\n  - {k: 1}\n  - k: 1\n    k: 2\n", []yamlpos.Double{{"k", 3, 4}}},
+		"three times":    {"a: 1\na: 2\na: 3\n", []yamlpos.Double{{"a", 1, 2}, {"a", 1, 3}}},
+		"does not parse": {"a: 1\na: [\n", nil},
+		"empty":          {"", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, yamlpos.Doubles([]byte(test.text))); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
