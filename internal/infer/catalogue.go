@@ -35,6 +35,9 @@ func (x *index) learnKnown(i int, known Known, rendered bool) {
 			x.add(key{Kind: kindCRD, Name: x.world.resource(k.Group, k.Kind) + "." + k.Group}, p)
 		}
 	}
+	if len(known.Controllers)+len(known.Objects) > 0 && c.Namespace != "" && !known.placed() && !x.patched(c) {
+		x.knownLands = append(x.knownLands, knownLand{i, known.Source})
+	}
 	for _, k := range known.Requires {
 		x.knownNeeds = append(x.knownNeeds, knownNeed{k, i, known.Source})
 	}
@@ -111,6 +114,32 @@ func (x *index) requireKnown(found *collection) {
 			Consumer: dependency.End{Component: c.Name, Place: place, Position: c.Position}, Provider: x.end(p),
 			Evidence: []finding.Evidence{{Text: n.source + " " + verb, File: c.Position.File, Line: c.Position.Line}, x.provided(p)},
 		}, n.component, p.component, plan.Hard)
+	}
+}
+
+// knownLand is a component whose chart applies objects in its namespace, in wave 0.
+type knownLand struct {
+	component int
+	source    string
+}
+
+// requireLands finds the Namespaces that a component writes into a later wave than
+// the chart that lands there. Argo CD moves such a Namespace, so that this is no
+// more than a hint. Source: gitops-engine, pkg/sync, syncTasks.adjustDeps.
+func (x *index) requireLands(found *collection) {
+	place := dependency.Place{Hook: 1}
+	for _, l := range x.knownLands {
+		c := &x.in.Components[l.component]
+		p, ok := x.find(namespaceKey(c.Namespace), l.component, place)
+		if !ok || p.component != l.component || p.object == nil || place.Compare(p.place) >= 0 {
+			continue
+		}
+		verb := "has objects that land in Namespace " + c.Namespace
+		found.add(&dependency.Dependency{
+			Rule: ruleOf(kindNamespace), Required: x.world.required(namespaceKey(c.Namespace)), Strength: plan.Soft, Effect: dependency.Apply, Hint: true,
+			Basis: finding.Catalogue, Reason: verb, Consumer: dependency.End{Component: c.Name, Place: place, Position: c.Position}, Provider: x.end(p),
+			Evidence: []finding.Evidence{{Text: l.source + " " + verb, File: c.Position.File, Line: c.Position.Line}, x.provided(p)},
+		}, l.component, p.component, plan.Soft)
 	}
 }
 

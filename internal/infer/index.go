@@ -74,6 +74,7 @@ type index struct {
 	children   map[string][]KnownChild // by "group/Kind"
 	knownHooks []knownHook
 	knownNeeds []knownNeed
+	knownLands []knownLand
 	// dark are the components of which something is not rendered; unrendered are
 	// their names.
 	dark       []int

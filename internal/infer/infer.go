@@ -62,6 +62,7 @@ func Infer(in Input) Result {
 	found := &collection{x: x, cross: map[crossKey]*entry{}, missing: map[crossKey]dependency.Missing{}}
 	x.require(found)
 	x.requireKnown(found)
+	x.requireLands(found)
 	x.webhooks(found)
 	x.bindings(found)
 	for _, i := range x.dark {

@@ -1,5 +1,7 @@
 package infer
 
+import "slices"
+
 // Known is what is known of the chart of a component without rendering it. It is
 // a catalogue's answer for one component: names of releases and namespaces are
 // filled in.
@@ -34,6 +36,11 @@ type Known struct {
 	// Open is set where it may bring more kinds than are listed: not all values are
 	// known, or not all of its sources.
 	Open bool
+}
+
+// placed reports whether the values write sync waves.
+func (k *Known) placed() bool {
+	return slices.ContainsFunc(k.Webhooks, func(w KnownWebhook) bool { return w.Placed })
 }
 
 // KnownKind names a kind. Plural may be empty where the rule of Kubernetes gives

@@ -95,7 +95,25 @@ func (o *order) movedNamespaces(in Input) []finding.Finding {
 			Fix: finding.Fix{Summary: fmt.Sprintf("write the wave that counts: one before %d", object.Place.Wave)},
 		})
 	}
+	for _, d := range in.Dependencies {
+		if _, enabled := o.byName[d.Consumer.Component]; !enabled || !movesNamespace(d) {
+			continue
+		}
+		f := fromDependency(d, finding.Within)
+		f.Severity, f.Position = finding.Info, d.Provider.Position
+		f.Message = fmt.Sprintf("%s is written into wave %d, behind objects of a chart that land in it (%s); Argo CD moves it there",
+			who(d.Provider), d.Provider.Place.Wave, when(d.Consumer.Place))
+		f.Fix.Summary = fmt.Sprintf("write the wave that counts: one before %d", d.Consumer.Place.Wave)
+		out = append(out, f)
+	}
 	return out
+}
+
+// movesNamespace reports whether a chart that is not rendered lands in a Namespace
+// that its own Application writes into a later wave.
+func movesNamespace(d dependency.Dependency) bool {
+	return d.Rule == ruleNamespace && d.Within() && d.Consumer.Object.Kind == "" && d.Provider.Object.Kind == "Namespace" &&
+		d.Consumer.Place.Compare(d.Provider.Place) < 0
 }
 
 // tooWeak reports whether a dependency is good for an order and no ground for a
