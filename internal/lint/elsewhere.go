@@ -27,7 +27,7 @@ func elsewhere() []Rule {
 		documented(RuleParity, finding.Warning, "An environment differs from the others in its order, edges or smokes"),
 		documented(RuleFileMissing, finding.Error, "A file or folder that the repository names is not there"),
 		documented("invalid-field", finding.Error, "A field has a value that cannot be understood"),
-		documented("not-read", finding.Warning, "A part of the repository was not read"),
+		documented("not-read", finding.Info, "A part of the repository was not read"),
 		documented("phase-not-numeric", finding.Error, "A phase is not a number from 0 to 999"),
 		documented(RuleRenderFailed, finding.Warning, "A chart, kustomization or manifest cannot be rendered"),
 		documented("unknown-field", finding.Warning, "A field is not known, most likely misspelt"),

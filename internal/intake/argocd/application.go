@@ -199,7 +199,8 @@ func (r *Repository) source(d document, s source, refs map[string]source, proble
 		r.directory(&to, s)
 	case component.Git, component.Plugin: // rendered nowhere
 	}
-	if found := placeholders(to); len(found) > 0 && !(local && (r.tree.IsDir(dir) || r.tree.IsFile(dir))) {
+	here := local && (r.tree.IsDir(dir) || r.tree.IsFile(dir))
+	if found := placeholders(to); len(found) > 0 && !here {
 		to.Refused = waits + strings.Join(found, " and ")
 	}
 	if s.lacks != "" {
