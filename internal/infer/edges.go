@@ -26,10 +26,11 @@ func (c *collection) edges() []plan.Edge {
 
 // merge joins edges of one basis between two components.
 func merge(edges []plan.Edge) []plan.Edge {
-	slices.SortStableFunc(edges, func(a, b plan.Edge) int {
-		return cmp.Or(strings.Compare(a.From, b.From), strings.Compare(a.To, b.To), strings.Compare(string(a.Basis), string(b.Basis)),
-			compareStrength(a.Strength, b.Strength), strings.Compare(a.Reason, b.Reason), compareEvidence(a.Evidence, b.Evidence))
-	})
+	sorted := make([]*plan.Edge, len(edges)) // moving pointers is cheaper
+	for i := range edges {
+		sorted[i] = &edges[i]
+	}
+	slices.SortStableFunc(sorted, compareEdges)
 	var out []plan.Edge
 	var reasons []string
 	finish := func() {
@@ -42,7 +43,8 @@ func merge(edges []plan.Edge) []plan.Edge {
 			last.Reason = fmt.Sprintf("%s, and %d more", reasons[0], len(reasons)-1)
 		}
 	}
-	for _, e := range edges {
+	for _, edge := range sorted {
+		e := *edge
 		if n := len(out); n > 0 && out[n-1].From == e.From && out[n-1].To == e.To && out[n-1].Basis == e.Basis {
 			// The gravest comes first.
 			out[n-1].Evidence = append(out[n-1].Evidence, e.Evidence...)
@@ -55,6 +57,26 @@ func merge(edges []plan.Edge) []plan.Edge {
 	}
 	finish()
 	return out
+}
+
+// compareEdges compares evidence, which is long, only where all else is equal.
+func compareEdges(a, b *plan.Edge) int {
+	if n := strings.Compare(a.From, b.From); n != 0 {
+		return n
+	}
+	if n := strings.Compare(a.To, b.To); n != 0 {
+		return n
+	}
+	if n := strings.Compare(string(a.Basis), string(b.Basis)); n != 0 {
+		return n
+	}
+	if n := compareStrength(a.Strength, b.Strength); n != 0 {
+		return n
+	}
+	if n := strings.Compare(a.Reason, b.Reason); n != 0 {
+		return n
+	}
+	return compareEvidence(a.Evidence, b.Evidence)
 }
 
 func compareStrength(a, b plan.Strength) int {
@@ -73,9 +95,21 @@ func compareEvidence(a, b []finding.Evidence) int {
 	})
 }
 
+// few is how much evidence is compared one by one.
+const few = 8
+
 // distinct drops what is there already; each requirement stays before the
 // provider that follows it.
 func distinct(all []finding.Evidence) []finding.Evidence {
+	if len(all) <= few {
+		out := all[:0]
+		for _, e := range all {
+			if !slices.Contains(out, e) {
+				out = append(out, e)
+			}
+		}
+		return out
+	}
 	seen := map[finding.Evidence]bool{}
 	return slices.DeleteFunc(all, func(e finding.Evidence) bool {
 		was := seen[e]

@@ -172,9 +172,16 @@ type speakers map[[2]string]dependency.Dependency
 
 func (o *order) speakers(in Input) speakers {
 	s := speakers{}
+	if !o.any {
+		return s
+	}
 	for _, d := range in.Dependencies {
+		// What is cheap to ask first.
+		if d.Strength != plan.Hard || d.Effect != dependency.Apply || d.Rule == "" || d.Within() || tooWeak(d) {
+			continue
+		}
 		consumer, provider, ok := o.pair(d.Consumer.Component, d.Provider.Component)
-		if !ok || d.Rule == "" || tooWeak(d) || !o.forgotten(d, consumer, provider) {
+		if !ok || !o.forgotten(d, consumer, provider) {
 			continue
 		}
 		key := [2]string{consumer.Name, provider.Name}
