@@ -81,6 +81,8 @@ type ApplicationSet struct {
 	// Applications are the names of those it generates, as far as its generators
 	// could be read.
 	Applications []string
+	// Unread is set where it may generate others than these.
+	Unread bool
 	// Template is where the template of the Applications starts; TemplateWave the
 	// sync wave it stamps on them, which orders nothing.
 	Template     finding.Position

@@ -165,7 +165,7 @@ func describe(p *intake.Platform) string {
 func describeArgo(b *bytes.Buffer, s argo.Setup) {
 	for _, a := range s.ApplicationSets {
 		fmt.Fprintf(b, "set %s parent=%s wave=%d at %s template=%s stamps=%q generates %s\n",
-			a.Name, a.Parent, a.Wave.Value, a.Position, a.Template, a.TemplateWave.Written, strings.Join(a.Applications, " "))
+			a.Name, a.Parent, a.Wave.Value, a.Position, a.Template, a.TemplateWave.Written, strings.Join(a.Applications, " ")+map[bool]string{true: " and more"}[a.Unread])
 		for i, step := range a.Steps {
 			fmt.Fprintf(b, "  step %d %v max=%s at %s\n", i+1, step.MatchExpressions, step.MaxUpdate, step.Position)
 		}

@@ -264,7 +264,10 @@ func (r *Renderer) render(ctx context.Context, c component.Component, versions [
 				return out
 			}
 			// What fails without its values may well be whole with them.
-			problem.Part = problem.Part || src.Incomplete != ""
+			if src.Incomplete != "" {
+				problem.Part = true
+				problem.Reason += " (" + src.Incomplete + ")"
+			}
 			out.Lacking = append(out.Lacking, problem)
 		} else if src.Incomplete != "" {
 			out.Lacking = append(out.Lacking, incomplete(c, src))

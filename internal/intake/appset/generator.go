@@ -87,10 +87,15 @@ func (x *expansion) supposed(v *yamlpos.Value, names []string, open bool, why *f
 	if err := x.values(v, p); err != nil {
 		return nil, err
 	}
+	x.because(why)
+	return []parameters{{values: p, at: why.Position, assumed: true}}, nil
+}
+
+// because notes why parameters are not known, once.
+func (x *expansion) because(why *files.InputError) {
 	if !slices.ContainsFunc(x.reasons, func(known *files.InputError) bool { return known.Message == why.Message }) {
 		x.reasons = append(x.reasons, why)
 	}
-	return []parameters{{values: p, at: why.Position, assumed: true}}, nil
 }
 
 // named runs the generator of one field.
@@ -205,9 +210,12 @@ func (x *expansion) clusters(at finding.Position, v *yamlpos.Value) ([]parameter
 	}
 	var all []parameters
 	inCluster := false
-	add := func(c Cluster) *files.InputError {
+	add := func(c Cluster, known bool) *files.InputError {
 		inCluster = inCluster || c.Server == inClusterServer
 		p := x.cluster(c)
+		if !known {
+			x.unlabelled(at, p)
+		}
 		if err := x.values(v, p); err != nil {
 			return err
 		}
@@ -223,12 +231,12 @@ func (x *expansion) clusters(at finding.Position, v *yamlpos.Value) ([]parameter
 		if asks && !selected.matches(labels) {
 			continue
 		}
-		if err := add(c); err != nil {
+		if err := add(c, true); err != nil {
 			return nil, err
 		}
 	}
 	if !asks && !inCluster {
-		if err := add(Cluster{Name: inClusterName, Server: inClusterServer}); err != nil {
+		if err := add(Cluster{Name: inClusterName, Server: inClusterServer}, len(x.data.Clusters) > 0); err != nil {
 			return nil, err
 		}
 	}
@@ -246,10 +254,7 @@ func (x *expansion) clusters(at finding.Position, v *yamlpos.Value) ([]parameter
 
 // someCluster stands for the clusters that a selector would find.
 func (x *expansion) someCluster(at finding.Position, v *yamlpos.Value) ([]parameters, *files.InputError) {
-	names := []string{"name", "nameNormalized", "server", "project", "metadata"}
-	if !x.engine.goTemplate {
-		names = []string{"name", "nameNormalized", "server", "project", "metadata.labels", "metadata.annotations"}
-	}
+	names := append([]string{"name", "nameNormalized", "server", "project"}, x.metadata()...)
 	if flat := v.At("flatList"); flat != nil {
 		if on, _ := flat.Bool(); on {
 			names = []string{"clusters"}
@@ -257,6 +262,25 @@ func (x *expansion) someCluster(at finding.Position, v *yamlpos.Value) ([]parame
 	}
 	return x.supposed(v, names, false,
 		fail(at, "say in ladder.yaml which clusters there are, with their labels: generators.clusters", "the clusters that the ApplicationSet %s selects are not known", x.set))
+}
+
+// metadata names the parameters that hold the labels and annotations of a cluster.
+func (x *expansion) metadata() []string {
+	if x.engine.goTemplate {
+		return []string{"metadata"}
+	}
+	return []string{"metadata.labels", "metadata.annotations"}
+}
+
+// unlabelled marks the labels and annotations of a cluster as not known: those of
+// the cluster that Argo CD runs in are in a Secret, where it has one.
+func (x *expansion) unlabelled(at finding.Position, p map[string]any) {
+	x.engine.partly = true
+	for _, name := range x.metadata() {
+		p[name] = mark(name)
+	}
+	x.because(fail(at, "say in ladder.yaml which clusters there are, with their labels and annotations: generators.clusters",
+		"the labels and annotations of the cluster that Argo CD runs in are not known"))
 }
 
 func (x *expansion) cluster(c Cluster) map[string]any {

@@ -75,6 +75,8 @@ type Repository struct {
 	// yields and expanded keep what was read, by the object.
 	yields   map[*yamlpos.Value]kept[yield]
 	expanded map[*yamlpos.Value]kept[[]document]
+	// partial are the sets that may generate more than could be read.
+	partial map[*yamlpos.Value]bool
 }
 
 // kept is a result with the findings that were made on the way to it: they are
@@ -93,7 +95,7 @@ func Scan(ctx context.Context, tree *files.Tree, opts Options) (*Repository, err
 	r := &Repository{
 		tree: tree, opts: opts, present: map[string]bool{}, files: map[string][]document{},
 		patches: map[string]bool{}, own: map[string]bool{}, tallied: map[string]bool{}, charts: map[string]bool{},
-		yields: map[*yamlpos.Value]kept[yield]{}, expanded: map[*yamlpos.Value]kept[[]document]{},
+		yields: map[*yamlpos.Value]kept[yield]{}, expanded: map[*yamlpos.Value]kept[[]document]{}, partial: map[*yamlpos.Value]bool{},
 	}
 	r.kustomizations = kustomizations{repository: r, inflating: map[string]bool{}, inflates: map[string]bool{}}
 	found, err := tree.Find(ctx, ".", func(string) bool { return true })

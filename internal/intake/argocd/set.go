@@ -29,6 +29,7 @@ func (r *Repository) expand(ctx context.Context, set document) []document {
 	for _, problem := range result.Unread {
 		r.unread(set, problem, problem.Message)
 	}
+	r.partial[set.value] = len(result.Unread) > 0
 	steps := steps(set)
 	var all []document
 	assumed, elsewhere := 0, ""
@@ -50,6 +51,7 @@ func (r *Repository) expand(ctx context.Context, set document) []document {
 		all = append(all, d)
 	}
 	if len(nameless) > 0 {
+		r.partial[set.value] = true
 		r.notRead(nameless[0].position(), set.name(), "the ApplicationSet %s generates %s with the name %q, of which parameters are not known",
 			set.name(), several(len(nameless), "an Application", "Applications"), nameless[0].name())
 	}
@@ -60,6 +62,7 @@ func (r *Repository) expand(ctx context.Context, set document) []document {
 		case assumed == 1:
 			r.unread(set, problem, problem.Message+": it is taken to make one Application")
 		case elsewhere != "":
+			r.partial[set.value] = true
 			r.unread(set, problem, fmt.Sprintf("%s, and the address of its source needs %s", problem.Message, elsewhere))
 		}
 	}

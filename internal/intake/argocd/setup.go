@@ -82,6 +82,7 @@ func (w *walk) recordSet(parent string, d document) int {
 		Name: d.name(), Namespace: cmp.Or(d.value.TextAt("metadata", "namespace"), defaultNamespace), Parent: parent,
 		Wave: writtenWave(d), RollingSync: d.value.TextAt("spec", "strategy", "type") == "RollingSync", Steps: steps(d),
 		Template: d.at("spec", "template"), TemplateWave: writtenWave(d, "spec", "template"), Position: d.position(),
+		Unread: w.repository.partial[d.value],
 	}
 	w.setup.ApplicationSets = append(w.setup.ApplicationSets, set)
 	return len(w.setup.ApplicationSets) - 1
@@ -179,8 +180,9 @@ func (r *Repository) Setup(ctx context.Context, components []component.Component
 	}
 	for _, set := range r.sets {
 		steps := steps(set)
+		generated := r.expand(ctx, set)
 		i := w.recordSet("", set)
-		for _, app := range r.expand(ctx, set) {
+		for _, app := range generated {
 			at, ok := byFile[app.generated.element.File]
 			if !ok {
 				continue
