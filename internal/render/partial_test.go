@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -129,5 +130,45 @@ metadata: {name: one}
 	}
 	if !slices.ContainsFunc(results, func(r Result) bool { return len(r.Lacking) == 1 }) {
 		t.Error("nothing is lacking")
+	}
+}
+
+// TestIncomplete: a source of which values are not known is rendered without them,
+// and is lacking all the same; where it fails without them, that is no mistake of
+// the repository.
+func TestIncomplete(t *testing.T) {
+	dir := t.TempDir()
+	extract(t, dir, `
+-- whole/Chart.yaml --
+{apiVersion: v2, name: whole, version: 1.0.0}
+-- whole/templates/own.yaml --
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: own}
+-- strict/Chart.yaml --
+{apiVersion: v2, name: strict, version: 1.0.0}
+-- strict/templates/own.yaml --
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: {{ required "a name" .Values.name }}}
+`)
+	const why = "helm.values needs a parameter"
+	whole, strict := chart("whole", "whole"), chart("strict", "strict")
+	whole.Sources[0].Incomplete, strict.Sources[0].Incomplete = why, why
+	r := New(dir, dir, Options{Offline: true, CacheDir: t.TempDir(), Partial: true})
+	if _, complete := r.Values(whole.Sources[0]); complete {
+		t.Error("the values are taken for complete")
+	}
+	for range 2 { // and from the cache
+		results := r.All(context.Background(), []component.Component{whole, strict}, nil)
+		for i, objects := range []int{1, 0} {
+			got := results[i]
+			if len(got.Lacking) != 1 || !got.Lacking[0].Part || !strings.Contains(got.Lacking[0].Reason, why) {
+				t.Fatalf("%s: lacking %v", got.Component, got.Lacking)
+			}
+			if len(got.Objects) != objects || got.Lacking[0].Missing.ReleaseName != got.Component {
+				t.Errorf("%s: %d objects, lacking %+v", got.Component, len(got.Objects), got.Lacking[0])
+			}
+		}
 	}
 }

@@ -27,10 +27,7 @@ func deciding() [][]string {
 // The value is nil for one that is there already.
 func (x *expansion) settle(set *yamlpos.Value, app *Application, alone bool) *files.InputError {
 	v := app.Value
-	if m := marked(v); m != nil {
-		app.Assumed = true
-	}
-	if !app.Assumed {
+	if !app.Assumed && marked(v) == nil {
 		return nil
 	}
 	for _, keys := range [][]string{{"spec", "project"}, {"spec", "destination", "namespace"}} {
@@ -243,7 +240,7 @@ func (x *expansion) name(app *Application, alone bool) {
 	app.called = called
 	taken := map[string]bool{}
 	for _, other := range x.result.Applications {
-		if applied(other.Value) == what && (!other.Assumed || other.called == called) {
+		if app.Assumed && applied(other.Value) == what && (!other.Assumed || other.called == called) {
 			app.Value = nil
 			return
 		}

@@ -149,9 +149,14 @@ func (x *expansion) generator(set, g *yamlpos.Value) {
 		}
 		app := Application{Value: value, Template: written, Parameters: p.values, Element: p.at, Assumed: p.assumed}
 		if x.engine.partly {
-			if err := x.settle(set, &app, len(sets) == 1); err != nil {
+			err := x.settle(set, &app, len(sets) == 1)
+			switch {
+			case err != nil && p.assumed:
 				x.unread(err)
 				continue
+			case err != nil:
+				// It is there, whatever it applies.
+				app.Value = restored(value)
 			}
 			if app.Value == nil {
 				continue

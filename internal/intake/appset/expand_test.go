@@ -132,7 +132,10 @@ func describe(b *strings.Builder, result appset.Result) {
 	for _, a := range result.Applications {
 		fmt.Fprintf(b, "%s from %s", a.Value.TextAt("metadata", "name"), a.Element)
 		if a.Assumed {
-			fmt.Fprintf(b, " assumed without %q", a.Lacks)
+			fmt.Fprint(b, " assumed")
+		}
+		if len(a.Lacks) > 0 {
+			fmt.Fprintf(b, " without %q", a.Lacks)
 		}
 		fmt.Fprintln(b)
 		lines(b, "", a.Value)
