@@ -12,12 +12,15 @@ import (
 // patched reports whether a kustomization of a component may write sync waves or
 // hooks on what is not rendered: where that stands in the sync is not known then.
 func (x *index) patched(c *component.Component) bool {
-	if x.in.Read == nil {
-		return false
-	}
 	seen := map[string]bool{}
 	for _, src := range c.Sources {
-		if src.Path != "" && x.places(src.Path, seen) {
+		if src.Kustomize != nil {
+			written, err := yaml.Marshal([]any{src.Kustomize.Patches, src.Kustomize.CommonAnnotations})
+			if err != nil || placing(written) || len(src.Kustomize.Components) > 0 {
+				return true
+			}
+		}
+		if src.Path != "" && x.in.Read != nil && x.places(src.Path, seen) {
 			return true
 		}
 	}
@@ -68,12 +71,17 @@ func (x *index) places(folder string, seen map[string]bool) bool {
 	}
 	for _, field := range []string{"resources", "bases", "components"} {
 		for _, e := range list(k, field) {
-			if sub, ok := e.(string); ok && path.Ext(sub) == "" && !strings.Contains(sub, "://") && x.places(path.Join(folder, sub), seen) {
+			if sub, ok := e.(string); ok && !isFile(sub) && x.places(path.Join(folder, sub), seen) {
 				return true
 			}
 		}
 	}
 	return false
+}
+
+// isFile reports whether an entry of a kustomization is no folder of the repository.
+func isFile(entry string) bool {
+	return strings.Contains(entry, "://") || path.Ext(entry) == ".yaml" || path.Ext(entry) == ".yml" || path.Ext(entry) == ".json"
 }
 
 // placing reports whether a text holds an annotation that places objects.
