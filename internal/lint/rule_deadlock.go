@@ -34,8 +34,12 @@ func gateDeadlock(in Input) []finding.Finding {
 		}
 		f := fromDependency(d, finding.Within)
 		f.Rule, f.Severity = ruleDeadlock, bySeverity(d.Strength)
+		after := when(d.Provider.Place)
+		if d.Consumer.Place.Hook < 1 && d.Provider.Place.Hook == 1 {
+			after = "after all PreSync hooks" // the number of its wave would mislead
+		}
 		f.Message = fmt.Sprintf("%s (%s) %s, which comes later (%s): the sync waits for the first and never reaches the second",
-			who(d.Consumer), when(d.Consumer.Place), d.Reason, when(d.Provider.Place))
+			who(d.Consumer), when(d.Consumer.Place), d.Reason, after)
 		f.Fix.Summary = fmt.Sprintf("give %s the wave of %s or a later one", who(d.Consumer), who(d.Provider))
 		if d.Consumer.Place.Hook < d.Provider.Place.Hook && d.Consumer.Place.IsHook {
 			f.Fix.Summary = fmt.Sprintf("make %s a hook of the phase of %s, in a later wave, or bring that into the earlier phase", who(d.Consumer), who(d.Provider))

@@ -231,12 +231,11 @@ func git(ctx context.Context, args ...string) error {
 	return nil
 }
 
-// pick chooses the findings that are the mistake, errors before warnings; what is
-// only information is not found.
+// pick chooses the findings that are the mistake, errors first.
 func pick(all []finding.Finding, e expect) []finding.Finding {
 	var found []finding.Finding
 	for _, f := range all {
-		if f.Severity != finding.Info && e.matches(f) {
+		if e.matches(f) {
 			found = append(found, f)
 		}
 	}
