@@ -163,7 +163,16 @@ func (o *order) has(c *component.Component) bool {
 // environment that has one: the consumer would be refused.
 func (o *order) forgotten(d dependency.Dependency, consumer, provider *component.Component) bool {
 	return o.any && d.Strength == plan.Hard && d.Effect == dependency.Apply && !nested(consumer, provider) &&
-		o.has(consumer) && o.has(provider) && o.compare(consumer, provider) == 0
+		o.has(consumer) && o.has(provider) && together(consumer, provider) && o.compare(consumer, provider) == 0
+}
+
+// together reports whether one and the same root applies two components. What
+// people apply one by one they order as they like.
+func together(a, b *component.Component) bool {
+	if a.Set != "" && a.Set == b.Set || len(a.Parents) == 0 && len(b.Parents) == 0 {
+		return true
+	}
+	return len(a.Parents) > 0 && len(b.Parents) > 0 && a.Parents[0] != "" && a.Parents[0] == b.Parents[0]
 }
 
 // speakers has the dependency that speaks for all between two components that
