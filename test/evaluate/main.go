@@ -30,6 +30,13 @@ type testCase struct {
 	Class      string `json:"class"`
 	Fact       string `json:"fact"`
 	Expect     expect `json:"expect"`
+	// Order names two components of the environment: the order that is computed
+	// from the edges must have the first before the second at both commits, as far
+	// as both are there and the second still requires it.
+	Order       []string `json:"order"`
+	Environment string   `json:"environment"`
+	// Released is set where the repair took the requirement away.
+	Released bool `json:"released"`
 }
 
 // expect says which finding is the mistake: any of the rules, with texts that
@@ -94,8 +101,8 @@ func evaluate(ctx context.Context, w io.Writer, file, repositories, binary, only
 		return err
 	}
 	defer os.RemoveAll(e.scratch) //nolint:errcheck // nothing can be done about it
-	fmt.Fprintln(w, "| repository | commit | class | mistake | found | absent at the other commit | components | not rendered | errors | warnings | seconds |")
-	fmt.Fprintln(w, "|---|---|---|---|---|---|---|---|---|---|---|")
+	fmt.Fprintln(w, "| repository | commit | class | mistake | found | absent at the other commit | computed order | components | not rendered | errors | warnings | seconds |")
+	fmt.Fprintln(w, "|---|---|---|---|---|---|---|---|---|---|---|---|")
 	for _, c := range cases {
 		if !strings.Contains(c.Repository, only) {
 			continue
@@ -108,9 +115,13 @@ func evaluate(ctx context.Context, w io.Writer, file, repositories, binary, only
 		if err != nil {
 			return err
 		}
+		order, err := e.order(ctx, c)
+		if err != nil {
+			return err
+		}
 		found, absent := pick(bad.Findings, c.Expect), pick(good.Findings, c.Expect)
-		fmt.Fprintf(w, "| %s | `%.8s` | %s | %s | %s | %s | %d | %d | %d | %d | %.1f |\n", c.Repository, c.Bad, c.Class, c.Fact,
-			describe(found), describeAbsent(absent), bad.Summary.Components, bad.Summary.Unrendered,
+		fmt.Fprintf(w, "| %s | `%.8s` | %s | %s | %s | %s | %s | %d | %d | %d | %d | %.1f |\n", c.Repository, c.Bad, c.Class, c.Fact,
+			describe(found), describeAbsent(absent), order, bad.Summary.Components, bad.Summary.Unrendered,
 			count(bad.Findings, finding.Error), count(bad.Findings, finding.Warning), bad.seconds)
 		if verbose {
 			list(w, bad.Findings)
@@ -197,6 +208,45 @@ func (e *evaluator) lint(ctx context.Context, repository, commit string) (*linte
 	}
 	e.seen[key] = l
 	return l, os.RemoveAll(folder)
+}
+
+// order says whether the order computed from the edges is right at both commits,
+// whatever the numbers of the repository say.
+func (e *evaluator) order(ctx context.Context, c testCase) (string, error) {
+	if len(c.Order) != 2 {
+		return "-", nil
+	}
+	commits := []string{c.Bad, c.Good}
+	if c.Released {
+		commits = commits[:1]
+	}
+	for _, commit := range commits {
+		folder, err := e.checkOut(ctx, c.Repository, commit)
+		if err != nil {
+			return "", err
+		}
+		var stdout, stderr bytes.Buffer
+		cmd := exec.CommandContext(ctx, e.binary, "plan", folder, "-e", c.Environment, "--policy", "edges", "--offline", "--format", "json", "--progress", "none")
+		cmd.Stdout, cmd.Stderr = &stdout, &stderr
+		// The order may contradict the numbers, which is the answer no.
+		if err := cmd.Run(); err != nil && cmd.ProcessState.ExitCode() != 1 {
+			return "", fmt.Errorf("plan %s@%s: %w\n%s", c.Repository, commit, err, stderr.String())
+		}
+		var planned struct {
+			Order []string `json:"order"`
+		}
+		if err := json.Unmarshal(stdout.Bytes(), &planned); err != nil {
+			return "", fmt.Errorf("plan %s@%s: %w", c.Repository, commit, err)
+		}
+		first, second := slices.Index(planned.Order, c.Order[0]), slices.Index(planned.Order, c.Order[1])
+		if first < 0 || second < 0 || first > second {
+			return "wrong at `" + commit[:8] + "`", nil
+		}
+		if err := os.RemoveAll(folder); err != nil {
+			return "", err
+		}
+	}
+	return "right", nil
 }
 
 func (e *evaluator) checkOut(ctx context.Context, repository, commit string) (string, error) {
