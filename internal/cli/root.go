@@ -25,6 +25,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/cli/schemacmd"
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
 	"github.com/rollout-ladder/ladder/internal/cli/versioncmd"
+	"github.com/rollout-ladder/ladder/internal/finding"
 )
 
 // Main runs the command line and returns the exit code of the process. name is
@@ -44,7 +45,7 @@ func Main(name string, args []string, version string, streams *stream.Streams) i
 		// What the signal cut short explains nothing.
 		fmt.Fprintln(streams.Err, "ladder: interrupted")
 	case message != "":
-		fmt.Fprintln(streams.Err, "ladder: "+message)
+		fmt.Fprintln(streams.Err, "ladder: "+finding.Redact(message))
 	}
 	return int(code)
 }

@@ -75,7 +75,7 @@ func Settle(found []finding.Finding, o Options) []finding.Finding {
 			f.Severity = finding.Severity(level)
 		}
 		f.Scope, f.Basis = cmp.Or(f.Scope, finding.Rule), cmp.Or(f.Basis, finding.Declared)
-		kept = append(kept, f)
+		kept = append(kept, f.Redacted())
 	}
 	kept = join(kept)
 	finding.Sort(kept)

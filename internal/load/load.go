@@ -83,7 +83,11 @@ type Result struct {
 // Precise gives evidence about fields the lines of the fields, instead of those
 // of their objects. It reads files, so it is for what is printed.
 func (r *Result) Precise(evidence []finding.Evidence) []finding.Evidence {
-	return r.lines.Evidence(evidence)
+	precise := r.lines.Evidence(evidence)
+	for i := range precise {
+		precise[i].Text = finding.Redact(precise[i].Text)
+	}
+	return precise
 }
 
 // PreciseEdges does the same for edges.

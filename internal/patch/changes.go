@@ -3,6 +3,7 @@ package patch
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -20,9 +21,28 @@ type Change struct {
 
 // Diff is the change as a unified diff, as git apply and patch -p1 take it in
 // the root of the platform.
+//
+// Where the lines around a change hold a Secret or credentials they are left out;
+// git apply takes that with --unidiff-zero.
 func (c Change) Diff() string {
-	return udiff.Unified("a/"+c.File, "b/"+c.File, string(c.Before), string(c.After))
+	before := string(c.Before)
+	edits := udiff.Lines(before, string(c.After))
+	around := udiff.DefaultContextLines
+	diff := func() string {
+		// Edits that were computed from the text fit it.
+		text, _ := udiff.ToUnified("a/"+c.File, "b/"+c.File, before, edits, around)
+		return text
+	}
+	if text := diff(); !confidential.MatchString(before) && finding.Redact(text) == text {
+		return text
+	}
+	around = 0
+	return diff()
 }
+
+// confidential finds files whose lines are not shown beside a change: Secrets,
+// and values with a name that says what they are.
+var confidential = regexp.MustCompile(`(?im)^\s*-?\s*["']?kind["']?:\s*["']?Secret\b|(passw|secret|token|credential|apikey|api[-_]key|privatekey|private[-_]key)\w*["']?\s*[:=]`)
 
 // Read returns the content of a file, by its path relative to the root of the
 // platform.

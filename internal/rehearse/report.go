@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rollout-ladder/ladder/internal/drive"
+	"github.com/rollout-ladder/ladder/internal/finding"
 	"github.com/rollout-ladder/ladder/internal/load"
 	"github.com/rollout-ladder/ladder/internal/plan"
 	"github.com/rollout-ladder/ladder/internal/report"
@@ -141,7 +142,7 @@ func Unrendered(loaded *load.Result) []report.Unrendered {
 	out := []report.Unrendered{}
 	for _, e := range loaded.Unrendered {
 		out = append(out, report.Unrendered{
-			Component: e.Component, Source: e.Source, Reason: strings.TrimSpace(e.Reason),
+			Component: e.Component, Source: finding.Redact(e.Source), Reason: finding.Redact(strings.TrimSpace(e.Reason)),
 			File: e.Position.File, Line: e.Position.Line,
 		})
 	}

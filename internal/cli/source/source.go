@@ -63,6 +63,7 @@ func Load(ctx context.Context, streams *stream.Streams, global *flags.Global, f 
 func PrintFindings(w io.Writer, findings []finding.Finding, least finding.Severity) int {
 	errorCount := 0
 	for _, f := range findings {
+		f = f.Redacted()
 		if f.Severity == finding.Error {
 			errorCount++
 		}
