@@ -1,0 +1,16 @@
+// Command ladder-argocd is Argo CD for a rehearsal: the real application
+// controller, ApplicationSet controller and repo server of the Argo CD module
+// named in go.mod, with everything that they need around them, in one binary.
+//
+//	ladder-argocd run --kubeconfig FILE --dir DIR   run them until standard input ends
+//	ladder-argocd crds                              print Argo CD's CRDs
+//	ladder-argocd version                           print the version of Argo CD
+//
+// Argo CD's commands use globals and end their process, so that each of them runs
+// in a process of its own: the binary executes itself. It also stands in for the
+// commands helm and kustomize, which the repo server calls, when it is called by
+// those names.
+//
+// It is a module of its own because Argo CD's Kubernetes libraries are other ones
+// than those of the control plane in the ladder binary.
+package main
