@@ -161,8 +161,26 @@ type Settings struct {
 	Known bool
 	// Health are the kinds with a health script of their own.
 	Health []GroupKind
+	// Global are the names of the AppProjects that others inherit from, sorted.
+	Global []string
 	// Position is where the settings are.
 	Position finding.Position
+}
+
+// Inherit gives a project what the global ones allow. Which projects a global one
+// is for, its label selector says; here it is for all, and what it denies is left
+// out, so that nothing is taken to be forbidden that may be allowed. Source: Argo
+// CD, "Configuring Global Projects".
+func (p Project) Inherit(global []Project) Project {
+	for _, g := range global {
+		p.SourceRepos = append(p.SourceRepos[:len(p.SourceRepos):len(p.SourceRepos)], g.SourceRepos...)
+		p.Destinations = append(p.Destinations[:len(p.Destinations):len(p.Destinations)], g.Destinations...)
+		p.ClusterAllow = append(p.ClusterAllow[:len(p.ClusterAllow):len(p.ClusterAllow)], g.ClusterAllow...)
+		if p.NamespaceAllow != nil { // else everything is allowed
+			p.NamespaceAllow = append(p.NamespaceAllow[:len(p.NamespaceAllow):len(p.NamespaceAllow)], g.NamespaceAllow...)
+		}
+	}
+	return p
 }
 
 // Assesses reports whether the settings have a health script for a kind.

@@ -79,6 +79,9 @@ type Component struct {
 	Set  string
 	Step int
 	Type Type
+	// Assumed marks a component that its ApplicationSet is only supposed to
+	// generate: what its generators yield is not in the repository.
+	Assumed bool
 	// Enabled is false for a component that keeps its place but is not rolled
 	// out (enabled: false, or a file named component.disabled.yaml).
 	Enabled bool
@@ -95,8 +98,11 @@ type Component struct {
 	Validates []Requirement
 	// Sources are what the component is rendered from; one for a descriptor,
 	// several for a multi-source Application.
-	Sources           []Source
-	SyncOptions       []string
+	Sources     []Source
+	SyncOptions []string
+	// NamespaceLabels are those that Argo CD gives the destination namespace, if it
+	// makes it. Source: syncPolicy.managedNamespaceMetadata.
+	NamespaceLabels   map[string]string
 	IgnoreDifferences []IgnoreDifference
 	// Timeout is the readiness timeout; 0 means the default of the ladder.
 	Timeout time.Duration

@@ -7,16 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
 
-	"github.com/rollout-ladder/ladder/internal/component"
 	"github.com/rollout-ladder/ladder/internal/finding"
 	"github.com/rollout-ladder/ladder/internal/intake/argocd"
-	"github.com/rollout-ladder/ladder/internal/intake/descriptor"
 	"github.com/rollout-ladder/ladder/internal/intake/files"
 	"github.com/rollout-ladder/ladder/internal/intake/ladderfile"
 	"github.com/rollout-ladder/ladder/internal/plan"
@@ -32,22 +29,18 @@ const defaultEnvironment = "dev"
 // Open reads one environment of the platform that dir belongs to. Unreadable
 // input is one InputError, or several joined.
 func Open(ctx context.Context, dir string, opts Options) (*Platform, error) {
-	r, err := open(ctx, dir, opts)
+	r, err := Look(ctx, dir, opts)
 	if err != nil {
 		return nil, err
 	}
-	environment, err := r.selectEnvironment(opts.Environment)
-	if err != nil {
-		return nil, err
-	}
-	return r.platform(ctx, environment)
+	return r.Platform(ctx, opts.Environment)
 }
 
 // OpenAll reads every environment, sorted by name; the repository itself is read
 // once. Environments that cannot be read are left out and are the error, one
 // InputError or several joined; the others are returned with it.
 func OpenAll(ctx context.Context, dir string, opts Options) ([]*Platform, error) {
-	r, err := open(ctx, dir, opts)
+	r, err := Look(ctx, dir, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -67,14 +60,28 @@ func OpenAll(ctx context.Context, dir string, opts Options) ([]*Platform, error)
 	return all, errors.Join(problems...)
 }
 
-// platform reads one environment.
-func (r *repository) platform(ctx context.Context, environment string) (*Platform, error) {
+// Environments lists the environments, sorted, as far as they are known without
+// rendering charts.
+func (r *Repository) Environments() []string { return slices.Clone(r.environments) }
+
+// Platform reads one environment: the one that is named, or the only one, or dev.
+// Unreadable input is one InputError, or several joined.
+func (r *Repository) Platform(ctx context.Context, name string) (*Platform, error) {
+	environment, err := r.selectEnvironment(name)
+	if err != nil {
+		return nil, err
+	}
+	return r.platform(ctx, environment)
+}
+
+func (r *Repository) platform(ctx context.Context, environment string) (*Platform, error) {
 	p := &Platform{
 		Root: r.tree.Root, Repository: r.tree.Repository,
 		Ladder: r.file.Ladder, Environment: environment,
 		Findings:   slices.Clone(r.file.Findings),
 		Simulation: SimulationConfig{Durations: r.file.Durations},
 		Lint:       r.file.Lint,
+		ArgoCD:     r.file.ArgoCD,
 	}
 	var problems []error
 	read, err := r.read(ctx, environment)
@@ -85,6 +92,9 @@ func (r *repository) platform(ctx context.Context, environment string) (*Platfor
 		problems = append(problems, err)
 	}
 	p.Argo = read.Setup
+	if r.overlays != nil {
+		p.Applied = &Applied{ByHand: r.overlays[environment].ByHand(), Addresses: r.applications.Addresses()}
+	}
 	pre, preFindings, err := r.preArgo(environment)
 	problems = append(problems, err)
 	p.Findings = append(append(p.Findings, read.Findings...), preFindings...)
@@ -102,9 +112,11 @@ func (r *repository) platform(ctx context.Context, environment string) (*Platfor
 	var findings []finding.Finding
 	p.Components, findings = merge(pre, read.Components)
 	p.Findings = append(p.Findings, findings...)
+	readPhases(p.Argo, p.Components)
 	if len(p.Ladder.Steps) == 0 {
-		p.Ladder.Steps = rollingSteps(p.Argo, p.Components)
-		if len(p.Ladder.Steps) > 0 && r.overlays != nil && !r.file.LayoutSet {
+		var sets int
+		p.Ladder.Steps, sets = rollingSteps(p.Argo, p.Components)
+		if sets == 1 && r.overlays != nil && !r.file.LayoutSet {
 			p.Ladder.Layout = plan.Single
 		}
 	}
@@ -127,15 +139,16 @@ func Environments(ctx context.Context, dir string) ([]string, error) {
 
 // EnvironmentsOf lists the environments that OpenAll would read.
 func EnvironmentsOf(ctx context.Context, dir string, opts Options) ([]string, error) {
-	r, err := open(ctx, dir, opts)
+	r, err := Look(ctx, dir, opts)
 	if err != nil {
 		return nil, err
 	}
 	return r.environments, nil
 }
 
-// repository is a platform before an environment is chosen.
-type repository struct {
+// Repository is a platform before an environment is chosen: what all environments
+// share, read once. It is not safe for concurrent use.
+type Repository struct {
 	tree         *files.Tree
 	file         *ladderfile.File
 	environments []string
@@ -148,12 +161,13 @@ type repository struct {
 	overlays map[string]argocd.Environment
 }
 
-func open(ctx context.Context, dir string, opts Options) (*repository, error) {
+// Look reads what the environments of the platform that dir belongs to share.
+func Look(ctx context.Context, dir string, opts Options) (*Repository, error) {
 	tree, err := files.Discover(dir)
 	if err != nil {
 		return nil, err
 	}
-	r := &repository{tree: tree, file: ladderfile.Default(), opts: opts}
+	r := &Repository{tree: tree, file: ladderfile.Default(), opts: opts}
 	names, err := tree.List(".")
 	if err != nil {
 		return nil, err
@@ -186,105 +200,10 @@ func open(ctx context.Context, dir string, opts Options) (*repository, error) {
 	return r, ctx.Err()
 }
 
-// findEnvironments lists the environments of a platform of descriptors: the
-// folders of environments/ that hold components/, and those of the ladder file.
-// A ladder file that names overlays, and no folder of descriptors anywhere, is
-// that of a repository of Applications: then there are none.
-func (r *repository) findEnvironments() ([]string, error) {
-	names, err := r.tree.List(environmentsFolder)
-	if err != nil {
-		return nil, err
-	}
-	var found []string
-	for _, name := range names {
-		folder := path.Join(environmentsFolder, name)
-		if _, err := r.tree.Resolve(folder, finding.Position{}); err != nil {
-			return nil, err
-		}
-		if !r.tree.IsDir(folder) {
-			continue
-		}
-		components := path.Join(environmentsFolder, name, "components")
-		if _, err := r.tree.Resolve(components, finding.Position{}); err != nil {
-			return nil, err
-		}
-		if r.tree.IsDir(components) {
-			found = append(found, name)
-		}
-	}
-	descriptors := len(found) > 0
-	for _, folders := range r.file.Folders {
-		descriptors = descriptors || len(folders.Components) > 0
-	}
-	if !descriptors {
-		return nil, nil
-	}
-	for name := range r.file.Folders {
-		found = append(found, name)
-	}
-	slices.Sort(found)
-	return slices.Compact(found), nil
-}
-
-// findApplications reads the repository as Argo CD does. The overlays that the
-// ladder file names are the environments; without any they are found.
-func (r *repository) findApplications(ctx context.Context) error {
-	err := r.scan(ctx)
-	if err != nil {
-		return err
-	}
-	var all []argocd.Environment
-	for name, folders := range r.file.Folders {
-		if folders.Overlay == "" || len(r.opts.Roots) > 0 {
-			continue
-		}
-		if _, err := r.tree.Resolve(folders.Overlay, folders.Position); err != nil {
-			return err
-		}
-		if !r.tree.IsDir(folders.Overlay) {
-			return &InputError{Position: folders.Position, Message: fmt.Sprintf("there is no folder %s", folders.Overlay), Hint: "path names the folder of an overlay"}
-		}
-		all = append(all, argocd.Environment{Name: name, Overlay: path.Clean(folders.Overlay)})
-	}
-	if len(all) == 0 {
-		if all, err = r.applications.Environments(ctx); err != nil {
-			return err
-		}
-	}
-	if unreadable := r.applications.Unreadable(); len(all) == 0 && unreadable != nil {
-		return unreadable
-	}
-	if !r.file.LayoutSet {
-		r.file.Ladder.Layout = plan.AppOfApps
-	}
-	r.overlays = map[string]argocd.Environment{}
-	for _, e := range all {
-		r.overlays[e.Name] = e
-		r.environments = append(r.environments, e.Name)
-	}
-	slices.Sort(r.environments)
-	return nil
-}
-
-func (r *repository) selectEnvironment(name string) (string, error) {
-	list := strings.Join(r.environments, ", ")
-	switch {
-	case name != "" && slices.Contains(r.environments, name):
-		return name, nil
-	case name != "":
-		return "", &InputError{Message: fmt.Sprintf("there is no environment %q", name), Hint: "the environments are " + list}
-	case len(r.environments) == 1:
-		return r.environments[0], nil
-	case slices.Contains(r.environments, defaultEnvironment):
-		return defaultEnvironment, nil
-	default:
-		return "", &InputError{Message: "the platform has several environments", Hint: "name one with --environment: " + list}
-	}
-}
-
-// scan looks through the repository for what is Argo CD's.
-func (r *repository) scan(ctx context.Context) error {
-	opts := argocd.Options{Data: r.file.Repository.Generators, Aliases: r.file.Repository.Aliases, Roots: r.file.Repository.Roots}
+// scan looks through the repository for what is Argo CD's, apart from the files
+// that skip says.
+func (r *Repository) scan(ctx context.Context, skip func(content []byte) bool) error {
+	opts := argocd.Options{Data: r.file.Repository.Generators, Aliases: r.file.Repository.Aliases, Roots: r.file.Repository.Roots, Skip: skip}
 	if len(r.opts.Roots) > 0 {
 		opts.Roots = r.opts.Roots
 	}
@@ -297,7 +216,7 @@ func (r *repository) scan(ctx context.Context) error {
 }
 
 // read reads the components of an environment and what it says to Argo CD.
-func (r *repository) read(ctx context.Context, environment string) (argocd.Reading, error) {
+func (r *Repository) read(ctx context.Context, environment string) (argocd.Reading, error) {
 	if r.overlays != nil {
 		return r.applications.Read(ctx, r.overlays[environment])
 	}
@@ -306,7 +225,8 @@ func (r *repository) read(ctx context.Context, environment string) (argocd.Readi
 		return argocd.Reading{}, err
 	}
 	if r.applications == nil {
-		if err := r.scan(ctx); err != nil {
+		// What was generated of the descriptors says nothing that they do not.
+		if err := r.scan(ctx, ladderfile.IsGenerated); err != nil {
 			return argocd.Reading{}, err
 		}
 	}
@@ -314,65 +234,8 @@ func (r *repository) read(ctx context.Context, environment string) (argocd.Readi
 	return argocd.Reading{Components: components, Setup: setup, Findings: findings}, err
 }
 
-// descriptors reads the components of an environment of descriptors.
-func (r *repository) descriptors(ctx context.Context, environment string) ([]component.Component, []finding.Finding, error) {
-	folders := []string{path.Join(environmentsFolder, environment, "components")}
-	if written := r.file.Folders[environment].Components; len(written) > 0 {
-		folders = folders[:0]
-		for _, p := range written {
-			if _, err := r.tree.Resolve(p.Path, p.Position); err != nil {
-				return nil, nil, err
-			}
-			if !r.tree.IsDir(p.Path) {
-				return nil, nil, &InputError{Position: p.Position, Message: fmt.Sprintf("there is no folder %s", p.Path), Hint: "components lists folders of descriptors"}
-			}
-			folders = append(folders, p.Path)
-		}
-	}
-	components, findings, err := descriptor.Read(ctx, folders, r.context(environment))
-	if err == nil && len(components) == 0 {
-		return nil, nil, &InputError{
-			Position: finding.Position{File: folders[0]},
-			Message:  fmt.Sprintf("the environment %s has no components", environment),
-			Hint:     "add " + path.Join(folders[0], "<domain>/<name>", descriptor.FileName),
-		}
-	}
-	return components, findings, err
-}
-
-func (r *repository) context(environment string) descriptor.Context {
-	ctx := descriptor.Context{Tree: r.tree, Environment: environment, Bands: r.file.Ladder.Bands}
-	for _, e := range r.file.Ladder.Environments {
-		if e.Name == environment {
-			ctx.Layers = e.Values
-		}
-	}
-	return ctx
-}
-
-// preArgo reads the manifests that are applied before Argo CD exists.
-func (r *repository) preArgo(environment string) ([]component.Component, []finding.Finding, error) {
-	against := r.context(environment)
-	against.PreArgo = true
-	var (
-		components []component.Component
-		findings   []finding.Finding
-		problems   []error
-	)
-	for _, entry := range r.file.PreArgo {
-		if !entry.In(environment) {
-			continue
-		}
-		c, fs, err := descriptor.Decode(entry.Value, descriptor.Place{}, against)
-		components, findings = append(components, c), append(findings, fs...)
-		findings = append(findings, ladderfile.UnknownFields(entry, c.Unknown)...)
-		problems = append(problems, err)
-	}
-	return components, findings, errors.Join(problems...)
-}
-
 // ruleFiles expands the patterns of simulation.rules.
-func (r *repository) ruleFiles(ctx context.Context) ([]string, error) {
+func (r *Repository) ruleFiles(ctx context.Context) ([]string, error) {
 	var all []string
 	var problems []error
 	for _, pattern := range r.file.Rules {
@@ -385,7 +248,7 @@ func (r *repository) ruleFiles(ctx context.Context) ([]string, error) {
 }
 
 // catalogue reads the entries and files of entries that ladder.yaml names.
-func (r *repository) catalogue(ctx context.Context) ([]CatalogueText, error) {
+func (r *Repository) catalogue(ctx context.Context) ([]CatalogueText, error) {
 	var all []CatalogueText
 	var problems []error
 	for _, item := range r.file.Catalogue {
@@ -410,7 +273,7 @@ func (r *repository) catalogue(ctx context.Context) ([]CatalogueText, error) {
 }
 
 // glob finds the files that match a pattern; none is an error.
-func (r *repository) glob(ctx context.Context, pattern ladderfile.Pattern) ([]string, error) {
+func (r *Repository) glob(ctx context.Context, pattern ladderfile.Pattern) ([]string, error) {
 	if !doublestar.ValidatePattern(pattern.Path) {
 		return nil, &InputError{Position: pattern.Position, Message: fmt.Sprintf("%s is not a valid pattern", pattern.Path)}
 	}
@@ -431,54 +294,4 @@ func (r *repository) glob(ctx context.Context, pattern ladderfile.Pattern) ([]st
 		return nil, &InputError{Position: pattern.Position, Message: fmt.Sprintf("no file matches %s", pattern.Path), Hint: "patterns are relative to the root of the platform"}
 	}
 	return found, nil
-}
-
-// merge puts the pre-Argo components first and reports names used in both.
-func merge(pre, rest []component.Component) ([]component.Component, []finding.Finding) {
-	first := map[string]component.Component{}
-	var all []component.Component
-	var findings []finding.Finding
-	for _, c := range slices.Concat(pre, rest) {
-		if other, ok := first[c.Name]; ok {
-			if other.Position == c.Position && other.Namespace == c.Namespace && reflect.DeepEqual(other.Sources, c.Sources) {
-				continue // one Application that two parents apply
-			}
-			findings = append(findings, descriptor.Duplicate(other, c))
-			continue
-		}
-		first[c.Name] = c
-		all = append(all, c)
-	}
-	return all, findings
-}
-
-// sortComponents orders by place, then name. Components without a place come
-// last.
-func sortComponents(l plan.Ladder, components []component.Component) {
-	rank := func(c component.Component) int {
-		switch {
-		case c.PreArgo:
-			return 0
-		case c.Phase == component.NoPhase && len(c.Waves) == 0 && c.Step == 0:
-			return 2
-		default:
-			return 1
-		}
-	}
-	set := func(c component.Component) int {
-		if l.Layout != plan.Tiers {
-			return 0
-		}
-		return ladderfile.SetIndex(l, c.Domain)
-	}
-	slices.SortStableFunc(components, func(a, b component.Component) int {
-		return cmp.Or(
-			cmp.Compare(rank(a), rank(b)),
-			cmp.Compare(set(a), set(b)),
-			slices.Compare(a.Waves, b.Waves),
-			cmp.Compare(a.Phase, b.Phase),
-			cmp.Compare(a.Step, b.Step),
-			strings.Compare(a.Name, b.Name),
-		)
-	})
 }

@@ -58,9 +58,24 @@ type Platform struct {
 	Lint       ladderfile.Lint
 	// Argo is what the environment says to Argo CD.
 	Argo argo.Setup
+	// ArgoCD is what the ladder file says of the objects of Argo CD that are
+	// generated.
+	ArgoCD ladderfile.ArgoCD
+	// Applied says how the Applications come about that are the components; nil for
+	// a platform of descriptors.
+	Applied *Applied
 	// Catalogue are the entries that ladder.yaml adds to the catalogue of charts, in
 	// its order.
 	Catalogue []CatalogueText
+}
+
+// Applied says how the Applications of an environment come about.
+type Applied struct {
+	// ByHand is what somebody applies.
+	ByHand []argocd.ByHand
+	// Addresses are those under which the Applications know the repository, as
+	// argocd.NormaliseAddress writes them, sorted.
+	Addresses []string
 }
 
 // CatalogueText is a list of catalogue entries in YAML or JSON, and where it is.

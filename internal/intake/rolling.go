@@ -1,6 +1,8 @@
 package intake
 
 import (
+	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -9,49 +11,116 @@ import (
 	"github.com/rollout-ladder/ladder/internal/plan"
 )
 
-// phaseLabel is the label by which RollingSync steps know phases.
-const phaseLabel = "rollout-phase"
+// phaseLabel is the label by which RollingSync steps know phases, partLabel the
+// one that parts the Applications of a phase into several steps.
+const (
+	phaseLabel = "rollout-phase"
+	partLabel  = "rollout-part"
+)
 
-// rollingSteps are the steps of the ladder where one ApplicationSet generates
-// every component that has a phase, and its RollingSync steps name these phases;
-// nil where that is not so. Source: Argo CD, "Progressive Syncs".
-func rollingSteps(setup argo.Setup, components []component.Component) []plan.LadderStep {
-	name := ""
-	for _, c := range components {
-		switch {
-		case c.PreArgo || c.Phase == component.NoPhase:
-		case c.Set == "" || len(c.Waves) > 0 || name != "" && c.Set != name:
-			return nil
-		default:
-			name = c.Set
+// readPhases gives components the phase of their label, where every step of their
+// ApplicationSet matches by it, or by it and the part.
+func readPhases(setup argo.Setup, components []component.Component) {
+	for i := range components {
+		c := &components[i]
+		if c.Phase != component.NoPhase || c.Set == "" {
+			continue
+		}
+		set, ok := rollingSet(setup, c.Set)
+		if !ok || len(ladderSteps(set)) == 0 {
+			continue
+		}
+		if phase, err := component.ParsePhase(c.Labels[phaseLabel]); err == nil {
+			c.Phase = phase
 		}
 	}
-	if name == "" {
-		return nil
-	}
+}
+
+func rollingSet(setup argo.Setup, name string) (argo.ApplicationSet, bool) {
 	for _, set := range setup.ApplicationSets {
 		if set.Name == name && set.RollingSync {
-			return ladderSteps(set)
+			return set, true
 		}
 	}
-	return nil
+	return argo.ApplicationSet{}, false
+}
+
+// rollingSteps are the steps of the ladder where ApplicationSets generate every
+// component that has a phase, and their RollingSync steps name these phases; nil
+// where that is not so. Several sets stand in the order of the sync waves of what
+// applies them, and share no phase. sets is their number. Source: Argo CD,
+// "Progressive Syncs".
+func rollingSteps(setup argo.Setup, components []component.Component) (steps []plan.LadderStep, sets int) {
+	var names []string
+	waves := map[string][]int{}
+	for _, c := range components {
+		if c.PreArgo || c.Phase == component.NoPhase {
+			continue
+		}
+		known, ok := waves[c.Set]
+		switch {
+		case c.Set == "" || ok && !slices.Equal(known, c.Waves):
+			return nil, 0
+		case !ok:
+			names = append(names, c.Set)
+			waves[c.Set] = c.Waves
+		}
+	}
+	slices.SortFunc(names, func(a, b string) int {
+		return cmp.Or(slices.Compare(waves[a], waves[b]), strings.Compare(a, b))
+	})
+	taken := map[component.Phase]bool{}
+	for i, name := range names {
+		if i > 0 && slices.Equal(waves[name], waves[names[i-1]]) {
+			return nil, 0 // nothing orders the two sets
+		}
+		set, ok := rollingSet(setup, name)
+		own := ladderSteps(set)
+		if !ok || len(own) == 0 {
+			return nil, 0
+		}
+		for _, s := range own {
+			for _, p := range s.Phases {
+				if taken[p] {
+					return nil, 0
+				}
+				taken[p] = true
+			}
+		}
+		steps = append(steps, own...)
+	}
+	return steps, len(names)
 }
 
 // ladderSteps reads the steps of a set as those of a ladder; nil where one of
-// them matches by anything but phases.
+// them matches by anything but phases, and parts of them. The parts of one step
+// are one.
 func ladderSteps(set argo.ApplicationSet) []plan.LadderStep {
 	var steps []plan.LadderStep
 	for _, s := range set.Steps {
-		if len(s.MatchExpressions) != 1 || s.MatchExpressions[0].Key != phaseLabel || s.MatchExpressions[0].Operator != "In" {
+		step := plan.LadderStep{MaxUpdate: maxUpdate(s.MaxUpdate), Position: s.Position}
+		part := false
+		for _, e := range s.MatchExpressions {
+			switch {
+			case e.Operator != "In" || e.Key != phaseLabel && e.Key != partLabel:
+				return nil
+			case e.Key == partLabel:
+				part = true
+				continue
+			}
+			for _, value := range e.Values {
+				phase, err := component.ParsePhase(value)
+				if err != nil {
+					return nil
+				}
+				step.Phases = append(step.Phases, phase)
+			}
+		}
+		if len(step.Phases) == 0 {
 			return nil
 		}
-		step := plan.LadderStep{MaxUpdate: maxUpdate(s.MaxUpdate), Position: s.Position}
-		for _, value := range s.MatchExpressions[0].Values {
-			phase, err := component.ParsePhase(value)
-			if err != nil {
-				return nil
-			}
-			step.Phases = append(step.Phases, phase)
+		if last := len(steps) - 1; part && last >= 0 && slices.Equal(steps[last].Phases, step.Phases) {
+			continue
 		}
 		steps = append(steps, step)
 	}

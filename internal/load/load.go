@@ -65,10 +65,11 @@ type Result struct {
 	// Unrendered is what could not be rendered, in the order of the ladder; a
 	// component is named once for each of its sources.
 	Unrendered []*render.Error
-	// Dependencies between objects, Missing what nothing provides, and Edges
-	// between components.
+	// Dependencies between objects, Missing what nothing provides, Lacks what is not
+	// in what is provided, and Edges between components.
 	Dependencies []dependency.Dependency
 	Missing      []dependency.Missing
+	Lacks        []dependency.Lack
 	Edges        []plan.Edge
 	// Argo is what the repository says to Argo CD.
 	Argo argo.Setup
@@ -111,35 +112,59 @@ func Load(ctx context.Context, path string, o Options) (*Result, error) {
 //
 //nolint:revive // load.All would say less
 func LoadAll(ctx context.Context, path string, o Options) ([]*Result, error) {
-	r := newRun(o)
+	r, err := Look(ctx, path, o)
+	if err != nil {
+		return nil, err
+	}
 	if o.Environment != "" {
-		one, err := r.load(ctx, path, o.Environment)
+		one, err := r.Load(ctx, o.Environment)
 		if err != nil {
 			return nil, err
 		}
 		return []*Result{one}, nil
 	}
-	platforms, err := intake.OpenAll(ctx, path, r.intake(""))
-	if err != nil && len(intake.InputErrors(err)) == 0 {
-		return nil, err
-	}
 	var all []*Result
-	problems := []error{err}
-	for _, p := range platforms {
-		one, err := r.prove(ctx, p)
+	var problems []error
+	for _, environment := range r.Environments() {
+		one, err := r.Load(ctx, environment)
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		if err != nil {
-			problems = append(problems, err)
-			continue
-		}
-		all = append(all, one)
+		problems, all = append(problems, err), append(all, one)
 	}
 	if err := errors.Join(problems...); err != nil {
 		return nil, err
 	}
 	return all, nil
+}
+
+// Repository is a platform whose environments are loaded one by one: what they
+// share is read once. It is not safe for concurrent use.
+type Repository struct {
+	run  *run
+	read *intake.Repository
+}
+
+// Look reads what the environments of a platform share.
+func Look(ctx context.Context, path string, o Options) (*Repository, error) {
+	r := newRun(o)
+	read, err := intake.Look(ctx, path, r.intake(""))
+	if err != nil {
+		return nil, err
+	}
+	return &Repository{run: r, read: read}, nil
+}
+
+// Environments lists the environments, sorted.
+func (r *Repository) Environments() []string { return r.read.Environments() }
+
+// Load reads, renders and infers one environment; see the function Load.
+func (r *Repository) Load(ctx context.Context, environment string) (*Result, error) {
+	p, err := r.read.Platform(ctx, environment)
+	if err != nil {
+		return nil, err
+	}
+	return r.run.prove(ctx, p)
 }
 
 // run is what the environments of one run share.
@@ -180,11 +205,6 @@ func (r *run) intake(environment string) intake.Options {
 // make Applications.
 func Open(ctx context.Context, path string, o Options) (*intake.Platform, error) {
 	return intake.Open(ctx, path, newRun(o).intake(o.Environment))
-}
-
-// Environments lists the environments of a platform, sorted.
-func Environments(ctx context.Context, path string, o Options) ([]string, error) {
-	return intake.EnvironmentsOf(ctx, path, newRun(o).intake(""))
 }
 
 // prove renders a platform and infers what its components require.
@@ -236,8 +256,11 @@ func (r *Result) infer(known *knowledge) {
 		},
 		Order: orderOf(r.Platform.Ladder), Existing: r.Platform.Namespaces, Read: r.tree.Read,
 	})
-	r.Dependencies, r.Missing, r.Edges = inferred.Dependencies, inferred.Missing, inferred.Edges
+	r.Dependencies, r.Missing, r.Lacks, r.Edges = inferred.Dependencies, inferred.Missing, inferred.Lacks, inferred.Edges
 	r.Findings = append(slices.Clone(r.Platform.Findings), inferred.Findings...)
+	for _, c := range r.Platform.Components {
+		r.Findings = append(r.Findings, r.numberWaves(c, objects[c.Name])...)
+	}
 	for i := range r.Findings {
 		r.Findings[i].Environment = cmp.Or(r.Findings[i].Environment, r.Platform.Environment)
 	}

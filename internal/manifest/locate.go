@@ -42,11 +42,24 @@ func (l *Locator) Line(document int, path string) int {
 	return 0
 }
 
-// splitPath cuts "a.b[2].c" into a, b, 2, c. Keys that hold dots are not
-// supported: the walk then ends early, at the nearest known line.
+// splitPath cuts "a.b[2].c" into a, b, 2, c. A key that holds dots is written in
+// brackets: "metadata.annotations[example.com/key]".
 func splitPath(path string) []string {
-	path = strings.NewReplacer("[", ".", "]", "").Replace(path)
-	return strings.FieldsFunc(path, func(r rune) bool { return r == '.' })
+	var parts []string
+	for path != "" {
+		var part string
+		if rest, bracket := strings.CutPrefix(path, "["); bracket {
+			part, path, _ = strings.Cut(rest, "]")
+		} else if end := strings.IndexAny(path, ".["); end >= 0 {
+			part, path = path[:end], strings.TrimPrefix(path[end:], ".")
+		} else {
+			part, path = path, ""
+		}
+		if part != "" {
+			parts = append(parts, part)
+		}
+	}
+	return parts
 }
 
 func descend(node *yamlv3.Node, path []string) int {

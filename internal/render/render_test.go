@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/rollout-ladder/ladder/internal/component"
 	"github.com/rollout-ladder/ladder/internal/finding"
@@ -475,5 +476,64 @@ func BenchmarkAll(b *testing.B) {
 				New(dir, dir, opts).All(context.Background(), cs, nil)
 			}
 		})
+	}
+}
+
+// TestInflatorAmongGenerators renders charts that a kustomization inflates by the
+// generator behind helmCharts, named by its file or written in place.
+func TestInflatorAmongGenerators(t *testing.T) {
+	dir := t.TempDir()
+	extract(t, dir, `
+-- charts/app/Chart.yaml --
+apiVersion: v2
+name: app
+version: 1.0.0
+-- charts/app/templates/app.yaml --
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: "{{ .Release.Name }}"}
+data: {size: "{{ .Values.size }}"}
+-- charts/app/values.yaml --
+size: 1
+-- k/kustomization.yaml --
+namePrefix: p-
+generators:
+- inflator.yaml
+- |-
+  apiVersion: builtin
+  kind: HelmChartInflationGenerator
+  metadata: {name: second}
+  name: app
+  releaseName: two
+  chartHome: ../charts
+  valuesInline: {size: 22}
+- map.yaml
+-- k/inflator.yaml --
+apiVersion: builtin
+kind: HelmChartInflationGenerator
+metadata: {name: first}
+name: app
+releaseName: one
+chartHome: ../charts
+valuesFile: values.yaml
+-- k/values.yaml --
+size: 11
+-- k/map.yaml --
+apiVersion: builtin
+kind: ConfigMapGenerator
+metadata: {name: three}
+literals: [size=33]
+options: {disableNameSuffixHash: true}
+`)
+	results := New(dir, dir, Options{Offline: true, NoCache: true}).All(context.Background(), []component.Component{of("k", component.Kustomize, "k")}, nil)
+	if results[0].Err != nil {
+		t.Fatal(results[0].Err)
+	}
+	got := map[string]any{}
+	for _, o := range results[0].Objects {
+		got[o.GetName()], _, _ = unstructured.NestedString(o.Object, "data", "size")
+	}
+	if diff := cmp.Diff(map[string]any{"p-one": "11", "p-two": "22", "p-three": "33"}, got); diff != "" {
+		t.Errorf("sizes (-want +got):\n%s", diff)
 	}
 }

@@ -394,10 +394,10 @@ func (r *Repository) split(ctx context.Context, e Environment) ([]Environment, e
 			continue
 		}
 		var all []Environment
-		for value := range values {
+		for _, value := range slices.Sorted(maps.Keys(values)) {
 			one := e
 			one.key, one.value = key, value
-			one.Name = strings.NewReplacer("/", "-", "\\", "-").Replace(value)
+			one.Name = inName(value)
 			if e.Name != defaultName {
 				one.Name = e.Name + "-" + one.Name
 			}
@@ -407,6 +407,12 @@ func (r *Repository) split(ctx context.Context, e Environment) ([]Environment, e
 	}
 	return []Environment{e}, nil
 }
+
+// inName makes a path or the value of a parameter part of a name.
+func inName(text string) string { return strings.NewReplacer("/", "-", "\\", "-").Replace(text) }
+
+// joined puts a dash between two names; the second may be empty.
+func joined(name, part string) string { return strings.TrimSuffix(name+"-"+part, "-") }
 
 // unique gives environments of the same name the names of their folders
 // instead, and sorts them.
@@ -421,11 +427,11 @@ func unique(all []Environment) []Environment {
 		}
 		switch root := e.roots[0]; {
 		case root.folder != "":
-			all[i].Name = strings.ReplaceAll(root.folder, "/", "-")
+			all[i].Name = joined(inName(root.folder), inName(e.value))
 		case root.chart.dir != "":
 			all[i].Name = strings.Trim(strings.ReplaceAll(root.chart.dir, "/", "-")+"-"+e.Name, "-.")
 		default:
-			all[i].Name = root.document.name()
+			all[i].Name = joined(root.document.name(), inName(e.value))
 		}
 	}
 	slices.SortStableFunc(all, func(a, b Environment) int { return strings.Compare(a.Name, b.Name) })

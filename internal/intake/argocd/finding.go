@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/finding"
-	"github.com/rollout-ladder/ladder/internal/intake/files"
 )
 
 // The rules of the findings that reading Applications can make.
@@ -20,6 +19,8 @@ const (
 	RuleShared = "duplicate-resource"
 	// RuleWave says that a sync wave is not a quoted number.
 	RuleWave = "wave-not-a-string"
+	// RuleCycle says that Applications apply each other in a circle.
+	RuleCycle = "cycle"
 )
 
 func newFinding(rule string, severity finding.Severity, at finding.Position, component, format string, args ...any) finding.Finding {
@@ -29,24 +30,12 @@ func newFinding(rule string, severity finding.Severity, at finding.Position, com
 	}
 }
 
-// CycleError says that an app-of-apps contains itself.
-type CycleError struct {
-	// Applications are the names on the cycle; the first is repeated at the
-	// end.
-	Applications []string
-	Position     finding.Position
-}
-
-// Error names the cycle whole.
-func (e *CycleError) Error() string { return e.input().Error() }
-
-// Unwrap makes the cycle an InputError.
-func (e *CycleError) Unwrap() error { return e.input() }
-
-func (e *CycleError) input() *files.InputError {
-	return &files.InputError{
-		Position: e.Position,
-		Message:  "the app-of-apps contains itself: " + strings.Join(e.Applications, " -> "),
-		Hint:     "an Application must not be in the source of its own child",
-	}
+// circle tells of an app-of-apps that contains itself. Argo CD applies it, and
+// whoever lets it manage its own Applications may want that; but where the health
+// of Applications is assessed, each of them waits for the others.
+func circle(applications []string, at finding.Position) finding.Finding {
+	f := newFinding(RuleCycle, finding.Warning, at, applications[0], "the app-of-apps contains itself: %s; to delete one of these Applications may delete all, and none becomes Healthy where the health of Applications is assessed",
+		strings.Join(applications, " -> "))
+	f.Fix.Summary = "take the Application out of the source of its own child"
+	return f
 }

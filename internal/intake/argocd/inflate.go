@@ -12,6 +12,7 @@ import (
 
 	"github.com/rollout-ladder/ladder/internal/component"
 	"github.com/rollout-ladder/ladder/internal/finding"
+	"github.com/rollout-ladder/ladder/internal/intake/files"
 	"github.com/rollout-ladder/ladder/internal/intake/yamlpos"
 )
 
@@ -27,22 +28,56 @@ type inflation struct {
 	item *yamlpos.Value
 }
 
-// inflations lists the charts of a kustomization.
+// inflations lists the charts of a kustomization: those of helmCharts, and those
+// of the generator behind it, where generators name it.
 func (r *Repository) inflations(dir string, v *yamlpos.Value) []inflation {
-	list := v.At("helmCharts")
-	if list == nil {
-		return nil
-	}
-	home := cmp.Or(v.TextAt("helmGlobals", "chartHome"), chartHome)
 	var all []inflation
-	for _, item := range list.Items {
+	add := func(item *yamlpos.Value) {
+		home := cmp.Or(item.TextAt("chartHome"), v.TextAt("helmGlobals", "chartHome"), chartHome)
 		one := inflation{name: item.TextAt("name"), item: item}
 		if p := path.Join(dir, home, one.name); r.charts[p] {
 			one.dir = p
 		}
 		all = append(all, one)
 	}
+	if list := v.At("helmCharts"); list != nil {
+		for _, item := range list.Items {
+			add(item)
+		}
+	}
+	if list := v.At("generators"); list != nil {
+		for _, item := range list.Items {
+			for _, d := range plugin(r.tree, dir, item) {
+				if isInflator(d) {
+					add(d)
+				}
+			}
+		}
+	}
 	return all
+}
+
+// isInflator reports whether a plugin is the generator behind helmCharts. Source:
+// kustomize, HelmChartInflationGenerator.
+func isInflator(d *yamlpos.Value) bool {
+	return d.TextAt("apiVersion") == "builtin" && d.TextAt("kind") == "HelmChartInflationGenerator"
+}
+
+// plugin reads a plugin of a kustomization, named by its file or written in place.
+func plugin(tree *files.Tree, dir string, item *yamlpos.Value) []*yamlpos.Value {
+	file, text := path.Join(dir, item.Text), []byte(item.Text)
+	if tree.IsFile(file) {
+		data, err := tree.Read(file)
+		if err != nil {
+			return nil
+		}
+		text = data
+	}
+	documents, err := yamlpos.Parse(file, text)
+	if err != nil {
+		return nil
+	}
+	return documents
 }
 
 // makesApplications reports whether a chart makes Applications, as far as it is in
@@ -79,13 +114,14 @@ func (g *guardedFS) inflate(dir string, v *yamlpos.Value) []any {
 		if !r.makesApplications(one) {
 			continue
 		}
-		text, err := r.inflated(g.ctx, dir, one)
+		name := fmt.Sprintf("ladder-chart-%d.yaml", len(g.made))
+		file := path.Join(dir, name)
+		text, err := r.inflated(g.ctx, dir, one, file)
 		if err != nil {
 			g.leftOut = append(g.leftOut, leftOut{at: one.item.Position, what: fmt.Sprintf("the chart %s makes Applications and cannot be rendered: %v", one.name, err)})
 			continue
 		}
-		name := fmt.Sprintf("ladder-chart-%d.yaml", len(g.made))
-		g.made[path.Join(dir, name)] = made{text, one.item.Position}
+		g.made[file] = made{text, one.item.Position}
 		resources = append(resources, name)
 	}
 	return resources
@@ -97,17 +133,18 @@ type made struct {
 	at   finding.Position
 }
 
-// inflated renders a chart with the values that its kustomization gives it. Source:
-// kustomize, HelmChartInflationGenerator.
-func (r *Repository) inflated(ctx context.Context, dir string, one inflation) ([]byte, error) {
+// inflated renders a chart with the values that its kustomization gives it, as the
+// text of a file that each object is marked with. Source: kustomize,
+// HelmChartInflationGenerator.
+func (r *Repository) inflated(ctx context.Context, dir string, one inflation, file string) ([]byte, error) {
 	at := one.item.Position
 	src := component.Source{
 		Kind: component.Chart, Path: one.dir, ReleaseName: cmp.Or(one.item.TextAt("releaseName"), one.name),
 		SkipCRDs: !boolAt(one.item, "includeCRDs"), Position: at,
 	}
-	files := []string{one.item.TextAt("valuesFile")}
-	files = append(files, strs(one.item.At("additionalValuesFiles"))...)
-	for _, file := range files {
+	layers := []string{one.item.TextAt("valuesFile")}
+	layers = append(layers, strs(one.item.At("additionalValuesFiles"))...)
+	for _, file := range layers {
 		if file != "" {
 			src.ValueFiles = append(src.ValueFiles, component.ValueFile{Path: path.Join(dir, file), Position: at})
 		}
@@ -143,7 +180,7 @@ func (r *Repository) inflated(ctx context.Context, dir string, one inflation) ([
 	r.learn(documents)
 	var text bytes.Buffer
 	for _, d := range documents {
-		one, err := yaml.Marshal(d.value.Any())
+		one, err := yaml.Marshal(marked(d.value.Any(), file))
 		if err != nil {
 			return nil, fmt.Errorf("write an object of the chart: %w", err)
 		}
@@ -151,4 +188,20 @@ func (r *Repository) inflated(ctx context.Context, dir string, one inflation) ([
 		text.Write(one)
 	}
 	return text.Bytes(), nil
+}
+
+// marked is an object with the annotation of the made file.
+func marked(object any, file string) any {
+	o, _ := object.(map[string]any)
+	metadata, _ := o["metadata"].(map[string]any)
+	if metadata == nil {
+		return object
+	}
+	annotations, _ := metadata["annotations"].(map[string]any)
+	if annotations == nil {
+		annotations = map[string]any{}
+	}
+	annotations[madeAnnotation] = file
+	metadata["annotations"] = annotations
+	return object
 }

@@ -1,6 +1,7 @@
 package argocd
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -21,8 +22,11 @@ import (
 	"github.com/rollout-ladder/ladder/internal/intake/yamlpos"
 )
 
-// originAnnotation is where kustomize notes the file of a resource.
-const originAnnotation = "config.kubernetes.io/origin"
+// madeAnnotation names the made file that an object comes from. Kustomize's own
+// note of the origin, buildMetadata: originAnnotations, makes it write the history
+// of every resource anew at each of its transformations: building hundreds of
+// ApplicationSets with dozens of patches takes minutes then.
+const madeAnnotation = "ladder.rollout-ladder.dev/made"
 
 // kustomizations reads kustomizations of the repository.
 type kustomizations struct {
@@ -228,47 +232,52 @@ func (r *Repository) run(ctx context.Context, dir string, options *component.Kus
 	if err != nil {
 		return nil, disk.leftOut, err
 	}
+	written := r.writtenIn(dir)
 	var all []document
 	for _, d := range split(values) {
-		all = append(all, r.locate(dir, d, disk.made))
+		all = append(all, r.locate(dir, d, written, disk.made))
 	}
 	return all, disk.leftOut, nil
 }
 
-// locate finds where a built object is written.
-func (r *Repository) locate(dir string, d document, charts map[string]made) document {
-	origin, _ := yamlpos.ParseOne("", []byte(d.value.TextAt("metadata", "annotations", originAnnotation)))
-	file := kustomizationFile(r.tree, dir)
-	if p := origin.TextAt("path"); p != "" {
-		file = path.Join(dir, p)
-	}
-	if chart, ok := charts[file]; ok {
-		d.rendered = true
-		d.written = &yamlpos.Value{Kind: yamlpos.Map, Position: chart.at}
-		return d
-	}
-	candidates := r.files[file]
-	if candidates == nil {
-		if data, err := r.tree.Read(file); err == nil {
-			if values, err := yamlpos.Parse(file, data); err == nil {
-				candidates = split(values)
+// writtenIn lists the objects in the files of a kustomization by their kind, those
+// with long names first: a prefix or suffix of the kustomization may be on a name.
+func (r *Repository) writtenIn(dir string) map[string][]document {
+	byKind := map[string][]document{}
+	for _, p := range r.closure(dir) {
+		for _, d := range r.files[p] {
+			if d.name() != "" {
+				byKind[d.kind()] = append(byKind[d.kind()], d)
 			}
 		}
 	}
-	for _, c := range candidates {
-		// A prefix or suffix of the kustomization may be on the name.
-		if c.kind() == d.kind() && c.name() != "" && strings.Contains(d.name(), c.name()) {
+	for _, list := range byKind {
+		slices.SortStableFunc(list, func(a, b document) int { return cmp.Compare(len(b.name()), len(a.name())) })
+	}
+	return byKind
+}
+
+// locate finds where a built object is written: as a whole among what is written in
+// the kustomization, else in the kustomization itself.
+func (r *Repository) locate(dir string, d document, written map[string][]document, charts map[string]made) document {
+	if file := d.value.TextAt("metadata", "annotations", madeAnnotation); file != "" {
+		d.rendered = true
+		d.written = &yamlpos.Value{Kind: yamlpos.Map, Position: charts[file].at}
+		return d
+	}
+	for _, c := range written[d.kind()] {
+		if strings.Contains(d.name(), c.name()) {
 			d.written = c.written
 			return d
 		}
 	}
-	d.written = &yamlpos.Value{Kind: yamlpos.Map, Position: finding.Position{File: file, Line: 1}}
+	d.written = &yamlpos.Value{Kind: yamlpos.Map, Position: finding.Position{File: kustomizationFile(r.tree, dir), Line: 1}}
 	return d
 }
 
 // guardedFS lets kustomize read the repository and nothing else: it refuses
 // what lies outside, takes out of kustomizations what would need the network
-// or another program, and asks for the origin of every resource.
+// or another program.
 type guardedFS struct {
 	filesys.FileSystem
 	tree *files.Tree

@@ -3,7 +3,6 @@ package argocd
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"path"
 	"reflect"
@@ -145,7 +144,7 @@ func (w *walk) root(ctx context.Context, root entry, at place) error {
 	switch {
 	case root.folder != "":
 		err := w.overlay(ctx, root.folder)
-		if len(w.environment.roots) == 1 || len(files.InputErrors(err)) == 0 || isCycle(err) {
+		if len(w.environment.roots) == 1 || len(files.InputErrors(err)) == 0 {
 			return err
 		}
 		// One broken overlay among several is not the end of the others.
@@ -165,11 +164,6 @@ func (r *Repository) tell(component string, err error) {
 		f.Fix.Summary = problem.Hint
 		r.findings = append(r.findings, f)
 	}
-}
-
-func isCycle(err error) bool {
-	var cycle *CycleError
-	return errors.As(err, &cycle)
 }
 
 // distinct drops findings that were made twice: a source that is looked at
@@ -292,7 +286,8 @@ func (w *walk) application(ctx context.Context, parent string, d document, at pl
 		if d.generated != nil && i == len(t.applications)-1 {
 			return nil // a set generates what applies the set: Argo CD manages itself
 		}
-		return &CycleError{Applications: append(slices.Clone(t.applications[i:]), d.name()), Position: d.position()}
+		r.findings = append(r.findings, circle(append(slices.Clone(t.applications[i:]), d.name()), d.position()))
+		return nil
 	}
 	below, err := r.yieldApplication(ctx, d)
 	switch {
@@ -309,6 +304,7 @@ func (w *walk) application(ctx context.Context, parent string, d document, at pl
 		last := &w.met[len(w.met)-1]
 		last.alone = parent == "" && d.generated == nil
 		last.assumed = d.generated != nil && d.generated.assumed
+		last.component.Assumed = last.assumed
 		return nil
 	}
 	if len(t.applications) >= MaxDepth {

@@ -2,7 +2,7 @@ package argocd_test
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -34,6 +34,13 @@ func tree(t testing.TB, content map[string]string) *files.Tree {
 
 func application(name, source string) string {
 	return "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: " + name + "}\nspec: {source: {repoURL: https://example.org/r, path: " + source + "}}\n"
+}
+
+// clusters is a set that makes an Application for each of several clusters.
+func clusters(names ...string) string {
+	return "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {name: set}\nspec:\n  generators: [{list: {elements: [{cluster: " +
+		strings.Join(names, "}, {cluster: ") + "}]}}]\n  template:\n    metadata: {name: 'x-{{cluster}}'}\n" +
+		"    spec: {source: {repoURL: https://example.org/r, path: x}, destination: {name: '{{cluster}}'}}\n"
 }
 
 func names(t *testing.T, content map[string]string) []string {
@@ -79,6 +86,11 @@ func TestEnvironments(t *testing.T) {
 			"overlays/dev/kustomization.yaml":  "resources: [../../base]\n",
 			"overlays/prod/kustomization.yaml": "resources: [../../base]\n",
 		}, []string{"dev", "prod"}},
+		"sets for two clusters in overlays of one name keep the names of the clusters": {map[string]string{
+			"east/dev/kustomization.yaml": "resources: [set.yaml]\n", "east/dev/set.yaml": clusters("a", "b"),
+			"west/dev/kustomization.yaml": "resources: [set.yaml]\n", "west/dev/set.yaml": clusters("a", "b"),
+			"x/a.yaml": "kind: ConfigMap\n",
+		}, []string{"east-dev-a", "east-dev-b", "west-dev-a", "west-dev-b"}},
 		"Applications alone": {map[string]string{"a.yaml": application("a", "x"), "b.yaml": application("b", "x")}, []string{"default"}},
 	}
 	for name, tt := range tests {
@@ -90,20 +102,27 @@ func TestEnvironments(t *testing.T) {
 	}
 }
 
-func TestCycleIsTyped(t *testing.T) {
+func TestCircleOfApplications(t *testing.T) {
 	r, err := argocd.Scan(context.Background(), tree(t, map[string]string{
 		"one/a.yaml": application("a", "two"), "two/b.yaml": application("b", "three"), "three/c.yaml": application("c", "one"),
+		"two/d.yaml": application("d", "leaf"), "leaf/map.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: map}\n",
 	}), argocd.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = r.Read(context.Background(), argocd.Environment{Name: "main", Overlay: "one"})
-	var cycle *argocd.CycleError
-	if !errors.As(err, &cycle) || strings.Join(cycle.Applications, " ") != "a b c a" {
-		t.Fatalf("got %v", err)
+	read, err := r.Read(context.Background(), argocd.Environment{Name: "main", Overlay: "one"})
+	if err != nil {
+		t.Fatal(err)
 	}
-	if input := files.InputErrors(err); len(input) != 1 || input[0].Position.File != "one/a.yaml" {
-		t.Errorf("the cycle is no InputError: %v", input)
+	var told []string
+	for _, f := range read.Findings {
+		told = append(told, fmt.Sprintf("%s %s %s %s", f.Severity, f.Rule, f.Position, strings.SplitN(f.Message, ";", 2)[0]))
+	}
+	if diff := cmp.Diff([]string{"warning cycle one/a.yaml:1 the app-of-apps contains itself: a -> b -> c -> a"}, told); diff != "" {
+		t.Errorf("findings (-want +got):\n%s", diff)
+	}
+	if len(read.Components) != 1 || read.Components[0].Name != "d" {
+		t.Errorf("what lies below the circle is not read: %v", read.Components)
 	}
 }
 

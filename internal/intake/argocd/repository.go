@@ -34,6 +34,9 @@ type Options struct {
 	// Roots are the files and folders that are applied by hand; empty to find
 	// them.
 	Roots []string
+	// Skip reports of the content of a file that it says nothing of its own; nil
+	// for no file.
+	Skip func(content []byte) bool
 }
 
 // Repository is a repository of Argo CD Applications. It is not safe for
@@ -118,6 +121,9 @@ func Scan(ctx context.Context, tree *files.Tree, opts Options) (*Repository, err
 		if isManifest(file) {
 			r.manifests = append(r.manifests, file)
 		}
+		if name := path.Base(file); strings.TrimSuffix(name, path.Ext(name)) == globalProjects {
+			r.readGlobalProjects(file)
+		}
 	}
 	for _, file := range r.manifests {
 		if isKustomizationName(path.Base(file)) {
@@ -138,7 +144,7 @@ func Scan(ctx context.Context, tree *files.Tree, opts Options) (*Repository, err
 // scan looks into one file for what is Argo CD's.
 func (r *Repository) scan(file string) {
 	data, err := r.tree.Read(file)
-	if err != nil {
+	if err != nil || r.opts.Skip != nil && r.opts.Skip(data) {
 		return
 	}
 	own := !r.patches[file] && bytes.Contains(data, []byte("argoproj.io/")) && mentions.Match(data)

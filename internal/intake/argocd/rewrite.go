@@ -13,7 +13,7 @@ import (
 )
 
 // rewrite takes out of a kustomization what is not in the repository or needs
-// another program, asks for the origin of every resource, and writes the older
+// another program, and writes the older
 // fields as the newer ones, about which kustomize would warn on the terminal.
 func (g *guardedFS) rewrite(file string, data []byte) ([]byte, error) {
 	v, err := yamlpos.ParseOne(file, data)
@@ -61,7 +61,7 @@ func (g *guardedFS) rewrite(file string, data []byte) ([]byte, error) {
 	if g.lenient {
 		g.dropPatches(dir, content)
 	}
-	content["buildMetadata"] = []any{"originAnnotations"}
+	delete(content, "buildMetadata")
 	for key, value := range content {
 		if list, ok := value.([]any); value == nil || ok && len(list) == 0 {
 			delete(content, key)
@@ -76,18 +76,34 @@ func (g *guardedFS) dropPatches(dir string, content map[string]any) {
 	patches, _ := content["patches"].([]any)
 	content["patches"] = slices.DeleteFunc(slices.Clone(patches), func(patch any) bool {
 		m, _ := patch.(map[string]any)
+		if target, ok := m["target"].(map[string]any); ok {
+			kind, _ := target["kind"].(string)
+			return !isArgoKind(kind)
+		}
 		text, _ := m["patch"].(string)
 		if file, ok := m["path"].(string); ok {
 			data, err := g.tree.Read(path.Join(dir, file))
 			if err != nil {
 				return true
 			}
-			text += string(data)
+			text = string(data)
 		}
-		target, _ := m["target"].(map[string]any)
-		kind, _ := target["kind"].(string)
-		return !strings.Contains(text, "argoproj.io/") && !slices.Contains([]string{"Application", "ApplicationSet", "AppProject"}, kind)
+		values, err := yamlpos.Parse(dir, []byte(text))
+		return err != nil || !slices.ContainsFunc(values, func(v *yamlpos.Value) bool {
+			return isArgoKind(v.TextAt("kind")) && strings.HasPrefix(v.TextAt("apiVersion"), "argoproj.io/")
+		})
 	})
+	for _, list := range []string{"configMapGenerator", "secretGenerator"} {
+		entries, _ := content[list].([]any)
+		content[list] = slices.DeleteFunc(slices.Clone(entries), func(entry any) bool {
+			m, _ := entry.(map[string]any)
+			return m["behavior"] == "merge" || m["behavior"] == "replace"
+		})
+	}
+}
+
+func isArgoKind(kind string) bool {
+	return slices.Contains([]string{"Application", "ApplicationSet", "AppProject"}, kind)
 }
 
 // resources keeps the entries that are in the repository.
@@ -125,30 +141,19 @@ func (g *guardedFS) plugins(dir, key string, list *yamlpos.Value) []any {
 	}
 	var kept []any
 	for _, item := range list.Items {
-		if g.builtin(dir, item) {
+		documents := plugin(g.tree, dir, item)
+		if len(documents) > 0 && !slices.ContainsFunc(documents, func(d *yamlpos.Value) bool { return !isInflator(d) }) {
+			continue // a chart: what it makes is put in its place
+		}
+		if len(documents) > 0 && !slices.ContainsFunc(documents, func(d *yamlpos.Value) bool {
+			return d.TextAt("apiVersion") != "builtin" || isInflator(d)
+		}) {
 			kept = append(kept, item.Any())
 			continue
 		}
 		g.leftOut = append(g.leftOut, leftOut{at: item.Position, what: fmt.Sprintf("%s %s is not run", strings.TrimSuffix(key, "s"), strings.SplitN(item.Text, "\n", 2)[0])})
 	}
 	return kept
-}
-
-// builtin reports whether a plugin, named by its file or written in place, is
-// part of kustomize.
-func (g *guardedFS) builtin(dir string, item *yamlpos.Value) bool {
-	file, text := path.Join(dir, item.Text), []byte(item.Text)
-	if g.tree.IsFile(file) {
-		data, err := g.tree.Read(file)
-		if err != nil {
-			return false
-		}
-		text = data
-	}
-	documents, err := yamlpos.Parse(file, text)
-	return err == nil && len(documents) > 0 && !slices.ContainsFunc(documents, func(d *yamlpos.Value) bool {
-		return d.TextAt("apiVersion") != "builtin"
-	})
 }
 
 // modernise writes deprecated fields as those that replace them. Source:

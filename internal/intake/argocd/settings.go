@@ -17,11 +17,14 @@ const (
 	customizations = "resource.customizations"
 	healthPrefix   = customizations + ".health."
 	argoChart      = "argo-cd"
+	// globalProjects is the key, and in generators of ConfigMaps the file, that
+	// lists the projects others inherit from.
+	globalProjects = "globalProjects"
 )
 
 func mentionsSettings(data []byte) bool {
 	return bytes.Contains(data, []byte(settingsName)) || bytes.Contains(data, []byte(customizations)) ||
-		bytes.Contains(data, []byte(argoChart))
+		bytes.Contains(data, []byte(argoChart)) || bytes.Contains(data, []byte(globalProjects))
 }
 
 // readSettings gathers what a file says of argocd-cm: the ConfigMap, a patch of
@@ -32,6 +35,11 @@ func (r *Repository) readSettings(file string, values []*yamlpos.Value) {
 	var s settingsReader
 	for _, v := range values {
 		s.read(v, 0)
+	}
+	for _, name := range s.global {
+		if !slices.Contains(r.settings.Global, name) {
+			r.settings.Global = append(r.settings.Global, name)
+		}
 	}
 	if !s.known && len(s.health) == 0 {
 		return
@@ -54,7 +62,39 @@ func (r *Repository) readSettings(file string, values []*yamlpos.Value) {
 type settingsReader struct {
 	known    bool
 	health   []argo.GroupKind
+	global   []string
 	position finding.Position
+}
+
+// readGlobalProjects reads a file that a generator puts into argocd-cm as the key
+// globalProjects.
+func (r *Repository) readGlobalProjects(file string) {
+	data, err := r.tree.Read(file)
+	if err != nil {
+		return
+	}
+	if v, err := yamlpos.ParseOne(file, data); err == nil {
+		s := settingsReader{}
+		s.globals(v)
+		r.settings.Global = append(r.settings.Global, s.global...)
+	}
+}
+
+// globals reads the list of projects that others inherit from, YAML in a text or
+// written as such.
+func (s *settingsReader) globals(v *yamlpos.Value) {
+	if v.Kind == yamlpos.Scalar {
+		parsed, err := yamlpos.ParseOne(v.Position.File, []byte(v.Text))
+		if err != nil {
+			return
+		}
+		v = parsed
+	}
+	for _, item := range v.Items {
+		if name := item.TextAt("projectName"); name != "" {
+			s.global = append(s.global, name)
+		}
+	}
 }
 
 // maxNested is how deep texts that hold YAML may be nested in each other.
@@ -117,6 +157,8 @@ func (s *settingsReader) entry(e yamlpos.Entry, nested int) {
 		s.add(e.Key, e.Position)
 	case e.Key == customizations:
 		s.older(e)
+	case e.Key == globalProjects:
+		s.globals(e.Value)
 	default:
 		s.read(e.Value, nested)
 	}

@@ -136,6 +136,8 @@ func (w *walk) finishSetup(components []component.Component) {
 	}
 	s.Settings = r.settings
 	s.Settings.Health = slices.Clone(r.settings.Health)
+	s.Settings.Global = slices.Sorted(slices.Values(r.settings.Global))
+	s.Settings.Global = slices.Compact(s.Settings.Global)
 	slices.SortFunc(s.Settings.Health, func(a, b argo.GroupKind) int {
 		return cmp.Or(strings.Compare(a.Group, b.Group), strings.Compare(a.Kind, b.Kind))
 	})

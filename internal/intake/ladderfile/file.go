@@ -40,7 +40,9 @@ type File struct {
 	Lint       Lint
 	// Catalogue are entries for the catalogue of charts, and files of entries.
 	Catalogue []Catalogued
-	Findings  []finding.Finding
+	// ArgoCD is what the generated objects of Argo CD say.
+	ArgoCD   ArgoCD
+	Findings []finding.Finding
 }
 
 // Catalogued is one entry of the catalogue, or the pattern of files that hold
@@ -113,6 +115,7 @@ func Default() *File {
 			Durations: DefaultDurations(),
 		},
 		Folders: map[string]Folders{},
+		ArgoCD:  DefaultArgoCD(),
 	}
 }
 
@@ -205,6 +208,7 @@ func (d *decoder) decode(f *yamlpos.Fields) {
 	d.lint(f.Map("lint"))
 	d.parity(f.Map("parity"))
 	d.catalogue(f)
+	d.argoCD(f.Map("argocd"))
 	d.unknown(f)
 }
 

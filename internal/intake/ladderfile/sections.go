@@ -45,6 +45,12 @@ func (d *decoder) environments(f *yamlpos.Fields) {
 			env.APIVersions = m.Strings("apiVersions")
 			folders.Components = patterns(m, "components")
 			folders.Overlay = m.Text("path")
+			if to, ok := d.destination(m); ok {
+				if d.file.ArgoCD.Destinations == nil {
+					d.file.ArgoCD.Destinations = map[string]Destination{}
+				}
+				d.file.ArgoCD.Destinations[e.Key] = to
+			}
 			d.unknown(m)
 		}
 		d.file.Ladder.Environments = append(d.file.Ladder.Environments, env)

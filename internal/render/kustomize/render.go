@@ -153,7 +153,7 @@ func (b *build) explain(err error) error {
 		}
 		return b.files.first
 	}
-	text := strings.Join(strings.Fields(err.Error()), " ")
+	text := pointers.ReplaceAllString(strings.Join(strings.Fields(err.Error()), " "), "")
 	tree := b.files.view.Tree()
 	if platform, absErr := tree.Abs("."); absErr == nil {
 		text = strings.ReplaceAll(text, platform+string(filepath.Separator), "")
@@ -161,6 +161,9 @@ func (b *build) explain(err error) error {
 	text = strings.ReplaceAll(text, tree.Repository()+string(filepath.Separator), "")
 	return &source.Error{Position: b.position(), Err: err, Reason: fmt.Sprintf("kustomization %s cannot be built: %s", b.src.Path, text)}
 }
+
+// pointers are addresses in memory that kustomize prints, other ones every time.
+var pointers = regexp.MustCompile(` ?&?\{?0x[0-9a-f]{6,}( 0x[0-9a-f]{6,})*\}?`)
 
 // position is the kustomization file, or the descriptor when there is none.
 func (b *build) position() finding.Position {

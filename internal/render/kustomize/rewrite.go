@@ -52,6 +52,12 @@ func (b *build) rewrite(abs string, data []byte) ([]byte, error) {
 	}
 	if b.withoutPatches {
 		changed = dropNamedPatches(doc) || changed
+		changed = dropMergingGenerators(doc) || changed
+	}
+	if inflated, err := b.inflators(abs, doc, at); err != nil {
+		return nil, err
+	} else if inflated {
+		changed = true
 	}
 	if doc["helmCharts"] != nil {
 		changed = true
@@ -113,6 +119,25 @@ func dropNamedPatches(doc map[string]any) bool {
 	}
 	doc["patches"] = kept
 	return true
+}
+
+// dropMergingGenerators takes out the generators that change a ConfigMap or Secret
+// of somewhere else, which may be what is left out. Source: kustomize, "behavior"
+// of configMapGenerator.
+func dropMergingGenerators(doc map[string]any) bool {
+	changed := false
+	for _, list := range []string{"configMapGenerator", "secretGenerator"} {
+		entries, _ := doc[list].([]any)
+		kept := slices.DeleteFunc(slices.Clone(entries), func(entry any) bool {
+			m, _ := entry.(map[string]any)
+			return m["behavior"] == "merge" || m["behavior"] == "replace"
+		})
+		if len(kept) < len(entries) {
+			doc[list] = kept
+			changed = true
+		}
+	}
+	return changed
 }
 
 // fetched are the fields of a kustomization whose entries may be remote.

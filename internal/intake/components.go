@@ -1,0 +1,125 @@
+package intake
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/rollout-ladder/ladder/internal/component"
+	"github.com/rollout-ladder/ladder/internal/finding"
+	"github.com/rollout-ladder/ladder/internal/intake/descriptor"
+	"github.com/rollout-ladder/ladder/internal/intake/ladderfile"
+	"github.com/rollout-ladder/ladder/internal/plan"
+)
+
+// descriptors reads the components of an environment of descriptors.
+func (r *Repository) descriptors(ctx context.Context, environment string) ([]component.Component, []finding.Finding, error) {
+	folders := []string{path.Join(environmentsFolder, environment, "components")}
+	if written := r.file.Folders[environment].Components; len(written) > 0 {
+		folders = folders[:0]
+		for _, p := range written {
+			if _, err := r.tree.Resolve(p.Path, p.Position); err != nil {
+				return nil, nil, err
+			}
+			if !r.tree.IsDir(p.Path) {
+				return nil, nil, &InputError{Position: p.Position, Message: fmt.Sprintf("there is no folder %s", p.Path), Hint: "components lists folders of descriptors"}
+			}
+			folders = append(folders, p.Path)
+		}
+	}
+	components, findings, err := descriptor.Read(ctx, folders, r.context(environment))
+	if err == nil && len(components) == 0 {
+		return nil, nil, &InputError{
+			Position: finding.Position{File: folders[0]},
+			Message:  fmt.Sprintf("the environment %s has no components", environment),
+			Hint:     "add " + path.Join(folders[0], "<domain>/<name>", descriptor.FileName),
+		}
+	}
+	return components, findings, err
+}
+
+func (r *Repository) context(environment string) descriptor.Context {
+	ctx := descriptor.Context{Tree: r.tree, Environment: environment, Bands: r.file.Ladder.Bands}
+	for _, e := range r.file.Ladder.Environments {
+		if e.Name == environment {
+			ctx.Layers = e.Values
+		}
+	}
+	return ctx
+}
+
+// preArgo reads the manifests that are applied before Argo CD exists.
+func (r *Repository) preArgo(environment string) ([]component.Component, []finding.Finding, error) {
+	against := r.context(environment)
+	against.PreArgo = true
+	var (
+		components []component.Component
+		findings   []finding.Finding
+		problems   []error
+	)
+	for _, entry := range r.file.PreArgo {
+		if !entry.In(environment) {
+			continue
+		}
+		c, fs, err := descriptor.Decode(entry.Value, descriptor.Place{}, against)
+		components, findings = append(components, c), append(findings, fs...)
+		findings = append(findings, ladderfile.UnknownFields(entry, c.Unknown)...)
+		problems = append(problems, err)
+	}
+	return components, findings, errors.Join(problems...)
+}
+
+// merge puts the pre-Argo components first and reports names used in both.
+func merge(pre, rest []component.Component) ([]component.Component, []finding.Finding) {
+	first := map[string]component.Component{}
+	var all []component.Component
+	var findings []finding.Finding
+	for _, c := range slices.Concat(pre, rest) {
+		if other, ok := first[c.Name]; ok {
+			if other.Position == c.Position && other.Namespace == c.Namespace && reflect.DeepEqual(other.Sources, c.Sources) {
+				continue // one Application that two parents apply
+			}
+			findings = append(findings, descriptor.Duplicate(other, c))
+			continue
+		}
+		first[c.Name] = c
+		all = append(all, c)
+	}
+	return all, findings
+}
+
+// sortComponents orders by place, then name. Components without a place come
+// last.
+func sortComponents(l plan.Ladder, components []component.Component) {
+	rank := func(c component.Component) int {
+		switch {
+		case c.PreArgo:
+			return 0
+		case c.Phase == component.NoPhase && len(c.Waves) == 0 && c.Step == 0:
+			return 2
+		default:
+			return 1
+		}
+	}
+	set := func(c component.Component) int {
+		if l.Layout != plan.Tiers {
+			return 0
+		}
+		return ladderfile.SetIndex(l, c.Domain)
+	}
+	slices.SortStableFunc(components, func(a, b component.Component) int {
+		return cmp.Or(
+			cmp.Compare(rank(a), rank(b)),
+			cmp.Compare(set(a), set(b)),
+			slices.Compare(a.Waves, b.Waves),
+			cmp.Compare(a.Phase, b.Phase),
+			cmp.Compare(a.Step, b.Step),
+			strings.Compare(a.Name, b.Name),
+		)
+	})
+}
