@@ -113,3 +113,22 @@ type Missing struct {
 	// other kinds of the group of a CRD.
 	Managed bool
 }
+
+// Lack is a part of something that is there and does not have that part: a key of
+// a Secret or ConfigMap, a listener of a Gateway. It is told only where all that
+// could bring the part is known.
+type Lack struct {
+	Rule     string
+	Required finding.Resource // what lacks the part
+	Part     string
+	// Has are the parts that are there, sorted.
+	Has      []string
+	Strength plan.Strength
+	// Reason reads on after the consumer: "reads key password of Secret apps/db".
+	Reason   string
+	Consumer End
+	// Provider is the first of those that provide the thing.
+	Provider End
+	// Evidence is the requirement first, then every provider.
+	Evidence []finding.Evidence
+}

@@ -45,7 +45,11 @@ func requiresClass(_ *world, o *object, add func(need)) {
 			kind, group := either(text(ref, "kind"), "Gateway"), either(text(ref, "group"), "gateway.networking.k8s.io")
 			name, ns := text(ref, "name"), either(text(ref, "namespace"), o.namespace())
 			if kind == "Gateway" && group == "gateway.networking.k8s.io" && name != "" {
-				add(need{key: key{Kind: kindGateway, Namespace: ns, Name: name}, field: path + ".name", strength: plan.Hard, effect: dependency.Ready,
+				var listeners []part
+				if listener := text(ref, "sectionName"); listener != "" {
+					listeners = []part{{listener, path + ".sectionName"}}
+				}
+				add(need{key: key{Kind: kindGateway, Namespace: ns, Name: name}, field: path + ".name", parts: listeners, strength: plan.Hard, effect: dependency.Ready,
 					verb: "is attached to Gateway " + ns + "/" + name, absent: true})
 			}
 		})

@@ -7,7 +7,8 @@
 // (namespaces.go, secrets.go, webhooks.go, ...); families.go lists those that look
 // at one object at a time. A family says what an object provides and what it
 // needs; the index then finds the provider. Controllers, webhooks and the binding
-// of claims look at several objects. Of charts that are not rendered, a catalogue
+// of claims look at several objects. What is lacking in a thing that is there, a key or
+// a listener, is in contents.go. Of charts that are not rendered, a catalogue
 // may know what they provide (known.go), and their values what they read.
 //
 // The rule for every family is that it must be certain: a field whose meaning

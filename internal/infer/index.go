@@ -65,6 +65,10 @@ type index struct {
 	// rank is the place of each component in one order of all: waves, phase, name.
 	rank    []int
 	provide map[key][]provider
+	// contents are what providers put into things that have parts; shut keeps which
+	// of them nothing else adds to.
+	contents map[key]*content
+	shut     map[lackKey]bool
 	// kinds are the kinds of thing that are provided at all.
 	kinds map[string]bool
 	// anywhere lists the namespaces of a Secret by its name.
@@ -91,7 +95,7 @@ func newIndex(in Input) *index {
 		in.Order = component.Compare
 	}
 	x := &index{in: in, objects: make([][]*object, len(in.Components)), byName: map[string]int{}, provide: map[key][]provider{},
-		kinds: map[string]bool{}, children: map[string][]KnownChild{}, anywhere: map[string][]string{}}
+		contents: map[key]*content{}, shut: map[lackKey]bool{}, kinds: map[string]bool{}, children: map[string][]KnownChild{}, anywhere: map[string][]string{}}
 	x.rank = ranks(in.Components)
 	for i, c := range in.Components {
 		if at, ok := x.byName[c.Name]; !ok || x.rank[i] < x.rank[at] {
@@ -212,6 +216,7 @@ func (x *index) add(k key, p provider) {
 	if !plausible(k) {
 		return
 	}
+	x.fill(k, p)
 	all := x.provide[k]
 	for n := len(all) - 1; n >= 0; n-- {
 		if all[n].component == p.component {

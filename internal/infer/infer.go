@@ -45,6 +45,9 @@ type Result struct {
 	Dependencies []dependency.Dependency
 	// Missing is what nothing provides, one for each thing and component.
 	Missing []dependency.Missing
+	// Lacks are the parts that nothing puts into what is provided, one for each part
+	// and component.
+	Lacks []dependency.Lack
 	// Edges are the dependencies between components and the declared
 	// requirements, merged: at most one of a basis between two components. They
 	// are as strong as the need is, whether or not Argo CD assesses the consumer.
@@ -59,7 +62,7 @@ func Infer(in Input) Result {
 	x := newIndex(in)
 	declared, findings := x.declared()
 	finding.Sort(findings)
-	found := &collection{x: x, cross: map[crossKey]*entry{}, missing: map[crossKey]dependency.Missing{}}
+	found := &collection{x: x, cross: map[crossKey]*entry{}, missing: map[crossKey]dependency.Missing{}, lacks: map[lackKey]dependency.Lack{}}
 	x.require(found)
 	x.requireKnown(found)
 	x.requireLands(found)
@@ -69,7 +72,7 @@ func Infer(in Input) Result {
 		x.told(found, i)
 	}
 	return Result{
-		Dependencies: found.dependencies(), Missing: found.sortedMissing(), Findings: findings,
+		Dependencies: found.dependencies(), Missing: found.sortedMissing(), Lacks: found.sortedLacks(), Findings: findings,
 		Edges: merge(append(declared, found.edges()...)),
 	}
 }

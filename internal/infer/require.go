@@ -17,6 +17,8 @@ type need struct {
 	// of a kind, the package that brings it.
 	or    []key
 	field string // of the object, "spec.secretName"
+	// parts of the thing that the object names as well.
+	parts []part
 	// verb reads on after the object: "reads Secret apps/db".
 	verb     string
 	strength plan.Strength
@@ -51,6 +53,7 @@ func (x *index) look(found *collection, o *object, n need) {
 	if !plausible(n.key) || builtin(n.key) {
 		return
 	}
+	x.checkParts(found, o, n)
 	k := n.key
 	p, ok := x.find(k, o.component, o.place)
 	for _, other := range n.or {
@@ -134,6 +137,7 @@ type collection struct {
 	cross   map[crossKey]*entry
 	within  []*dependency.Dependency
 	missing map[crossKey]dependency.Missing
+	lacks   map[lackKey]dependency.Lack
 }
 
 // entry is one dependency between components. strength is how much the consumer

@@ -32,8 +32,8 @@ type worldOf struct {
 // "phase=n" (else ten more than the one before), "requires=x", "validates=x"; a
 // file "NAME.yaml" with the objects of a component; a file "NAME.known" with what
 // the catalogue knows of it, as JSON; a file "unassessed" with kinds whose health
-// nobody assesses; and the files "edges", "dependencies" and "missing" with what
-// must come out.
+// nobody assesses; and the files "edges", "dependencies", "missing" and "lacks" with
+// what must come out.
 func scenario(t *testing.T, archive *txtar.Archive) worldOf {
 	t.Helper()
 	w := worldOf{files: map[string]string{}}
@@ -171,6 +171,17 @@ func (w worldOf) describeMissing(all []dependency.Missing) string {
 	return strings.TrimSpace(b.String())
 }
 
+func (w worldOf) describeLacks(all []dependency.Lack) string {
+	lines := w.lines()
+	var b strings.Builder
+	for _, l := range all {
+		at := lines.Evidence(l.Evidence)[0]
+		fmt.Fprintf(&b, "%s -> %s: %s %s: %s of %v, provided %d times, at %s:%d\n", l.Consumer.Component, l.Provider.Component, l.Rule, l.Strength,
+			l.Reason, l.Has, len(l.Evidence)-1, at.File, at.Line)
+	}
+	return strings.TrimSpace(b.String())
+}
+
 func scenarios(t *testing.T) map[string]*txtar.Archive {
 	t.Helper()
 	names, err := filepath.Glob("testdata/*.txtar")
@@ -195,6 +206,7 @@ func TestScenarios(t *testing.T) {
 			r := Infer(w.in)
 			for file, got := range map[string]string{
 				"edges": describe(r.Edges, r.Findings), "dependencies": w.describeDependencies(r.Dependencies), "missing": w.describeMissing(r.Missing),
+				"lacks": w.describeLacks(r.Lacks),
 			} {
 				want, ok := w.files[file]
 				if !ok {

@@ -182,15 +182,15 @@ func secretsOfPods(_ *world, o *object, add func(need)) {
 		return
 	}
 	ns, strength := o.namespace(), podStrength(o)
-	reads := func(k key, word, field string) {
-		add(need{key: k, field: field, strength: strength, effect: dependency.Ready, verb: "reads " + word + " " + ns + "/" + k.Name, absent: true, hint: idle(o)})
+	reads := func(k key, word, field string, parts []part) {
+		add(need{key: k, parts: parts, field: field, strength: strength, effect: dependency.Ready, verb: "reads " + word + " " + ns + "/" + k.Name, absent: true, hint: idle(o)})
 	}
 	refs := func(m map[string]any, path, secretField, secretName, configField string) {
 		if ref := mapping(m, secretField); ref != nil && !truth(ref, "optional") {
-			reads(secretKey(ns, text(ref, secretName)), "Secret", path+"."+secretField+"."+secretName)
+			reads(secretKey(ns, text(ref, secretName)), "Secret", path+"."+secretField+"."+secretName, keysIn(ref, path+"."+secretField))
 		}
 		if ref := mapping(m, configField); ref != nil && !truth(ref, "optional") {
-			reads(configMapKey(ns, text(ref, "name")), "ConfigMap", path+"."+configField+".name")
+			reads(configMapKey(ns, text(ref, "name")), "ConfigMap", path+"."+configField+".name", keysIn(ref, path+"."+configField))
 		}
 	}
 	containers(spec, path, func(c map[string]any, path string) {
@@ -207,13 +207,27 @@ func secretsOfPods(_ *world, o *object, add func(need)) {
 			refs(s, path, "secret", "name", "configMap")
 		})
 		if ref := text(v, "csi", "nodePublishSecretRef", "name"); ref != "" {
-			reads(secretKey(ns, ref), "Secret", path+".csi.nodePublishSecretRef.name")
+			reads(secretKey(ns, ref), "Secret", path+".csi.nodePublishSecretRef.name", nil)
 		}
 	})
 	// The kubelet pulls without a pull secret that is not there.
 	each(list(spec, "imagePullSecrets"), path+".imagePullSecrets", func(ref map[string]any, path string) {
 		pulls(o, text(ref, "name"), path+".name", add)
 	})
+}
+
+// keysIn are the keys that a reference of a pod names. A pod does not start
+// without them. Source: Kubernetes API, SecretKeySelector and
+// SecretVolumeSource.items.
+func keysIn(ref map[string]any, path string) []part {
+	var keys []part
+	if key := text(ref, "key"); key != "" {
+		keys = append(keys, part{key, path + ".key"})
+	}
+	each(list(ref, "items"), path+".items", func(item map[string]any, path string) {
+		keys = append(keys, part{text(item, "key"), path + ".key"})
+	})
+	return keys
 }
 
 func pulls(o *object, name, field string, add func(need)) {

@@ -1,9 +1,11 @@
 package infer
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
+	"github.com/rollout-ladder/ladder/internal/component"
 	"github.com/rollout-ladder/ladder/internal/manifest"
 )
 
@@ -17,7 +19,7 @@ type world struct {
 	scoped map[string]bool
 	// versions maps "group/Kind" to the version it is stored in.
 	versions map[string]string
-	// labels of the namespaces that objects define.
+	// labels of the namespaces that objects define, or Argo CD with labels.
 	labels map[string]map[string]string
 	// workloads by the namespace of their pods.
 	workloads map[string][]*object
@@ -41,7 +43,21 @@ func newWorld(x *index) *world {
 			w.see(o)
 		}
 	}
+	for _, i := range order {
+		w.label(&x.in.Components[i])
+	}
 	return w
+}
+
+// label notes the labels of a namespace that Argo CD makes; those of a Namespace
+// object, and of the first component, win.
+func (w *world) label(c *component.Component) {
+	if !c.Enabled || c.Namespace == "" || len(c.NamespaceLabels) == 0 || !c.HasSyncOption("CreateNamespace=true") {
+		return
+	}
+	all := maps.Clone(c.NamespaceLabels)
+	maps.Copy(all, w.labels[c.Namespace])
+	w.labels[c.Namespace] = all
 }
 
 func (w *world) see(o *object) {

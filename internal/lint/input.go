@@ -19,6 +19,7 @@ type Input struct {
 	// Dependencies between objects, those within a component included.
 	Dependencies []dependency.Dependency
 	Missing      []dependency.Missing
+	Lacks        []dependency.Lack
 	// Edges are Dependencies and declared requirements, merged by component.
 	Edges []plan.Edge
 	// Unrendered are the names of components that could not be rendered.

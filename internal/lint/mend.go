@@ -7,6 +7,7 @@ import (
 
 	"github.com/rollout-ladder/ladder/internal/argo"
 	"github.com/rollout-ladder/ladder/internal/component"
+	"github.com/rollout-ladder/ladder/internal/dependency"
 	"github.com/rollout-ladder/ladder/internal/finding"
 	"github.com/rollout-ladder/ladder/internal/plan"
 )
@@ -110,23 +111,39 @@ func (m *mender) dropDependsOn(f finding.Finding) []finding.Edit {
 // skipDryRun annotates an object whose kind is not there yet, and puts it into a
 // wave after what brings the kind.
 func (m *mender) skipDryRun(f finding.Finding) []finding.Edit {
+	var of []dependency.Dependency
 	for _, d := range m.in.Dependencies {
-		if d.Rule != ruleCRD || !d.Within() || d.Consumer.Component != f.Component || d.Consumer.Position != f.Position {
+		if d.Rule == ruleCRD && d.Within() && d.Consumer.Component == f.Component && d.Consumer.Position == f.Position {
+			of = append(of, d)
+		}
+	}
+	if len(of) == 0 {
+		return nil
+	}
+	// A template may make several objects at one place.
+	consumer := slices.MinFunc(of, func(a, b dependency.Dependency) int {
+		return strings.Compare(a.Consumer.Object.String(), b.Consumer.Object.String())
+	}).Consumer
+	late, wave := false, 0 // the last provider that is not before it
+	for _, d := range of {
+		if d.Consumer.Object != consumer.Object {
 			continue
 		}
-		options := []string{skipDryRun}
-		for _, o := range m.in.Objects {
-			if o.Component == d.Consumer.Component && o.Resource == d.Consumer.Object {
-				options = append(slices.Clone(o.SyncOptions), options...)
-			}
+		if d.Consumer.Place.Compare(d.Provider.Place) <= 0 && d.Consumer.Place.Hook == d.Provider.Place.Hook && (!late || d.Provider.Place.Wave > wave) {
+			late, wave = true, d.Provider.Place.Wave
 		}
-		edits := []finding.Edit{edit(finding.Set, f.Position, strings.Join(options, ","), "metadata", "annotations", syncOptionsKey)}
-		if d.Consumer.Place.Compare(d.Provider.Place) <= 0 && d.Consumer.Place.Hook == d.Provider.Place.Hook {
-			edits = append(edits, edit(finding.Set, f.Position, fmt.Sprintf(`"%d"`, d.Provider.Place.Wave+1), "metadata", "annotations", waveKey))
-		}
-		return edits
 	}
-	return nil
+	options := []string{skipDryRun}
+	for _, o := range m.in.Objects {
+		if o.Component == consumer.Component && o.Resource == consumer.Object {
+			options = append(slices.Clone(o.SyncOptions), options...)
+		}
+	}
+	edits := []finding.Edit{edit(finding.Set, f.Position, strings.Join(options, ","), "metadata", "annotations", syncOptionsKey)}
+	if late {
+		edits = append(edits, edit(finding.Set, f.Position, fmt.Sprintf(`"%d"`, wave+1), "metadata", "annotations", waveKey))
+	}
+	return edits
 }
 
 // later gives the consumer of a finding a place after everything that it

@@ -20,13 +20,33 @@ type order struct {
 	// any is set where something is ordered at all: two components of the
 	// environment stand at different places.
 	any bool
+	// automated are the components whose Applications sync by themselves.
+	automated map[string]bool
+}
+
+// retries reports whether a failed sync of a component is tried again by itself:
+// where its retry or that of the ladder says so, and, as long as none is written,
+// where the sync is automated. Source: Argo CD, controller autoSync, which retries
+// five times.
+func (o *order) retries(c *component.Component) bool {
+	limit := c.Retry.Limit
+	if automated, application := o.automated[c.Name]; limit == nil && application {
+		return automated
+	}
+	if limit == nil {
+		limit = o.ladder.Retry.Limit
+	}
+	return limit != nil && *limit != 0
 }
 
 func newOrder(in Input) *order {
 	if in.order != nil {
 		return in.order
 	}
-	o := &order{ladder: in.Ladder, byName: map[string]*component.Component{}, step: map[string]int{}}
+	o := &order{ladder: in.Ladder, byName: map[string]*component.Component{}, step: map[string]int{}, automated: map[string]bool{}}
+	for _, a := range in.Argo.Applications {
+		o.automated[a.Component] = a.Automated
+	}
 	var enabled []*component.Component
 	for i := range in.Components {
 		c := &in.Components[i]

@@ -38,8 +38,76 @@ func cycles(in Input) []finding.Finding {
 		between[key] = append(between[key], e)
 	}
 	var out []finding.Finding
+	var tangled tangles
 	for _, cycle := range dag.New(len(names), hard).Cycles() {
-		out = append(out, o.cycle(cycle, names, between))
+		f := o.cycle(cycle, names, between)
+		if f.Severity == finding.Error {
+			out = append(out, f)
+			continue
+		}
+		tangled.add(cycle, f)
+	}
+	return append(out, tangled.findings()...)
+}
+
+// tangle is a set of cycles that hang together: they share components.
+type tangle struct {
+	members map[int]bool
+	cycles  [][]int
+	found   []finding.Finding
+}
+
+// tangles are the cycles that only warn. Where one component is a hub of many
+// (what routes to every namespace and is required in return), each of its cycles
+// says the same again: one finding stands for all that hang together.
+type tangles []tangle
+
+func (t *tangles) add(cycle []int, f finding.Finding) {
+	joined := tangle{members: map[int]bool{}}
+	apart := func(other tangle) bool {
+		return !slices.ContainsFunc(cycle, func(n int) bool { return other.members[n] })
+	}
+	for _, other := range *t {
+		if apart(other) {
+			continue
+		}
+		for n := range other.members {
+			joined.members[n] = true
+		}
+		joined.cycles, joined.found = append(joined.cycles, other.cycles...), append(joined.found, other.found...)
+	}
+	for _, n := range cycle {
+		joined.members[n] = true
+	}
+	joined.cycles, joined.found = append(joined.cycles, cycle), append(joined.found, f)
+	*t = append(slices.DeleteFunc(*t, func(other tangle) bool { return !apart(other) }), joined)
+}
+
+// findings makes one finding of each tangle: its shortest cycle, and what the
+// others are.
+func (t tangles) findings() []finding.Finding {
+	var out []finding.Finding
+	for _, one := range t {
+		least := 0
+		for i, cycle := range one.cycles {
+			if c := cmp.Compare(len(cycle), len(one.cycles[least])); c < 0 || c == 0 && slices.Compare(cycle, one.cycles[least]) < 0 {
+				least = i
+			}
+		}
+		f := one.found[least]
+		if others := len(one.found) - 1; others > 0 {
+			f.Message += fmt.Sprintf("; %d more circles go through them", others)
+			if others == 1 {
+				f.Message = strings.TrimSuffix(f.Message, "1 more circles go through them") + "1 more circle goes through them"
+			}
+			for i, other := range one.found {
+				if i != least {
+					chain, _, _ := strings.Cut(other.Message, ":")
+					f.Evidence = append(f.Evidence, where(other.Position, "%s", chain))
+				}
+			}
+		}
+		out = append(out, f)
 	}
 	return out
 }

@@ -238,7 +238,8 @@ func nested(a, b *component.Component) bool {
 // applied and becomes Ready later is judged by the rule gate-deadlock.
 func (o *order) useWithin(d dependency.Dependency) (finding.Finding, bool) {
 	f := fromDependency(d, finding.Within)
-	if _, enabled := o.byName[d.Consumer.Component]; !enabled || d.Effect != dependency.Apply {
+	consumer, enabled := o.byName[d.Consumer.Component]
+	if !enabled || d.Effect != dependency.Apply {
 		return f, false
 	}
 	switch rank := d.Consumer.Place.Compare(d.Provider.Place); {
@@ -249,11 +250,13 @@ func (o *order) useWithin(d dependency.Dependency) (finding.Finding, bool) {
 		f.Fix.Summary = fmt.Sprintf("give %s an earlier sync wave than %s", who(d.Provider), who(d.Consumer))
 	case rank == 0 && d.Strength == plan.Hard && failsInOnePass(d):
 		f.Severity = finding.Warning
-		if d.Rule == ruleWebhook {
-			f.Severity = finding.Error // the pods behind it are not up in the time of a pass
-		}
 		f.Message = fmt.Sprintf("%s %s and is applied in the same pass (%s): the first sync fails",
 			who(d.Consumer), d.Reason, when(d.Consumer.Place))
+		if o.retries(consumer) {
+			f.Message += ", and is retried"
+		} else if d.Rule == ruleWebhook {
+			f.Severity = finding.Error // the pods behind it are not up in the time of a pass
+		}
 		f.Fix.Summary = fmt.Sprintf("give %s a later sync wave than %s", who(d.Consumer), who(d.Provider))
 	default:
 		return f, false

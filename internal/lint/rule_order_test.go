@@ -3,6 +3,8 @@ package lint
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/rollout-ladder/ladder/internal/component"
 	"github.com/rollout-ladder/ladder/internal/dependency"
 	"github.com/rollout-ladder/ladder/internal/finding"
@@ -206,6 +208,39 @@ func TestCycleNamesTheWholeCircle(t *testing.T) {
 	const want = "a -> b -> c -> a: each requires the next, so that none can be first"
 	if f.Message != want || len(f.Evidence) != 3 || f.Evidence[0].Text != "a -> b: requires" || f.Position.File != "components/a.yaml" {
 		t.Errorf("got %q at %s with evidence %v", f.Message, f.Position, f.Evidence)
+	}
+}
+
+// TestCirclesThroughOneHub tells once of circles that only warn and hang together,
+// and apart of those that do not.
+func TestCirclesThroughOneHub(t *testing.T) {
+	inferred := func(from, to string) plan.Edge {
+		e := declares(from, to)
+		e.Basis = finding.Rendered
+		return e
+	}
+	in := Input{
+		Components: []component.Component{at("hub"), at("a"), at("b"), at("c"), at("x"), at("y")},
+		Edges: []plan.Edge{
+			inferred("hub", "a"), inferred("a", "hub"), inferred("hub", "b"), inferred("b", "c"), inferred("c", "hub"),
+			inferred("hub", "c"), inferred("x", "y"), inferred("y", "x"),
+		},
+	}
+	var got []string
+	for _, f := range cycles(in) {
+		got = append(got, f.Message)
+		for _, e := range f.Evidence {
+			got = append(got, "  "+e.Text)
+		}
+	}
+	want := []string{
+		"a -> hub -> a: each requires the next, so that none can be first; 1 more circle goes through them",
+		"  a -> hub: requires", "  hub -> a: requires", "  b -> c -> hub -> b", // c needs no circle of its own: every member is named
+		"x -> y -> x: each requires the next, so that none can be first",
+		"  x -> y: requires", "  y -> x: requires",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("circles (-want +got):\n%s", diff)
 	}
 }
 

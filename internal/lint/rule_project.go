@@ -21,6 +21,13 @@ func projectForbids(in Input) []finding.Finding {
 	for _, p := range in.Argo.Projects {
 		projects[p.Name] = append(projects[p.Name], p)
 	}
+	var global []argo.Project
+	for _, name := range in.Argo.Settings.Global {
+		if len(projects[name]) == 0 {
+			return nil // what it allows is not known, and may be everything
+		}
+		global = append(global, projects[name]...)
+	}
 	objects := map[string][]Object{}
 	for _, object := range in.Objects {
 		objects[object.Component] = append(objects[object.Component], object)
@@ -33,7 +40,7 @@ func projectForbids(in Input) []finding.Finding {
 		if len(projects[name]) != 1 || templated(name) {
 			continue
 		}
-		j := judge{app: app, project: projects[name][0]}
+		j := judge{app: app, project: projects[name][0].Inherit(global)}
 		j.sources()
 		if j.destination() && app.Component != "" {
 			j.objects(objects[app.Component])

@@ -34,6 +34,8 @@ func orderRules() []Rule {
 		judged(ruleDeclared, finding.Error, "A declared requirement stands later than what requires it", declaredAgainstOrder),
 		judged(ruleCycle, finding.Error, "Components require each other", cycles),
 		judged(ruleUnprovided, finding.Warning, "Nothing provides what an object requires", unprovided),
+		judged(ruleKey, finding.Error, "A pod reads a key that its Secret or ConfigMap does not have", keyMissing),
+		judged(ruleListener, finding.Error, "A route names a listener that its Gateway does not have", listenerMissing),
 	)
 }
 
