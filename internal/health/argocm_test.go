@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/rollout-ladder/ladder/internal/component"
 	"github.com/rollout-ladder/ladder/internal/health"
@@ -122,5 +123,24 @@ func TestScriptsOfArgoCM(t *testing.T) {
 		if got.Health != tc.want || !strings.Contains(got.Message, tc.message) {
 			t.Errorf("%s: %s %q", name, got.Health, got.Message)
 		}
+	}
+}
+
+// A script sees of a CustomResourceDefinition everything but its schemas, and the
+// object keeps them.
+func TestScriptsSeeNoSchemas(t *testing.T) {
+	crd := object(t, `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: a}, spec: {group: g, versions: [{name: v1, schema: {openAPIV3Schema: {type: object}}}]}}`)
+	a, err := health.New(health.WithScripts([]health.Script{{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition", Source: "test", Lua: `
+local v = obj.spec.versions[1]
+return {status = "Degraded", message = obj.spec.group .. v.name .. tostring(v.schema)}`}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := a.Assess(crd); got.Message != "gv1nil" {
+		t.Errorf("the script saw %q", got.Message)
+	}
+	versions, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")
+	if versions[0].(map[string]any)["schema"] == nil {
+		t.Error("the schema is gone")
 	}
 }

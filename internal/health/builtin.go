@@ -2,7 +2,6 @@ package health
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -58,11 +57,8 @@ func builtin(gk schema.GroupKind) func(*unstructured.Unstructured) Status {
 			return apiServiceHealth
 		}
 	case "argoproj.io":
-		switch gk.Kind {
-		case "Workflow":
+		if gk.Kind == "Workflow" {
 			return workflowHealth
-		case "Application":
-			return applicationHealth
 		}
 	}
 	return nil
@@ -173,31 +169,6 @@ func workflowHealth(obj *unstructured.Unstructured) Status {
 	default:
 		return Status{rollout.Unknown, message}
 	}
-}
-
-// applicationHealth is the health of an Argo CD Application: what its own status
-// says, Progressing before there is one. Source: Argo CD, "Resource Health",
-// App of Apps. An Application that is OutOfSync or still syncing is Progressing:
-// its health is that of what was applied before.
-func applicationHealth(obj *unstructured.Unstructured) Status {
-	h := text(obj, "status", "health", "status")
-	if h == "" {
-		return Status{rollout.Progressing, "has no health yet"}
-	}
-	message := text(obj, "status", "health", "message")
-	switch phase := text(obj, "status", "operationState", "phase"); phase {
-	case "Running", "Terminating":
-		return Status{rollout.Progressing, fmt.Sprintf("operation %s: %s", strings.ToLower(phase),
-			text(obj, "status", "operationState", "message"))}
-	case "Failed", "Error":
-		if text(obj, "status", "sync", "status") != "Synced" {
-			return Status{rollout.Degraded, "sync failed: " + text(obj, "status", "operationState", "message")}
-		}
-	}
-	if !valid(rollout.Health(h)) {
-		return Status{rollout.Unknown, "health " + h}
-	}
-	return Status{rollout.Health(h), message}
 }
 
 // valid reports whether a health is one of Argo CD's.

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime/metrics"
+	"slices"
 	"strings"
 	"time"
 
@@ -105,7 +107,7 @@ func (a *Assessor) tryScript(s *script, obj *unstructured.Unstructured) (result 
 	meta := l.NewTable()
 	meta.RawSetString("__index", l.G.Global)
 	l.SetMetatable(env, meta)
-	env.RawSetString("obj", decode(l, obj.Object, 0))
+	env.RawSetString("obj", decode(l, withoutSchemas(obj), 0))
 	env.RawSetString("os", a.clockTable(l))
 
 	fn := l.NewFunctionFromProto(proto)
@@ -154,6 +156,28 @@ func scriptError(err error) error {
 		return errors.New(api.Object.String())
 	}
 	return err
+}
+
+// withoutSchemas is what scripts get of an object: of a CustomResourceDefinition
+// everything but the schemas, which no script reads and which can be megabytes.
+func withoutSchemas(obj *unstructured.Unstructured) map[string]any {
+	spec, _ := obj.Object["spec"].(map[string]any)
+	versions, _ := spec["versions"].([]any)
+	if obj.GetKind() != "CustomResourceDefinition" || len(versions) == 0 {
+		return obj.Object
+	}
+	lean := maps.Clone(obj.Object)
+	spec = maps.Clone(spec)
+	versions = slices.Clone(versions)
+	for i, v := range versions {
+		if version, ok := v.(map[string]any); ok {
+			version = maps.Clone(version)
+			delete(version, "schema")
+			versions[i] = version
+		}
+	}
+	spec["versions"], lean["spec"] = versions, spec
+	return lean
 }
 
 // maxDepth bounds how deep an object is handed to a script.
