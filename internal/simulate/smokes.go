@@ -10,6 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
 
 	"github.com/rollout-ladder/ladder/internal/component"
 	"github.com/rollout-ladder/ladder/internal/simulate/kubelet"
@@ -27,28 +29,34 @@ const (
 
 // smokes returns what a smoke Job's pod does: it tries its checks until they
 // hold, as the scripts of smokes do, or it runs out of patience.
-func smokes(w *world.World, once kubelet.Smoke) (kubelet.Smoke, error) {
-	if once == nil {
-		d, err := discovery.NewDiscoveryClientForConfig(w.REST)
-		if err != nil {
-			return nil, fmt.Errorf("make a discovery client: %w", err)
-		}
-		client := smoke.NewCluster(w.Dynamic, d, w.Clock.Now)
-		once = func(ctx context.Context, checks []component.Check) error {
-			var failures []error
-			for _, r := range smoke.Run(ctx, client, checks, smoke.Options{Simulated: true, Now: w.Clock.Now}) {
-				if !r.OK {
-					failures = append(failures, fmt.Errorf("%s: %s", r.Check, r.Message))
-				}
-			}
-			return errors.Join(failures...)
-		}
+func smokes(w *world.World, once func(context.Context, []component.Check) error) (kubelet.Smoke, error) {
+	own, err := reader(w, w.REST)
+	if err != nil {
+		return nil, err
 	}
-	return func(ctx context.Context, checks []component.Check) error {
-		fillOpen(ctx, w, checks)
-		deadline := w.Clock.Now().Add(max(smokeLeastPatience, w.Config().Scale(smokePatience)))
+	return func(ctx context.Context, e kubelet.Examination) error {
+		fillOpen(ctx, w, e.Checks)
+		ask := once
+		if ask == nil {
+			client := own
+			if e.ServiceAccount != "" {
+				as := rest.CopyConfig(w.REST)
+				as.Impersonate = serviceAccount(e.Namespace, e.ServiceAccount)
+				theirs, err := reader(w, as)
+				if err != nil {
+					return err
+				}
+				client = theirs
+			}
+			ask = func(ctx context.Context, checks []component.Check) error { return askOnce(ctx, w, own, client, checks) }
+		}
+		patience := smokePatience
+		if e.Wait > 0 {
+			patience = e.Wait
+		}
+		deadline := w.Clock.Now().Add(max(smokeLeastPatience, w.Config().Scale(patience)))
 		for {
-			err := once(ctx, checks)
+			err := ask(ctx, e.Checks)
 			if err == nil || w.Clock.Now().After(deadline) {
 				return err
 			}
@@ -59,6 +67,47 @@ func smokes(w *world.World, once kubelet.Smoke) (kubelet.Smoke, error) {
 			}
 		}
 	}, nil
+}
+
+// askOnce runs checks through the client that has the rights of the pod. Those
+// that open connections need no rights there: what they stand for on a plane, the
+// endpoints behind an address, is read with the world's own.
+func askOnce(ctx context.Context, w *world.World, own, pod smoke.Client, checks []component.Check) error {
+	var failures []error
+	for _, c := range checks {
+		client := pod
+		if c.Kind == component.CheckHTTP || c.Kind == component.CheckTCP {
+			client = own
+		}
+		for _, r := range smoke.Run(ctx, client, []component.Check{c}, smoke.Options{Simulated: true, Now: w.Clock.Now}) {
+			if !r.OK {
+				failures = append(failures, fmt.Errorf("%s: %s", r.Check, r.Message))
+			}
+		}
+	}
+	return errors.Join(failures...)
+}
+
+// reader reads the plane with the rights of a configuration.
+func reader(w *world.World, config *rest.Config) (smoke.Client, error) {
+	d, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("make a discovery client: %w", err)
+	}
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("make a client: %w", err)
+	}
+	return smoke.NewCluster(client, d, w.Clock.Now), nil
+}
+
+// serviceAccount is whom the API server takes a pod for. Source: Kubernetes,
+// "Authenticating", service account tokens.
+func serviceAccount(namespace, name string) rest.ImpersonationConfig {
+	return rest.ImpersonationConfig{
+		UserName: "system:serviceaccount:" + namespace + ":" + name,
+		Groups:   []string{"system:serviceaccounts", "system:serviceaccounts:" + namespace, "system:authenticated"},
+	}
 }
 
 // fillOpen gives Secrets that hold any key those that a smoke looks for.

@@ -43,11 +43,10 @@ func find() (string, error) {
 		}
 		return path, nil
 	}
-	mod, err := exec.Command("go", "env", "GOMOD").Output()
+	root, err := moduleRoot()
 	if err != nil {
-		return "", fmt.Errorf("find the module: %w", err)
+		return "", err
 	}
-	root := filepath.Dir(strings.TrimSpace(string(mod)))
 	bin := filepath.Join(root, "bin")
 	if err := os.MkdirAll(bin, 0o755); err != nil {
 		return "", err
@@ -67,4 +66,13 @@ func find() (string, error) {
 		return "", fmt.Errorf("build the command under test: %w\n%s", err, out)
 	}
 	return path, nil
+}
+
+// moduleRoot is the top of the module of the test.
+func moduleRoot() (string, error) {
+	mod, err := exec.Command("go", "env", "GOMOD").Output()
+	if err != nil {
+		return "", fmt.Errorf("find the module: %w", err)
+	}
+	return filepath.Dir(strings.TrimSpace(string(mod))), nil
 }

@@ -1,6 +1,7 @@
 package kubelet
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 
 	"github.com/rollout-ladder/ladder/internal/component"
+	"github.com/rollout-ladder/ladder/internal/generate/smokejob"
 	"github.com/rollout-ladder/ladder/internal/simulate/settings"
 	"github.com/rollout-ladder/ladder/internal/simulate/world"
 )
@@ -35,8 +37,19 @@ const (
 	maxOwnerLags = 20
 )
 
-// Smoke runs checks once and says what does not hold.
-type Smoke func(ctx context.Context, checks []component.Check) error
+// Smoke runs the checks of a smoke's pod and says what does not hold.
+type Smoke func(ctx context.Context, e Examination) error
+
+// Examination is what the pod of a smoke does.
+type Examination struct {
+	Checks []component.Check
+	// Namespace and ServiceAccount are whom the pod acts for where it reads the
+	// cluster itself; empty where it runs a script that the checks stand for.
+	Namespace, ServiceAccount string
+	// Wait is how long the pod repeats its checks, not divided by the speed; 0
+	// where it does not say.
+	Wait time.Duration
+}
 
 // Kubelet runs every pod that is bound to a node.
 type Kubelet struct {
@@ -128,7 +141,7 @@ func (k *Kubelet) sync(ctx context.Context, key string) (time.Duration, error) {
 		k.world.Event(ctx, "kubelet", pod, world.Pods, "v1", ev.Type, ev.Reason, ev.Message)
 	}
 	if r.Examine {
-		k.examine(ctx, key, e, k.world.Config().Components[comp].Checks)
+		k.examine(ctx, key, e, pod, comp)
 		return 0, nil
 	}
 	return r.Again, nil
@@ -165,13 +178,13 @@ func (k *Kubelet) forget(key string) {
 }
 
 // examine runs the checks of a smoke beside the loop: they may take long.
-func (k *Kubelet) examine(ctx context.Context, key string, e *entry, checks []component.Check) {
+func (k *Kubelet) examine(ctx context.Context, key string, e *entry, pod *corev1.Pod, comp string) {
 	k.mu.Lock()
 	e.asking = true
 	k.mu.Unlock()
 	k.smokes.Go(func() {
 		verdict := &Verdict{}
-		if err := k.smoke(ctx, checks); err != nil {
+		if err := k.judge(ctx, pod, comp); err != nil {
 			verdict.Failure = err.Error()
 		}
 		verdict.At = k.world.Clock.Now()
@@ -179,6 +192,30 @@ func (k *Kubelet) examine(ctx context.Context, key string, e *entry, checks []co
 		e.memory.Verdict, e.asking = verdict, false
 		k.mu.Unlock()
 		k.loop.Add(key)
+	})
+}
+
+// judge runs what the pod of a smoke runs: the checks in the file it was given,
+// as the service account it has, else those that are known of its component.
+func (k *Kubelet) judge(ctx context.Context, pod *corev1.Pod, comp string) error {
+	run, ok := smokejob.Runs(&pod.Spec)
+	if !ok {
+		return k.smoke(ctx, Examination{Checks: k.world.Config().Components[comp].Checks})
+	}
+	config := k.world.ConfigMaps.Get(pod.Namespace, run.ConfigMap)
+	if config == nil {
+		return fmt.Errorf("ConfigMap %s/%s does not exist", pod.Namespace, run.ConfigMap)
+	}
+	text, ok := config.Data[run.Key]
+	if !ok {
+		return fmt.Errorf("ConfigMap %s/%s has no key %s", pod.Namespace, run.ConfigMap, run.Key)
+	}
+	_, checks, err := smokejob.Read([]byte(text))
+	if err != nil {
+		return err
+	}
+	return k.smoke(ctx, Examination{
+		Checks: checks, Namespace: pod.Namespace, ServiceAccount: cmp.Or(pod.Spec.ServiceAccountName, "default"), Wait: run.Wait,
 	})
 }
 
@@ -199,7 +236,8 @@ func (k *Kubelet) behaviour(pod *corev1.Pod, comp string) Behaviour {
 	}
 	job := metav1.GetControllerOf(pod)
 	isJob := job != nil && job.Kind == "Job"
-	b.Examined = isJob && k.smoke != nil && len(config.Components[comp].Checks) > 0
+	_, reads := smokejob.Runs(&pod.Spec)
+	b.Examined = k.smoke != nil && (reads || isJob && len(config.Components[comp].Checks) > 0)
 	if isJob && !b.Examined && isHook(owner) {
 		b.Delay = min(b.Delay, config.Scale(hookDelay))
 	}
