@@ -68,6 +68,11 @@ func (j *journal) load() (*savedRollout, error) {
 	if err != nil {
 		return nil, err
 	}
+	return restore(data)
+}
+
+// restore puts a snapshot and the changes after it together.
+func restore(data store.Saved) (*savedRollout, error) {
 	if data.Snapshot == nil {
 		return nil, nil
 	}
@@ -81,7 +86,7 @@ func (j *journal) load() (*savedRollout, error) {
 		if err := json.Unmarshal(record, &change); err != nil {
 			return nil, fmt.Errorf("read saved rollout, record %d: %w", i+1, err)
 		}
-		saved.state = saved.state.Apply(change)
+		saved.state.Replay(change)
 		saved.transitions = append(saved.transitions, change.Transitions...)
 	}
 	return saved, nil
@@ -173,4 +178,13 @@ func sameSpec(a, b rollout.Spec) (bool, error) {
 		return false, fmt.Errorf("compare rollouts: %w", err)
 	}
 	return reflect.DeepEqual(a, back), nil
+}
+
+// Restore is the rollout that a store holds; found is false where it holds none.
+func Restore(data store.Saved) (state rollout.State, transitions []rollout.Transition, found bool, err error) {
+	saved, err := restore(data)
+	if err != nil || saved == nil {
+		return rollout.State{}, nil, false, err
+	}
+	return saved.state, saved.transitions, true, nil
 }

@@ -23,6 +23,10 @@ type Config struct {
 	Store Store
 	// Start says what to do with a rollout that the store already holds.
 	Start StartMode
+	// Reopen gives the events that follow the recovery of a rollout which is
+	// resumed, such as the Resume of one that was aborted or the Retry of one that
+	// failed; nil gives none.
+	Reopen func(rollout.State) []rollout.Event
 	// Clock is the source of time; nil means the system's.
 	Clock clock.Clock
 	// Control carries what people ask for: Pause, Resume, Abort, Approve, Retry.
@@ -162,7 +166,11 @@ func (r *runner) run(ctx context.Context, first rollout.Event) (Outcome, error) 
 	defer r.timer.Stop()
 
 	watching := true
-	err := r.handle(work, []rollout.Event{first})
+	events := []rollout.Event{first}
+	if r.resumed && r.config.Reopen != nil {
+		events = append(events, r.config.Reopen(r.machine.State())...)
+	}
+	err := r.handle(work, events)
 	for err == nil && !r.finished && ctx.Err() == nil {
 		select {
 		case <-ctx.Done():
@@ -222,6 +230,7 @@ func (r *runner) handle(ctx context.Context, events []rollout.Event) error {
 	for _, effect := range effects {
 		r.act(ctx, effect)
 	}
+	r.finished = r.finished && r.machine.Result() != rollout.Running // else it was reopened
 	if len(changes) > 0 && r.config.Sink != nil {
 		r.config.Sink(notice)
 	}

@@ -17,8 +17,13 @@ type Rollout struct {
 	Environment string `json:"environment"`
 	Revision    string `json:"revision"`
 	Engine      string `json:"engine"`
-	Policy      string `json:"policy"`
-	Seed        int64  `json:"seed"`
+	// EngineVersion is that of Argo CD, where it is the engine.
+	EngineVersion string `json:"engineVersion,omitempty"`
+	// Driven is set where a rehearsal synced Argo CD's Applications in the order of
+	// the policy, instead of following Argo CD.
+	Driven bool   `json:"driven,omitempty"`
+	Policy string `json:"policy"`
+	Seed   int64  `json:"seed"`
 	// Speed divides the simulated delays; 1 on a real cluster.
 	Speed    float64 `json:"speed"`
 	Started  Time    `json:"started"`

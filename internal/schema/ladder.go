@@ -18,6 +18,7 @@ type LadderFile struct {
 	Catalogue    []CatalogueItem        `json:"catalogue" jsonschema_description:"What charts provide that are not rendered: glob patterns of files of entries, or entries."`
 	Lint         *Lint                  `json:"lint"`
 	Parity       *Parity                `json:"parity"`
+	ArgoCD       *ArgoCD                `json:"argocd" jsonschema_description:"What the generated objects of Argo CD say."`
 }
 
 // Band is a range of phases.
@@ -37,11 +38,12 @@ type Step struct {
 
 // Environment is one overlay of the platform.
 type Environment struct {
-	Values      []string `json:"values" jsonschema_description:"Layers of values for every chart component, in order. {{environment}}, {{domain}}, {{name}} and {{namespace}} are filled in; missing files are left out."`
-	KubeVersion Text     `json:"kubeVersion" jsonschema_description:"The Kubernetes version of the target."`
-	APIVersions []string `json:"apiVersions" jsonschema_description:"API versions that the target has besides Kubernetes' own."`
-	Components  []string `json:"components" jsonschema_description:"Folders of descriptors; a descriptor in a later one replaces those of the same name. Default: environments/<name>/components."`
-	Path        string   `json:"path" jsonschema_description:"The folder of the overlay, in a repository of Argo CD Applications."`
+	Values      []string     `json:"values" jsonschema_description:"Layers of values for every chart component, in order. {{environment}}, {{domain}}, {{name}} and {{namespace}} are filled in; missing files are left out."`
+	KubeVersion Text         `json:"kubeVersion" jsonschema_description:"The Kubernetes version of the target."`
+	APIVersions []string     `json:"apiVersions" jsonschema_description:"API versions that the target has besides Kubernetes' own."`
+	Components  []string     `json:"components" jsonschema_description:"Folders of descriptors; a descriptor in a later one replaces those of the same name. Default: environments/<name>/components."`
+	Path        string       `json:"path" jsonschema_description:"The folder of the overlay, in a repository of Argo CD Applications."`
+	Destination *Destination `json:"destination" jsonschema_description:"The cluster of the environment. Default: argocd.destination."`
 }
 
 // Defaults are those of every component.

@@ -26,6 +26,7 @@ type document struct {
 
 func documents() map[string]document {
 	return map[string]document{
+		"bootstrap": {BootstrapFile{}, "Bootstrap configuration", "What ladder bootstrap --config reads.", false},
 		"component": {Descriptor{}, "Component descriptor", "component.yaml: one component of a platform in one environment.", false},
 		"ladder":    {LadderFile{}, "Ladder file", "ladder.yaml: the order of a platform; every field is optional.", false},
 		"findings":  {report.Findings{}, "Findings", "What ladder lint --format json writes.", true},

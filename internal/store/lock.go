@@ -19,10 +19,26 @@ type Holder struct {
 	Owner   string    `json:"owner,omitempty"`
 }
 
+// String is the holder for people.
+func (h Holder) String() string {
+	if h.PID < 0 {
+		return h.Host // no run of Ladder, but somebody
+	}
+	who := fmt.Sprintf("process %d on %s, started %s", h.PID, h.Host, h.Started.Format(time.RFC3339))
+	if h.Owner != "" {
+		who += " (" + h.Owner + ")"
+	}
+	return who
+}
+
 // LockedError means that another process runs the rollout.
 type LockedError struct {
+	// Path is what is locked: a file, or a rollout on a cluster.
 	Path   string
 	Holder Holder
+	// FreeAt is when the lock ends if its holder is gone; zero for a lock that ends
+	// with its holder.
+	FreeAt time.Time
 }
 
 // Error implements error.
@@ -30,11 +46,11 @@ func (e *LockedError) Error() string {
 	if e.Holder.PID == 0 {
 		return fmt.Sprintf("another run holds %s", e.Path)
 	}
-	who := fmt.Sprintf("process %d on %s, started %s", e.Holder.PID, e.Holder.Host, e.Holder.Started.Format(time.RFC3339))
-	if e.Holder.Owner != "" {
-		who += " (" + e.Holder.Owner + ")"
+	message := fmt.Sprintf("another run holds %s: %s", e.Path, e.Holder)
+	if !e.FreeAt.IsZero() {
+		message += fmt.Sprintf("; if that is gone, the lock ends at %s", e.FreeAt.UTC().Format("15:04:05 MST"))
 	}
-	return fmt.Sprintf("another run holds %s: %s", e.Path, who)
+	return message
 }
 
 type lock struct{ file *os.File }
