@@ -42,7 +42,17 @@ func (e *Engine) prepare(component string, t *task, namespaced bool) *unstructur
 		unstructured.RemoveNestedField(obj.Object, "metadata", field)
 	}
 	encodeSecret(obj)
+	dropAggregated(obj)
 	return obj
+}
+
+// dropAggregated leaves the rules of an aggregated ClusterRole to the control
+// plane, which fills them in: to send others takes rights away until it has looked
+// again. Source: Kubernetes, "Using RBAC Authorization", Aggregated ClusterRoles.
+func dropAggregated(obj *unstructured.Unstructured) {
+	if obj.GetKind() == "ClusterRole" && strings.HasPrefix(obj.GetAPIVersion(), "rbac.authorization.k8s.io/") && obj.Object["aggregationRule"] != nil {
+		delete(obj.Object, "rules")
+	}
 }
 
 // mark says on an object what it belongs to.

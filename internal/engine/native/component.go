@@ -217,7 +217,7 @@ func (c *component) worst(o *observer, revision string) (worst, missing *verdict
 		case worst == nil || health.Worse(v.status.Health, worst.status.Health):
 			worst = &v
 		}
-		if v.object != nil && other == "" && v.object.GetAnnotations()[RevisionAnnotation] != revision {
+		if v.object != nil && other == "" && !t.adoptedIs(v.object) && v.object.GetAnnotations()[RevisionAnnotation] != revision {
 			other = cmp.Or(v.object.GetAnnotations()[RevisionAnnotation], "unknown")
 		}
 	}

@@ -189,7 +189,7 @@ func (d doomed) verb() string {
 func (e *Engine) dependOn(ctx context.Context, name string, d doomed) (stay, leave []string, err error) {
 	const most = 5
 	for _, inv := range e.inventories() {
-		if inv.Component == name {
+		if inv.owner() == e.own(name) {
 			continue
 		}
 		i := slices.IndexFunc(slices.Concat(inv.Objects, inv.HookObjects), func(item inventoryItem) bool {

@@ -169,7 +169,7 @@ func newEngine(config Config, client, watches dynamic.Interface, d discovery.Dis
 		smokes: smoke.NewCluster(client, d, config.Clock.Now), slots: make(chan struct{}, config.Concurrency),
 		components: map[string]*component{}, tracked: map[finding.Resource][]*component{},
 		crds: map[schema.GroupKind]string{}, clusterWide: clusterWideKinds(config.Objects), ctx: ctx, stop: stop, dirty: newDirtySet(),
-		removals: removals{others: map[string]inventory{}, waiting: map[string]drive.Observation{}},
+		removals: removals{others: map[owner]inventory{}, waiting: map[string]drive.Observation{}},
 	}
 	e.observer = newObserver(ctx, watches, config.Clock, e.objectChanged, e.kindSynced)
 	for _, m := range config.Components {
@@ -178,6 +178,7 @@ func newEngine(config Config, client, watches dynamic.Interface, d discovery.Dis
 			return nil, err
 		}
 	}
+	e.findAdopters()
 	return e, nil
 }
 

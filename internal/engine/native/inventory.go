@@ -128,17 +128,29 @@ func merge(now, old []inventoryItem) []inventoryItem {
 
 var unfit = regexp.MustCompile(`[^a-z0-9.-]+`)
 
-// inventoryName is the name of a component's ConfigMap: readable where the
-// component's name is a DNS name, distinct in any case.
-func inventoryName(component string) string {
-	name := "inventory-" + component
+// owner names a component of a platform: platforms on one cluster may have
+// components of the same name.
+type owner struct{ scope, component string }
+
+func (i inventory) owner() owner { return owner{i.Scope, i.Component} }
+
+// inventoryName is the name of a component's ConfigMap: readable, and distinct in
+// any case.
+func (o owner) inventoryName() string {
+	name := "inventory-" + o.scope + "-" + o.component
+	if o.scope == "" {
+		name = "inventory-" + o.component
+	}
 	fit := strings.Trim(unfit.ReplaceAllString(strings.ToLower(name), "-"), "-.")
-	if fit == name && len(name) <= 253 {
+	if o.scope == "" && fit == name && len(name) <= 253 {
 		return name
 	}
-	sum := sha256.Sum256([]byte(component))
+	sum := sha256.Sum256([]byte(o.scope + "\x00" + o.component))
 	return fit[:min(len(fit), 200)] + "-" + hex.EncodeToString(sum[:4])
 }
+
+// own is a component of this engine's platform.
+func (e *Engine) own(component string) owner { return owner{e.config.Scope, component} }
 
 func configMapKind() schema.GroupVersionKind {
 	return schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
@@ -174,7 +186,7 @@ func (e *Engine) loadInventories(ctx context.Context) error {
 				inventoryNamespace, cm.GetName(), inv.FormatVersion, inventoryVersion)
 		}
 		e.remember(inv)
-		if c := e.components[inv.Component]; c != nil {
+		if c := e.components[inv.Component]; c != nil && inv.Scope == e.config.Scope {
 			c.setInventory(inv)
 		}
 	}
@@ -192,7 +204,7 @@ func (e *Engine) saveInventory(ctx context.Context, inv inventory) error {
 	if err != nil {
 		return fmt.Errorf("write inventory: %w", err)
 	}
-	r := finding.Resource{Kind: "ConfigMap", Namespace: inventoryNamespace, Name: inventoryName(inv.Component)}
+	r := finding.Resource{Kind: "ConfigMap", Namespace: inventoryNamespace, Name: e.own(inv.Component).inventoryName()}
 	body, err := json.Marshal(map[string]any{
 		"apiVersion": "v1", "kind": "ConfigMap",
 		"metadata": map[string]any{"name": r.Name, "namespace": r.Namespace, "labels": map[string]string{inventoryLabel: "true"}},

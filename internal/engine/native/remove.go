@@ -23,8 +23,8 @@ import (
 type removals struct {
 	mu sync.Mutex
 	// others are the inventories of components that are not part of the rollout,
-	// by name.
-	others map[string]inventory
+	// those of other platforms included.
+	others map[owner]inventory
 	// sequence is the greatest place in the order of application.
 	sequence int
 	// waiting is what the deletions that go on wait for, by component.
@@ -37,8 +37,8 @@ func (e *Engine) remember(inv inventory) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.sequence = max(r.sequence, inv.Sequence)
-	if e.components[inv.Component] == nil {
-		r.others[inv.Component] = inv
+	if e.components[inv.Component] == nil || inv.Scope != e.config.Scope {
+		r.others[inv.owner()] = inv
 	}
 }
 
@@ -67,21 +67,22 @@ func hookItems(tasks []*task) []inventoryItem {
 	return out
 }
 
-// other is the inventory of a component that is not part of the rollout.
+// other is the inventory of a component of this platform that is not part of the
+// rollout.
 func (e *Engine) other(name string) (inv inventory, ok bool) {
 	e.removals.mu.Lock()
 	defer e.removals.mu.Unlock()
-	inv, ok = e.removals.others[name]
+	inv, ok = e.removals.others[e.own(name)]
 	return inv, ok
 }
 
 // inventories are those of every component that is known, the rollout's included,
-// by name.
+// by name and platform.
 func (e *Engine) inventories() []inventory {
 	var out []inventory
 	for _, c := range e.components {
 		inv := c.getInventory()
-		inv.Component = c.name
+		inv.Component, inv.Scope = c.name, e.config.Scope
 		// What is rendered counts as there, whether or not it is applied already.
 		inv.Objects = merge(items(c.tasks), inv.Objects)
 		inv.HookObjects = merge(hookItems(c.tasks), inv.HookObjects)
@@ -92,7 +93,9 @@ func (e *Engine) inventories() []inventory {
 		out = append(out, inv)
 	}
 	e.removals.mu.Unlock()
-	slices.SortFunc(out, func(a, b inventory) int { return cmp.Compare(a.Component, b.Component) })
+	slices.SortFunc(out, func(a, b inventory) int {
+		return cmp.Or(cmp.Compare(a.Component, b.Component), cmp.Compare(a.Scope, b.Scope))
+	})
 	return out
 }
 
@@ -108,10 +111,7 @@ func (e *Engine) Remove(ctx context.Context, name string) ([]finding.Resource, e
 	}
 	inv, ok := e.other(name)
 	if !ok {
-		return nil, nil // it was removed before
-	}
-	if inv.Scope != e.config.Scope {
-		return nil, fmt.Errorf("component %s belongs to %q, not to %q", name, inv.Scope, e.config.Scope)
+		return nil, nil // it was removed before, or is another platform's
 	}
 	defer e.tellRemoval(name, finding.Resource{}, "")
 	found, left, err := e.survey(ctx, inv)
@@ -204,12 +204,12 @@ func (e *Engine) dropInventory(ctx context.Context, name string) error {
 	if err != nil {
 		return fmt.Errorf("delete inventory: %w", err)
 	}
-	r := finding.Resource{Kind: "ConfigMap", Namespace: inventoryNamespace, Name: inventoryName(name)}
+	r := finding.Resource{Kind: "ConfigMap", Namespace: inventoryNamespace, Name: e.own(name).inventoryName()}
 	if err := e.remove(ctx, m, r, nil); err != nil {
 		return err
 	}
 	e.removals.mu.Lock()
 	defer e.removals.mu.Unlock()
-	delete(e.removals.others, name)
+	delete(e.removals.others, e.own(name))
 	return nil
 }

@@ -77,7 +77,7 @@ func (w *world) release(name string) {
 
 func (w *world) inventoryThere(component string) bool {
 	w.t.Helper()
-	_, err := w.client.Resource(configMaps).Namespace(inventoryNamespace).Get(w.t.Context(), inventoryName(component), metav1.GetOptions{})
+	_, err := w.client.Resource(configMaps).Namespace(inventoryNamespace).Get(w.t.Context(), owner{w.ns, component}.inventoryName(), metav1.GetOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
 		w.t.Fatal(err)
 	}
@@ -261,19 +261,33 @@ func TestClusterRemoveKeeps(t *testing.T) {
 	}
 }
 
-// Components of other platforms are not this one's to remove.
+// Components of other platforms are not this one's to remove, nor is what those of
+// the same name have applied this one's to prune.
 func TestClusterRemoveStaysInItsScope(t *testing.T) {
 	w := newWorld(t)
 	ctx := w.context()
 	other := "other-" + w.ns
-	texts := map[string]string{other: ownNamespace}
-	w.earlier(texts, nil, other)
-	e := w.scoped(texts, nil)
+	w.earlier(map[string]string{other: ownNamespace}, nil, other)
+	e := w.scoped(map[string]string{other: ownNamespace}, nil)
 	e.config.Scope = "another platform"
 	if vanished, err := e.Vanished(ctx); err != nil || len(vanished) > 0 {
 		t.Errorf("vanished = %v, %v", vanished, err)
 	}
-	if _, err := e.Remove(ctx, other); err == nil || w.live(namespaces, w.ns) == nil {
-		t.Errorf("it was removed: %v", err)
+	if left, err := e.Remove(ctx, other); err != nil || len(left) > 0 || w.live(namespaces, w.ns) == nil {
+		t.Errorf("it was removed: %v, %v", left, err)
+	}
+
+	same := w.scoped(map[string]string{other: "{apiVersion: v1, kind: ConfigMap, metadata: {name: third}}"}, nil, model.Component{Name: other})
+	same.config.Scope = "another platform"
+	mustSync(t, ctx, same, other)
+	if w.live(namespaces, w.ns) == nil || w.live(configMaps, "third") == nil {
+		t.Error("the component of the same name of another platform was pruned")
+	}
+	if !w.inventoryThere(other) {
+		t.Error("what the other platform has is forgotten")
+	}
+	w.earlier(map[string]string{other: ownNamespace}, nil, other)
+	if w.live(configMaps, "third") == nil {
+		t.Error("the component of the same name of another platform was pruned")
 	}
 }

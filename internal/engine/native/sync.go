@@ -245,9 +245,14 @@ func (e *Engine) applyTask(ctx context.Context, c *component, t *task) (waits bo
 			return true, nil
 		}
 	}
-	live, err := e.applyLasting(ctx, c, t, m)
+	live, err := e.adopted(ctx, t, m)
 	if err != nil {
-		return false, err
+		return false, objectError(t.resource, t.object.Unstructured, err)
+	}
+	if live == nil {
+		if live, err = e.applyLasting(ctx, c, t, m); err != nil {
+			return false, err
+		}
 	}
 	c.wasApplied(t.resource, live)
 	e.observer.expect(t.resource, version(live.GetResourceVersion()))

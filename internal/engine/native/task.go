@@ -59,6 +59,8 @@ type task struct {
 	hook     bool
 	policies []deletePolicy
 	options  options
+	// adopters are the components whose object it may become.
+	adopters []string
 }
 
 // deletes reports whether a hook has a delete policy.

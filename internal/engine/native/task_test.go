@@ -188,15 +188,20 @@ func TestStaleItems(t *testing.T) {
 
 func TestInventoryName(t *testing.T) {
 	for component, want := range map[string]string{"data-redis": "inventory-data-redis", "a.b": "inventory-a.b"} {
-		if got := inventoryName(component); got != want {
+		if got := (owner{"", component}).inventoryName(); got != want {
 			t.Errorf("%s: %s", component, got)
 		}
 	}
-	if a, b := inventoryName("A b"), inventoryName("a_b"); a == b || strings.ContainsAny(a, " A") {
-		t.Errorf("names %s and %s", a, b)
+	if got := (owner{"shop/dev", "data-redis"}).inventoryName(); !strings.HasPrefix(got, "inventory-shop-dev-data-redis-") {
+		t.Errorf("name %s", got)
 	}
-	if n := len(inventoryName(strings.Repeat("x", 400))); n > 253 {
-		t.Errorf("name of %d characters", n)
+	names := map[string]owner{}
+	for _, o := range []owner{{"", "A b"}, {"", "a_b"}, {"", "shop-dev-a"}, {"shop-dev", "a"}, {"shop/dev", "a"}, {"shop", "dev-a"}, {"", strings.Repeat("x", 400)}, {"shop", strings.Repeat("x", 400)}} {
+		name := o.inventoryName()
+		if other, ok := names[name]; ok || strings.ContainsAny(name, " A/") || len(name) > 253 {
+			t.Errorf("name %s of %v, and of %v", name, o, other)
+		}
+		names[name] = o
 	}
 }
 

@@ -27,7 +27,7 @@ func (e *Engine) Vanished(ctx context.Context) ([]rollout.RemovalSpec, error) {
 	vanished := map[string]bool{}
 	for _, inv := range all {
 		stays := e.components[inv.Component] != nil
-		if !stays && inv.Scope != e.config.Scope || inv.Sequence == 0 {
+		if inv.Scope != e.config.Scope || inv.Sequence == 0 {
 			continue // another platform's, or never applied
 		}
 		vanished[inv.Component] = !stays
