@@ -3,7 +3,6 @@ package rehearse
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"time"
@@ -14,10 +13,9 @@ import (
 	"github.com/rollout-ladder/ladder/internal/component"
 	"github.com/rollout-ladder/ladder/internal/drive"
 	"github.com/rollout-ladder/ladder/internal/engine/native"
-	"github.com/rollout-ladder/ladder/internal/finding"
 	"github.com/rollout-ladder/ladder/internal/health"
-	"github.com/rollout-ladder/ladder/internal/intake"
 	"github.com/rollout-ladder/ladder/internal/load"
+	"github.com/rollout-ladder/ladder/internal/perform"
 	"github.com/rollout-ladder/ladder/internal/plan"
 	"github.com/rollout-ladder/ladder/internal/plane"
 	"github.com/rollout-ladder/ladder/internal/report"
@@ -51,54 +49,25 @@ type Rehearsal struct {
 // or that it could not be run; a rollout that fails is a Rehearsal.
 func Run(ctx context.Context, o Options) (Rehearsal, error) {
 	world := newStage(o)
-	group, loading := errgroup.WithContext(ctx)
-	var loaded *load.Result
-	var planned *plan.Plan
-	group.Go(func() (err error) {
-		loaded, planned, err = prepare(loading, o)
-		return err
-	})
-	// The plane needs two seconds; rendering goes on meanwhile.
-	group.Go(func() error { return world.open(loading) })
-	err := group.Wait()
+	// The plane needs two seconds; rendering goes on meanwhile. It goes on too where
+	// the plane does not start: a mistake in the repository is told first.
+	var opening errgroup.Group
+	loading, unneeded := context.WithCancel(ctx)
+	defer unneeded()
+	opening.Go(func() error { return world.open(loading) })
+	loaded, planned, err := perform.Prepare(ctx, o.piece(), o.Observer)
+	if err != nil {
+		unneeded()
+	}
+	if failed := opening.Wait(); err == nil {
+		err = failed
+	}
 	defer world.close()
 	if err != nil {
 		world.forsake()
 		return Rehearsal{}, err
 	}
 	return world.playWhileUp(ctx, loaded, planned)
-}
-
-// prepare reads, renders and plans.
-func prepare(ctx context.Context, o Options) (*load.Result, *plan.Plan, error) {
-	o.Observer.Stage("reading " + o.Path)
-	options := o.Load
-	options.Progress = o.Observer.Counted
-	loaded, err := load.Load(ctx, o.Path, options)
-	if err != nil {
-		return nil, nil, err
-	}
-	if err := refuse(loaded, o); err != nil {
-		return nil, nil, err
-	}
-	var ignore *native.IgnoreError
-	if errors.As(native.CheckIgnored(enabled(loaded)), &ignore) {
-		return nil, nil, &intake.InputError{Position: ignore.Position, Message: "component " + ignore.Component + ": " + ignore.Message}
-	}
-	loaded.Findings = append(loaded.Findings, native.Notes(enabled(loaded), loaded.Objects)...)
-	_, wrong := argoScripts(loaded)
-	loaded.Findings = append(loaded.Findings, wrong...)
-	finding.Sort(loaded.Findings)
-	planned, err := plan.Build(PlanInput(loaded, o.Policy, o.Durations, o.MaxInFlight))
-	if err != nil {
-		return nil, nil, fmt.Errorf("plan the rollout: %w", err)
-	}
-	if o.Check != nil {
-		if err := o.Check(planned); err != nil {
-			return nil, nil, err
-		}
-	}
-	return loaded, planned, nil
 }
 
 // stage is where the rehearsal plays: a plane and the state on it.
@@ -110,7 +79,7 @@ type stage struct {
 	// there before.
 	kept, started bool
 	// clock is that of the rollout: it stands still while the plane is silent.
-	clock *standingClock
+	clock *perform.Clock
 }
 
 func newStage(o Options) *stage { return &stage{options: o, kept: o.Keep || o.Plane != ""} }
@@ -183,11 +152,11 @@ func (s *stage) playWhileUp(ctx context.Context, loaded *load.Result, planned *p
 	if err != nil {
 		return Rehearsal{}, err
 	}
-	ask, err := askReady(access)
+	ask, err := perform.AskReady(access)
 	if err != nil {
 		return Rehearsal{}, err
 	}
-	s.clock = newStandingClock(s.options.Now)
+	s.clock = perform.NewClock(s.options.Now)
 	work, stop := context.WithCancel(ctx)
 	defer stop()
 	ended, silent := make(chan bool, 1), make(chan time.Duration, 1)
@@ -197,11 +166,15 @@ func (s *stage) playWhileUp(ctx context.Context, loaded *load.Result, planned *p
 		ended <- gone
 	}()
 	go func() {
-		d := (&pulse{ask: ask, clock: s.clock, now: s.options.Now}).watch(work)
+		d := (&perform.Pulse{Ask: ask, Clock: s.clock, Now: s.options.Now, Limit: silenceLimit}).Watch(work)
 		stop()
 		silent <- d
 	}()
-	r, err := s.play(work, access, loaded, planned)
+	play := s.play
+	if s.options.Engine == EngineArgoCD {
+		play = s.playArgo
+	}
+	r, err := play(work, access, loaded, planned)
 	stop()
 	gone, mute := <-ended, <-silent
 	switch {
@@ -218,13 +191,7 @@ func (s *stage) playWhileUp(ctx context.Context, loaded *load.Result, planned *p
 // play runs the rollout on the open stage.
 func (s *stage) play(ctx context.Context, access *rest.Config, loaded *load.Result, planned *plan.Plan) (Rehearsal, error) {
 	o := s.options
-	revision := Revision(loaded)
-	options := plan.SpecOptions{
-		Revision: revision, OnFailure: o.OnFailure, Speed: o.Speed, TimeoutFloor: o.LeastTimeout,
-		Timeout: o.Timeout, MaxInFlight: o.MaxInFlight, DegradedGrace: degradedGrace,
-		// What did not become Healthy once does not a second time on a plane.
-		MaxTimeouts: 1,
-	}
+	options := s.specOptions(perform.Revision(loaded))
 	spec, err := planned.Spec(options)
 	if err != nil {
 		return Rehearsal{}, err
@@ -236,19 +203,9 @@ func (s *stage) play(ctx context.Context, access *rest.Config, loaded *load.Resu
 	if err := applyConfig(ctx, access, config, loaded.Platform.Namespaces); err != nil {
 		return Rehearsal{}, fmt.Errorf("set up the simulated world: %w", err)
 	}
-	scripts, _ := argoScripts(loaded)
-	assessor, err := health.New(health.WithClock(o.Now), health.WithScripts(scripts))
+	engine, err := s.nativeEngine(access, loaded, perform.Enabled(loaded), spec)
 	if err != nil {
-		return Rehearsal{}, fmt.Errorf("read the health scripts: %w", err)
-	}
-	engine, err := native.New(native.Config{
-		RESTConfig: access, Components: enabled(loaded), Objects: loaded.Objects, Revision: revision,
-		Scope: loaded.Platform.Environment, Requires: requirements(spec),
-		Smoke: smoke.Options{Simulated: true, Now: o.Now}, SmokeInterval: smokeInterval, QPS: -1,
-		Clock: s.clock, Health: assessor,
-	})
-	if err != nil {
-		return Rehearsal{}, fmt.Errorf("prepare the engine: %w", err)
+		return Rehearsal{}, err
 	}
 	defer engine.Close()
 	vanished, err := engine.Vanished(ctx)
@@ -257,10 +214,10 @@ func (s *stage) play(ctx context.Context, access *rest.Config, loaded *load.Resu
 	}
 	spec.Remove = planned.Removals(vanished, options)
 	o.Observer.Stage(fmt.Sprintf("rolling out %d components", len(spec.Components)))
-	audience := newAudience(o.Observer, loaded, planned, o.Speed, s.clock.Now)
-	stop := audience.refresh(ctx)
+	audience := perform.NewAudience(o.Observer, loaded, planned, o.Speed, s.clock.Now)
+	stop := audience.Refresh(ctx)
 	outcome, err := drive.Run(ctx, drive.Config{
-		Spec: spec, Engine: engine, Store: s.store, Start: o.startMode(), Sink: audience.notice,
+		Spec: spec, Engine: engine, Store: s.store, Start: o.startMode(), Sink: audience.Notice,
 		Control: o.Control,
 		Clock:   s.clock,
 	})
@@ -269,8 +226,7 @@ func (s *stage) play(ctx context.Context, access *rest.Config, loaded *load.Resu
 		return Rehearsal{}, fmt.Errorf("run the rollout: %w", err)
 	}
 	r := Rehearsal{Interrupted: outcome.Interrupted, Loaded: loaded}
-	r.Report = newReport(loaded, planned, outcome, o)
-	r.Report.Against = report.PlanDocument(planned, nil).Against
+	r.Report = perform.Report(loaded, planned, outcome, perform.Conditions{Engine: EngineNative, Seed: o.Seed, Speed: o.Speed})
 	r.Report.PlaneReadySeconds = s.plane.ReadyAfter.Seconds()
 	if s.kept {
 		r.Report.Kubeconfig = s.plane.Kubeconfig
@@ -278,14 +234,34 @@ func (s *stage) play(ctx context.Context, access *rest.Config, loaded *load.Resu
 	return r, nil
 }
 
-// requirements are the gates of each component, which the plane remembers for
-// the day on which the repository lacks it.
-func requirements(spec rollout.Spec) map[string][]string {
-	out := make(map[string][]string, len(spec.Components))
-	for _, c := range spec.Components {
-		out[c.Name] = c.Requires
+// specOptions are those of the rollout at a revision.
+func (s *stage) specOptions(revision string) plan.SpecOptions {
+	o := s.options
+	return plan.SpecOptions{
+		Revision: revision, OnFailure: o.OnFailure, Speed: o.Speed, TimeoutFloor: o.LeastTimeout,
+		Timeout: o.Timeout, MaxInFlight: o.MaxInFlight, DegradedGrace: degradedGrace,
+		// What did not become Healthy once does not a second time on a plane.
+		MaxTimeouts: 1,
 	}
-	return out
+}
+
+// nativeEngine is Ladder's own engine for some of the components.
+func (s *stage) nativeEngine(access *rest.Config, loaded *load.Result, components []component.Component, spec rollout.Spec) (*native.Engine, error) {
+	scripts, _ := perform.Scripts(loaded)
+	assessor, err := health.New(health.WithClock(s.options.Now), health.WithScripts(scripts))
+	if err != nil {
+		return nil, fmt.Errorf("read the health scripts: %w", err)
+	}
+	engine, err := native.New(native.Config{
+		RESTConfig: access, Components: components, Objects: loaded.Objects, Revision: spec.Revision,
+		Scope: loaded.Platform.Environment, Requires: perform.Requirements(spec),
+		Smoke: smoke.Options{Simulated: true, Now: s.options.Now}, SmokeInterval: smokeInterval, QPS: -1,
+		Clock: s.clock, Health: assessor,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("prepare the engine: %w", err)
+	}
+	return engine, nil
 }
 
 func (o Options) startMode() drive.StartMode {
@@ -297,18 +273,6 @@ func (o Options) startMode() drive.StartMode {
 	default:
 		return drive.StartAuto
 	}
-}
-
-// enabled are the components that the engine may be asked for; those that could
-// not be rendered stand in without objects.
-func enabled(loaded *load.Result) []component.Component {
-	var out []component.Component
-	for _, c := range loaded.Platform.Components {
-		if c.Enabled {
-			out = append(out, c)
-		}
-	}
-	return out
 }
 
 // PlaneError says that the control plane could not be started.
@@ -327,20 +291,4 @@ type PlaneEndedError struct{ PID int }
 // Error implements error.
 func (e *PlaneEndedError) Error() string {
 	return fmt.Sprintf("the control plane ended in the middle of the rollout: its process %d is gone, killed or out of memory", e.PID)
-}
-
-// PlanInput is the input of the plan of a loaded platform.
-func PlanInput(loaded *load.Result, policy rollout.Policy, durations map[string]time.Duration, maxInFlight int) plan.Input {
-	p := loaded.Platform
-	all := map[string]time.Duration{}
-	for name, d := range p.Simulation.Durations {
-		all[name] = d
-	}
-	for name, d := range durations {
-		all[name] = d
-	}
-	return plan.Input{
-		Environment: p.Environment, Components: p.Components, Ladder: p.Ladder, Edges: loaded.Edges,
-		Policy: policy, Durations: all, MaxInFlight: maxInFlight,
-	}
 }
