@@ -2,6 +2,7 @@ package smoke
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -53,7 +54,7 @@ func (c *Cluster) Get(ctx context.Context, gk schema.GroupKind, namespace, name 
 		return nil, &NotFoundError{what}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("get %s: %w", what, err)
+		return nil, asked("get "+what, err)
 	}
 	return obj, nil
 }
@@ -69,7 +70,7 @@ func (c *Cluster) List(ctx context.Context, gk schema.GroupKind, namespace strin
 		return nil, &NotFoundError{"kind " + gk.String()}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("list %s: %w", gk, err)
+		return nil, asked("list "+gk.String(), err)
 	}
 	out := make([]*unstructured.Unstructured, 0, len(list.Items))
 	for i := range list.Items {
@@ -88,12 +89,22 @@ func (c *Cluster) resource(gk schema.GroupKind, namespace string) (dynamic.Resou
 		return nil, &NotFoundError{"kind " + gk.String()}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("discover %s: %w", gk, err)
+		return nil, asked("discover "+gk.String(), err)
 	}
 	if mapping.Scope.Name() == meta.RESTScopeNameNamespace {
 		return c.client.Resource(mapping.Resource).Namespace(namespace), nil
 	}
 	return c.client.Resource(mapping.Resource), nil
+}
+
+// asked wraps the error of a request. What is no answer of the API server, and
+// no end of the time for one, means that it cannot be reached.
+func asked(what string, err error) error {
+	var status apierrors.APIStatus
+	if errors.As(err, &status) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return &UnreachableError{What: what, Err: err}
 }
 
 // refresh makes the next lookup ask the server again, for kinds whose CRD was

@@ -33,7 +33,7 @@ func checkHTTP(ctx context.Context, client Client, check component.Check, option
 		return "", fmt.Errorf("%q is not a URL", check.URL)
 	}
 	transport := &http.Transport{
-		DialContext: options.Dial,
+		DialContext: inNamespace(options.Dial, check.Namespace),
 		//nolint:gosec // see the comment of the function
 		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true},
 		DisableKeepAlives: true,
@@ -67,12 +67,26 @@ func checkTCP(ctx context.Context, client Client, check component.Check, options
 	if options.Simulated {
 		return checkHost(ctx, client, host, check.Namespace)
 	}
-	conn, err := options.Dial(ctx, "tcp", check.Address)
+	conn, err := inNamespace(options.Dial, check.Namespace)(ctx, "tcp", check.Address)
 	if err != nil {
 		return "", fmt.Errorf("does not accept connections: %w", err)
 	}
 	_ = conn.Close()
 	return "accepts connections", nil
+}
+
+// inNamespace has a Service that is named without its namespace looked for in
+// that of the check, wherever the check runs.
+func inNamespace(dial Dialer, namespace string) Dialer {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		host, port, err := net.SplitHostPort(address)
+		if err == nil && namespace != "" && !strings.Contains(host, ".") {
+			if name, ns, inside := ServiceOf(host, namespace); inside {
+				address = net.JoinHostPort(name+"."+ns+".svc", port)
+			}
+		}
+		return dial(ctx, network, address)
+	}
 }
 
 // checkHost holds when the Service that a host name means has ready endpoints,

@@ -28,6 +28,21 @@ type NotFoundError struct{ What string }
 // Error implements error.
 func (e *NotFoundError) Error() string { return e.What + " does not exist" }
 
+// UnreachableError means that the API server did not answer.
+type UnreachableError struct {
+	// What was asked for.
+	What string
+	Err  error
+}
+
+// Error implements error.
+func (e *UnreachableError) Error() string {
+	return "the cluster does not answer: " + e.What + ": " + e.Err.Error()
+}
+
+// Unwrap returns the cause.
+func (e *UnreachableError) Unwrap() error { return e.Err }
+
 // Dialer opens connections to addresses as a workload of the cluster would see
 // them, for example by forwarding a port.
 type Dialer func(ctx context.Context, network, address string) (net.Conn, error)
@@ -52,6 +67,9 @@ type Result struct {
 	OK    bool
 	// Message says what was found, for a failed check what is missing.
 	Message string
+	// Err is why a check does not hold, nil where it does. An *UnreachableError
+	// in it means that the check could not be asked.
+	Err error
 }
 
 const defaultTimeout = 10 * time.Second
@@ -71,7 +89,7 @@ func Run(ctx context.Context, client Client, checks []component.Check, options O
 	for _, check := range checks {
 		message, err := run(ctx, client, check, options)
 		if err != nil {
-			results = append(results, Result{Check: check, Message: err.Error()})
+			results = append(results, Result{Check: check, Message: err.Error(), Err: err})
 			continue
 		}
 		results = append(results, Result{Check: check, OK: true, Message: message})

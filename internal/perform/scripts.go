@@ -1,0 +1,51 @@
+package perform
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/rollout-ladder/ladder/internal/finding"
+	"github.com/rollout-ladder/ladder/internal/health"
+	"github.com/rollout-ladder/ladder/internal/load"
+)
+
+// RuleArgoCM is the rule of findings about the health scripts in the settings of
+// Argo CD.
+const RuleArgoCM = "argocd-cm"
+
+// Scripts collects the health scripts of every ConfigMap argocd-cm that an
+// enabled component renders, and what is wrong with them. Where several are
+// rendered, those of the component that comes first win.
+func Scripts(loaded *load.Result) ([]health.Script, []finding.Finding) {
+	var scripts []health.Script
+	var findings []finding.Finding
+	for _, c := range Enabled(loaded) {
+		for _, o := range loaded.Objects[c.Name] {
+			if r := o.Resource(); r.Group != "" || r.Kind != "ConfigMap" || r.Name != health.ArgoCM {
+				continue
+			}
+			data, _, err := unstructured.NestedStringMap(o.Object, "data")
+			if err != nil {
+				continue // the API server will say so
+			}
+			own, problems := health.FromArgoCM(data)
+			for _, s := range own {
+				s.Source = fmt.Sprintf("%s of component %s (%s)", s.Source, c.Name, o.Origin.Position())
+				scripts = append(scripts, s)
+			}
+			for _, p := range problems {
+				severity := finding.Info
+				if p.Wrong {
+					severity = finding.Warning
+				}
+				findings = append(findings, finding.Finding{
+					Rule: RuleArgoCM, Severity: severity, Scope: finding.Rule, Environment: c.Environment, Component: c.Name,
+					Resource: o.Resource(), Position: o.Origin.Position(), Basis: finding.Rendered,
+					Message: p.Key + ": " + p.Message,
+				})
+			}
+		}
+	}
+	return scripts, findings
+}
