@@ -5,6 +5,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
+	"log"
 	"os"
 	"time"
 
@@ -34,11 +36,13 @@ func run(started time.Time, args []string) int {
 	// its packages; the command line would take them for its own.
 	pflag.CommandLine = pflag.NewFlagSet(args[0], pflag.ContinueOnError)
 	streams := stream.System()
-	// Kustomize warns of deprecated fields on this variable, in the middle of what
-	// the command shows. What crashes is written to the descriptor, and stays.
+	// Kustomize warns of deprecated fields on this variable, and by the standard log,
+	// in the middle of what the command shows. What crashes is written to the
+	// descriptor, and stays.
 	if nowhere, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0); err == nil {
 		os.Stderr = nowhere
 	}
+	log.SetOutput(io.Discard)
 	return cli.Main(args[0], args[1:], version, streams)
 }
 

@@ -12,19 +12,31 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rollout-ladder/ladder/internal/cli/bootstrapcmd"
 	"github.com/rollout-ladder/ladder/internal/cli/cataloguecmd"
+	"github.com/rollout-ladder/ladder/internal/cli/diffcmd"
 	"github.com/rollout-ladder/ladder/internal/cli/exit"
 	"github.com/rollout-ladder/ladder/internal/cli/explain"
 	"github.com/rollout-ladder/ladder/internal/cli/flags"
+	"github.com/rollout-ladder/ladder/internal/cli/generatecmd"
+	"github.com/rollout-ladder/ladder/internal/cli/historycmd"
+	"github.com/rollout-ladder/ladder/internal/cli/importcmd"
 	"github.com/rollout-ladder/ladder/internal/cli/inventory"
 	"github.com/rollout-ladder/ladder/internal/cli/lintcmd"
+	"github.com/rollout-ladder/ladder/internal/cli/newcmd"
+	"github.com/rollout-ladder/ladder/internal/cli/orphanscmd"
 	"github.com/rollout-ladder/ladder/internal/cli/plancmd"
 	"github.com/rollout-ladder/ladder/internal/cli/planecmd"
 	"github.com/rollout-ladder/ladder/internal/cli/rehearsecmd"
 	"github.com/rollout-ladder/ladder/internal/cli/rendercmd"
+	"github.com/rollout-ladder/ladder/internal/cli/rolloutcmd"
 	"github.com/rollout-ladder/ladder/internal/cli/schemacmd"
+	"github.com/rollout-ladder/ladder/internal/cli/smokecmd"
+	"github.com/rollout-ladder/ladder/internal/cli/statuscmd"
+	"github.com/rollout-ladder/ladder/internal/cli/steercmd"
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
 	"github.com/rollout-ladder/ladder/internal/cli/versioncmd"
+	"github.com/rollout-ladder/ladder/internal/cli/watchcmd"
 	"github.com/rollout-ladder/ladder/internal/finding"
 )
 
@@ -88,17 +100,29 @@ Exit codes: 0 fine; 1 the answer is no; 2 wrong usage or unreadable input;
 	})
 	global.Register(root)
 	root.AddCommand(
+		bootstrapcmd.New(streams, global),
 		cataloguecmd.New(streams, global),
+		diffcmd.New(streams, global),
+		generatecmd.New(streams, global),
 		explain.New(streams, global),
+		importcmd.New(streams, global),
+		historycmd.New(streams, global),
 		inventory.New(streams, global),
 		lintcmd.New(streams, global, version),
+		newcmd.New(streams, global),
+		orphanscmd.New(streams, global),
 		plancmd.New(streams, global),
 		planecmd.New(streams, global),
 		rehearsecmd.New(streams, global),
 		rendercmd.New(streams, global),
+		rolloutcmd.New(streams, global),
 		schemacmd.New(streams),
+		smokecmd.New(streams, global),
+		statuscmd.New(streams, global),
 		versioncmd.New(streams, version),
+		watchcmd.New(streams, global),
 	)
+	root.AddCommand(steercmd.New(streams, global)...)
 	usageErrors(root)
 	return root
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/rollout-ladder/ladder/internal/cli/source"
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
 	"github.com/rollout-ladder/ladder/internal/component"
+	"github.com/rollout-ladder/ladder/internal/perform"
 	"github.com/rollout-ladder/ladder/internal/plan"
-	"github.com/rollout-ladder/ladder/internal/rehearse"
 	"github.com/rollout-ladder/ladder/internal/report"
 	"github.com/rollout-ladder/ladder/internal/rollout"
 )
@@ -75,7 +75,7 @@ func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *
 	if err != nil {
 		return err
 	}
-	p, err := plan.Build(rehearse.PlanInput(loaded, rollout.Policy(o.Policy), nil, 0))
+	p, err := plan.Build(perform.PlanInput(loaded, rollout.Policy(o.Policy), nil, 0))
 	if err != nil {
 		return exit.With(exit.Usage, err)
 	}

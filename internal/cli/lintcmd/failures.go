@@ -24,6 +24,10 @@ import (
 // as not rendered.
 func failures(r *load.Result, tree *files.Tree) []finding.Finding {
 	modules := submodules(tree)
+	assumed := map[string]bool{}
+	for _, c := range r.Platform.Components {
+		assumed[c.Name] = c.Assumed
+	}
 	var found []finding.Finding
 	for _, e := range r.Unrendered {
 		if elsewhere(e, modules) {
@@ -39,10 +43,17 @@ func failures(r *load.Result, tree *files.Tree) []finding.Finding {
 				continue // who read the repository has said so
 			}
 		}
+		if assumed[e.Component] && e.Missing.Path != "" && !exists(tree, e.Missing.Path) {
+			// The folder of a cluster that nobody may have registered.
+			f.Severity = finding.Info
+			f.Message += "; which Applications the ApplicationSet generates is not known here"
+		}
 		found = append(found, f)
 	}
 	return found
 }
+
+func exists(tree *files.Tree, name string) bool { return tree.IsFile(name) || tree.IsDir(name) }
 
 // missed reports whether a file of a component was found to be missing.
 func missed(found []finding.Finding, component string) bool {

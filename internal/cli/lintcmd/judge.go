@@ -23,7 +23,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/lint"
 	"github.com/rollout-ladder/ladder/internal/load"
 	"github.com/rollout-ladder/ladder/internal/patch"
-	"github.com/rollout-ladder/ladder/internal/rehearse"
+	"github.com/rollout-ladder/ladder/internal/perform"
 	"github.com/rollout-ladder/ladder/internal/report"
 )
 
@@ -55,20 +55,26 @@ type judgement struct {
 func judge(ctx context.Context, streams *stream.Streams, global *flags.Global, o *Options) (*judgement, error) {
 	options := source.Options(o.Source)
 	options.Roots = o.Roots
-	existing, err := load.Environments(ctx, o.Path, options)
+	display := progress.New(streams, global, time.Now)
+	defer display.Close()
+	options.Progress, options.Environment = display.Counted, ""
+	display.Stage("reading " + o.Path)
+	platform, err := load.Look(ctx, o.Path, options)
 	if err != nil {
 		return nil, source.Coded(err)
 	}
+	existing := platform.Environments()
 	chosen := choose(existing, o.Environment)
+	j := &judgement{complete: len(chosen) == len(existing) && len(o.Rules) == 0}
+	loaded, err := j.load(ctx, platform, chosen)
+	display.Close()
+	if err != nil {
+		return nil, err
+	}
 	if o.Environment == "" && len(chosen) < len(existing) && !global.Quiet {
 		others := slices.DeleteFunc(slices.Clone(existing), func(e string) bool { return slices.Contains(chosen, e) })
 		fmt.Fprintf(streams.Err, "only %s is linted, not %s; -e all lints and compares them\n",
 			strings.Join(chosen, ", "), strings.Join(others, ", "))
-	}
-	j := &judgement{complete: len(chosen) == len(existing) && len(o.Rules) == 0}
-	loaded, err := j.load(ctx, streams, global, o.Path, options, chosen)
-	if err != nil {
-		return nil, err
 	}
 	p := loaded[0].Platform
 	j.tree = &files.Tree{Root: p.Root, Repository: p.Repository}
@@ -78,7 +84,7 @@ func judge(ctx context.Context, streams *stream.Streams, global *flags.Global, o
 		in.Findings = append(slices.Clone(in.Findings), failures(r, j.tree)...)
 		j.inputs = append(j.inputs, in)
 		j.environments = append(j.environments, in.Environment)
-		for _, u := range rehearse.Unrendered(r) {
+		for _, u := range perform.Unrendered(r) {
 			u.Environment = in.Environment
 			j.unrendered = append(j.unrendered, u)
 		}
@@ -113,26 +119,15 @@ func choose(existing []string, name string) []string {
 
 // load reads and renders environments. Where several are meant and some cannot be
 // read, the others are linted all the same.
-func (j *judgement) load(ctx context.Context, streams *stream.Streams, global *flags.Global, path string, options load.Options, chosen []string) ([]*load.Result, error) {
-	display := progress.New(streams, global, time.Now)
-	defer display.Close()
-	options.Progress = display.Counted
-	options.Environment = ""
-	if len(chosen) == 1 {
-		options.Environment = chosen[0]
-	}
-	loaded, err := load.LoadAll(ctx, path, options)
-	if err == nil || len(chosen) < 2 || len(intake.InputErrors(err)) == 0 {
-		return loaded, source.Coded(err)
-	}
-	j.complete = false
+func (j *judgement) load(ctx context.Context, platform *load.Repository, chosen []string) ([]*load.Result, error) {
+	var loaded []*load.Result
 	for _, e := range chosen {
-		options.Environment = e
-		one, err := load.Load(ctx, path, options)
+		one, err := platform.Load(ctx, e)
 		switch {
 		case err == nil:
 			loaded = append(loaded, one)
-		case len(intake.InputErrors(err)) > 0:
+		case len(chosen) > 1 && len(intake.InputErrors(err)) > 0:
+			j.complete = false
 			j.broken = errors.Join(j.broken, fmt.Errorf("environment %s: %w", e, err))
 		default:
 			return nil, source.Coded(err)

@@ -13,8 +13,8 @@ import (
 	"github.com/rollout-ladder/ladder/internal/cli/source"
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
 	"github.com/rollout-ladder/ladder/internal/load"
+	"github.com/rollout-ladder/ladder/internal/perform"
 	"github.com/rollout-ladder/ladder/internal/plan"
-	"github.com/rollout-ladder/ladder/internal/rehearse"
 	"github.com/rollout-ladder/ladder/internal/report"
 	"github.com/rollout-ladder/ladder/internal/rollout"
 )
@@ -100,7 +100,7 @@ func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *
 		return err
 	}
 	wrong := source.PrintFindings(streams.Err, loaded.Findings, source.Least(global))
-	input := rehearse.PlanInput(loaded, rollout.Policy(o.Policy), expected, o.MaxInFlight)
+	input := perform.PlanInput(loaded, rollout.Policy(o.Policy), expected, o.MaxInFlight)
 	var b bytes.Buffer
 	switch {
 	case o.Compare:
@@ -144,7 +144,7 @@ func compare(b *bytes.Buffer, input plan.Input, o *Options) error {
 }
 
 func write(b *bytes.Buffer, p *plan.Plan, loaded *load.Result, o *Options) error {
-	unrendered := rehearse.Unrendered(loaded)
+	unrendered := perform.Unrendered(loaded)
 	switch o.Format {
 	case "json":
 		return report.JSON(b, report.PlanDocument(p, unrendered))

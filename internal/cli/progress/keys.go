@@ -15,6 +15,9 @@ import (
 // for, nil for nothing.
 func (s *screen) press(key byte) (lines []string, request *Request) {
 	switch {
+	case s.elsewhere && (key == keyInterrupt || key == 'q'):
+		s.ending = "leaving"
+		return nil, &Request{Leave: true}
 	case key == keyInterrupt && (s.board == nil || s.question == leaving || s.ending == stopping):
 		// Before the rollout there is nothing to ask about, and a stop may hang.
 		return s.leave()
@@ -108,9 +111,18 @@ func (s *screen) answerApproving(key byte) (lines []string, request *Request) {
 }
 
 func (s *screen) help() []string {
+	if s.elsewhere {
+		return []string{
+			"e        explain: why what waits waits, root causes first",
+			"f        failures, ranked by how many components they block",
+			"p        pause: nothing more starts; again: resume",
+			"a        approve a step that is started by hand (maxUpdate 0)",
+			"q        leave; the rollout goes on",
+		}
+	}
 	leave := "         Ctrl-C again ends the plane, which is not kept (--keep)"
 	if s.kept {
-		leave = "         Ctrl-C again detaches: the plane stays up, --resume goes on"
+		leave = "         Ctrl-C again detaches: " + s.stays + ", --resume goes on"
 	}
 	return []string{
 		"e        explain: why what waits waits, root causes first",

@@ -18,6 +18,10 @@ type screen struct {
 	// keys says that keys steer, kept that a run which is left can be gone on
 	// with.
 	keys, kept bool
+	// stays says what stays then.
+	stays string
+	// elsewhere says that another process runs the rollout.
+	elsewhere bool
 
 	stage       string
 	what        string // counted
@@ -132,7 +136,7 @@ func (s *screen) asked() []string {
 		if s.kept {
 			return []string{
 				"Ctrl-C: nothing has been stopped. What now?",
-				"  [d]etach    leave the plane up and the state saved; go on later with --resume",
+				"  [d]etach    " + s.stays + ", the state is saved; go on later with --resume",
 				pause, stop,
 				"  [c]ontinue                                        (Ctrl-C again detaches)",
 			}

@@ -50,7 +50,7 @@ func TestBlockAndQuestions(t *testing.T) {
 		"paused":   {keys: "p", want: body + "elapsed 1m04s   [a]pprove 300   paused   [p] resume [e]xplain [f]ailures [?]"},
 		"Ctrl-C on a kept plane": {keys: "\x03", kept: true, want: body + foot + `
 Ctrl-C: nothing has been stopped. What now?
-  [d]etach    leave the plane up and the state saved; go on later with --resume
+  [d]etach    the plane stays up, the state is saved; go on later with --resume
   [p]ause     start nothing more; 1 in flight go on
   [s]top      abort: cancel 1 in flight, never start 7; the report says aborted
   [c]ontinue                                        (Ctrl-C again detaches)`},
@@ -67,7 +67,7 @@ Ctrl-C: nothing has been stopped. What now?
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			s := &screen{keys: true, kept: tc.kept, board: running()}
+			s := &screen{keys: true, kept: tc.kept, stays: KeptPlane.stays(), board: running()}
 			for _, key := range []byte(tc.keys) {
 				s.press(key)
 			}
@@ -117,7 +117,7 @@ func TestKeys(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			s := &screen{keys: true, kept: tc.kept, stage: "reading ."}
+			s := &screen{keys: true, kept: tc.kept, stays: KeptPlane.stays(), stage: "reading ."}
 			if !tc.none {
 				s.board = running()
 				s.see(report.Change{Component: "cron", To: "failed", Reason: "no\x1b[2J image"}) // newer than the board
@@ -151,7 +151,7 @@ func TestBlockNeverExceedsItsFrame(t *testing.T) {
 		board.Steps = append(board.Steps, report.BoardStep{Label: "2", Started: true, Total: 1})
 	}
 	for _, keys := range []string{"", "\x03", "a", "p\x03"} {
-		s := &screen{keys: true, kept: true, board: board}
+		s := &screen{keys: true, kept: true, stays: KeptPlane.stays(), board: board}
 		for _, key := range []byte(keys) {
 			s.press(key)
 		}

@@ -44,10 +44,27 @@ func newTerminal(streams *stream.Streams) *terminal {
 // Steering is what the keys of a terminal may do to the run that it shows.
 type Steering struct {
 	// Do passes on what was asked for. It must not block.
-	Do func(Request)
-	// Kept says that the plane outlives the command: a run that is left can be
-	// gone on with.
-	Kept bool
+	Do    func(Request)
+	Place Place
+}
+
+// Place is where a run takes place, for what is said of leaving it.
+type Place int
+
+// The places.
+const (
+	Thrown      Place = iota // a plane that ends with the command
+	KeptPlane                // a plane that outlives it: the run can be gone on with
+	RealCluster              // a cluster, which holds the state of the run
+	Elsewhere                // another process runs it: who leaves only stops to watch
+)
+
+// stays says what stays when a run is left.
+func (p Place) stays() string {
+	if p == RealCluster {
+		return "the cluster stays as it is"
+	}
+	return "the plane stays up"
 }
 
 // Steer lets the keys of the terminal steer the run that a display shows, and
@@ -65,7 +82,8 @@ func Steer(display Display, streams *stream.Streams, s Steering) bool {
 	if err != nil {
 		return false // a terminal that cannot be read can still be drawn on
 	}
-	t.keyboard, t.steering, t.screen.keys, t.screen.kept = keys, &s, true, s.Kept
+	t.keyboard, t.steering, t.screen.keys, t.screen.kept, t.screen.stays = keys, &s, true, s.Place != Thrown, s.Place.stays()
+	t.screen.elsewhere = s.Place == Elsewhere
 	return true
 }
 

@@ -16,12 +16,17 @@ import (
 	"github.com/rollout-ladder/ladder/internal/cli/durations"
 	"github.com/rollout-ladder/ladder/internal/cli/exit"
 	"github.com/rollout-ladder/ladder/internal/cli/flags"
+	"github.com/rollout-ladder/ladder/internal/cli/helm"
 	"github.com/rollout-ladder/ladder/internal/cli/progress"
 	"github.com/rollout-ladder/ladder/internal/cli/source"
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
 	"github.com/rollout-ladder/ladder/internal/drive"
+	"github.com/rollout-ladder/ladder/internal/generate"
+	"github.com/rollout-ladder/ladder/internal/perform"
 	"github.com/rollout-ladder/ladder/internal/plan"
 	"github.com/rollout-ladder/ladder/internal/plane"
+	"github.com/rollout-ladder/ladder/internal/plane/argocd"
+	"github.com/rollout-ladder/ladder/internal/plane/argocd/snapshot"
 	"github.com/rollout-ladder/ladder/internal/rehearse"
 	"github.com/rollout-ladder/ladder/internal/report"
 	"github.com/rollout-ladder/ladder/internal/rollout"
@@ -35,6 +40,7 @@ type Options struct {
 	flags.Result
 
 	Engine          string
+	ArgoCD          string
 	Policy          string
 	OnFailure       string
 	Speed           float64
@@ -52,6 +58,10 @@ type Options struct {
 	Fresh           bool
 	Report          string
 	Approve         []string
+
+	// driven is set where a policy was asked for: with Argo CD as the engine Ladder
+	// then drives its Applications, else it follows them.
+	driven bool
 }
 
 // New returns the command.
@@ -67,6 +77,14 @@ are simulated, so that what is missing fails as it fails in production: a pod
 waits for its Secret, a claim for its storage class, a custom resource for its
 operator, a webhook refuses until its pods are ready.
 
+With --engine argocd the real Argo CD rolls it out: its application controller,
+ApplicationSet controller and repo server, from the binary ladder-argocd, read a
+snapshot of the work tree with what "ladder generate" makes of it, or the
+Applications of the repository as they are; Ladder only follows. It takes some
+seconds for each step of RollingSync, whatever the speed. With --policy as well
+Ladder drives what it generated, as "ladder rollout --engine argocd" does: one
+sync of Argo CD for each component, in the order of that policy.
+
 On a terminal the keys e, f, p and a explain what waits, list failures, pause,
 and approve a step with maxUpdate 0; ? lists them. Ctrl-C asks what to do and
 stops nothing; twice it detaches: a plane of --keep or --plane stays up with the
@@ -81,6 +99,8 @@ on with --resume).`,
 		Example: `  ladder rehearse examples/ameide --environment dev
   ladder rehearse --policy edges --format json
   ladder rehearse --fail platform-keycloak=never-ready --on-failure continue
+  ladder rehearse --engine argocd   # with the real Argo CD, in its own order
+  ladder rehearse --engine argocd --policy edges   # its syncs, in Ladder's order
   ladder rehearse --keep            # look around with kubectl afterwards`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -92,8 +112,9 @@ on with --resume).`,
 	source.CompleteEnvironment(cmd)
 	o.Result.Register(cmd, "text", "json", "markdown")
 	f := cmd.Flags()
-	f.StringVar(&o.Engine, "engine", "native", "what applies the objects: native")
-	f.StringVar(&o.Policy, "policy", "phases", "phases, edges or serial")
+	f.StringVar(&o.Engine, "engine", rehearse.EngineNative, "what applies the objects: native, or argocd for the real Argo CD")
+	f.StringVar(&o.ArgoCD, "argocd-binary", "", "the binary with the controllers of Argo CD (default: ladder-argocd beside ladder, else on PATH)")
+	f.StringVar(&o.Policy, "policy", "phases", "phases, edges or serial; with --engine argocd Ladder drives the Applications only if it is given")
 	f.StringVar(&o.OnFailure, "on-failure", "halt", "halt, or continue with what does not need the failed component")
 	f.Float64Var(&o.Speed, "speed", settings.DefaultSpeed, "divides the simulated delays, timeouts and retries")
 	f.Int64Var(&o.Seed, "seed", 1, "seed of the simulated delays")
@@ -120,34 +141,43 @@ on with --resume).`,
 
 // choices are the flags with a fixed list of values.
 var choices = map[string][]string{
-	"engine":     {"native"},
+	"engine":     {rehearse.EngineNative, rehearse.EngineArgoCD},
 	"policy":     {"phases", "edges", "serial"},
 	"on-failure": {"halt", "continue"},
-	"approve":    {everyStep},
+	"approve":    {helm.EveryStep},
 }
 
 func run(cmd *cobra.Command, args []string, streams *stream.Streams, global *flags.Global, o *Options) error {
+	o.driven = o.Engine == rehearse.EngineArgoCD && cmd.Flags().Changed("policy")
 	options, err := o.parse()
 	if err != nil {
 		return err
 	}
-	helm := newHelm(cmd.Context(), o)
-	defer helm.leave()
+	kept := o.Keep || o.Plane != ""
+	place := progress.Thrown
+	if kept {
+		place = progress.KeptPlane
+	}
+	at := helm.New(cmd.Context(), place, o.Approve)
+	defer at.Leave()
 	display := progress.New(streams, global, time.Now)
 	defer display.Close() // a panic as well leaves the terminal as it was
-	helm.take(display, streams)
-	options.Observer, options.Check, options.Control = display, helm.check, helm.control
-	result, err := rehearse.Run(helm.ctx, options)
+	at.Take(display, streams)
+	options.Observer, options.Check, options.Control = display, at.Check, at.Control
+	if o.Engine == rehearse.EngineArgoCD && !o.driven {
+		options.Check = ofArgoCD(at.Check)
+	}
+	result, err := rehearse.Run(at.Context, options)
 	display.Close()
 	if err != nil {
-		return coded(helm.ended(err))
+		return coded(at.Ended(err))
 	}
 	source.PrintFindings(streams.Err, result.Loaded.Findings, source.Least(global))
 	if err := write(streams, o, result); err != nil {
 		return err
 	}
 	if result.Interrupted && !global.Quiet {
-		helm.interrupted(streams.Err, cmd, args)
+		interrupted(streams.Err, at, kept, cmd, args)
 	}
 	return verdict(result)
 }
@@ -196,8 +226,12 @@ func (o *Options) parse() (rehearse.Options, error) {
 	if err != nil {
 		return none, err
 	}
+	binary, err := o.argoCD()
+	if err != nil {
+		return none, err
+	}
 	return rehearse.Options{
-		Path: o.Path, Load: source.Options(o.Source), Policy: rollout.Policy(o.Policy),
+		Path: o.Path, Load: source.Options(o.Source), Engine: o.Engine, ArgoCD: binary, Drive: o.driven, Policy: rollout.Policy(o.Policy),
 		OnFailure: rollout.FailurePolicy(o.OnFailure), Speed: o.Speed, Seed: o.Seed, Faults: faults,
 		Jitter: o.Jitter, LeastTimeout: o.LeastTimeout,
 		Durations: expected, MaxInFlight: o.MaxInFlight, Timeout: o.Timeout, AllowUnrendered: o.AllowUnrendered,
@@ -271,9 +305,9 @@ func verdict(result rehearse.Rehearsal) error {
 func coded(err error) error {
 	var (
 		planeErr   *rehearse.PlaneError
-		unrendered *rehearse.UnrenderedError
-		refused    *rehearse.RefusedError
-		unknown    *rehearse.UnknownComponentError
+		unrendered *perform.UnrenderedError
+		refused    *perform.RefusedError
+		unknown    *perform.UnknownComponentError
 		cycle      *plan.CycleError
 		place      *plan.PlaceError
 		locked     *store.LockedError
@@ -281,6 +315,13 @@ func coded(err error) error {
 		notUp      *plane.NotFoundError
 		ended      *rehearse.PlaneEndedError
 		silent     *rehearse.PlaneSilentError
+		missing    *argocd.MissingError
+		notStarted *argocd.StartError
+		gone       *argocd.EndedError
+		git        *snapshot.MissingGitError
+		edge       *generate.EdgeError
+		layout     *generate.LayoutError
+		notDriven  *rehearse.NotDrivenError
 	)
 	switch {
 	case errors.Is(err, context.Canceled), errors.As(err, new(*exit.Error)):
@@ -291,8 +332,12 @@ func coded(err error) error {
 		return exit.With(exit.Usage, drive.ErrNothingSaved)
 	case errors.As(err, &unfinished):
 		return exit.With(exit.Usage, fmt.Errorf("%w (go on with it: --resume, with the repository and the flags as they were; forget it: --fresh)", unfinished))
-	case errors.As(err, &unrendered), errors.As(err, &refused), errors.As(err, &unknown), errors.As(err, &cycle), errors.As(err, &place):
+	case errors.As(err, &unrendered), errors.As(err, &refused), errors.As(err, &unknown), errors.As(err, &cycle), errors.As(err, &place), errors.As(err, &notDriven):
 		return exit.With(exit.Usage, err)
+	case errors.As(err, &edge), errors.As(err, &layout):
+		return exit.With(exit.No, err)
+	case errors.As(err, &missing), errors.As(err, &notStarted), errors.As(err, &gone), errors.As(err, &git):
+		return exit.With(exit.CouldNotRun, err)
 	case errors.As(err, &locked), errors.As(err, &planeErr), errors.As(err, &ended), errors.As(err, &silent):
 		return exit.With(exit.CouldNotRun, err)
 	default:

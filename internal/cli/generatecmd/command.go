@@ -1,0 +1,67 @@
+package generatecmd
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/rollout-ladder/ladder/internal/cli/flags"
+	"github.com/rollout-ladder/ladder/internal/cli/source"
+	"github.com/rollout-ladder/ladder/internal/cli/stream"
+	"github.com/rollout-ladder/ladder/internal/plan"
+)
+
+// Options are the arguments of the command.
+type Options struct {
+	flags.Source
+	flags.Result
+
+	Out    string
+	Layout string
+	Check  bool
+
+	version string
+}
+
+// everything is the name of an environment that stands for all of them.
+const everything = "all"
+
+func layouts() []string {
+	return []string{string(plan.Single), string(plan.Tiers), string(plan.AppOfApps)}
+}
+
+// New returns the command.
+func New(streams *stream.Streams, global *flags.Global) *cobra.Command {
+	o := &Options{}
+	cmd := &cobra.Command{
+		Use:   "generate [PATH]",
+		Short: "Write the Argo CD objects of a platform",
+		Long: `Write the Argo CD objects of a platform: the root Application, which a person
+applies, and what it applies: one ApplicationSet with RollingSync (layout single),
+one for each tier (tiers), or Applications with sync waves (app-of-apps);
+AppProjects, the settings that the order rests on, and Jobs of smoke checks.
+
+Files land in OUT/<environment>/, and only files that ladder generate wrote are
+changed or removed there. An order that the layout cannot keep is an error that
+names the edge and its line. With --check nothing is written, and the command
+exits with 1 and a diff when the files are stale.`,
+		Example: `  ladder generate
+  ladder generate --environment all --check
+  ladder generate --layout tiers --out deploy/argocd
+  kubectl apply -f argocd/dev/root.yaml`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.SetPath(args)
+			o.version = cmd.Root().Version
+			return run(cmd.Context(), streams, global, o)
+		},
+	}
+	o.Source.Register(cmd)
+	source.CompleteEnvironment(cmd)
+	o.Result.Register(cmd, "text", "json")
+	f := cmd.Flags()
+	f.StringVar(&o.Out, "out", "", "folder that is written, relative to the root of the platform (default: argocd.out of ladder.yaml, else argocd)")
+	f.StringVar(&o.Layout, "layout", "", "single, tiers or app-of-apps (default: that of ladder.yaml)")
+	f.BoolVar(&o.Check, "check", false, "write nothing; fail with a diff when the files are stale")
+	_ = cmd.RegisterFlagCompletionFunc("layout", cobra.FixedCompletions(layouts(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.MarkFlagDirname("out")
+	return cmd
+}

@@ -1,0 +1,241 @@
+package generatecmd
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/rollout-ladder/ladder/internal/cli/exit"
+	"github.com/rollout-ladder/ladder/internal/cli/flags"
+	"github.com/rollout-ladder/ladder/internal/cli/progress"
+	"github.com/rollout-ladder/ladder/internal/cli/source"
+	"github.com/rollout-ladder/ladder/internal/cli/stream"
+	"github.com/rollout-ladder/ladder/internal/finding"
+	"github.com/rollout-ladder/ladder/internal/generate"
+	"github.com/rollout-ladder/ladder/internal/intake"
+	"github.com/rollout-ladder/ladder/internal/intake/checkout"
+	"github.com/rollout-ladder/ladder/internal/load"
+	"github.com/rollout-ladder/ladder/internal/perform"
+	"github.com/rollout-ladder/ladder/internal/plan"
+	"github.com/rollout-ladder/ladder/internal/rollout"
+)
+
+func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *Options) error {
+	if err := flags.OneOf("format", o.Format, "text", "json"); err != nil {
+		return err
+	}
+	if o.Layout != "" {
+		if err := flags.OneOf("layout", o.Layout, layouts()...); err != nil {
+			return err
+		}
+	}
+	if err := stream.CheckResult(o.Output); err != nil {
+		return exit.With(exit.Usage, err)
+	}
+	loaded, err := loadAll(ctx, streams, global, o)
+	if err != nil {
+		return source.Coded(err)
+	}
+	var made []*generated
+	for _, l := range loaded {
+		if wrong := source.PrintFindings(streams.Err, l.Findings, source.Least(global)); wrong > 0 {
+			fmt.Fprintf(streams.Err, "%s: nothing was written: the findings above are errors\n", l.Platform.Environment)
+			return exit.Silent(exit.No)
+		}
+		g, err := o.generate(ctx, l)
+		if err != nil {
+			return coded(err)
+		}
+		if !global.Quiet {
+			g.warn(streams)
+		}
+		made = append(made, g)
+	}
+	// Nothing is written before everything was made.
+	for _, g := range made {
+		if err := g.compare(); err != nil {
+			return exit.With(exit.Usage, err)
+		}
+		if o.Check {
+			continue
+		}
+		if err := g.replace(); err != nil {
+			return exit.With(exit.CouldNotRun, err)
+		}
+	}
+	return o.report(streams, made)
+}
+
+// loadAll reads and renders the environments that are asked for.
+func loadAll(ctx context.Context, streams *stream.Streams, global *flags.Global, o *Options) ([]*load.Result, error) {
+	display := progress.New(streams, global, time.Now)
+	defer display.Close()
+	options := source.Options(o.Source)
+	options.Progress = display.Counted
+	if o.Environment == everything {
+		options.Environment = ""
+		return load.LoadAll(ctx, o.Path, options)
+	}
+	one, err := load.Load(ctx, o.Path, options)
+	if err != nil {
+		return nil, err
+	}
+	return []*load.Result{one}, nil
+}
+
+// coded gives an error of the generator its exit code: an order that cannot be
+// kept is an answer, everything else is a mistake in the input.
+func coded(err error) error {
+	var edge *generate.EdgeError
+	var layout *generate.LayoutError
+	switch {
+	case errors.As(err, &edge):
+		return exit.With(exit.No, err)
+	case errors.As(err, &layout):
+		return exit.With(exit.Usage, err)
+	default:
+		return source.Coded(err)
+	}
+}
+
+// generated is one environment.
+type generated struct {
+	environment string
+	layout      string
+	result      *generate.Result
+	// dir is the folder that is written, shown how people see it.
+	dir, shown string
+	changes    []change
+	foreign    []string
+	// assumed are the settings that were taken from the checkout.
+	assumed []string
+}
+
+// generate makes the files of one environment.
+func (o *Options) generate(ctx context.Context, l *load.Result) (*generated, error) {
+	p := l.Platform
+	planned, err := plan.Build(perform.PlanInput(l, rollout.Phases, nil, 0))
+	if err != nil {
+		return nil, exit.With(exit.Usage, err)
+	}
+	planned.Edges = l.PreciseEdges(planned.Edges)
+	g := &generated{environment: p.Environment, layout: cmp.Or(o.Layout, string(p.Ladder.Layout))}
+	base, inside, err := o.base(p)
+	if err != nil {
+		return nil, err
+	}
+	in := generate.Input{
+		Platform: p, Plan: planned, Objects: l.Objects, Unrendered: unrendered(l), Layout: o.Layout, Image: generate.Image(o.version),
+	}
+	if inside {
+		in.Out = filepath.ToSlash(o.Out)
+	}
+	folder := path.Join(cmp.Or(in.Out, p.ArgoCD.Out), p.Environment)
+	if inside {
+		g.dir, g.shown = filepath.Join(p.Root, filepath.FromSlash(folder)), folder
+	} else {
+		g.dir = filepath.Join(base, p.Environment)
+		g.shown = g.dir
+	}
+	if err := refuseLinks(base, g.dir, p.Root); err != nil {
+		return nil, exit.With(exit.Usage, err)
+	}
+	if err := g.address(&in); err != nil {
+		return nil, err
+	}
+	if g.result, err = generate.Build(ctx, in); err != nil {
+		return nil, err
+	}
+	return g, nil
+}
+
+// base is the folder that holds those of the environments. inside is set where it
+// lies below the root of the platform: then the objects point to it.
+func (o *Options) base(p *intake.Platform) (base string, inside bool, err error) {
+	switch {
+	case o.Out == "":
+		return filepath.Join(p.Root, filepath.FromSlash(p.ArgoCD.Out)), true, nil
+	case !filepath.IsAbs(o.Out):
+		base = filepath.Join(p.Root, o.Out)
+	default:
+		base = filepath.Clean(o.Out)
+	}
+	rel, err := filepath.Rel(p.Root, base)
+	outside := err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator))
+	switch {
+	case outside && filepath.IsAbs(o.Out):
+		return base, false, nil
+	case outside, rel == ".":
+		return "", false, exit.With(exit.Usage, fmt.Errorf("--out %s is not a folder below the root of the platform; an absolute path writes a copy elsewhere", o.Out))
+	}
+	o.Out = rel
+	return base, true, nil
+}
+
+// refuseLinks refuses a folder that a symbolic link leads to: what is replaced
+// would not be what it seems.
+func refuseLinks(base, dir, root string) error {
+	stop := root
+	if rel, err := filepath.Rel(root, base); err != nil || strings.HasPrefix(rel, "..") {
+		stop = filepath.Dir(base)
+	}
+	for d := dir; d != stop && d != filepath.Dir(d); d = filepath.Dir(d) {
+		info, err := os.Lstat(d)
+		switch {
+		case err != nil:
+		case info.Mode()&os.ModeSymlink != 0:
+			return fmt.Errorf("%s is a symbolic link; name the folder it leads to", d)
+		case !info.IsDir():
+			return fmt.Errorf("%s is not a folder", d)
+		}
+	}
+	return nil
+}
+
+// address fills in what ladder.yaml does not say of the repository.
+func (g *generated) address(in *generate.Input) error {
+	root, err := os.ReadFile(filepath.Join(g.dir, generate.RootFile))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("read what was generated before: %w", err)
+	}
+	here, err := checkout.Read(in.Platform.Repository)
+	if err != nil {
+		return fmt.Errorf("read what the checkout says of itself: %w", err)
+	}
+	g.assumed = in.Settle(root, here)
+	return nil
+}
+
+// unrendered says why components are not wholly known.
+func unrendered(l *load.Result) map[string]string {
+	why := map[string]string{}
+	for _, u := range perform.Unrendered(l) {
+		if why[u.Component] == "" {
+			why[u.Component] = u.Reason
+		}
+	}
+	return why
+}
+
+func (g *generated) warn(streams *stream.Streams) {
+	for _, w := range g.result.Warnings {
+		fmt.Fprintf(streams.Err, "%s\n", finding.Redact(warning(w)))
+	}
+	if len(g.assumed) > 0 {
+		fmt.Fprintf(streams.Err, "%s: taken from the checkout, as ladder.yaml does not say it: %s\n", g.environment, strings.Join(g.assumed, ", "))
+	}
+}
+
+func warning(w generate.Warning) string {
+	if w.Position.File == "" {
+		return "warning: " + w.Message
+	}
+	return w.Position.String() + ": warning: " + w.Message
+}

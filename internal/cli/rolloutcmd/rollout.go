@@ -1,0 +1,345 @@
+// Package rolloutcmd is the command "ladder rollout".
+package rolloutcmd
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/user"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rollout-ladder/ladder/internal/cli/cluster"
+	"github.com/rollout-ladder/ladder/internal/cli/durations"
+	"github.com/rollout-ladder/ladder/internal/cli/exit"
+	"github.com/rollout-ladder/ladder/internal/cli/flags"
+	"github.com/rollout-ladder/ladder/internal/cli/helm"
+	"github.com/rollout-ladder/ladder/internal/cli/progress"
+	"github.com/rollout-ladder/ladder/internal/cli/selector"
+	"github.com/rollout-ladder/ladder/internal/cli/source"
+	"github.com/rollout-ladder/ladder/internal/cli/stream"
+	"github.com/rollout-ladder/ladder/internal/component"
+	"github.com/rollout-ladder/ladder/internal/load"
+	"github.com/rollout-ladder/ladder/internal/perform"
+	"github.com/rollout-ladder/ladder/internal/report"
+	"github.com/rollout-ladder/ladder/internal/rollout"
+)
+
+// Options are the arguments of the command.
+type Options struct {
+	flags.Source
+	flags.Result
+	cluster.Flags
+
+	Engine          string
+	Policy          string
+	OnFailure       string
+	From, To        string
+	Only            []string
+	Durations       string
+	MaxInFlight     int
+	Timeout         time.Duration
+	AllowUnrendered bool
+	KeepRemoved     bool
+	Resume          bool
+	Fresh           bool
+	DryRun          bool
+	Report          string
+	Approve         []string
+	ArgoNamespace   string
+	Revision        string
+}
+
+// New returns the command.
+func New(streams *stream.Streams, global *flags.Global) *cobra.Command {
+	o := &Options{}
+	cmd := &cobra.Command{
+		Use:   "rollout [PATH]",
+		Short: "Roll the platform out to a cluster, health-gated",
+		Long: `Roll the platform out to a cluster in the order of the ladder: a component
+starts when everything it waits for was observed Healthy at this revision. The
+engine native applies the objects itself, server-side; the engine argocd syncs
+the Applications that exist, one operation each, pinned to one commit.
+
+The state is in the cluster (namespace ladder-system): a rollout that was killed
+goes on with --resume, from any machine, and a second one of the same platform
+and environment is refused while the first runs. ladder status and ladder watch
+show it from elsewhere; pause, resume, abort, approve and retry steer it.
+
+--from, --to and --only narrow the rollout. What is outside is not touched: where
+something selected requires it, it must be Healthy as it is, else the rollout
+says so and does not start what requires it.
+
+--dry-run asks the API server what would change, component by component in order,
+and changes nothing: it names fields, never values.
+
+On a terminal the keys are those of ladder rehearse: e, f, p, a and ?; Ctrl-C
+asks what to do and stops nothing; twice it detaches with the state saved.
+
+Exit codes: 0 succeeded; 1 failed or aborted; 2 unreadable input, or a step that
+nobody approves; 3 the cluster does not answer, or another run holds the rollout;
+4 timed out; 130 interrupted or detached (go on with --resume).`,
+		Example: `  ladder rollout --context dev
+  ladder rollout --context dev --dry-run
+  ladder rollout --from 200 --to 299 --only 'data-*'
+  ladder rollout --engine argocd --policy edges
+  ladder rollout --resume`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.SetPath(args)
+			return run(cmd, args, streams, global, o)
+		},
+	}
+	o.Source.Register(cmd)
+	source.CompleteEnvironment(cmd)
+	o.Result.Register(cmd, "text", "json", "markdown")
+	o.Flags.Register(cmd)
+	f := cmd.Flags()
+	f.StringVar(&o.Engine, "engine", perform.Native, "what applies: native or argocd")
+	f.StringVar(&o.Policy, "policy", "phases", "phases, edges or serial")
+	f.StringVar(&o.OnFailure, "on-failure", "halt", "halt, or continue with what does not need the failed component")
+	f.StringVar(&o.From, "from", "", "first phase that is rolled out")
+	f.StringVar(&o.To, "to", "", "last phase that is rolled out")
+	f.StringArrayVar(&o.Only, "only", nil, "roll out what this selector chooses (a name, data-*, type=smoke, band=platform); may be repeated")
+	f.StringVar(&o.Durations, "durations", "", "file of expected durations per component (JSON or YAML map, or a rollout report)")
+	f.IntVar(&o.MaxInFlight, "max-in-flight", 0, "most components in flight at once under the policy edges (default: the ladder's)")
+	f.DurationVar(&o.Timeout, "timeout", 0, "bound of the whole rollout (default: none)")
+	f.BoolVar(&o.AllowUnrendered, "allow-unrendered", false, "let components that cannot be rendered stand in as empty ones")
+	f.BoolVar(&o.KeepRemoved, "keep-removed", false, "leave components in the cluster that the repository lacks since the last rollout")
+	f.BoolVar(&o.Resume, "resume", false, "go on with the rollout that was interrupted or aborted, or give what failed in it a fresh start")
+	f.BoolVar(&o.Fresh, "fresh", false, "forget the interrupted rollout and start anew")
+	f.BoolVar(&o.DryRun, "dry-run", false, "say what would change, and change nothing")
+	f.StringVar(&o.Report, "report", "", "write the JSON report to this file as well")
+	f.StringArrayVar(&o.Approve, "approve", nil, "approve a step that starts by hand (maxUpdate 0), by its phase, or all of them: all; may be repeated")
+	f.StringVar(&o.ArgoNamespace, "argocd-namespace", "", "namespace of Argo CD (default: that of ladder.yaml, else argocd)")
+	f.StringVar(&o.Revision, "revision", "", "commit that the engine argocd rolls out (default: HEAD of the checkout)")
+	cmd.MarkFlagsMutuallyExclusive("resume", "fresh")
+	for flag, values := range choices {
+		_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+	}
+	return cmd
+}
+
+// choices are the flags with a fixed list of values.
+var choices = map[string][]string{
+	"engine":     {perform.Native, perform.ArgoCD},
+	"policy":     {"phases", "edges", "serial"},
+	"on-failure": {"halt", "continue"},
+}
+
+func run(cmd *cobra.Command, args []string, streams *stream.Streams, global *flags.Global, o *Options) error {
+	ctx := cmd.Context()
+	options, err := o.parse(ctx)
+	if err != nil {
+		return err
+	}
+	access, err := o.Open(ctx)
+	if err != nil {
+		return err
+	}
+	version, err := access.Reach(ctx)
+	if err != nil {
+		return err
+	}
+	if !global.Quiet {
+		fmt.Fprintf(streams.Err, "cluster %s  %s  Kubernetes %s\n", access.Name, access.REST.Host, version)
+	}
+	options.REST, options.InCluster, options.Simulated = access.REST, access.InCluster, access.Simulated(ctx)
+	if o.DryRun {
+		return dryRun(ctx, streams, global, o, options)
+	}
+	at := helm.New(ctx, progress.RealCluster, o.Approve)
+	at.Note = func(text string) { fmt.Fprintln(streams.Err, "ladder: "+text) }
+	defer at.Leave()
+	display := progress.New(streams, global, time.Now)
+	defer display.Close() // a panic as well leaves the terminal as it was
+	at.Take(display, streams)
+	options.Observer, options.Check, options.Control = display, at.Check, at.Control
+	result, err := perform.OnCluster(at.Context, options)
+	display.Close()
+	if err != nil {
+		return coded(at.Ended(err))
+	}
+	source.PrintFindings(streams.Err, result.Loaded.Findings, source.Least(global))
+	if result.HistoryError != nil {
+		fmt.Fprintf(streams.Err, "ladder: the report is not in the history of the cluster: %v\n", result.HistoryError)
+	}
+	if err := write(streams, o, result.Report); err != nil {
+		return err
+	}
+	if result.Interrupted && !global.Quiet {
+		fmt.Fprintf(streams.Err, "ladder: the state of the rollout is in the cluster, and nothing new starts. Go on with:\n  %s\n", helm.Resuming(cmd, args))
+	}
+	return verdict(result)
+}
+
+// parse checks the arguments and turns them into those of a rollout.
+func (o *Options) parse(ctx context.Context) (perform.ClusterOptions, error) {
+	var none perform.ClusterOptions
+	if err := flags.OneOf("format", o.Format, "text", "json", "markdown"); err != nil {
+		return none, err
+	}
+	for _, check := range []struct{ flag, value string }{{"engine", o.Engine}, {"policy", o.Policy}, {"on-failure", o.OnFailure}} {
+		if err := flags.OneOf(check.flag, check.value, choices[check.flag]...); err != nil {
+			return none, err
+		}
+	}
+	switch {
+	case o.Timeout < 0 || o.MaxInFlight < 0:
+		return none, usage("--timeout and --max-in-flight may not be negative")
+	case o.Engine != perform.ArgoCD && (o.Revision != "" || o.ArgoNamespace != ""):
+		return none, usage("--revision and --argocd-namespace are for --engine argocd")
+	case o.Engine == perform.ArgoCD && o.DryRun:
+		return none, usage("--dry-run is for --engine native: ask Argo CD with argocd app diff")
+	}
+	for _, file := range []string{o.Output, o.Report} {
+		if err := stream.CheckResult(file); err != nil {
+			return none, exit.With(exit.Usage, err)
+		}
+	}
+	expected, err := durations.Read(o.Durations)
+	if err != nil {
+		return none, err
+	}
+	choose, err := o.choose()
+	if err != nil {
+		return none, err
+	}
+	revision := o.Revision
+	if o.Engine == perform.ArgoCD {
+		if revision, err = commit(ctx, o.Path, o.Revision); err != nil {
+			return none, err
+		}
+	}
+	return perform.ClusterOptions{
+		Piece: perform.Piece{
+			Path: o.Path, Load: source.Options(o.Source), Policy: rollout.Policy(o.Policy), Durations: expected,
+			MaxInFlight: o.MaxInFlight, AllowUnrendered: o.AllowUnrendered,
+		},
+		OnFailure: rollout.FailurePolicy(o.OnFailure), Timeout: o.Timeout, Engine: o.Engine,
+		ArgoNamespace: o.ArgoNamespace, Revision: revision,
+		Choose: choose, KeepRemoved: o.KeepRemoved, Resume: o.Resume, Fresh: o.Fresh, Now: time.Now, Owner: owner(),
+	}, nil
+}
+
+// choose returns what narrows the rollout; nil where nothing does.
+func (o *Options) choose() (func(*load.Result) ([]component.Component, error), error) {
+	if o.From == "" && o.To == "" && len(o.Only) == 0 {
+		return nil, nil
+	}
+	bounds := [2]component.Phase{component.NoPhase, component.NoPhase}
+	for i, text := range []string{o.From, o.To} {
+		if text == "" {
+			continue
+		}
+		phase, err := component.ParsePhase(text)
+		if err != nil {
+			return nil, exit.With(exit.Usage, fmt.Errorf("--%s: %w", [2]string{"from", "to"}[i], err))
+		}
+		bounds[i] = phase
+	}
+	return func(loaded *load.Result) ([]component.Component, error) {
+		chosen, err := selector.Choose(perform.Enabled(loaded), loaded.Platform.Ladder.Bands, o.Only)
+		if err != nil {
+			return nil, err
+		}
+		chosen = perform.Chosen(chosen, bounds[0], bounds[1])
+		if len(chosen) == 0 {
+			return nil, usage("--from, --to and --only leave no component")
+		}
+		return chosen, nil
+	}, nil
+}
+
+// commit is what a revision of the checkout names; HEAD where it is empty.
+func commit(ctx context.Context, path, revision string) (string, error) {
+	if revision == "" {
+		revision = "HEAD"
+	}
+	if strings.HasPrefix(revision, "-") {
+		return "", usage("--revision %s: that is no revision", revision)
+	}
+	out, err := exec.CommandContext(ctx, "git", "-C", path, "rev-parse", "--verify", "--quiet", "--end-of-options", revision+"^{commit}").Output()
+	if err != nil {
+		return "", usage("--engine argocd rolls out a commit, and %s is none of %s; name one with --revision", revision, path)
+	}
+	return strings.TrimSpace(string(out)), nil
+}
+
+// owner says for others who runs the rollout.
+func owner() string {
+	who := "ladder rollout"
+	if u, err := user.Current(); err == nil {
+		who += " by " + u.Username
+	}
+	return who
+}
+
+func usage(format string, arguments ...any) error {
+	return exit.With(exit.Usage, fmt.Errorf(format, arguments...))
+}
+
+func write(streams *stream.Streams, o *Options, r report.Rollout) error {
+	if o.Report != "" {
+		var b bytes.Buffer
+		if err := report.JSON(&b, r); err != nil {
+			return err
+		}
+		if err := streams.WriteResult(o.Report, b.Bytes()); err != nil {
+			return exit.With(exit.CouldNotRun, err)
+		}
+	}
+	var b bytes.Buffer
+	var err error
+	switch o.Format {
+	case "json":
+		err = report.JSON(&b, r)
+	case "markdown":
+		err = report.RolloutMarkdown(&b, r)
+	default:
+		err = report.RolloutText(&b, r, report.Style{Color: o.Output == "" && streams.Color(streams.OutTerminal)})
+	}
+	if err != nil {
+		return err
+	}
+	if err := streams.WriteResult(o.Output, b.Bytes()); err != nil {
+		return exit.With(exit.CouldNotRun, err)
+	}
+	return summarise(streams, r)
+}
+
+// summarise appends the report to the summary page of a GitHub Actions job.
+// Source: GitHub Actions, "Adding a job summary".
+func summarise(streams *stream.Streams, r report.Rollout) error {
+	file := streams.Getenv("GITHUB_STEP_SUMMARY")
+	if file == "" {
+		return nil
+	}
+	f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err == nil {
+		err = errors.Join(report.RolloutMarkdown(f, r), f.Close())
+	}
+	if err != nil {
+		fmt.Fprintf(streams.Err, "ladder: the job summary is not written: %v\n", err)
+	}
+	return nil
+}
+
+func verdict(p perform.Performance) error {
+	if p.Interrupted {
+		return exit.Silent(exit.Interrupted)
+	}
+	switch rollout.Result(p.Report.Result) {
+	case rollout.Succeeded:
+		return nil
+	case rollout.ResultTimedOut:
+		return exit.Silent(exit.TimedOut)
+	default:
+		return exit.Silent(exit.No)
+	}
+}

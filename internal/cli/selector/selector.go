@@ -1,0 +1,164 @@
+// Package selector chooses components on the command line.
+//
+// A selector is the name of a component, a pattern of names (data-*), or a list
+// of properties that all hold: domain=data,type=smoke, phase=300-399,
+// band=platform, project=apps, namespace=ameide. Several selectors choose what
+// any of them does.
+package selector
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rollout-ladder/ladder/internal/cli/exit"
+	"github.com/rollout-ladder/ladder/internal/component"
+	"github.com/rollout-ladder/ladder/internal/intake"
+	"github.com/rollout-ladder/ladder/internal/intake/yamlpos"
+	"github.com/rollout-ladder/ladder/internal/plan"
+)
+
+// properties are the left sides of key=value.
+func properties() []string {
+	return []string{"band", "domain", "namespace", "phase", "project", "type"}
+}
+
+// Choose returns the components that any of the selectors chooses, in their
+// order; all of them for no selector. A selector that means nothing, or chooses
+// nothing, is wrong usage.
+func Choose(components []component.Component, bands []plan.Band, selectors []string) ([]component.Component, error) {
+	if len(selectors) == 0 {
+		return components, nil
+	}
+	chosen := make([]bool, len(components))
+	for _, text := range selectors {
+		match, err := parse(text, bands)
+		if err != nil {
+			return nil, exit.With(exit.Usage, err)
+		}
+		found := false
+		for i := range components {
+			if match(&components[i]) {
+				chosen[i], found = true, true
+			}
+		}
+		if !found {
+			return nil, exit.With(exit.Usage, nothing(text, components))
+		}
+	}
+	var out []component.Component
+	for i, c := range components {
+		if chosen[i] {
+			out = append(out, c)
+		}
+	}
+	return out, nil
+}
+
+// nothing says that a selector chooses nothing, and what it may have meant.
+func nothing(text string, components []component.Component) error {
+	if strings.ContainsAny(text, "=*?[") {
+		return fmt.Errorf("no component is chosen by %q", text)
+	}
+	names := make([]string, len(components))
+	for i, c := range components {
+		names[i] = c.Name
+	}
+	message := fmt.Sprintf("there is no component %q", text)
+	if near := yamlpos.Nearest(text, names); near != "" {
+		message += fmt.Sprintf("; did you mean %s?", near)
+	}
+	return fmt.Errorf("%s", message)
+}
+
+type matcher func(*component.Component) bool
+
+func parse(text string, bands []plan.Band) (matcher, error) {
+	if !strings.Contains(text, "=") {
+		if _, err := path.Match(text, ""); err != nil {
+			return nil, fmt.Errorf("selector %q is not a pattern of names", text)
+		}
+		return func(c *component.Component) bool {
+			ok, _ := path.Match(text, c.Name) // checked above
+			return ok || c.Name == text
+		}, nil
+	}
+	var all []matcher
+	for _, part := range strings.Split(text, ",") {
+		key, value, ok := strings.Cut(strings.TrimSpace(part), "=")
+		if !ok || value == "" {
+			return nil, fmt.Errorf("selector %q: write key=value[,key=value...], with the keys %s", text, strings.Join(properties(), ", "))
+		}
+		m, err := property(key, value, bands)
+		if err != nil {
+			return nil, fmt.Errorf("selector %q: %w", text, err)
+		}
+		all = append(all, m)
+	}
+	return func(c *component.Component) bool {
+		return !slices.ContainsFunc(all, func(m matcher) bool { return !m(c) })
+	}, nil
+}
+
+func property(key, value string, bands []plan.Band) (matcher, error) {
+	switch key {
+	case "domain":
+		return func(c *component.Component) bool { return c.Domain == value }, nil
+	case "namespace":
+		return func(c *component.Component) bool { return c.Namespace == value }, nil
+	case "project":
+		return func(c *component.Component) bool { return c.Project == value }, nil
+	case "type":
+		if !slices.Contains(component.Types(), component.Type(value)) {
+			return nil, fmt.Errorf("%q is no type of component", value)
+		}
+		return func(c *component.Component) bool { return string(c.Type) == value }, nil
+	case "band":
+		i := slices.IndexFunc(bands, func(b plan.Band) bool { return b.Name == value })
+		if i < 0 {
+			return nil, fmt.Errorf("there is no band %q", value)
+		}
+		return within(bands[i].From, bands[i].To), nil
+	case "phase":
+		from, to, isRange := strings.Cut(value, "-")
+		if !isRange {
+			to = from
+		}
+		first, err := component.ParsePhase(from)
+		if err != nil {
+			return nil, err
+		}
+		last, err := component.ParsePhase(to)
+		if err != nil {
+			return nil, err
+		}
+		return within(first, last), nil
+	default:
+		return nil, fmt.Errorf("%q is none of the keys %s", key, strings.Join(properties(), ", "))
+	}
+}
+
+func within(from, to component.Phase) matcher {
+	return func(c *component.Component) bool {
+		return c.Phase != component.NoPhase && from <= c.Phase && c.Phase <= to
+	}
+}
+
+// Complete completes the names of components and the keys of properties.
+func Complete(cmd *cobra.Command, root, environment string) ([]string, cobra.ShellCompDirective) {
+	p, err := intake.Open(cmd.Context(), root, intake.Options{Environment: environment})
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	var words []string
+	for _, c := range p.Components {
+		words = append(words, c.Name+"\t"+c.Order()+" "+string(c.Type))
+	}
+	for _, key := range properties() {
+		words = append(words, key+"=")
+	}
+	return words, cobra.ShellCompDirectiveNoFileComp
+}
