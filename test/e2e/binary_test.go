@@ -1,10 +1,13 @@
 package e2e
 
 import (
+	"os"
 	"testing"
 
 	"github.com/rollout-ladder/ladder/internal/plane/planetest"
 )
+
+func TestMain(m *testing.M) { os.Exit(planetest.Main(m, 4)) }
 
 // ladderBinary is the command under test.
 func ladderBinary(t *testing.T) string {

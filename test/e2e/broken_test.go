@@ -26,9 +26,7 @@ type background struct {
 // start runs the command in the background; it ends with the test at the latest.
 func start(t *testing.T, dir string, args ...string) *background {
 	t.Helper()
-	cmd := exec.Command(ladderBinary(t), args...)
-	cmd.Dir = dir
-	return started(t, cmd)
+	return started(t, command(context.Background(), t, dir, args...))
 }
 
 func started(t *testing.T, cmd *exec.Cmd) *background {
@@ -111,8 +109,8 @@ func rollingOut(t *testing.T, state, plane string) {
 }
 
 func TestRehearsalWithoutItsPlane(t *testing.T) {
-	state := t.TempDir()
-	t.Setenv("XDG_STATE_HOME", state)
+	t.Parallel()
+	state := ownHome(t)
 	b := start(t, slowPlatform(t), "rehearse", "--plane", "mortal", "--progress", "none", "--speed", "1")
 	rollingOut(t, state, "mortal")
 	if err := syscall.Kill(b.child(t), syscall.SIGKILL); err != nil {
@@ -186,9 +184,8 @@ func countIn(t *testing.T, dir, text string) int {
 func TestInterruptedRehearsal(t *testing.T) {
 	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
 		t.Run(fmt.Sprint(signal), func(t *testing.T) {
-			state := t.TempDir()
-			t.Setenv("XDG_STATE_HOME", state)
-			t.Cleanup(func() { downAll(t) })
+			t.Parallel()
+			state := ownHome(t)
 			dir := slowPlatform(t)
 			nothing := ladder(t, dir, "rehearse", "--plane", "x", "--resume", "--progress", "none")
 			if nothing.code != 2 || !strings.Contains(nothing.stderr, "no rollout to resume") {

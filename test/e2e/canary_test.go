@@ -5,12 +5,16 @@ import (
 	"encoding/hex"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/tools/txtar"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
 )
 
 // canary stands in every Secret of the test's platform: it must not turn up in
@@ -213,31 +217,75 @@ func canaryMistakes() map[string]string {
 		"the wrong type":           secret + "type: kubernetes.io/dockerconfigjson\nstringData: {.dockerconfigjson: \"CANARY\"}\n",
 		"a TLS Secret without key": secret + "type: kubernetes.io/tls\nstringData: {tls.crt: CANARY}\n",
 		"a wrong environment":      "apiVersion: v1\nkind: Pod\nmetadata: {name: broken}\nspec:\n  containers: [{name: a, image: a, env: [{name: PASSWORD, value: {inner: CANARY}}]}]\n",
-		"an admission policy that quotes": `apiVersion: admissionregistration.k8s.io/v1
+		"an admission policy that quotes": guarded("quotes") + "stringData: {password: CANARY}\n",
+		"a webhook that is down":          guarded("down") + "stringData: {password: CANARY}\n",
+	}
+}
+
+// guarded is a Secret for one of the guards to refuse.
+func guarded(by string) string {
+	return "apiVersion: v1\nkind: Secret\nmetadata: {name: broken, labels: {guard: " + by + "}}\n"
+}
+
+// canaryGuards refuse the Secrets that bear their label: a policy in words that
+// quote the Secret, a webhook because nobody answers.
+const canaryGuards = `apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: quotes}
+spec:
+  matchConstraints:
+    objectSelector: {matchLabels: {guard: quotes}}
+    resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [secrets]}]
+  validations: [{expression: "!('password' in object.data)", messageExpression: "'refused ' + string(object.data['password'])"}]
+---
+apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicyBinding
-metadata: {name: quotes, annotations: {argocd.argoproj.io/sync-wave: "-1"}}
+metadata: {name: quotes}
 spec: {policyName: quotes, validationActions: [Deny]}
 ---
 apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingAdmissionPolicy
-metadata: {name: quotes, annotations: {argocd.argoproj.io/sync-wave: "-2"}}
-spec:
-  matchConstraints: {resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [secrets]}]}
-  validations: [{expression: "!('password' in object.data)", messageExpression: "'refused ' + string(object.data['password'])"}]
----
-` + secret + "stringData: {password: CANARY}\n",
-		"a webhook that is down": `apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingWebhookConfiguration
-metadata: {name: down, annotations: {argocd.argoproj.io/sync-wave: "-1"}}
+metadata: {name: down}
 webhooks:
   - name: down.example.com
     admissionReviewVersions: [v1]
     sideEffects: None
     failurePolicy: Fail
     clientConfig: {url: "https://127.0.0.1:1/"}
+    objectSelector: {matchLabels: {guard: down}}
     rules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [secrets]}]
----
-` + secret + "stringData: {password: CANARY}\n",
+`
+
+// awaitGuards waits until the API server of a plane knows the guards, which it
+// learns some time after they were accepted.
+func awaitGuards(t *testing.T, kubeconfig string) {
+	t.Helper()
+	access, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := kubernetes.NewForConfig(access)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, guard := range []string{"quotes", "down"} {
+		probe := &corev1.Secret{
+			ObjectMeta: metav1.ObjectMeta{Name: "probe", Labels: map[string]string{"guard": guard}},
+			Data:       map[string][]byte{"password": []byte("known")},
+		}
+		for {
+			if _, err := client.CoreV1().Secrets("app").Create(t.Context(), probe, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}); err != nil {
+				if !strings.Contains(err.Error(), guard) {
+					t.Fatalf("%s: %v", guard, err)
+				}
+				break
+			}
+			select {
+			case <-t.Context().Done():
+				t.Fatalf("the API server never heard of %s", guard)
+			case <-time.After(50 * time.Millisecond):
+			}
+		}
 	}
 }
 
@@ -277,15 +325,6 @@ func watched(t *testing.T, dir string, code int, args ...string) outcome {
 	return out
 }
 
-// downAll takes the planes of the test's registry down.
-func downAll(t *testing.T) {
-	t.Helper()
-	// The context of the test has ended when its clean-up runs.
-	if out, err := exec.Command(ladderBinary(t), "plane", "down", "--all").CombinedOutput(); err != nil {
-		t.Errorf("take the planes down: %v\n%s", err, out)
-	}
-}
-
 // slug is a name that a component can have.
 func slug(name string) string {
 	return strings.ReplaceAll(strings.ToLower(name), " ", "-")
@@ -319,10 +358,8 @@ func TestSecretsAreNeverPrinted(t *testing.T) {
 	})
 
 	t.Run("a platform that works, kept", func(t *testing.T) {
-		state := t.TempDir()
-		t.Setenv("XDG_STATE_HOME", state)
+		state := ownHome(t)
 		dir := writeCanary(t, nil)
-		t.Cleanup(func() { downAll(t) })
 		reportFile := filepath.Join(t.TempDir(), "report.json")
 		watched(t, dir, 0, "rehearse", "--keep", "--report", reportFile, "--progress", "plain", "--verbose", "--speed", "600")
 		wantNoCanaryInFiles(t, reportFile)
@@ -337,17 +374,21 @@ func TestSecretsAreNeverPrinted(t *testing.T) {
 	})
 
 	t.Run("what fails", func(t *testing.T) {
-		state := t.TempDir()
-		t.Setenv("XDG_STATE_HOME", state)
+		state := ownHome(t)
 		further := map[string]string{}
+		add := func(name, phase, text string) {
+			further["sources/"+name+".yaml"] = text
+			further["environments/dev/components/"+name+"/component.yaml"] = "name: " + name +
+				"\nnamespace: app\nrolloutPhase: \"" + phase + "\"\nretry: {limit: 1}\nmanifests: {path: sources/" + name + ".yaml}\n"
+		}
+		add("guards", "120", canaryGuards)
+		watched(t, writeCanary(t, further), 0, "rehearse", "--keep", "--progress", "none", "--speed", "600")
+		awaitGuards(t, filepath.Join(state, "ladder", "planes", "rehearsal", "plane", "kubeconfig"))
 		for name, text := range canaryMistakes() {
 			name = slug(name)
-			further["sources/"+name+".yaml"] = strings.ReplaceAll(text, "name: broken", "name: "+name)
-			further["environments/dev/components/"+name+"/component.yaml"] = "name: " + name +
-				"\nnamespace: app\nrolloutPhase: \"450\"\nretry: {limit: 1}\nmanifests: {path: sources/" + name + ".yaml}\n"
+			add(name, "450", strings.ReplaceAll(text, "name: broken", "name: "+name))
 		}
 		dir := writeCanary(t, further)
-		t.Cleanup(func() { downAll(t) })
 		reportFile := filepath.Join(t.TempDir(), "report.json")
 		out := watched(t, dir, 1, "rehearse", "--keep", "--report", reportFile, "--progress", "plain", "--verbose",
 			"--speed", "600", "--on-failure", "continue")

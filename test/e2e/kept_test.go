@@ -15,9 +15,8 @@ import (
 func TestKeptPlaneOfARefusedRehearsal(t *testing.T) {
 	for name, early := range map[string]bool{"found before the plane is up": true, "found after the plane is up": false} {
 		t.Run(name, func(t *testing.T) {
-			state := t.TempDir()
-			t.Setenv("XDG_STATE_HOME", state)
-			t.Cleanup(func() { downAll(t) })
+			t.Parallel()
+			state := ownHome(t)
 			entry := filepath.Join(state, "ladder", "planes", "rehearsal", "state.json")
 			// The repository of a chart answers, with nothing, once the plane is up.
 			charts := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -100,6 +100,7 @@ func (k *killer) plane(name string) string {
 // resumes them: the end is that of one that was not killed, and nothing starts
 // before its gates.
 func TestKilledRehearsalsResume(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("kills take minutes")
 	}

@@ -16,6 +16,7 @@ import (
 )
 
 func TestNamedPlanes(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	registry := plane.NewRegistry(filepath.Join(t.TempDir(), strings.Repeat("a-long-folder-name-", 8), "planes"))
 	options := plane.Options{Executable: ladderBinary(t), Timeout: patience}

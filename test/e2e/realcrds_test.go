@@ -137,6 +137,7 @@ func sortedKeys[V any](m map[string]V) []string {
 // TestCustomResourcesAreValidAgainstRealCRDs sends every custom resource of the
 // examples to an API server that serves the real projects' CRDs.
 func TestCustomResourcesAreValidAgainstRealCRDs(t *testing.T) {
+	t.Parallel()
 	crds := realCRDs(t)
 	p, client := startPlane(t)
 	dyn := dynamicOf(t, p)

@@ -21,8 +21,7 @@ type outcome struct {
 // ladder runs the command to its end in a folder.
 func ladder(t *testing.T, dir string, args ...string) outcome {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), ladderBinary(t), args...)
-	cmd.Dir = dir
+	cmd := command(t.Context(), t, dir, args...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err := cmd.Run()

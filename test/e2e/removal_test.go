@@ -106,8 +106,7 @@ func shrinking(t *testing.T) (p platform, kubeconfig string) {
 			t.Fatal(err)
 		}
 	}
-	t.Setenv("XDG_STATE_HOME", t.TempDir())
-	t.Cleanup(func() { downAll(t) })
+	ownHome(t)
 	up := ladder(t, dir, "plane", "up", "shrinking", "--quiet")
 	if up.code != 0 {
 		t.Fatalf("plane up: %s", up.stderr)
@@ -119,6 +118,7 @@ func shrinking(t *testing.T) (p platform, kubeconfig string) {
 // components out of the repository, and rehearses again: they go in reverse of
 // the order that the repository no longer knows.
 func TestVanishedComponentsAreRemoved(t *testing.T) {
+	t.Parallel()
 	p, kubeconfig := shrinking(t)
 	objects := func() []string {
 		return slices.DeleteFunc(ownedObjects(t, kubeconfig), func(o string) bool {
@@ -194,6 +194,7 @@ func TestVanishedComponentsAreRemoved(t *testing.T) {
 // TestKilledRemovalIsResumed kills a rehearsal while it deletes: the next one
 // goes on with it, in the same order.
 func TestKilledRemovalIsResumed(t *testing.T) {
+	t.Parallel()
 	p, kubeconfig := shrinking(t)
 	p.edit("sources/app.yaml", "kind: Deployment\nmetadata: {name: app}", "kind: Deployment\nmetadata: {name: app, finalizers: [example.com/hold]}")
 	args := []string{"--plane", "shrinking", "--policy", "edges"}

@@ -82,9 +82,7 @@ func TestOutputsKeepTheirSchemas(t *testing.T) {
 			})
 		}
 		t.Run("interrupted", func(t *testing.T) {
-			state := t.TempDir()
-			t.Setenv("XDG_STATE_HOME", state)
-			t.Cleanup(func() { downAll(t) })
+			state := ownHome(t)
 			b := start(t, slowPlatform(t), "rehearse", "--plane", "x", "--format", "json", "--progress", "none", "--speed", "1")
 			rollingOut(t, state, "x")
 			if err := b.cmd.Process.Signal(os.Interrupt); err != nil {

@@ -22,6 +22,7 @@ data:
 // TestArgoSettings: the health scripts of an argocd-cm that a component renders
 // are used, and what is wrong with them is told with component, file and line.
 func TestArgoSettings(t *testing.T) {
+	t.Parallel()
 	const component = "environments/dev/components/settings/component.yaml"
 	files := map[string]string{
 		component:               "name: settings\nnamespace: app\nrolloutPhase: \"115\"\nmanifests: {path: sources/settings.yaml}\nsyncOptions: [ServerSideAply=true]\n",

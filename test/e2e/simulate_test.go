@@ -174,6 +174,7 @@ func waitsFor(reason, message string) func(corev1.Pod) bool {
 }
 
 func TestSimulatedWorld(t *testing.T) {
+	t.Parallel()
 	w := startWorld(t)
 	// One after the other: later ones need the operators of earlier ones.
 	for _, test := range []struct {

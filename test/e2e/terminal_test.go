@@ -123,7 +123,7 @@ func onTerminal(t *testing.T, dir string, args ...string) *console {
 	c := &console{t: t, ended: make(chan struct{})}
 	c.shell = exec.Command("sh", append([]string{"-c", script, "sh", before, after, ladderBinary(t)}, args...)...)
 	c.shell.Dir = dir
-	for _, v := range os.Environ() {
+	for _, v := range environment(t) {
 		if name, _, _ := strings.Cut(v, "="); name != "CI" && name != "TERM" && name != "NO_COLOR" {
 			c.shell.Env = append(c.shell.Env, v)
 		}
@@ -238,10 +238,7 @@ func children(pid int) []int {
 // ownPlanes gives the test planes of its own and returns their registry.
 func ownPlanes(t *testing.T) *plane.Registry {
 	t.Helper()
-	state := t.TempDir()
-	t.Setenv("XDG_STATE_HOME", state)
-	t.Cleanup(func() { downAll(t) })
-	return plane.NewRegistry(filepath.Join(state, "ladder", "planes"))
+	return plane.NewRegistry(filepath.Join(ownHome(t), "ladder", "planes"))
 }
 
 // clusterOf is a client of a kept plane.
@@ -266,6 +263,7 @@ func openGate(t *testing.T, client *kubernetes.Clientset) {
 const gateWaits = `secret "opens" not found`
 
 func TestKeysSteerARehearsal(t *testing.T) {
+	t.Parallel()
 	registry := ownPlanes(t)
 	c := onTerminal(t, writeGated(t), "rehearse", "--plane", "steered", "--speed", "100", "--least-timeout", "10m")
 	c.sees(gateWaits)
@@ -324,6 +322,7 @@ func TestKeysSteerARehearsal(t *testing.T) {
 }
 
 func TestDetachAndResume(t *testing.T) {
+	t.Parallel()
 	registry := ownPlanes(t)
 	dir := writeGated(t)
 	c := onTerminal(t, dir, "rehearse", "--plane", "left", "--speed", "100", "--least-timeout", "10m")
@@ -351,6 +350,7 @@ func TestDetachAndResume(t *testing.T) {
 }
 
 func TestStopIsAnAbort(t *testing.T) {
+	t.Parallel()
 	ownPlanes(t)
 	file := filepath.Join(t.TempDir(), "report.json")
 	c := onTerminal(t, writeGated(t), "rehearse", "--speed", "100", "--least-timeout", "10m", "--report", file)
@@ -383,6 +383,7 @@ func TestStopIsAnAbort(t *testing.T) {
 }
 
 func TestTheTerminalSurvives(t *testing.T) {
+	t.Parallel()
 	ownPlanes(t)
 	dir := writeGated(t)
 	t.Run("twice Ctrl-C on a plane that is not kept", func(t *testing.T) {
@@ -461,9 +462,9 @@ func TestPipesGetNoControlCodes(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = tty.Close() })
 	for _, mode := range []string{"auto", "tty"} {
-		cmd := exec.CommandContext(t.Context(), ladderBinary(t), "rehearse", "--progress", mode, "--speed", "100", "--approve", "all", "--timeout", "3s")
+		cmd := command(t.Context(), t, writeGated(t), "rehearse", "--progress", mode, "--speed", "100", "--approve", "all", "--timeout", "3s")
 		var stderr bytes.Buffer
-		cmd.Dir, cmd.Stdin, cmd.Stderr = writeGated(t), tty, &stderr
+		cmd.Stdin, cmd.Stderr = tty, &stderr
 		_ = cmd.Run() // it times out at the gate
 		if code := cmd.ProcessState.ExitCode(); code != 4 {
 			t.Errorf("%s: exit code %d, want 4\n%s", mode, code, stderr.String())
