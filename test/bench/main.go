@@ -1,7 +1,7 @@
 // Command bench measures Ladder as ratios against peers and bounds of the same
 // run, and prints a table. It never compares absolute times: machines differ.
 //
-//	go run ./test/bench [-only makespan,plane,render,lint,planner] [-runs 3]
+//	go run ./test/bench [-only engines,lint,makespan,plane,planner,policies,render] [-runs 3] [-quick]
 package main
 
 import (
@@ -26,6 +26,7 @@ func main() {
 // suite is what the benchmarks share.
 type suite struct {
 	ladder string // the binary
+	argocd string // ladder-argocd; empty where it is not built
 	temp   string
 	runs   int // repetitions of which the median counts
 	quick  bool
@@ -44,9 +45,9 @@ func (s *suite) add(r row) {
 }
 
 func run() error {
-	only := flag.String("only", "", "comma-separated benchmarks to run: plane, makespan, policies, render, lint, planner")
+	only := flag.String("only", "", "comma-separated benchmarks to run: engines, lint, makespan, plane, planner, policies, render")
 	runs := flag.Int("runs", 3, "repetitions of which the median counts")
-	quick := flag.Bool("quick", false, "leave out the 1,000-component rollout")
+	quick := flag.Bool("quick", false, "leave out the 1,000-component rollout, and let the engines roll out a platform of 24 components")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -62,19 +63,23 @@ func run() error {
 	if _, err := os.Stat(binary); err != nil {
 		return fmt.Errorf("the ladder binary is missing, run make build: %w", err)
 	}
+	argo, err := argoBinary(binary)
+	if err != nil {
+		return err
+	}
 	temp, err := os.MkdirTemp("", "ladder-bench-")
 	if err != nil {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(temp) }()
-	s := &suite{ladder: binary, temp: temp, runs: *runs, quick: *quick}
+	s := &suite{ladder: binary, argocd: argo, temp: temp, runs: *runs, quick: *quick}
 
 	var failed []error
 	for _, b := range []struct {
 		name string
 		run  func(context.Context) error
 	}{
-		{"plane", s.plane}, {"planner", s.planner}, {"render", s.render}, {"lint", s.lint}, {"policies", s.policies}, {"makespan", s.makespan},
+		{"plane", s.plane}, {"planner", s.planner}, {"render", s.render}, {"lint", s.lint}, {"policies", s.policies}, {"makespan", s.makespan}, {"engines", s.engines},
 	} {
 		if *only != "" && !slices.Contains(strings.Split(*only, ","), b.name) {
 			continue
@@ -85,6 +90,19 @@ func run() error {
 	}
 	s.print()
 	return errors.Join(failed...)
+}
+
+// argoBinary is ladder-argocd: the one that LADDER_ARGOCD names, else the one
+// beside ladder; empty where there is none.
+func argoBinary(ladder string) (string, error) {
+	if path := os.Getenv("LADDER_ARGOCD"); path != "" {
+		return filepath.Abs(path)
+	}
+	path := filepath.Join(filepath.Dir(ladder), "ladder-argocd")
+	if _, err := os.Stat(path); err != nil {
+		return "", nil //nolint:nilerr // what needs it says so
+	}
+	return path, nil
 }
 
 // print writes the table as Markdown.

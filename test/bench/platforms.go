@@ -41,6 +41,33 @@ func writeRandomPlatform(root string, n, inFlight int, seed uint64) error {
 	return write(filepath.Join(root, "ladder.yaml"), ladder)
 }
 
+// writeLadder writes a platform of n components in phases, each one Deployment that
+// requires up to two of the phase before, with expected durations of 20 to 80 s.
+func writeLadder(root string, n, phases int) error {
+	random := rand.New(rand.NewPCG(1, uint64(n)))
+	var durations strings.Builder
+	each := n / phases
+	for i := range n {
+		name, phase := fmt.Sprintf("c%04d", i), i/each
+		requires := []string{"root"}
+		if phase > 0 {
+			before := (phase - 1) * each
+			requires = []string{fmt.Sprintf("c%04d", before+random.IntN(each))}
+			if other := fmt.Sprintf("c%04d", before+random.IntN(each)); other != requires[0] {
+				requires = append(requires, other)
+			}
+		}
+		fmt.Fprintf(&durations, "    %s: %ds\n", name, 20+random.IntN(60))
+		if err := writeComponent(root, name, 100+50*phase, requires, deployment(name)); err != nil {
+			return err
+		}
+	}
+	if err := writeComponent(root, "root", 0, nil, "apiVersion: v1\nkind: Namespace\nmetadata: {name: bench}\n"); err != nil {
+		return err
+	}
+	return write(filepath.Join(root, "ladder.yaml"), "layout: single\nargocd: {repoURL: https://git.example.com/bench.git}\ndurations:\n  components:\n    root: 1s\n"+durations.String())
+}
+
 func writeComponent(root, name string, phase int, requires []string, manifest string) error {
 	descriptor := fmt.Sprintf("name: %s\nnamespace: bench\nrolloutPhase: \"%03d\"\ncomponentType: runtime\nrequires: [%s]\nmanifests: {path: sources/%s.yaml}\n",
 		name, phase, strings.Join(requires, ", "), name)

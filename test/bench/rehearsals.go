@@ -16,22 +16,28 @@ import (
 
 // rehearse runs one rehearsal to its success.
 func (s *suite) rehearse(ctx context.Context, platform string, args ...string) (report.Rollout, error) {
-	var r report.Rollout
 	cmd := exec.CommandContext(ctx, s.ladder, append([]string{"rehearse", platform, "--format", "json", "--progress", "none"}, args...)...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	runErr := cmd.Run()
-	if err := json.Unmarshal(stdout.Bytes(), &r); err != nil {
-		return r, fmt.Errorf("no report: %w\n%s", errors.Join(runErr, err), stderr.String())
+	return succeeded(stdout.Bytes(), stderr.String(), runErr)
+}
+
+// succeeded reads the report of a rehearsal, which must have succeeded.
+func succeeded(stdout []byte, stderr string, runErr error) (report.Rollout, error) {
+	var r report.Rollout
+	if err := json.Unmarshal(stdout, &r); err != nil {
+		return r, fmt.Errorf("no report: %w\n%s", errors.Join(runErr, err), stderr)
 	}
-	if r.Result != "succeeded" {
-		for _, c := range r.Components {
-			if c.State != "healthy" && c.State != "skipped" {
-				return r, fmt.Errorf("the rehearsal %s: %s is %s: %s", r.Result, c.Name, c.State, c.Message)
-			}
+	if r.Result == "succeeded" {
+		return r, nil
+	}
+	for _, c := range r.Components {
+		if c.State != "healthy" && c.State != "skipped" {
+			return r, fmt.Errorf("the rehearsal %s: %s is %s: %s", r.Result, c.Name, c.State, c.Message)
 		}
 	}
-	return r, nil
+	return r, fmt.Errorf("the rehearsal %s", r.Result)
 }
 
 // makespan measures the time of a rollout against its lower bound, for
@@ -135,27 +141,19 @@ func (s *suite) planeMemory(ctx context.Context, name string) (float64, error) {
 	case <-ctx.Done():
 		return 0, ctx.Err()
 	}
-	list := exec.CommandContext(ctx, s.ladder, "plane", "list")
-	list.Env = append(os.Environ(), "XDG_STATE_HOME="+s.temp)
-	out, err := list.Output()
+	pid, err := s.planePID(ctx, "XDG_STATE_HOME="+s.temp, name)
 	if err != nil {
-		return 0, fmt.Errorf("plane list: %w", err)
+		return 0, err
 	}
-	for line := range bytes.Lines(out) {
-		fields := bytes.Fields(line)
-		if len(fields) < 4 || string(fields[0]) != name {
-			continue
-		}
-		status, err := os.ReadFile(filepath.Join("/proc", string(fields[3]), "status"))
-		if err != nil {
-			return 0, err
-		}
-		for entry := range bytes.Lines(status) {
-			var kilobytes float64
-			if n, _ := fmt.Sscanf(string(entry), "VmRSS: %f kB", &kilobytes); n == 1 {
-				return kilobytes * 1024 / 1e6, nil
-			}
+	status, err := os.ReadFile(filepath.Join("/proc", pid, "status"))
+	if err != nil {
+		return 0, err
+	}
+	for entry := range bytes.Lines(status) {
+		var kilobytes float64
+		if n, _ := fmt.Sscanf(string(entry), "VmRSS: %f kB", &kilobytes); n == 1 {
+			return kilobytes * 1024 / 1e6, nil
 		}
 	}
-	return 0, fmt.Errorf("plane %s is not in the list", name)
+	return 0, fmt.Errorf("/proc/%s/status says nothing of memory", pid)
 }
