@@ -29,7 +29,9 @@ type testCase struct {
 	Good       string `json:"good"`
 	Class      string `json:"class"`
 	Fact       string `json:"fact"`
-	Expect     expect `json:"expect"`
+	// Scenario in test/scenarios is the same in a few lines.
+	Scenario string `json:"scenario"`
+	Expect   expect `json:"expect"`
 	// Order names two components of the environment: the order that is computed
 	// from the edges must have the first before the second at both commits, as far
 	// as both are there and the second still requires it.

@@ -9,5 +9,8 @@
 //
 //	want SEVERITY RULE COMPONENT PROVIDER KIND NAME
 //
-// with "-" for what a finding does not have. There are no others.
+// with "-" for what a finding does not have. There are no others. A mistake that is
+// not found has a line "missed" that says why not.
+//
+// test/evaluate/cases.yaml names the scenario of each mistake of a public repository.
 package scenarios

@@ -2,15 +2,20 @@ package scenarios
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 	"slices"
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/rollout-ladder/ladder/internal/finding"
+	"github.com/rollout-ladder/ladder/internal/health"
 	"github.com/rollout-ladder/ladder/internal/lint"
 	"github.com/rollout-ladder/ladder/internal/load"
+	"github.com/rollout-ladder/ladder/internal/manifest"
 )
 
 // The examples are right in every environment. The warnings that are left are
@@ -47,4 +52,35 @@ func TestExamplesAreRight(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The example of Applications is written by hand, and its waves hold only with a
+// check as strict as the one that is generated.
+func TestExampleChecksApplicationsAsGenerated(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root, "examples", "zerotouch", "bootstrap", "argocd", "config.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	objects, err := manifest.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, ok := health.OwnScript(schema.GroupKind{Group: "argoproj.io", Kind: "Application"})
+	if !ok {
+		t.Fatal("there is no script for Applications")
+	}
+	for _, o := range objects {
+		if o.Object.GetKind() != "ConfigMap" {
+			continue
+		}
+		got, _, err := unstructured.NestedString(o.Object.Object, "data", "resource.customizations.health.argoproj.io_Application")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := gocmp.Diff(want, got); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		return
+	}
+	t.Error("the example has no argocd-cm")
 }

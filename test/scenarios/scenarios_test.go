@@ -12,6 +12,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
+	"sigs.k8s.io/yaml"
 
 	"github.com/rollout-ladder/ladder/internal/finding"
 	"github.com/rollout-ladder/ladder/internal/lint"
@@ -37,7 +38,7 @@ func TestScenarios(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := stated(archive, "want ")
-			if len(want) == 0 {
+			if len(want)+len(stated(archive, "missed ")) == 0 {
 				t.Fatal("the scenario wants nothing")
 			}
 			if diff := gocmp.Diff(want, found(t, archive, "bad")); diff != "" {
@@ -69,6 +70,29 @@ func TestEveryRuleHasAScenario(t *testing.T) {
 	for _, r := range lint.All() {
 		if !covered[r.ID] && !slices.Contains(elsewhere, r.ID) {
 			t.Errorf("no scenario wants a finding of %s", r.ID)
+		}
+	}
+}
+
+// TestEveryCaseHasAScenario: of every mistake of a public repository there is a
+// scenario, also of those that are not found, which say so.
+func TestEveryCaseHasAScenario(t *testing.T) {
+	data, err := os.ReadFile(filepath.Join("..", "evaluate", "cases.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cases []struct{ Repository, Bad, Class, Scenario string }
+	if err := yaml.Unmarshal(data, &cases); err != nil || len(cases) == 0 {
+		t.Fatalf("%d cases: %v", len(cases), err)
+	}
+	for _, c := range cases {
+		archive, err := txtar.ParseFile(filepath.Join("testdata", c.Scenario+".txtar"))
+		if err != nil {
+			t.Errorf("%s %.8s has no scenario: %v", c.Repository, c.Bad, err)
+			continue
+		}
+		if c.Class == "N" && len(stated(archive, "missed ")) == 0 {
+			t.Errorf("%s %.8s is not visible in the files, and its scenario does not say that it is missed", c.Repository, c.Bad)
 		}
 	}
 }
