@@ -8,7 +8,7 @@ LINT    := go tool -modfile=tools/go.mod golangci-lint
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 export GOTOOLCHAIN := local
 
-.PHONY: help build test test-short test-race test-long lint generate verify bench picture demo fmt clean
+.PHONY: help build argocd test test-short test-race test-long lint generate verify bench picture demo fmt clean
 
 help: ## List the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -18,8 +18,14 @@ build: ## Build bin/ladder (the first build compiles a Kubernetes control plane:
 	go build -ldflags "-s -w -X main.version=$(VERSION)" -o $(LADDER) ./cmd/ladder
 	@ln -sf ladder $(BIN)/kubectl-ladder
 
+argocd: ## Build bin/ladder-argocd, the real Argo CD for rehearsals (the first build takes 4-6 minutes on 2 cores)
+	@mkdir -p $(BIN)
+	cd argocd && go mod download github.com/argoproj/argo-cd/v3 && \
+		install -m 644 "$$(go list -m -f '{{.Dir}}' github.com/argoproj/argo-cd/v3)"/manifests/crds/*-crd.yaml crds && \
+		go build -ldflags "-s -w -X github.com/argoproj/argo-cd/v3/common.version=$$(go list -m -f '{{.Version}}' github.com/argoproj/argo-cd/v3 | tr -d v)" -o $(BIN)/ladder-argocd .
+
 test: ## Run every test: units, simulations, and end to end on the embedded control plane
-	go test -timeout 40m ./...
+	go test -timeout 60m ./...
 
 test-short: ## Run the tests that need no control plane
 	go test -short ./internal/...
@@ -48,8 +54,9 @@ verify: lint ## Fail when formatting, static checks, modules or generated files 
 	go mod tidy -diff
 	cd tools && go mod tidy -diff
 	cd test/peers && go mod tidy -diff
+	cd argocd && go mod tidy -diff && go vet .
 
-bench: build ## Measure speed as ratios against peers and bounds of the same run
+bench: build argocd ## Measure speed as ratios against peers and bounds of the same run
 	LADDER_BINARY=$(LADDER) go run ./test/bench
 
 picture: build ## Draw the pictures of the README from a real plan and rehearsal
