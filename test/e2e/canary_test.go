@@ -206,17 +206,17 @@ spec:
 func canaryMistakes() map[string]string {
 	secret := "apiVersion: v1\nkind: Secret\nmetadata: {name: broken}\n"
 	return map[string]string{
-		"a key that is none":       secret + "stringData: {\"no key!\": CANARY}\n",
-		"a value that is a map":    secret + "stringData: {password: {inner: CANARY}}\n",
-		"data that holds a map":    secret + "data: {password: {inner: CANARY}}\n",
-		"data that is a list":      secret + "data: [CANARY]\n",
-		"data that is text":        secret + "data: CANARY\n",
-		"text that is text":        secret + "stringData: CANARY\n",
-		"data that is not base64":  secret + "data: {password: \"CANARY!\"}\n",
-		"an unknown field":         secret + "stringdata: {password: CANARY}\n",
-		"the wrong type":           secret + "type: kubernetes.io/dockerconfigjson\nstringData: {.dockerconfigjson: \"CANARY\"}\n",
-		"a TLS Secret without key": secret + "type: kubernetes.io/tls\nstringData: {tls.crt: CANARY}\n",
-		"a wrong environment":      "apiVersion: v1\nkind: Pod\nmetadata: {name: broken}\nspec:\n  containers: [{name: a, image: a, env: [{name: PASSWORD, value: {inner: CANARY}}]}]\n",
+		"a key that is none":              secret + "stringData: {\"no key!\": CANARY}\n",
+		"a value that is a map":           secret + "stringData: {password: {inner: CANARY}}\n",
+		"data that holds a map":           secret + "data: {password: {inner: CANARY}}\n",
+		"data that is a list":             secret + "data: [CANARY]\n",
+		"data that is text":               secret + "data: CANARY\n",
+		"text that is text":               secret + "stringData: CANARY\n",
+		"data that is not base64":         secret + "data: {password: \"CANARY!\"}\n",
+		"an unknown field":                secret + "stringdata: {password: CANARY}\n",
+		"the wrong type":                  secret + "type: kubernetes.io/dockerconfigjson\nstringData: {.dockerconfigjson: \"CANARY\"}\n",
+		"a TLS Secret without key":        secret + "type: kubernetes.io/tls\nstringData: {tls.crt: CANARY}\n",
+		"a wrong environment":             "apiVersion: v1\nkind: Pod\nmetadata: {name: broken}\nspec:\n  containers: [{name: a, image: a, env: [{name: PASSWORD, value: {inner: CANARY}}]}]\n",
 		"an admission policy that quotes": guarded("quotes") + "stringData: {password: CANARY}\n",
 		"a webhook that is down":          guarded("down") + "stringData: {password: CANARY}\n",
 	}
