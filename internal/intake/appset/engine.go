@@ -9,19 +9,14 @@ import (
 	"text/template"
 	"text/template/parse"
 
+	"github.com/rollout-ladder/ladder/internal/intake/bounded"
 	"github.com/rollout-ladder/ladder/internal/intake/yamlpos"
 )
 
-// The limits on one text that is templated.
-const (
-	// maxSteps is how many loops and definitions may start.
-	maxSteps = 10_000
-	// maxText is the greatest length of a result, in bytes.
-	maxText = 1 << 20
-	// maxValues is how many values a list or map may hold, those below it
-	// included.
-	maxValues = 50_000
-)
+// maxSteps is how many loops and definitions may start in one text.
+const maxSteps = 10_000
+
+var limits = bounded.Limits{Text: 1 << 20, Items: 50_000}
 
 // engine fills in templates, in one of the two languages of ApplicationSets.
 type engine struct {
@@ -103,21 +98,18 @@ func classic(text string, p map[string]any) (string, error) {
 		} else {
 			b.WriteString("{{" + tag + "}}")
 		}
-		if b.Len() > maxText {
-			return "", errTooMuch
+		if b.Len() > limits.Text {
+			return "", limits.Err()
 		}
 		text = after
 	}
-	if b.Len() > maxText {
-		return "", errTooMuch
+	if b.Len() > limits.Text {
+		return "", limits.Err()
 	}
 	return b.String(), nil
 }
 
-var (
-	errTooMuch = fmt.Errorf("it makes more than %d KiB", maxText>>10)
-	errSteps   = fmt.Errorf("it takes more than %d steps", maxSteps)
-)
+var errSteps = fmt.Errorf("it takes more than %d steps", maxSteps)
 
 const stepName = "ladder_step"
 
@@ -147,7 +139,7 @@ func (e *engine) template(known map[string]*template.Template, text string, opti
 	for _, named := range t.Templates() {
 		if named.Tree != nil && named.Root != nil {
 			count(named.Root)
-			named.Root.Nodes = append([]parse.Node{stepNode()}, named.Root.Nodes...)
+			named.Root.Nodes = append([]parse.Node{bounded.Step(stepName)}, named.Root.Nodes...)
 		}
 	}
 	known[text] = t
@@ -172,7 +164,7 @@ func (e *engine) fill(t *template.Template, options []string, p map[string]any) 
 
 func (e *engine) run(t *template.Template, p map[string]any) (string, error) {
 	e.steps = 0
-	var out limited
+	out := bounded.Writer{Limits: limits}
 	if err := t.Execute(&out, p); err != nil {
 		return "", explain(err)
 	}
@@ -191,16 +183,6 @@ func explain(err error) error {
 // executing is what the engine says of the name of a template.
 var executing = regexp.MustCompile(`executing "[^"]*" at `)
 
-type limited struct{ strings.Builder }
-
-// Write implements io.Writer.
-func (l *limited) Write(p []byte) (int, error) {
-	if l.Len()+len(p) > maxText {
-		return 0, errTooMuch
-	}
-	return l.Builder.Write(p)
-}
-
 // count puts a step into every loop.
 func count(list *parse.ListNode) {
 	if list == nil {
@@ -217,14 +199,7 @@ func count(list *parse.ListNode) {
 		case *parse.RangeNode:
 			count(n.List)
 			count(n.ElseList)
-			n.List.Nodes = append([]parse.Node{stepNode()}, n.List.Nodes...)
+			n.List.Nodes = append([]parse.Node{bounded.Step(stepName)}, n.List.Nodes...)
 		}
 	}
-}
-
-func stepNode() parse.Node {
-	return &parse.ActionNode{NodeType: parse.NodeAction, Pipe: &parse.PipeNode{
-		NodeType: parse.NodePipe,
-		Cmds:     []*parse.CommandNode{{NodeType: parse.NodeCommand, Args: []parse.Node{parse.NewIdentifier(stepName)}}},
-	}}
 }

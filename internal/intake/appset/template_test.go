@@ -102,7 +102,7 @@ func FuzzTemplates(f *testing.F) {
 			spec = "goTemplate: true"
 		}
 		got, err := engineOf(t, spec).text(text, p)
-		if err == nil && len(got) > maxText {
+		if err == nil && len(got) > limits.Text {
 			t.Fatalf("%d bytes", len(got))
 		}
 		again, againErr := engineOf(t, spec).text(text, p)

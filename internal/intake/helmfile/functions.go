@@ -6,7 +6,6 @@ import (
 	"maps"
 	"path"
 	"reflect"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"github.com/Masterminds/sprig/v3"
 	"sigs.k8s.io/yaml"
 
+	"github.com/rollout-ladder/ladder/internal/intake/bounded"
 	"github.com/rollout-ladder/ladder/internal/intake/yamlpos"
 )
 
@@ -22,17 +22,13 @@ import (
 const (
 	// maxSteps is how many loops and definitions may start in one file.
 	maxSteps = 20_000
-	// maxText is the greatest length of a result, in bytes.
-	maxText = 2 << 20
-	// maxItems is how many values a list or map may hold, those below included.
-	maxItems = 50_000
 	// maxWork is how much functions may make in one file, in values and bytes.
 	maxWork = 64 << 20
 	// maxNested bounds templates in templates.
 	maxNested = 20
 )
 
-var errTooMuch = fmt.Errorf("it makes more than %d KiB or %d values", maxText>>10, maxItems)
+var limits = bounded.Limits{Text: 2 << 20, Items: 50_000}
 
 // unsteady are the functions of Sprig that give something else each time, or take
 // long by design.
@@ -91,8 +87,8 @@ func (e *engine) functions(base string) template.FuncMap {
 		"setValueAtPath":   setPath,
 		"required":         required,
 		"tpl":              func(text string, data any) (string, error) { return e.nested(base, text, data) },
-		"keys":             sortedMapKeys,
-		"values":           sortedMapValues,
+		"keys":             bounded.Keys,
+		"values":           bounded.Values,
 		"print":            fmt.Sprint,
 		"printf":           fmt.Sprintf,
 		"println":          fmt.Sprintln,
@@ -107,7 +103,7 @@ func (e *engine) functions(base string) template.FuncMap {
 		all[name] = func(args ...any) (any, error) { return compare(name, args) }
 	}
 	keep := passing()
-	checks := checks()
+	checks := limits.Checks()
 	for name, f := range all {
 		all[name] = e.guarded(name, f, slices.Contains(keep, name), checks[name])
 	}
@@ -131,11 +127,11 @@ func (e *engine) variable(name string) string {
 
 // guarded wraps a function: what it makes is bounded, and what is not known stays
 // unknown. The templates' own engine turns a panic into an error.
-func (e *engine) guarded(name string, f any, passes bool, allowed func([]reflect.Value) bool) any {
+func (e *engine) guarded(name string, f any, passes bool, allowed bounded.Check) any {
 	v := reflect.ValueOf(f)
 	t := v.Type()
 	return reflect.MakeFunc(t, func(args []reflect.Value) []reflect.Value {
-		each := spread(args, t.IsVariadic())
+		each := bounded.Arguments(args, t.IsVariadic())
 		if !passes {
 			for _, a := range each {
 				if mark, ok := firstMark(a); ok {
@@ -144,21 +140,16 @@ func (e *engine) guarded(name string, f any, passes bool, allowed func([]reflect
 			}
 		}
 		if allowed != nil && !allowed(each) {
-			panic(errTooMuch)
+			panic(limits.Err())
 		}
-		var out []reflect.Value
-		if t.IsVariadic() {
-			out = v.CallSlice(args)
-		} else {
-			out = v.Call(args)
+		out := bounded.Call(v, args)
+		if len(out) == 0 {
+			return out
 		}
-		text, items := maxText, maxItems
-		if len(out) > 0 && !small(out[0], &text, &items, 0) {
-			panic(errTooMuch)
-		}
+		text, items, ok := limits.Measure(out[0])
 		// A value costs about as much as a short text.
-		if e.work += maxText - text + 16*(maxItems-items); e.work > maxWork {
-			panic(errTooMuch)
+		if e.work += text + 16*items; !ok || e.work > maxWork {
+			panic(limits.Err())
 		}
 		return out
 	}).Interface()
@@ -182,106 +173,6 @@ func (e *engine) stays(name string, t reflect.Type, mark string) []reflect.Value
 	}
 	_ = name
 	return out
-}
-
-// spread lists the arguments of a call one by one.
-func spread(args []reflect.Value, variadic bool) []reflect.Value {
-	if !variadic {
-		return args
-	}
-	last := args[len(args)-1]
-	all := slices.Clone(args[:len(args)-1])
-	for i := range last.Len() {
-		all = append(all, last.Index(i))
-	}
-	return all
-}
-
-// small reports whether a value keeps within the limits.
-func small(v reflect.Value, text, items *int, depth int) bool {
-	if *items--; *items < 0 || depth > 200 {
-		return false
-	}
-	switch v.Kind() {
-	case reflect.String:
-		*text -= v.Len()
-		return *text >= 0
-	case reflect.Interface, reflect.Pointer:
-		return v.IsNil() || small(v.Elem(), text, items, depth+1)
-	case reflect.Slice, reflect.Array:
-		for i := range v.Len() {
-			if !small(v.Index(i), text, items, depth+1) {
-				return false
-			}
-		}
-	case reflect.Map:
-		for it := v.MapRange(); it.Next(); {
-			if !small(it.Key(), text, items, depth+1) || !small(it.Value(), text, items, depth+1) {
-				return false
-			}
-		}
-	default:
-	}
-	return true
-}
-
-// number reads an argument that counts something; what is no number counts none.
-func number(v reflect.Value) int {
-	if !v.IsValid() || !v.CanInterface() {
-		return 0
-	}
-	n, err := strconv.ParseFloat(fmt.Sprint(v.Interface()), 64)
-	if err != nil {
-		return 0
-	}
-	return int(min(max(n, -1e15), 1e15))
-}
-
-func sizeOf(v reflect.Value) int {
-	for v.IsValid() && (v.Kind() == reflect.Interface || v.Kind() == reflect.Pointer) {
-		if v.IsNil() {
-			return 0
-		}
-		v = v.Elem()
-	}
-	switch v.Kind() {
-	case reflect.String, reflect.Slice, reflect.Array, reflect.Map:
-		return v.Len()
-	default:
-		return 0
-	}
-}
-
-// wide matches a width or precision in a format that makes much of little.
-var wide = regexp.MustCompile(`%[-+# 0]*([0-9]{4,}|\*|[0-9]*\.([0-9]{4,}|\*))`)
-
-// checks are those of the functions that can make much of little.
-func checks() map[string]func([]reflect.Value) bool {
-	times := func(args []reflect.Value) bool {
-		return len(args) < 2 || number(args[0])*max(1, sizeOf(args[1])) <= maxText
-	}
-	upTo := func(args []reflect.Value) bool {
-		return !slices.ContainsFunc(args, func(v reflect.Value) bool { n := number(v); return n > maxItems || n < -maxItems })
-	}
-	product := func(args []reflect.Value) bool {
-		total := 1
-		for _, a := range args {
-			if total *= max(1, sizeOf(a)); total > maxText*16 {
-				return false
-			}
-		}
-		return true
-	}
-	format := func(args []reflect.Value) bool {
-		return len(args) == 0 || !wide.MatchString(fmt.Sprint(args[0].Interface()))
-	}
-	all := map[string]func([]reflect.Value) bool{
-		"repeat": times, "indent": times, "nindent": times, "until": upTo, "untilStep": upTo, "seq": upTo, "printf": format,
-	}
-	for _, name := range []string{"replace", "regexReplaceAll", "mustRegexReplaceAll", "regexReplaceAllLiteral", "mustRegexReplaceAllLiteral", "join", "wrapWith"} {
-		all[name] = product
-	}
-	return all
 }
 
 // compare runs one of the comparisons of the templates' own engine.
@@ -327,7 +218,7 @@ func index(v any, keys ...any) (any, error) {
 				return nil, nil
 			}
 		case reflect.Slice, reflect.Array:
-			n := number(reflect.ValueOf(key))
+			n := bounded.Number(reflect.ValueOf(key))
 			if n < 0 || n >= at.Len() {
 				return nil, fmt.Errorf("index %d is out of range", n)
 			}
@@ -428,20 +319,4 @@ func setPath(p string, value any, obj map[string]any) (map[string]any, error) {
 	set, err := setPath(rest, value, below)
 	out[key] = set
 	return out, err
-}
-
-func sortedMapKeys(dicts ...map[string]any) []string {
-	out := []string{}
-	for _, d := range dicts {
-		out = append(out, slices.Sorted(maps.Keys(d))...)
-	}
-	return out
-}
-
-func sortedMapValues(dict map[string]any) []any {
-	out := []any{}
-	for _, k := range slices.Sorted(maps.Keys(dict)) {
-		out = append(out, dict[k])
-	}
-	return out
 }

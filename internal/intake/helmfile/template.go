@@ -13,6 +13,7 @@ import (
 	"text/template/parse"
 
 	"github.com/rollout-ladder/ladder/internal/finding"
+	"github.com/rollout-ladder/ladder/internal/intake/bounded"
 	"github.com/rollout-ladder/ladder/internal/intake/files"
 )
 
@@ -69,7 +70,7 @@ func (e *engine) render(file string, first int, base, text string, data map[stri
 	e.work = 0
 	for range maxLacking {
 		e.steps = 0
-		w := &lineWriter{starts: map[*byte]int{}, first: first}
+		w := &lineWriter{out: bounded.Writer{Limits: limits}, starts: map[*byte]int{}, first: first}
 		w.index(t, text)
 		if err = t.Execute(w, data); err == nil {
 			return w.done(), nil
@@ -142,7 +143,7 @@ func (e *engine) nested(base, text string, data any) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var out limited
+	out := bounded.Writer{Limits: limits}
 	if err := t.Execute(&out, data); err != nil {
 		return "", err
 	}
@@ -158,7 +159,7 @@ func (e *engine) parse(base, text string) (*template.Template, error) {
 			return "", errors.New("includes are nested too deep")
 		}
 		defer func() { e.depth-- }()
-		var out limited
+		out := bounded.Writer{Limits: limits}
 		err := root.ExecuteTemplate(&out, name, data)
 		return out.String(), err
 	}
@@ -177,7 +178,7 @@ func (e *engine) parse(base, text string) (*template.Template, error) {
 	for _, named := range t.Templates() {
 		if named.Tree != nil && named.Root != nil {
 			instrument(named.Root)
-			named.Root.Nodes = append([]parse.Node{stepNode()}, named.Root.Nodes...)
+			named.Root.Nodes = append([]parse.Node{bounded.Step(stepName)}, named.Root.Nodes...)
 		}
 	}
 	return t, nil
@@ -237,21 +238,11 @@ func (e *engine) explain(file string, first int, err error) error {
 	return &templateError{position: at, reason: text}
 }
 
-type limited struct{ strings.Builder }
-
-// Write implements io.Writer.
-func (l *limited) Write(p []byte) (int, error) {
-	if l.Len()+len(p) > maxText {
-		return 0, errTooMuch
-	}
-	return l.Builder.Write(p)
-}
-
 // lineWriter remembers which line of the template each line comes from. The
 // engine writes the texts of a template as they are in its tree, so that they are
 // known by their address.
 type lineWriter struct {
-	out    limited
+	out    bounded.Writer
 	starts map[*byte]int
 	first  int
 	line   int
@@ -344,7 +335,7 @@ func instrument(list *parse.ListNode) {
 			decide(n.Pipe)
 			instrument(n.List)
 			instrument(n.ElseList)
-			n.List.Nodes = append([]parse.Node{stepNode()}, n.List.Nodes...)
+			n.List.Nodes = append([]parse.Node{bounded.Step(stepName)}, n.List.Nodes...)
 		}
 	}
 }
@@ -387,10 +378,4 @@ func arguments(p *parse.PipeNode) {
 // asksKnown is a call that fails for what is not known; errors name its place.
 func asksKnown(at parse.Pos, args ...parse.Node) *parse.CommandNode {
 	return &parse.CommandNode{NodeType: parse.NodeCommand, Pos: at, Args: append([]parse.Node{parse.NewIdentifier(knownName).SetPos(at)}, args...)}
-}
-
-func stepNode() parse.Node {
-	return &parse.ActionNode{NodeType: parse.NodeAction, Pipe: &parse.PipeNode{
-		NodeType: parse.NodePipe, Cmds: []*parse.CommandNode{{NodeType: parse.NodeCommand, Args: []parse.Node{parse.NewIdentifier(stepName)}}},
-	}}
 }

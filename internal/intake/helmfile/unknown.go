@@ -79,7 +79,7 @@ func firstMark(v reflect.Value) (string, bool) {
 			return s, true
 		}
 	case reflect.Slice, reflect.Array:
-		for i := range min(v.Len(), maxItems) {
+		for i := range min(v.Len(), limits.Items) {
 			item := v.Index(i)
 			for item.IsValid() && item.Kind() == reflect.Interface && !item.IsNil() {
 				item = item.Elem()
