@@ -102,6 +102,9 @@ type Engine struct {
 	// released are Applications that this process has given their automated sync
 	// back.
 	released map[observe.Ref]bool
+	// held is what Applications were before this process has held them, until it
+	// has given that back.
+	held map[observe.Ref]hold
 	// late are Applications that were not there when the others were held.
 	late map[observe.Ref]bool
 }
@@ -154,7 +157,7 @@ func New(config Config) (*Engine, error) {
 	ctx, stop := context.WithCancel(context.Background())
 	return &Engine{
 		config: config, want: want, client: client, watcher: watcher, ctx: ctx, stop: stop,
-		given: map[string]bool{}, ended: map[string]bool{}, synced: map[string]bool{}, released: map[observe.Ref]bool{}, late: map[observe.Ref]bool{},
+		given: map[string]bool{}, ended: map[string]bool{}, synced: map[string]bool{}, released: map[observe.Ref]bool{}, held: map[observe.Ref]hold{}, late: map[observe.Ref]bool{},
 	}, nil
 }
 

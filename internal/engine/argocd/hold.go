@@ -194,12 +194,56 @@ func (e *Engine) hold(ctx context.Context, a *observe.Application) error {
 		if err == nil {
 			e.mu.Lock()
 			delete(e.released, a.Ref)
+			e.held[a.Ref] = record
 			e.mu.Unlock()
+			if ref := a.Ref; isOnlyRefreshed(a) {
+				e.work.Go(func() {
+					// What fails here is in the memory of this process all the same.
+					_ = e.keepRecord(e.ctx, ref)
+				})
+			}
 		}
 		if !apierrors.IsConflict(err) {
 			return err
 		}
 		if a, err = e.get(ctx, a.Ref); err != nil {
+			return err
+		}
+	}
+}
+
+// isOnlyRefreshed reports whether somebody's request to compare again is the only
+// annotation; see refreshedAnnotation.
+func isOnlyRefreshed(a *observe.Application) bool {
+	_, asked := a.Annotations[observe.RefreshAnnotation]
+	return asked && len(a.Annotations) == 1
+}
+
+// keepRecord writes down again what an Application was before it was held, where
+// the controller takes that away with a request to compare.
+func (e *Engine) keepRecord(ctx context.Context, ref observe.Ref) error {
+	for {
+		var a *observe.Application
+		err := e.watcher.Await(ctx, ref, func(now *observe.Application, _ observe.Judgement) bool {
+			a = now
+			return now == nil || now.Annotations[observe.RefreshAnnotation] == ""
+		})
+		e.mu.Lock()
+		record, held := e.held[ref]
+		held = held && !e.released[ref]
+		e.mu.Unlock()
+		if err != nil || a == nil || !held || a.Annotations[observe.HeldAnnotation] != "" {
+			return err
+		}
+		_, err = e.patch(ctx, ref, map[string]any{"metadata": map[string]any{
+			"resourceVersion": a.ResourceVersion, "annotations": map[string]any{observe.HeldAnnotation: record.text()},
+		}})
+		if !apierrors.IsConflict(err) {
+			return err
+		}
+		if err := e.watcher.Await(ctx, ref, func(now *observe.Application, _ observe.Judgement) bool {
+			return now == nil || now.ResourceVersion != a.ResourceVersion
+		}); err != nil {
 			return err
 		}
 	}
@@ -245,11 +289,14 @@ func (e *Engine) Release(ctx context.Context) error {
 	above, setsAbove := e.above(applications, sets)
 	var first, second, last []observe.Ref
 	for ref, m := range applications {
+		e.mu.Lock()
+		_, held := e.held[ref]
+		e.mu.Unlock()
 		switch {
-		case !m.held && !m.refreshed:
+		case !m.held && !m.refreshed && !held:
 		case components[ref]:
 			first = append(first, ref)
-		case above[ref] || m.run == e.config.Run:
+		case above[ref] || held || m.run == e.config.Run:
 			last = append(last, ref)
 		}
 	}
@@ -377,8 +424,17 @@ func (e *Engine) release(ctx context.Context, ref observe.Ref) error {
 			return nil
 		}
 		held, err := readHold(a.Ref.Resource(), a.Annotations)
-		if _, refreshed := a.Annotations[refreshedAnnotation]; err != nil || held == nil && !refreshed {
+		if err != nil {
 			return err
+		}
+		e.mu.Lock()
+		remembered, known := e.held[ref]
+		e.mu.Unlock()
+		if held == nil && known {
+			held = &remembered
+		}
+		if _, refreshed := a.Annotations[refreshedAnnotation]; held == nil && !refreshed {
+			return nil
 		}
 		patch := map[string]any{"metadata": map[string]any{
 			"resourceVersion": a.ResourceVersion, "annotations": map[string]any{observe.HeldAnnotation: nil, refreshedAnnotation: nil},
@@ -386,7 +442,13 @@ func (e *Engine) release(ctx context.Context, ref observe.Ref) error {
 		if a.SyncPolicy.Automated == nil && held != nil && held.Automated != nil {
 			patch["spec"] = map[string]any{"syncPolicy": map[string]any{"automated": held.Automated}}
 		}
-		if _, err = e.patch(ctx, ref, patch); !apierrors.IsConflict(err) {
+		_, err = e.patch(ctx, ref, patch)
+		if err == nil {
+			e.mu.Lock()
+			delete(e.held, ref)
+			e.mu.Unlock()
+		}
+		if !apierrors.IsConflict(err) {
 			return err
 		}
 	}

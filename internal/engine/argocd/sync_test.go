@@ -402,3 +402,49 @@ func TestRefreshDoesNotStandAlone(t *testing.T) {
 		t.Errorf("sync policy %v, annotations %v", after.SyncPolicy, after.Annotations)
 	}
 }
+
+// Somebody has asked for a comparison with nothing beside it: what the Application
+// was before it was held is written down again after the controller has taken all
+// annotations away.
+func TestRefreshOfSomebodyElse(t *testing.T) {
+	m := newMemory(t, idle("shop", "automated: {selfHeal: true}"))
+	m.set("shop", `metadata: {annotations: {`+observe.RefreshAnnotation+`: normal}}`)
+	e := m.engine("run-1", "shop")
+	if err := e.Prepare(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	// As the controller does that has not seen the hold.
+	m.set("shop", `metadata: {annotations: null}`)
+	m.until("shop", "it is written down again", func(a *observe.Application) bool { return a.Annotations[observe.HeldAnnotation] != "" })
+	// A later process knows it from there.
+	if err := m.engine("run-1", "shop").Release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if after := m.live("shop"); !after.SyncPolicy.SelfHeals() || len(after.Annotations) > 0 {
+		t.Errorf("sync policy %v, annotations %v", after.SyncPolicy, after.Annotations)
+	}
+}
+
+// What a process has held it gives back also where somebody has taken its note
+// away, and only once.
+func TestReleaseWithoutTheRecord(t *testing.T) {
+	m := newMemory(t, idle("shop", "automated: {selfHeal: true}"))
+	e := m.engine("run-1", "shop")
+	if err := e.Prepare(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	m.set("shop", `metadata: {annotations: null}`)
+	if err := e.Release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if !m.live("shop").SyncPolicy.SelfHeals() {
+		t.Error("the automated sync is not back")
+	}
+	m.set("shop", `spec: {syncPolicy: null}`)
+	if err := e.Release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if m.live("shop").SyncPolicy.IsAutomated() {
+		t.Error("it was given back twice")
+	}
+}
