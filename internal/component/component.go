@@ -100,9 +100,11 @@ type Component struct {
 	// several for a multi-source Application.
 	Sources     []Source
 	SyncOptions []string
-	// NamespaceLabels are those that Argo CD gives the destination namespace, if it
-	// makes it. Source: syncPolicy.managedNamespaceMetadata.
-	NamespaceLabels   map[string]string
+	// NamespaceLabels and NamespaceAnnotations are those that Argo CD gives the
+	// destination namespace, with the sync option CreateNamespace. Source:
+	// syncPolicy.managedNamespaceMetadata.
+	NamespaceLabels, NamespaceAnnotations map[string]string
+
 	IgnoreDifferences []IgnoreDifference
 	// Timeout is the readiness timeout; 0 means the default of the ladder.
 	Timeout time.Duration

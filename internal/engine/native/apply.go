@@ -275,40 +275,6 @@ func (e *Engine) removeTold(ctx context.Context, c *component, m mapping, r find
 	return e.remove(ctx, m, r, uid)
 }
 
-// ensureNamespace makes a namespace that is not there, or is about to be gone.
-// It is not marked: it belongs to no component, and CreateNamespace never
-// deletes one. The component, which may be nil, tells what it waits for.
-func (e *Engine) ensureNamespace(ctx context.Context, c *component, name string) error {
-	m, err := e.lookup(ctx, namespaceKind())
-	if err != nil {
-		return err
-	}
-	r := finding.Resource{Kind: "Namespace", Name: name}
-	obj := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": name},
-	}}
-	err = e.try(ctx, func() error {
-		_, err := e.resourceFor(m, "").Create(ctx, obj, metav1.CreateOptions{FieldManager: e.config.FieldManager})
-		return err
-	})
-	if apierrors.IsAlreadyExists(err) && c != nil {
-		live, err := e.get(ctx, m, r)
-		if err != nil || live != nil && live.GetDeletionTimestamp() == nil {
-			return err
-		}
-		if live != nil {
-			if err := e.awaitGone(ctx, c, m, r, live.GetUID()); err != nil {
-				return err
-			}
-		}
-		return e.ensureNamespace(ctx, c, name)
-	}
-	if apierrors.IsAlreadyExists(err) {
-		return nil
-	}
-	return objectError(r, nil, err)
-}
-
 // dryRunVerdict says whether the error of a dry run means that the sync must
 // not begin: only what is wrong with the object itself counts. A missing
 // namespace, a webhook or a quota may be different when its wave comes.

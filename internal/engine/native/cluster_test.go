@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -77,6 +78,32 @@ func TestClusterCRDWithItsResource(t *testing.T) {
 	seen.until(t, ctx, "missing", func(all map[string]drive.Observation) bool {
 		return all[name].Health == rollout.Missing && strings.Contains(all[name].Message, "ConfigMap settings does not exist")
 	})
+}
+
+// Components that share a namespace give it their own labels and annotations each,
+// also where it is there already.
+func TestClusterNamespaceMetadata(t *testing.T) {
+	w := newWorld(t)
+	ctx := w.context()
+	a, b := "a-"+w.ns, "b-"+w.ns
+	text := map[string]string{a: "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n", b: "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: b}\n"}
+	into := []string{"CreateNamespace=true"}
+	first := model.Component{Name: a, SyncOptions: into, NamespaceLabels: map[string]string{"a": "1", "gone": "1"}, NamespaceAnnotations: map[string]string{"note": "a"}}
+	second := model.Component{Name: b, SyncOptions: into, NamespaceLabels: map[string]string{"b": "1"}}
+	e := w.engine("r1", text, first, second)
+	mustSync(t, ctx, e, a)
+	mustSync(t, ctx, e, b)
+	first.NamespaceLabels = map[string]string{"a": "2"}
+	mustSync(t, ctx, w.engine("r2", text, first, second), a)
+	ns, err := w.client.Resource(namespaces).Get(ctx, w.ns, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := ns.GetLabels()
+	delete(got, "kubernetes.io/metadata.name")
+	if diff := cmp.Diff(map[string]string{"a": "2", "b": "1"}, got); diff != "" || ns.GetAnnotations()["note"] != "a" {
+		t.Errorf("labels (-want +got):\n%s\nannotations %v", diff, ns.GetAnnotations())
+	}
 }
 
 func TestClusterErrors(t *testing.T) {

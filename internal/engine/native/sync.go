@@ -60,6 +60,9 @@ func (e *Engine) sync(ctx context.Context, c *component) error {
 		if err := e.ensureNamespace(ctx, c, c.model.Namespace); err != nil {
 			return err
 		}
+		if err := e.describeNamespace(ctx, c); err != nil {
+			return err
+		}
 	}
 	left, err := e.runPhases(ctx, c, old, rendered)
 	if err != nil {

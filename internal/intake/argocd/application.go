@@ -81,7 +81,8 @@ func (r *Repository) component(d document, environment string, waves []int) comp
 		c.IgnoreDifferences = descriptor.IgnoreDifferences(f.Maps("ignoreDifferences"))
 		policy := f.Map("syncPolicy")
 		c.SyncOptions = policy.Strings("syncOptions")
-		c.NamespaceLabels = policy.Map("managedNamespaceMetadata").TextMap("labels")
+		namespace := policy.Map("managedNamespaceMetadata")
+		c.NamespaceLabels, c.NamespaceAnnotations = namespace.TextMap("labels"), namespace.TextMap("annotations")
 		c.Retry = descriptor.Retry(policy.Map("retry"))
 	}
 	if metadata := d.value.At("metadata"); metadata != nil && metadata.Kind == yamlpos.Map {
