@@ -148,6 +148,9 @@ type Project struct {
 	// The four lists of kinds; nil where the field is not written.
 	ClusterAllow, ClusterDeny, NamespaceAllow, NamespaceDeny []GroupKind
 	Position                                                 finding.Position
+	// Unapplied is set where nothing that was read applies it: the cluster may have
+	// another.
+	Unapplied bool
 }
 
 // GroupKind is a pattern of kinds: "*" matches everything.

@@ -143,6 +143,20 @@ func Sort(fs []Finding) {
 			strings.Compare(a.Environment, b.Environment),
 			strings.Compare(a.Component, b.Component),
 			strings.Compare(a.Message, b.Message),
+			CompareSubject(a, b),
 		)
 	})
+}
+
+// CompareSubject orders findings that say the same at the same place by what they
+// are about, and by their evidence.
+func CompareSubject(a, b Finding) int {
+	return cmp.Or(
+		strings.Compare(a.Component, b.Component),
+		strings.Compare(a.Provider, b.Provider),
+		strings.Compare(a.Resource.String(), b.Resource.String()),
+		slices.CompareFunc(a.Evidence, b.Evidence, func(e, o Evidence) int {
+			return cmp.Or(strings.Compare(e.File, o.File), cmp.Compare(e.Line, o.Line), strings.Compare(e.Field, o.Field), strings.Compare(e.Text, o.Text))
+		}),
+	)
 }

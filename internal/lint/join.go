@@ -40,7 +40,7 @@ func causeOf(f finding.Finding) cause {
 // more there are.
 func join(found []finding.Finding) []finding.Finding {
 	slices.SortStableFunc(found, func(a, b finding.Finding) int {
-		return cmp.Or(a.Position.Compare(b.Position), strings.Compare(a.Message, b.Message))
+		return cmp.Or(a.Position.Compare(b.Position), strings.Compare(a.Message, b.Message), finding.CompareSubject(a, b))
 	})
 	first := map[cause]int{}
 	more := map[int][]finding.Finding{}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/rollout-ladder/ladder/internal/component"
+	"github.com/rollout-ladder/ladder/internal/dependency"
 	"github.com/rollout-ladder/ladder/internal/finding"
 	"github.com/rollout-ladder/ladder/internal/plan"
 )
@@ -20,8 +21,15 @@ type order struct {
 	// any is set where something is ordered at all: two components of the
 	// environment stand at different places.
 	any bool
-	// automated are the components whose Applications sync by themselves.
+	// automated are the components whose Applications sync by themselves; it has no
+	// entry for what is no Application.
 	automated map[string]bool
+	// foreign is set where the repository says by Applications what is applied.
+	foreign bool
+	// unassessed is set where Applications are known to count as Healthy at once,
+	// rolling holds the ApplicationSets that are Healthy only after their rollout.
+	unassessed bool
+	rolling    map[string]bool
 }
 
 // retries reports whether a failed sync of a component is tried again by itself:
@@ -30,8 +38,8 @@ type order struct {
 // five times.
 func (o *order) retries(c *component.Component) bool {
 	limit := c.Retry.Limit
-	if automated, application := o.automated[c.Name]; limit == nil && application {
-		return automated
+	if automated, application := o.automated[c.Name]; limit == nil && (application || o.foreign) {
+		return automated // who applies what no Application names is not known
 	}
 	if limit == nil {
 		limit = o.ladder.Retry.Limit
@@ -43,7 +51,12 @@ func newOrder(in Input) *order {
 	if in.order != nil {
 		return in.order
 	}
-	o := &order{ladder: in.Ladder, byName: map[string]*component.Component{}, step: map[string]int{}, automated: map[string]bool{}}
+	o := &order{ladder: in.Ladder, byName: map[string]*component.Component{}, step: map[string]int{}, automated: map[string]bool{}, rolling: map[string]bool{}}
+	o.foreign = len(in.Argo.Applications) > 0
+	o.unassessed = in.Argo.Settings.Known && !in.Argo.Settings.Assesses("argoproj.io", "Application")
+	for _, s := range in.Argo.ApplicationSets {
+		o.rolling[s.Name] = s.RollingSync
+	}
 	for _, a := range in.Argo.Applications {
 		o.automated[a.Component] = a.Automated
 	}
@@ -123,6 +136,30 @@ func (o *order) compare(a, b *component.Component) int {
 		return cmp.Compare(s, t)
 	}
 	return component.Compare(a, b)
+}
+
+// passes reports whether what stands later follows although the first of two is not
+// Healthy: nothing assesses the health of Applications, or an ApplicationSet stands
+// there, which is Healthy once it has generated. Source: argo-cd,
+// resource_customizations/argoproj.io/ApplicationSet/health.lua.
+func (o *order) passes(first, later *component.Component) bool {
+	if first.PreArgo || later.PreArgo {
+		return false
+	}
+	at := 0
+	for at < len(first.Waves) && at < len(later.Waves) && first.Waves[at] == later.Waves[at] {
+		at++
+	}
+	if at == len(first.Waves) || at == len(later.Waves) {
+		return false // steps of one set
+	}
+	return o.unassessed || first.Set != "" && at == len(first.Waves)-1 && !o.rolling[first.Set]
+}
+
+// heals reports whether a consumer becomes Healthy by itself once what it requires
+// is there.
+func (o *order) heals(d dependency.Dependency, consumer *component.Component) bool {
+	return d.Effect == dependency.Ready || o.retries(consumer)
 }
 
 // pair looks up two enabled components by name.

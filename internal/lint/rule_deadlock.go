@@ -38,7 +38,7 @@ func gateDeadlock(in Input) []finding.Finding {
 		if d.Consumer.Place.Hook < 1 && d.Provider.Place.Hook == 1 {
 			after = "after all PreSync hooks" // the number of its wave would mislead
 		}
-		f.Message = fmt.Sprintf("%s (%s) %s, which comes later (%s): the sync waits for the first and never reaches the second",
+		f.Message = fmt.Sprintf("%s (%s) %s, which comes later (%s): unless that is there from before, the sync waits for the first and never reaches the second",
 			who(d.Consumer), when(d.Consumer.Place), d.Reason, after)
 		f.Fix.Summary = fmt.Sprintf("give %s the wave of %s or a later one", who(d.Consumer), who(d.Provider))
 		if d.Consumer.Place.Hook < d.Provider.Place.Hook && d.Consumer.Place.IsHook {

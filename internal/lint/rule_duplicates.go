@@ -26,7 +26,7 @@ func duplicateResource(in Input) []finding.Finding {
 	shared := map[[2]string][][2]Object{}
 	objects := slices.Clone(in.Objects)
 	slices.SortStableFunc(objects, func(a, b Object) int {
-		return cmp.Or(strings.Compare(a.Component, b.Component), a.Position.Compare(b.Position))
+		return cmp.Or(strings.Compare(a.Component, b.Component), a.Position.Compare(b.Position), compareBool(a.Place.IsHook, b.Place.IsHook))
 	})
 	for _, object := range objects {
 		// What is applied before Argo CD is there for it to adopt.
@@ -50,17 +50,38 @@ func duplicateResource(in Input) []finding.Finding {
 	return out
 }
 
-// duplicates makes one finding for the Namespaces that two components share,
-// which is harmless while both say the same, and one for everything else.
+// kin is what one finding on shared objects speaks of.
+type kin int
+
+const (
+	owns       kin = iota
+	namespaces     // harmless while both say the same
+	hooks          // made anew by each sync, and never out of sync
+)
+
+func kinOf(pair [2]Object) kin {
+	switch r := pair[1].Resource; {
+	case r.Kind == "Namespace" && r.Group == "":
+		return namespaces
+	case pair[0].Place.IsHook && pair[1].Place.IsHook:
+		return hooks
+	default:
+		return owns
+	}
+}
+
+// duplicates makes one finding for the Namespaces that two components share, one
+// for the hooks, and one for everything else.
 func (o *order) duplicates(names [2]string, pairs [][2]Object) []finding.Finding {
 	slices.SortFunc(pairs, func(a, b [2]Object) int {
-		return cmp.Or(a[1].Position.Compare(b[1].Position), strings.Compare(a[1].Resource.String(), b[1].Resource.String()))
+		return cmp.Or(a[1].Position.Compare(b[1].Position), strings.Compare(a[1].Resource.String(), b[1].Resource.String()),
+			compareBool(a[1].Place.IsHook, b[1].Place.IsHook))
 	})
 	var out []finding.Finding
-	for _, namespaces := range []bool{false, true} {
+	for _, k := range []kin{owns, namespaces, hooks} {
 		var some [][2]Object
 		for _, p := range pairs {
-			if (p[1].Resource.Kind == "Namespace" && p[1].Resource.Group == "") == namespaces {
+			if kinOf(p) == k {
 				some = append(some, p)
 			}
 		}
@@ -74,9 +95,14 @@ func (o *order) duplicates(names [2]string, pairs [][2]Object) []finding.Finding
 			Message: fmt.Sprintf("%s is in %s and in %s, which overwrite each other", speaks[1].Resource.Human(), names[0], names[1]),
 			Fix:     finding.Fix{Summary: "leave the object to one of the two"},
 		}
-		if namespaces {
+		switch k {
+		case owns:
+		case namespaces:
 			f.Severity = finding.Info
 			f.Message = fmt.Sprintf("%s is in %s and in %s: harmless while both say the same", speaks[1].Resource.Human(), names[0], names[1])
+		case hooks:
+			f.Severity = finding.Info
+			f.Message = fmt.Sprintf("the hook %s is in %s and in %s: each sync makes it anew, and ends one of the other that runs", speaks[1].Resource.Human(), names[0], names[1])
 		}
 		f.Evidence = append(f.Evidence, where(speaks[0].Position, "%s in %s", speaks[0].Resource.Human(), names[0]))
 		if n := len(some) - 1; n > 0 {
@@ -88,6 +114,17 @@ func (o *order) duplicates(names [2]string, pairs [][2]Object) []finding.Finding
 		out = append(out, f)
 	}
 	return out
+}
+
+// compareBool puts false first.
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
 }
 
 func isAre(n int) string {

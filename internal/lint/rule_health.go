@@ -21,6 +21,7 @@ func healthCheckMissing(in Input) []finding.Finding {
 	for _, object := range in.Objects {
 		objects[dependency.End{Component: object.Component, Object: object.Resource}] = object
 	}
+	first := o.firstGated(in)
 	type kind struct{ group, kind string }
 	seen := map[kind]int{}
 	var out []finding.Finding
@@ -29,6 +30,9 @@ func healthCheckMissing(in Input) []finding.Finding {
 		k := kind{provider.Resource.Group, provider.Resource.Kind}
 		if !found || provider.Health != "" || !isCustom(k.group) || d.Strength != plan.Hard || d.Static || tooWeak(d) || !o.waits(d) {
 			continue
+		}
+		if p, gated := first[d.Provider]; gated && d.Within() && p.Compare(d.Consumer.Place) < 0 {
+			continue // what comes before the consumer, and is waited for, needs it as well
 		}
 		if i, again := seen[k]; again {
 			if len(out[i].Evidence) < 4 {
@@ -45,12 +49,42 @@ func healthCheckMissing(in Input) []finding.Finding {
 			who(d.Consumer), d.Reason, provider.Resource.Human(), k.kind)
 		f.Evidence = append([]finding.Evidence{where(d.Consumer.Position, "%s %s", who(d.Consumer), d.Reason)}, f.Evidence...)
 		f.Fix.Summary = fmt.Sprintf("add resource.customizations.health.%s_%s to argocd-cm, or health to the descriptor", k.group, k.kind)
-		if !in.Argo.Settings.Known {
+		// Inside one Application nothing fails: the kubelet tries a pod again until
+		// what it reads is there.
+		if !in.Argo.Settings.Known || d.Within() && runsPods(d.Consumer.Object) {
 			f.Severity = finding.Info
 		}
 		out = append(out, f)
 	}
 	return out
+}
+
+// firstGated finds for each object, and by what it is named in dependencies, the
+// first place of its own component where something that the sync waits for needs it.
+func (o *order) firstGated(in Input) map[dependency.End]dependency.Place {
+	assessed := assessments(in)
+	first := map[dependency.End]dependency.Place{}
+	for _, d := range in.Dependencies {
+		p := d.Consumer.Place
+		if !d.Within() || d.Strength != plan.Hard || tooWeak(d) || p.Compare(d.Provider.Place) < 0 || !p.IsHook && !assessed.of(d.Consumer) {
+			continue
+		}
+		if known, ok := first[d.Provider]; !ok || p.Compare(known) < 0 {
+			first[d.Provider] = p
+		}
+	}
+	return first
+}
+
+// runsPods reports whether an object is a workload of Kubernetes itself.
+func runsPods(r finding.Resource) bool {
+	switch r.Group {
+	case "":
+		return r.Kind == "Pod" || r.Kind == "ReplicationController"
+	case "apps", "batch":
+		return true
+	}
+	return false
 }
 
 // byConsumer sorts dependencies by where their consumers are.

@@ -109,6 +109,20 @@ func (o *order) movedNamespaces(in Input) []finding.Finding {
 	return out
 }
 
+// unknownParent is the folder of a component whose parent is not in the repository.
+func unknownParent(c *component.Component) (folder string, unknown bool) {
+	if len(c.Parents) == 0 {
+		return "", false
+	}
+	return strings.CutSuffix(c.Parents[0], "/")
+}
+
+// onlyCreated reports whether a namespace is made by a sync option, as any other
+// Application may do as well, and is no object of its provider.
+func onlyCreated(d dependency.Dependency) bool {
+	return d.Rule == ruleNamespace && d.Provider.Object.Kind == ""
+}
+
 // movesNamespace reports whether a chart that is not rendered lands in a Namespace
 // that its own Application writes into a later wave.
 func movesNamespace(d dependency.Dependency) bool {
@@ -141,12 +155,20 @@ func (o *order) useAcross(d dependency.Dependency) (finding.Finding, bool) {
 		f.Severity = bySeverity(d.Strength)
 		f.Message = fmt.Sprintf("%s (%s) %s, but %s comes later (%s)",
 			whose(d.Consumer), o.place(consumer), d.Reason, provider.Name, o.place(provider))
+		if f.Severity == finding.Error && o.passes(consumer, provider) && o.heals(d, consumer) {
+			f.Severity = finding.Warning
+			f.Message += "; nothing waits in between, so that it heals by itself"
+		}
 	case o.forgotten(d, consumer, provider):
 		f.Severity = finding.Warning
 		f.Message = fmt.Sprintf("%s %s, which %s provides, and nothing orders the two (%s, %s)",
 			whose(d.Consumer), d.Reason, provider.Name, o.place(consumer), o.place(provider))
 	default:
 		return f, false
+	}
+	if folder, unknown := unknownParent(consumer); unknown && onlyCreated(d) {
+		f.Severity = finding.Info
+		f.Message += fmt.Sprintf("; what applies %s is not in the repository, and may make the namespace", folder)
 	}
 	f.Evidence = append(f.Evidence, o.placed(consumer), o.placed(provider))
 	f.Fix.Summary = o.after(consumer, provider)
@@ -250,11 +272,11 @@ func (o *order) useWithin(d dependency.Dependency) (finding.Finding, bool) {
 		f.Fix.Summary = fmt.Sprintf("give %s an earlier sync wave than %s", who(d.Provider), who(d.Consumer))
 	case rank == 0 && d.Strength == plan.Hard && failsInOnePass(d):
 		f.Severity = finding.Warning
-		f.Message = fmt.Sprintf("%s %s and is applied in the same pass (%s): the first sync fails",
+		f.Message = fmt.Sprintf("%s %s and is applied in the same pass (%s): the first sync is likely to fail",
 			who(d.Consumer), d.Reason, when(d.Consumer.Place))
 		if o.retries(consumer) {
-			f.Message += ", and is retried"
-		} else if d.Rule == ruleWebhook {
+			f.Message += ", and to be retried"
+		} else if _, application := o.automated[consumer.Name]; d.Rule == ruleWebhook && (application || !o.foreign) {
 			f.Severity = finding.Error // the pods behind it are not up in the time of a pass
 		}
 		f.Fix.Summary = fmt.Sprintf("give %s a later sync wave than %s", who(d.Consumer), who(d.Provider))

@@ -122,6 +122,10 @@ func refusedOne(all []refusal) finding.Finding {
 	if first.goes {
 		f.Message += ", where " + first.object.Human() + " goes"
 	}
+	if first.project.Unapplied && !beside(first.app.Position.File, first.project.Position.File) {
+		f.Severity = finding.Warning
+		f.Message += "; nothing in the repository applies the project, so that the cluster may have another"
+	}
 	if first.object.Kind != "" {
 		f.Resource, f.Basis = first.object, finding.Rendered
 	}
@@ -134,6 +138,14 @@ func refusedOne(all []refusal) finding.Finding {
 		f.Evidence = append(f.Evidence, where(others[named].position, "and %d more Applications", rest))
 	}
 	return f
+}
+
+// beside reports whether two files lie in one part of a repository, which people
+// apply together: at its top, or in one folder there.
+func beside(a, b string) bool {
+	one, _, below := strings.Cut(a, "/")
+	other, _, too := strings.Cut(b, "/")
+	return !below || !too || one == other
 }
 
 func (j *judge) sources() {

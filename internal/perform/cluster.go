@@ -11,6 +11,7 @@ import (
 
 	"github.com/rollout-ladder/ladder/internal/component"
 	"github.com/rollout-ladder/ladder/internal/drive"
+	"github.com/rollout-ladder/ladder/internal/engine/argocd"
 	"github.com/rollout-ladder/ladder/internal/load"
 	"github.com/rollout-ladder/ladder/internal/plan"
 	"github.com/rollout-ladder/ladder/internal/report"
@@ -47,8 +48,10 @@ type ClusterOptions struct {
 	Simulated, InCluster bool
 	Engine               string // Native or ArgoCD
 	// ArgoNamespace and Revision are for the engine ArgoCD: where it runs, and the
-	// commit that is rolled out.
+	// commit that is rolled out. SelfHeal is when Applications get their automated
+	// sync back.
 	ArgoNamespace, Revision string
+	SelfHeal                argocd.SelfHeal
 
 	// Choose returns the components that are rolled out; nil for all.
 	Choose func(*load.Result) ([]component.Component, error)

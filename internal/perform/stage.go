@@ -141,7 +141,7 @@ func (o ClusterOptions) openArgoCD(ctx context.Context, s *stage, clock *Clock, 
 	}
 	engine, err := argocd.New(argocd.Config{
 		REST: o.REST, Namespace: namespace, Applications: found.Applications, Revision: o.Revision,
-		Repositories: repositories(loaded), Clock: clock, Health: assessor,
+		Repositories: repositories(loaded), SelfHeal: o.SelfHeal, Clock: clock, Health: assessor,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("prepare the engine: %w", err)

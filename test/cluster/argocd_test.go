@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -9,8 +10,10 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 
 	"github.com/rollout-ladder/ladder/internal/cli/statuscmd"
@@ -98,5 +101,63 @@ func TestArgoCD(t *testing.T) {
 	if err := json.Unmarshal([]byte(r.stdout), &doc); err != nil || r.code != 0 || doc.Healthy != n {
 		t.Errorf("after, exit code %d, %v: %s%s", r.code, err, r.stdout, r.stderr)
 	}
+	s.heals(client)
 	s.kept()
+}
+
+// heals rolls out another commit to automated Applications: with --self-heal healthy
+// the first has its automated sync back while the second is not Healthy yet.
+func (s *site) heals(client dynamic.Interface) {
+	s.t.Helper()
+	applications := client.Resource(observe.Applications()).Namespace(observe.DefaultNamespace)
+	for i := 1; i <= 2; i++ {
+		_, err := applications.Patch(s.t.Context(), name(i), types.MergePatchType, []byte(`{"spec":{"syncPolicy":{"automated":{"selfHeal":true}}}}`), metav1.PatchOptions{})
+		must(s.t, err)
+	}
+	automated := func(i int) error {
+		obj, err := applications.Get(s.t.Context(), name(i), metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		if heals, _, _ := unstructured.NestedBool(obj.Object, "spec", "syncPolicy", "automated", "selfHeal"); !heals {
+			return fmt.Errorf("%s has no automated sync", name(i))
+		}
+		return nil
+	}
+	s.component(1, "v2")
+	s.write("sources/"+name(2)+"/all.yaml", `apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec: {containers: [{name: web, image: "nginx:v2", envFrom: [{secretRef: {name: late}}]}]}
+`)
+	s.git("commit", "-q", "-a", "-m", "two")
+	running := s.start(s.rollout("--engine", "argocd", "--self-heal", "healthy", "--only", name(1), "--only", name(2))...)
+	eventually(s.t, func() error {
+		obj, err := applications.Get(s.t.Context(), name(2), metav1.GetOptions{})
+		if err == nil && obj.GetAnnotations()[observe.HeldAnnotation] == "" {
+			err = errors.New("the second component is not held")
+		}
+		return err
+	})
+	eventually(s.t, func() error {
+		d, err := s.client.AppsV1().Deployments("ns-"+name(2)).Get(s.t.Context(), "web", metav1.GetOptions{})
+		if err == nil && len(d.Spec.Template.Spec.Containers[0].EnvFrom) == 0 {
+			err = errors.New("the second component is not synced")
+		}
+		return err
+	})
+	eventually(s.t, func() error { return automated(1) })
+	if automated(2) == nil {
+		s.t.Error("the second component is not held")
+	}
+	_, err := s.client.CoreV1().Secrets("ns-"+name(2)).Create(s.t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "late"}}, metav1.CreateOptions{})
+	must(s.t, err)
+	if r := s.wait(running); r.code != 0 {
+		s.t.Errorf("exit code %d: %s%s", r.code, r.stdout, r.stderr)
+	}
+	must(s.t, automated(2))
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/cli/source"
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
 	"github.com/rollout-ladder/ladder/internal/component"
+	"github.com/rollout-ladder/ladder/internal/engine/argocd"
 	"github.com/rollout-ladder/ladder/internal/load"
 	"github.com/rollout-ladder/ladder/internal/perform"
 	"github.com/rollout-ladder/ladder/internal/report"
@@ -53,6 +54,7 @@ type Options struct {
 	Approve         []string
 	ArgoNamespace   string
 	Revision        string
+	SelfHeal        string
 }
 
 // New returns the command.
@@ -118,6 +120,7 @@ nobody approves; 3 the cluster does not answer, or another run holds the rollout
 	f.StringArrayVar(&o.Approve, "approve", nil, "approve a step that starts by hand (maxUpdate 0), by its phase, or all of them: all; may be repeated")
 	f.StringVar(&o.ArgoNamespace, "argocd-namespace", "", "namespace of Argo CD (default: that of ladder.yaml, else argocd)")
 	f.StringVar(&o.Revision, "revision", "", "commit that the engine argocd rolls out (default: HEAD of the checkout)")
+	f.StringVar(&o.SelfHeal, "self-heal", "end", "when the engine argocd gives Applications their automated sync back: at the end, or each when it is healthy")
 	cmd.MarkFlagsMutuallyExclusive("resume", "fresh")
 	for flag, values := range choices {
 		_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
@@ -130,7 +133,10 @@ var choices = map[string][]string{
 	"engine":     {perform.Native, perform.ArgoCD},
 	"policy":     {"phases", "edges", "serial"},
 	"on-failure": {"halt", "continue"},
+	"self-heal":  {"end", "healthy"},
 }
+
+var selfHeal = map[string]argocd.SelfHeal{"end": argocd.HoldUntilEnd, "healthy": argocd.ReleaseHealthy}
 
 func run(cmd *cobra.Command, args []string, streams *stream.Streams, global *flags.Global, o *Options) error {
 	ctx := cmd.Context()
@@ -184,7 +190,7 @@ func (o *Options) parse(ctx context.Context) (perform.ClusterOptions, error) {
 	if err := flags.OneOf("format", o.Format, "text", "json", "markdown"); err != nil {
 		return none, err
 	}
-	for _, check := range []struct{ flag, value string }{{"engine", o.Engine}, {"policy", o.Policy}, {"on-failure", o.OnFailure}} {
+	for _, check := range []struct{ flag, value string }{{"engine", o.Engine}, {"policy", o.Policy}, {"on-failure", o.OnFailure}, {"self-heal", o.SelfHeal}} {
 		if err := flags.OneOf(check.flag, check.value, choices[check.flag]...); err != nil {
 			return none, err
 		}
@@ -192,8 +198,8 @@ func (o *Options) parse(ctx context.Context) (perform.ClusterOptions, error) {
 	switch {
 	case o.Timeout < 0 || o.MaxInFlight < 0:
 		return none, usage("--timeout and --max-in-flight may not be negative")
-	case o.Engine != perform.ArgoCD && (o.Revision != "" || o.ArgoNamespace != ""):
-		return none, usage("--revision and --argocd-namespace are for --engine argocd")
+	case o.Engine != perform.ArgoCD && (o.Revision != "" || o.ArgoNamespace != "" || o.SelfHeal != "end"):
+		return none, usage("--revision, --argocd-namespace and --self-heal are for --engine argocd")
 	case o.Engine == perform.ArgoCD && o.DryRun:
 		return none, usage("--dry-run is for --engine native: ask Argo CD with argocd app diff")
 	}
@@ -222,7 +228,7 @@ func (o *Options) parse(ctx context.Context) (perform.ClusterOptions, error) {
 			MaxInFlight: o.MaxInFlight, AllowUnrendered: o.AllowUnrendered,
 		},
 		OnFailure: rollout.FailurePolicy(o.OnFailure), Timeout: o.Timeout, Engine: o.Engine,
-		ArgoNamespace: o.ArgoNamespace, Revision: revision,
+		ArgoNamespace: o.ArgoNamespace, Revision: revision, SelfHeal: selfHeal[o.SelfHeal],
 		Choose: choose, KeepRemoved: o.KeepRemoved, Resume: o.Resume, Fresh: o.Fresh, Now: time.Now, Owner: owner(),
 	}, nil
 }

@@ -67,6 +67,9 @@ func CheckResult(file string) error {
 	if info, err := os.Stat(file); err == nil && info.IsDir() {
 		return fmt.Errorf("cannot write %s: it is a folder", file)
 	}
+	if isDevice(file) {
+		return nil
+	}
 	folder := filepath.Dir(file)
 	info, err := os.Stat(folder)
 	switch {
@@ -83,9 +86,17 @@ func CheckResult(file string) error {
 	return nil
 }
 
+// isDevice reports whether something is there that is neither a file nor a folder,
+// such as /dev/null or a pipe.
+func isDevice(file string) bool {
+	info, err := os.Stat(file)
+	return err == nil && !info.Mode().IsRegular() && !info.IsDir()
+}
+
 // WriteResult writes the result of a command to file, or to stdout when file is
 // empty or "-". A file is replaced whole: it is written beside its final name
-// and renamed, so that a failure leaves nothing half-written.
+// and renamed, so that a failure leaves nothing half-written. A link stays, and
+// what it names is replaced; a device or pipe is written to.
 func (s *Streams) WriteResult(file string, content []byte) error {
 	if file == "" || file == "-" {
 		_, err := s.Out.Write(content)
@@ -93,6 +104,12 @@ func (s *Streams) WriteResult(file string, content []byte) error {
 	}
 	if err := CheckResult(file); err != nil {
 		return err
+	}
+	if isDevice(file) {
+		return writeDevice(file, content)
+	}
+	if real, err := filepath.EvalSymlinks(file); err == nil {
+		file = real
 	}
 	tmp, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+"-*")
 	if err != nil {
@@ -107,6 +124,23 @@ func (s *Streams) WriteResult(file string, content []byte) error {
 	}
 	if err == nil {
 		err = os.Rename(tmp.Name(), file)
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", file, err)
+	}
+	return nil
+}
+
+// writeDevice writes to what cannot be replaced: taking its place would break it for
+// everybody.
+func writeDevice(file string, content []byte) error {
+	device, err := os.OpenFile(file, os.O_WRONLY, 0)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", file, err)
+	}
+	_, err = device.Write(content)
+	if closeErr := device.Close(); err == nil {
+		err = closeErr
 	}
 	if err != nil {
 		return fmt.Errorf("write %s: %w", file, err)

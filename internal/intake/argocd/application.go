@@ -179,8 +179,7 @@ func (r *Repository) source(d document, s source, refs map[string]source, proble
 	default:
 		to.Path = dir
 		to.Kind = r.kindBySpec(s)
-		explicit := s.value.At("directory") != nil && len(s.value.At("directory").Entries) > 0
-		if !explicit && to.Kind == component.Manifests {
+		if !isExplicit(s.value.At("directory")) && to.Kind == component.Manifests {
 			switch {
 			case r.tree.IsFile(path.Join(dir, "Chart.yaml")):
 				to.Kind = component.Chart

@@ -263,10 +263,16 @@ func (w *walk) set(ctx context.Context, parent string, d document, at place, t t
 	if slices.Contains(t.sets, d.name()) {
 		return nil // it is among what it generates: Argo CD manages itself
 	}
-	generated := w.repository.expand(ctx, d)
-	i := w.recordSet(parent, d)
-	w.repository.templateWave(d)
+	r := w.repository
+	before := len(r.findings)
+	generated := r.expand(ctx, d)
 	w.generated = append(w.generated, generated...)
+	if len(generated) > 0 && !slices.ContainsFunc(generated, w.environment.takes) {
+		r.findings = r.findings[:before] // it is told where one of its Applications is
+		return ctx.Err()
+	}
+	i := w.recordSet(parent, d)
+	r.templateWave(d)
 	for _, app := range generated {
 		if !w.environment.takes(app) {
 			continue

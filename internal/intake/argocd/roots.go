@@ -77,12 +77,16 @@ func (r *Repository) findRoots(ctx context.Context) (roots []entry, single []doc
 			return nil, nil, err
 		}
 	}
-	for _, dir := range r.overlays() {
+	overlays := r.overlays()
+	taken := r.appliedByOthers(ctx, overlays)
+	for _, dir := range overlays {
 		// A kustomization of which Applications take parts gathers them for other
 		// purposes: applied as well, it would own everything twice.
 		gathers := slices.ContainsFunc(r.closure(dir), func(p string) bool { return g.folders[p] })
 		if !gathers {
-			roots = append(roots, entry{folder: dir})
+			if !taken[dir] {
+				roots = append(roots, entry{folder: dir})
+			}
 			for _, p := range r.closure(dir) {
 				for _, d := range r.files[p] {
 					g.reached[d.key()] = true
@@ -251,6 +255,29 @@ func (r *Repository) overlays() []string {
 		}
 	}
 	return slices.DeleteFunc(candidates, func(dir string) bool { return included[dir] })
+}
+
+// appliedByOthers finds the overlays that an Application of another one takes. What
+// an overlay yields is looked at as it is built: its patches say which folder.
+func (r *Repository) appliedByOthers(ctx context.Context, overlays []string) map[string]bool {
+	applied := map[string]bool{}
+	for _, dir := range overlays {
+		documents, err := r.build(ctx, dir, nil)
+		if err != nil || applied[dir] {
+			continue // what is wrong with it is told when its environment is read
+		}
+		for _, d := range documents {
+			if !d.isApplication() {
+				continue
+			}
+			for _, s := range d.sources() {
+				if taken, ok := r.local(s); ok && taken != dir && slices.Contains(overlays, taken) {
+					applied[taken] = true
+				}
+			}
+		}
+	}
+	return applied
 }
 
 // rootCharts are the charts that make Applications and that neither a source nor

@@ -131,7 +131,9 @@ func (w *walk) finishSetup(components []component.Component) {
 		// Of several with one name it is not known which is there.
 		others := slices.ContainsFunc(r.projects, func(o document) bool { return o.name() == d.name() && o.position() != d.position() })
 		if !others && !slices.ContainsFunc(s.Projects, named) {
-			s.Projects = append(s.Projects, project(d))
+			p := project(d)
+			p.Unapplied = true
+			s.Projects = append(s.Projects, p)
 		}
 	}
 	s.Settings = r.settings

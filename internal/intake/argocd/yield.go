@@ -32,11 +32,20 @@ func (y yield) applies() bool { return slices.ContainsFunc(y.documents, document
 // reads only folders in which Applications are written, since only those can make
 // their Application a parent; others yield nothing.
 func (r *Repository) yieldFolder(ctx context.Context, dir string, directory *yamlpos.Value, options *component.KustomizeOptions) (yield, error) {
-	explicit := directory != nil && len(directory.Entries) > 0
-	if !explicit && r.isKustomization(dir) {
+	if !isExplicit(directory) && r.isKustomization(dir) {
 		return r.yieldKustomization(ctx, dir, options)
 	}
 	return r.yieldDirectory(dir, directory)
+}
+
+// isExplicit reports whether the directory section of a source says that it is
+// plain YAML, whatever else is in the folder. One that says no more than not to
+// recurse does not: Argo CD takes it away. Source: argo-cd, util/argo,
+// NormalizeSource.
+func isExplicit(directory *yamlpos.Value) bool {
+	jsonnet := directory.At("jsonnet")
+	return boolAt(directory, "recurse") || directory.TextAt("include") != "" || directory.TextAt("exclude") != "" ||
+		jsonnet != nil && len(jsonnet.Entries) > 0
 }
 
 func (r *Repository) yieldKustomization(ctx context.Context, dir string, options *component.KustomizeOptions) (yield, error) {
@@ -181,7 +190,7 @@ func (r *Repository) yieldSources(ctx context.Context, d document) (yield, error
 		directory := s.value.At("directory")
 		var y yield
 		var err error
-		if explicit := directory != nil && len(directory.Entries) > 0; !explicit && r.charts[dir] {
+		if !isExplicit(directory) && r.charts[dir] {
 			y, err = r.yieldChart(ctx, d, dir, r.only(d, s))
 		} else {
 			var problems yamlpos.Problems

@@ -37,6 +37,10 @@ type Options struct {
 // schema of the kinds it knows in a variable of the process.
 var running = make(chan struct{}, 1)
 
+// patience times the limit of a chart is that of a kustomization: it cannot loop,
+// and a machine that is busy must not make a finding.
+const patience = 3
+
 // Render builds a kustomization. Objects are in kustomize's own order.
 func Render(ctx context.Context, view *source.View, src component.Source, opts Options) (helm.Result, error) {
 	kind, err := view.Stat(src.Path)
@@ -55,7 +59,7 @@ func Render(ctx context.Context, view *source.View, src component.Source, opts O
 	case <-ctx.Done():
 		return helm.Result{}, context.Cause(ctx)
 	}
-	limit := opts.Charts.Limits.Time
+	limit := patience * opts.Charts.Limits.Time
 	if opts.Charts.Fetch != nil {
 		limit += remoteTime
 	}
