@@ -27,9 +27,10 @@ type order struct {
 	// foreign is set where the repository says by Applications what is applied.
 	foreign bool
 	// unassessed is set where Applications are known to count as Healthy at once,
-	// rolling holds the ApplicationSets that are Healthy only after their rollout.
+	// made are the Applications that an ApplicationSet makes which is Healthy before
+	// they are.
 	unassessed bool
-	rolling    map[string]bool
+	made       map[string]bool
 }
 
 // retries reports whether a failed sync of a component is tried again by itself:
@@ -51,11 +52,16 @@ func newOrder(in Input) *order {
 	if in.order != nil {
 		return in.order
 	}
-	o := &order{ladder: in.Ladder, byName: map[string]*component.Component{}, step: map[string]int{}, automated: map[string]bool{}, rolling: map[string]bool{}}
+	o := &order{ladder: in.Ladder, byName: map[string]*component.Component{}, step: map[string]int{}, automated: map[string]bool{}, made: map[string]bool{}}
 	o.foreign = len(in.Argo.Applications) > 0
 	o.unassessed = in.Argo.Settings.Known && !in.Argo.Settings.Assesses("argoproj.io", "Application")
 	for _, s := range in.Argo.ApplicationSets {
-		o.rolling[s.Name] = s.RollingSync
+		if s.RollingSync {
+			continue
+		}
+		for _, name := range s.Applications {
+			o.made[name] = true
+		}
 	}
 	for _, a := range in.Argo.Applications {
 		o.automated[a.Component] = a.Automated
@@ -153,7 +159,11 @@ func (o *order) passes(first, later *component.Component) bool {
 	if at == len(first.Waves) || at == len(later.Waves) {
 		return false // steps of one set
 	}
-	return o.unassessed || first.Set != "" && at == len(first.Waves)-1 && !o.rolling[first.Set]
+	stands := first.Name // what has the wave: the component, or its parent on that level
+	if at+1 < len(first.Parents) {
+		stands = first.Parents[at+1]
+	}
+	return o.unassessed || o.made[stands]
 }
 
 // heals reports whether a consumer becomes Healthy by itself once what it requires

@@ -266,11 +266,17 @@ func (r *Repository) appliedByOthers(ctx context.Context, overlays []string) map
 		if err != nil || applied[dir] {
 			continue // what is wrong with it is told when its environment is read
 		}
+		var apps []document
 		for _, d := range documents {
-			if !d.isApplication() {
-				continue
+			switch {
+			case d.isApplication():
+				apps = append(apps, d)
+			case d.argo("ApplicationSet"):
+				apps = append(apps, r.expand(ctx, d)...)
 			}
-			for _, s := range d.sources() {
+		}
+		for _, app := range apps {
+			for _, s := range app.sources() {
 				if taken, ok := r.local(s); ok && taken != dir && slices.Contains(overlays, taken) {
 					applied[taken] = true
 				}
