@@ -258,32 +258,51 @@ func (r *Repository) overlays() []string {
 }
 
 // appliedByOthers finds the overlays that an Application of another one takes. What
-// an overlay yields is looked at as it is built: its patches say which folder.
+// an overlay yields is looked at as it is built: its patches say which folder. Of
+// overlays that take each other one stays.
 func (r *Repository) appliedByOthers(ctx context.Context, overlays []string) map[string]bool {
-	applied := map[string]bool{}
+	takes, applied := map[string][]string{}, map[string]bool{}
+	var leads func(from, to string, seen map[string]bool) bool
+	leads = func(from, to string, seen map[string]bool) bool {
+		seen[from] = true
+		return from == to || slices.ContainsFunc(takes[from], func(next string) bool { return !seen[next] && leads(next, to, seen) })
+	}
 	for _, dir := range overlays {
-		documents, err := r.build(ctx, dir, nil)
-		if err != nil || applied[dir] {
-			continue // what is wrong with it is told when its environment is read
-		}
-		var apps []document
-		for _, d := range documents {
-			switch {
-			case d.isApplication():
-				apps = append(apps, d)
-			case d.argo("ApplicationSet"):
-				apps = append(apps, r.expand(ctx, d)...)
-			}
-		}
-		for _, app := range apps {
-			for _, s := range app.sources() {
-				if taken, ok := r.local(s); ok && taken != dir && slices.Contains(overlays, taken) {
-					applied[taken] = true
-				}
+		for _, taken := range r.takenBy(ctx, dir) {
+			if slices.Contains(overlays, taken) && !leads(taken, dir, map[string]bool{}) {
+				applied[taken] = true
+				takes[dir] = append(takes[dir], taken)
 			}
 		}
 	}
 	return applied
+}
+
+// takenBy lists the folders that the Applications of an overlay take. What is wrong
+// with the overlay is told when its environment is read.
+func (r *Repository) takenBy(ctx context.Context, overlay string) []string {
+	documents, err := r.build(ctx, overlay, nil)
+	if err != nil {
+		return nil
+	}
+	var taken []string
+	for _, d := range documents {
+		var apps []document
+		switch {
+		case d.isApplication():
+			apps = []document{d}
+		case d.argo("ApplicationSet"):
+			apps = r.expand(ctx, d)
+		}
+		for _, app := range apps {
+			for _, s := range app.sources() {
+				if dir, ok := r.local(s); ok {
+					taken = append(taken, dir)
+				}
+			}
+		}
+	}
+	return taken
 }
 
 // rootCharts are the charts that make Applications and that neither a source nor
