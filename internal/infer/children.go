@@ -16,6 +16,7 @@ type child struct {
 
 // childrenOf are by "group/Kind". Source: the documentation of each operator.
 var childrenOf = map[string][]child{
+	"access.strimzi.io/KafkaAccess": {{makes: "Secret", name: "{spec.secretName}"}, {makes: "Secret", name: "{name}", unless: "spec.secretName"}},
 	"acid.zalan.do/postgresql": {{makes: "Service", name: "{name}"}, {makes: "Service", name: "{name}-repl"},
 		{makes: "Secret", name: "postgres.{name}.credentials.postgresql.acid.zalan.do"}, {makes: "Secret", name: "standby.{name}.credentials.postgresql.acid.zalan.do"}},
 	"clickhouse.altinity.com/ClickHouseInstallation":              {{makes: "Service", name: "clickhouse-{name}"}},
