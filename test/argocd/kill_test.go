@@ -30,7 +30,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 				t.Fatal(err)
 			}
 			var found []int
-			await(t, 2*time.Minute, "Argo CD runs", func() bool {
+			await(t, 8*time.Minute, "Argo CD runs", func() bool {
 				found = descendants(cmd.Process.Pid)
 				return running(found, "argocd-application-controller") && running(found, "argocd-applicationset-controller")
 			})

@@ -19,7 +19,7 @@ import (
 )
 
 // patience bounds every wait; only failures take that long.
-const patience = 3 * time.Minute
+const patience = 8 * time.Minute
 
 // site is a cluster and a repository that is rolled out to it.
 type site struct {

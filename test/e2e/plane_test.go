@@ -28,7 +28,7 @@ import (
 )
 
 // patience bounds every wait; only failures take that long.
-const patience = 90 * time.Second
+const patience = 5 * time.Minute
 
 // eventually waits until check has nothing to complain about.
 func eventually(t *testing.T, check func() error) {

@@ -33,7 +33,7 @@ import (
 // LADDER_ARGOCD names their binary, else it is bin/ladder-argocd; where there is
 // none they are skipped, unless LADDER_ARGOCD is set.
 
-const patience = 3 * time.Minute
+const patience = 8 * time.Minute
 
 // shared is started once for all tests of the package.
 var shared struct {

@@ -29,7 +29,7 @@ import (
 // anything that runs pods: a plane with an empty world, or the one that
 // LADDER_TEST_KUBECONFIG names.
 
-const patience = 60 * time.Second
+const patience = 4 * time.Minute
 
 // sharedPlane is started once for all tests of the package.
 var sharedPlane struct {
