@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/rollout-ladder/ladder/internal/cli"
+	"github.com/rollout-ladder/ladder/internal/cli/collect"
 	"github.com/rollout-ladder/ladder/internal/cli/exit"
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
 	"github.com/rollout-ladder/ladder/internal/plane/child"
@@ -32,6 +33,7 @@ func run(started time.Time, args []string) int {
 	if len(args) > 2 && args[1] == "plane" && args[2] == "run" {
 		return runPlane(started, args[3:])
 	}
+	collect.Late()
 	// Kubernetes' own flags (such as --version=raw) are registered process-wide by
 	// its packages; the command line would take them for its own.
 	pflag.CommandLine = pflag.NewFlagSet(args[0], pflag.ContinueOnError)

@@ -160,6 +160,11 @@ func (s *suite) lintScale(ctx context.Context) error {
 		what: "the same, growth", measured: fmt.Sprintf("%.2f s", seconds), against: fmt.Sprintf("1,000 components %.2f s", median(small["ns/op"])/1e9),
 		ratio: fmt.Sprintf("%.1fx", growth), target: "<= 15x", ok: growth <= 15,
 	})
+	made := median(large["B/op"]) / median(small["B/op"])
+	s.add(row{
+		what: "the same, growth of what it allocates", measured: fmt.Sprintf("%.0f MB", median(large["B/op"])/1e6),
+		against: fmt.Sprintf("1,000 components %.0f MB", median(small["B/op"])/1e6), ratio: fmt.Sprintf("%.1fx", made), target: "<= 12x", ok: made <= 12,
+	})
 
 	sizes := []int{1000, 10_000}
 	times, resident := map[int][]float64{}, map[int][]float64{}
