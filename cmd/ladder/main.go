@@ -28,12 +28,12 @@ func main() {
 }
 
 func run(started time.Time, args []string) int {
+	collect.Late()
 	// The command starts itself once more to be the control plane: a process of
 	// its own, which ends with the command that wanted it.
 	if len(args) > 2 && args[1] == "plane" && args[2] == "run" {
 		return runPlane(started, args[3:])
 	}
-	collect.Late()
 	// Kubernetes' own flags (such as --version=raw) are registered process-wide by
 	// its packages; the command line would take them for its own.
 	pflag.CommandLine = pflag.NewFlagSet(args[0], pflag.ContinueOnError)
