@@ -66,7 +66,11 @@ type Component struct {
 	Project     string // AppProject
 	Domain      string // band owner; older descriptors say tier
 	Namespace   string // destination namespace
-	Phase       Phase
+	// Cluster is the destination, by name or server as the Application says it;
+	// empty for the cluster of Argo CD, or where a template leaves it open. What is
+	// in one cluster provides nothing in another.
+	Cluster string
+	Phase   Phase
 	// Waves is the path of sync waves from the root of an app-of-apps, compared
 	// lexicographically; empty for a component ordered by phases.
 	Waves []int

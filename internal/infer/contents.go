@@ -268,7 +268,10 @@ func compareLacks(a, b *dependency.Lack) int {
 }
 
 func (c *collection) sortedLacks() []dependency.Lack {
-	return slices.SortedFunc(maps.Values(c.lacks), func(a, b dependency.Lack) int {
-		return cmp.Or(compareEnds(&a.Consumer, &b.Consumer), strings.Compare(a.Rule, b.Rule), compareResources(a.Required, b.Required), strings.Compare(a.Part, b.Part))
-	})
+	return slices.SortedFunc(maps.Values(c.lacks), byConsumer)
+}
+
+// byConsumer puts what is lacking into the order in which it is told.
+func byConsumer(a, b dependency.Lack) int {
+	return cmp.Or(compareEnds(&a.Consumer, &b.Consumer), strings.Compare(a.Rule, b.Rule), compareResources(a.Required, b.Required), strings.Compare(a.Part, b.Part))
 }

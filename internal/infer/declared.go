@@ -70,18 +70,18 @@ func (x *index) declared() (edges []plan.Edge, findings []finding.Finding) {
 				edges, findings = append(edges, e...), append(findings, f...)
 				return
 			}
-			to, known := x.byName[r.Text]
+			to, known := x.component(r.Text)
 			switch {
 			case !known:
 				findings = append(findings, x.unknown(c, r, verb))
-			case !c.Enabled || to == i:
-			case !x.in.Components[to].Enabled:
+			case !c.Enabled || to.Name == c.Name:
+			case !to.Enabled:
 				findings = append(findings, finding.Finding{
 					Rule: RuleDisabledButRequired, Severity: finding.Error, Scope: finding.Cross, Component: c.Name, Provider: r.Text,
 					Position: r.Position, Basis: finding.Declared, Environment: c.Environment,
 					Message: fmt.Sprintf("%s %s %s, which is disabled", c.Name, verb, r.Text),
-					Evidence: []finding.Evidence{{Text: r.Text + " is disabled here", File: x.in.Components[to].At("enabled").File,
-						Line: x.in.Components[to].At("enabled").Line, Field: "enabled"}},
+					Evidence: []finding.Evidence{{Text: r.Text + " is disabled here", File: to.At("enabled").File,
+						Line: to.At("enabled").Line, Field: "enabled"}},
 					Fix: finding.Fix{Summary: fmt.Sprintf("enable %s, or disable %s as well, or drop the requirement", r.Text, c.Name)},
 				})
 			default:
@@ -135,7 +135,7 @@ func (x *index) finding(c component.Component, r component.Requirement, message 
 func (x *index) unknown(c component.Component, r component.Requirement, verb string) finding.Finding {
 	f := x.finding(c, r, fmt.Sprintf("%s %s %s, which does not exist", c.Name, verb, r.Text))
 	f.Fix.Summary = "correct the name, or drop the requirement"
-	if near := yamlpos.Nearest(r.Text, slices.Sorted(maps.Keys(x.byName))); near != "" {
+	if near := yamlpos.Nearest(r.Text, x.names()); near != "" {
 		f.Fix.Summary = "did you mean " + near + "?"
 	}
 	return f

@@ -62,6 +62,10 @@ type index struct {
 	in      Input
 	objects [][]*object // by component, enabled and rendered only
 	byName  map[string]int
+	// elsewhere are the components of all clusters, clusters their indexes; nil
+	// where there is one cluster.
+	elsewhere map[string]component.Component
+	clusters  []*index
 	// rank is the place of each component in one order of all: waves, phase, name.
 	rank    []int
 	provide map[key][]provider

@@ -59,22 +59,30 @@ type Result struct {
 // Infer finds what every object requires and which object provides it. The same
 // input in any order gives the same result.
 func Infer(in Input) Result {
-	x := newIndex(in)
-	declared, findings := x.declared()
-	finding.Sort(findings)
-	found := &collection{x: x, cross: map[crossKey]*entry{}, missing: map[crossKey]dependency.Missing{}, lacks: map[lackKey]dependency.Lack{}}
-	x.require(found)
-	x.requireKnown(found)
-	x.requireLands(found)
-	x.webhooks(found)
-	x.bindings(found)
-	for _, i := range x.dark {
-		x.told(found, i)
+	indexes := perCluster(in)
+	var out Result
+	for _, x := range indexes {
+		declared, findings := x.declared()
+		found := &collection{x: x, cross: map[crossKey]*entry{}, missing: map[crossKey]dependency.Missing{}, lacks: map[lackKey]dependency.Lack{}}
+		x.require(found)
+		x.requireKnown(found)
+		x.requireLands(found)
+		x.webhooks(found)
+		x.bindings(found)
+		for _, i := range x.dark {
+			x.told(found, i)
+		}
+		out.Dependencies = append(out.Dependencies, found.dependencies()...)
+		out.Missing = append(out.Missing, found.sortedMissing()...)
+		out.Lacks = append(out.Lacks, found.sortedLacks()...)
+		out.Findings = append(out.Findings, findings...)
+		out.Edges = append(out.Edges, merge(append(declared, found.edges()...))...)
 	}
-	return Result{
-		Dependencies: found.dependencies(), Missing: found.sortedMissing(), Lacks: found.sortedLacks(), Findings: findings,
-		Edges: merge(append(declared, found.edges()...)),
+	finding.Sort(out.Findings)
+	if len(indexes) > 1 {
+		out.sort()
 	}
+	return out
 }
 
 // Places returns where each object of one component stands in the sync of its

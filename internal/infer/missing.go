@@ -12,7 +12,7 @@ import (
 // miss records a need that nothing provides. Of the things that are often made by
 // hand or by programs, only those count that nothing at hand can make.
 func (c *collection) miss(o *object, n need) {
-	if c.mayAppear(o, n.key) {
+	if c.mayAppear(o, n.key) || c.x.inOther(n.key) {
 		return
 	}
 	m := dependency.Missing{
@@ -45,10 +45,12 @@ func (c *collection) sortedMissing() []dependency.Missing {
 	for _, m := range c.missing {
 		out = append(out, m)
 	}
-	slices.SortFunc(out, func(a, b dependency.Missing) int {
-		return cmp.Or(compareEnds(&a.Consumer, &b.Consumer), strings.Compare(a.Rule, b.Rule), compareResources(a.Required, b.Required))
-	})
+	slices.SortFunc(out, compareMissing)
 	return out
+}
+
+func compareMissing(a, b dependency.Missing) int {
+	return cmp.Or(compareEnds(&a.Consumer, &b.Consumer), strings.Compare(a.Rule, b.Rule), compareResources(a.Required, b.Required))
 }
 
 // mayAppear reports whether a thing that no object provides may be made by

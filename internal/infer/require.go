@@ -243,16 +243,18 @@ func (c *collection) dependencies() []dependency.Dependency {
 		all = append(all, e.Dependency)
 	}
 	all = append(all, c.within...)
-	slices.SortFunc(all, func(a, b *dependency.Dependency) int {
-		if n := compareThings(a, b); n != 0 {
-			return n
-		}
-		return compareGravity(a, b)
-	})
+	slices.SortFunc(all, compareDependencies)
 	all = slices.CompactFunc(all, func(a, b *dependency.Dependency) bool { return compareThings(a, b) == 0 })
 	out := make([]dependency.Dependency, len(all))
 	for i, d := range all {
 		out[i] = *d
 	}
 	return out
+}
+
+func compareDependencies(a, b *dependency.Dependency) int {
+	if n := compareThings(a, b); n != 0 {
+		return n
+	}
+	return compareGravity(a, b)
 }

@@ -189,6 +189,9 @@ func describeArgo(b *bytes.Buffer, s argo.Setup) {
 
 func describeComponent(b *bytes.Buffer, c component.Component) {
 	fmt.Fprintf(b, "component [%s] %s %s domain=%s project=%s namespace=%s", c.Order(), c.Name, c.Type, c.Domain, c.Project, c.Namespace)
+	if c.Cluster != "" {
+		fmt.Fprintf(b, " cluster=%s", c.Cluster)
+	}
 	if !c.Enabled {
 		fmt.Fprint(b, " disabled")
 	}

@@ -390,7 +390,7 @@ func (r *Repository) split(ctx context.Context, e Environment) ([]Environment, e
 				values[value] = true
 			}
 		}
-		if len(values) < 2 {
+		if len(values) < 2 || !alternatives(generated, key) {
 			continue
 		}
 		var all []Environment
@@ -406,6 +406,36 @@ func (r *Repository) split(ctx context.Context, e Environment) ([]Environment, e
 		return all, nil
 	}
 	return []Environment{e}, nil
+}
+
+// alternatives reports whether the values of a parameter tell environments apart,
+// and not groups of one platform, as {cluster: core} and {cluster: apps} may. What
+// is called an environment is one. Others are where their Applications go to
+// several clusters, or where two have the same Application but for the value in
+// its name: nobody has both in one platform.
+func alternatives(generated []document, key string) bool {
+	if key == "environment" || key == "env" || key == folderKey {
+		return true
+	}
+	goes, first := "", true
+	owner := map[string]string{}
+	for _, app := range generated {
+		value := environmentOf(app, key)
+		if value == "" {
+			continue
+		}
+		to := destination(app)
+		if !first && to != goes {
+			return true
+		}
+		goes, first = to, false
+		base := strings.Trim(strings.ReplaceAll(app.name(), value, ""), "-._")
+		if other, ok := owner[base]; ok && other != value && base != "" {
+			return true
+		}
+		owner[base] = value
+	}
+	return false
 }
 
 // inName makes a path or the value of a parameter part of a name.

@@ -486,6 +486,15 @@ func destination(d document) string {
 	return cmp.Or(strings.TrimSuffix(host, "/"), map[bool]string{false: server}[ok])
 }
 
+// clusterOf is the cluster of a component.
+func clusterOf(d document) string {
+	to := destination(d)
+	if to == inCluster || hasPlaceholder(to) {
+		return ""
+	}
+	return to
+}
+
 // The cluster that Argo CD runs in.
 const (
 	inCluster       = "in-cluster"
