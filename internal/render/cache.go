@@ -22,7 +22,7 @@ import (
 
 // formatVersion is part of every key: raise it when the same files render to
 // something else, or when the format of the entries changes.
-const formatVersion = "3"
+const formatVersion = "4"
 
 // cache keeps results on disk. A key stands for what is asked, without the
 // content of files; below it are a few variants, each with a record of the

@@ -172,3 +172,74 @@ metadata: {name: {{ required "a name" .Values.name }}}
 		}
 	}
 }
+
+const decrypting = `
+-- overlay/kustomization.yaml --
+resources: [own.yaml]
+generators: [secrets.yaml]
+transformers:
+- |-
+  apiVersion: example.com/v1
+  kind: Stamp
+  metadata: {name: stamp}
+patches:
+- target: {kind: Secret, name: db}
+  patch: |
+    apiVersion: v1
+    kind: Secret
+    metadata: {name: db, annotations: {argocd.argoproj.io/sync-wave: "-2"}}
+-- overlay/own.yaml --
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: own}
+-- overlay/secrets.yaml --
+apiVersion: viaduct.ai/v1
+kind: ksops
+metadata: {name: secrets}
+files: [db.enc.yaml, missing.yaml]
+-- overlay/db.enc.yaml --
+# kept with the repository
+apiVersion: v1
+kind: Secret
+metadata: {name: db}
+stringData: {password: "ENC[AES256_GCM,data:c2VjcmV0,type:str]"}
+sops: {mac: "ENC[AES256_GCM,data:bWFj,type:str]", version: 3.8.1}
+`
+
+// TestPrograms: a plugin that is a program is not run, and what an encrypted Secret
+// is called is known all the same.
+func TestPrograms(t *testing.T) {
+	dir := t.TempDir()
+	extract(t, dir, decrypting)
+	overlay := []component.Component{of("overlay", component.Kustomize, "overlay")}
+	whole := New(dir, dir, Options{Offline: true, NoCache: true}).All(context.Background(), overlay, nil)[0]
+	if whole.Err == nil {
+		t.Error("it is rendered without the program")
+	}
+	r := New(dir, dir, Options{Offline: true, CacheDir: t.TempDir(), Partial: true})
+	for range 2 { // and from the cache
+		got := r.All(context.Background(), overlay, nil)[0]
+		var told []string
+		for _, l := range got.Lacking {
+			told = append(told, l.Position.String()+" "+l.Reason)
+		}
+		want := []string{
+			"overlay/kustomization.yaml:2 generator secrets.yaml needs the program ksops, which is not run",
+			"overlay/kustomization.yaml:4 transformer apiVersion: example.com/v1 needs the program Stamp, which is not run",
+		}
+		if diff := cmp.Diff(want, told); diff != "" {
+			t.Errorf("lacking:\n%s", diff)
+		}
+		if len(got.Objects) != 2 {
+			t.Fatalf("objects %v", got.Objects)
+		}
+		secret := got.Objects[1]
+		values, _ := secret.Object["stringData"].(map[string]any)
+		if diff := cmp.Diff(map[string]any{"password": ""}, values); diff != "" || secret.Object["sops"] != nil {
+			t.Errorf("the secret: %v", secret.Object)
+		}
+		if secret.GetAnnotations()["argocd.argoproj.io/sync-wave"] != "-2" || secret.Origin.Position().String() != "overlay/db.enc.yaml:2" {
+			t.Errorf("annotations %v, origin %v", secret.GetAnnotations(), secret.Origin)
+		}
+	}
+}

@@ -285,7 +285,7 @@ func (r *Renderer) render(ctx context.Context, c component.Component, versions [
 
 // lackingOf is the error of a part that was left out.
 func lackingOf(c component.Component, l helm.Lacking) *Error {
-	name := l.Source.RepoURL
+	name := cmp.Or(l.Source.RepoURL, l.Source.Path)
 	if l.Source.Kind == component.Chart {
 		name = helm.RemoteName(l.Source)
 	}

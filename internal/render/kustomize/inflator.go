@@ -58,9 +58,21 @@ func (b *build) inflators(abs string, doc map[string]any, at func(string) findin
 	return true, nil
 }
 
-// inflatorsIn reads a generator, named by its file or written in place. It finds
-// nothing where it is, or also holds, anything but builtin inflators.
+// inflatorsIn reads a generator. It finds nothing where it is, or also holds,
+// anything but builtin inflators.
 func (b *build) inflatorsIn(folder, entry string) ([]map[string]any, error) {
+	plugins, err := b.pluginsIn(folder, entry)
+	for _, one := range plugins {
+		if one["apiVersion"] != "builtin" || one["kind"] != inflatorKind {
+			return nil, err
+		}
+	}
+	return plugins, err
+}
+
+// pluginsIn reads a plugin, named by its file or written in place. It finds nothing
+// where the entry is a folder, or where kustomize will say what is wrong with it.
+func (b *build) pluginsIn(folder, entry string) ([]map[string]any, error) {
 	data := []byte(entry)
 	if !strings.Contains(entry, "\n") {
 		kind, err := b.files.view.Stat(path.Join(folder, entry))
@@ -84,13 +96,9 @@ func (b *build) inflatorsIn(folder, entry string) ([]map[string]any, error) {
 		if err := yaml.Unmarshal(d.Text, &one); err != nil {
 			return nil, nil //nolint:nilerr // kustomize says what is wrong with it
 		}
-		if one == nil {
-			continue
+		if one != nil {
+			found = append(found, one)
 		}
-		if one["apiVersion"] != "builtin" || one["kind"] != inflatorKind {
-			return nil, nil
-		}
-		found = append(found, one)
 	}
 	return found, nil
 }

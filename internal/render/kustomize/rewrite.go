@@ -59,6 +59,11 @@ func (b *build) rewrite(abs string, data []byte) ([]byte, error) {
 	} else if inflated {
 		changed = true
 	}
+	if without, err := b.programs(abs, doc, at); err != nil {
+		return nil, err
+	} else if without {
+		changed = true
+	}
 	if doc["helmCharts"] != nil {
 		changed = true
 		if err := b.helmCharts(abs, doc, at); err != nil {
@@ -230,11 +235,16 @@ func (b *build) remoteBase(address string, at finding.Position) (content []byte,
 	return content, ok, nil
 }
 
-// lack records a source that is left out, once.
+// lack records a remote source that is left out.
 func (b *build) lack(l helm.Lacking) {
 	if b.opts.Charts.Fetch != nil {
 		b.files.view.MarkRemote() // the next time it may be there
 	}
+	b.note(l)
+}
+
+// note records what is left out, once: a kustomization may be built twice.
+func (b *build) note(l helm.Lacking) {
 	for _, have := range b.lacking {
 		if have.Err.Position == l.Err.Position && have.Source.RepoURL == l.Source.RepoURL && have.Source.Name == l.Source.Name {
 			return
@@ -309,19 +319,10 @@ func (b *build) helmCharts(abs string, doc map[string]any, at func(string) findi
 		if len(objects) == 0 {
 			continue
 		}
-		var text bytes.Buffer
-		for _, o := range objects {
-			data, err := yaml.Marshal(o.Object)
-			if err != nil {
-				return source.Errorf(at("helmCharts"), "chart %s: %w", chart.Name, err)
-			}
-			text.WriteString("---\n")
-			text.Write(data)
-		}
 		name := fmt.Sprintf("ladder-chart-%d.yaml", i)
-		file := filepath.Join(filepath.Dir(abs), name)
-		b.files.replace[file] = text.Bytes()
-		b.charts[file] = chartOrigins{objects}
+		if err := b.put(filepath.Join(filepath.Dir(abs), name), objects); err != nil {
+			return source.Errorf(at("helmCharts"), "chart %s: %w", chart.Name, err)
+		}
 		resources = append(resources, name)
 	}
 	if len(resources) > 0 {
