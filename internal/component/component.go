@@ -3,6 +3,7 @@ package component
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -135,6 +136,19 @@ func (c *Component) At(field string) finding.Position {
 		return p
 	}
 	return c.Position
+}
+
+// Standing is the component as one of its objects stands, which is applied in a
+// sync wave of its own: the objects of an app-of-apps have their places among its
+// Applications. Of any other component it is the component itself.
+func (c *Component) Standing(wave int) *Component {
+	last := len(c.Waves) - 1
+	if !c.AppOfApps || last < 0 || c.Waves[last] == wave {
+		return c
+	}
+	at := *c
+	at.Waves = append(slices.Clone(c.Waves[:last]), wave)
+	return &at
 }
 
 // HasSyncOption reports whether the component sets an Argo CD sync option such

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rollout-ladder/ladder/internal/dependency"
 	"github.com/rollout-ladder/ladder/internal/finding"
 	"github.com/rollout-ladder/ladder/internal/plan"
 )
@@ -15,13 +16,27 @@ import (
 func (c *collection) edges() []plan.Edge {
 	var out []plan.Edge
 	for _, e := range c.cross {
-		if e.Rule == ruleDeadlock {
+		if e.Rule == ruleDeadlock || c.x.ofLater(e.Dependency) {
 			continue
 		}
 		out = append(out, plan.Edge{From: e.Consumer.Component, To: e.Provider.Component, Strength: e.strength, Basis: e.Basis,
 			Reason: e.Reason, Evidence: e.Evidence})
 	}
 	return out
+}
+
+// ofLater reports whether it is a later object of an app-of-apps that requires what
+// one of its Applications provides. The component stands at its first object, of
+// which the edge would not be true; the place of the later one is judged by its wave.
+func (x *index) ofLater(d *dependency.Dependency) bool {
+	i, known := x.byName[d.Consumer.Component]
+	j, also := x.byName[d.Provider.Component]
+	if !known || !also || d.Consumer.Place.Hook < 1 {
+		return false
+	}
+	c, provider := &x.in.Components[i], &x.in.Components[j]
+	at := c.Standing(d.Consumer.Place.Wave)
+	return at != c && x.in.Order(provider, c) >= 0
 }
 
 // merge joins edges of one basis between two components.

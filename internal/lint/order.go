@@ -179,6 +179,24 @@ func (o *order) pair(a, b string) (p, q *component.Component, ok bool) {
 	return p, q, first && second && a != b
 }
 
+// ends looks up the components of a dependency, each as its object stands.
+func (o *order) ends(d dependency.Dependency) (consumer, provider *component.Component, ok bool) {
+	consumer, provider, ok = o.pair(d.Consumer.Component, d.Provider.Component)
+	if !ok {
+		return nil, nil, false
+	}
+	return standing(consumer, d.Consumer), standing(provider, d.Provider), true
+}
+
+// standing is a component as one of its objects stands. Hooks before and after the
+// sync have waves of their own.
+func standing(c *component.Component, e dependency.End) *component.Component {
+	if e.Object.Kind == "" || e.Place.Hook != 1 {
+		return c
+	}
+	return c.Standing(e.Place.Wave)
+}
+
 // place says where a component stands, for people: "phase 350", "wave 3", "step
 // 2 of ApplicationSet apps".
 func (o *order) place(c *component.Component) string {

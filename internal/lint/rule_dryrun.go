@@ -5,8 +5,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rollout-ladder/ladder/internal/component"
 	"github.com/rollout-ladder/ladder/internal/dependency"
 	"github.com/rollout-ladder/ladder/internal/finding"
+	"github.com/rollout-ladder/ladder/internal/plan"
 )
 
 const ruleDryRun = "crd-cr-without-skip-dry-run"
@@ -17,7 +19,7 @@ const skipDryRun = "SkipDryRunOnMissingResource=true"
 
 // dryRunOnMissing finds objects whose kind comes through something that the same
 // Application applies, but not as a CRD: a Subscription, a Crossplane definition,
-// an operator. Argo CD checks every object of an Application before it applies
+// an operator, or an Application that brings it. Argo CD checks every object of an Application before it applies
 // the first, whatever their waves, and skips the check by itself only where the
 // CRD is an object of the sync; so the sync fails, and what would bring the kind
 // is never applied. Source: Argo CD, user guide, "Sync Options", "Skip Dry Run for
@@ -31,6 +33,14 @@ func dryRunOnMissing(in Input) []finding.Finding {
 		}
 		f := fromDependency(d, finding.Within)
 		f.Rule, f.Severity = ruleDryRun, finding.Error
+		if !d.Within() {
+			f.Scope = finding.Cross
+			f.Message = fmt.Sprintf("%s is of a kind that %s brings, an Application that %s applies itself: without %s the dry run fails, and nothing of %s is ever applied",
+				who(d.Consumer), d.Provider.Component, d.Consumer.Component, skipDryRun, d.Consumer.Component)
+			f.Fix.Summary = fmt.Sprintf("annotate it with argocd.argoproj.io/sync-options: %s and give it a later sync wave than %s", skipDryRun, d.Provider.Component)
+			out = append(out, f)
+			continue
+		}
 		f.Message = fmt.Sprintf("%s is of a kind that %s brings only once it is applied: without %s the dry run fails, and nothing of %s is ever applied",
 			who(d.Consumer), who(d.Provider), skipDryRun, d.Consumer.Component)
 		f.Fix.Summary = fmt.Sprintf("annotate it with argocd.argoproj.io/sync-options: %s and give it a later sync wave than %s", skipDryRun, who(d.Provider))
@@ -64,15 +74,22 @@ func newDryRun(in Input, o *order) dryRun {
 
 // fails reports whether the dry run of the consumer fails for want of the provider.
 func (r dryRun) fails(d dependency.Dependency) bool {
-	if d.Rule != ruleCRD || !d.Within() || d.Provider.Object.Kind == "" || isCRD(d.Provider.Object) {
+	if d.Rule != ruleCRD || d.Within() && (d.Provider.Object.Kind == "" || isCRD(d.Provider.Object)) {
 		return false
 	}
 	c, enabled := r.order.byName[d.Consumer.Component]
-	if !enabled || c.PreArgo {
+	if !enabled || c.PreArgo || !d.Within() && !r.child(c, d) {
 		return false
 	}
 	own := r.options[dependency.End{Component: d.Consumer.Component, Object: d.Consumer.Object}]
 	return !skips(own) && !skips(c.SyncOptions) && !skips(r.ofApplication[c.Name])
+}
+
+// child reports whether an object beside the Applications of a parent is of a kind
+// that one of these Applications brings.
+func (r dryRun) child(parent *component.Component, d dependency.Dependency) bool {
+	below, enabled := r.order.byName[d.Provider.Component]
+	return enabled && parent.AppOfApps && d.Consumer.Object.Kind != "" && d.Strength == plan.Hard && slices.Contains(below.Parents, parent.Name)
 }
 
 func skips(options []string) bool {

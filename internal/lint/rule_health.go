@@ -110,7 +110,7 @@ func (o *order) waits(d dependency.Dependency) bool {
 		_, enabled := o.byName[d.Consumer.Component]
 		return enabled && d.Provider.Place.Compare(d.Consumer.Place) < 0
 	}
-	consumer, provider, ok := o.pair(d.Consumer.Component, d.Provider.Component)
+	consumer, provider, ok := o.ends(d)
 	return ok && o.compare(provider, consumer) < 0
 }
 

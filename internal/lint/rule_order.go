@@ -143,7 +143,7 @@ func tooWeak(d dependency.Dependency) bool {
 // wrong where no order is meant at all. Where the environment orders its
 // components, the two were forgotten.
 func (o *order) useAcross(d dependency.Dependency) (finding.Finding, bool) {
-	consumer, provider, ok := o.pair(d.Consumer.Component, d.Provider.Component)
+	consumer, provider, ok := o.ends(d)
 	if !ok {
 		return finding.Finding{}, false
 	}
@@ -211,7 +211,7 @@ func (o *order) speakers(in Input) speakers {
 		if d.Strength != plan.Hard || d.Effect != dependency.Apply || d.Rule == "" || d.Within() || tooWeak(d) {
 			continue
 		}
-		consumer, provider, ok := o.pair(d.Consumer.Component, d.Provider.Component)
+		consumer, provider, ok := o.ends(d)
 		if !ok || !o.forgotten(d, consumer, provider) {
 			continue
 		}

@@ -27,6 +27,8 @@ func TestUseAcrossComponents(t *testing.T) {
 		return c
 	}
 	parent := at("web", 1)
+	root := at("web", -1)
+	root.AppOfApps, root.Parents = true, []string{""}
 	parent.AppOfApps, parent.Parents = true, []string{""}
 	child := at("vault", 1, 2)
 	child.Parents = []string{"", "web"}
@@ -54,9 +56,20 @@ func TestUseAcrossComponents(t *testing.T) {
 			[]string{"warning crd-before-use web vault CustomResourceDefinition widgets.acme.example"},
 		},
 		"a parent and its child": {
-			Input{Components: []component.Component{parent, child, at("else", 2)}, Dependencies: []dependency.Dependency{refused}}, nil,
+			Input{Components: []component.Component{parent, child, at("else", 2)}, Dependencies: []dependency.Dependency{inWave(refused, 1)}},
+			[]string{"error crd-cr-without-skip-dry-run web vault CustomResourceDefinition widgets.acme.example"},
+		},
+		"an object of a parent in a wave behind its child": {between(root, at("vault", 3), inWave(refused, 5)), nil},
+		"an object of a parent in a wave before its child": {
+			between(root, at("vault", 3), inWave(refused, 0)), []string{"error crd-before-use web vault CustomResourceDefinition widgets.acme.example"},
 		},
 	}.run(t)
+}
+
+// inWave puts the consumer of a dependency into a sync wave of its Application.
+func inWave(d dependency.Dependency, wave int) dependency.Dependency {
+	d.Consumer.Place.Wave = wave
+	return d
 }
 
 func TestUseInOneStepOfTheLadder(t *testing.T) {
