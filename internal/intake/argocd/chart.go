@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/component"
-	"github.com/rollout-ladder/ladder/internal/finding"
 	"github.com/rollout-ladder/ladder/internal/intake/yamlpos"
 )
 
@@ -218,31 +217,4 @@ func bundledObject(kind, name string, v *yamlpos.Value, namespace string) docume
 		entry("metadata", metadata), entry("spec", spec),
 	}}
 	return document{value: object, written: object}
-}
-
-// rootChart is a chart that nothing in the repository applies and that makes
-// Applications: somebody installs it.
-type rootChart struct {
-	dir string
-	// values is the layer over the chart's own values; empty for none.
-	values string
-}
-
-// document stands for the Application that would install the chart, with the
-// component it would be.
-func (c rootChart) document(name, environment string) document {
-	at := finding.Position{File: path.Join(c.dir, "Chart.yaml"), Line: 1}
-	v := yamlpos.FromAny(map[string]any{
-		"apiVersion": "argoproj.io/v1alpha1", "kind": "Application",
-		"metadata": map[string]any{"name": name, "namespace": defaultNamespace},
-		"spec":     map[string]any{"project": "default", "destination": map[string]any{"namespace": defaultNamespace}},
-	}, at)
-	src := component.Source{Kind: component.Chart, Path: c.dir, ReleaseName: name, Position: at}
-	if c.values != "" {
-		src.ValueFiles = []component.ValueFile{{Path: c.values, Position: finding.Position{File: c.values, Line: 1}}}
-	}
-	return document{value: v, written: v, chart: &component.Component{
-		Name: name, Environment: environment, Project: "default", Namespace: defaultNamespace, Phase: component.NoPhase,
-		Type: component.Runtime, Enabled: true, Sources: []component.Source{src}, Position: at, Fields: map[string]finding.Position{},
-	}}
 }

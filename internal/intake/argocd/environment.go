@@ -63,6 +63,10 @@ func (r *Repository) Environments(ctx context.Context) ([]Environment, error) {
 		return nil, err
 	}
 	var told []finding.Finding
+	if len(r.tests) > 0 {
+		at := r.tests[0].position()
+		told = append(told, notRead(at, "", "the Applications in the data of tests are not read (%s)", path.Dir(at.File)))
+	}
 	for _, e := range idle {
 		told = append(told, e.idle...)
 	}
@@ -140,14 +144,12 @@ func folderEnvironment(p string) string {
 // group sorts roots into environments.
 func (r *Repository) group(ctx context.Context, roots []entry) (all, idle []Environment, err error) {
 	groups := map[string][]entry{}
-	var charts []Environment
+	charts, idle, err := r.chartRoots(ctx, roots)
+	if err != nil {
+		return nil, nil, err
+	}
 	for _, root := range roots {
 		if root.chart.dir != "" {
-			live, dead, err := r.chartEnvironments(ctx, root)
-			if err != nil {
-				return nil, nil, err
-			}
-			charts, idle = append(charts, live...), append(idle, dead...)
 			continue
 		}
 		x := r.entryEnvironment(root)
@@ -290,169 +292,67 @@ func (r *Repository) rootName(root entry) string {
 	return root.document.name()
 }
 
-// valuesLayer matches the value files of a chart that are made for one
-// environment.
-var valuesLayer = regexp.MustCompile(`^(?:values[-._]([\w-]+)|([\w-]+)[-._]values|(?:values|envs?|environments)/([\w-]+))\.ya?ml$`)
-
-// chartEnvironments are those of a chart that nothing applies: one for each of
-// several layers of values, else one. Those that make no Application are idle.
-func (r *Repository) chartEnvironments(ctx context.Context, root entry) (live, idle []Environment, err error) {
-	base := path.Base(root.chart.dir)
-	if root.chart.dir == "." {
-		base = defaultName
-	}
-	layers := map[string]string{}
-	for _, file := range r.within(root.chart.dir) {
-		rel, _ := below(root.chart.dir, file)
-		if m := valuesLayer.FindStringSubmatch(rel); m != nil {
-			layers[cmp.Or(m[1], m[2], m[3])] = file
-		}
-	}
-	if len(layers) < 2 {
-		layers = map[string]string{defaultName: ""}
-	}
-	for _, name := range slices.Sorted(maps.Keys(layers)) {
-		chart := rootChart{dir: root.chart.dir, values: layers[name]}
-		e := Environment{Name: name, roots: []entry{{document: chart.document(base, name), chart: chart}}}
-		before := len(r.findings)
-		y, err := r.yieldApplication(ctx, e.roots[0].document)
-		e.idle = slices.Clone(r.findings[before:])
-		r.findings = r.findings[:before]
-		switch {
-		case err != nil:
-			return nil, nil, err
-		case y.applies():
-			e.idle = nil
-			live = append(live, e)
-		default:
-			idle = append(idle, e)
-		}
-	}
-	return live, idle, nil
-}
-
-// environmentKeys are the parameters by which ApplicationSets tell environments
-// apart, those that say most first. The last is the folder that a git generator
-// found.
-func environmentKeys() []string {
-	return []string{"environment", "env", "stage", "cluster", "clusterName", "cluster.name", "name", folderKey}
-}
-
-const folderKey = "folder"
-
-// environmentOf is what a generated Application says of its environment by one
-// parameter.
-func environmentOf(app document, key string) string {
-	g := app.generated
-	switch key {
-	case folderKey:
-		if about, ok := g.parameters["path"].(map[string]any); ok {
-			dir, _ := about["path"].(string)
-			return folderEnvironment(dir)
-		}
-		return folderEnvironment(g.parameter("path"))
-	case "name":
-		// Only the name of a cluster says where an Application goes.
-		if g.parameter("server") == "" || g.parameter("name") != destination(app) && g.parameter("server") != app.value.TextAt("spec", "destination", "server") {
-			return ""
-		}
-		return g.parameter("name")
-	case "cluster.name":
-		if nested, ok := g.parameters["cluster"].(map[string]any); ok {
-			text, _ := nested["name"].(string)
-			return text
-		}
-		return g.parameter(key)
-	default:
-		for _, name := range []string{key, "values." + key, "metadata.labels." + key} {
-			if value := g.parameter(name); value != "" {
-				return value
-			}
-		}
-		if nested, ok := g.parameters["values"].(map[string]any); ok {
-			text, _ := nested[key].(string)
-			return text
-		}
-		return ""
-	}
-}
-
-// split makes an environment for each that ApplicationSets generate for.
-func (r *Repository) split(ctx context.Context, e Environment) ([]Environment, error) {
-	generated, err := r.generatedBy(ctx, e)
-	if err != nil {
-		return nil, err
-	}
-	for _, key := range environmentKeys() {
-		values := map[string]bool{}
-		for _, app := range generated {
-			if value := environmentOf(app, key); value != "" {
-				values[value] = true
-			}
-		}
-		if len(values) < 2 || !alternatives(generated, key) {
-			continue
-		}
-		var all []Environment
-		for _, value := range slices.Sorted(maps.Keys(values)) {
-			one := e
-			one.key, one.value = key, value
-			one.Name = inName(value)
-			if e.Name != defaultName {
-				one.Name = e.Name + "-" + one.Name
-			}
-			all = append(all, one)
-		}
-		return all, nil
-	}
-	return []Environment{e}, nil
-}
-
-// alternatives reports whether the values of a parameter tell environments apart,
-// and not groups of one platform, as {cluster: core} and {cluster: apps} may. What
-// is called an environment is one. Others are where their Applications go to
-// several clusters, or where two have the same Application but for the value in
-// its name: nobody has both in one platform.
-func alternatives(generated []document, key string) bool {
-	if key == "environment" || key == "env" || key == folderKey {
-		return true
-	}
-	goes, first := "", true
-	owner := map[string]string{}
-	for _, app := range generated {
-		value := environmentOf(app, key)
-		if value == "" {
-			continue
-		}
-		to := destination(app)
-		if !first && to != goes {
-			return true
-		}
-		goes, first = to, false
-		base := strings.Trim(strings.ReplaceAll(app.name(), value, ""), "-._")
-		if other, ok := owner[base]; ok && other != value && base != "" {
-			return true
-		}
-		owner[base] = value
-	}
-	return false
-}
-
 // inName makes a path or the value of a parameter part of a name.
 func inName(text string) string { return strings.NewReplacer("/", "-", "\\", "-").Replace(text) }
 
 // joined puts a dash between two names; the second may be empty.
 func joined(name, part string) string { return strings.TrimSuffix(name+"-"+part, "-") }
 
+// tellApart is the part of each path that tells it from the others: the folders at
+// the first place where all differ. It is nil where no place does.
+func tellApart(paths []string) []string {
+	var split [][]string
+	shortest := -1
+	for _, p := range paths {
+		folders := strings.Split(path.Dir(p), "/")
+		split = append(split, folders)
+		if shortest < 0 || len(folders) < shortest {
+			shortest = len(folders)
+		}
+	}
+	for at := range max(shortest, 0) {
+		var parts []string
+		seen := map[string]bool{}
+		for _, folders := range split {
+			parts = append(parts, folders[at])
+			seen[folders[at]] = true
+		}
+		if len(seen) == len(paths) && !seen["."] {
+			return parts
+		}
+	}
+	return nil
+}
+
 // unique gives environments of the same name the names of their folders
 // instead, and sorts them.
 func unique(all []Environment) []Environment {
-	count := map[string]int{}
-	for _, e := range all {
-		count[e.Name]++
+	same := map[string][]int{}
+	for i, e := range all {
+		if len(e.roots) > 0 {
+			same[e.Name] = append(same[e.Name], i)
+		}
+	}
+	told := map[int]string{}
+	for _, group := range same {
+		var paths []string
+		for _, i := range group {
+			if root := all[i].roots[0]; root.folder == "" && root.chart.dir == "" && all[i].value == "" {
+				paths = append(paths, root.file())
+			}
+		}
+		if len(group) > 1 && len(paths) == len(group) {
+			for n, part := range tellApart(paths) {
+				told[group[n]] = part
+			}
+		}
 	}
 	for i, e := range all {
-		if count[e.Name] < 2 || len(e.roots) == 0 {
+		if len(same[e.Name]) < 2 || len(e.roots) == 0 {
+			continue
+		}
+		if told[i] != "" {
+			all[i].Name = told[i]
 			continue
 		}
 		switch root := e.roots[0]; {

@@ -60,8 +60,11 @@ type Repository struct {
 	applications, disabled []document
 	// sets are all ApplicationSets of files, projects all AppProjects.
 	sets, projects []document
-	settings       argo.Settings
-	misplaced      []argo.Misplaced
+	// fixtures are those in the data of tests, tests those of them that make
+	// Applications and that nothing applies.
+	fixtures, tests []document
+	settings        argo.Settings
+	misplaced       []argo.Misplaced
 	// templated are chart templates that hold Applications.
 	templated []string
 	// kustomized are the folders that hold a kustomization.
@@ -189,6 +192,11 @@ func unparsed(data []byte, message string) string {
 }
 
 func (r *Repository) add(file string, documents []document) {
+	if isFixture(file) {
+		r.files[file] = documents
+		r.fixtures = append(r.fixtures, documents...)
+		return
+	}
 	for _, d := range documents {
 		switch {
 		case d.name() == "":
@@ -241,6 +249,14 @@ func isDisabledName(file string) bool {
 		}
 	}
 	return false
+}
+
+// isFixture reports whether a file lies in a folder of the data of tests, which
+// nobody applies.
+func isFixture(file string) bool {
+	return slices.ContainsFunc(strings.Split(path.Dir(file), "/"), func(folder string) bool {
+		return slices.Contains([]string{"testdata", "fixtures", "__fixtures__", "__tests__"}, folder)
+	})
 }
 
 // inTemplates reports whether a file is a template of a chart.

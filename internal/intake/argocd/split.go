@@ -1,0 +1,115 @@
+package argocd
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// environmentKeys are the parameters by which ApplicationSets tell environments
+// apart, those that say most first. The last is the folder that a git generator
+// found.
+func environmentKeys() []string {
+	return []string{"environment", "env", "stage", "cluster", "clusterName", "cluster.name", "name", folderKey}
+}
+
+const folderKey = "folder"
+
+// environmentOf is what a generated Application says of its environment by one
+// parameter.
+func environmentOf(app document, key string) string {
+	g := app.generated
+	switch key {
+	case folderKey:
+		if about, ok := g.parameters["path"].(map[string]any); ok {
+			dir, _ := about["path"].(string)
+			return folderEnvironment(dir)
+		}
+		return folderEnvironment(g.parameter("path"))
+	case "name":
+		// Only the name of a cluster says where an Application goes.
+		if g.parameter("server") == "" || g.parameter("name") != destination(app) && g.parameter("server") != app.value.TextAt("spec", "destination", "server") {
+			return ""
+		}
+		return g.parameter("name")
+	case "cluster.name":
+		if nested, ok := g.parameters["cluster"].(map[string]any); ok {
+			text, _ := nested["name"].(string)
+			return text
+		}
+		return g.parameter(key)
+	default:
+		for _, name := range []string{key, "values." + key, "metadata.labels." + key} {
+			if value := g.parameter(name); value != "" {
+				return value
+			}
+		}
+		if nested, ok := g.parameters["values"].(map[string]any); ok {
+			text, _ := nested[key].(string)
+			return text
+		}
+		return ""
+	}
+}
+
+// split makes an environment for each that ApplicationSets generate for.
+func (r *Repository) split(ctx context.Context, e Environment) ([]Environment, error) {
+	generated, err := r.generatedBy(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	for _, key := range environmentKeys() {
+		values := map[string]bool{}
+		for _, app := range generated {
+			if value := environmentOf(app, key); value != "" {
+				values[value] = true
+			}
+		}
+		if len(values) < 2 || !alternatives(generated, key) {
+			continue
+		}
+		var all []Environment
+		for _, value := range slices.Sorted(maps.Keys(values)) {
+			one := e
+			one.key, one.value = key, value
+			one.Name = inName(value)
+			if e.Name != defaultName {
+				one.Name = e.Name + "-" + one.Name
+			}
+			all = append(all, one)
+		}
+		return all, nil
+	}
+	return []Environment{e}, nil
+}
+
+// alternatives reports whether the values of a parameter tell environments apart,
+// and not groups of one platform, as {cluster: core} and {cluster: apps} may. What
+// is called an environment is one. Others are where their Applications go to
+// several clusters, or where two have the same Application but for the value in
+// its name: nobody has both in one platform.
+func alternatives(generated []document, key string) bool {
+	if key == "environment" || key == "env" || key == folderKey {
+		return true
+	}
+	goes, first := "", true
+	owner := map[string]string{}
+	for _, app := range generated {
+		value := environmentOf(app, key)
+		if value == "" {
+			continue
+		}
+		to := destination(app)
+		if !first && to != goes {
+			return true
+		}
+		goes, first = to, false
+		base := strings.Trim(strings.ReplaceAll(app.name(), value, ""), "-._")
+		if other, ok := owner[base]; ok && other != value && base != "" {
+			return true
+		}
+		owner[base] = value
+	}
+	return false
+}
