@@ -173,6 +173,36 @@ metadata: {name: {{ required "a name" .Values.name }}}
 	}
 }
 
+// TestWithout: where a dependency is lacking, a template that fails may have needed
+// what the dependency defines, and that is no mistake of the repository.
+func TestWithout(t *testing.T) {
+	dir := t.TempDir()
+	extract(t, dir, `
+-- app/Chart.yaml --
+apiVersion: v2
+name: app
+version: 1.0.0
+dependencies:
+- {name: lib, version: 1.x.x, repository: "https://charts.example.com"}
+-- app/templates/own.yaml --
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: {{ include "lib.name" . }}}
+`)
+	got := New(dir, dir, Options{Offline: true, NoCache: true, Partial: true}).All(context.Background(), []component.Component{chart("app", "app")}, nil)[0]
+	if len(got.Lacking) != 2 {
+		t.Fatalf("lacking %v", got.Lacking)
+	}
+	for _, l := range got.Lacking {
+		if !l.Part {
+			t.Errorf("%s: %s counts as a mistake", l.Position, l.Reason)
+		}
+	}
+	if want := "(the dependency lib is not rendered, and may be what it needs)"; !strings.HasSuffix(got.Lacking[1].Reason, want) {
+		t.Errorf("the reason %q", got.Lacking[1].Reason)
+	}
+}
+
 const decrypting = `
 -- overlay/kustomization.yaml --
 resources: [own.yaml]

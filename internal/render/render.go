@@ -264,6 +264,7 @@ func (r *Renderer) render(ctx context.Context, c component.Component, versions [
 				return out
 			}
 			// What fails without its values may well be whole with them.
+			problem.Part = problem.Part || errors.Is(err, helm.ErrWithout)
 			if src.Incomplete != "" {
 				problem.Part = true
 				problem.Reason += " (" + src.Incomplete + ")"

@@ -175,7 +175,12 @@ func (r *Repository) source(d document, s source, refs map[string]source, proble
 		f := newFinding(RuleNotRead, finding.Info, s.at("plugin"), d.name(), "the plugin %s is taken for kustomize build", s.value.TextAt("plugin", "name"))
 		r.findings = append(r.findings, f)
 	case s.value.At("plugin") != nil:
-		to.Kind, to.Path = component.Plugin, dir
+		to.Kind, to.Path = r.pluginKind(s, dir), dir
+		if to.Kind != component.Plugin {
+			to.Incomplete = fmt.Sprintf("what the plugin %s fills in is not known", s.value.TextAt("plugin", "name"))
+		} else {
+			to.Refused = pluginRefused(s)
+		}
 	default:
 		to.Path = dir
 		to.Kind = r.kindBySpec(s)
@@ -273,6 +278,28 @@ var kustomizePlugin = regexp.MustCompile(`^kustomized?(-build)?(-with)?(-enable)
 
 func (r *Repository) isKustomizePlugin(s source, dir string) bool {
 	return kustomizePlugin.MatchString(s.value.TextAt("plugin", "name")) && r.isKustomization(dir)
+}
+
+// pluginKind is what a plugin builds first, where its name says so and the folder
+// is one: argocd-vault-plugin-kustomize, avp-helm. What it does to the result is not
+// known.
+func (r *Repository) pluginKind(s source, dir string) component.SourceKind {
+	name := s.value.TextAt("plugin", "name")
+	switch {
+	case strings.Contains(name, "kustomize") && r.isKustomization(dir):
+		return component.Kustomize
+	case strings.Contains(name, "helm") && r.charts[dir]:
+		return component.Chart
+	}
+	return component.Plugin
+}
+
+// pluginRefused says why a source of a plugin is not rendered.
+func pluginRefused(s source) string {
+	if name := s.value.TextAt("plugin", "name"); name != "" {
+		return "the plugin " + name + " is not run"
+	}
+	return "a plugin that Argo CD finds by itself builds it, which is not run"
 }
 
 // kindBySpec is the kind that the fields of a source ask for.

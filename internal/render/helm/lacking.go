@@ -1,6 +1,8 @@
 package helm
 
 import (
+	"errors"
+	"fmt"
 	"strings"
 
 	"helm.sh/helm/v4/pkg/chart/common"
@@ -29,6 +31,22 @@ func (e *UnavailableError) Error() string { return e.Err.Error() }
 
 // Unwrap returns the problem with its position.
 func (e *UnavailableError) Unwrap() error { return e.Err }
+
+// ErrWithout is the cause of a failure that may be owed to a dependency that is
+// lacking: the definitions and values of its templates are.
+var ErrWithout = errors.New("a dependency is lacking")
+
+// without marks the failure of a template while dependencies are lacking.
+func without(err error, lacking []Lacking) error {
+	var failed *source.Error
+	if len(lacking) == 0 || !errors.As(err, &failed) {
+		return err
+	}
+	marked := *failed
+	marked.Err = errors.Join(ErrWithout, failed.Err)
+	marked.Reason += fmt.Sprintf(" (the dependency %s is not rendered, and may be what it needs)", lacking[0].Source.Name)
+	return &marked
+}
 
 // absent is a dependency that is neither vendored nor could be fetched.
 type absent struct {

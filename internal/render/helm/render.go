@@ -109,7 +109,7 @@ func Render(ctx context.Context, view *source.View, req Request, opts Options) (
 	run := newExecution(ctx, loaded, req, opts.Limits)
 	outputs, err := run.execute(top)
 	if err != nil {
-		return failed, err
+		return failed, without(err, result.Lacking)
 	}
 	for _, out := range outputs {
 		objects, err := out.objects(loaded)
