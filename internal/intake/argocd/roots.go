@@ -123,6 +123,7 @@ func (r *Repository) findRoots(ctx context.Context) (roots []entry, single []doc
 			g.reached[d.key()] = true
 		}
 	}
+	roots, single = g.alternatives(all, roots, single)
 	r.tests = slices.DeleteFunc(slices.Clone(r.fixtures), func(d document) bool { return !d.applies() || g.reached[d.key()] })
 	roots = append(roots, r.rootCharts(g.folders)...)
 	slices.SortStableFunc(roots, entry.compare)
@@ -146,6 +147,27 @@ type applied struct {
 	// failed are the keys of those whose sources apply something that could not be
 	// read.
 	failed map[string]bool
+}
+
+// alternatives takes the roots that another root leaves out on purpose: beside each
+// lies an Application of its name that is applied.
+func (g *applied) alternatives(all []document, roots []entry, single []document) ([]entry, []document) {
+	beside := func(d document) string { return path.Dir(d.position().File) + " " + d.name() }
+	taken := map[string]bool{}
+	for _, d := range all {
+		if d.isApplication() && g.reached[d.key()] {
+			taken[beside(d)] = true
+		}
+	}
+	roots = slices.DeleteFunc(roots, func(e entry) bool {
+		d := e.document
+		left := d.value != nil && d.isApplication() && !g.reached[d.key()] && taken[beside(d)]
+		if left {
+			single = append(single, d)
+		}
+		return left
+	})
+	return roots, single
 }
 
 // look notes what an Application or ApplicationSet applies, and what that applies
