@@ -44,6 +44,7 @@ func Build(in Input) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	placed = untangle(in, placed)
 	p := &Plan{
 		Environment: in.Environment, Policy: in.Policy,
 		Steps: placed.steps, Unplaced: placed.unplaced, graph: number(in, placed),

@@ -162,7 +162,11 @@ func PlanText(w io.Writer, p *plan.Plan, unrendered []Unrendered) error {
 		fmt.Fprintf(&b, "\n✕ no step matches: %s\n", strings.Join(p.Unplaced, ", "))
 	}
 	for _, e := range p.Against {
-		fmt.Fprintf(&b, "\n✕ %s comes before %s, which it requires: %s\n", e.From, e.To, e.Reason)
+		if e.Strength == plan.Hard {
+			fmt.Fprintf(&b, "\n✕ %s comes before %s, which it requires: %s\n", e.From, e.To, e.Reason)
+		} else {
+			fmt.Fprintf(&b, "\n! %s comes before %s, which it wants and heals without: %s\n", e.From, e.To, e.Reason)
+		}
 		for _, v := range e.Evidence {
 			fmt.Fprintf(&b, "    %s  %s\n", finding.Position{File: v.File, Line: v.Line}, v.Text)
 		}

@@ -117,7 +117,7 @@ func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *
 		if err != nil {
 			return exit.With(exit.Usage, err)
 		}
-		wrong += len(p.Against) + len(p.Cycles) + len(p.Unplaced)
+		wrong += hard(p.Against) + len(p.Cycles) + len(p.Unplaced)
 		p.Edges, p.Against = loaded.PreciseEdges(p.Edges), loaded.PreciseEdges(p.Against)
 		if err := write(&b, p, loaded, o); err != nil {
 			return err
@@ -130,6 +130,18 @@ func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *
 		return exit.Silent(exit.No)
 	}
 	return nil
+}
+
+// hard counts the edges without which a component cannot come up: what heals by
+// itself is told and is no reason to fail.
+func hard(edges []plan.Edge) int {
+	n := 0
+	for _, e := range edges {
+		if e.Strength == plan.Hard {
+			n++
+		}
+	}
+	return n
 }
 
 func compare(b *bytes.Buffer, input plan.Input, o *Options) error {
