@@ -101,7 +101,7 @@ func tangles(in Input, placed placement, of []int) []dag.Edge {
 	}
 	number := make(map[string]int, len(in.Components))
 	for i := range in.Components {
-		if c := &in.Components[i]; c.Enabled && of[i] >= 0 && len(c.Waves) > 0 {
+		if c := &in.Components[i]; c.Enabled && of[i] >= 0 {
 			number[c.Name] = i
 		}
 	}
