@@ -1,6 +1,7 @@
 package argocd
 
 import (
+	"bytes"
 	"fmt"
 	"path"
 	"regexp"
@@ -202,7 +203,7 @@ func (r *Repository) source(d document, s source, refs map[string]source, proble
 	case component.Kustomize:
 		to.Kustomize = r.kustomizeOptions(d, s, dir, problems)
 	case component.Manifests:
-		r.directory(&to, s)
+		r.directory(&to, d, s)
 	case component.Git, component.Plugin: // rendered nowhere
 	}
 	here := local && (r.tree.IsDir(dir) || r.tree.IsFile(dir))
@@ -216,7 +217,7 @@ func (r *Repository) source(d document, s source, refs map[string]source, proble
 }
 
 // directory reads the directory section of a source.
-func (r *Repository) directory(to *component.Source, s source) {
+func (r *Repository) directory(to *component.Source, d document, s source) {
 	directory := s.value.At("directory")
 	to.Recurse = boolAt(directory, "recurse")
 	to.Include, to.Exclude = directory.TextAt("include"), directory.TextAt("exclude")
@@ -225,13 +226,61 @@ func (r *Repository) directory(to *component.Source, s source) {
 		to.Position = s.at("directory", "jsonnet")
 		return
 	}
+	for _, key := range []string{"include", "exclude"} {
+		if lines := strings.Fields(directory.TextAt(key)); len(lines) > 1 && strings.Contains(directory.TextAt(key), "\n") {
+			f := newFinding(RuleInvalid, finding.Warning, s.at("directory", key), d.name(), "%s of the directory has %d lines, but is one pattern, which no file matches", key, len(lines))
+			f.Fix.Summary = fmt.Sprintf("write one pattern: %q", "{"+strings.Join(lines, ",")+"}")
+			r.findings = append(r.findings, f)
+		}
+	}
+	var kustomizations []finding.Position
 	for _, file := range r.under(to.Path) {
-		rel, _ := below(to.Path, file)
-		if path.Ext(file) == ".jsonnet" && (to.Recurse || !strings.Contains(rel, "/")) && taken(to.Include, to.Exclude, rel) {
+		rel, ok := below(to.Path, file)
+		if !ok || !to.Recurse && strings.Contains(rel, "/") || !taken(to.Include, to.Exclude, rel) {
+			continue
+		}
+		if path.Ext(file) == ".jsonnet" {
 			to.Refused = file + " is Jsonnet, which is not rendered; write the manifests as YAML, or render them beforehand"
 			return
 		}
+		if at, ok := r.appliedKustomization(file); ok {
+			kustomizations = append(kustomizations, at)
+		}
 	}
+	if len(kustomizations) > 0 {
+		r.findings = append(r.findings, kustomizationApplied(d.name(), kustomizations, s.at("directory")))
+	}
+}
+
+// appliedKustomization finds a kustomization that a directory source takes for an
+// object of a cluster. Source: argo-cd, reposerver/repository, findManifests, which
+// passes over files without a kind, and those with a marker.
+func (r *Repository) appliedKustomization(file string) (finding.Position, bool) {
+	if name := path.Base(file); name != "kustomization.yaml" && name != "kustomization.yml" {
+		return finding.Position{}, false
+	}
+	data, err := r.tree.Read(file)
+	if err != nil || bytes.Contains(data, []byte("+argocd:skip-file-rendering")) {
+		return finding.Position{}, false
+	}
+	v, err := yamlpos.ParseOne(file, data)
+	if err != nil || v.TextAt("kind") == "" || !strings.HasPrefix(v.TextAt("apiVersion"), "kustomize.config.k8s.io/") {
+		return finding.Position{}, false
+	}
+	return v.Position, true
+}
+
+// kustomizationApplied says that Argo CD applies a kustomization as it is.
+func kustomizationApplied(name string, at []finding.Position, directory finding.Position) finding.Finding {
+	f := newFinding(RuleUnprovided, finding.Error, at[0], name,
+		"the source of %s is plain YAML, so that Argo CD applies the kustomization itself, and no cluster serves its kind: the sync fails", name)
+	f.Resource = finding.Resource{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition", Name: "kustomizations.kustomize.config.k8s.io"}
+	f.Evidence = append(f.Evidence, finding.Evidence{Text: "the directory section makes the source plain YAML", File: directory.File, Line: directory.Line})
+	for _, other := range at[1:min(len(at), 4)] {
+		f.Evidence = append(f.Evidence, finding.Evidence{Text: "another one", File: other.File, Line: other.Line})
+	}
+	f.Fix.Summary = "exclude it (directory.exclude: '*kustomization.yaml'), or drop the directory section so that the folder is built by kustomize"
+	return f
 }
 
 // kustomizeOptions reads the kustomize section of a source; nil where it sets

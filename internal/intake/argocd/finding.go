@@ -19,6 +19,8 @@ const (
 	RuleShared = "duplicate-resource"
 	// RuleWave says that a sync wave is not a quoted number.
 	RuleWave = "wave-not-a-string"
+	// RuleUnprovided says that nothing serves the kind of what is applied.
+	RuleUnprovided = "unprovided"
 	// RuleCycle says that Applications apply each other in a circle.
 	RuleCycle = "cycle"
 )
