@@ -138,6 +138,13 @@ func (c *Component) At(field string) finding.Position {
 	return c.Position
 }
 
+// InCluster is the name of the cluster that Argo CD runs in. Source: Argo CD,
+// "Declarative Setup", clusters.
+const InCluster = "in-cluster"
+
+// ClusterName is the destination for people: InCluster where Cluster is empty.
+func (c *Component) ClusterName() string { return cmp.Or(c.Cluster, InCluster) }
+
 // Standing is the component as one of its objects stands, which is applied in a
 // sync wave of its own: the objects of an app-of-apps have their places among its
 // Applications. Of any other component it is the component itself.

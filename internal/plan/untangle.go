@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -23,9 +24,12 @@ type spot struct {
 // back for no reason. Then a component stands as early as the order that there is,
 // and such edges, let it.
 func untangle(in Input, placed placement) placement {
+	tangled := tangles(in, placed)
+	if len(tangled) == 0 {
+		return placed
+	}
 	of, spots := spotsOf(in.Components, placed)
-	tangled := tangles(in, placed, of)
-	if len(tangled) == 0 || len(spots) > maxSpots {
+	if len(spots) > maxSpots {
 		return placed
 	}
 	var ordered []dag.Edge
@@ -41,8 +45,9 @@ func untangle(in Input, placed placement) placement {
 		return placed
 	}
 	for _, e := range tangled {
-		if builder.Add(e) {
-			ordered = append(ordered, e)
+		between := dag.Edge{From: of[e.From], To: of[e.To]}
+		if builder.Add(between) {
+			ordered = append(ordered, between)
 		}
 	}
 	layers, _ := dag.New(len(spots), ordered).Layers()
@@ -66,7 +71,6 @@ func untangle(in Input, placed placement) placement {
 }
 
 // spotsOf finds the place of every component, by index into the input; -1 for none.
-// There are none where the ladder has steps: these are in one line.
 func spotsOf(components []component.Component, placed placement) (of []int, spots []spot) {
 	of = make([]int, len(components))
 	seen := map[string]int{}
@@ -93,15 +97,16 @@ func spotsOf(components []component.Component, placed placement) (of []int, spot
 	return of, spots
 }
 
-// tangles are the hard edges between places that nothing orders and of which the
-// provider stands later in the line.
-func tangles(in Input, placed placement, of []int) []dag.Edge {
+// tangles are the hard edges between components, by index into the input, that
+// nothing orders and of which the provider stands later in the line. There are none
+// where the ladder has steps: these are in one line.
+func tangles(in Input, placed placement) []dag.Edge {
 	if len(in.Ladder.Steps) > 0 {
 		return nil
 	}
 	number := make(map[string]int, len(in.Components))
 	for i := range in.Components {
-		if c := &in.Components[i]; c.Enabled && of[i] >= 0 {
+		if c := &in.Components[i]; c.Enabled && placed.stepOf[i] >= 0 {
 			number[c.Name] = i
 		}
 	}
@@ -110,15 +115,12 @@ func tangles(in Input, placed placement, of []int) []dag.Edge {
 		from, known := number[e.From]
 		to, also := number[e.To]
 		if known && also && e.Strength == Hard && placed.stepOf[to] > placed.stepOf[from] &&
-			component.Compare(&in.Components[from], &in.Components[to]) == 0 && of[from] != of[to] {
-			out = append(out, dag.Edge{From: of[from], To: of[to]})
+			component.Compare(&in.Components[from], &in.Components[to]) == 0 {
+			out = append(out, dag.Edge{From: from, To: to})
 		}
 	}
 	slices.SortFunc(out, func(a, b dag.Edge) int {
-		if a.From != b.From {
-			return a.From - b.From
-		}
-		return a.To - b.To
+		return cmp.Or(strings.Compare(in.Components[a.From].Name, in.Components[b.From].Name), strings.Compare(in.Components[a.To].Name, in.Components[b.To].Name))
 	})
-	return slices.Compact(out)
+	return out
 }

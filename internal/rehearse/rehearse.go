@@ -13,6 +13,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/component"
 	"github.com/rollout-ladder/ladder/internal/drive"
 	"github.com/rollout-ladder/ladder/internal/engine/native"
+	"github.com/rollout-ladder/ladder/internal/finding"
 	"github.com/rollout-ladder/ladder/internal/health"
 	"github.com/rollout-ladder/ladder/internal/load"
 	"github.com/rollout-ladder/ladder/internal/perform"
@@ -67,6 +68,8 @@ func Run(ctx context.Context, o Options) (Rehearsal, error) {
 		world.forsake()
 		return Rehearsal{}, err
 	}
+	loaded.Findings = append(loaded.Findings, perform.Spread(loaded.Platform.Components)...)
+	finding.Sort(loaded.Findings)
 	return world.playWhileUp(ctx, loaded, planned)
 }
 

@@ -24,7 +24,7 @@ func coded(err error) error {
 	case errors.As(err, &unfinished):
 		return exit.With(exit.Usage, fmt.Errorf("%w (go on with it: --resume, with the repository and the flags as they were; forget it: --fresh)", unfinished))
 	case errors.As(err, new(*perform.UnrenderedError)), errors.As(err, new(*perform.RefusedError)),
-		errors.As(err, new(*perform.UnknownComponentError)), errors.As(err, new(*plan.CycleError)), errors.As(err, new(*plan.PlaceError)),
+		errors.As(err, new(*perform.UnknownComponentError)), errors.As(err, new(*perform.SeveralClustersError)), errors.As(err, new(*plan.CycleError)), errors.As(err, new(*plan.PlaceError)),
 		errors.As(err, new(*argocd.DiscoverError)), errors.As(err, new(*argocd.RefusedError)):
 		return exit.With(exit.Usage, err)
 	default:

@@ -2,8 +2,8 @@
 //
 // A selector is the name of a component, a pattern of names (data-*), or a list
 // of properties that all hold: domain=data,type=smoke, phase=300-399,
-// band=platform, project=apps, namespace=ameide. Several selectors choose what
-// any of them does.
+// band=platform, project=apps, namespace=ameide, cluster=in-cluster. Several
+// selectors choose what any of them does.
 package selector
 
 import (
@@ -23,7 +23,7 @@ import (
 
 // properties are the left sides of key=value.
 func properties() []string {
-	return []string{"band", "domain", "namespace", "phase", "project", "type"}
+	return []string{"band", "cluster", "domain", "namespace", "phase", "project", "type"}
 }
 
 // Choose returns the components that any of the selectors chooses, in their
@@ -105,6 +105,8 @@ func parse(text string, bands []plan.Band) (matcher, error) {
 
 func property(key, value string, bands []plan.Band) (matcher, error) {
 	switch key {
+	case "cluster":
+		return func(c *component.Component) bool { return c.ClusterName() == value }, nil
 	case "domain":
 		return func(c *component.Component) bool { return c.Domain == value }, nil
 	case "namespace":

@@ -16,7 +16,7 @@ func TestChoose(t *testing.T) {
 		{Name: "cilium", PreArgo: true, Phase: component.NoPhase, Type: component.Runtime},
 		{Name: "data-postgres", Domain: "data", Namespace: "db", Phase: 250, Type: component.Runtime, Project: "data"},
 		{Name: "data-smoke", Domain: "data", Phase: 299, Type: component.Smoke},
-		{Name: "web", Domain: "apps", Phase: 650, Type: component.Runtime},
+		{Name: "web", Domain: "apps", Phase: 650, Type: component.Runtime, Cluster: "edge"},
 	}
 	bands := []plan.Band{{Name: "data", From: 200, To: 299}, {Name: "apps", From: 600, To: 699}}
 	for name, tc := range map[string]struct {
@@ -28,15 +28,17 @@ func TestChoose(t *testing.T) {
 		"pattern":             {[]string{"data-*"}, []string{"data-postgres", "data-smoke"}, ""},
 		"both properties":     {[]string{"domain=data, type=smoke"}, []string{"data-smoke"}, ""},
 		"any selector":        {[]string{"namespace=db", "project=data", "web"}, []string{"data-postgres", "web"}, ""},
+		"another cluster":     {[]string{"cluster=edge"}, []string{"web"}, ""},
+		"the cluster of Argo": {[]string{"cluster=in-cluster,domain=data"}, []string{"data-postgres", "data-smoke"}, ""},
 		"one phase":           {[]string{"phase=299"}, []string{"data-smoke"}, ""},
 		"phases":              {[]string{"phase=0-299"}, []string{"data-postgres", "data-smoke"}, ""},
 		"band":                {[]string{"band=apps"}, []string{"web"}, ""},
 		"misspelt name":       {[]string{"data-smok"}, nil, `there is no component "data-smok"; did you mean data-smoke?`},
 		"nothing":             {[]string{"x*"}, nil, `no component is chosen by "x*"`},
-		"unknown key":         {[]string{"tier=data"}, nil, `selector "tier=data": "tier" is none of the keys band, domain, namespace, phase, project, type`},
+		"unknown key":         {[]string{"tier=data"}, nil, `selector "tier=data": "tier" is none of the keys band, cluster, domain, namespace, phase, project, type`},
 		"unknown band":        {[]string{"band=middle"}, nil, `selector "band=middle": there is no band "middle"`},
 		"unknown type":        {[]string{"type=deployment"}, nil, `selector "type=deployment": "deployment" is no type of component`},
-		"no value":            {[]string{"domain="}, nil, `selector "domain=": write key=value[,key=value...], with the keys band, domain, namespace, phase, project, type`},
+		"no value":            {[]string{"domain="}, nil, `selector "domain=": write key=value[,key=value...], with the keys band, cluster, domain, namespace, phase, project, type`},
 		"pattern left open":   {[]string{"a["}, nil, `selector "a[" is not a pattern of names`},
 		"phase without sense": {[]string{"phase=x"}, nil, `selector "phase=x": phase "x" is not a number from 0 to 999`},
 	} {

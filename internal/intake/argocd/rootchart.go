@@ -67,7 +67,7 @@ func (r *Repository) chartRoots(ctx context.Context, roots []entry) (live, idle 
 		taken := false
 		for j, other := range dirs {
 			// Of two that take each other the first stays.
-			taken = taken || i != j && takes[other][dir] && !(takes[dir][other] && i < j)
+			taken = taken || i != j && takes[other][dir] && (!takes[dir][other] || j < i)
 		}
 		if !taken {
 			live, idle = append(live, environments[dir][0]...), append(idle, environments[dir][1]...)
@@ -88,7 +88,7 @@ func (r *Repository) chartTakes(ctx context.Context, d document, depth int, take
 		return ctx.Err()
 	}
 	if err != nil {
-		return nil //nolint:nilerr // it is told when the environment is read
+		return nil // it is told when the environment is read
 	}
 	for _, below := range y.documents {
 		apps := []document{below}
