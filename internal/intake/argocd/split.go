@@ -106,7 +106,7 @@ func alternatives(generated []document, key string) bool {
 		}
 		goes, first = to, false
 		base := strings.Trim(strings.ReplaceAll(app.name(), value, ""), "-._")
-		if other, ok := owner[base]; ok && other != value && base != "" {
+		if other, ok := owner[base]; ok && other != value {
 			return true
 		}
 		owner[base] = value
