@@ -30,6 +30,8 @@ func elsewhere() []Rule {
 		documented("not-read", finding.Info, "A part of the repository was not read"),
 		documented("phase-not-numeric", finding.Error, "A phase is not a number from 0 to 999"),
 		documented(RuleRenderFailed, finding.Warning, "A chart, kustomization or manifest cannot be rendered"),
+		documented("several-clusters", finding.Warning, "Components that are rolled out together go to several clusters"),
+		documented("sync-option", finding.Warning, "A sync option has no effect, or another one, without Argo CD"),
 		documented("unknown-field", finding.Warning, "A field is not known, most likely misspelt"),
 		documented("unknown-requirement", finding.Error, "A component requires something that nothing provides"),
 		documented(RuleUnusedSuppression, finding.Warning, "A suppression has no reason or matches no finding"),

@@ -23,7 +23,7 @@ import (
 // command have them.
 var elsewhere = []string{
 	lint.RuleParity, lint.RuleUnusedSuppression, lint.RuleFileMissing, lint.RuleRenderFailed,
-	"invalid-field", "not-read", "unknown-field",
+	"invalid-field", "not-read", "unknown-field", "several-clusters", "sync-option",
 }
 
 func TestScenarios(t *testing.T) {
