@@ -55,6 +55,8 @@ type ClusterOptions struct {
 
 	// Choose returns the components that are rolled out; nil for all.
 	Choose func(*load.Result) ([]component.Component, error)
+	// Spread lets the engine Native bring to the one cluster what goes to several.
+	Spread bool
 	// KeepRemoved leaves what the repository lacks since the last rollout.
 	KeepRemoved   bool
 	Resume, Fresh bool
@@ -135,16 +137,19 @@ func OnCluster(ctx context.Context, o ClusterOptions) (Performance, error) {
 
 // selected are the names of the components that are rolled out; nil for all.
 func (o ClusterOptions) selected(loaded *load.Result) (map[string]bool, error) {
-	if o.Choose == nil {
-		return nil, nil
+	var names map[string]bool
+	if o.Choose != nil {
+		chosen, err := o.Choose(loaded)
+		if err != nil {
+			return nil, err
+		}
+		names = map[string]bool{}
+		for _, c := range chosen {
+			names[c.Name] = true
+		}
 	}
-	chosen, err := o.Choose(loaded)
-	if err != nil {
-		return nil, err
-	}
-	names := map[string]bool{}
-	for _, c := range chosen {
-		names[c.Name] = true
+	if clusters := clustersOf(loaded.Platform.Components, names); len(clusters) > 1 && o.Engine != ArgoCD && !o.Spread {
+		return nil, &SeveralClustersError{Clusters: clusters}
 	}
 	return names, nil
 }

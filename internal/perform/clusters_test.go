@@ -1,11 +1,14 @@
 package perform
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rollout-ladder/ladder/internal/component"
+	"github.com/rollout-ladder/ladder/internal/intake"
+	"github.com/rollout-ladder/ladder/internal/load"
 )
 
 func TestClusters(t *testing.T) {
@@ -23,5 +26,38 @@ func TestClusters(t *testing.T) {
 	}
 	if found := Spread(components[:1]); found != nil {
 		t.Errorf("one cluster: %v", found)
+	}
+}
+
+// TestOneCluster: only Argo CD brings components to several clusters.
+func TestOneCluster(t *testing.T) {
+	loaded := &load.Result{Platform: &intake.Platform{Components: []component.Component{
+		{Name: "here", Enabled: true}, {Name: "edge", Cluster: "edge", Enabled: true},
+	}}}
+	only := func(names ...string) func(*load.Result) ([]component.Component, error) {
+		return func(*load.Result) ([]component.Component, error) {
+			var out []component.Component
+			for _, name := range names {
+				out = append(out, component.Component{Name: name})
+			}
+			return out, nil
+		}
+	}
+	for name, c := range map[string]struct {
+		options ClusterOptions
+		refused bool
+	}{
+		"all":             {ClusterOptions{Engine: Native}, true},
+		"some of both":    {ClusterOptions{Engine: Native, Choose: only("here", "edge")}, true},
+		"those of one":    {ClusterOptions{Engine: Native, Choose: only("edge")}, false},
+		"both are one":    {ClusterOptions{Engine: Native, Choose: only("here", "edge"), Spread: true}, false},
+		"Argo CD does it": {ClusterOptions{Engine: ArgoCD}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := c.options.selected(loaded)
+			if refused := errors.As(err, new(*SeveralClustersError)); refused != c.refused || err != nil && !refused {
+				t.Errorf("refused = %v, want %v: %v", refused, c.refused, err)
+			}
+		})
 	}
 }

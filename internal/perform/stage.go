@@ -68,8 +68,6 @@ func (o ClusterOptions) openStage(ctx context.Context, clock *Clock, loaded *loa
 	s := &stage{spec: spec}
 	if o.Engine == ArgoCD {
 		selected, err = o.openArgoCD(ctx, s, clock, loaded, assessor, selected)
-	} else if clusters := clustersOf(Enabled(loaded), selected); len(clusters) > 1 {
-		return nil, &SeveralClustersError{Clusters: clusters}
 	} else {
 		err = o.openNative(ctx, s, clock, loaded, assessor, key)
 		if err == nil && selected == nil && !o.KeepRemoved {

@@ -229,7 +229,7 @@ func (o *Options) parse(ctx context.Context) (perform.ClusterOptions, error) {
 		},
 		OnFailure: rollout.FailurePolicy(o.OnFailure), Timeout: o.Timeout, Engine: o.Engine,
 		ArgoNamespace: o.ArgoNamespace, Revision: revision, SelfHeal: selfHeal[o.SelfHeal],
-		Choose: choose, KeepRemoved: o.KeepRemoved, Resume: o.Resume, Fresh: o.Fresh, Now: time.Now, Owner: owner(),
+		Choose: choose, Spread: selector.SaysCluster(o.Only), KeepRemoved: o.KeepRemoved, Resume: o.Resume, Fresh: o.Fresh, Now: time.Now, Owner: owner(),
 	}, nil
 }
 

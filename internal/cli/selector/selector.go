@@ -58,6 +58,13 @@ func Choose(components []component.Component, bands []plan.Band, selectors []str
 	return out, nil
 }
 
+// SaysCluster reports whether selectors choose clusters.
+func SaysCluster(selectors []string) bool {
+	return slices.ContainsFunc(selectors, func(text string) bool {
+		return slices.ContainsFunc(strings.Split(text, ","), func(part string) bool { return strings.HasPrefix(strings.TrimSpace(part), "cluster=") })
+	})
+}
+
 // nothing says that a selector chooses nothing, and what it may have meant.
 func nothing(text string, components []component.Component) error {
 	if strings.ContainsAny(text, "=*?[") {
@@ -106,7 +113,13 @@ func parse(text string, bands []plan.Band) (matcher, error) {
 func property(key, value string, bands []plan.Band) (matcher, error) {
 	switch key {
 	case "cluster":
-		return func(c *component.Component) bool { return c.ClusterName() == value }, nil
+		if _, err := path.Match(value, ""); err != nil {
+			return nil, fmt.Errorf("cluster %q is no pattern", value)
+		}
+		return func(c *component.Component) bool {
+			ok, _ := path.Match(value, c.ClusterName()) // checked above
+			return ok
+		}, nil
 	case "domain":
 		return func(c *component.Component) bool { return c.Domain == value }, nil
 	case "namespace":

@@ -30,6 +30,7 @@ func TestChoose(t *testing.T) {
 		"any selector":        {[]string{"namespace=db", "project=data", "web"}, []string{"data-postgres", "web"}, ""},
 		"another cluster":     {[]string{"cluster=edge"}, []string{"web"}, ""},
 		"the cluster of Argo": {[]string{"cluster=in-cluster,domain=data"}, []string{"data-postgres", "data-smoke"}, ""},
+		"any cluster":         {[]string{"cluster=*,type=smoke"}, []string{"data-smoke"}, ""},
 		"one phase":           {[]string{"phase=299"}, []string{"data-smoke"}, ""},
 		"phases":              {[]string{"phase=0-299"}, []string{"data-postgres", "data-smoke"}, ""},
 		"band":                {[]string{"band=apps"}, []string{"web"}, ""},
