@@ -66,7 +66,8 @@ func (p *Platform) beside(smoke *Component, env string) []string {
 	}
 }
 
-// leadsTo reports whether a component requires another, directly or not.
+// leadsTo reports whether a component requires or validates another, directly or
+// not: a smoke that is given it to validate would close a circle.
 func (p *Platform) leadsTo(from, to *Component, env string) bool {
 	seen := map[string]bool{}
 	var visit func(c *Component) bool
@@ -79,7 +80,7 @@ func (p *Platform) leadsTo(from, to *Component, env string) bool {
 			return true
 		}
 		d := c.In[env]
-		return d != nil && slices.ContainsFunc(d.Requires, func(name string) bool { return visit(p.component(name)) })
+		return d != nil && slices.ContainsFunc(slices.Concat(d.Requires, d.Validates), func(name string) bool { return visit(p.component(name)) })
 	}
 	return visit(from)
 }
