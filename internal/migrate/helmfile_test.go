@@ -299,6 +299,53 @@ func TestNoNeedIsLost(t *testing.T) {
 	})
 }
 
+// TestSmokesCloseNoCircle: each of two smokes leads to the component that the other
+// would be given to validate. Only one of them gets it.
+func TestSmokesCloseNoCircle(t *testing.T) {
+	dir := unpack(t, `
+-- helmfile.yaml --
+releases:
+  - {name: first-smoke, namespace: a, chart: ./charts/any}
+  - {name: api, namespace: a, chart: ./charts/any, needs: [first-smoke]}
+  - {name: second-smoke, namespace: a, chart: ./charts/any}
+  - {name: web, namespace: a, chart: ./charts/any, needs: [second-smoke]}
+-- charts/any/Chart.yaml --
+apiVersion: v2
+name: any
+version: 1.0.0
+`)
+	importHelmfile(t, dir, ".", true)
+	p, err := intake.Open(context.Background(), filepath.Join(dir, "platform"), intake.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := map[string][]string{} // what each has to come after
+	for _, c := range p.Components {
+		for _, r := range slices.Concat(c.Requires, c.Validates) {
+			before[c.Name] = append(before[c.Name], r.Text)
+		}
+	}
+	var path []string
+	var visit func(name string)
+	visit = func(name string) {
+		if slices.Contains(path, name) {
+			t.Fatalf("a circle: %v", append(path, name))
+		}
+		path = append(path, name)
+		for _, other := range before[name] {
+			visit(other)
+		}
+		path = path[:len(path)-1]
+	}
+	for name := range before {
+		visit(name)
+	}
+	if !slices.Contains(before["first-smoke"], "web") {
+		t.Errorf("first-smoke validates %v, not web", before["first-smoke"])
+	}
+	lintsClean(t, filepath.Join(dir, "platform"))
+}
+
 func TestLayersOfValues(t *testing.T) {
 	dir := unpack(t, `
 -- helmfile.yaml.gotmpl --

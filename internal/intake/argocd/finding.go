@@ -2,9 +2,11 @@ package argocd
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/finding"
+	"github.com/rollout-ladder/ladder/internal/intake/files"
 )
 
 // The rules of the findings that reading Applications can make.
@@ -40,4 +42,24 @@ func circle(applications []string, at finding.Position) finding.Finding {
 		strings.Join(applications, " -> "))
 	f.Fix.Summary = "take the Application out of the source of its own child"
 	return f
+}
+
+// tell reports unreadable input as findings.
+func (r *Repository) tell(component string, err error) {
+	for _, problem := range files.InputErrors(err) {
+		f := newFinding(RuleNotRead, finding.Error, problem.Position, component, "%s", problem.Message)
+		f.Fix.Summary = problem.Hint
+		r.findings = append(r.findings, f)
+	}
+}
+
+// distinct drops findings that were made twice: a source that is looked at
+// again says the same again.
+func distinct(findings []finding.Finding) []finding.Finding {
+	seen := map[string]bool{}
+	return slices.DeleteFunc(slices.Clone(findings), func(f finding.Finding) bool {
+		key := f.Rule + "|" + f.Position.String() + "|" + f.Component + "|" + f.Message
+		defer func() { seen[key] = true }()
+		return seen[key]
+	})
 }
