@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 )
 
@@ -43,16 +44,25 @@ func (s *suite) meters(ctx context.Context, home, plane string) (m meters, err e
 	return m, err
 }
 
-// requests is what the API server of a plane has answered since it started, as its
-// own metric says.
-func (s *suite) requests(ctx context.Context, home, plane string) (float64, error) {
+// access is the way to a plane.
+func (s *suite) access(ctx context.Context, home, plane string) (*rest.Config, error) {
 	file, err := s.output(ctx, home, "plane", "kubeconfig", plane, "--path")
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	access, err := clientcmd.BuildConfigFromFlags("", strings.TrimSpace(string(file)))
 	if err != nil {
-		return 0, fmt.Errorf("read the kubeconfig of the plane: %w", err)
+		return nil, fmt.Errorf("read the kubeconfig of the plane: %w", err)
+	}
+	return access, nil
+}
+
+// requests is what the API server of a plane has answered since it started, as its
+// own metric says.
+func (s *suite) requests(ctx context.Context, home, plane string) (float64, error) {
+	access, err := s.access(ctx, home, plane)
+	if err != nil {
+		return 0, err
 	}
 	client, err := discovery.NewDiscoveryClientForConfig(access)
 	if err != nil {
