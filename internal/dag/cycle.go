@@ -80,14 +80,13 @@ func (g *Graph) Cycles() [][]int {
 	}
 	var cycles [][]int
 	covered := make([]bool, g.Len())
-	from := make([]int32, g.Len()) // breadth-first tree of the last search
-	mark := make([]int32, g.Len()) // number of the search that reached the node
+	ahead, behind := newWave(g.out), newWave(g.in)
 	for i := range g.Len() {
 		_, selfLoop := slices.BinarySearch(g.Requires(i), int32(i))
 		if covered[i] || (size[component[i]] == 1 && !selfLoop) {
 			continue
 		}
-		cycle := g.shortestCycle(i, component, from, mark)
+		cycle := shortestCycle(i, component, ahead, behind)
 		for _, j := range cycle {
 			covered[j] = true
 		}
@@ -97,29 +96,68 @@ func (g *Graph) Cycles() [][]int {
 	return cycles
 }
 
+// wave is one side of a search in both directions, breadth first.
+type wave struct {
+	rows  rows
+	mark  []int32 // number of the search that reached the node
+	from  []int32 // the node that it was reached from
+	front []int32 // the nodes that are farthest
+}
+
+func newWave(r rows) *wave {
+	n := len(r.start) - 1
+	return &wave{rows: r, mark: make([]int32, n), from: make([]int32, n)}
+}
+
+func (w *wave) begin(search, start int32) {
+	w.front = append(w.front[:0], start)
+	w.mark[start] = search
+}
+
+// path leads from a node that was reached back to the start, without the start.
+func (w *wave) path(i, start int32) []int {
+	var path []int
+	for ; i != start; i = w.from[i] {
+		path = append(path, int(i))
+	}
+	return path
+}
+
 // shortestCycle finds a shortest cycle through a node that lies on one, without
-// the repeated end.
-func (g *Graph) shortestCycle(start int, component []int, from, mark []int32) []int {
-	search := int32(start) + 1
-	queue := []int32{int32(start)}
-	for len(queue) > 0 {
-		i := queue[0]
-		queue = queue[1:]
-		for _, j := range g.Requires(int(i)) {
-			if int(j) == start {
-				var cycle []int
-				for k := i; int(k) != start; k = from[k] {
-					cycle = append(cycle, int(k))
+// the repeated end. It searches from both ends, the smaller front first: in a large
+// component that reaches far fewer nodes than a search from one end. Before a step
+// the fronts are f and b edges away, and there is no cycle of f+b edges or fewer; the
+// step meets every cycle of f+b+1 edges, so that the first that it meets is shortest.
+func shortestCycle(start int, component []int, ahead, behind *wave) []int {
+	s, search := int32(start), int32(start)+1
+	ahead.begin(search, s)
+	behind.begin(search, s)
+	for len(ahead.front) > 0 && len(behind.front) > 0 {
+		w, other := ahead, behind
+		if len(behind.front) < len(ahead.front) {
+			w, other = behind, ahead
+		}
+		var next []int32
+		for _, i := range w.front {
+			for _, j := range w.rows.of(int(i)) {
+				if component[j] != component[start] {
+					continue
 				}
-				cycle = append(cycle, start)
-				slices.Reverse(cycle)
-				return cycle
-			}
-			if component[j] == component[start] && mark[j] != search {
-				mark[j], from[j] = search, i
-				queue = append(queue, j)
+				if other.mark[j] == search {
+					head, tail := w.path(i, s), other.path(j, s)
+					if w == behind {
+						head, tail = tail, head
+					}
+					slices.Reverse(head)
+					return slices.Concat([]int{start}, head, tail)
+				}
+				if w.mark[j] != search {
+					w.mark[j], w.from[j] = search, i
+					next = append(next, j)
+				}
 			}
 		}
+		w.front = next
 	}
 	return nil
 }

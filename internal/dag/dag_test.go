@@ -124,6 +124,9 @@ func TestAgainstClosure(t *testing.T) {
 			if cycle[0] != slices.Min(cycle) || cycle[0] != cycle[len(cycle)-1] {
 				t.Fatalf("cycle %v does not begin and end with its least node", cycle)
 			}
+			if want := shortest(n, edges, cycle); len(cycle)-1 != want {
+				t.Fatalf("cycle %v: none of its nodes has it for a shortest, one has %d", cycle, want)
+			}
 			for k, i := range cycle[1:] {
 				if !slices.Contains(edges, Edge{From: cycle[k], To: i}) {
 					t.Fatalf("cycle %v: %d -> %d is no edge", cycle, cycle[k], i)
@@ -233,4 +236,31 @@ func BenchmarkNewOrderCycles(b *testing.B) {
 			b.Fatal("cycle")
 		}
 	}
+}
+
+// shortest is the length of the longest of the shortest cycles through the nodes of
+// a cycle: that which the cycle was found for.
+func shortest(n int, edges []Edge, cycle []int) int {
+	far := make([][]int, n) // the shortest ways of one edge or more
+	for i := range far {
+		far[i] = make([]int, n)
+		for j := range far[i] {
+			far[i][j] = n + 1
+		}
+	}
+	for _, e := range edges {
+		far[e.From][e.To] = 1
+	}
+	for k := range n {
+		for i := range n {
+			for j := range n {
+				far[i][j] = min(far[i][j], far[i][k]+far[k][j])
+			}
+		}
+	}
+	longest := 0
+	for _, i := range cycle {
+		longest = max(longest, far[i][i])
+	}
+	return longest
 }

@@ -196,37 +196,48 @@ func placeOf(c component.Component) string {
 // pair is an edge between two components.
 type pair struct{ from, to string }
 
+// held is an edge with the environments that have it, in their order.
+type held struct {
+	pair
+	first *plan.Edge
+	in    []string
+}
+
 // edges reports what a component requires in some environments only, though both
 // ends of the edge are rolled out, and were rendered, in the others as well.
 func (p *parity) edges(environments []Input, byName map[string]map[string]member) {
-	first := map[pair]plan.Edge{}
-	holds := map[pair]map[string]bool{}
-	var pairs []pair
+	known := map[pair]*held{}
+	var all []*held
 	for _, in := range environments {
-		for _, e := range in.Edges {
+		for i, e := range in.Edges {
 			if e.Basis != finding.Declared && e.Strength != plan.Hard {
 				continue
 			}
 			k := pair{e.From, e.To}
-			if holds[k] == nil {
-				holds[k], first[k] = map[string]bool{}, e
-				pairs = append(pairs, k)
+			h := known[k]
+			if h == nil {
+				h = &held{pair: k, first: &in.Edges[i]}
+				known[k] = h
+				all = append(all, h)
 			}
-			holds[k][in.Environment] = true
+			if len(h.in) == 0 || h.in[len(h.in)-1] != in.Environment {
+				h.in = append(h.in, in.Environment)
+			}
 		}
 	}
-	slices.SortFunc(pairs, func(a, b pair) int {
+	all = slices.DeleteFunc(all, func(h *held) bool { return len(h.in) == len(environments) })
+	slices.SortFunc(all, func(a, b *held) int {
 		return cmp.Or(strings.Compare(a.from, b.from), strings.Compare(a.to, b.to))
 	})
 	// A value that differs brings several edges: they are one difference.
 	differences := map[string]*difference{}
 	var order []*difference
-	for _, k := range pairs {
+	for _, k := range all {
 		d := difference{from: k.from, verb: "requires"}
 		for _, e := range p.names {
 			from, to := byName[k.from][e], byName[k.to][e]
 			switch {
-			case holds[k][e]:
+			case slices.Contains(k.in, e):
 				d.with = append(d.with, e)
 			case from.Enabled && to.Enabled && from.seen && to.seen:
 				d.without = append(d.without, e)
@@ -235,7 +246,7 @@ func (p *parity) edges(environments []Input, byName map[string]map[string]member
 		if len(d.without) == 0 {
 			continue
 		}
-		if first[k].Basis == finding.Declared && first[k].Reason == "validates" {
+		if k.first.Basis == finding.Declared && k.first.Reason == "validates" {
 			d.verb = "validates"
 		}
 		known := differences[d.key()]
@@ -244,7 +255,7 @@ func (p *parity) edges(environments []Input, byName map[string]map[string]member
 			differences[d.key()] = known
 			order = append(order, known)
 		}
-		known.to, known.edges = append(known.to, k.to), append(known.edges, first[k])
+		known.to, known.edges = append(known.to, k.to), append(known.edges, *k.first)
 	}
 	for _, d := range order {
 		p.add(d.finding(byName), d.without, d.with)

@@ -26,20 +26,34 @@ func cycles(in Input) []finding.Finding {
 		number[name] = i
 	}
 	var hard []dag.Edge
-	between := map[dag.Edge][]plan.Edge{}
+	key := func(e plan.Edge) (dag.Edge, bool) {
+		_, _, ok := o.pair(e.From, e.To)
+		return dag.Edge{From: number[e.From], To: number[e.To]}, ok && e.Strength == plan.Hard
+	}
 	for _, e := range in.Edges {
-		if _, _, ok := o.pair(e.From, e.To); !ok || e.Strength != plan.Hard {
-			continue
+		if k, ok := key(e); ok {
+			hard = append(hard, k)
 		}
-		key := dag.Edge{From: number[e.From], To: number[e.To]}
-		if len(between[key]) == 0 {
-			hard = append(hard, key)
+	}
+	found := dag.New(len(names), hard).Cycles()
+	if len(found) == 0 {
+		return nil
+	}
+	between := map[dag.Edge][]plan.Edge{} // the steps of the cycles
+	for _, cycle := range found {
+		for i, to := range cycle[1:] {
+			between[dag.Edge{From: cycle[i], To: to}] = nil
 		}
-		between[key] = append(between[key], e)
+	}
+	for _, e := range in.Edges {
+		k, ok := key(e)
+		if _, step := between[k]; ok && step {
+			between[k] = append(between[k], e)
+		}
 	}
 	var out []finding.Finding
 	var tangled tangles
-	for _, cycle := range dag.New(len(names), hard).Cycles() {
+	for _, cycle := range found {
 		f := o.cycle(cycle, names, between)
 		if f.Severity == finding.Error {
 			out = append(out, f)

@@ -17,20 +17,33 @@ const ruleHealthCheck = "health-check-missing"
 // count as Healthy as soon as they are applied, so that the wait is none.
 func healthCheckMissing(in Input) []finding.Finding {
 	o := newOrder(in)
-	objects := map[dependency.End]Object{}
+	unjudged := map[dependency.End]Object{}
 	for _, object := range in.Objects {
-		objects[dependency.End{Component: object.Component, Object: object.Resource}] = object
+		if object.Health == "" && isCustom(object.Resource.Group) {
+			unjudged[dependency.End{Component: object.Component, Object: object.Resource}] = object
+		}
 	}
+	provider := func(d dependency.Dependency) (Object, bool) {
+		object, found := unjudged[dependency.End{Component: d.Provider.Component, Object: d.Provider.Object}]
+		return object, found
+	}
+	var uses []dependency.Dependency
+	for _, d := range in.Dependencies {
+		if _, found := provider(d); found && d.Strength == plan.Hard && !d.Static && !tooWeak(d) && o.waits(d) {
+			uses = append(uses, d)
+		}
+	}
+	if len(uses) == 0 {
+		return nil
+	}
+	byConsumer(uses)
 	first := o.firstGated(in)
 	type kind struct{ group, kind string }
 	seen := map[kind]int{}
 	var out []finding.Finding
-	for _, d := range byConsumer(in.Dependencies) {
-		provider, found := objects[dependency.End{Component: d.Provider.Component, Object: d.Provider.Object}]
+	for _, d := range uses {
+		provider, _ := provider(d)
 		k := kind{provider.Resource.Group, provider.Resource.Kind}
-		if !found || provider.Health != "" || !isCustom(k.group) || d.Strength != plan.Hard || d.Static || tooWeak(d) || !o.waits(d) {
-			continue
-		}
 		if p, gated := first[d.Provider]; gated && d.Within() && p.Compare(d.Consumer.Place) < 0 {
 			continue // what comes before the consumer, and is waited for, needs it as well
 		}
@@ -88,8 +101,7 @@ func runsPods(r finding.Resource) bool {
 }
 
 // byConsumer sorts dependencies by where their consumers are.
-func byConsumer(all []dependency.Dependency) []dependency.Dependency {
-	all = slices.Clone(all)
+func byConsumer(all []dependency.Dependency) {
 	slices.SortStableFunc(all, func(a, b dependency.Dependency) int {
 		return cmp.Or(
 			a.Consumer.Position.Compare(b.Consumer.Position),
@@ -100,7 +112,6 @@ func byConsumer(all []dependency.Dependency) []dependency.Dependency {
 			strings.Compare(a.Reason, b.Reason),
 		)
 	})
-	return all
 }
 
 // waits reports whether the order makes the consumer of a dependency wait for
