@@ -33,6 +33,9 @@ type Dependency struct {
 	// Static is set where the provider is there as soon as it is applied, because
 	// nothing brings it to Ready: parameters that a controller reads.
 	Static bool
+	// Holds is set where the consumer does not need the provider but keeps the sync
+	// from reaching it: a claim that nothing binds in time.
+	Holds bool
 }
 
 // Within reports whether both ends belong to one component.

@@ -2,6 +2,7 @@ package infer
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/rollout-ladder/ladder/internal/dependency"
 	"github.com/rollout-ladder/ladder/internal/finding"
@@ -46,27 +47,83 @@ func (x *index) bind(found *collection, o *object, i int, claim map[string]any, 
 	if !ok {
 		return
 	}
-	var first *object
+	const verb = "binds only when a pod mounts it"
+	var first, sleeper *object
 	for _, c := range consumers {
-		if !x.later(c, o) {
+		switch {
+		case idle(c):
+			if sleeper == nil || x.earlier(c, sleeper) {
+				sleeper = c
+			}
+		case !x.later(c, o):
 			return // this one binds the claim in time
-		}
-		if first == nil || x.earlier(c, first) {
+		case first == nil || x.earlier(c, first):
 			first = c
 		}
 	}
-	verb := "binds only when a pod mounts it"
 	evidence := required(o, verb, path)
 	if name != defaultClass {
 		evidence.Field = path + "." + field
 	}
 	waits := x.provided(class)
 	waits.Text = "its StorageClass has the binding mode WaitForFirstConsumer"
+	if first == nil {
+		x.unbound(found, o, i, sleeper, []finding.Evidence{evidence, waits})
+		return
+	}
 	found.add(&dependency.Dependency{
 		Rule: ruleDeadlock, Required: first.resource(), Strength: plan.Hard, Effect: dependency.Ready, Basis: class.basis, Reason: verb,
 		Consumer: o.end(x.name(i)), Provider: first.end(x.name(first.component)),
 		Evidence: []finding.Evidence{evidence, waits, x.provided(provider{component: first.component, object: first, position: first.Origin.Position()})},
 	}, i, first.component, plan.Hard)
+}
+
+// unbound reports a claim that only such objects mount that start no pod during a
+// sync, as a CronJob does, where the sync has more to do after it. What names the
+// claim otherwise may mount it: then nothing is said. It is soft, since the claim
+// binds once the pod comes.
+func (x *index) unbound(found *collection, claim *object, i int, sleeper *object, evidence []finding.Evidence) {
+	var held *object
+	for _, of := range x.objects {
+		for _, o := range of {
+			if customGroup(o.g) && o.namespace() == claim.namespace() && mentions(o.root(), claim.name) {
+				return
+			}
+			if o.component == i && o.place.Compare(claim.place) > 0 && o.place.Hook <= afterSync && (held == nil || x.earlier(o, held)) {
+				held = o
+			}
+		}
+	}
+	if held == nil {
+		return
+	}
+	mounts := required(sleeper, "mounts it, and starts no pod during a sync", "")
+	found.add(&dependency.Dependency{
+		Rule: ruleDeadlock, Required: held.resource(), Strength: plan.Soft, Effect: dependency.Ready, Basis: finding.Rendered, Holds: true,
+		Reason:   "binds only when a pod mounts it, which " + sleeper.resource().Human() + " does not do during a sync",
+		Consumer: claim.end(x.name(i)), Provider: held.end(x.name(i)),
+		Evidence: append(evidence, mounts, required(held, "is not reached before", "")),
+	}, i, i, plan.Soft)
+}
+
+// afterSync is the last hook phase of a sync that succeeds.
+const afterSync = 2
+
+// mentions reports whether a text anywhere in a value is a name.
+func mentions(v any, name string) bool {
+	switch v := v.(type) {
+	case string:
+		return v == name
+	case []any:
+		return slices.ContainsFunc(v, func(e any) bool { return mentions(e, name) })
+	case map[string]any:
+		for _, e := range v {
+			if mentions(e, name) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // later reports whether a sync waits for b before it applies a.

@@ -29,6 +29,7 @@ var families = []family{
 	{provides: providesIssuer, requires: requiresIssuer},
 	{provides: providesClass, requires: requiresClass},
 	{provides: providesInstance, requires: requiresInstance},
+	{requires: requiresObjectStore},
 	{provides: providesParameters, requires: requiresParameters},
 	{provides: providesService, requires: requiresService},
 	{provides: providesAPIService, requires: requiresAPIService},

@@ -10,6 +10,12 @@ import (
 
 // Services, where a resource cannot become Ready without the one it names.
 
+// addressNeedsService are the Ingress classes whose controllers make a load balancer
+// of an Ingress only when its Services are there: without an address it is not
+// Healthy. Source: kubernetes-sigs/aws-load-balancer-controller, "Failed build model
+// due to" and "Ingress annotations", actions; kubernetes/ingress-gce, translator; tailscale/tailscale, "NoValidBackends".
+var addressNeedsService = map[string]bool{"alb": true, "gce": true, "gce-internal": true, "tailscale": true}
+
 func serviceKey(ns, name string) key { return key{Kind: kindService, Namespace: ns, Name: name} }
 
 func providesService(o *object, add func(key)) {
@@ -69,10 +75,17 @@ func requiresService(_ *world, o *object, add func(need)) {
 		if o.k != "Ingress" {
 			return
 		}
-		service(o.namespace(), text(root, "spec", "defaultBackend", "service", "name"), "spec.defaultBackend.service.name", "routes to", plan.Soft)
+		strength := plan.Soft
+		if addressNeedsService[either(text(root, "spec", "ingressClassName"), text(root, "metadata", "annotations", "kubernetes.io/ingress.class"))] {
+			strength = plan.Hard
+		}
+		service(o.namespace(), text(root, "spec", "defaultBackend", "service", "name"), "spec.defaultBackend.service.name", "routes to", strength)
 		each(list(root, "spec", "rules"), "spec.rules", func(rule map[string]any, path string) {
 			each(list(rule, "http", "paths"), path+".http.paths", func(p map[string]any, path string) {
-				service(o.namespace(), text(p, "backend", "service", "name"), path+".backend.service.name", "routes to", plan.Soft)
+				if text(p, "backend", "service", "port", "name") == "use-annotation" {
+					return // the name of an action, not of a Service; same source
+				}
+				service(o.namespace(), text(p, "backend", "service", "name"), path+".backend.service.name", "routes to", strength)
 			})
 		})
 	case "admissionregistration.k8s.io":

@@ -44,6 +44,11 @@ func gateDeadlock(in Input) []finding.Finding {
 		if d.Consumer.Place.Hook < d.Provider.Place.Hook && d.Consumer.Place.IsHook {
 			f.Fix.Summary = fmt.Sprintf("make %s a hook of the phase of %s, in a later wave, or bring that into the earlier phase", who(d.Consumer), who(d.Provider))
 		}
+		if d.Holds {
+			f.Message = fmt.Sprintf("%s (%s) %s: unless it is bound from before, the sync waits for it and does not reach %s (%s)",
+				who(d.Consumer), when(d.Consumer.Place), d.Reason, who(d.Provider), after)
+			f.Fix.Summary = "let a Sync hook that ends at once mount it, or bring it in the last wave"
+		}
 		out = append(out, f)
 	}
 	return out
