@@ -28,6 +28,7 @@ func elsewhere() []Rule {
 		documented(RuleFileMissing, finding.Error, "A file or folder that the repository names is not there"),
 		documented("invalid-field", finding.Error, "A field has a value that cannot be understood"),
 		documented("not-read", finding.Info, "A part of the repository was not read"),
+		documented("parent-at-once", finding.Warning, "Objects beside Applications need one of these, and cannot wait for it without Argo CD"),
 		documented("phase-not-numeric", finding.Error, "A phase is not a number from 0 to 999"),
 		documented(RuleRenderFailed, finding.Warning, "A chart, kustomization or manifest cannot be rendered"),
 		documented("several-clusters", finding.Warning, "Components that are rolled out together go to several clusters"),

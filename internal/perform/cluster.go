@@ -12,6 +12,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/component"
 	"github.com/rollout-ladder/ladder/internal/drive"
 	"github.com/rollout-ladder/ladder/internal/engine/argocd"
+	"github.com/rollout-ladder/ladder/internal/finding"
 	"github.com/rollout-ladder/ladder/internal/load"
 	"github.com/rollout-ladder/ladder/internal/plan"
 	"github.com/rollout-ladder/ladder/internal/report"
@@ -102,6 +103,10 @@ func OnCluster(ctx context.Context, o ClusterOptions) (Performance, error) {
 	selected, err := o.selected(loaded)
 	if err != nil {
 		return Performance{}, err
+	}
+	if o.Engine != ArgoCD {
+		loaded.Findings = append(loaded.Findings, ParentsAtOnce(loaded)...)
+		finding.Sort(loaded.Findings)
 	}
 	cluster, err := incluster.Connect(o.REST, o.Now)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/rollout-ladder/ladder/internal/engine/native"
+	"github.com/rollout-ladder/ladder/internal/finding"
 	"github.com/rollout-ladder/ladder/internal/load"
 )
 
@@ -26,6 +27,8 @@ func DryRun(ctx context.Context, o ClusterOptions) (previews []Preview, removals
 	if err != nil {
 		return nil, nil, nil, err
 	}
+	loaded.Findings = append(loaded.Findings, ParentsAtOnce(loaded)...)
+	finding.Sort(loaded.Findings)
 	s, err := o.openStage(ctx, NewClock(o.Now), loaded, planned, KeyOf(loaded.Platform), nil)
 	if err != nil {
 		return nil, nil, nil, err

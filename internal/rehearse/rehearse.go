@@ -69,6 +69,7 @@ func Run(ctx context.Context, o Options) (Rehearsal, error) {
 		return Rehearsal{}, err
 	}
 	loaded.Findings = append(loaded.Findings, perform.Spread(loaded.Platform.Components)...)
+	loaded.Findings = append(loaded.Findings, perform.ParentsAtOnce(loaded)...)
 	finding.Sort(loaded.Findings)
 	return world.playWhileUp(ctx, loaded, planned)
 }
