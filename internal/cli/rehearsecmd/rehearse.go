@@ -2,12 +2,9 @@
 package rehearsecmd
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"strings"
 	"time"
 
@@ -17,6 +14,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/cli/exit"
 	"github.com/rollout-ladder/ladder/internal/cli/flags"
 	"github.com/rollout-ladder/ladder/internal/cli/helm"
+	"github.com/rollout-ladder/ladder/internal/cli/outcome"
 	"github.com/rollout-ladder/ladder/internal/cli/progress"
 	"github.com/rollout-ladder/ladder/internal/cli/source"
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
@@ -28,7 +26,6 @@ import (
 	"github.com/rollout-ladder/ladder/internal/plane/argocd"
 	"github.com/rollout-ladder/ladder/internal/plane/argocd/snapshot"
 	"github.com/rollout-ladder/ladder/internal/rehearse"
-	"github.com/rollout-ladder/ladder/internal/report"
 	"github.com/rollout-ladder/ladder/internal/rollout"
 	"github.com/rollout-ladder/ladder/internal/simulate/settings"
 	"github.com/rollout-ladder/ladder/internal/store"
@@ -173,13 +170,13 @@ func run(cmd *cobra.Command, args []string, streams *stream.Streams, global *fla
 		return coded(at.Ended(err))
 	}
 	source.PrintFindings(streams.Err, result.Loaded.Findings, source.Least(global))
-	if err := write(streams, o, result); err != nil {
+	if err := (outcome.To{Report: o.Report, Format: o.Format, Output: o.Output}).Write(streams, result.Report); err != nil {
 		return err
 	}
 	if result.Interrupted && !global.Quiet {
 		interrupted(streams.Err, at, kept, cmd, args)
 	}
-	return verdict(result)
+	return outcome.Verdict(result.Report, result.Interrupted)
 }
 
 // parse checks the arguments and turns them into those of a rehearsal.
@@ -237,68 +234,6 @@ func (o *Options) parse() (rehearse.Options, error) {
 		Durations: expected, MaxInFlight: o.MaxInFlight, Timeout: o.Timeout, AllowUnrendered: o.AllowUnrendered,
 		Plane: o.Plane, Keep: o.Keep, Resume: o.Resume, Fresh: o.Fresh, Now: time.Now,
 	}, nil
-}
-
-func write(streams *stream.Streams, o *Options, result rehearse.Rehearsal) error {
-	if o.Report != "" {
-		var b bytes.Buffer
-		if err := report.JSON(&b, result.Report); err != nil {
-			return err
-		}
-		if err := streams.WriteResult(o.Report, b.Bytes()); err != nil {
-			return exit.With(exit.CouldNotRun, err)
-		}
-	}
-	var b bytes.Buffer
-	var err error
-	switch o.Format {
-	case "json":
-		err = report.JSON(&b, result.Report)
-	case "markdown":
-		err = report.RolloutMarkdown(&b, result.Report)
-	default:
-		err = report.RolloutText(&b, result.Report, report.Style{Color: o.Output == "" && streams.Color(streams.OutTerminal)})
-	}
-	if err != nil {
-		return err
-	}
-	if err := streams.WriteResult(o.Output, b.Bytes()); err != nil {
-		return exit.With(exit.CouldNotRun, err)
-	}
-	return summarise(streams, result.Report)
-}
-
-// summarise appends the report to the summary page of a GitHub Actions job.
-// Source: GitHub Actions, "Adding a job summary".
-func summarise(streams *stream.Streams, r report.Rollout) error {
-	file := streams.Getenv("GITHUB_STEP_SUMMARY")
-	if file == "" {
-		return nil
-	}
-	f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
-	if err != nil {
-		fmt.Fprintf(streams.Err, "ladder: the job summary is not written: %v\n", err)
-		return nil
-	}
-	err = errors.Join(report.RolloutMarkdown(io.Writer(f), r), f.Close())
-	if err != nil {
-		fmt.Fprintf(streams.Err, "ladder: the job summary is not written: %v\n", err)
-	}
-	return nil
-}
-
-func verdict(result rehearse.Rehearsal) error {
-	if result.Interrupted {
-		return exit.Silent(exit.Interrupted)
-	}
-	switch rollout.Result(result.Report.Result) {
-	case rollout.Succeeded:
-		return nil
-	case rollout.ResultTimedOut:
-		return exit.Silent(exit.TimedOut)
-	default:
-		return exit.Silent(exit.No)
-	}
 }
 
 // coded gives an error of a rehearsal its exit code.

@@ -2,11 +2,8 @@
 package rolloutcmd
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"os/user"
 	"strings"
@@ -19,6 +16,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/cli/exit"
 	"github.com/rollout-ladder/ladder/internal/cli/flags"
 	"github.com/rollout-ladder/ladder/internal/cli/helm"
+	"github.com/rollout-ladder/ladder/internal/cli/outcome"
 	"github.com/rollout-ladder/ladder/internal/cli/progress"
 	"github.com/rollout-ladder/ladder/internal/cli/selector"
 	"github.com/rollout-ladder/ladder/internal/cli/source"
@@ -27,7 +25,6 @@ import (
 	"github.com/rollout-ladder/ladder/internal/engine/argocd"
 	"github.com/rollout-ladder/ladder/internal/load"
 	"github.com/rollout-ladder/ladder/internal/perform"
-	"github.com/rollout-ladder/ladder/internal/report"
 	"github.com/rollout-ladder/ladder/internal/rollout"
 )
 
@@ -175,13 +172,13 @@ func run(cmd *cobra.Command, args []string, streams *stream.Streams, global *fla
 	if result.HistoryError != nil {
 		fmt.Fprintf(streams.Err, "ladder: the report is not in the history of the cluster: %v\n", result.HistoryError)
 	}
-	if err := write(streams, o, result.Report); err != nil {
+	if err := (outcome.To{Report: o.Report, Format: o.Format, Output: o.Output}).Write(streams, result.Report); err != nil {
 		return err
 	}
 	if result.Interrupted && !global.Quiet {
 		fmt.Fprintf(streams.Err, "ladder: the state of the rollout is in the cluster, and nothing new starts. Go on with:\n  %s\n", helm.Resuming(cmd, args))
 	}
-	return verdict(result)
+	return outcome.Verdict(result.Report, result.Interrupted)
 }
 
 // parse checks the arguments and turns them into those of a rollout.
@@ -288,64 +285,4 @@ func owner() string {
 
 func usage(format string, arguments ...any) error {
 	return exit.With(exit.Usage, fmt.Errorf(format, arguments...))
-}
-
-func write(streams *stream.Streams, o *Options, r report.Rollout) error {
-	if o.Report != "" {
-		var b bytes.Buffer
-		if err := report.JSON(&b, r); err != nil {
-			return err
-		}
-		if err := streams.WriteResult(o.Report, b.Bytes()); err != nil {
-			return exit.With(exit.CouldNotRun, err)
-		}
-	}
-	var b bytes.Buffer
-	var err error
-	switch o.Format {
-	case "json":
-		err = report.JSON(&b, r)
-	case "markdown":
-		err = report.RolloutMarkdown(&b, r)
-	default:
-		err = report.RolloutText(&b, r, report.Style{Color: o.Output == "" && streams.Color(streams.OutTerminal)})
-	}
-	if err != nil {
-		return err
-	}
-	if err := streams.WriteResult(o.Output, b.Bytes()); err != nil {
-		return exit.With(exit.CouldNotRun, err)
-	}
-	return summarise(streams, r)
-}
-
-// summarise appends the report to the summary page of a GitHub Actions job.
-// Source: GitHub Actions, "Adding a job summary".
-func summarise(streams *stream.Streams, r report.Rollout) error {
-	file := streams.Getenv("GITHUB_STEP_SUMMARY")
-	if file == "" {
-		return nil
-	}
-	f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
-	if err == nil {
-		err = errors.Join(report.RolloutMarkdown(f, r), f.Close())
-	}
-	if err != nil {
-		fmt.Fprintf(streams.Err, "ladder: the job summary is not written: %v\n", err)
-	}
-	return nil
-}
-
-func verdict(p perform.Performance) error {
-	if p.Interrupted {
-		return exit.Silent(exit.Interrupted)
-	}
-	switch rollout.Result(p.Report.Result) {
-	case rollout.Succeeded:
-		return nil
-	case rollout.ResultTimedOut:
-		return exit.Silent(exit.TimedOut)
-	default:
-		return exit.Silent(exit.No)
-	}
 }
