@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -24,9 +25,9 @@ import (
 // as not rendered.
 func failures(r *load.Result, tree *files.Tree) []finding.Finding {
 	modules := submodules(tree)
-	assumed := map[string]bool{}
+	of := map[string]component.Component{}
 	for _, c := range r.Platform.Components {
-		assumed[c.Name] = c.Assumed
+		of[c.Name] = c
 	}
 	var found []finding.Finding
 	for _, e := range r.Unrendered {
@@ -43,7 +44,11 @@ func failures(r *load.Result, tree *files.Tree) []finding.Finding {
 				continue // who read the repository has said so
 			}
 		}
-		if assumed[e.Component] && e.Missing.Path != "" && !exists(tree, e.Missing.Path) {
+		if f.Rule == lint.RuleFileMissing && blank(e.Err) && templated(tree, of[e.Component].Position.File) {
+			f.Severity = finding.Info
+			f.Message += "; a part of the name is empty, and whoever installs the chart of the Application may set it"
+		}
+		if of[e.Component].Assumed && e.Missing.Path != "" && !exists(tree, e.Missing.Path) {
 			// The folder of a cluster that nobody may have registered.
 			f.Severity = finding.Info
 			f.Message += "; which Applications the ApplicationSet generates is not known here"
@@ -51,6 +56,24 @@ func failures(r *load.Result, tree *files.Tree) []finding.Finding {
 		found = append(found, f)
 	}
 	return found
+}
+
+// emptied matches the name of a file of which a part was empty: "values-.yaml".
+var emptied = regexp.MustCompile(`^[-_]|[-_.]\.\w+$`)
+
+func blank(err error) bool {
+	var missing *fs.PathError
+	return errors.As(err, &missing) && emptied.MatchString(path.Base(missing.Path))
+}
+
+// templated reports whether a file is a template of a chart.
+func templated(tree *files.Tree, file string) bool {
+	for dir := path.Dir(file); dir != "."; dir = path.Dir(dir) {
+		if path.Base(dir) == "templates" && tree.IsFile(path.Join(path.Dir(dir), "Chart.yaml")) {
+			return true
+		}
+	}
+	return false
 }
 
 func exists(tree *files.Tree, name string) bool { return tree.IsFile(name) || tree.IsDir(name) }
