@@ -80,7 +80,7 @@ func (g *Graph) Cycles() [][]int {
 	}
 	var cycles [][]int
 	covered := make([]bool, g.Len())
-	ahead, behind := newWave(g.out), newWave(g.in)
+	ahead, behind := newSide(g.out), newSide(g.in)
 	for i := range g.Len() {
 		_, selfLoop := slices.BinarySearch(g.Requires(i), int32(i))
 		if covered[i] || (size[component[i]] == 1 && !selfLoop) {
@@ -96,28 +96,28 @@ func (g *Graph) Cycles() [][]int {
 	return cycles
 }
 
-// wave is one side of a search in both directions, breadth first.
-type wave struct {
+// side is one of the two sides of a search from both ends, breadth first.
+type side struct {
 	rows  rows
 	mark  []int32 // number of the search that reached the node
 	from  []int32 // the node that it was reached from
 	front []int32 // the nodes that are farthest
 }
 
-func newWave(r rows) *wave {
+func newSide(r rows) *side {
 	n := len(r.start) - 1
-	return &wave{rows: r, mark: make([]int32, n), from: make([]int32, n)}
+	return &side{rows: r, mark: make([]int32, n), from: make([]int32, n)}
 }
 
-func (w *wave) begin(search, start int32) {
-	w.front = append(w.front[:0], start)
-	w.mark[start] = search
+func (s *side) begin(search, start int32) {
+	s.front = append(s.front[:0], start)
+	s.mark[start] = search
 }
 
 // path leads from a node that was reached back to the start, without the start.
-func (w *wave) path(i, start int32) []int {
+func (s *side) path(i, start int32) []int {
 	var path []int
-	for ; i != start; i = w.from[i] {
+	for ; i != start; i = s.from[i] {
 		path = append(path, int(i))
 	}
 	return path
@@ -128,36 +128,36 @@ func (w *wave) path(i, start int32) []int {
 // component that reaches far fewer nodes than a search from one end. Before a step
 // the fronts are f and b edges away, and there is no cycle of f+b edges or fewer; the
 // step meets every cycle of f+b+1 edges, so that the first that it meets is shortest.
-func shortestCycle(start int, component []int, ahead, behind *wave) []int {
+func shortestCycle(start int, component []int, ahead, behind *side) []int {
 	s, search := int32(start), int32(start)+1
 	ahead.begin(search, s)
 	behind.begin(search, s)
 	for len(ahead.front) > 0 && len(behind.front) > 0 {
-		w, other := ahead, behind
+		near, other := ahead, behind
 		if len(behind.front) < len(ahead.front) {
-			w, other = behind, ahead
+			near, other = behind, ahead
 		}
 		var next []int32
-		for _, i := range w.front {
-			for _, j := range w.rows.of(int(i)) {
+		for _, i := range near.front {
+			for _, j := range near.rows.of(int(i)) {
 				if component[j] != component[start] {
 					continue
 				}
 				if other.mark[j] == search {
-					head, tail := w.path(i, s), other.path(j, s)
-					if w == behind {
+					head, tail := near.path(i, s), other.path(j, s)
+					if near == behind {
 						head, tail = tail, head
 					}
 					slices.Reverse(head)
 					return slices.Concat([]int{start}, head, tail)
 				}
-				if w.mark[j] != search {
-					w.mark[j], w.from[j] = search, i
+				if near.mark[j] != search {
+					near.mark[j], near.from[j] = search, i
 					next = append(next, j)
 				}
 			}
 		}
-		w.front = next
+		near.front = next
 	}
 	return nil
 }

@@ -68,7 +68,7 @@ func blank(err error) bool {
 
 // templated reports whether a file is a template of a chart.
 func templated(tree *files.Tree, file string) bool {
-	for dir := path.Dir(file); dir != "."; dir = path.Dir(dir) {
+	for dir := path.Dir(file); dir != "." && dir != "/"; dir = path.Dir(dir) {
 		if path.Base(dir) == "templates" && tree.IsFile(path.Join(path.Dir(dir), "Chart.yaml")) {
 			return true
 		}
