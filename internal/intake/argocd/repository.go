@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"fmt"
 	"path"
 	"regexp"
 	"slices"
@@ -67,6 +68,8 @@ type Repository struct {
 	misplaced       []argo.Misplaced
 	// templated are chart templates that hold Applications.
 	templated []string
+	// broken are files with something of Argo CD's that are no YAML.
+	broken []*files.InputError
 	// kustomized are the folders that hold a kustomization.
 	kustomized []string
 	// patches are the files that kustomizations patch with: what they hold are no
@@ -167,7 +170,9 @@ func (r *Repository) scan(file string) {
 		// A template of some other tool is no reason to read nothing; a file that
 		// an Application needs is refused when it is read.
 		if problem := files.InputErrors(err); own && len(problem) > 0 {
-			r.notRead(problem[0].Position, "", "%s", unparsed(data, problem[0].Message))
+			message := unparsed(data, problem[0].Message)
+			r.notRead(problem[0].Position, "", "%s", message)
+			r.broken = append(r.broken, &files.InputError{Position: problem[0].Position, Message: message})
 		}
 		return
 	}
@@ -227,6 +232,13 @@ func (r *Repository) Unreadable() *files.InputError {
 			Position: finding.Position{File: r.templated[0], Line: 1}, Message: "the Applications of this repository are templates of a chart, which is not rendered here",
 			Hint: "render the chart and read the result",
 		}
+	}
+	if len(r.broken) > 0 && len(r.applications)+len(r.sets) == 0 {
+		hint := "correct it"
+		if n := len(r.broken); n > 1 {
+			hint += fmt.Sprintf("; %d files with Applications cannot be read", n)
+		}
+		return &files.InputError{Position: r.broken[0].Position, Message: "the repository has no Application that can be read: " + r.broken[0].Message, Hint: hint}
 	}
 	return nil
 }
