@@ -30,6 +30,7 @@ var families = []family{
 	{provides: providesClass, requires: requiresClass},
 	{provides: providesInstance, requires: requiresInstance},
 	{requires: requiresObjectStore},
+	{requires: requiresPostgresSource},
 	{provides: providesParameters, requires: requiresParameters},
 	{provides: providesService, requires: requiresService},
 	{provides: providesAPIService, requires: requiresAPIService},

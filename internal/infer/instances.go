@@ -48,26 +48,6 @@ var belonging = map[string][]belongs{
 	"pkg.crossplane.io/Provider":               {{path: "spec.runtimeConfigRef.name", group: "pkg.crossplane.io", kind: "DeploymentRuntimeConfig", verb: "runs with", cluster: true}},
 }
 
-// objectStore is where the barman plugin of CloudNativePG archives to. A Cluster
-// gets no pods while it is missing: the plugin stops its reconciliation. Source:
-// github.com/cloudnative-pg/plugin-barman-cloud, "Usage".
-const objectStore = "barmancloud.cnpg.io/ObjectStore"
-
-func requiresObjectStore(_ *world, o *object, add func(need)) {
-	if !o.is("postgresql.cnpg.io", "Cluster") {
-		return
-	}
-	group, kind, _ := strings.Cut(objectStore, "/")
-	each(list(o.root(), "spec", "plugins"), "spec.plugins", func(plugin map[string]any, path string) {
-		name := text(plugin, "parameters", "barmanObjectName")
-		if enabled, given := plugin["enabled"].(bool); name == "" || given && !enabled {
-			return
-		}
-		add(need{key: instanceKey(group, kind, o.namespace(), name), field: path + ".parameters.barmanObjectName", strength: plan.Hard, effect: dependency.Ready,
-			verb: "archives to ObjectStore " + name, static: true})
-	})
-}
-
 func instanceKey(group, kind, ns, name string) key {
 	return key{Kind: kindInstance + group + "/" + kind, Namespace: ns, Name: name}
 }

@@ -25,15 +25,10 @@ type secretField struct {
 // secretFields are by "group/Kind", read from the CRDs and documentation of each
 // operator.
 var secretFields = map[string][]secretField{
-	"cert-manager.io/Issuer":        issuerSecrets(false),
-	"cert-manager.io/ClusterIssuer": issuerSecrets(true),
-	"cert-manager.io/Certificate":   {{path: "spec.keystores.*.passwordSecretRef.name"}},
-	"postgresql.cnpg.io/Cluster": {{path: "spec.bootstrap.initdb.secret.name"}, {path: "spec.superuserSecret.name"},
-		{path: "spec.managed.roles.[].passwordSecret.name"}, {path: "spec.externalClusters.[].password.name"},
-		{path: "spec.certificates.serverTLSSecret"}, {path: "spec.certificates.serverCASecret"},
-		{path: "spec.backup.barmanObjectStore.s3Credentials.*.name", soft: true}, {path: "spec.backup.barmanObjectStore.googleCredentials.applicationCredentials.name", soft: true},
-		{path: "spec.backup.barmanObjectStore.azureCredentials.*.name", soft: true},
-		{path: "spec.externalClusters.[].barmanObjectStore.s3Credentials.*.name"}},
+	"cert-manager.io/Issuer":          issuerSecrets(false),
+	"cert-manager.io/ClusterIssuer":   issuerSecrets(true),
+	"cert-manager.io/Certificate":     {{path: "spec.keystores.*.passwordSecretRef.name"}},
+	"postgresql.cnpg.io/Cluster":      postgresFields,
 	"barmancloud.cnpg.io/ObjectStore": {{path: "spec.configuration.s3Credentials.*.name", soft: true}},
 	"k8s.keycloak.org/Keycloak": {{path: "spec.db.usernameSecret.name"}, {path: "spec.db.passwordSecret.name"},
 		{path: "spec.http.tlsSecret"}, {path: "spec.bootstrapAdmin.user.secret"}},

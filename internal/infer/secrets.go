@@ -139,28 +139,6 @@ func externalSecrets(o *object, add func(key)) {
 	}
 }
 
-// postgresSecrets are those CloudNativePG makes for a cluster besides its
-// certificates. Source: CloudNativePG, "Bootstrap".
-func postgresSecrets(o *object, add func(key)) {
-	root, ns := o.root(), o.namespace()
-	bootstrap := mapping(root, "spec", "bootstrap")
-	owner := "initdb"
-	for _, method := range []string{"recovery", "pg_basebackup"} {
-		if mapping(bootstrap, method) != nil {
-			owner = method
-		}
-	}
-	if text(bootstrap, owner, "secret", "name") == "" && (owner == "initdb" || text(bootstrap, owner, "database") != "") {
-		add(secretKey(ns, o.name+"-app"))
-	}
-	if truth(root, "spec", "enableSuperuserAccess") && text(root, "spec", "superuserSecret", "name") == "" {
-		add(secretKey(ns, o.name+"-superuser"))
-	}
-	each(list(root, "spec", "managed", "services", "additional"), "", func(s map[string]any, _ string) {
-		add(serviceKey(ns, text(s, "serviceTemplate", "metadata", "name")))
-	})
-}
-
 func either(a, b string) string {
 	if a != "" {
 		return a
