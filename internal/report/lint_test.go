@@ -252,3 +252,38 @@ func TestLintText(t *testing.T) {
 		t.Errorf("verbose does not show everything:\n%s", verbose)
 	}
 }
+
+// TestLintTextFolds tells once what many components have alike, but every error.
+func TestLintTextFolds(t *testing.T) {
+	var l report.Lint
+	for _, name := range []string{"a", "b", "c", "d", "e", "f", "g"} {
+		for _, field := range []string{"one", "two"} {
+			f := finding.Finding{Rule: "crd-before-use", Severity: finding.Warning, Component: name, Provider: "operator", Message: name + " uses " + field + " of operator"}
+			l.Findings = append(l.Findings, f)
+			f.Rule, f.Severity, f.Message = "secret-before-use", finding.Error, name+" reads "+field
+			l.Findings = append(l.Findings, f)
+		}
+	}
+	for _, verbose := range []bool{false, true} {
+		var b bytes.Buffer
+		if err := report.LintText(&b, l, report.Style{}, verbose); err != nil {
+			t.Fatal(err)
+		}
+		text := b.String()
+		for _, name := range []string{"a", "d", "e", "g"} {
+			if got, want := strings.Contains(text, name+" uses two of operator"), verbose || name < "e"; got != want {
+				t.Errorf("verbose %t: the warning of %s is shown: %t\n%s", verbose, name, got, text)
+			}
+			if !strings.Contains(text, name+" reads two") {
+				t.Errorf("verbose %t: no error of %s\n%s", verbose, name, text)
+			}
+		}
+		const summary = "operator: the same in 3 more components [crd-before-use]; --verbose shows them:\n    e, f, g\n"
+		if strings.Contains(text, summary) == verbose {
+			t.Errorf("verbose %t:\n%s", verbose, text)
+		}
+		if !strings.Contains(text, "14 errors, 14 warnings") {
+			t.Errorf("what is folded does not count:\n%s", text)
+		}
+	}
+}

@@ -12,14 +12,16 @@ import (
 const alike = 4
 
 // LintText writes what lint found for people: findings by component, those with
-// the gravest first. verbose shows every finding whole, and what is suppressed.
+// the gravest first, and once what many components have alike. verbose shows every
+// finding whole, and what is suppressed.
 func LintText(w io.Writer, l Lint, style Style, verbose bool) error {
 	var b strings.Builder
 	t := lintText{b: &b, style: style, verbose: verbose, several: len(l.Environments) > 1, orders: l.orders()}
 	t.unrendered(distinct(l.Unrendered))
 	var order []string
 	groups := map[string][]shared{}
-	for _, f := range merged(l.Findings) {
+	shown, alsoIn := t.fold(merged(l.Findings))
+	for _, f := range shown {
 		header := t.header(f)
 		if groups[header] == nil {
 			order = append(order, header)
@@ -31,6 +33,7 @@ func LintText(w io.Writer, l Lint, style Style, verbose bool) error {
 		t.group(groups[header])
 		b.WriteByte('\n')
 	}
+	t.folds(alsoIn)
 	if verbose {
 		t.suppressed(l)
 	}
