@@ -127,7 +127,7 @@ func TestConditions(t *testing.T) {
 	}
 	a, _ := c.Find(tests["defaults"].asked)
 	child := []infer.KnownChild{{Group: "example.com", Kind: "Thing", Makes: "Secret", Name: "{name}-key", Unless: "spec.keyRef"}}
-	if diff := cmp.Diff(child, a.Known.Children); diff != "" || !a.CRDs[0].ClusterWide || a.Known.Source != "chart things 1.2.3 of https://charts.example.com/stable/" {
+	if diff := cmp.Diff(child, a.Known.Children); diff != "" || !a.CRDs[0].ClusterWide || a.Known.Source != "chart things of https://charts.example.com/stable/ (as known of 1.2.3)" {
 		t.Errorf("children %s, CRDs %v, source %q", diff, a.CRDs, a.Known.Source)
 	}
 }
@@ -140,16 +140,17 @@ func TestOpen(t *testing.T) {
 		return component.Source{Kind: component.Chart, RepoURL: "https://charts.example.com/stable", Name: "things", Version: version}
 	}
 	for name, test := range map[string]struct {
-		asked Asked
-		want  bool
+		asked  Asked
+		want   bool
+		source string
 	}{
-		"this version":    {Asked{Source: at("v1.2.3")}, false},
-		"another version": {Asked{Source: at("1.2.4")}, true},
-		"no version":      {Asked{Source: at("")}, true},
-		"values unknown":  {Asked{Source: at("1.2.3"), Partial: true}, true},
+		"this version":    {Asked{Source: at("v1.2.3")}, false, "chart things v1.2.3 of https://charts.example.com/stable/"},
+		"another version": {Asked{Source: at("1.2.4")}, true, "chart things of https://charts.example.com/stable/ (as known of 1.2.3)"},
+		"no version":      {Asked{Source: at("")}, true, "chart things of https://charts.example.com/stable/ (as known of 1.2.3)"},
+		"values unknown":  {Asked{Source: at("1.2.3"), Partial: true}, true, "chart things 1.2.3 of https://charts.example.com/stable/"},
 	} {
-		if a, _ := c.Find(test.asked); a.Known.Open != test.want {
-			t.Errorf("%s: open %t, want %t", name, a.Known.Open, test.want)
+		if a, _ := c.Find(test.asked); a.Known.Open != test.want || a.Known.Source != test.source {
+			t.Errorf("%s: open %t, want %t; %s", name, a.Known.Open, test.want, a.Known.Source)
 		}
 	}
 }
@@ -184,7 +185,7 @@ func TestMatching(t *testing.T) {
 	}
 	// Two charts have this name: without a known repository it is neither.
 	if a, ok := New().Find(Asked{Source: component.Source{Kind: component.Chart, RepoURL: "oci://mirror.example.org/helm", Name: "redis-operator"}}); ok {
-		t.Errorf("redis-operator of a mirror is %s", a.Entry.Human())
+		t.Errorf("redis-operator of a mirror is %s", a.Entry.Human(""))
 	}
 }
 

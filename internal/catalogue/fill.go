@@ -12,7 +12,7 @@ func (c *Catalogue) fill(e Entry, asked Asked) Answer {
 	v := values{given: asked.Values, partial: asked.Partial}
 	name := names(e, asked)
 	a := Answer{Entry: e}
-	a.Known.Source = e.Human()
+	a.Known.Source = e.Human(asked.Source.Version)
 	// Another version may bring kinds that the one that was read does not.
 	a.Known.Open = e.Open || !e.isVersion(asked.Source.Version)
 	for _, part := range e.CRDs {
@@ -85,13 +85,20 @@ func places(v any) bool {
 	return false
 }
 
-// Human says what an entry was read from: "chart cert-manager v1.21.1 of
-// https://charts.jetstack.io".
-func (e *Entry) Human() string {
+// Human says what an entry tells of, and which version it was read from where
+// another one is asked for: "chart cert-manager v1.21.1 of
+// https://charts.jetstack.io", "chart cert-manager of https://charts.jetstack.io
+// (as known of v1.21.1)".
+func (e *Entry) Human(version string) string {
+	what, of := "manifests of "+e.Chart, ""
 	if len(e.Repositories) > 0 {
-		return "chart " + e.Chart + " " + e.Version + " of " + e.Repositories[0]
+		what, of = "chart "+e.Chart, " of "+e.Repositories[0]
 	}
-	return "manifests of " + e.Chart + " " + e.Version
+	if e.isVersion(version) {
+		return what + " " + version + of
+	}
+	read, _, _ := strings.Cut(e.Version, " ")
+	return what + of + " (as known of " + read + ")"
 }
 
 // isVersion reports whether a version is the one that the entry was read from.

@@ -157,7 +157,7 @@ func (o *order) useAcross(d dependency.Dependency) (finding.Finding, bool) {
 			whose(d.Consumer), o.place(consumer), d.Reason, provider.Name, o.place(provider))
 		if f.Severity == finding.Error && o.passes(consumer, provider) && o.heals(d, consumer) {
 			f.Severity = finding.Warning
-			f.Message += "; nothing waits in between, so that it is likely to heal by itself"
+			f.Message += fmt.Sprintf("; nothing waits for %s, so that it is likely to heal once %s is there", consumer.Name, provider.Name)
 		}
 	case o.forgotten(d, consumer, provider):
 		f.Severity = finding.Warning

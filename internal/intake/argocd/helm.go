@@ -3,6 +3,7 @@ package argocd
 import (
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	"sigs.k8s.io/yaml"
@@ -82,9 +83,12 @@ func (r *Repository) values(to *component.Source, d document, s source, f *yamlp
 		return
 	}
 	if doubles := yamlpos.Doubles([]byte(text)); len(doubles) > 0 {
-		one := doubles[0]
-		f := newFinding(RuleInvalid, finding.Warning, at, d.name(),
-			"helm.values has the key %s twice, in its lines %d and %d: the last one wins", one.Key, one.First, one.Second)
+		one, severity, loss := doubles[0], finding.Info, ", and says all that the first says"
+		if i := slices.IndexFunc(doubles, func(d yamlpos.Double) bool { return !d.Repeated }); i >= 0 {
+			one, severity, loss = doubles[i], finding.Warning, ""
+		}
+		f := newFinding(RuleInvalid, severity, at, d.name(),
+			"helm.values has the key %s twice, in its lines %d and %d: the last one wins%s", one.Key, one.First, one.Second, loss)
 		f.Fix.Summary = "remove one of the two"
 		r.findings = append(r.findings, f)
 	}

@@ -2,6 +2,7 @@ package yamlpos
 
 import (
 	"bytes"
+	"slices"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -11,6 +12,9 @@ type Double struct {
 	Key string
 	// First and Second are the lines of the text, from 1.
 	First, Second int
+	// Repeated is set where the second says all that the first says, so that nothing
+	// is lost.
+	Repeated bool
 }
 
 // Doubles finds the keys that maps of a text have twice, which Parse refuses and
@@ -24,13 +28,13 @@ func Doubles(data []byte) []Double {
 	var all []Double
 	var walk func(n *yaml.Node)
 	walk = func(n *yaml.Node) {
-		lines := map[string]int{}
+		earlier := map[string]int{} // where in n.Content
 		for i, child := range n.Content {
 			if n.Kind == yaml.MappingNode && i%2 == 0 && child.Kind == yaml.ScalarNode {
-				if first, ok := lines[child.Value]; ok {
-					all = append(all, Double{child.Value, first, child.Line})
+				if first, ok := earlier[child.Value]; ok {
+					all = append(all, Double{child.Value, n.Content[first].Line, child.Line, holds(n.Content[i+1], n.Content[first+1])})
 				} else {
-					lines[child.Value] = child.Line
+					earlier[child.Value] = i
 				}
 			}
 			walk(child)
@@ -38,4 +42,36 @@ func Doubles(data []byte) []Double {
 	}
 	walk(&root)
 	return all
+}
+
+// holds reports whether a value says all that a part says: the same text, the same
+// list, or a map with more keys. An alias holds nothing.
+func holds(whole, part *yaml.Node) bool {
+	if whole.Kind != part.Kind || whole.Kind == yaml.AliasNode {
+		return false
+	}
+	switch whole.Kind {
+	case yaml.ScalarNode:
+		return whole.Value == part.Value && whole.ShortTag() == part.ShortTag()
+	case yaml.MappingNode:
+		for i := 0; i+1 < len(part.Content); i += 2 {
+			at := value(whole, part.Content[i].Value)
+			if at == nil || !holds(at, part.Content[i+1]) {
+				return false
+			}
+		}
+		return true
+	default:
+		return slices.EqualFunc(whole.Content, part.Content, holds)
+	}
+}
+
+// value is that of the last such key of a map.
+func value(m *yaml.Node, key string) *yaml.Node {
+	for i := len(m.Content) - 2; i >= 0; i -= 2 {
+		if m.Content[i].Value == key {
+			return m.Content[i+1]
+		}
+	}
+	return nil
 }
