@@ -72,7 +72,15 @@ func main() {
 	only := flag.String("only", "", "only cases whose repository contains this text")
 	verbose := flag.Bool("findings", false, "list every finding at the bad commit")
 	survey := flag.String("survey", "", "lint the newest commit of these repositories instead, owner/name separated by commas")
+	readings := flag.String("read", "", "count instead what else is found, by what readers said of it in this file")
 	flag.Parse()
+	if *readings != "" {
+		if err := readAll(context.Background(), os.Stdout, *cases, *readings, *repositories, *binary, *only); err != nil {
+			fmt.Fprintln(os.Stderr, "evaluate:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	if *survey != "" {
 		if err := surveyAll(context.Background(), os.Stdout, strings.Split(*survey, ","), *repositories, *binary, *verbose); err != nil {
 			fmt.Fprintln(os.Stderr, "evaluate:", err)
@@ -86,23 +94,29 @@ func main() {
 	}
 }
 
-func evaluate(ctx context.Context, w io.Writer, file, repositories, binary, only string, verbose bool) error {
+// readYAML reads a list of entries, and refuses a field that no entry has.
+func readYAML[T any](file string) ([]T, error) {
 	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	var entries []T
+	if err := yaml.UnmarshalStrict(data, &entries); err != nil {
+		return nil, fmt.Errorf("read %s: %w", file, err)
+	}
+	return entries, nil
+}
+
+func evaluate(ctx context.Context, w io.Writer, file, repositories, binary, only string, verbose bool) error {
+	cases, err := readYAML[testCase](file)
 	if err != nil {
 		return err
 	}
-	var cases []testCase
-	if err := yaml.UnmarshalStrict(data, &cases); err != nil {
-		return fmt.Errorf("read %s: %w", file, err)
-	}
-	if binary, err = filepath.Abs(binary); err != nil {
+	e, err := newEvaluator(repositories, binary)
+	if err != nil {
 		return err
 	}
-	e := &evaluator{binary: binary, repositories: repositories, seen: map[string]*linted{}}
-	if e.scratch, err = os.MkdirTemp("", "ladder-evaluate-"); err != nil {
-		return err
-	}
-	defer os.RemoveAll(e.scratch) //nolint:errcheck // nothing can be done about it
+	defer e.close()
 	fmt.Fprintln(w, "| repository | commit | class | mistake | found | absent at the other commit | computed order | components | not rendered | errors | warnings | seconds |")
 	fmt.Fprintln(w, "|---|---|---|---|---|---|---|---|---|---|---|---|")
 	for _, c := range cases {
@@ -140,15 +154,11 @@ func list(w io.Writer, all []finding.Finding) {
 
 // surveyAll lints the newest commits of repositories that no case is about.
 func surveyAll(ctx context.Context, w io.Writer, names []string, repositories, binary string, verbose bool) error {
-	binary, err := filepath.Abs(binary)
+	e, err := newEvaluator(repositories, binary)
 	if err != nil {
 		return err
 	}
-	e := &evaluator{binary: binary, repositories: repositories, seen: map[string]*linted{}}
-	if e.scratch, err = os.MkdirTemp("", "ladder-evaluate-"); err != nil {
-		return err
-	}
-	defer os.RemoveAll(e.scratch) //nolint:errcheck // nothing can be done about it
+	defer e.close()
 	fmt.Fprintln(w, "| repository | components | not rendered | errors | warnings | by rule | seconds |")
 	fmt.Fprintln(w, "|---|---|---|---|---|---|---|")
 	for _, name := range names {
@@ -185,6 +195,20 @@ type evaluator struct {
 	binary, repositories, scratch string
 	seen                          map[string]*linted
 }
+
+func newEvaluator(repositories, binary string) (*evaluator, error) {
+	binary, err := filepath.Abs(binary)
+	if err != nil {
+		return nil, err
+	}
+	scratch, err := os.MkdirTemp("", "ladder-evaluate-")
+	if err != nil {
+		return nil, err
+	}
+	return &evaluator{binary: binary, repositories: repositories, scratch: scratch, seen: map[string]*linted{}}, nil
+}
+
+func (e *evaluator) close() { _ = os.RemoveAll(e.scratch) }
 
 // lint checks a commit out and lints it, offline: what cannot be fetched is not
 // judged.
