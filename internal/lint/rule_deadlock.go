@@ -5,6 +5,7 @@ import (
 
 	"github.com/rollout-ladder/ladder/internal/dependency"
 	"github.com/rollout-ladder/ladder/internal/finding"
+	"github.com/rollout-ladder/ladder/internal/plan"
 )
 
 const ruleDeadlock = "gate-deadlock"
@@ -29,7 +30,7 @@ func gateDeadlock(in Input) []finding.Finding {
 		if _, enabled := o.byName[d.Consumer.Component]; !waits || !enabled {
 			continue
 		}
-		if d.Consumer.Place.Compare(d.Provider.Place) >= 0 || !d.Consumer.Place.IsHook && !assessed.of(d.Consumer) {
+		if d.Consumer.Place.Compare(d.Provider.Place) >= 0 || !d.Consumer.Place.IsHook && !assessed.waits(d) {
 			continue
 		}
 		f := fromDependency(d, finding.Within)
@@ -54,21 +55,26 @@ func gateDeadlock(in Input) []finding.Finding {
 	return out
 }
 
-// assessment says of objects whether their health is assessed.
-type assessment map[dependency.End]bool
+// assessment says who assesses the health of objects: see Object.Health.
+type assessment map[dependency.End]string
 
-// assessments collects the objects that count as Healthy at once.
 func assessments(in Input) assessment {
 	known := assessment{}
 	for _, o := range in.Objects {
-		known[dependency.End{Component: o.Component, Object: o.Resource}] = o.Health != ""
+		known[dependency.End{Component: o.Component, Object: o.Resource}] = o.Health
 	}
 	return known
 }
 
-// of reports whether a sync waits for the health of an object. What is not among
-// the objects (a hand-made dependency) counts as waited for.
-func (a assessment) of(e dependency.End) bool {
-	assessed, known := a[dependency.End{Component: e.Component, Object: e.Object}]
-	return assessed || !known
+// waits reports whether a sync waits for the consumer until it has what it needs:
+// its health is assessed, and hangs on that. What is not among the objects (a
+// hand-made dependency) counts as waited for. A custom resource is Ready without
+// what it needs softly; pods may need it, as those of a private image their pull
+// secret.
+func (a assessment) waits(d dependency.Dependency) bool {
+	health, known := a[dependency.End{Component: d.Consumer.Component, Object: d.Consumer.Object}]
+	if known && health == "" {
+		return false
+	}
+	return d.Strength == plan.Hard || d.Holds || d.Rule == ruleDeadlock || !known || health == "workload"
 }

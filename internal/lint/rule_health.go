@@ -79,7 +79,7 @@ func (o *order) firstGated(in Input) map[dependency.End]dependency.Place {
 	first := map[dependency.End]dependency.Place{}
 	for _, d := range in.Dependencies {
 		p := d.Consumer.Place
-		if !d.Within() || d.Strength != plan.Hard || tooWeak(d) || p.Compare(d.Provider.Place) < 0 || !p.IsHook && !assessed.of(d.Consumer) {
+		if !d.Within() || d.Strength != plan.Hard || tooWeak(d) || p.Compare(d.Provider.Place) < 0 || !p.IsHook && !assessed.waits(d) {
 			continue
 		}
 		if known, ok := first[d.Provider]; !ok || p.Compare(known) < 0 {

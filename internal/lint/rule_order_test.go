@@ -119,6 +119,12 @@ func TestUseWithinAComponent(t *testing.T) {
 			one(soft(needs("service-before-use", dependency.Ready, secret, pods(0), made(1))), object(pods(0), "workload")),
 			[]string{"warning gate-deadlock app app Secret ns/token"},
 		},
+		"a custom resource is ready without what it needs softly": {
+			one(soft(needs("secret-before-use", dependency.Ready, secret, widget(0), made(1))), object(widget(0), "configured")), nil,
+		},
+		"a hook ends with all that it does": {
+			one(soft(needs("secret-before-use", dependency.Ready, secret, job, made(-5)))), []string{"warning gate-deadlock app app Secret ns/token"},
+		},
 		"nobody waits for a kind without health": {
 			one(needs("secret-before-use", dependency.Ready, secret, widget(0), made(1)), object(widget(0), "")), nil,
 		},

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"path"
 	"slices"
 	"strings"
 
@@ -21,35 +20,35 @@ const (
 	// or it hangs on something outside the repository.
 	isArguable verdict = "arguable"
 	isFalse    verdict = "false"
-	// isMended was false, and is not found any more.
-	isMended verdict = "mended"
-	unread   verdict = "unread"
+	// isGone is not found any more: what was wrong with it is mended.
+	isGone verdict = "gone"
+	unread verdict = "unread"
 )
 
-// reading is what a reader made of errors and warnings beside the mistakes of the
-// cases. The first that fits a finding counts.
+// reading is what a reader made of errors and warnings of one rule, beside the
+// mistakes of the cases.
 type reading struct {
-	Repository string `json:"repository"`
-	Rule       string `json:"rule"`
-	// Component, Provider and Resource are patterns of path.Match; none fits all.
-	Component string  `json:"component"`
-	Provider  string  `json:"provider"`
-	Resource  string  `json:"resource"`
-	Verdict   verdict `json:"verdict"`
-	Why       string  `json:"why"`
+	Repository string  `json:"repository"`
+	Rule       string  `json:"rule"`
+	Verdict    verdict `json:"verdict"`
+	// Before is what the reader made of them first, where that was mended since.
+	Before   verdict `json:"before"`
+	Why      string  `json:"why"`
+	Findings []named `json:"findings"`
+}
+
+// named tells one finding of a rule from the others. An empty provider or
+// resource is that of any.
+type named struct {
+	Component string `json:"component"`
+	Provider  string `json:"provider"`
+	Resource  string `json:"resource"`
 }
 
 func (r reading) fits(repository string, f finding.Finding) bool {
-	return r.Repository == repository && r.Rule == f.Rule && fits(r.Component, f.Component) && fits(r.Provider, f.Provider) && fits(r.Resource, f.Resource.String())
-}
-
-func fits(pattern, text string) bool {
-	if pattern == "" {
-		return true
-	}
-	// A slash is nothing special here.
-	ok, err := path.Match(strings.ReplaceAll(pattern, "/", "|"), strings.ReplaceAll(text, "/", "|"))
-	return err == nil && ok
+	return r.Repository == repository && r.Rule == f.Rule && slices.ContainsFunc(r.Findings, func(n named) bool {
+		return n.Component == f.Component && (n.Provider == "" || n.Provider == f.Provider) && (n.Resource == "" || n.Resource == f.Resource.String())
+	})
 }
 
 // tally counts the different findings of a repository at all commits of its cases.
@@ -58,6 +57,7 @@ type tally struct {
 	components int // at the commit that has most
 	mistakes   int // those of the cases
 	by         map[verdict]int
+	wrong      int // were false before
 	unread     []finding.Finding
 }
 
@@ -97,6 +97,7 @@ func readAll(ctx context.Context, w io.Writer, casesFile, readingsFile, reposito
 		commits += len(t.commits)
 		total.components += t.components
 		total.mistakes += t.mistakes
+		total.wrong += t.wrong
 		for v, n := range t.by {
 			total.by[v] += n
 		}
@@ -122,8 +123,8 @@ func (e *evaluator) tally(ctx context.Context, repository string, cases []testCa
 		}
 	}
 	for _, r := range readings {
-		if r.Repository == repository && r.Verdict == isMended {
-			t.by[isMended]++
+		if r.Repository == repository && r.Verdict == isGone && r.Before == isFalse {
+			t.wrong += len(r.Findings)
 		}
 	}
 	for _, c := range cases {
@@ -143,17 +144,20 @@ func (e *evaluator) tally(ctx context.Context, repository string, cases []testCa
 					continue
 				}
 				seen[key] = true
-				if slices.ContainsFunc(expected, func(e expect) bool { return e.matches(f) }) {
+				i := slices.IndexFunc(readings, func(r reading) bool { return r.Verdict != isGone && r.fits(repository, f) })
+				if slices.ContainsFunc(expected, func(e expect) bool { return e.matches(f) }) && (i < 0 || readings[i].Verdict != isFalse) {
 					t.mistakes++
 					continue
 				}
-				v := unread
-				if i := slices.IndexFunc(readings, func(r reading) bool { return r.Verdict != isMended && r.fits(repository, f) }); i >= 0 {
-					v = readings[i].Verdict
-				} else {
+				if i < 0 {
+					t.by[unread]++
 					t.unread = append(t.unread, f)
+					continue
 				}
-				t.by[v]++
+				t.by[readings[i].Verdict]++
+				if readings[i].Before == isFalse {
+					t.wrong++
+				}
 			}
 		}
 	}
@@ -167,5 +171,5 @@ func (t tally) print(w io.Writer, name string, commits int) {
 		rate = 100 * float64(t.by[isFalse]) / float64(t.components)
 	}
 	fmt.Fprintf(w, "| %s | %d | %d | %d | %d | %d | %d | %d | %.1f | %d |\n", name, commits, t.components, t.mistakes, others,
-		t.by[isTrue], t.by[isArguable], t.by[isFalse], rate, t.by[isMended])
+		t.by[isTrue], t.by[isArguable], t.by[isFalse], rate, t.wrong)
 }
