@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/component"
 	"github.com/rollout-ladder/ladder/internal/dependency"
@@ -28,9 +29,9 @@ type order struct {
 	foreign bool
 	// unassessed is set where Applications are known to count as Healthy at once,
 	// made are the Applications that an ApplicationSet makes which is Healthy before
-	// they are.
+	// they are, with its name.
 	unassessed bool
-	made       map[string]bool
+	made       map[string]string
 }
 
 // retries reports whether a failed sync of a component is tried again by itself:
@@ -52,7 +53,7 @@ func newOrder(in Input) *order {
 	if in.order != nil {
 		return in.order
 	}
-	o := &order{ladder: in.Ladder, byName: map[string]*component.Component{}, step: map[string]int{}, automated: map[string]bool{}, made: map[string]bool{}}
+	o := &order{ladder: in.Ladder, byName: map[string]*component.Component{}, step: map[string]int{}, automated: map[string]bool{}, made: map[string]string{}}
 	o.foreign = len(in.Argo.Applications) > 0
 	o.unassessed = in.Argo.Settings.Known && !in.Argo.Settings.Assesses("argoproj.io", "Application")
 	for _, s := range in.Argo.ApplicationSets {
@@ -60,7 +61,7 @@ func newOrder(in Input) *order {
 			continue
 		}
 		for _, name := range s.Applications {
-			o.made[name] = true
+			o.made[name] = s.Name
 		}
 	}
 	for _, a := range in.Argo.Applications {
@@ -163,7 +164,7 @@ func (o *order) passes(first, later *component.Component) bool {
 	if at+1 < len(first.Parents) {
 		stands = first.Parents[at+1]
 	}
-	return o.unassessed || o.made[stands]
+	return o.unassessed || o.made[stands] != ""
 }
 
 // heals reports whether a consumer becomes Healthy by itself once what it requires
@@ -245,12 +246,58 @@ func (o *order) after(consumer, provider *component.Component) string {
 	case consumer.PreArgo:
 		return fmt.Sprintf("apply %s before Argo CD as well, or %s after it", provider.Name, consumer.Name)
 	case len(consumer.Waves) > 0 || len(provider.Waves) > 0:
-		return fmt.Sprintf("give %s a later sync wave than %s, or %s an earlier one", consumer.Name, provider.Name, provider.Name)
+		return o.afterByWaves(apart(consumer, provider))
 	case consumer.Phase >= 0:
 		return fmt.Sprintf("give %s a later phase than %s (%s), or %s an earlier one", consumer.Name, provider.Name, provider.Phase, provider.Name)
 	default:
 		return fmt.Sprintf("put %s behind %s: a later sync wave under one parent, or a later RollingSync step", consumer.Name, provider.Name)
 	}
+}
+
+// apart are the two that an order has to be given to: where the paths of parents
+// part.
+func apart(a, b *component.Component) (string, string) {
+	p, q := path(a), path(b)
+	for i := range min(len(p), len(q)) {
+		if p[i] == q[i] {
+			continue
+		}
+		if nameless(p[i]) || nameless(q[i]) {
+			break
+		}
+		return p[i], q[i]
+	}
+	return a.Name, b.Name
+}
+
+// nameless is a parent that is not in the repository: see component.Parents.
+func nameless(parent string) bool { return parent == "" || strings.HasSuffix(parent, "/") }
+
+// path is what has each of the waves of a component: its parents below the root,
+// and itself.
+func path(c *component.Component) []string {
+	if len(c.Parents) == 0 {
+		return []string{c.Name}
+	}
+	return append(slices.Clone(c.Parents[1:]), c.Name)
+}
+
+// afterByWaves knows that a wave on what an ApplicationSet generates orders
+// nothing, and that nobody waits for that.
+func (o *order) afterByWaves(consumer, provider string) string {
+	set, of := o.made[consumer], o.made[provider]
+	switch {
+	case of != "" && set == of:
+		return fmt.Sprintf("order what ApplicationSet %s generates by RollingSync steps, or take %s out of it, as an Application with an earlier sync wave", of, provider)
+	case of != "":
+		if set != "" {
+			consumer = "ApplicationSet " + set
+		}
+		return fmt.Sprintf("take %s out of ApplicationSet %s, which is Healthy as soon as it has generated, as an Application with an earlier sync wave than %s", provider, of, consumer)
+	case set != "":
+		consumer = "ApplicationSet " + set
+	}
+	return fmt.Sprintf("give %s a later sync wave than %s, or %s an earlier one", consumer, provider, provider)
 }
 
 // count prints a number with its noun: "1 object", "3 objects".

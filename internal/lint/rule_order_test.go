@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rollout-ladder/ladder/internal/argo"
 	"github.com/rollout-ladder/ladder/internal/component"
 	"github.com/rollout-ladder/ladder/internal/dependency"
 	"github.com/rollout-ladder/ladder/internal/finding"
@@ -291,4 +292,35 @@ func TestUnprovided(t *testing.T) {
 		"the first credential of a store":               {input(missing("secret-before-use", secret, end("web", store, 0)), other), nil},
 		"classes come with the cluster":                 {input(missing("storageclass-before-use", class, end("web", workload, 0)), class), nil},
 	}.run(t)
+}
+
+// TestAfterByWaves says what to move: where the paths of two components part, and
+// an ApplicationSet for what it generates.
+func TestAfterByWaves(t *testing.T) {
+	at := func(name string, parents ...string) component.Component {
+		waves := make([]int, max(len(parents), 1))
+		return component.Component{Name: name, Enabled: true, Waves: waves, Parents: parents}
+	}
+	in := Input{
+		Components: []component.Component{
+			at("plain", "root"), at("other", "root"), at("below", "root", "plain"), at("beside", "root", "plain"), at("far", "root", "other"),
+			at("made", "root"), at("twin", "root"), at("third", "root"), at("lost", "root", "folder/"),
+		},
+		Argo: argo.Setup{ApplicationSets: []argo.ApplicationSet{{Name: "set", Applications: []string{"made", "twin"}}, {Name: "second", Applications: []string{"third"}}}},
+	}
+	o := newOrder(in)
+	for _, tc := range []struct{ consumer, provider, want string }{
+		{"plain", "other", "give plain a later sync wave than other, or other an earlier one"},
+		{"below", "beside", "give below a later sync wave than beside, or beside an earlier one"},
+		{"below", "far", "give plain a later sync wave than other, or other an earlier one"},
+		{"lost", "far", "give lost a later sync wave than far, or far an earlier one"},
+		{"made", "plain", "give ApplicationSet set a later sync wave than plain, or plain an earlier one"},
+		{"made", "twin", "order what ApplicationSet set generates by RollingSync steps, or take twin out of it, as an Application with an earlier sync wave"},
+		{"plain", "made", "take made out of ApplicationSet set, which is Healthy as soon as it has generated, as an Application with an earlier sync wave than plain"},
+		{"third", "made", "take made out of ApplicationSet set, which is Healthy as soon as it has generated, as an Application with an earlier sync wave than ApplicationSet second"},
+	} {
+		if got := o.after(o.byName[tc.consumer], o.byName[tc.provider]); got != tc.want {
+			t.Errorf("%s after %s: %s", tc.consumer, tc.provider, got)
+		}
+	}
 }

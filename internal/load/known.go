@@ -94,7 +94,7 @@ func (k *knowledge) component(c component.Component) (infer.Known, bool) {
 func join(a, b infer.Known) infer.Known {
 	if a.Source == "" {
 		a.Source = b.Source
-	} else if b.Source != "" {
+	} else if b.Source != "" && a.Source != b.Source {
 		a.Source += ", " + b.Source
 	}
 	a.Open = a.Open || b.Open
