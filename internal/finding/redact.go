@@ -1,16 +1,14 @@
 package finding
 
 import (
-	"regexp"
 	"slices"
-)
 
-// userinfo is what stands between the scheme and the host of an address.
-var userinfo = regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*://)[^/\s"'<>@]+@`)
+	"github.com/rollout-ladder/ladder/internal/address"
+)
 
 // Redact takes the credentials out of the addresses in a text: what is read from
 // a repository may hold them, what is shown may not.
-func Redact(text string) string { return userinfo.ReplaceAllString(text, "${1}***@") }
+func Redact(text string) string { return address.Redact(text) }
 
 // Redacted is the finding without credentials in its texts. The patch is left as
 // it is: package patch makes none that shows any.

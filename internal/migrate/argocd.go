@@ -12,6 +12,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/rollout-ladder/ladder/internal/address"
 	"github.com/rollout-ladder/ladder/internal/component"
 	"github.com/rollout-ladder/ladder/internal/dag"
 	"github.com/rollout-ladder/ladder/internal/intake"
@@ -272,7 +273,7 @@ func (a *applications) source(env string, out *Component, c *component.Component
 	}
 	switch {
 	case s.Kind == component.Git:
-		tell(Lost, "source", "vendor it into the repository", "its source %s of %s is in another repository", s.Name, withoutCredentials(s.RepoURL))
+		tell(Lost, "source", "vendor it into the repository", "its source %s of %s is in another repository", s.Name, address.WithoutCredentials(s.RepoURL))
 		return nil
 	case s.Kind == component.Plugin || s.Refused != "":
 		tell(Lost, "source", "", "its source %s is not carried over: %s", s.Path, cmp.Or(s.Refused, "a plugin renders it"))
@@ -314,7 +315,7 @@ func (a *applications) further(out *Component, env string) string {
 type teller func(level Level, what, hint, format string, args ...any)
 
 func (a *applications) chart(name string, c *component.Component, s *component.Source, d *Descriptor, tell teller) error {
-	chart := &Chart{RepoURL: withoutCredentials(s.RepoURL), Name: s.Name, Version: s.Version, SkipCRDs: s.SkipCRDs, Values: s.Values, Parameters: s.Parameters}
+	chart := &Chart{RepoURL: address.WithoutCredentials(s.RepoURL), Name: s.Name, Version: s.Version, SkipCRDs: s.SkipCRDs, Values: s.Values, Parameters: s.Parameters}
 	if s.Path != "" {
 		to, err := a.sources.bring(s.Path, "sources/charts", component.Chart)
 		if err != nil {
@@ -398,21 +399,4 @@ func (a *applications) manifests(s *component.Source, d *Descriptor, tell teller
 		tell(Lost, "option", "move the files into a folder of their own", "include and exclude of %s are not carried over", s.Path)
 	}
 	return nil
-}
-
-// withoutCredentials is an address without the user in it.
-func withoutCredentials(address string) string {
-	scheme, rest, ok := strings.Cut(address, "://")
-	if !ok {
-		return address
-	}
-	host, tail, found := strings.Cut(rest, "/")
-	at := strings.LastIndexByte(host, '@')
-	if at < 0 {
-		return address
-	}
-	if !found {
-		return scheme + "://" + host[at+1:]
-	}
-	return scheme + "://" + host[at+1:] + "/" + tail
 }

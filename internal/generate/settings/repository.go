@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/rollout-ladder/ladder/internal/address"
 )
 
 // Repository is a repository that Argo CD needs to read.
@@ -28,7 +30,7 @@ type Repository struct {
 func Repositories(namespace string, all []Repository) []byte {
 	all = slices.Clone(all)
 	for i := range all {
-		all[i].URL = withoutCredentials(all[i].URL)
+		all[i].URL = address.WithoutCredentials(all[i].URL)
 	}
 	slices.SortFunc(all, func(a, b Repository) int { return strings.Compare(a.URL, b.URL) })
 	var out bytes.Buffer
@@ -90,30 +92,6 @@ func isSSH(address string) bool {
 	}
 	user, rest, ok := strings.Cut(address, "@")
 	return ok && !strings.Contains(user, "/") && strings.Contains(rest, ":") && !strings.Contains(address, "://")
-}
-
-// withoutCredentials takes user and password out of an address; the user of SSH
-// is part of the address, its password is not.
-func withoutCredentials(address string) string {
-	scheme, rest, ok := strings.Cut(address, "://")
-	if !ok {
-		return address
-	}
-	rest, _, _ = strings.Cut(rest, "?") // tokens are given there too
-	host, _, _ := strings.Cut(rest, "/")
-	at := strings.LastIndex(host, "@")
-	if _, port, ok := strings.Cut(host, ":"); ok && at < 0 && strings.Trim(port, "0123456789") != "" {
-		at = strings.LastIndex(rest, "@") // a password with a slash that is not escaped
-	}
-	if at < 0 {
-		return scheme + "://" + rest
-	}
-	user := ""
-	if scheme == "ssh" {
-		user, _, _ = strings.Cut(rest[:at], ":")
-		user += "@"
-	}
-	return scheme + "://" + user + rest[at+1:]
 }
 
 // yamlText quotes a text where plain YAML would read something else.

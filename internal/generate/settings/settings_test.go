@@ -243,8 +243,9 @@ func FuzzRepositories(f *testing.F) {
 	f.Add("bot", "", "git.example.com/a.git")
 	f.Add("", "/x", "git.example.com:8443/a@b?c")
 	f.Add("a", "x@y", "git.example.com")
+	f.Add("@", "/", "0")
 	f.Fuzz(func(t *testing.T, user, password, rest string) {
-		if strings.ContainsAny(user, "/?") || strings.ContainsAny(password, "?") || strings.HasPrefix(password, "/") && rest == "" {
+		if strings.ContainsAny(user, "/?#") || strings.ContainsAny(password, "?") || strings.HasPrefix(password, "/") && rest == "" {
 			return // not before a host
 		}
 		for _, scheme := range []string{"https", "ssh", "oci"} {

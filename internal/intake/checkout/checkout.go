@@ -8,10 +8,11 @@ import (
 	"bytes"
 	"errors"
 	"io/fs"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/rollout-ladder/ladder/internal/address"
 )
 
 // Checkout is what is known of one; empty fields are not known.
@@ -53,7 +54,7 @@ func Read(top string) (Checkout, error) {
 	if err != nil {
 		return Checkout{}, err
 	}
-	c.URL = withoutCredentials(origin(config))
+	c.URL = address.WithoutCredentials(origin(config))
 	return c, nil
 }
 
@@ -108,22 +109,4 @@ func origin(config []byte) string {
 		}
 	}
 	return ""
-}
-
-// withoutCredentials takes user and password out of an address; the user of SSH
-// is no secret and part of the address.
-func withoutCredentials(address string) string {
-	u, err := url.Parse(address)
-	if err != nil || u.Scheme == "" || u.Host == "" {
-		return address // git@host:path, or a folder
-	}
-	switch {
-	case u.User == nil:
-		return address
-	case u.Scheme == "ssh":
-		u.User = url.User(u.User.Username())
-	default:
-		u.User = nil
-	}
-	return u.String()
 }

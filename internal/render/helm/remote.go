@@ -11,6 +11,7 @@ import (
 	"helm.sh/helm/v4/pkg/registry"
 	repo "helm.sh/helm/v4/pkg/repo/v1"
 
+	"github.com/rollout-ladder/ladder/internal/address"
 	"github.com/rollout-ladder/ladder/internal/component"
 	"github.com/rollout-ladder/ladder/internal/render/source"
 )
@@ -39,12 +40,7 @@ func RemoteName(src component.Source) string {
 
 // Address is the repository of a remote source without credentials.
 func Address(src component.Source) string {
-	address := strings.TrimSuffix(src.RepoURL, "/")
-	if u, err := url.Parse(address); err == nil && u.User != nil {
-		u.User = nil
-		address = u.String()
-	}
-	return address
+	return strings.TrimSuffix(address.WithoutCredentials(src.RepoURL), "/")
 }
 
 // fetchTimeout bounds one request to a chart repository.
