@@ -106,6 +106,7 @@ func (w *walk) set(ctx context.Context, parent string, d document, at place, t t
 	}
 	i := w.recordSet(parent, d)
 	r.templateWave(d)
+	r.misplacedPolicy(d, "spec", "template", "spec")
 	for _, app := range generated {
 		if !w.environment.takes(app) {
 			continue

@@ -21,6 +21,8 @@ const (
 	RuleShared = "duplicate-resource"
 	// RuleWave says that a sync wave is not a quoted number.
 	RuleWave = "wave-not-a-string"
+	// RuleUnknown says that nothing reads a field.
+	RuleUnknown = "unknown-field"
 	// RuleUnprovided says that nothing serves the kind of what is applied.
 	RuleUnprovided = "unprovided"
 	// RuleCycle says that Applications apply each other in a circle.
