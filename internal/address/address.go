@@ -32,6 +32,9 @@ var (
 
 // Redact takes the credentials out of the addresses in a text.
 func Redact(text string) string {
+	if !strings.Contains(text, "://") {
+		return text // most texts, and faster than the expression
+	}
 	found := schemes.FindAllStringIndex(text, -1)
 	if found == nil {
 		return text
