@@ -64,7 +64,9 @@ func Redact(text string) string {
 
 // split parts what stands before the host, behind the scheme, from the host and
 // what follows it. A slash in a password that is not escaped ends the host for a
-// parser, and what it takes for a port is none: then the host is further behind.
+// parser, and what it takes for a port is none: then the host is further behind. So
+// it is where something stood before a host that is a single word, and another at
+// sign follows: to show too little of an address does less harm than a password.
 func split(rest string) (credentials, clean string) {
 	clean = rest
 	for {
@@ -73,7 +75,7 @@ func split(rest string) (credentials, clean string) {
 			host = clean[:i]
 		}
 		at := strings.LastIndexByte(host, '@')
-		if at < 0 && !hasPort(host) {
+		if at < 0 && (!hasPort(host) || len(clean) < len(rest) && !strings.ContainsAny(host, ".:[")) {
 			at = strings.IndexByte(clean, '@')
 		}
 		if at < 0 {

@@ -54,8 +54,12 @@ func holds(whole, part *yaml.Node) bool {
 	case yaml.ScalarNode:
 		return whole.Value == part.Value && whole.ShortTag() == part.ShortTag()
 	case yaml.MappingNode:
+		last := make(map[string]*yaml.Node, len(whole.Content)/2) // of two keys of one name
+		for i := 0; i+1 < len(whole.Content); i += 2 {
+			last[whole.Content[i].Value] = whole.Content[i+1]
+		}
 		for i := 0; i+1 < len(part.Content); i += 2 {
-			at := value(whole, part.Content[i].Value)
+			at := last[part.Content[i].Value]
 			if at == nil || !holds(at, part.Content[i+1]) {
 				return false
 			}
@@ -64,14 +68,4 @@ func holds(whole, part *yaml.Node) bool {
 	default:
 		return slices.EqualFunc(whole.Content, part.Content, holds)
 	}
-}
-
-// value is that of the last such key of a map.
-func value(m *yaml.Node, key string) *yaml.Node {
-	for i := len(m.Content) - 2; i >= 0; i -= 2 {
-		if m.Content[i].Value == key {
-			return m.Content[i+1]
-		}
-	}
-	return nil
 }
