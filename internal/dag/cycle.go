@@ -80,13 +80,13 @@ func (g *Graph) Cycles() [][]int {
 	}
 	var cycles [][]int
 	covered := make([]bool, g.Len())
-	ahead, behind := newSide(g.out), newSide(g.in)
+	ahead, behind := newSide(g.out.inside(component)), newSide(g.in.inside(component))
 	for i := range g.Len() {
 		_, selfLoop := slices.BinarySearch(g.Requires(i), int32(i))
 		if covered[i] || (size[component[i]] == 1 && !selfLoop) {
 			continue
 		}
-		cycle := shortestCycle(i, component, ahead, behind)
+		cycle := shortestCycle(i, ahead, behind)
 		for _, j := range cycle {
 			covered[j] = true
 		}
@@ -98,26 +98,28 @@ func (g *Graph) Cycles() [][]int {
 
 // side is one of the two sides of a search from both ends, breadth first.
 type side struct {
-	rows  rows
-	mark  []int32 // number of the search that reached the node
-	from  []int32 // the node that it was reached from
+	rows  rows // edges inside strongly connected components
+	nodes []reached
 	front []int32 // the nodes that are farthest
+	spare []int32 // for the next front
 }
 
 func newSide(r rows) *side {
-	n := len(r.start) - 1
-	return &side{rows: r, mark: make([]int32, n), from: make([]int32, n)}
+	return &side{rows: r, nodes: make([]reached, len(r.start)-1)}
 }
+
+// reached says which search reached a node last, and from where.
+type reached struct{ search, from int32 }
 
 func (s *side) begin(search, start int32) {
 	s.front = append(s.front[:0], start)
-	s.mark[start] = search
+	s.nodes[start].search = search
 }
 
 // path leads from a node that was reached back to the start, without the start.
 func (s *side) path(i, start int32) []int {
 	var path []int
-	for ; i != start; i = s.from[i] {
+	for ; i != start; i = s.nodes[i].from {
 		path = append(path, int(i))
 	}
 	return path
@@ -128,7 +130,7 @@ func (s *side) path(i, start int32) []int {
 // component that reaches far fewer nodes than a search from one end. Before a step
 // the fronts are f and b edges away, and there is no cycle of f+b edges or fewer; the
 // step meets every cycle of f+b+1 edges, so that the first that it meets is shortest.
-func shortestCycle(start int, component []int, ahead, behind *side) []int {
+func shortestCycle(start int, ahead, behind *side) []int {
 	s, search := int32(start), int32(start)+1
 	ahead.begin(search, s)
 	behind.begin(search, s)
@@ -137,13 +139,10 @@ func shortestCycle(start int, component []int, ahead, behind *side) []int {
 		if len(behind.front) < len(ahead.front) {
 			near, other = behind, ahead
 		}
-		var next []int32
+		next := near.spare[:0]
 		for _, i := range near.front {
 			for _, j := range near.rows.of(int(i)) {
-				if component[j] != component[start] {
-					continue
-				}
-				if other.mark[j] == search {
+				if other.nodes[j].search == search {
 					head, tail := near.path(i, s), other.path(j, s)
 					if near == behind {
 						head, tail = tail, head
@@ -151,13 +150,13 @@ func shortestCycle(start int, component []int, ahead, behind *side) []int {
 					slices.Reverse(head)
 					return slices.Concat([]int{start}, head, tail)
 				}
-				if near.mark[j] != search {
-					near.mark[j], near.from[j] = search, i
+				if near.nodes[j].search != search {
+					near.nodes[j] = reached{search, i}
 					next = append(next, j)
 				}
 			}
 		}
-		near.front = next
+		near.front, near.spare = next, near.front
 	}
 	return nil
 }

@@ -81,6 +81,20 @@ func (r rows) compact() rows {
 	return r
 }
 
+// inside leaves only the neighbours of the same group.
+func (r rows) inside(group []int) rows {
+	some := rows{start: make([]int32, 1, len(r.start)), flat: make([]int32, 0, len(r.flat))}
+	for i := range len(r.start) - 1 {
+		for _, j := range r.of(i) {
+			if group[i] == group[j] {
+				some.flat = append(some.flat, j)
+			}
+		}
+		some.start = append(some.start, int32(len(some.flat)))
+	}
+	return some
+}
+
 // Len is the number of nodes.
 func (g *Graph) Len() int { return len(g.out.start) - 1 }
 

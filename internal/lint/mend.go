@@ -21,7 +21,7 @@ const (
 // mend proposes edits for findings that can be mended mechanically and whose rule
 // proposed none.
 func mend(in Input, found []finding.Finding) {
-	m := mender{in: in, applications: map[string]argo.Application{}}
+	m := mender{in: in, order: newOrder(in), applications: map[string]argo.Application{}}
 	for _, a := range in.Argo.Applications {
 		if a.Component != "" {
 			m.applications[a.Component] = a
@@ -40,8 +40,6 @@ type mender struct {
 	// applications by the name of their component.
 	applications map[string]argo.Application
 	order        *order
-	// edges are the hard ones by either end.
-	edges map[string][]plan.Edge
 }
 
 func (m *mender) propose(f finding.Finding) []finding.Edit {
@@ -150,14 +148,6 @@ func (m *mender) skipDryRun(f finding.Finding) []finding.Edit {
 // requires, where that puts it before nothing that requires it: another sync wave
 // beside its siblings, or the next phase of its band and slot.
 func (m *mender) later(f finding.Finding) []finding.Edit {
-	if m.order == nil {
-		m.order, m.edges = newOrder(m.in), map[string][]plan.Edge{}
-		for _, e := range m.in.Edges {
-			if e.Strength == plan.Hard && e.From != e.To {
-				m.edges[e.From], m.edges[e.To] = append(m.edges[e.From], e), append(m.edges[e.To], e)
-			}
-		}
-	}
 	consumer, provider, ok := m.order.pair(f.Component, f.Provider)
 	if !ok || consumer.PreArgo {
 		return nil
@@ -176,8 +166,8 @@ func (m *mender) laterWave(consumer, provider *component.Component) []finding.Ed
 	}
 	last := len(consumer.Waves) - 1
 	wave := consumer.Waves[last]
-	for _, e := range m.edges[consumer.Name] {
-		if p := m.order.byName[e.To]; e.From == consumer.Name && p != nil && siblings(consumer, p) {
+	for _, i := range m.order.hard().Requires(m.order.number[consumer.Name] - 1) {
+		if p := m.order.enabled[i]; siblings(consumer, p) {
 			wave = max(wave, p.Waves[last]+1)
 		}
 	}
@@ -226,11 +216,14 @@ func (m *mender) laterPhase(consumer *component.Component) []finding.Edit {
 // fits reports whether a component that has moved stands after all that it
 // requires, and before all that requires it.
 func (m *mender) fits(moved *component.Component) bool {
-	for _, e := range m.edges[moved.Name] {
-		if p := m.order.byName[e.To]; e.From == moved.Name && p != nil && m.moved(p, moved) >= 0 {
+	o, number := m.order, m.order.number[moved.Name]-1
+	for _, i := range o.hard().Requires(number) {
+		if m.moved(o.enabled[i], moved) >= 0 {
 			return false
 		}
-		if c := m.order.byName[e.From]; e.To == moved.Name && c != nil && m.order.compare(c, m.order.byName[e.To]) > 0 && m.moved(c, moved) <= 0 {
+	}
+	for _, i := range o.hard().Dependants(number) {
+		if c := o.enabled[i]; o.compare(c, o.enabled[number]) > 0 && m.moved(c, moved) <= 0 {
 			return false
 		}
 	}

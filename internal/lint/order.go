@@ -6,8 +6,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/rollout-ladder/ladder/internal/component"
+	"github.com/rollout-ladder/ladder/internal/dag"
 	"github.com/rollout-ladder/ladder/internal/dependency"
 	"github.com/rollout-ladder/ladder/internal/finding"
 	"github.com/rollout-ladder/ladder/internal/plan"
@@ -17,8 +19,20 @@ import (
 type order struct {
 	ladder plan.Ladder
 	byName map[string]*component.Component
-	// step is the index of the ladder step that matches a component.
-	step map[string]int
+	// enabled are the components of byName, sorted by name, and number the places of
+	// the names there, counted from 1; links and steps are the dependencies and the edges of the
+	// input with their components. Links of one rule stand together: see byRule.
+	enabled []*component.Component
+	number  map[string]int
+	links   []link
+	byRule  map[string][]link
+	steps   []step
+	// hard, speakers and assessed are made when first asked for.
+	hard     func() *dag.Graph
+	speakers func() speakers
+	assessed func() assessment
+	// steppedAt has the answers of stepOf.
+	steppedAt map[phased]int
 	// any is set where something is ordered at all: two components of the
 	// environment stand at different places.
 	any bool
@@ -32,6 +46,12 @@ type order struct {
 	// they are, with its name.
 	unassessed bool
 	made       map[string]string
+}
+
+// phased is what a ladder knows of a component.
+type phased struct {
+	phase  component.Phase
+	domain string
 }
 
 // retries reports whether a failed sync of a component is tried again by itself:
@@ -53,7 +73,7 @@ func newOrder(in Input) *order {
 	if in.order != nil {
 		return in.order
 	}
-	o := &order{ladder: in.Ladder, byName: map[string]*component.Component{}, step: map[string]int{}, automated: map[string]bool{}, made: map[string]string{}}
+	o := &order{ladder: in.Ladder, byName: map[string]*component.Component{}, steppedAt: map[phased]int{}, automated: map[string]bool{}, made: map[string]string{}}
 	o.foreign = len(in.Argo.Applications) > 0
 	o.unassessed = in.Argo.Settings.Known && !in.Argo.Settings.Assesses("argoproj.io", "Application")
 	for _, s := range in.Argo.ApplicationSets {
@@ -67,29 +87,32 @@ func newOrder(in Input) *order {
 	for _, a := range in.Argo.Applications {
 		o.automated[a.Component] = a.Automated
 	}
-	var enabled []*component.Component
 	for i := range in.Components {
 		c := &in.Components[i]
 		if _, twice := o.byName[c.Name]; !c.Enabled || twice {
 			continue
 		}
 		o.byName[c.Name] = c
-		enabled = append(enabled, c)
-		if at, ok := stepOf(in.Ladder, c); ok {
-			o.step[c.Name] = at
+		o.enabled = append(o.enabled, c)
+		at := phased{c.Phase, c.Domain}
+		if _, known := o.steppedAt[at]; !known {
+			o.steppedAt[at] = stepOf(in.Ladder, at)
 		}
 	}
-	o.any = o.anyOrdered(enabled)
+	o.any = o.anyOrdered()
+	o.look(in)
+	o.hard = sync.OnceValue(o.hardGraph)
+	o.speakers = sync.OnceValue(o.findSpeakers)
+	o.assessed = sync.OnceValue(func() assessment { return assessments(in) })
 	return o
 }
 
 // anyOrdered compares one component of every place with those of the others.
-func (o *order) anyOrdered(enabled []*component.Component) bool {
+func (o *order) anyOrdered() bool {
 	seen := map[string]bool{}
 	var places []*component.Component
-	for _, a := range enabled {
-		step, matched := o.step[a.Name]
-		place := fmt.Sprintf("%v %v %q %d %d %q %d %v %q", a.PreArgo, a.Waves, a.Set, a.Step, a.Phase, a.Domain, step, matched, a.Parents)
+	for _, a := range o.enabled {
+		place := fmt.Sprintf("%v %v %q %d %d %q %q", a.PreArgo, a.Waves, a.Set, a.Step, a.Phase, a.Domain, a.Parents)
 		if seen[place] {
 			continue
 		}
@@ -105,24 +128,34 @@ func (o *order) anyOrdered(enabled []*component.Component) bool {
 }
 
 // stepOf finds the step of the ladder that matches a component ordered by
-// phases: that of its own tier before that of another.
-func stepOf(l plan.Ladder, c *component.Component) (int, bool) {
-	if c.Phase < 0 || c.Set != "" || c.PreArgo {
-		return 0, false
-	}
+// phases: that of its own tier before that of another; -1 for none.
+func stepOf(l plan.Ladder, c phased) int {
 	found := -1
+	if c.phase < 0 {
+		return found
+	}
 	for i, s := range l.Steps {
-		if !slices.Contains(s.Phases, c.Phase) {
+		if !slices.Contains(s.Phases, c.phase) {
 			continue
 		}
-		if s.Set == c.Domain {
-			return i, true
+		if s.Set == c.domain {
+			return i
 		}
 		if found < 0 {
 			found = i
 		}
 	}
-	return found, found >= 0
+	return found
+}
+
+// stepAt is the index of the step that matches a component ordered by phases, -1
+// for none.
+func (o *order) stepAt(c *component.Component) int {
+	at := phased{c.Phase, c.Domain}
+	if step, known := o.steppedAt[at]; known {
+		return step
+	}
+	return stepOf(o.ladder, at)
 }
 
 // compare is negative where a comes earlier, positive where it comes later, and
@@ -137,9 +170,8 @@ func (o *order) compare(a, b *component.Component) int {
 			return cmp.Compare(s, t)
 		}
 	}
-	s, first := o.step[a.Name]
-	t, second := o.step[b.Name]
-	if first && second && o.ladder.Steps[s].Set == o.ladder.Steps[t].Set {
+	s, t := o.stepAt(a), o.stepAt(b)
+	if s >= 0 && t >= 0 && o.ladder.Steps[s].Set == o.ladder.Steps[t].Set {
 		return cmp.Compare(s, t)
 	}
 	return component.Compare(a, b)
@@ -169,8 +201,8 @@ func (o *order) passes(first, later *component.Component) bool {
 
 // heals reports whether a consumer becomes Healthy by itself once what it requires
 // is there.
-func (o *order) heals(d dependency.Dependency, consumer *component.Component) bool {
-	return d.Effect == dependency.Ready || o.retries(consumer)
+func (o *order) heals(l link, consumer *component.Component) bool {
+	return l.Effect == dependency.Ready || o.retries(consumer)
 }
 
 // pair looks up two enabled components by name.
@@ -178,24 +210,6 @@ func (o *order) pair(a, b string) (p, q *component.Component, ok bool) {
 	p, first := o.byName[a]
 	q, second := o.byName[b]
 	return p, q, first && second && a != b
-}
-
-// ends looks up the components of a dependency, each as its object stands.
-func (o *order) ends(d dependency.Dependency) (consumer, provider *component.Component, ok bool) {
-	consumer, provider, ok = o.pair(d.Consumer.Component, d.Provider.Component)
-	if !ok {
-		return nil, nil, false
-	}
-	return standing(consumer, d.Consumer), standing(provider, d.Provider), true
-}
-
-// standing is a component as one of its objects stands. Hooks before and after the
-// sync have waves of their own.
-func standing(c *component.Component, e dependency.End) *component.Component {
-	if e.Object.Kind == "" || e.Place.Hook != 1 {
-		return c
-	}
-	return c.Standing(e.Place.Wave)
 }
 
 // place says where a component stands, for people: "phase 350", "wave 3", "step

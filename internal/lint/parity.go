@@ -34,30 +34,12 @@ func (a Acceptance) accepts(name string, aside, other []string) bool {
 // accepted, and the acceptances that accept none.
 func Parity(environments []Input, accepted []Acceptance) (found []finding.Finding, hidden []Suppressed, unused []Acceptance) {
 	p := parity{used: make([]bool, len(accepted)), accepted: accepted}
-	byName := map[string]map[string]member{}
-	for _, in := range environments {
-		p.names = append(p.names, in.Environment)
-		blind := map[string]bool{}
-		for _, name := range in.Unrendered {
-			blind[name] = true
-		}
-		for _, c := range in.Components {
-			if byName[c.Name] == nil {
-				byName[c.Name] = map[string]member{}
-			}
-			byName[c.Name][in.Environment] = member{c, !blind[c.Name]}
-		}
+	p.gather(environments)
+	for i := range p.rows {
+		p.presence(p.rows[i])
+		p.place(p.rows[i])
 	}
-	names := make([]string, 0, len(byName))
-	for name := range byName {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
-		p.presence(name, byName[name])
-		p.place(name, byName[name])
-	}
-	p.edges(environments, byName)
+	p.edges(environments)
 	for i, a := range accepted {
 		if !p.used[i] {
 			unused = append(unused, a)
@@ -68,21 +50,64 @@ func Parity(environments []Input, accepted []Acceptance) (found []finding.Findin
 }
 
 type parity struct {
-	names    []string // of the environments, in their order
+	names []string // of the environments, in their order
+	// rows are the components, sorted by name, and number their places by name,
+	// counted from 1.
+	rows     []row
+	number   map[string]int
 	accepted []Acceptance
 	used     []bool
 	found    []finding.Finding
 	hidden   []Suppressed
 }
 
-// member is a component in one environment.
+// row is a component in all environments, in their order.
+type row struct {
+	name string
+	in   []member
+}
+
+// member is a component in one environment, nil where it is missing.
 type member struct {
-	component.Component
+	*component.Component
 	seen bool // it was rendered, or needs no rendering
 }
 
-// written is where a field of the component is written.
-func (m member) written(field string) finding.Position { return m.At(field) }
+// runs reports whether a component is rolled out, and was looked into.
+func (m member) runs() bool { return m.Component != nil && m.Enabled && m.seen }
+
+// gather makes the rows.
+func (p *parity) gather(environments []Input) {
+	p.number = map[string]int{}
+	var names []string
+	for _, in := range environments {
+		p.names = append(p.names, in.Environment)
+		for i := range in.Components {
+			name := in.Components[i].Name
+			if _, seen := p.number[name]; !seen {
+				p.number[name] = 0
+				names = append(names, name)
+			}
+		}
+	}
+	slices.Sort(names)
+	p.rows = make([]row, len(names))
+	all := make([]member, len(names)*len(environments))
+	for i, name := range names {
+		p.number[name] = i + 1
+		p.rows[i], all = row{name, all[:len(environments):len(environments)]}, all[len(environments):]
+	}
+	for e, in := range environments {
+		blind := map[string]bool{}
+		for _, name := range in.Unrendered {
+			blind[name] = true
+		}
+		for i := range in.Components {
+			c := &in.Components[i]
+			p.rows[p.number[c.Name]-1].in[e] = member{c, !blind[c.Name]}
+		}
+	}
+}
 
 // add keeps a difference, or hides it where it is accepted.
 func (p *parity) add(f finding.Finding, aside, other []string) {
@@ -106,31 +131,34 @@ func (p *parity) add(f finding.Finding, aside, other []string) {
 
 // presence reports a component that is not in every environment. One that is
 // written down as disabled is only worth a note.
-func (p *parity) presence(name string, in map[string]member) {
+func (p *parity) presence(r row) {
+	missing := func(m member) bool { return m.Component == nil }
+	disabledIn := func(m member) bool { return m.Component != nil && !m.Enabled }
+	if !slices.ContainsFunc(r.in, missing) && !slices.ContainsFunc(r.in, disabledIn) {
+		return
+	}
+	name := r.name
 	var has, lacks, disabled []string
-	for _, e := range p.names {
-		switch m, ok := in[e]; {
-		case !ok:
+	var hasAt, disabledAt []finding.Evidence
+	for i, e := range p.names {
+		switch m := r.in[i]; {
+		case missing(m):
 			lacks = append(lacks, e)
 		case !m.Enabled:
 			disabled = append(disabled, e)
+			disabledAt = append(disabledAt, where(m.At("enabled"), "%s is disabled in %s", name, e))
 		default:
 			has = append(has, e)
+			hasAt = append(hasAt, where(m.Position, "%s has %s", e, name))
 		}
 	}
-	if len(has) == 0 || len(lacks)+len(disabled) == 0 {
+	if len(has) == 0 {
 		return
 	}
 	f := finding.Finding{
-		Severity: finding.Warning, Environment: has[0], Component: name, Position: in[has[0]].Position,
-		Evidence: []finding.Evidence{},
-		Fix:      finding.Fix{Summary: fmt.Sprintf("add it to %s, or accept the difference with a reason under parity.accept in ladder.yaml", listed(lacks))},
-	}
-	for _, e := range has {
-		f.Evidence = append(f.Evidence, where(in[e].Position, "%s has %s", e, name))
-	}
-	for _, e := range disabled {
-		f.Evidence = append(f.Evidence, where(in[e].written("enabled"), "%s is disabled in %s", name, e))
+		Severity: finding.Warning, Environment: has[0], Component: name,
+		Position: finding.Position{File: hasAt[0].File, Line: hasAt[0].Line}, Evidence: slices.Concat(hasAt, disabledAt),
+		Fix: finding.Fix{Summary: fmt.Sprintf("add it to %s, or accept the difference with a reason under parity.accept in ladder.yaml", listed(lacks))},
 	}
 	switch {
 	case len(lacks) == 0:
@@ -148,98 +176,146 @@ func (p *parity) presence(name string, in map[string]member) {
 // place reports a component that stands in another place in some environments.
 // The place of most environments is the one that the others differ from; where
 // none has most, that of the first.
-func (p *parity) place(name string, in map[string]member) {
-	byPlace := map[string][]string{}
-	var places []string
-	for _, e := range p.names {
-		m, ok := in[e]
-		if !ok {
+func (p *parity) place(r row) {
+	type place struct {
+		name  string
+		index []int // of the environments
+	}
+	var places []place
+	for i, m := range r.in {
+		if m.Component == nil {
 			continue
 		}
 		at := placeOf(m.Component)
-		if byPlace[at] == nil {
-			places = append(places, at)
+		k := slices.IndexFunc(places, func(p place) bool { return p.name == at })
+		if k < 0 {
+			k = len(places)
+			places = append(places, place{name: at})
 		}
-		byPlace[at] = append(byPlace[at], e)
+		places[k].index = append(places[k].index, i)
 	}
 	if len(places) < 2 {
 		return
 	}
-	slices.SortStableFunc(places, func(a, b string) int { return len(byPlace[b]) - len(byPlace[a]) })
-	usual := byPlace[places[0]]
-	var others []string
+	slices.SortStableFunc(places, func(a, b place) int { return len(b.index) - len(a.index) })
+	var usual, others []string
 	var parts []string
-	f := finding.Finding{Severity: finding.Warning, Component: name}
-	for i, at := range places {
-		parts = append(parts, fmt.Sprintf("at %s in %s", cmp.Or(at, "no place"), listed(byPlace[at])))
-		if i > 0 {
-			others = append(others, byPlace[at]...)
+	f := finding.Finding{Severity: finding.Warning, Component: r.name}
+	for k, at := range places {
+		var names []string
+		for _, i := range at.index {
+			names = append(names, p.names[i])
+			f.Evidence = append(f.Evidence, where(r.in[i].At("rolloutPhase"), "%s stands at %s in %s", r.name, cmp.Or(at.name, "no place"), p.names[i]))
 		}
-		for _, e := range byPlace[at] {
-			f.Evidence = append(f.Evidence, where(in[e].written("rolloutPhase"), "%s stands at %s in %s", name, cmp.Or(at, "no place"), e))
+		parts = append(parts, fmt.Sprintf("at %s in %s", cmp.Or(at.name, "no place"), listed(names)))
+		if k == 0 {
+			usual = names
+			continue
 		}
+		others = append(others, names...)
 	}
-	f.Environment, f.Position = others[0], in[others[0]].written("rolloutPhase")
-	f.Message = fmt.Sprintf("%s stands %s", name, strings.Join(parts, " and "))
+	f.Environment, f.Position = others[0], r.in[places[1].index[0]].At("rolloutPhase")
+	f.Message = fmt.Sprintf("%s stands %s", r.name, strings.Join(parts, " and "))
 	f.Fix.Summary = "give it one place, or accept the difference with a reason under parity.accept in ladder.yaml"
 	p.add(f, others, usual)
 }
 
 // placeOf names the place of a component, "" for none.
-func placeOf(c component.Component) string {
+func placeOf(c *component.Component) string {
 	if order := c.Order(); order != "" || c.Step == 0 {
 		return order
 	}
 	return fmt.Sprintf("step %d", c.Step)
 }
 
-// pair is an edge between two components.
-type pair struct{ from, to string }
-
-// held is an edge with the environments that have it, in their order.
+// held is an edge that some environments have.
 type held struct {
-	pair
-	first *plan.Edge
-	in    []string
+	from, to int
+	first    *plan.Edge // that of the first environment
+	in       []bool     // by environment
+}
+
+// holds packs an edge and one environment that has it; these sort by the names of
+// the components, then by environment. There are fewer than 2^24 components and
+// 2^16 environments.
+type holds uint64
+
+func newHolds(from, to, environment int) holds {
+	return holds(from)<<40 | holds(to)<<16 | holds(environment)
+}
+
+func (h holds) edge() holds      { return h >> 16 }
+func (h holds) from() int        { return int(h >> 40) }
+func (h holds) to() int          { return int(h >> 16 & (1<<24 - 1)) }
+func (h holds) environment() int { return int(h & (1<<16 - 1)) }
+
+// partial finds the edges that some environments have and others lack, sorted by
+// the names of their ends.
+func (p *parity) partial(environments []Input) []*held {
+	eachEdge := func(visit func(h holds, e *plan.Edge)) {
+		number := remembering(p.number)
+		for n, in := range environments {
+			for i := range in.Edges {
+				e := &in.Edges[i]
+				from, to := number(e.From), p.number[e.To]
+				if from > 0 && to > 0 && (e.Basis == finding.Declared || e.Strength == plan.Hard) {
+					visit(newHolds(from-1, to-1, n), e)
+				}
+			}
+		}
+	}
+	n := 0
+	for _, in := range environments {
+		n += len(in.Edges)
+	}
+	all := make([]holds, 0, n)
+	eachEdge(func(h holds, _ *plan.Edge) { all = append(all, h) })
+	slices.Sort(all)
+	all = slices.Compact(all)
+	var some []*held
+	byEdge := map[holds]*held{}
+	for len(all) > 0 {
+		n := 1
+		for n < len(all) && all[n].edge() == all[0].edge() {
+			n++
+		}
+		if n < len(environments) {
+			h := &held{from: all[0].from(), to: all[0].to(), in: make([]bool, len(environments))}
+			for _, one := range all[:n] {
+				h.in[one.environment()] = true
+			}
+			byEdge[all[0].edge()] = h
+			some = append(some, h)
+		}
+		all = all[n:]
+	}
+	if len(some) > 0 {
+		eachEdge(func(h holds, e *plan.Edge) {
+			if known := byEdge[h.edge()]; known != nil && known.first == nil {
+				known.first = e
+			}
+		})
+	}
+	return some
 }
 
 // edges reports what a component requires in some environments only, though both
 // ends of the edge are rolled out, and were rendered, in the others as well.
-func (p *parity) edges(environments []Input, byName map[string]map[string]member) {
-	known := map[pair]*held{}
-	var all []*held
-	for _, in := range environments {
-		for i, e := range in.Edges {
-			if e.Basis != finding.Declared && e.Strength != plan.Hard {
-				continue
-			}
-			k := pair{e.From, e.To}
-			h := known[k]
-			if h == nil {
-				h = &held{pair: k, first: &in.Edges[i]}
-				known[k] = h
-				all = append(all, h)
-			}
-			if len(h.in) == 0 || h.in[len(h.in)-1] != in.Environment {
-				h.in = append(h.in, in.Environment)
-			}
-		}
-	}
-	all = slices.DeleteFunc(all, func(h *held) bool { return len(h.in) == len(environments) })
-	slices.SortFunc(all, func(a, b *held) int {
-		return cmp.Or(strings.Compare(a.from, b.from), strings.Compare(a.to, b.to))
-	})
+func (p *parity) edges(environments []Input) {
 	// A value that differs brings several edges: they are one difference.
 	differences := map[string]*difference{}
 	var order []*difference
-	for _, k := range all {
-		d := difference{from: k.from, verb: "requires"}
-		for _, e := range p.names {
-			from, to := byName[k.from][e], byName[k.to][e]
+	for _, k := range p.partial(environments) {
+		d := difference{from: p.rows[k.from].name, verb: "requires"}
+		for i, e := range p.names {
+			from, to := p.rows[k.from].in[i], p.rows[k.to].in[i]
 			switch {
-			case slices.Contains(k.in, e):
+			case k.in[i]:
 				d.with = append(d.with, e)
-			case from.Enabled && to.Enabled && from.seen && to.seen:
+			case from.runs() && to.runs():
+				if len(d.without) == 0 {
+					d.position = from.Position
+				}
 				d.without = append(d.without, e)
 			}
 		}
@@ -255,10 +331,10 @@ func (p *parity) edges(environments []Input, byName map[string]map[string]member
 			differences[d.key()] = known
 			order = append(order, known)
 		}
-		known.to, known.edges = append(known.to, k.to), append(known.edges, *k.first)
+		known.to, known.edges = append(known.to, p.rows[k.to].name), append(known.edges, *k.first)
 	}
 	for _, d := range order {
-		p.add(d.finding(byName), d.without, d.with)
+		p.add(d.finding(), d.without, d.with)
 	}
 }
 
@@ -267,6 +343,7 @@ type difference struct {
 	from, verb    string
 	to            []string
 	with, without []string
+	position      finding.Position // in the first environment without
 	edges         []plan.Edge
 }
 
@@ -274,10 +351,10 @@ func (d difference) key() string {
 	return strings.Join([]string{d.from, d.verb, strings.Join(d.with, ","), strings.Join(d.without, ",")}, "\x00")
 }
 
-func (d difference) finding(byName map[string]map[string]member) finding.Finding {
+func (d difference) finding() finding.Finding {
 	f := finding.Finding{
 		Severity: finding.Warning, Environment: d.without[0], Component: d.from, Basis: d.edges[0].Basis,
-		Position: byName[d.from][d.without[0]].Position,
+		Position: d.position,
 		Message:  fmt.Sprintf("%s %s %s in %s and not in %s", d.from, d.verb, listed(d.to), listed(d.with), listed(d.without)),
 		Fix:      finding.Fix{Summary: "require it everywhere, or accept the difference with a reason under parity.accept in ladder.yaml"},
 	}

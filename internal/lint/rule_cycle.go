@@ -16,45 +16,26 @@ const ruleCycle = "cycle"
 // cycles names every cycle of hard edges whole.
 func cycles(in Input) []finding.Finding {
 	o := newOrder(in)
-	names := make([]string, 0, len(o.byName))
-	for name := range o.byName {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	number := make(map[string]int, len(names))
-	for i, name := range names {
-		number[name] = i
-	}
-	var hard []dag.Edge
-	key := func(e plan.Edge) (dag.Edge, bool) {
-		_, _, ok := o.pair(e.From, e.To)
-		return dag.Edge{From: number[e.From], To: number[e.To]}, ok && e.Strength == plan.Hard
-	}
-	for _, e := range in.Edges {
-		if k, ok := key(e); ok {
-			hard = append(hard, k)
-		}
-	}
-	found := dag.New(len(names), hard).Cycles()
+	found := o.hard().Cycles()
 	if len(found) == 0 {
 		return nil
 	}
-	between := map[dag.Edge][]plan.Edge{} // the steps of the cycles
+	between := map[dag.Edge][]*plan.Edge{} // the steps of the cycles
 	for _, cycle := range found {
 		for i, to := range cycle[1:] {
 			between[dag.Edge{From: cycle[i], To: to}] = nil
 		}
 	}
-	for _, e := range in.Edges {
-		k, ok := key(e)
-		if _, step := between[k]; ok && step {
-			between[k] = append(between[k], e)
+	for _, e := range o.steps {
+		key := dag.Edge{From: e.from, To: e.to}
+		if edges, on := between[key]; on && e.Strength == plan.Hard {
+			between[key] = append(edges, e.Edge)
 		}
 	}
 	var out []finding.Finding
 	var tangled tangles
 	for _, cycle := range found {
-		f := o.cycle(cycle, names, between)
+		f := o.cycle(cycle, between)
 		if f.Severity == finding.Error {
 			out = append(out, f)
 			continue
@@ -129,19 +110,19 @@ func (t tangles) findings() []finding.Finding {
 // cycle is the finding of one cycle, which begins and ends with its least
 // component. Where nothing orders its members and none is declared, Argo CD may
 // come through it by retrying.
-func (o *order) cycle(cycle []int, names []string, between map[dag.Edge][]plan.Edge) finding.Finding {
+func (o *order) cycle(cycle []int, between map[dag.Edge][]*plan.Edge) finding.Finding {
 	f := finding.Finding{
 		Rule: ruleCycle, Severity: finding.Warning, Scope: finding.Cross, Basis: finding.Declared,
-		Component: names[cycle[0]], Provider: names[cycle[1]],
+		Component: o.enabled[cycle[0]].Name, Provider: o.enabled[cycle[1]].Name,
 	}
 	chain := make([]string, len(cycle))
 	for i, n := range cycle {
-		chain[i] = names[n]
+		chain[i] = o.enabled[n].Name
 	}
+	f.Evidence = make([]finding.Evidence, 0, len(cycle))
 	for i := range len(cycle) - 1 {
-		from, to := chain[i], chain[i+1]
-		edges := slices.Clone(between[dag.Edge{From: cycle[i], To: cycle[i+1]}])
-		slices.SortStableFunc(edges, func(a, b plan.Edge) int {
+		edges := between[dag.Edge{From: cycle[i], To: cycle[i+1]}]
+		slices.SortStableFunc(edges, func(a, b *plan.Edge) int {
 			return cmp.Or(strings.Compare(string(a.Basis), string(b.Basis)), strings.Compare(a.Reason, b.Reason))
 		})
 		for _, e := range edges {
@@ -152,11 +133,11 @@ func (o *order) cycle(cycle []int, names []string, between map[dag.Edge][]plan.E
 				f.Severity = finding.Error
 			}
 		}
-		if o.compare(o.byName[from], o.byName[to]) != 0 {
+		if o.compare(o.enabled[cycle[i]], o.enabled[cycle[i+1]]) != 0 {
 			f.Severity = finding.Error
 		}
 	}
-	first := o.byName[chain[0]]
+	first := o.enabled[cycle[0]]
 	f.Position = first.Position
 	if len(f.Evidence) > 0 && f.Evidence[0].File != "" {
 		f.Position = finding.Position{File: f.Evidence[0].File, Line: f.Evidence[0].Line}
@@ -167,10 +148,11 @@ func (o *order) cycle(cycle []int, names []string, between map[dag.Edge][]plan.E
 }
 
 // stated sums an edge up in one fact.
-func (o *order) stated(e plan.Edge) finding.Evidence {
-	text := fmt.Sprintf("%s -> %s: %s", e.From, e.To, e.Reason)
+func (o *order) stated(e *plan.Edge) finding.Evidence {
+	text := e.From + " -> " + e.To + ": " + e.Reason
 	if len(e.Evidence) == 0 {
-		return where(o.byName[e.From].Position, "%s", text)
+		at := o.byName[e.From].Position
+		return finding.Evidence{Text: text, File: at.File, Line: at.Line}
 	}
 	first := e.Evidence[0]
 	first.Text = text

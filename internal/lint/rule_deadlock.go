@@ -15,39 +15,35 @@ const ruleDeadlock = "gate-deadlock"
 func gateDeadlock(in Input) []finding.Finding {
 	var out []finding.Finding
 	o := newOrder(in)
-	assessed := assessments(in)
-	for _, d := range in.Dependencies {
-		if d.Rule == "" || tooWeak(d) {
+	for _, l := range o.links {
+		if l.Rule == "" || tooWeak(l) {
 			continue
 		}
-		if d.Rule == ruleDeadlock && !d.Within() {
-			if f, ok := o.useAcross(d); ok {
+		if l.Rule == ruleDeadlock && !l.within {
+			if f, ok := o.useAcross(l); ok {
 				out = append(out, f)
 			}
 			continue
 		}
-		waits := d.Within() && (d.Effect == dependency.Ready || d.Rule == ruleDeadlock)
-		if _, enabled := o.byName[d.Consumer.Component]; !waits || !enabled {
+		waits := l.within && l.consumer != nil && (l.Effect == dependency.Ready || l.Rule == ruleDeadlock)
+		if !waits || l.Consumer.Place.Compare(l.Provider.Place) >= 0 || !l.Consumer.Place.IsHook && !o.assessed().waits(l) {
 			continue
 		}
-		if d.Consumer.Place.Compare(d.Provider.Place) >= 0 || !d.Consumer.Place.IsHook && !assessed.waits(d) {
-			continue
-		}
-		f := fromDependency(d, finding.Within)
-		f.Rule, f.Severity = ruleDeadlock, bySeverity(d.Strength)
-		after := when(d.Provider.Place)
-		if d.Consumer.Place.Hook < 1 && d.Provider.Place.Hook == 1 {
+		f := fromDependency(l, finding.Within)
+		f.Rule, f.Severity = ruleDeadlock, bySeverity(l.Strength)
+		after := when(l.Provider.Place)
+		if l.Consumer.Place.Hook < 1 && l.Provider.Place.Hook == 1 {
 			after = "after all PreSync hooks" // the number of its wave would mislead
 		}
 		f.Message = fmt.Sprintf("%s (%s) %s, which comes later (%s): unless that is there from before, the sync waits for the first and never reaches the second",
-			who(d.Consumer), when(d.Consumer.Place), d.Reason, after)
-		f.Fix.Summary = fmt.Sprintf("give %s the wave of %s or a later one", who(d.Consumer), who(d.Provider))
-		if d.Consumer.Place.Hook < d.Provider.Place.Hook && d.Consumer.Place.IsHook {
-			f.Fix.Summary = fmt.Sprintf("make %s a hook of the phase of %s, in a later wave, or bring that into the earlier phase", who(d.Consumer), who(d.Provider))
+			who(l.Consumer), when(l.Consumer.Place), l.Reason, after)
+		f.Fix.Summary = fmt.Sprintf("give %s the wave of %s or a later one", who(l.Consumer), who(l.Provider))
+		if l.Consumer.Place.Hook < l.Provider.Place.Hook && l.Consumer.Place.IsHook {
+			f.Fix.Summary = fmt.Sprintf("make %s a hook of the phase of %s, in a later wave, or bring that into the earlier phase", who(l.Consumer), who(l.Provider))
 		}
-		if d.Holds {
+		if l.Holds {
 			f.Message = fmt.Sprintf("%s (%s) %s: unless it is bound from before, the sync waits for it and does not reach %s (%s)",
-				who(d.Consumer), when(d.Consumer.Place), d.Reason, who(d.Provider), after)
+				who(l.Consumer), when(l.Consumer.Place), l.Reason, who(l.Provider), after)
 			f.Fix.Summary = "let a Sync hook that ends at once mount it, or bring it in the last wave"
 		}
 		out = append(out, f)
@@ -60,7 +56,8 @@ type assessment map[dependency.End]string
 
 func assessments(in Input) assessment {
 	known := assessment{}
-	for _, o := range in.Objects {
+	for i := range in.Objects {
+		o := &in.Objects[i]
 		known[dependency.End{Component: o.Component, Object: o.Resource}] = o.Health
 	}
 	return known
@@ -71,10 +68,10 @@ func assessments(in Input) assessment {
 // hand-made dependency) counts as waited for. A custom resource is Ready without
 // what it needs softly; pods may need it, as those of a private image their pull
 // secret.
-func (a assessment) waits(d dependency.Dependency) bool {
-	health, known := a[dependency.End{Component: d.Consumer.Component, Object: d.Consumer.Object}]
+func (a assessment) waits(l link) bool {
+	health, known := a[dependency.End{Component: l.Consumer.Component, Object: l.Consumer.Object}]
 	if known && health == "" {
 		return false
 	}
-	return d.Strength == plan.Hard || d.Holds || d.Rule == ruleDeadlock || !known || health == "workload"
+	return l.Strength == plan.Hard || l.Holds || l.Rule == ruleDeadlock || !known || health == "workload"
 }

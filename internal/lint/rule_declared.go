@@ -16,15 +16,15 @@ func declaredAgainstOrder(in Input) []finding.Finding {
 	var out []finding.Finding
 	o := newOrder(in)
 	stores := o.stores(in)
-	for _, e := range in.Edges {
+	for _, e := range o.steps {
 		if e.Basis != finding.Declared {
 			continue
 		}
-		consumer, provider, ok := o.pair(e.From, e.To)
-		if !ok || bootstraps(consumer, provider) || stores.waits(consumer, provider) {
+		consumer, provider := o.ends(e)
+		if bootstraps(consumer, provider) || stores.waits(consumer, provider) {
 			continue
 		}
-		f := fromEdge(e, ruleDeclared)
+		f := fromEdge(e.Edge, ruleDeclared)
 		verb := "requires"
 		if len(e.Evidence) > 0 && e.Reason == "validates" {
 			verb = "validates"
@@ -48,7 +48,7 @@ func declaredAgainstOrder(in Input) []finding.Finding {
 
 // fromEdge makes a finding without severity and message; it stands where the
 // first evidence of the edge is.
-func fromEdge(e plan.Edge, rule string) finding.Finding {
+func fromEdge(e *plan.Edge, rule string) finding.Finding {
 	f := finding.Finding{
 		Rule: rule, Scope: finding.Cross, Component: e.From, Provider: e.To,
 		Basis: e.Basis, Evidence: slices.Clone(e.Evidence),

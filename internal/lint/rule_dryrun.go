@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rollout-ladder/ladder/internal/component"
 	"github.com/rollout-ladder/ladder/internal/dependency"
 	"github.com/rollout-ladder/ladder/internal/finding"
 	"github.com/rollout-ladder/ladder/internal/plan"
@@ -25,25 +24,25 @@ const skipDryRun = "SkipDryRunOnMissingResource=true"
 // is never applied. Source: Argo CD, user guide, "Sync Options", "Skip Dry Run for
 // new custom resources types"; gitops-engine, pkg/sync, hasCRDOfGroupKind.
 func dryRunOnMissing(in Input) []finding.Finding {
-	dryRun := newDryRun(in, newOrder(in))
+	dryRun := newDryRun(in)
 	var out []finding.Finding
-	for _, d := range in.Dependencies {
-		if !dryRun.fails(d) {
+	for _, l := range newOrder(in).byRule[ruleCRD] {
+		if !dryRun.fails(l) {
 			continue
 		}
-		f := fromDependency(d, finding.Within)
+		f := fromDependency(l, finding.Within)
 		f.Rule, f.Severity = ruleDryRun, finding.Error
-		if !d.Within() {
+		if !l.within {
 			f.Scope = finding.Cross
 			f.Message = fmt.Sprintf("%s is of a kind that %s brings, an Application that %s applies itself: without %s the dry run fails, and nothing of %s is ever applied",
-				who(d.Consumer), d.Provider.Component, d.Consumer.Component, skipDryRun, d.Consumer.Component)
-			f.Fix.Summary = fmt.Sprintf("annotate it with argocd.argoproj.io/sync-options: %s and give it a later sync wave than %s", skipDryRun, d.Provider.Component)
+				who(l.Consumer), l.Provider.Component, l.Consumer.Component, skipDryRun, l.Consumer.Component)
+			f.Fix.Summary = fmt.Sprintf("annotate it with argocd.argoproj.io/sync-options: %s and give it a later sync wave than %s", skipDryRun, l.Provider.Component)
 			out = append(out, f)
 			continue
 		}
 		f.Message = fmt.Sprintf("%s is of a kind that %s brings only once it is applied: without %s the dry run fails, and nothing of %s is ever applied",
-			who(d.Consumer), who(d.Provider), skipDryRun, d.Consumer.Component)
-		f.Fix.Summary = fmt.Sprintf("annotate it with argocd.argoproj.io/sync-options: %s and give it a later sync wave than %s", skipDryRun, who(d.Provider))
+			who(l.Consumer), who(l.Provider), skipDryRun, l.Consumer.Component)
+		f.Fix.Summary = fmt.Sprintf("annotate it with argocd.argoproj.io/sync-options: %s and give it a later sync wave than %s", skipDryRun, who(l.Provider))
 		out = append(out, f)
 	}
 	return out
@@ -51,16 +50,15 @@ func dryRunOnMissing(in Input) []finding.Finding {
 
 // dryRun knows which objects are excepted from the dry run.
 type dryRun struct {
-	order *order
 	// options by object, and those of Applications by component.
 	options       map[dependency.End][]string
 	ofApplication map[string][]string
 }
 
-func newDryRun(in Input, o *order) dryRun {
-	r := dryRun{order: o, options: map[dependency.End][]string{}, ofApplication: map[string][]string{}}
-	for _, object := range in.Objects {
-		if len(object.SyncOptions) > 0 {
+func newDryRun(in Input) dryRun {
+	r := dryRun{options: map[dependency.End][]string{}, ofApplication: map[string][]string{}}
+	for i := range in.Objects {
+		if object := &in.Objects[i]; len(object.SyncOptions) > 0 {
 			r.options[dependency.End{Component: object.Component, Object: object.Resource}] = object.SyncOptions
 		}
 	}
@@ -73,23 +71,22 @@ func newDryRun(in Input, o *order) dryRun {
 }
 
 // fails reports whether the dry run of the consumer fails for want of the provider.
-func (r dryRun) fails(d dependency.Dependency) bool {
-	if d.Rule != ruleCRD || d.Within() && (d.Provider.Object.Kind == "" || isCRD(d.Provider.Object)) {
+func (r dryRun) fails(l link) bool {
+	if l.Rule != ruleCRD || l.within && (l.Provider.Object.Kind == "" || isCRD(l.Provider.Object)) {
 		return false
 	}
-	c, enabled := r.order.byName[d.Consumer.Component]
-	if !enabled || c.PreArgo || !d.Within() && !r.child(c, d) {
+	c := l.consumer
+	if c == nil || c.PreArgo || !l.within && !l.toChild() {
 		return false
 	}
-	own := r.options[dependency.End{Component: d.Consumer.Component, Object: d.Consumer.Object}]
+	own := r.options[dependency.End{Component: l.Consumer.Component, Object: l.Consumer.Object}]
 	return !skips(own) && !skips(c.SyncOptions) && !skips(r.ofApplication[c.Name])
 }
 
-// child reports whether an object beside the Applications of a parent is of a kind
+// toChild reports whether an object beside the Applications of a parent is of a kind
 // that one of these Applications brings.
-func (r dryRun) child(parent *component.Component, d dependency.Dependency) bool {
-	below, enabled := r.order.byName[d.Provider.Component]
-	return enabled && parent.AppOfApps && d.Consumer.Object.Kind != "" && d.Strength == plan.Hard && slices.Contains(below.Parents, parent.Name)
+func (l link) toChild() bool {
+	return l.provider != nil && l.consumer.AppOfApps && l.Consumer.Object.Kind != "" && l.Strength == plan.Hard && slices.Contains(l.provider.Parents, l.consumer.Name)
 }
 
 func skips(options []string) bool {

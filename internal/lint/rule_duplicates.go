@@ -17,30 +17,16 @@ const ruleDuplicate = "duplicate-resource"
 // two undo each other's changes.
 func duplicateResource(in Input) []finding.Finding {
 	o := newOrder(in)
-	clusters := clustersOf(in.Argo)
-	type owned struct {
-		cluster  string
-		resource finding.Resource
-	}
-	first := map[owned]Object{}
-	shared := map[[2]string][][2]Object{}
-	objects := slices.Clone(in.Objects)
-	slices.SortStableFunc(objects, func(a, b Object) int {
-		return cmp.Or(strings.Compare(a.Component, b.Component), a.Position.Compare(b.Position), compareBool(a.Place.IsHook, b.Place.IsHook))
-	})
-	for _, object := range objects {
-		// What is applied before Argo CD is there for it to adopt.
-		if c, enabled := o.byName[object.Component]; !enabled || c.PreArgo || object.Resource.Name == "" {
-			continue
-		}
-		key := owned{clusters[object.Component], object.Resource}
-		other, seen := first[key]
-		switch {
-		case !seen:
-			first[key] = object
-		case other.Component != object.Component:
-			names := [2]string{other.Component, object.Component}
-			shared[names] = append(shared[names], [2]Object{other, object})
+	shared := map[[2]string][][2]*Object{}
+	for _, objects := range o.repeated(in) {
+		slices.SortStableFunc(objects, func(a, b *Object) int {
+			return cmp.Or(strings.Compare(a.Component, b.Component), a.Position.Compare(b.Position), compareBool(a.Place.IsHook, b.Place.IsHook))
+		})
+		for _, object := range objects[1:] {
+			if object.Component != objects[0].Component {
+				names := [2]string{objects[0].Component, object.Component}
+				shared[names] = append(shared[names], [2]*Object{objects[0], object})
+			}
 		}
 	}
 	var out []finding.Finding
@@ -48,6 +34,37 @@ func duplicateResource(in Input) []finding.Finding {
 		out = append(out, o.duplicates(names, pairs)...)
 	}
 	return out
+}
+
+// owned is an object in a cluster.
+type owned struct {
+	cluster  string
+	resource finding.Resource
+}
+
+// repeated are the objects that stand more than once in one cluster.
+func (o *order) repeated(in Input) map[owned][]*Object {
+	clusters, owner := clustersOf(in.Argo), remembering(o.byName)
+	first := make(map[owned]*Object, len(in.Objects))
+	several := map[owned][]*Object{}
+	for i := range in.Objects {
+		// What is applied before Argo CD is there for it to adopt.
+		object := &in.Objects[i]
+		if c := owner(object.Component); c == nil || c.PreArgo || object.Resource.Name == "" {
+			continue
+		}
+		key := owned{clusters[object.Component], object.Resource}
+		other, seen := first[key]
+		if !seen {
+			first[key] = object
+			continue
+		}
+		if several[key] == nil {
+			several[key] = []*Object{other}
+		}
+		several[key] = append(several[key], object)
+	}
+	return several
 }
 
 // kin is what one finding on shared objects speaks of.
@@ -59,7 +76,7 @@ const (
 	hooks          // made anew by each sync, and never out of sync
 )
 
-func kinOf(pair [2]Object) kin {
+func kinOf(pair [2]*Object) kin {
 	switch r := pair[1].Resource; {
 	case r.Kind == "Namespace" && r.Group == "":
 		return namespaces
@@ -72,14 +89,14 @@ func kinOf(pair [2]Object) kin {
 
 // duplicates makes one finding for the Namespaces that two components share, one
 // for the hooks, and one for everything else.
-func (o *order) duplicates(names [2]string, pairs [][2]Object) []finding.Finding {
-	slices.SortFunc(pairs, func(a, b [2]Object) int {
+func (o *order) duplicates(names [2]string, pairs [][2]*Object) []finding.Finding {
+	slices.SortFunc(pairs, func(a, b [2]*Object) int {
 		return cmp.Or(a[1].Position.Compare(b[1].Position), strings.Compare(a[1].Resource.String(), b[1].Resource.String()),
 			compareBool(a[1].Place.IsHook, b[1].Place.IsHook))
 	})
 	var out []finding.Finding
 	for _, k := range []kin{owns, namespaces, hooks} {
-		var some [][2]Object
+		var some [][2]*Object
 		for _, p := range pairs {
 			if kinOf(p) == k {
 				some = append(some, p)

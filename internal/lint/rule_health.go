@@ -17,54 +17,56 @@ const ruleHealthCheck = "health-check-missing"
 // count as Healthy as soon as they are applied, so that the wait is none.
 func healthCheckMissing(in Input) []finding.Finding {
 	o := newOrder(in)
-	unjudged := map[dependency.End]Object{}
-	for _, object := range in.Objects {
-		if object.Health == "" && isCustom(object.Resource.Group) {
+	unjudged := map[dependency.End]*Object{}
+	for i := range in.Objects {
+		if object := &in.Objects[i]; object.Health == "" && isCustom(object.Resource.Group) {
 			unjudged[dependency.End{Component: object.Component, Object: object.Resource}] = object
 		}
 	}
-	provider := func(d dependency.Dependency) (Object, bool) {
-		object, found := unjudged[dependency.End{Component: d.Provider.Component, Object: d.Provider.Object}]
-		return object, found
+	provider := func(l link) *Object {
+		if !isCustom(l.Provider.Object.Group) {
+			return nil
+		}
+		return unjudged[dependency.End{Component: l.Provider.Component, Object: l.Provider.Object}]
 	}
-	var uses []dependency.Dependency
-	for _, d := range in.Dependencies {
-		if _, found := provider(d); found && d.Strength == plan.Hard && !d.Static && !tooWeak(d) && o.waits(d) {
-			uses = append(uses, d)
+	var uses []link
+	for _, l := range o.links {
+		if provider(l) != nil && l.Strength == plan.Hard && !l.Static && !tooWeak(l) && o.waits(l) {
+			uses = append(uses, l)
 		}
 	}
 	if len(uses) == 0 {
 		return nil
 	}
 	byConsumer(uses)
-	first := o.firstGated(in)
+	first := o.firstGated()
 	type kind struct{ group, kind string }
 	seen := map[kind]int{}
 	var out []finding.Finding
-	for _, d := range uses {
-		provider, _ := provider(d)
+	for _, l := range uses {
+		provider := provider(l)
 		k := kind{provider.Resource.Group, provider.Resource.Kind}
-		if p, gated := first[d.Provider]; gated && d.Within() && p.Compare(d.Consumer.Place) < 0 {
+		if p, gated := first[l.Provider]; gated && l.within && p.Compare(l.Consumer.Place) < 0 {
 			continue // what comes before the consumer, and is waited for, needs it as well
 		}
 		if i, again := seen[k]; again {
 			if len(out[i].Evidence) < 4 {
-				out[i].Evidence = append(out[i].Evidence, where(d.Consumer.Position, "%s %s", who(d.Consumer), d.Reason))
+				out[i].Evidence = append(out[i].Evidence, where(l.Consumer.Position, "%s %s", who(l.Consumer), l.Reason))
 			}
 			continue
 		}
 		seen[k] = len(out)
-		f := fromDependency(d, finding.Rule)
+		f := fromDependency(l, finding.Rule)
 		f.Rule, f.Severity = ruleHealthCheck, finding.Warning
-		f.Component, f.Provider = d.Provider.Component, ""
+		f.Component, f.Provider = l.Provider.Component, ""
 		f.Resource, f.Position = provider.Resource, provider.Position
 		f.Message = fmt.Sprintf("%s %s, which %s makes, but nothing assesses the health of the kind %s: it counts as Healthy as soon as it is applied",
-			who(d.Consumer), d.Reason, provider.Resource.Human(), k.kind)
-		f.Evidence = append([]finding.Evidence{where(d.Consumer.Position, "%s %s", who(d.Consumer), d.Reason)}, f.Evidence...)
+			who(l.Consumer), l.Reason, provider.Resource.Human(), k.kind)
+		f.Evidence = append([]finding.Evidence{where(l.Consumer.Position, "%s %s", who(l.Consumer), l.Reason)}, f.Evidence...)
 		f.Fix.Summary = fmt.Sprintf("add resource.customizations.health.%s_%s to argocd-cm, or health to the descriptor", k.group, k.kind)
 		// Inside one Application nothing fails: the kubelet tries a pod again until
 		// what it reads is there.
-		if !in.Argo.Settings.Known || d.Within() && runsPods(d.Consumer.Object) {
+		if !in.Argo.Settings.Known || l.within && runsPods(l.Consumer.Object) {
 			f.Severity = finding.Info
 		}
 		out = append(out, f)
@@ -74,16 +76,15 @@ func healthCheckMissing(in Input) []finding.Finding {
 
 // firstGated finds for each object, and by what it is named in dependencies, the
 // first place of its own component where something that the sync waits for needs it.
-func (o *order) firstGated(in Input) map[dependency.End]dependency.Place {
-	assessed := assessments(in)
+func (o *order) firstGated() map[dependency.End]dependency.Place {
 	first := map[dependency.End]dependency.Place{}
-	for _, d := range in.Dependencies {
-		p := d.Consumer.Place
-		if !d.Within() || d.Strength != plan.Hard || tooWeak(d) || p.Compare(d.Provider.Place) < 0 || !p.IsHook && !assessed.waits(d) {
+	for _, l := range o.links {
+		p := l.Consumer.Place
+		if !l.within || l.Strength != plan.Hard || tooWeak(l) || p.Compare(l.Provider.Place) < 0 || !p.IsHook && !o.assessed().waits(l) {
 			continue
 		}
-		if known, ok := first[d.Provider]; !ok || p.Compare(known) < 0 {
-			first[d.Provider] = p
+		if known, ok := first[l.Provider]; !ok || p.Compare(known) < 0 {
+			first[l.Provider] = p
 		}
 	}
 	return first
@@ -101,8 +102,8 @@ func runsPods(r finding.Resource) bool {
 }
 
 // byConsumer sorts dependencies by where their consumers are.
-func byConsumer(all []dependency.Dependency) {
-	slices.SortStableFunc(all, func(a, b dependency.Dependency) int {
+func byConsumer(all []link) {
+	slices.SortStableFunc(all, func(a, b link) int {
 		return cmp.Or(
 			a.Consumer.Position.Compare(b.Consumer.Position),
 			strings.Compare(a.Consumer.Component, b.Consumer.Component),
@@ -116,13 +117,15 @@ func byConsumer(all []dependency.Dependency) {
 
 // waits reports whether the order makes the consumer of a dependency wait for
 // its provider.
-func (o *order) waits(d dependency.Dependency) bool {
-	if d.Within() {
-		_, enabled := o.byName[d.Consumer.Component]
-		return enabled && d.Provider.Place.Compare(d.Consumer.Place) < 0
+func (o *order) waits(l link) bool {
+	if l.within {
+		return l.consumer != nil && l.Provider.Place.Compare(l.Consumer.Place) < 0
 	}
-	consumer, provider, ok := o.ends(d)
-	return ok && o.compare(provider, consumer) < 0
+	if !l.across() {
+		return false
+	}
+	consumer, provider := l.standing()
+	return o.compare(provider, consumer) < 0
 }
 
 // isCustom reports whether a group is not one of Kubernetes itself.

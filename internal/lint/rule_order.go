@@ -49,22 +49,21 @@ func beforeUse() []use {
 func judgeUse(in Input, rule string) []finding.Finding {
 	var out []finding.Finding
 	o := newOrder(in)
-	speakers := o.speakers(in)
 	var dryRun dryRun
 	if rule == ruleCRD {
-		dryRun = newDryRun(in, o)
+		dryRun = newDryRun(in)
 	}
-	for _, d := range in.Dependencies {
-		if d.Rule != rule || tooWeak(d) || dryRun.fails(d) {
+	for _, l := range o.byRule[rule] {
+		if tooWeak(l) || dryRun.fails(l) {
 			continue // a dry run that fails is a finding of its own
 		}
 		var f finding.Finding
 		var ok bool
-		if d.Within() {
-			f, ok = o.useWithin(d)
+		if l.within {
+			f, ok = o.useWithin(l)
 		} else {
-			f, ok = o.useAcross(d)
-			ok = ok && speakers.speaks(d)
+			f, ok = o.useAcross(l)
+			ok = ok && o.speakers().speaks(l)
 		}
 		if ok {
 			out = append(out, f)
@@ -82,9 +81,10 @@ func judgeUse(in Input, rule string) []finding.Finding {
 // pkg/sync, syncTasks.adjustDeps.
 func (o *order) movedNamespaces(in Input) []finding.Finding {
 	var out []finding.Finding
-	for _, object := range in.Objects {
+	for i := range in.Objects {
+		object := &in.Objects[i]
 		r := object.Resource
-		if _, enabled := o.byName[object.Component]; !enabled || r.Group != "" || r.Kind != "Namespace" || object.Wave <= object.Place.Wave {
+		if r.Kind != "Namespace" || r.Group != "" || object.Wave <= object.Place.Wave || o.byName[object.Component] == nil {
 			continue
 		}
 		out = append(out, finding.Finding{
@@ -95,15 +95,15 @@ func (o *order) movedNamespaces(in Input) []finding.Finding {
 			Fix: finding.Fix{Summary: fmt.Sprintf("write the wave that counts: one before %d", object.Place.Wave)},
 		})
 	}
-	for _, d := range in.Dependencies {
-		if _, enabled := o.byName[d.Consumer.Component]; !enabled || !movesNamespace(d) {
+	for _, l := range o.byRule[ruleNamespace] {
+		if l.consumer == nil || !movesNamespace(l) {
 			continue
 		}
-		f := fromDependency(d, finding.Within)
-		f.Severity, f.Position = finding.Info, d.Provider.Position
+		f := fromDependency(l, finding.Within)
+		f.Severity, f.Position = finding.Info, l.Provider.Position
 		f.Message = fmt.Sprintf("%s is written into wave %d, behind objects of a chart that land in it (%s); Argo CD moves it there",
-			who(d.Provider), d.Provider.Place.Wave, when(d.Consumer.Place))
-		f.Fix.Summary = fmt.Sprintf("write the wave that counts: one before %d", d.Consumer.Place.Wave)
+			who(l.Provider), l.Provider.Place.Wave, when(l.Consumer.Place))
+		f.Fix.Summary = fmt.Sprintf("write the wave that counts: one before %d", l.Consumer.Place.Wave)
 		out = append(out, f)
 	}
 	return out
@@ -119,22 +119,22 @@ func unknownParent(c *component.Component) (folder string, unknown bool) {
 
 // onlyCreated reports whether a namespace is made by a sync option, as any other
 // Application may do as well, and is no object of its provider.
-func onlyCreated(d dependency.Dependency) bool {
-	return d.Rule == ruleNamespace && d.Provider.Object.Kind == ""
+func onlyCreated(l link) bool {
+	return l.Rule == ruleNamespace && l.Provider.Object.Kind == ""
 }
 
 // movesNamespace reports whether a chart that is not rendered lands in a Namespace
 // that its own Application writes into a later wave.
-func movesNamespace(d dependency.Dependency) bool {
-	return d.Rule == ruleNamespace && d.Within() && d.Consumer.Object.Kind == "" && d.Provider.Object.Kind == "Namespace" &&
-		d.Consumer.Place.Compare(d.Provider.Place) < 0
+func movesNamespace(l link) bool {
+	return l.Rule == ruleNamespace && l.within && l.Consumer.Object.Kind == "" && l.Provider.Object.Kind == "Namespace" &&
+		l.Consumer.Place.Compare(l.Provider.Place) < 0
 }
 
 // tooWeak reports whether a dependency is good for an order and no ground for a
 // finding: a name in free text, or something that only a failing sync makes.
-func tooWeak(d dependency.Dependency) bool {
+func tooWeak(l link) bool {
 	const syncFail = 3
-	return d.Hint || d.Consumer.Place.Hook == syncFail || d.Provider.Place.Hook == syncFail
+	return l.Hint || l.Consumer.Place.Hook == syncFail || l.Provider.Place.Hook == syncFail
 }
 
 // useAcross judges a dependency between two components.
@@ -142,31 +142,33 @@ func tooWeak(d dependency.Dependency) bool {
 // An Application whose object is refused is tried again, so that nothing is
 // wrong where no order is meant at all. Where the environment orders its
 // components, the two were forgotten.
-func (o *order) useAcross(d dependency.Dependency) (finding.Finding, bool) {
-	consumer, provider, ok := o.ends(d)
-	if !ok {
-		return finding.Finding{}, false
-	}
-	f := fromDependency(d, finding.Cross)
-	switch rank := o.compare(consumer, provider); {
-	case rank > 0:
+func (o *order) useAcross(l link) (f finding.Finding, wrong bool) {
+	if !l.across() {
 		return f, false
+	}
+	consumer, provider := l.standing()
+	rank := o.compare(consumer, provider)
+	if rank > 0 {
+		return f, false
+	}
+	f = fromDependency(l, finding.Cross)
+	switch {
 	case rank < 0:
-		f.Severity = bySeverity(d.Strength)
+		f.Severity = bySeverity(l.Strength)
 		f.Message = fmt.Sprintf("%s (%s) %s, but %s comes later (%s)",
-			whose(d.Consumer), o.place(consumer), d.Reason, provider.Name, o.place(provider))
-		if f.Severity == finding.Error && o.passes(consumer, provider) && o.heals(d, consumer) {
+			whose(l.Consumer), o.place(consumer), l.Reason, provider.Name, o.place(provider))
+		if f.Severity == finding.Error && o.passes(consumer, provider) && o.heals(l, consumer) {
 			f.Severity = finding.Warning
 			f.Message += fmt.Sprintf("; nothing waits for %s, so that it is likely to heal once %s is there", consumer.Name, provider.Name)
 		}
-	case o.forgotten(d, consumer, provider):
+	case o.forgotten(l, consumer, provider):
 		f.Severity = finding.Warning
 		f.Message = fmt.Sprintf("%s %s, which %s provides, and nothing orders the two (%s, %s)",
-			whose(d.Consumer), d.Reason, provider.Name, o.place(consumer), o.place(provider))
+			whose(l.Consumer), l.Reason, provider.Name, o.place(consumer), o.place(provider))
 	default:
 		return f, false
 	}
-	if folder, unknown := unknownParent(consumer); unknown && onlyCreated(d) {
+	if folder, unknown := unknownParent(consumer); unknown && onlyCreated(l) {
 		f.Severity = finding.Info
 		f.Message += fmt.Sprintf("; what applies %s is not in the repository, and may make the namespace", folder)
 	}
@@ -183,8 +185,8 @@ func (o *order) has(c *component.Component) bool {
 
 // forgotten reports whether nothing orders a dependency that needs an order, in an
 // environment that has one: the consumer would be refused.
-func (o *order) forgotten(d dependency.Dependency, consumer, provider *component.Component) bool {
-	return o.any && d.Strength == plan.Hard && d.Effect == dependency.Apply && !nested(consumer, provider) &&
+func (o *order) forgotten(l link, consumer, provider *component.Component) bool {
+	return o.any && l.Strength == plan.Hard && l.Effect == dependency.Apply && !nested(consumer, provider) &&
 		o.has(consumer) && o.has(provider) && together(consumer, provider) && o.compare(consumer, provider) == 0
 }
 
@@ -199,25 +201,24 @@ func together(a, b *component.Component) bool {
 
 // speakers has the dependency that speaks for all between two components that
 // nothing orders: that order is one thing to mend, whatever it is good for.
-type speakers map[[2]string]dependency.Dependency
+type speakers map[[2]*component.Component]link
 
-func (o *order) speakers(in Input) speakers {
+func (o *order) findSpeakers() speakers {
 	s := speakers{}
 	if !o.any {
 		return s
 	}
-	for _, d := range in.Dependencies {
+	for _, l := range o.links {
 		// What is cheap to ask first.
-		if d.Strength != plan.Hard || d.Effect != dependency.Apply || d.Rule == "" || d.Within() || tooWeak(d) {
+		if l.Strength != plan.Hard || l.Effect != dependency.Apply || l.Rule == "" || !l.across() || tooWeak(l) {
 			continue
 		}
-		consumer, provider, ok := o.ends(d)
-		if !ok || !o.forgotten(d, consumer, provider) {
+		if consumer, provider := l.standing(); !o.forgotten(l, consumer, provider) {
 			continue
 		}
-		key := [2]string{consumer.Name, provider.Name}
-		if have, ok := s[key]; !ok || speaksBefore(d, have) {
-			s[key] = d
+		key := [2]*component.Component{l.consumer, l.provider}
+		if have, ok := s[key]; !ok || speaksBefore(l, have) {
+			s[key] = l
 		}
 	}
 	return s
@@ -225,11 +226,11 @@ func (o *order) speakers(in Input) speakers {
 
 // speaksBefore prefers what is refused by the API server itself to what a webhook
 // refuses, then the first by name.
-func speaksBefore(d, e dependency.Dependency) bool {
+func speaksBefore(l, m link) bool {
 	return cmp.Or(
-		cmp.Compare(boolRank(d.Rule == ruleWebhook), boolRank(e.Rule == ruleWebhook)),
-		strings.Compare(d.Rule, e.Rule),
-		strings.Compare(d.Required.String(), e.Required.String()),
+		cmp.Compare(boolRank(l.Rule == ruleWebhook), boolRank(m.Rule == ruleWebhook)),
+		strings.Compare(l.Rule, m.Rule),
+		strings.Compare(l.Required.String(), m.Required.String()),
 	) < 0
 }
 
@@ -242,9 +243,9 @@ func boolRank(later bool) int {
 
 // speaks reports whether a dependency may make a finding: where the two are
 // ordered every one may.
-func (s speakers) speaks(d dependency.Dependency) bool {
-	have, ok := s[[2]string{d.Consumer.Component, d.Provider.Component}]
-	return !ok || have.Rule == d.Rule && have.Required == d.Required
+func (s speakers) speaks(l link) bool {
+	have, ok := s[[2]*component.Component{l.consumer, l.provider}]
+	return !ok || have.Rule == l.Rule && have.Required == l.Required
 }
 
 // nested reports whether one component is a parent of the other, whose own
@@ -258,28 +259,29 @@ func nested(a, b *component.Component) bool {
 
 // useWithin judges a dependency between two objects of one component. What is
 // applied and becomes Ready later is judged by the rule gate-deadlock.
-func (o *order) useWithin(d dependency.Dependency) (finding.Finding, bool) {
-	f := fromDependency(d, finding.Within)
-	consumer, enabled := o.byName[d.Consumer.Component]
-	if !enabled || d.Effect != dependency.Apply {
+func (o *order) useWithin(l link) (f finding.Finding, wrong bool) {
+	consumer := l.consumer
+	rank := l.Consumer.Place.Compare(l.Provider.Place)
+	if consumer == nil || l.Effect != dependency.Apply || rank > 0 {
 		return f, false
 	}
-	switch rank := d.Consumer.Place.Compare(d.Provider.Place); {
+	f = fromDependency(l, finding.Within)
+	switch {
 	case rank < 0:
-		f.Severity = bySeverity(d.Strength)
+		f.Severity = bySeverity(l.Strength)
 		f.Message = fmt.Sprintf("%s (%s) %s, which is applied later (%s)",
-			who(d.Consumer), when(d.Consumer.Place), d.Reason, when(d.Provider.Place))
-		f.Fix.Summary = fmt.Sprintf("give %s an earlier sync wave than %s", who(d.Provider), who(d.Consumer))
-	case rank == 0 && d.Strength == plan.Hard && failsInOnePass(d):
+			who(l.Consumer), when(l.Consumer.Place), l.Reason, when(l.Provider.Place))
+		f.Fix.Summary = fmt.Sprintf("give %s an earlier sync wave than %s", who(l.Provider), who(l.Consumer))
+	case rank == 0 && l.Strength == plan.Hard && failsInOnePass(l):
 		f.Severity = finding.Warning
 		f.Message = fmt.Sprintf("%s %s and is applied in the same pass (%s): the first sync is likely to fail",
-			who(d.Consumer), d.Reason, when(d.Consumer.Place))
+			who(l.Consumer), l.Reason, when(l.Consumer.Place))
 		if o.retries(consumer) {
 			f.Message += ", and to be retried"
-		} else if _, application := o.automated[consumer.Name]; d.Rule == ruleWebhook && (application || !o.foreign) {
+		} else if _, application := o.automated[consumer.Name]; l.Rule == ruleWebhook && (application || !o.foreign) {
 			f.Severity = finding.Error // the pods behind it are not up in the time of a pass
 		}
-		f.Fix.Summary = fmt.Sprintf("give %s a later sync wave than %s", who(d.Consumer), who(d.Provider))
+		f.Fix.Summary = fmt.Sprintf("give %s a later sync wave than %s", who(l.Consumer), who(l.Provider))
 	default:
 		return f, false
 	}
@@ -291,14 +293,14 @@ func (o *order) useWithin(d dependency.Dependency) (finding.Finding, bool) {
 // that runs (a webhook's pods) or that a controller makes (a CRD that is no
 // object of the sync). Source: Argo CD, "Sync Phases and Waves"; a wave applies
 // its objects in the order of their kinds without waiting in between.
-func failsInOnePass(d dependency.Dependency) bool {
-	switch d.Rule {
+func failsInOnePass(l link) bool {
+	switch l.Rule {
 	case ruleWebhook:
 		return true
 	case ruleCRD:
-		return !isCRD(d.Provider.Object)
+		return !isCRD(l.Provider.Object)
 	default:
-		return d.Provider.Object.Kind != "" && d.Provider.Place.Kind > d.Consumer.Place.Kind
+		return l.Provider.Object.Kind != "" && l.Provider.Place.Kind > l.Consumer.Place.Kind
 	}
 }
 
@@ -315,10 +317,10 @@ func bySeverity(s plan.Strength) finding.Severity {
 }
 
 // fromDependency makes a finding without severity and message.
-func fromDependency(d dependency.Dependency, scope finding.Scope) finding.Finding {
+func fromDependency(l link, scope finding.Scope) finding.Finding {
 	return finding.Finding{
-		Rule: d.Rule, Scope: scope, Component: d.Consumer.Component, Provider: d.Provider.Component,
-		Resource: d.Required, Position: d.Consumer.Position, Basis: d.Basis, Evidence: slices.Clone(d.Evidence),
+		Rule: l.Rule, Scope: scope, Component: l.Consumer.Component, Provider: l.Provider.Component,
+		Resource: l.Required, Position: l.Consumer.Position, Basis: l.Basis, Evidence: slices.Clone(l.Evidence),
 	}
 }
 

@@ -17,12 +17,17 @@ const (
 // crdsBundled finds CRDs in one component with workloads, in bands that have a
 // slot for CRDs.
 func crdsBundled(in Input) []finding.Finding {
-	crds, workloads := map[string][]Object{}, map[string]bool{}
-	for _, o := range in.Objects {
-		switch {
-		case isCRD(o.Resource):
+	crds, workloads := map[string][]*Object{}, map[string]bool{}
+	for i := range in.Objects {
+		if o := &in.Objects[i]; isCRD(o.Resource) {
 			crds[o.Component] = append(crds[o.Component], o)
-		case isWorkload(o.Resource):
+		}
+	}
+	if len(crds) == 0 {
+		return nil
+	}
+	for i := range in.Objects {
+		if o := &in.Objects[i]; isWorkload(o.Resource) {
 			workloads[o.Component] = true
 		}
 	}
@@ -53,16 +58,16 @@ func isWorkload(r finding.Resource) bool {
 func bootstrapBeforeRuntime(in Input) []finding.Finding {
 	var out []finding.Finding
 	o := newOrder(in)
-	for _, e := range in.Edges {
-		bootstrap, runtime, ok := o.pair(e.From, e.To)
-		if !ok || !bootstraps(bootstrap, runtime) {
+	for _, e := range o.steps {
+		bootstrap, runtime := o.ends(e)
+		if !bootstraps(bootstrap, runtime) {
 			continue
 		}
 		rank := o.compare(bootstrap, runtime)
 		if rank > 0 || rank == 0 && !o.any {
 			continue
 		}
-		f := fromEdge(e, ruleBootstrap)
+		f := fromEdge(e.Edge, ruleBootstrap)
 		f.Severity = finding.Warning
 		f.Message = fmt.Sprintf("%s talks to %s and stands beside it (%s)", e.From, e.To, o.place(runtime))
 		if rank < 0 {
@@ -88,24 +93,24 @@ func storeBeforeRuntime(in Input) []finding.Finding {
 	var out []finding.Finding
 	o := newOrder(in)
 	stores := o.stores(in)
-	for _, d := range in.Dependencies {
-		if d.Within() || d.Rule != ruleService || !isSecretStore(d.Consumer.Object) {
+	for _, l := range o.byRule[ruleService] {
+		if l.across() && isSecretStore(l.Consumer.Object) {
+			out = o.appendStore(out, fromDependency(l, finding.Cross), l.consumer, l.provider, l.Consumer.Object)
+		}
+	}
+	for _, e := range o.steps {
+		if e.Basis != finding.Declared {
 			continue
 		}
-		f := fromDependency(d, finding.Cross)
-		f.Rule = ruleStore
-		out = o.appendStore(out, f, d.Consumer.Object)
-	}
-	for _, e := range in.Edges {
-		consumer, runtime, ok := o.pair(e.From, e.To)
-		if !ok || e.Basis != finding.Declared || !stores.waits(consumer, runtime) {
+		consumer, runtime := o.ends(e)
+		if !stores.waits(consumer, runtime) {
 			continue
 		}
 		store := stores.holds[e.From]
-		f := fromEdge(e, ruleStore)
+		f := fromEdge(e.Edge, ruleStore)
 		f.Resource = store.Resource
 		f.Evidence = append(f.Evidence, where(store.Position, "%s is in %s", store.Resource.Human(), e.From))
-		out = o.appendStore(out, f, store.Resource)
+		out = o.appendStore(out, f, consumer, runtime, store.Resource)
 	}
 	return oneEach(out)
 }
@@ -113,19 +118,23 @@ func storeBeforeRuntime(in Input) []finding.Finding {
 // stores says which components hold a secret store, and which bootstraps prepare
 // a runtime.
 type stores struct {
-	holds    map[string]Object
+	holds    map[string]*Object
 	prepares map[string]bool
 }
 
 func (o *order) stores(in Input) stores {
-	s := stores{holds: map[string]Object{}, prepares: map[string]bool{}}
-	for _, object := range in.Objects {
-		if first, seen := s.holds[object.Component]; isSecretStore(object.Resource) && (!seen || object.Resource.String() < first.Resource.String()) {
+	s := stores{holds: map[string]*Object{}, prepares: map[string]bool{}}
+	for i := range in.Objects {
+		object := &in.Objects[i]
+		if !isSecretStore(object.Resource) {
+			continue
+		}
+		if first := s.holds[object.Component]; first == nil || object.Resource.String() < first.Resource.String() {
 			s.holds[object.Component] = object
 		}
 	}
-	for _, e := range in.Edges {
-		if a, b, ok := o.pair(e.From, e.To); ok && bootstraps(a, b) {
+	for _, e := range o.steps {
+		if bootstraps(o.ends(e)) {
 			s.prepares[e.From] = true
 		}
 	}
@@ -142,11 +151,8 @@ func (s stores) waits(store, runtime *component.Component) bool {
 // appendStore adds the finding where the order of its two components is wrong.
 // Beside each other is wrong on a ladder only, where components of one phase are
 // meant to be independent.
-func (o *order) appendStore(out []finding.Finding, f finding.Finding, store finding.Resource) []finding.Finding {
-	consumer, runtime, ok := o.pair(f.Component, f.Provider)
-	if !ok {
-		return out
-	}
+func (o *order) appendStore(out []finding.Finding, f finding.Finding, consumer, runtime *component.Component, store finding.Resource) []finding.Finding {
+	f.Rule = ruleStore
 	switch rank := o.compare(consumer, runtime); {
 	case rank < 0:
 		f.Severity = finding.Error

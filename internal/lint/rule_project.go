@@ -28,8 +28,12 @@ func projectForbids(in Input) []finding.Finding {
 		}
 		global = append(global, projects[name]...)
 	}
-	objects := map[string][]Object{}
-	for _, object := range in.Objects {
+	if len(projects) == 0 {
+		return nil
+	}
+	objects := map[string][]*Object{}
+	for i := range in.Objects {
+		object := &in.Objects[i]
 		objects[object.Component] = append(objects[object.Component], object)
 	}
 	var all []refusal
@@ -242,7 +246,7 @@ func allowsDestination(patterns []argo.Destination, d argo.Destination) bool {
 
 // objects judges the kinds and namespaces of what is rendered; one object speaks
 // for all of its kind or namespace.
-func (j *judge) objects(all []Object) {
+func (j *judge) objects(all []*Object) {
 	type kind struct {
 		group, kind string
 		namespaced  bool

@@ -15,6 +15,9 @@ const ruleUnprovided = "unprovided"
 // absence, so it speaks only where everything was looked at and where the
 // repository makes things of that kind, in that namespace, itself.
 func unprovided(in Input) []finding.Finding {
+	if len(in.Missing) == 0 {
+		return nil
+	}
 	managed := managedKinds(in)
 	o := newOrder(in)
 	var out []finding.Finding
@@ -60,11 +63,11 @@ func afterDot(name string) string {
 // managedKinds are the groups of things of which the repository makes some.
 func managedKinds(in Input) map[group]bool {
 	managed := map[group]bool{}
-	for _, d := range in.Dependencies {
-		managed[groupNamespace(d.Required)] = true
+	for i := range in.Dependencies {
+		managed[groupNamespace(in.Dependencies[i].Required)] = true
 	}
-	for _, o := range in.Objects {
-		managed[groupNamespace(o.Resource)] = true
+	for i := range in.Objects {
+		managed[groupNamespace(in.Objects[i].Resource)] = true
 	}
 	return managed
 }
