@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/rollout-ladder/ladder/internal/cli"
-	"github.com/rollout-ladder/ladder/internal/cli/collect"
+	_ "github.com/rollout-ladder/ladder/internal/cli/collect" // before the packages of Kubernetes
 	"github.com/rollout-ladder/ladder/internal/cli/exit"
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
 	"github.com/rollout-ladder/ladder/internal/plane/child"
@@ -28,7 +28,6 @@ func main() {
 }
 
 func run(started time.Time, args []string) int {
-	collect.Late()
 	// The command starts itself once more to be the control plane: a process of
 	// its own, which ends with the command that wanted it.
 	if len(args) > 2 && args[1] == "plane" && args[2] == "run" {

@@ -17,7 +17,7 @@ func TestLate(t *testing.T) {
 		debug.SetGCPercent(before)
 		debug.SetMemoryLimit(math.MaxInt64)
 	})
-	Late()
+	late()
 	if limit := debug.SetMemoryLimit(-1); limit != uncollected {
 		t.Fatalf("limit = %d", limit)
 	}
@@ -37,7 +37,9 @@ func TestLate(t *testing.T) {
 // What the environment says stays in force.
 func TestLateWithSettings(t *testing.T) {
 	t.Setenv("GOGC", "50")
-	Late()
+	before := debug.SetMemoryLimit(math.MaxInt64) // that of the start of the test
+	t.Cleanup(func() { debug.SetMemoryLimit(before) })
+	late()
 	if limit := debug.SetMemoryLimit(-1); limit != math.MaxInt64 {
 		t.Errorf("limit = %d", limit)
 	}
