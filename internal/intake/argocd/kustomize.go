@@ -20,6 +20,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/intake/descriptor"
 	"github.com/rollout-ladder/ladder/internal/intake/files"
 	"github.com/rollout-ladder/ladder/internal/intake/yamlpos"
+	"github.com/rollout-ladder/ladder/internal/render/kustomize"
 )
 
 // madeAnnotation names the made file that an object comes from. Kustomize's own
@@ -224,13 +225,14 @@ func (r *Repository) run(ctx context.Context, dir string, options *component.Kus
 			Err:      err,
 		}
 	}
-	text, err := result.AsYaml()
-	if err != nil {
-		return nil, disk.leftOut, fmt.Errorf("print the kustomization %s: %w", dir, err)
-	}
-	values, err := yamlpos.Parse(dir, text)
-	if err != nil {
-		return nil, disk.leftOut, err
+	at := finding.Position{File: dir, Line: 1} // locate finds the true one
+	values := make([]*yamlpos.Value, 0, result.Size())
+	for _, res := range result.Resources() {
+		one, _, err := kustomize.Values(res)
+		if err != nil {
+			return nil, disk.leftOut, fmt.Errorf("read what the kustomization %s makes: %w", dir, err)
+		}
+		values = append(values, yamlpos.FromAny(one, at))
 	}
 	written := r.writtenIn(dir)
 	var all []document

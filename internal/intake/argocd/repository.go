@@ -7,8 +7,11 @@ import (
 	"fmt"
 	"path"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/rollout-ladder/ladder/internal/argo"
 	"github.com/rollout-ladder/ladder/internal/component"
@@ -137,53 +140,88 @@ func Scan(ctx context.Context, tree *files.Tree, opts Options) (*Repository, err
 			r.notePatches(file)
 		}
 	}
-	for _, file := range r.manifests {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		r.scan(file)
+	all, err := r.lookInto(ctx, r.manifests)
+	if err != nil {
+		return nil, err
+	}
+	for i, file := range r.manifests {
+		r.take(file, all[i])
 	}
 	r.findOwnURLs(ctx)
 	return r, ctx.Err()
 }
 
-// scan looks into one file for what is Argo CD's.
-func (r *Repository) scan(file string) {
+// looked is what one file says to Argo CD.
+type looked struct {
+	own, settings, wave bool // what it mentions
+	templated           bool // it is a template of a chart, and not parsed
+	values              []*yamlpos.Value
+	broken              *files.InputError // why it could not be parsed
+}
+
+// lookInto looks into files side by side: most of a large repository says nothing
+// to Argo CD, and reading it is most of the work.
+func (r *Repository) lookInto(ctx context.Context, names []string) ([]looked, error) {
+	all := make([]looked, len(names))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for i, file := range names {
+		group.Go(func() error {
+			all[i] = r.look(file)
+			return ctx.Err()
+		})
+	}
+	return all, group.Wait()
+}
+
+// look looks into one file for what is Argo CD's; it changes nothing.
+func (r *Repository) look(file string) (l looked) {
 	data, err := r.tree.Read(file)
 	if err != nil || r.opts.Skip != nil && r.opts.Skip(data) {
-		return
+		return l
 	}
-	own := !r.patches[file] && bytes.Contains(data, []byte("argoproj.io/")) && mentions.Match(data)
-	settings := mentionsSettings(data)
-	wave := misplacedWave.Match(data)
-	if !own && !settings && !wave {
-		return
+	l.own = !r.patches[file] && bytes.Contains(data, []byte("argoproj.io/")) && mentions.Match(data)
+	l.settings = mentionsSettings(data)
+	l.wave = misplacedWave.Match(data)
+	if !l.own && !l.settings && !l.wave {
+		return l
 	}
-	if r.inTemplates(file) {
-		if own {
+	if l.templated = r.inTemplates(file); l.templated {
+		return l
+	}
+	if l.values, err = yamlpos.Parse(file, data); err != nil {
+		if problem := files.InputErrors(err); len(problem) > 0 {
+			l.broken = &files.InputError{Position: problem[0].Position, Message: unparsed(data, problem[0].Message)}
+		}
+	}
+	return l
+}
+
+// take keeps what was found in a file.
+func (r *Repository) take(file string, l looked) {
+	switch {
+	case l.templated:
+		if l.own {
 			r.templated = append(r.templated, file)
 		}
 		return
-	}
-	values, err := yamlpos.Parse(file, data)
-	if err != nil {
+	case l.broken != nil:
 		// A template of some other tool is no reason to read nothing; a file that
 		// an Application needs is refused when it is read.
-		if problem := files.InputErrors(err); own && len(problem) > 0 {
-			message := unparsed(data, problem[0].Message)
-			r.notRead(problem[0].Position, "", "%s", message)
-			r.broken = append(r.broken, &files.InputError{Position: problem[0].Position, Message: message})
+		if l.own {
+			r.notRead(l.broken.Position, "", "%s", l.broken.Message)
+			r.broken = append(r.broken, l.broken)
 		}
 		return
 	}
-	if settings {
-		r.readSettings(file, values)
+	if l.settings {
+		r.readSettings(file, l.values)
 	}
-	documents := split(values)
-	if wave {
+	documents := split(l.values)
+	if l.wave {
 		r.findMisplaced(documents)
 	}
-	if own {
+	if l.own {
 		r.add(file, documents)
 	}
 }

@@ -19,7 +19,19 @@ type origin struct {
 }
 
 // fileObjects are the documents of one file.
-type fileObjects struct{ parsed []manifest.Parsed }
+type fileObjects struct {
+	// only is the line of the only document, 0 where there are more.
+	only   int
+	parsed []manifest.Parsed
+}
+
+func (f *fileObjects) read(data []byte) {
+	if documents := manifest.Split(data); len(documents) == 1 {
+		f.only = documents[0].Line // whatever is in it
+		return
+	}
+	f.parsed, _ = manifest.Parse(data) // kustomize could read it, so can we
+}
 
 // origin finds the file and line an object comes from. Where kustomize does
 // not tell, it is the kustomization.
@@ -51,7 +63,7 @@ func (b *build) origin(u *unstructured.Unstructured, files map[string]*fileObjec
 	if !ok {
 		file = &fileObjects{}
 		if data, err := b.files.view.Read(name); err == nil {
-			file.parsed, _ = manifest.Parse(data) // kustomize could read it, so can we
+			file.read(data)
 		}
 		files[name] = file
 	}
@@ -64,6 +76,9 @@ func (b *build) relRoot() string { return b.files.view.Tree().Rel(b.root) }
 // line finds an object in its file: kustomize may have renamed it, mostly by a
 // prefix or suffix.
 func (f *fileObjects) line(u *unstructured.Unstructured) int {
+	if f.only > 0 {
+		return f.only
+	}
 	if i := match(u, len(f.parsed), func(i int) *unstructured.Unstructured { return f.parsed[i].Object }); i >= 0 {
 		return f.parsed[i].Line
 	}

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/api/resmap"
+	"sigs.k8s.io/kustomize/api/resource"
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 
@@ -187,16 +188,12 @@ func (b *build) objects(built resmap.ResMap) ([]manifest.Object, error) {
 	locators := map[string]*fileObjects{}
 	left := b.opts.Charts.Limits.Output
 	for _, res := range built.Resources() {
-		raw, err := res.MarshalJSON()
+		m, size, err := Values(res)
 		if err != nil {
 			return nil, source.Errorf(b.position(), "kustomization %s: %w", b.src.Path, err)
 		}
-		if left -= len(raw); left < 0 {
+		if left -= size; left < 0 {
 			return nil, source.Errorf(b.position(), "kustomization %s makes more than %d MiB of output", b.src.Path, b.opts.Charts.Limits.Output>>20)
-		}
-		var m map[string]any
-		if err := utiljson.Unmarshal(raw, &m); err != nil {
-			return nil, source.Errorf(b.position(), "kustomization %s: %w", b.src.Path, err)
 		}
 		flat, err := manifest.Flatten(m)
 		if err != nil {
@@ -211,6 +208,18 @@ func (b *build) objects(built resmap.ResMap) ([]manifest.Object, error) {
 		}
 	}
 	return out, nil
+}
+
+// Values are a resource that kustomize built, as Kubernetes clients read what
+// "kustomize build" prints, and its size as JSON in bytes. The resource's own Map is
+// faster and not the same: what is printed has blank lines more in some folded texts.
+func Values(res *resource.Resource) (values map[string]any, size int, err error) {
+	raw, err := res.MarshalJSON()
+	if err != nil {
+		return nil, 0, err
+	}
+	err = utiljson.Unmarshal(raw, &values)
+	return values, len(raw), err
 }
 
 func dropAnnotation(u *unstructured.Unstructured, name string) {
