@@ -25,6 +25,9 @@ type Input struct {
 	// Unrendered are the names of components that could not be rendered.
 	Unrendered []string
 	Argo       argo.Setup
+	// ByHand is the command in the repository by which somebody applies a CRD of that
+	// name by hand; nil where none is known.
+	ByHand func(crd string) (finding.Evidence, bool)
 	// Findings are those made while reading, rendering and inferring; they obey
 	// the same settings as those of rules.
 	Findings []finding.Finding

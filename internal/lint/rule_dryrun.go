@@ -37,12 +37,14 @@ func dryRunOnMissing(in Input) []finding.Finding {
 			f.Message = fmt.Sprintf("%s is of a kind that %s brings, an Application that %s applies itself: without %s the dry run fails, and nothing of %s is ever applied",
 				who(l.Consumer), l.Provider.Component, l.Consumer.Component, skipDryRun, l.Consumer.Component)
 			f.Fix.Summary = fmt.Sprintf("annotate it with argocd.argoproj.io/sync-options: %s and give it a later sync wave than %s", skipDryRun, l.Provider.Component)
+			in.maybeThere(&f)
 			out = append(out, f)
 			continue
 		}
 		f.Message = fmt.Sprintf("%s is of a kind that %s brings only once it is applied: without %s the dry run fails, and nothing of %s is ever applied",
 			who(l.Consumer), who(l.Provider), skipDryRun, l.Consumer.Component)
 		f.Fix.Summary = fmt.Sprintf("annotate it with argocd.argoproj.io/sync-options: %s and give it a later sync wave than %s", skipDryRun, who(l.Provider))
+		in.maybeThere(&f)
 		out = append(out, f)
 	}
 	return out

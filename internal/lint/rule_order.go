@@ -66,6 +66,7 @@ func judgeUse(in Input, rule string) []finding.Finding {
 			ok = ok && o.speakers().speaks(l)
 		}
 		if ok {
+			in.maybeThere(&f)
 			out = append(out, f)
 		}
 	}
@@ -73,6 +74,21 @@ func judgeUse(in Input, rule string) []finding.Finding {
 		out = append(out, o.movedNamespaces(in)...)
 	}
 	return out
+}
+
+// maybeThere makes a finding on a CRD milder where the repository tells people to
+// apply it by hand: it may be there before everything else.
+func (in Input) maybeThere(f *finding.Finding) {
+	if in.ByHand == nil || !isCRD(f.Resource) {
+		return
+	}
+	told, ok := in.ByHand(f.Resource.Name)
+	if !ok {
+		return
+	}
+	f.Severity = finding.Info
+	f.Message += fmt.Sprintf("; %s has it applied by hand, so that it may be there before", told.File)
+	f.Evidence = append(f.Evidence, told)
 }
 
 // movedNamespaces finds Namespaces that are written into a later wave than what

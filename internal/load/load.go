@@ -77,6 +77,7 @@ type Result struct {
 	Findings []finding.Finding
 
 	assess assessment
+	byHand func(crd string) (finding.Evidence, bool)
 	tree   *files.Tree
 	lines  *manifest.Lines
 }
@@ -223,6 +224,7 @@ func (r *run) prove(ctx context.Context, p *intake.Platform) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	out.byHand = byHand(ctx, out.tree, known.catalogue)
 	for _, one := range r.rendered(ctx, known, enabled) {
 		var unrendered *render.Error
 		switch {

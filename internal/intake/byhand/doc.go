@@ -1,0 +1,3 @@
+// Package byhand reads from the scripts and documents of a repository what people
+// apply by hand before Argo CD runs: "kubectl apply -f https://...".
+package byhand
