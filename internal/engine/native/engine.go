@@ -74,8 +74,8 @@ type Engine struct {
 	components map[string]*component
 	// tracked maps every rendered object to the components that render it.
 	tracked map[finding.Resource][]*component
-	// crds maps kinds to the component that brings their CRD.
-	crds map[schema.GroupKind]string
+	// crds maps kinds to their CRDs.
+	crds map[schema.GroupKind]broughtCRD
 	// clusterWide are the kinds without namespaces that those CRDs define.
 	clusterWide map[schema.GroupKind]bool
 
@@ -168,7 +168,7 @@ func newEngine(config Config, client, watches dynamic.Interface, d discovery.Dis
 		config: config, client: client, mapper: newMapper(d),
 		smokes: smoke.NewCluster(client, d, config.Clock.Now), slots: make(chan struct{}, config.Concurrency),
 		components: map[string]*component{}, tracked: map[finding.Resource][]*component{},
-		crds: map[schema.GroupKind]string{}, clusterWide: clusterWideKinds(config.Objects), ctx: ctx, stop: stop, dirty: newDirtySet(),
+		crds: map[schema.GroupKind]broughtCRD{}, clusterWide: clusterWideKinds(config.Objects), ctx: ctx, stop: stop, dirty: newDirtySet(),
 		removals: removals{others: map[owner]inventory{}, waiting: map[string]drive.Observation{}},
 	}
 	e.observer = newObserver(ctx, watches, config.Clock, e.objectChanged, e.kindSynced)
@@ -213,7 +213,7 @@ func (e *Engine) add(m model.Component) error {
 			e.track(wide, c)
 		}
 		if gk, ok := crdKind(t.object.Unstructured); ok {
-			e.crds[gk] = m.Name
+			e.crds[gk] = broughtCRD{m.Name, t.resource}
 		}
 	}
 	return nil

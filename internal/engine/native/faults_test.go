@@ -6,10 +6,12 @@ import (
 	"strings"
 	"testing"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/discovery"
 
 	model "github.com/rollout-ladder/ladder/internal/component"
 	"github.com/rollout-ladder/ladder/internal/drive"
@@ -106,6 +108,53 @@ func TestClusterTerminatingObject(t *testing.T) {
 	after, err := client.Get(ctx, "held", metav1.GetOptions{})
 	if err != nil || after.GetUID() == before.GetUID() {
 		t.Errorf("the object is the one that was deleted: %v", err)
+	}
+}
+
+// lagging is a server whose discovery does not know one group yet, the first times
+// that it is asked.
+type lagging struct {
+	discovery.DiscoveryInterface
+	group string
+	lag   int
+	asked int
+}
+
+func (l *lagging) ServerResourcesForGroupVersion(groupVersion string) (*metav1.APIResourceList, error) {
+	if strings.HasPrefix(groupVersion, l.group+"/") {
+		if l.asked++; l.asked <= l.lag {
+			return nil, apierrors.NewNotFound(schema.GroupResource{Group: l.group}, groupVersion)
+		}
+	}
+	return l.DiscoveryInterface.ServerResourcesForGroupVersion(groupVersion)
+}
+
+// A kind is served a moment after its CRD is established: another component that is
+// started by then waits for it. It does not wait for a version that the CRD does
+// not serve.
+func TestClusterLateDiscovery(t *testing.T) {
+	w := newWorld(t)
+	ctx := w.context()
+	crd, thing, _ := strings.Cut(crdAndResource, "\n---\n")
+	thing, _, _ = strings.Cut(thing, "\n---\n")
+	brings, uses, wrong := "brings-"+w.ns, "uses-"+w.ns, "wrong-"+w.ns
+	e := w.scoped(map[string]string{brings: crd, uses: thing, wrong: strings.ReplaceAll(thing, "example.com/v1", "example.com/v2")}, nil,
+		model.Component{Name: brings}, model.Component{Name: uses}, model.Component{Name: wrong})
+	server := &lagging{DiscoveryInterface: e.mapper.discovery, group: w.ns + ".example.com", lag: 4}
+	e.mapper.discovery = server
+	mustSync(t, ctx, e, brings)
+	mustSync(t, ctx, e, uses)
+	if server.asked <= server.lag {
+		t.Errorf("discovery was asked %d times", server.asked)
+	}
+	asked := server.asked
+	err := e.Sync(ctx, wrong)
+	var object *drive.ObjectError
+	if !errors.As(err, &object) || !strings.Contains(object.Message, "its CRD is not installed") {
+		t.Fatalf("error = %v", err)
+	}
+	if more := server.asked - asked; more > 4 {
+		t.Errorf("discovery was asked %d times for a version that is not served", more)
 	}
 }
 

@@ -137,10 +137,13 @@ func (e *Engine) dryRun(ctx context.Context, c *component) error {
 
 func (e *Engine) dryRunOne(ctx context.Context, c *component, t *task) error {
 	gvk := t.object.GroupVersionKind()
-	ownCRD := e.crds[gvk.GroupKind()] == c.name
+	ownCRD := e.crds[gvk.GroupKind()].component == c.name
 	m, err := e.lookup(ctx, gvk)
 	if isUnserved(err) && (ownCRD || t.options.skipDryRun) {
 		return nil
+	}
+	if isUnserved(err) {
+		m, err = e.lateLookup(ctx, gvk, 0)
 	}
 	if err != nil {
 		return objectError(t.resource, t.object.Unstructured, err)
@@ -227,7 +230,7 @@ func (e *Engine) applyTask(ctx context.Context, c *component, t *task) (waits bo
 	gvk := t.object.GroupVersionKind()
 	patience := time.Duration(0)
 	switch {
-	case e.crds[gvk.GroupKind()] == c.name:
+	case e.crds[gvk.GroupKind()].component == c.name:
 		patience = discoveryPatience
 	case t.options.skipDryRun:
 		// The kind is said to appear during the sync: a provider that the

@@ -75,11 +75,15 @@ func (e *Engine) lookup(ctx context.Context, gvk schema.GroupVersionKind) (mappi
 }
 
 // lateLookup is lookup for a kind whose CRD was applied a moment ago: the API
-// server serves a kind shortly after its CRD is established.
+// server serves a kind shortly after its CRD is established. It is waited for as
+// long as is said, and longer where the CRD is established already.
 func (e *Engine) lateLookup(ctx context.Context, gvk schema.GroupVersionKind, patience time.Duration) (mapping, error) {
 	deadline := e.config.Clock.Now().Add(patience)
-	for {
+	for first := true; ; first = false {
 		m, err := e.lookup(ctx, gvk)
+		if first && isUnserved(err) && e.established(ctx, gvk) {
+			deadline = e.config.Clock.Now().Add(discoveryPatience)
+		}
 		if !isUnserved(err) || !e.config.Clock.Now().Before(deadline) {
 			return m, err
 		}
