@@ -20,8 +20,9 @@ type order struct {
 	ladder plan.Ladder
 	byName map[string]*component.Component
 	// enabled are the components of byName, sorted by name, and number the places of
-	// the names there, counted from 1; links and steps are the dependencies and the edges of the
-	// input with their components. Links of one rule stand together: see byRule.
+	// the names there, counted from 1; links and steps are the dependencies and the
+	// edges of the input with their components. Links of one rule stand together: see
+	// byRule.
 	enabled []*component.Component
 	number  map[string]int
 	links   []link
