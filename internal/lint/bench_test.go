@@ -22,11 +22,7 @@ func platform(n int) lint.Input {
 	for phase := component.Phase(0); phase < 1000; phase += 10 {
 		in.Ladder.Steps = append(in.Ladder.Steps, plan.LadderStep{Phases: []component.Phase{phase}})
 	}
-	names := make([]string, n) // as in what is read, a name is one string
-	for i := range names {
-		names[i] = fmt.Sprintf("c%05d", i)
-	}
-	name := func(i int) string { return names[i] }
+	name := func(i int) string { return fmt.Sprintf("c%05d", i) }
 	secret := func(i int) finding.Resource {
 		return finding.Resource{Kind: "Secret", Namespace: "apps", Name: name(i)}
 	}

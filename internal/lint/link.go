@@ -17,6 +17,21 @@ type link struct {
 	*dependency.Dependency
 	consumer, provider *component.Component
 	within             bool // both ends belong to one component
+	// weak is set where it is good for an order and no ground for a finding: a name
+	// in free text, or something that only a failing sync makes.
+	weak bool
+	// refuses is set where a rule judges it and the API server refuses the consumer
+	// without the provider.
+	refuses bool
+}
+
+func newLink(d *dependency.Dependency) link {
+	const syncFail = 3
+	return link{
+		Dependency: d, within: d.Within(),
+		weak:    d.Hint || d.Consumer.Place.Hook == syncFail || d.Provider.Place.Hook == syncFail,
+		refuses: d.Rule != "" && d.Strength == plan.Hard && d.Effect == dependency.Apply,
+	}
 }
 
 // across reports whether both components are enabled, and are two.
@@ -61,9 +76,12 @@ func (o *order) look(in Input) {
 	consumer := remembering(o.byName)
 	for i := range in.Dependencies {
 		d := &in.Dependencies[i]
-		l := link{Dependency: d, consumer: consumer(d.Consumer.Component), within: d.Within()}
+		l := newLink(d)
+		l.consumer = consumer(d.Consumer.Component)
 		if l.provider = l.consumer; !l.within {
 			l.provider = o.byName[d.Provider.Component]
+		} else {
+			o.inside = append(o.inside, l)
 		}
 		group, known := o.byRule[d.Rule]
 		if !known {

@@ -27,6 +27,7 @@ type order struct {
 	number  map[string]int
 	links   []link
 	byRule  map[string][]link
+	inside  []link // those within a component
 	steps   []step
 	// hard, speakers and assessed are made when first asked for.
 	hard     func() *dag.Graph

@@ -254,10 +254,20 @@ func (h holds) environment() int { return int(h & (1<<16 - 1)) }
 func (p *parity) partial(environments []Input) []*held {
 	eachEdge := func(visit func(h holds, e *plan.Edge)) {
 		number := remembering(p.number)
+		ends := make([]struct{ from, to int }, len(environments[0].Edges))
 		for n, in := range environments {
 			for i := range in.Edges {
 				e := &in.Edges[i]
-				from, to := number(e.From), p.number[e.To]
+				var from, to int
+				// Most environments have most edges at the same places.
+				if n > 0 && i < len(ends) && e.To == environments[0].Edges[i].To && e.From == environments[0].Edges[i].From {
+					from, to = ends[i].from, ends[i].to
+				} else {
+					from, to = number(e.From), p.number[e.To]
+				}
+				if n == 0 {
+					ends[i].from, ends[i].to = from, to
+				}
 				if from > 0 && to > 0 && (e.Basis == finding.Declared || e.Strength == plan.Hard) {
 					visit(newHolds(from-1, to-1, n), e)
 				}

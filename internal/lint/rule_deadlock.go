@@ -15,18 +15,19 @@ const ruleDeadlock = "gate-deadlock"
 func gateDeadlock(in Input) []finding.Finding {
 	var out []finding.Finding
 	o := newOrder(in)
-	for _, l := range o.links {
-		if l.Rule == "" || tooWeak(l) {
+	for _, l := range o.byRule[ruleDeadlock] {
+		if l.within || l.weak {
 			continue
 		}
-		if l.Rule == ruleDeadlock && !l.within {
-			if f, ok := o.useAcross(l); ok {
-				out = append(out, f)
-			}
+		if f, ok := o.useAcross(l); ok {
+			out = append(out, f)
+		}
+	}
+	for _, l := range o.inside {
+		if l.weak || l.Rule == "" || l.consumer == nil || l.Effect != dependency.Ready && l.Rule != ruleDeadlock {
 			continue
 		}
-		waits := l.within && l.consumer != nil && (l.Effect == dependency.Ready || l.Rule == ruleDeadlock)
-		if !waits || l.Consumer.Place.Compare(l.Provider.Place) >= 0 || !l.Consumer.Place.IsHook && !o.assessed().waits(l) {
+		if l.Consumer.Place.Compare(l.Provider.Place) >= 0 || !l.Consumer.Place.IsHook && !o.assessed().waits(l) {
 			continue
 		}
 		f := fromDependency(l, finding.Within)

@@ -24,9 +24,13 @@ const skipDryRun = "SkipDryRunOnMissingResource=true"
 // is never applied. Source: Argo CD, user guide, "Sync Options", "Skip Dry Run for
 // new custom resources types"; gitops-engine, pkg/sync, hasCRDOfGroupKind.
 func dryRunOnMissing(in Input) []finding.Finding {
+	links := newOrder(in).byRule[ruleCRD]
+	if len(links) == 0 {
+		return nil
+	}
 	dryRun := newDryRun(in)
 	var out []finding.Finding
-	for _, l := range newOrder(in).byRule[ruleCRD] {
+	for _, l := range links {
 		if !dryRun.fails(l) {
 			continue
 		}

@@ -23,6 +23,9 @@ func healthCheckMissing(in Input) []finding.Finding {
 			unjudged[dependency.End{Component: object.Component, Object: object.Resource}] = object
 		}
 	}
+	if len(unjudged) == 0 {
+		return nil
+	}
 	provider := func(l link) *Object {
 		if !isCustom(l.Provider.Object.Group) {
 			return nil
@@ -31,7 +34,7 @@ func healthCheckMissing(in Input) []finding.Finding {
 	}
 	var uses []link
 	for _, l := range o.links {
-		if provider(l) != nil && l.Strength == plan.Hard && !l.Static && !tooWeak(l) && o.waits(l) {
+		if !l.weak && provider(l) != nil && l.Strength == plan.Hard && !l.Static && o.waits(l) {
 			uses = append(uses, l)
 		}
 	}
@@ -78,9 +81,9 @@ func healthCheckMissing(in Input) []finding.Finding {
 // first place of its own component where something that the sync waits for needs it.
 func (o *order) firstGated() map[dependency.End]dependency.Place {
 	first := map[dependency.End]dependency.Place{}
-	for _, l := range o.links {
+	for _, l := range o.inside {
 		p := l.Consumer.Place
-		if !l.within || l.Strength != plan.Hard || tooWeak(l) || p.Compare(l.Provider.Place) < 0 || !p.IsHook && !o.assessed().waits(l) {
+		if l.weak || l.Strength != plan.Hard || p.Compare(l.Provider.Place) < 0 || !p.IsHook && !o.assessed().waits(l) {
 			continue
 		}
 		if known, ok := first[l.Provider]; !ok || p.Compare(known) < 0 {

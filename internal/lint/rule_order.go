@@ -50,11 +50,11 @@ func judgeUse(in Input, rule string) []finding.Finding {
 	var out []finding.Finding
 	o := newOrder(in)
 	var dryRun dryRun
-	if rule == ruleCRD {
+	if rule == ruleCRD && len(o.byRule[rule]) > 0 {
 		dryRun = newDryRun(in)
 	}
 	for _, l := range o.byRule[rule] {
-		if tooWeak(l) || dryRun.fails(l) {
+		if l.weak || dryRun.fails(l) {
 			continue // a dry run that fails is a finding of its own
 		}
 		var f finding.Finding
@@ -146,13 +146,6 @@ func movesNamespace(l link) bool {
 		l.Consumer.Place.Compare(l.Provider.Place) < 0
 }
 
-// tooWeak reports whether a dependency is good for an order and no ground for a
-// finding: a name in free text, or something that only a failing sync makes.
-func tooWeak(l link) bool {
-	const syncFail = 3
-	return l.Hint || l.Consumer.Place.Hook == syncFail || l.Provider.Place.Hook == syncFail
-}
-
 // useAcross judges a dependency between two components.
 //
 // An Application whose object is refused is tried again, so that nothing is
@@ -225,8 +218,7 @@ func (o *order) findSpeakers() speakers {
 		return s
 	}
 	for _, l := range o.links {
-		// What is cheap to ask first.
-		if l.Strength != plan.Hard || l.Effect != dependency.Apply || l.Rule == "" || !l.across() || tooWeak(l) {
+		if !l.refuses || l.weak || !l.across() {
 			continue
 		}
 		if consumer, provider := l.standing(); !o.forgotten(l, consumer, provider) {

@@ -2,7 +2,10 @@ package lint
 
 import (
 	"cmp"
+	"runtime"
 	"slices"
+	"sync"
+	"sync/atomic"
 
 	"github.com/rollout-ladder/ladder/internal/finding"
 )
@@ -49,18 +52,30 @@ func Run(in Input, o Options) []finding.Finding {
 		rules = All()
 	}
 	in.order = newOrder(in)
-	found := slices.Clone(in.Findings)
-	for _, r := range rules {
-		if r.Run != nil && o.wants(r.ID) {
-			found = append(found, r.Run(in)...)
-		}
-	}
+	rules = slices.DeleteFunc(slices.Clone(rules), func(r Rule) bool { return r.Run == nil || !o.wants(r.ID) })
+	found := slices.Concat(in.Findings, sideBySide(in, rules))
 	for i := range found {
 		found[i].Environment = cmp.Or(found[i].Environment, in.Environment)
 	}
 	settled := Settle(found, o)
 	mend(in, settled)
 	return settled
+}
+
+// sideBySide runs rules on all processors; their findings are in the order of the rules.
+func sideBySide(in Input, rules []Rule) []finding.Finding {
+	found := make([][]finding.Finding, len(rules))
+	var next atomic.Int64
+	var workers sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(rules)) {
+		workers.Go(func() {
+			for i := int(next.Add(1)) - 1; i < len(rules); i = int(next.Add(1)) - 1 {
+				found[i] = rules[i].Run(in)
+			}
+		})
+	}
+	workers.Wait()
+	return slices.Concat(found...)
 }
 
 // Settle gives findings of any origin the levels of the settings, drops those
