@@ -3,6 +3,7 @@ package lint
 import (
 	"cmp"
 	"fmt"
+	"hash/maphash"
 	"slices"
 	"strings"
 
@@ -42,28 +43,42 @@ type owned struct {
 	resource finding.Resource
 }
 
-// repeated are the objects that stand more than once in one cluster.
+// repeated are the objects that stand more than once in one cluster. Most stand
+// once: what is kept of them is a hash.
 func (o *order) repeated(in Input) map[owned][]*Object {
 	clusters, owner := clustersOf(in.Argo), remembering(o.byName)
-	first := make(map[owned]*Object, len(in.Objects))
-	several := map[owned][]*Object{}
-	for i := range in.Objects {
-		// What is applied before Argo CD is there for it to adopt.
-		object := &in.Objects[i]
-		if c := owner(object.Component); c == nil || c.PreArgo || object.Resource.Name == "" {
-			continue
-		}
-		key := owned{clusters[object.Component], object.Resource}
-		other, seen := first[key]
-		if !seen {
-			first[key] = object
-			continue
-		}
-		if several[key] == nil {
-			several[key] = []*Object{other}
-		}
-		several[key] = append(several[key], object)
+	seed := maphash.MakeSeed()
+	hash := func(object *Object) uint64 {
+		r := &object.Resource
+		return maphash.String(seed, r.Name)*31 + maphash.String(seed, r.Kind)*7 + maphash.String(seed, r.Namespace)
 	}
+	again := make(map[uint64]bool, len(in.Objects)) // by hash: it was met more than once
+	of := func(visit func(*Object)) {
+		for i := range in.Objects {
+			// What is applied before Argo CD is there for it to adopt.
+			object := &in.Objects[i]
+			if c := owner(object.Component); c != nil && !c.PreArgo && object.Resource.Name != "" {
+				visit(object)
+			}
+		}
+	}
+	some := false
+	of(func(object *Object) {
+		h := hash(object)
+		_, met := again[h]
+		again[h] = met
+		some = some || met
+	})
+	several := map[owned][]*Object{}
+	if !some {
+		return several
+	}
+	of(func(object *Object) {
+		if again[hash(object)] {
+			key := owned{clusters[object.Component], object.Resource}
+			several[key] = append(several[key], object)
+		}
+	})
 	return several
 }
 
