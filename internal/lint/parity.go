@@ -254,7 +254,7 @@ func (h holds) environment() int { return int(h & (1<<16 - 1)) }
 func (p *parity) partial(environments []Input) []*held {
 	eachEdge := func(visit func(h holds, e *plan.Edge)) {
 		number := remembering(p.number)
-		ends := make([]struct{ from, to int }, len(environments[0].Edges))
+		var ends []struct{ from, to int } // of the edges of the first environment
 		for n, in := range environments {
 			for i := range in.Edges {
 				e := &in.Edges[i]
@@ -266,7 +266,7 @@ func (p *parity) partial(environments []Input) []*held {
 					from, to = number(e.From), p.number[e.To]
 				}
 				if n == 0 {
-					ends[i].from, ends[i].to = from, to
+					ends = append(ends, struct{ from, to int }{from, to})
 				}
 				if from > 0 && to > 0 && (e.Basis == finding.Declared || e.Strength == plan.Hard) {
 					visit(newHolds(from-1, to-1, n), e)

@@ -118,3 +118,10 @@ func TestParity(t *testing.T) {
 		})
 	}
 }
+
+// A platform without environments has no differences.
+func TestParityOfNothing(t *testing.T) {
+	if found, hidden, _ := lint.Parity(nil, nil); len(found)+len(hidden) > 0 {
+		t.Errorf("found %v, hidden %v", found, hidden)
+	}
+}

@@ -3,6 +3,7 @@ package load
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/rollout-ladder/ladder/internal/catalogue"
@@ -13,8 +14,12 @@ import (
 )
 
 // byHand answers which command in the repository applies a CRD, as far as the
-// catalogue knows what the addresses hold. Files are read when it is first asked.
-func byHand(ctx context.Context, tree *files.Tree, charts *catalogue.Catalogue) func(crd string) (finding.Evidence, bool) {
+// catalogue knows what the addresses hold. Files are read when it is first asked,
+// once for all environments.
+func (r *run) byHand(ctx context.Context, tree *files.Tree, charts *catalogue.Catalogue) func(crd string) (finding.Evidence, bool) {
+	if told := r.told[charts]; told != nil {
+		return told
+	}
 	known := sync.OnceValue(func() map[string]finding.Evidence {
 		told := map[string]finding.Evidence{}
 		for _, one := range byhand.Find(ctx, tree) {
@@ -22,8 +27,9 @@ func byHand(ctx context.Context, tree *files.Tree, charts *catalogue.Catalogue) 
 			if !ok {
 				continue
 			}
+			shown, _, _ := strings.Cut(one.Address, "?") // a query may hold a token
 			evidence := finding.Evidence{
-				Text: fmt.Sprintf("%s is applied by hand, the CRDs of %s", one.Address, answer.Entry.Chart),
+				Text: fmt.Sprintf("%s is applied by hand, the CRDs of %s", finding.Redact(shown), answer.Entry.Chart),
 				File: one.Position.File, Line: one.Position.Line,
 			}
 			for _, crd := range answer.CRDs {
@@ -34,8 +40,9 @@ func byHand(ctx context.Context, tree *files.Tree, charts *catalogue.Catalogue) 
 		}
 		return told
 	})
-	return func(crd string) (finding.Evidence, bool) {
+	r.told[charts] = func(crd string) (finding.Evidence, bool) {
 		evidence, ok := known()[crd]
 		return evidence, ok
 	}
+	return r.told[charts]
 }

@@ -176,10 +176,15 @@ type run struct {
 	// charts are the catalogues, by the texts that the platform adds: mostly the
 	// same for all environments.
 	charts map[string]*catalogue.Catalogue
+	// told are the answers of byHand.
+	told map[*catalogue.Catalogue]func(crd string) (finding.Evidence, bool)
 }
 
 func newRun(o Options) *run {
-	return &run{options: o, network: newNetwork(), shipped: health.NewShipped(), charts: map[string]*catalogue.Catalogue{}}
+	return &run{
+		options: o, network: newNetwork(), shipped: health.NewShipped(), charts: map[string]*catalogue.Catalogue{},
+		told: map[*catalogue.Catalogue]func(crd string) (finding.Evidence, bool){},
+	}
 }
 
 func (r *run) load(ctx context.Context, path, environment string) (*Result, error) {
@@ -224,7 +229,7 @@ func (r *run) prove(ctx context.Context, p *intake.Platform) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	out.byHand = byHand(ctx, out.tree, known.catalogue)
+	out.byHand = r.byHand(ctx, out.tree, known.catalogue)
 	for _, one := range r.rendered(ctx, known, enabled) {
 		var unrendered *render.Error
 		switch {

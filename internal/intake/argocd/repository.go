@@ -190,9 +190,11 @@ func (r *Repository) look(file string) (l looked) {
 		return l
 	}
 	if l.values, err = yamlpos.Parse(file, data); err != nil {
-		if problem := files.InputErrors(err); len(problem) > 0 {
-			l.broken = &files.InputError{Position: problem[0].Position, Message: unparsed(data, problem[0].Message)}
+		problem := files.InputErrors(err)
+		if len(problem) == 0 {
+			return looked{}
 		}
+		l.broken = &files.InputError{Position: problem[0].Position, Message: unparsed(data, problem[0].Message)}
 	}
 	return l
 }
@@ -235,7 +237,7 @@ func unparsed(data []byte, message string) string {
 }
 
 func (r *Repository) add(file string, documents []document) {
-	if isFixture(file) {
+	if files.IsFixture(file) {
 		r.files[file] = documents
 		r.fixtures = append(r.fixtures, documents...)
 		return
@@ -299,14 +301,6 @@ func isDisabledName(file string) bool {
 		}
 	}
 	return false
-}
-
-// isFixture reports whether a file lies in a folder of the data of tests, which
-// nobody applies.
-func isFixture(file string) bool {
-	return slices.ContainsFunc(strings.Split(path.Dir(file), "/"), func(folder string) bool {
-		return slices.Contains([]string{"testdata", "fixtures", "__fixtures__", "__tests__"}, folder)
-	})
 }
 
 // inTemplates reports whether a file is a template of a chart.

@@ -267,7 +267,7 @@ func (r *Repository) overlays() []string {
 	candidates := slices.Clone(r.kustomized)
 	slices.Sort(candidates)
 	candidates = slices.DeleteFunc(slices.Compact(candidates), func(dir string) bool {
-		return isFixture(dir+"/") || !r.yieldsFrom(r.closure(dir), document.applies)
+		return files.IsFixture(dir+"/") || !r.yieldsFrom(r.closure(dir), document.applies)
 	})
 	included := map[string]bool{}
 	for _, dir := range candidates {
@@ -341,7 +341,7 @@ func (r *Repository) rootCharts(taken map[string]bool) []entry {
 	}
 	var all []entry
 	for dir := range r.charts {
-		if isFixture(dir+"/") || taken[dir] || used[dir] || r.inflates[dir] || r.isSubchart(dir) || r.isKustomization(dir) {
+		if files.IsFixture(dir+"/") || taken[dir] || used[dir] || r.inflates[dir] || r.isSubchart(dir) || r.isKustomization(dir) {
 			continue
 		}
 		bundles := slices.ContainsFunc(r.dependencies(dir), func(v *yamlpos.Value) bool { return v.TextAt("name") == bundle })

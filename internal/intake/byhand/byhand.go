@@ -72,11 +72,11 @@ func isDocument(name string) bool {
 // isForeign reports whether a file is not about the platform of the repository.
 func isForeign(file string, charts map[string]bool) bool {
 	for dir := path.Dir(file); dir != "." && dir != "/"; dir = path.Dir(dir) {
-		if charts[dir] || slices.Contains([]string{"testdata", "fixtures", "vendor", "third_party", "node_modules"}, path.Base(dir)) {
+		if charts[dir] || slices.Contains([]string{"vendor", "third_party", "node_modules"}, path.Base(dir)) {
 			return true
 		}
 	}
-	return charts["."]
+	return charts["."] || files.IsFixture(file)
 }
 
 var (
