@@ -2,7 +2,10 @@ package lintcmd
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/rollout-ladder/ladder/internal/finding"
 	"github.com/rollout-ladder/ladder/internal/intake"
@@ -17,12 +20,7 @@ func (j *judgement) suppress(p *intake.Platform) {
 	for _, s := range p.Lint.Suppress {
 		by = append(by, lint.Suppression{Rule: s.Rule, Component: s.Component, Reason: s.Reason, Position: s.Position})
 	}
-	for _, file := range j.files() {
-		// What cannot be read has been reported by those who needed it.
-		if content, err := j.tree.Read(file); err == nil {
-			by = append(by, lint.Suppressions(file, string(content))...)
-		}
-	}
+	by = append(by, j.written()...)
 	kept, hidden, unused := lint.Suppress(j.findings, by, j.components())
 	var about []finding.Finding
 	for _, s := range unused {
@@ -32,6 +30,25 @@ func (j *judgement) suppress(p *intake.Platform) {
 	}
 	j.findings = slices.Concat(kept, lint.Settle(about, j.settings))
 	j.suppressed = append(j.suppressed, hidden...)
+}
+
+// written are the suppressions in files, which are read side by side.
+func (j *judgement) written() []lint.Suppression {
+	names := j.files()
+	all := make([][]lint.Suppression, len(names))
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for i, file := range names {
+		group.Go(func() error {
+			// What cannot be read has been reported by those who needed it.
+			if content, err := j.tree.Read(file); err == nil {
+				all[i] = lint.Suppressions(file, string(content))
+			}
+			return nil
+		})
+	}
+	_ = group.Wait() // nothing fails
+	return slices.Concat(all...)
 }
 
 // files are those that components are made of, sorted.

@@ -40,6 +40,32 @@ type Fields struct {
 	// nested keeps the readers of nested maps, so that asking for one twice
 	// forgets nothing and reports nothing twice.
 	nested map[string]*Fields
+	// places are those of the keys of a map that is too long to look through for each.
+	places map[string]int
+}
+
+// long is how many entries a map has whose keys are worth remembering.
+const long = 32
+
+// entry is Value.Get.
+func (f *Fields) entry(key string) (Entry, bool) {
+	all := f.Value.Entries
+	if len(all) < long {
+		return f.Value.Get(key)
+	}
+	if f.places == nil {
+		f.places = make(map[string]int, len(all))
+		for i, e := range all {
+			if _, twice := f.places[e.Key]; !twice {
+				f.places[e.Key] = i
+			}
+		}
+	}
+	i, ok := f.places[key]
+	if !ok {
+		return Entry{}, false
+	}
+	return all[i], true
 }
 
 // Read starts reading a map. It returns nil, and records a problem, when the
@@ -66,7 +92,7 @@ func (f *Fields) Entry(key string) (Entry, bool) {
 		return Entry{}, false
 	}
 	f.known[key] = true
-	e, ok := f.Value.Get(key)
+	e, ok := f.entry(key)
 	if !ok || e.Value.Kind == Null {
 		return Entry{}, false
 	}
