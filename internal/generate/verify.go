@@ -173,7 +173,7 @@ type view struct {
 }
 
 func (b *builder) view() (*view, error) {
-	v := &view{repoURL: b.repoURL, read: map[string]string{}, tree: &files.Tree{Root: b.platform.Root, Repository: b.platform.Repository}}
+	v := &view{repoURL: b.repoURL, read: map[string]string{}, tree: b.platform.Tree()}
 	found, err := v.tree.Find(b.ctx, b.descriptors(), func(name string) bool { return name == descriptor.FileName })
 	if err != nil {
 		return nil, fmt.Errorf("find the descriptors: %w", err)

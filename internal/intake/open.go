@@ -76,7 +76,7 @@ func (r *Repository) Platform(ctx context.Context, name string) (*Platform, erro
 
 func (r *Repository) platform(ctx context.Context, environment string) (*Platform, error) {
 	p := &Platform{
-		Root: r.tree.Root, Repository: r.tree.Repository,
+		Root: r.tree.Root, Repository: r.tree.Repository, tree: r.tree,
 		Ladder: r.file.Ladder, Environment: environment,
 		Findings:   slices.Clone(r.file.Findings),
 		Simulation: SimulationConfig{Durations: r.file.Durations},

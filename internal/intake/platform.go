@@ -67,6 +67,17 @@ type Platform struct {
 	// Catalogue are the entries that ladder.yaml adds to the catalogue of charts, in
 	// its order.
 	Catalogue []CatalogueText
+
+	tree *files.Tree
+}
+
+// Tree is what the platform was read from: as it was then, as far as it was looked
+// at. All environments of one reading share it.
+func (p *Platform) Tree() *files.Tree {
+	if p.tree == nil {
+		return &files.Tree{Root: p.Root, Repository: p.Repository}
+	}
+	return p.tree
 }
 
 // Applied says how the Applications of an environment come about.

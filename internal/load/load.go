@@ -217,7 +217,7 @@ func Open(ctx context.Context, path string, o Options) (*intake.Platform, error)
 func (r *run) prove(ctx context.Context, p *intake.Platform) (*Result, error) {
 	out := &Result{Platform: p, Argo: p.Argo, Objects: map[string][]manifest.Object{}, Partial: map[string][]manifest.Object{}}
 	out.assess = assessment{r.shipped, out.Argo.Settings}
-	out.tree = &files.Tree{Root: p.Root, Repository: p.Repository}
+	out.tree = p.Tree()
 	out.lines = manifest.NewLines(out.tree.Read)
 	var enabled []component.Component
 	for _, c := range p.Components {

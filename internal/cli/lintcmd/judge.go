@@ -77,7 +77,7 @@ func judge(ctx context.Context, streams *stream.Streams, global *flags.Global, o
 			strings.Join(chosen, ", "), strings.Join(others, ", "))
 	}
 	p := loaded[0].Platform
-	j.tree = &files.Tree{Root: p.Root, Repository: p.Repository}
+	j.tree = p.Tree()
 	j.settings = lint.Options{Rules: lint.All(), Only: o.Rules, Levels: p.Lint.Rules}
 	for _, r := range loaded {
 		in := r.Lint()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -14,6 +13,7 @@ import (
 	"sync"
 
 	"github.com/rollout-ladder/ladder/internal/finding"
+	"github.com/rollout-ladder/ladder/internal/regular"
 )
 
 // MaxFileSize is the greatest size of a file that is read as a whole, in bytes.
@@ -24,16 +24,20 @@ const MaxFileSize = 4 << 20
 const maxEntries = 1_000_000
 
 // Tree is the part of the file system that may be read: one repository, seen
-// from the root of a platform in it.
+// from the root of a platform in it. It remembers what it has seen, so that one run
+// sees one state of the files and reads them once; a later change of them needs a
+// new Tree. It is safe for concurrent use.
 type Tree struct {
 	// Root is the folder of the platform and Repository the top of its
 	// repository, both absolute with symbolic links resolved.
 	Root       string
 	Repository string
 
-	// resolved remembers where paths lead: files do not move while a platform
-	// is read, and thousands of descriptors share the folders above them.
+	// resolved remembers where paths lead: thousands of descriptors share the
+	// folders above them.
 	resolved sync.Map // absolute path -> resolution
+	folders  sync.Map // absolute path -> folder
+	kept     contents
 }
 
 // resolution is where a path leads.
@@ -189,33 +193,23 @@ func (t *Tree) Rel(abs string) string {
 	return filepath.ToSlash(rel)
 }
 
-// Read returns the content of a regular file of at most MaxFileSize bytes. A
-// missing file is an InputError that wraps fs.ErrNotExist.
+// Read returns the content of a regular file of at most MaxFileSize bytes, which
+// must not be changed. A missing file is an InputError that wraps fs.ErrNotExist.
 func (t *Tree) Read(file string) ([]byte, error) {
 	at := finding.Position{File: file}
 	abs, err := t.Resolve(file, at)
 	if err != nil {
 		return nil, err
 	}
-	// Pipes and devices would block or never end: look before opening.
-	info, err := os.Stat(abs)
-	if err != nil {
-		return nil, &InputError{Position: at, Message: fmt.Sprintf("cannot be read: %v", reason(err)), Err: err}
-	}
-	if !info.Mode().IsRegular() {
+	data, err := t.kept.read(abs)
+	var large *regular.TooLargeError
+	switch {
+	case errors.Is(err, regular.ErrIrregular):
 		return nil, &InputError{Position: at, Message: "is not a regular file"}
-	}
-	f, err := os.Open(abs)
-	if err != nil {
+	case errors.As(err, &large):
+		return nil, &InputError{Position: at, Message: "is " + large.Error(), Hint: "split the file"}
+	case err != nil:
 		return nil, &InputError{Position: at, Message: fmt.Sprintf("cannot be read: %v", reason(err)), Err: err}
-	}
-	defer func() { _ = f.Close() }()
-	data, err := io.ReadAll(io.LimitReader(f, MaxFileSize+1))
-	if err != nil {
-		return nil, &InputError{Position: at, Message: fmt.Sprintf("cannot be read: %v", reason(err)), Err: err}
-	}
-	if len(data) > MaxFileSize {
-		return nil, &InputError{Position: at, Message: fmt.Sprintf("is larger than %d MiB", MaxFileSize>>20), Hint: "split the file"}
 	}
 	return data, nil
 }
@@ -247,7 +241,7 @@ func (t *Tree) List(dir string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	entries, err := os.ReadDir(abs)
+	entries, err := t.entries(abs)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -256,7 +250,7 @@ func (t *Tree) List(dir string) ([]string, error) {
 	}
 	names := make([]string, len(entries))
 	for i, e := range entries {
-		names[i] = e.Name()
+		names[i] = e.name
 	}
 	return names, nil
 }
@@ -295,7 +289,7 @@ func (s *search) visit(ctx context.Context, dir, abs string, trail []string) err
 	if slices.Contains(trail, abs) {
 		return nil
 	}
-	entries, err := os.ReadDir(abs)
+	entries, err := s.tree.entries(abs)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -307,12 +301,12 @@ func (s *search) visit(ctx context.Context, dir, abs string, trail []string) err
 		if s.visited++; s.visited > maxEntries {
 			return &InputError{Position: finding.Position{File: dir}, Message: fmt.Sprintf("holds more than %d files and folders", maxEntries), Hint: "look for symbolic links that lead in circles"}
 		}
-		name := path.Join(dir, e.Name())
-		mode, target := e.Type(), filepath.Join(abs, e.Name())
+		name := path.Join(dir, e.name)
+		mode, target := e.mode, filepath.Join(abs, e.name)
 		if mode&fs.ModeSymlink != 0 {
 			resolved, rerr := s.tree.Resolve(name, finding.Position{})
 			if rerr != nil {
-				if s.match(e.Name()) || isDirLink(target) {
+				if s.match(e.name) || isDirLink(target) {
 					s.problems = append(s.problems, rerr)
 				}
 				continue
@@ -325,13 +319,13 @@ func (s *search) visit(ctx context.Context, dir, abs string, trail []string) err
 		}
 		switch {
 		case mode.IsDir():
-			if e.Name() == ".git" {
+			if e.name == ".git" {
 				continue
 			}
 			if err := s.visit(ctx, name, target, trail); err != nil {
 				return err
 			}
-		case mode.IsRegular() && s.match(e.Name()):
+		case mode.IsRegular() && s.match(e.name):
 			s.found = append(s.found, name)
 		}
 	}

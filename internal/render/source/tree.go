@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -13,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/rollout-ladder/ladder/internal/regular"
 )
 
 // MaxFile is the greatest file that is read, in bytes.
@@ -126,27 +127,13 @@ func (t *Tree) read(abs string) ([]byte, string, error) {
 }
 
 func readFile(abs, shown string) ([]byte, string, error) {
-	info, err := os.Stat(abs)
-	if err != nil {
-		return nil, "", &fs.PathError{Op: "read", Path: shown, Err: reason(err)}
-	}
-	if !info.Mode().IsRegular() {
-		return nil, "", &fs.PathError{Op: "read", Path: shown, Err: errors.New("not a regular file")}
-	}
-	if info.Size() > MaxFile {
+	data, err := regular.Read(abs, MaxFile)
+	var large *regular.TooLargeError
+	switch {
+	case errors.As(err, &large):
 		return nil, "", &SizeError{Path: shown, Limit: MaxFile}
-	}
-	in, err := os.Open(abs)
-	if err != nil {
+	case err != nil:
 		return nil, "", &fs.PathError{Op: "read", Path: shown, Err: reason(err)}
-	}
-	defer func() { _ = in.Close() }()
-	data, err := io.ReadAll(io.LimitReader(in, MaxFile+1))
-	if err != nil {
-		return nil, "", &fs.PathError{Op: "read", Path: shown, Err: reason(err)}
-	}
-	if len(data) > MaxFile {
-		return nil, "", &SizeError{Path: shown, Limit: MaxFile}
 	}
 	return data, digest(data), nil
 }

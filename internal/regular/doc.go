@@ -1,0 +1,2 @@
+// Package regular reads regular files of a bounded size, many of them quickly.
+package regular
