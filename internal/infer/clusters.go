@@ -11,12 +11,13 @@ import (
 // perCluster indexes the components of each cluster on their own: what is in one
 // cluster provides nothing in another. There is always one index.
 func perCluster(in Input) []*index {
+	several := func(c component.Component) bool { return c.Cluster != in.Components[0].Cluster }
+	if !slices.ContainsFunc(in.Components, several) {
+		return []*index{newIndex(in)}
+	}
 	parts := map[string][]component.Component{}
 	for _, c := range in.Components {
 		parts[c.Cluster] = append(parts[c.Cluster], c)
-	}
-	if len(parts) < 2 {
-		return []*index{newIndex(in)}
 	}
 	others := map[string]component.Component{}
 	for _, c := range in.Components {

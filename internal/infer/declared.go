@@ -60,6 +60,11 @@ func declaredEdge(from, to, verb string, at finding.Position, field string) plan
 // cannot be resolved. Disabled components need nothing, but what they name must
 // exist all the same: they keep their place.
 func (x *index) declared() (edges []plan.Edge, findings []finding.Finding) {
+	number := 0
+	for i := range x.in.Components {
+		number += len(x.in.Components[i].Requires) + len(x.in.Components[i].Validates)
+	}
+	edges = make([]plan.Edge, 0, number)
 	for i, c := range x.in.Components {
 		statements(c, func(r component.Requirement, verb, field string) {
 			if capability, ok := r.Capability(); ok {

@@ -46,7 +46,13 @@ func merge(edges []plan.Edge) []plan.Edge {
 		sorted[i] = &edges[i]
 	}
 	slices.SortStableFunc(sorted, compareEdges)
-	var out []plan.Edge
+	pairs := 0
+	for i, e := range sorted {
+		if i == 0 || !joins(sorted[i-1], e) {
+			pairs++
+		}
+	}
+	out := make([]plan.Edge, 0, pairs)
 	var reasons []string
 	finish := func() {
 		if len(out) == 0 {
@@ -60,7 +66,7 @@ func merge(edges []plan.Edge) []plan.Edge {
 	}
 	for _, edge := range sorted {
 		e := *edge
-		if n := len(out); n > 0 && out[n-1].From == e.From && out[n-1].To == e.To && out[n-1].Basis == e.Basis {
+		if n := len(out); n > 0 && joins(&out[n-1], &e) {
 			// The gravest comes first.
 			out[n-1].Evidence = append(out[n-1].Evidence, e.Evidence...)
 			reasons = append(reasons, e.Reason)
@@ -73,6 +79,9 @@ func merge(edges []plan.Edge) []plan.Edge {
 	finish()
 	return out
 }
+
+// joins reports whether two edges are of one basis between the same components.
+func joins(a, b *plan.Edge) bool { return a.From == b.From && a.To == b.To && a.Basis == b.Basis }
 
 // compareEdges compares evidence, which is long, only where all else is equal.
 func compareEdges(a, b *plan.Edge) int {

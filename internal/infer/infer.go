@@ -72,17 +72,25 @@ func Infer(in Input) Result {
 		for _, i := range x.dark {
 			x.told(found, i)
 		}
-		out.Dependencies = append(out.Dependencies, found.dependencies()...)
+		out.Dependencies = joined(out.Dependencies, found.dependencies())
 		out.Missing = append(out.Missing, found.sortedMissing()...)
 		out.Lacks = append(out.Lacks, found.sortedLacks()...)
 		out.Findings = append(out.Findings, findings...)
-		out.Edges = append(out.Edges, merge(append(declared, found.edges()...))...)
+		out.Edges = joined(out.Edges, merge(append(declared, found.edges()...)))
 	}
 	finding.Sort(out.Findings)
 	if len(indexes) > 1 {
 		out.sort()
 	}
 	return out
+}
+
+// joined appends without a copy of the first: mostly there is one cluster.
+func joined[T any](all, more []T) []T {
+	if len(all) == 0 {
+		return more
+	}
+	return append(all, more...)
 }
 
 // Places returns where each object of one component stands in the sync of its

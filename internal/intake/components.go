@@ -76,19 +76,26 @@ func (r *Repository) preArgo(environment string) ([]component.Component, []findi
 
 // merge puts the pre-Argo components first and reports names used in both.
 func merge(pre, rest []component.Component) ([]component.Component, []finding.Finding) {
-	first := map[string]component.Component{}
-	var all []component.Component
+	first := make(map[string]int, len(pre)+len(rest)) // places in all
+	all := make([]component.Component, 0, len(pre)+len(rest))
 	var findings []finding.Finding
-	for _, c := range slices.Concat(pre, rest) {
-		if other, ok := first[c.Name]; ok {
+	take := func(c *component.Component) {
+		if at, ok := first[c.Name]; ok {
+			other := &all[at]
 			if other.Position == c.Position && other.Namespace == c.Namespace && reflect.DeepEqual(other.Sources, c.Sources) {
-				continue // one Application that two parents apply
+				return // one Application that two parents apply
 			}
-			findings = append(findings, descriptor.Duplicate(other, c))
-			continue
+			findings = append(findings, descriptor.Duplicate(*other, *c))
+			return
 		}
-		first[c.Name] = c
-		all = append(all, c)
+		first[c.Name] = len(all)
+		all = append(all, *c)
+	}
+	for i := range pre {
+		take(&pre[i])
+	}
+	for i := range rest {
+		take(&rest[i])
 	}
 	return all, findings
 }

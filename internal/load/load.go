@@ -219,7 +219,7 @@ func (r *run) prove(ctx context.Context, p *intake.Platform) (*Result, error) {
 	out.assess = assessment{r.shipped, out.Argo.Settings}
 	out.tree = p.Tree()
 	out.lines = manifest.NewLines(out.tree.Read)
-	var enabled []component.Component
+	enabled := make([]component.Component, 0, len(p.Components))
 	for _, c := range p.Components {
 		if c.Enabled {
 			enabled = append(enabled, c)

@@ -19,6 +19,8 @@ type Lines struct {
 }
 
 type lineFile struct {
+	mu      sync.Mutex
+	read    bool
 	data    []byte
 	plain   bool // YAML, not a template
 	parsed  bool
@@ -42,16 +44,21 @@ func (l *Lines) Field(at finding.Position, field string) finding.Position {
 		return at
 	}
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	file, ok := l.files[at.File]
 	if !ok {
 		file = &lineFile{}
+		l.files[at.File] = file
+	}
+	l.mu.Unlock()
+	file.mu.Lock()
+	defer file.mu.Unlock()
+	if !file.read {
+		file.read = true
 		if data, err := l.read(at.File); err == nil {
 			file.data = data
 			// A template's text is no YAML, not even where it parses as such.
 			file.plain = !bytes.Contains(data, []byte("{{")) && isYAML(at.File)
 		}
-		l.files[at.File] = file
 	}
 	if line := file.line(at.Line, field); line > 0 {
 		at.Line = line

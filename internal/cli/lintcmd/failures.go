@@ -24,6 +24,9 @@ import (
 // be rendered. What lies elsewhere is no mistake of the repository; it is listed
 // as not rendered.
 func failures(r *load.Result, tree *files.Tree) []finding.Finding {
+	if len(r.Unrendered) == 0 {
+		return nil
+	}
 	modules := submodules(tree)
 	of := map[string]component.Component{}
 	for _, c := range r.Platform.Components {

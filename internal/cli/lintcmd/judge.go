@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/rollout-ladder/ladder/internal/cli/flags"
 	"github.com/rollout-ladder/ladder/internal/cli/progress"
@@ -89,9 +92,7 @@ func judge(ctx context.Context, streams *stream.Streams, global *flags.Global, o
 			j.unrendered = append(j.unrendered, u)
 		}
 		found := lint.Run(in, j.settings)
-		for i := range found {
-			found[i].Evidence = r.Precise(found[i].Evidence)
-		}
+		precise(r, found)
 		j.findings = append(j.findings, found...)
 	}
 	j.misnamed(p)
@@ -100,6 +101,21 @@ func judge(ctx context.Context, streams *stream.Streams, global *flags.Global, o
 	j.patch()
 	finding.Sort(j.findings)
 	return j, ctx.Err()
+}
+
+// precise gives the evidence of findings the lines of its fields, side by side.
+func precise(r *load.Result, found []finding.Finding) {
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for part := range slices.Chunk(found, 64) {
+		group.Go(func() error {
+			for i := range part {
+				part[i].Evidence = r.Precise(part[i].Evidence)
+			}
+			return nil
+		})
+	}
+	_ = group.Wait() // nothing fails
 }
 
 // choose returns the environments that a name means: all of them, or the only

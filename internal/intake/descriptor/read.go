@@ -78,22 +78,23 @@ func readFolder(ctx context.Context, folder string, against Context) ([]componen
 	}
 
 	problems := []error{err}
-	var components []component.Component
+	components := make([]component.Component, 0, len(results))
 	var findings []finding.Finding
-	first := map[string]component.Component{}
-	for _, r := range results {
+	first := make(map[string]int, len(results)) // places in components
+	for i := range results {
+		r := &results[i]
 		findings = append(findings, r.findings...)
 		if r.err != nil {
 			problems = append(problems, r.err)
 			continue
 		}
-		c := r.component
+		c := &r.component
 		if other, ok := first[c.Name]; ok {
-			findings = append(findings, Duplicate(other, c))
+			findings = append(findings, Duplicate(components[other], *c))
 			continue
 		}
-		first[c.Name] = c
-		components = append(components, c)
+		first[c.Name] = len(components)
+		components = append(components, *c)
 	}
 	return components, findings, errors.Join(problems...)
 }
