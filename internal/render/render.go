@@ -180,8 +180,8 @@ func (r *Renderer) learn(result Result) bool {
 const maxRounds = 3
 
 // All renders components in parallel and returns their results in the order
-// given. progress, where not nil, is called from one goroutine at a time after
-// each component.
+// given. progress, where not nil, is called from one goroutine at a time: before the
+// first component, without a name, and after each.
 func (r *Renderer) All(ctx context.Context, cs []component.Component, progress func(done, total int, name string)) []Result {
 	results := make([]Result, len(cs))
 	asks := make([]bool, len(cs))
@@ -204,6 +204,9 @@ func (r *Renderer) All(ctx context.Context, cs []component.Component, progress f
 	}
 	var mu sync.Mutex
 	finished := 0
+	if progress != nil {
+		progress(0, len(cs), "")
+	}
 	report := func(i int) {
 		mu.Lock()
 		defer mu.Unlock()

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -11,7 +10,6 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/rollout-ladder/ladder/internal/component"
@@ -90,22 +88,6 @@ func (s *suite) lintExample(ctx context.Context, root, environment string) error
 	return nil
 }
 
-// lintOnce lints a platform with the built command and returns its greatest resident
-// memory in MiB.
-func (s *suite) lintOnce(ctx context.Context, cache, root, environment string) (float64, error) {
-	cmd := exec.CommandContext(ctx, s.ladder, "lint", root, "-e", environment, "--offline", "--progress", "none", "--fail-on", "none")
-	cmd.Env = append(os.Environ(), "XDG_CACHE_HOME="+cache)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return 0, fmt.Errorf("ladder lint: %w\n%s", err, out)
-	}
-	// The system counts in KiB. Source: getrusage(2).
-	usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
-	if !ok {
-		return 0, errors.New("the system does not tell the memory of a process")
-	}
-	return float64(usage.Maxrss) / 1024, nil
-}
-
 // processes renders every source of the repository as people do in a shell, and
 // returns how many processes that took.
 func (s *suite) processes(ctx context.Context, loaded *load.Result) (int, error) {
@@ -139,7 +121,7 @@ func (s *suite) processes(ctx context.Context, loaded *load.Result) (int, error)
 }
 
 // lintScale measures judging synthetic environments, in the Go benchmark of
-// package lint, and linting a written platform of the same size as a whole.
+// package lint, and linting written platforms of the same sizes as a whole.
 func (s *suite) lintScale(ctx context.Context) error {
 	cmd := exec.CommandContext(ctx, "go", "test", "./internal/lint", "-run", "^$", "-bench", "^BenchmarkLint", "-benchtime", "3x", "-count", strconv.Itoa(s.runs))
 	out, err := cmd.CombinedOutput()
@@ -166,30 +148,7 @@ func (s *suite) lintScale(ctx context.Context) error {
 		against: fmt.Sprintf("1,000 components %.0f MB", median(small["B/op"])/1e6), ratio: fmt.Sprintf("%.1fx", made), target: "<= 12x", ok: made <= 12,
 	})
 
-	sizes := []int{1000, 10_000}
-	times, resident := map[int][]float64{}, map[int][]float64{}
-	for _, n := range sizes {
-		root := filepath.Join(s.temp, fmt.Sprintf("platform-%d", n))
-		if err := writeRandomPlatform(root, n, 10, 1); err != nil {
-			return err
-		}
-		for range s.runs {
-			started := time.Now()
-			mib, err := s.lintOnce(ctx, filepath.Join(s.temp, "scale-cache"), root, "dev")
-			if err != nil {
-				return err
-			}
-			times[n], resident[n] = append(times[n], time.Since(started).Seconds()), append(resident[n], mib)
-		}
-	}
-	whole := median(times[sizes[1]])
-	ratio := whole / median(times[sizes[0]])
-	s.add(row{
-		what: "lint of a written platform of 10,000 components, files and all", measured: fmt.Sprintf("%.1f s, %.0f MiB", whole, median(resident[sizes[1]])),
-		against: fmt.Sprintf("1,000 components %.2f s", median(times[sizes[0]])), ratio: fmt.Sprintf("%.1fx", ratio), target: "<= 15x, < 500 MB",
-		ok: ratio <= 15 && median(resident[sizes[1]]) < 477,
-	})
-	return nil
+	return s.lintWritten(ctx)
 }
 
 // figures collects the figures of a Go benchmark by their units.

@@ -9,9 +9,9 @@ import (
 )
 
 // writeRandomPlatform writes a platform of n components, each one Deployment,
-// with random edges to earlier ones and expected durations of 20 to 120 s. The
-// same seed gives the same platform.
-func writeRandomPlatform(root string, n, inFlight int, seed uint64) error {
+// with random edges to fewer than most earlier ones and expected durations of 20 to
+// 120 s. The same seed gives the same platform.
+func writeRandomPlatform(root string, n, most, inFlight int, seed uint64) error {
 	random := rand.New(rand.NewPCG(seed, uint64(n)))
 	var durations strings.Builder
 	for i := range n {
@@ -19,7 +19,7 @@ func writeRandomPlatform(root string, n, inFlight int, seed uint64) error {
 		phase := 100 + 900*i/n/10*10 // ten phases apart, in order
 		requires := []string{}
 		if i > 0 {
-			for range random.IntN(4) {
+			for range random.IntN(most) {
 				// Edges reach back over a tenth of the platform: neither one chain
 				// nor all independent.
 				from := max(0, i-max(4, n/10))

@@ -56,7 +56,7 @@ func (s *suite) makespan(ctx context.Context) error {
 			continue
 		}
 		platform := filepath.Join(s.temp, fmt.Sprintf("random-%d", size.components))
-		if err := writeRandomPlatform(platform, size.components, size.inFlight, 1); err != nil {
+		if err := writeRandomPlatform(platform, size.components, 4, size.inFlight, 1); err != nil {
 			return err
 		}
 		var ratios, spans, bounds []float64

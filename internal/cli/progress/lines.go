@@ -22,6 +22,8 @@ type lines struct {
 	now   func() time.Time
 	last  time.Time
 	print func(io.Writer, record)
+	// starts shows that a count begins: machines measure how long it takes.
+	starts bool
 	// groups folds stages in the log of a GitHub Actions job.
 	groups, open bool
 }
@@ -29,7 +31,7 @@ type lines struct {
 // record is one line of JSON progress.
 type record struct {
 	At     report.Time    `json:"at"`
-	Event  string         `json:"event"` // stage, count or change
+	Event  string         `json:"event"` // stage, count, change or alive
 	Text   string         `json:"text,omitempty"`
 	Done   int            `json:"done,omitempty"`
 	Total  int            `json:"total,omitempty"`
@@ -61,7 +63,7 @@ func (l *lines) Counted(done, total int, what string) {
 	l.mu.Lock()
 	quiet := done != total && l.now().Sub(l.last) < heartbeat
 	l.mu.Unlock()
-	if !quiet {
+	if !quiet || l.starts && done == 0 {
 		l.write(record{Event: "count", Text: what, Done: done, Total: total})
 	}
 }

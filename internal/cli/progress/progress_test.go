@@ -75,14 +75,25 @@ func TestPlainLines(t *testing.T) {
 func TestJSONLines(t *testing.T) {
 	s, b := streams(nil, false)
 	display := New(s, &flags.Global{Progress: "json"}, func() time.Time { return noon })
-	display.Counted(3, 3, "rendering")
+	for done := range 4 {
+		display.Counted(done, 3, "rendering")
+	}
 	display.Change(report.Change{At: noon.Add(time.Second), Component: "crds", To: "healthy"})
 	lines := strings.Split(strings.TrimSpace(b.String()), "\n")
-	if len(lines) != 2 {
-		t.Fatalf("%d lines, want 2:\n%s", len(lines), b.String())
+	if len(lines) != 3 {
+		t.Fatalf("%d lines, want 3:\n%s", len(lines), b.String())
 	}
 	var r record
-	if err := json.Unmarshal([]byte(lines[1]), &r); err != nil {
+	for i, done := range []int{0, 3} {
+		r = record{}
+		if err := json.Unmarshal([]byte(lines[i]), &r); err != nil {
+			t.Fatal(err)
+		}
+		if r.Event != "count" || r.Done != done || r.Total != 3 {
+			t.Errorf("got %+v, want %d of 3", r, done)
+		}
+	}
+	if err := json.Unmarshal([]byte(lines[2]), &r); err != nil {
 		t.Fatal(err)
 	}
 	if r.Event != "change" || r.Change.Component != "crds" || !time.Time(r.At).Equal(noon.Add(time.Second)) {
