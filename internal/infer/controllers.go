@@ -3,6 +3,7 @@ package infer
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/rollout-ladder/ladder/internal/dependency"
 	"github.com/rollout-ladder/ladder/internal/finding"
@@ -77,11 +78,7 @@ func (x *index) learnControllers() {
 
 func controllersIn(o *object, add func(key)) {
 	each(list(o.root(), "spec", "template", "spec", "containers"), "", func(c map[string]any, _ string) {
-		repository := imageRepository(text(c, "image"))
-		for _, known := range controllers {
-			if repository != known.image && !strings.HasSuffix(repository, "/"+known.image) {
-				continue
-			}
+		for _, known := range controllersOf(imageRepository(text(c, "image"))) {
 			words := append(slices.Clone(list(c, "args")), list(c, "command")...)
 			if slices.ContainsFunc(known.without, func(w string) bool { return slices.Contains(words, any(w)) }) {
 				continue
@@ -94,6 +91,23 @@ func controllersIn(o *object, add func(key)) {
 			}
 		}
 	})
+}
+
+// byImage are the controllers by the end of the repository of their image.
+var byImage = sync.OnceValue(func() map[string][]controller {
+	by := map[string][]controller{}
+	for _, c := range controllers {
+		by[c.image] = append(by[c.image], c)
+	}
+	return by
+})
+
+// controllersOf are those that the image of a repository may be.
+func controllersOf(repository string) (found []controller) {
+	for more := true; more; _, repository, more = strings.Cut(repository, "/") {
+		found = append(found, byImage()[repository]...)
+	}
+	return found
 }
 
 // imageRepository cuts tag and digest off an image.

@@ -40,10 +40,13 @@ func (x *index) ofLater(d *dependency.Dependency) bool {
 }
 
 // merge joins edges of one basis between two components.
-func merge(edges []plan.Edge) []plan.Edge {
-	sorted := make([]*plan.Edge, len(edges)) // moving pointers is cheaper
-	for i := range edges {
-		sorted[i] = &edges[i]
+func merge(lists ...[]plan.Edge) []plan.Edge {
+	var sorted []*plan.Edge // moving pointers is cheaper
+	for _, edges := range lists {
+		sorted = slices.Grow(sorted, len(edges))
+		for i := range edges {
+			sorted = append(sorted, &edges[i])
+		}
 	}
 	slices.SortStableFunc(sorted, compareEdges)
 	pairs := 0

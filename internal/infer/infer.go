@@ -76,7 +76,7 @@ func Infer(in Input) Result {
 		out.Missing = append(out.Missing, found.sortedMissing()...)
 		out.Lacks = append(out.Lacks, found.sortedLacks()...)
 		out.Findings = append(out.Findings, findings...)
-		out.Edges = joined(out.Edges, merge(append(declared, found.edges()...)))
+		out.Edges = joined(out.Edges, merge(declared, found.edges()))
 	}
 	finding.Sort(out.Findings)
 	if len(indexes) > 1 {

@@ -1,28 +1,32 @@
 package manifest
 
 import (
+	"bytes"
 	"strconv"
 	"strings"
 
 	yamlv3 "go.yaml.in/yaml/v3"
 )
 
-// Locator finds the lines of fields in a YAML stream.
+// Locator finds the lines of fields in a YAML stream. It parses a document when a
+// field of it is asked for, and is not safe for concurrent use.
 type Locator struct {
-	documents []*yamlv3.Node
-	offsets   []int // line before each document
+	documents []located
 }
 
-// NewLocator parses a stream; documents that do not parse have no lines.
+// located is a document of a stream.
+type located struct {
+	Document
+	parsed bool
+	// node is nil for what does not parse.
+	node *yamlv3.Node
+}
+
+// NewLocator takes a stream; documents that do not parse have no lines.
 func NewLocator(data []byte) *Locator {
 	l := &Locator{}
 	for _, doc := range Split(data) {
-		var node yamlv3.Node
-		if err := yamlv3.Unmarshal(doc.Text, &node); err != nil || len(node.Content) == 0 {
-			continue
-		}
-		l.documents = append(l.documents, node.Content[0])
-		l.offsets = append(l.offsets, doc.Line-leading(doc.Text)-1)
+		l.documents = append(l.documents, located{Document: doc})
 	}
 	return l
 }
@@ -33,13 +37,43 @@ func NewLocator(data []byte) *Locator {
 // written in the file, the line of the nearest part that is written counts. It
 // returns 0 when the stream has no such document.
 func (l *Locator) Line(document int, path string) int {
-	for i, node := range l.documents {
-		if node.Line+l.offsets[i] != document && (document != 1 || i > 0) {
+	for i := range l.documents {
+		d := &l.documents[i]
+		if document != 1 && !d.mayStart(document) {
 			continue
 		}
-		return l.offsets[i] + descend(node, splitPath(path))
+		node := d.parse()
+		if node == nil {
+			continue
+		}
+		before := d.Line - leading(d.Text) - 1
+		if document == 1 || node.Line+before == document {
+			return before + descend(node, splitPath(path))
+		}
 	}
 	return 0
+}
+
+// mayStart reports whether the first node may be at a line: it is where the content
+// starts, or after the tags and anchors there.
+func (d *located) mayStart(line int) bool {
+	if line == d.Line {
+		return true
+	}
+	_, offset, _ := content(d.Text)
+	first := bytes.TrimLeft(d.Text[offset:], " \t")
+	return line > d.Line && (first[0] == '!' || first[0] == '&')
+}
+
+func (d *located) parse() *yamlv3.Node {
+	if !d.parsed {
+		d.parsed = true
+		var node yamlv3.Node
+		if err := yamlv3.Unmarshal(d.Text, &node); err == nil && len(node.Content) > 0 {
+			d.node = node.Content[0]
+		}
+	}
+	return d.node
 }
 
 // splitPath cuts "a.b[2].c" into a, b, 2, c. A key that holds dots is written in

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	yamlv3 "go.yaml.in/yaml/v3"
 )
 
 func TestParse(t *testing.T) {
@@ -118,6 +119,38 @@ func TestLocator(t *testing.T) {
 	}
 }
 
+// eager is Locator.Line of a locator that parses every document.
+func eager(data []byte, document int, path string) int {
+	first := true
+	for _, doc := range Split(data) {
+		var node yamlv3.Node
+		if err := yamlv3.Unmarshal(doc.Text, &node); err != nil || len(node.Content) == 0 {
+			continue
+		}
+		before := doc.Line - leading(doc.Text) - 1
+		if node.Content[0].Line+before == document || document == 1 && first {
+			return before + descend(node.Content[0], splitPath(path))
+		}
+		first = false
+	}
+	return 0
+}
+
+func TestLocatorParsesWhatItMust(t *testing.T) {
+	for _, text := range []string{
+		"# c\na: 1\n---\nkind: B\nspec: {a: b}\n", "&a\na: 1\n---\n!!map\n# c\nb: 1\n", "--- !!map\na: b\n", "---\n{a: [}\n---\n\n\nb: 1\n...\n# c\n",
+		"--- {a: b}\n--- |\n a\n b\n", "%YAML 1.1\n---\n  a: 1\n  b:\n    c: 2\n", "\ufeffa: 1\n", "? a\n: b\n---\n- a: 1\n- b\n", "\"a\": 1\n---\n'b': 2\n",
+	} {
+		for line := range strings.Count(text, "\n") + 2 {
+			for _, path := range []string{"a", "b.c", "kind", "[0].a"} {
+				if got, want := NewLocator([]byte(text)).Line(line, path), eager([]byte(text), line, path); got != want {
+					t.Errorf("%q: Line(%d, %s) = %d, want %d", text, line, path, got, want)
+				}
+			}
+		}
+	}
+}
+
 func TestScopes(t *testing.T) {
 	s := NewScopes()
 	for kind, want := range map[[2]string]bool{
@@ -173,6 +206,12 @@ func FuzzParse(f *testing.F) {
 				t.Fatalf("field at line %d of %d", at, lines)
 			}
 			_ = p.Object.GetName()
+		}
+		// What is not parsed has no field at the line.
+		for line := range min(lines, 50) {
+			if got, want := NewLocator(data).Line(line+1, "metadata.name"), eager(data, line+1, "metadata.name"); got != want {
+				t.Fatalf("line %d: %d, want %d", line+1, got, want)
+			}
 		}
 	})
 }

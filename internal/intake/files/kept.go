@@ -6,8 +6,6 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-
-	"github.com/rollout-ladder/ladder/internal/regular"
 )
 
 // What is kept of the content of files: of all together, and of one file, in
@@ -19,26 +17,27 @@ const (
 
 // contents keeps the content of small files.
 type contents struct {
-	files sync.Map // absolute path -> []byte
+	files sync.Map // path as it is asked for -> []byte
 	size  atomic.Int64
 }
 
-// read returns the content of a file of at most MaxFileSize bytes.
-func (c *contents) read(abs string) ([]byte, error) {
-	if known, ok := c.files.Load(abs); ok {
-		return known.([]byte), nil
+func (c *contents) find(file string) ([]byte, bool) {
+	known, ok := c.files.Load(file)
+	if !ok {
+		return nil, false
 	}
-	data, err := regular.Read(abs, MaxFileSize)
-	if err != nil {
-		return nil, err
-	}
+	return known.([]byte), true
+}
+
+// keep returns what is kept: who reads a file at the same time gets the same.
+func (c *contents) keep(file string, data []byte) []byte {
 	// Appending to what several hold must not write where another has.
 	data = slices.Clip(data)
 	if len(data) > maxKeptFile || c.size.Add(int64(len(data))) > maxKept {
-		return data, nil
+		return data
 	}
-	first, _ := c.files.LoadOrStore(abs, data)
-	return first.([]byte), nil
+	first, _ := c.files.LoadOrStore(file, data)
+	return first.([]byte)
 }
 
 // folder is what is in a folder, sorted by name.

@@ -196,12 +196,15 @@ func (t *Tree) Rel(abs string) string {
 // Read returns the content of a regular file of at most MaxFileSize bytes, which
 // must not be changed. A missing file is an InputError that wraps fs.ErrNotExist.
 func (t *Tree) Read(file string) ([]byte, error) {
+	if known, ok := t.kept.find(file); ok {
+		return known, nil
+	}
 	at := finding.Position{File: file}
 	abs, err := t.Resolve(file, at)
 	if err != nil {
 		return nil, err
 	}
-	data, err := t.kept.read(abs)
+	data, err := regular.Read(abs, MaxFileSize)
 	var large *regular.TooLargeError
 	switch {
 	case errors.Is(err, regular.ErrIrregular):
@@ -211,7 +214,7 @@ func (t *Tree) Read(file string) ([]byte, error) {
 	case err != nil:
 		return nil, &InputError{Position: at, Message: fmt.Sprintf("cannot be read: %v", reason(err)), Err: err}
 	}
-	return data, nil
+	return t.kept.keep(file, data), nil
 }
 
 // IsFile reports whether a regular file of the repository is there.
