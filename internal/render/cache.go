@@ -6,8 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -16,22 +14,14 @@ import (
 	"github.com/rollout-ladder/ladder/internal/component"
 	"github.com/rollout-ladder/ladder/internal/finding"
 	"github.com/rollout-ladder/ladder/internal/manifest"
+	"github.com/rollout-ladder/ladder/internal/regular"
 	"github.com/rollout-ladder/ladder/internal/render/helm"
 	"github.com/rollout-ladder/ladder/internal/render/source"
 )
 
 // formatVersion is part of every key: raise it when the same files render to
 // something else, or when the format of the entries changes.
-const formatVersion = "4"
-
-// cache keeps results on disk. A key stands for what is asked, without the
-// content of files; below it are a few variants, each with a record of the
-// files it was made from. Anything that cannot be read counts as absent.
-type cache struct{ dir string }
-
-// maxVariants is how many results are kept for one key: the branches somebody
-// goes back and forth between.
-const maxVariants = 4
+const formatVersion = "5"
 
 type entry struct {
 	Trace   source.Trace  `json:"trace"`
@@ -114,13 +104,8 @@ func (r *Renderer) cached(ctx context.Context, c component.Component, src compon
 
 // find returns the variant whose files are as they were.
 func (c *cache) find(key string, tree *source.Tree) (entry, bool) {
-	names, err := filepath.Glob(filepath.Join(c.dir, key[:2], key, "*.json"))
-	if err != nil {
-		return entry{}, false
-	}
-	slices.Sort(names)
-	for _, name := range names {
-		data, err := os.ReadFile(name)
+	for _, name := range c.variants(key) {
+		data, err := regular.Read(name, maxEntry)
 		if err != nil {
 			continue
 		}
@@ -175,28 +160,7 @@ func (c *cache) store(key string, trace source.Trace, result helm.Result) {
 	if err != nil {
 		return
 	}
-	dir := filepath.Join(c.dir, key[:2], key)
-	c.prune(dir)
-	writeFile(filepath.Join(dir, checksum(head)+".json"), bytes.Join([][]byte{head, []byte(checksum(head, content)), content}, []byte("\n")))
-}
-
-// prune makes room for one more variant by dropping the oldest.
-func (c *cache) prune(dir string) {
-	names, err := filepath.Glob(filepath.Join(dir, "*.json"))
-	if err != nil || len(names) < maxVariants {
-		return
-	}
-	age := func(name string) int64 {
-		info, err := os.Stat(name)
-		if err != nil {
-			return 0
-		}
-		return info.ModTime().UnixNano()
-	}
-	slices.SortFunc(names, func(a, b string) int { return int(max(-1, min(1, age(a)-age(b)))) })
-	for _, name := range names[:len(names)-maxVariants+1] {
-		_ = os.Remove(name)
-	}
+	c.add(key, checksum(head), bytes.Join([][]byte{head, []byte(checksum(head, content)), content}, []byte("\n")))
 }
 
 func (e entry) lacking() []helm.Lacking {

@@ -106,7 +106,7 @@ func New(root, repository string, opts Options) *Renderer {
 			}
 		}
 		if dir != "" {
-			r.cache = &cache{dir: filepath.Join(dir, "render")}
+			r.cache = newCache(filepath.Join(dir, "render"))
 			charts = filepath.Join(dir, "charts")
 		}
 	}

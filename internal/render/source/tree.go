@@ -28,6 +28,8 @@ type Tree struct {
 
 	mu    sync.Mutex
 	files map[string]*file // by absolute path, links resolved
+
+	folders sync.Map // absolute path -> links resolved; those that are there
 }
 
 type file struct {
@@ -81,7 +83,7 @@ func (t *Tree) resolveAbs(joined, shown string) (string, error) {
 	if !within(t.repository, joined) {
 		return "", &EscapeError{Path: shown}
 	}
-	resolved, err := filepath.EvalSymlinks(joined)
+	resolved, err := t.follow(joined)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return "", &fs.PathError{Op: "open", Path: shown, Err: fs.ErrNotExist}
@@ -92,6 +94,25 @@ func (t *Tree) resolveAbs(joined, shown string) (string, error) {
 		return "", &EscapeError{Path: shown}
 	}
 	return resolved, nil
+}
+
+// follow resolves links, those of a folder once for all that is in it.
+func (t *Tree) follow(joined string) (string, error) {
+	dir, name := filepath.Split(joined)
+	known, ok := t.folders.Load(dir)
+	if !ok {
+		folder, err := filepath.EvalSymlinks(filepath.Clean(dir))
+		if err != nil {
+			return "", err
+		}
+		known, _ = t.folders.LoadOrStore(dir, folder)
+	}
+	resolved := filepath.Join(known.(string), name)
+	info, err := os.Lstat(resolved)
+	if err != nil || info.Mode()&fs.ModeSymlink == 0 {
+		return resolved, err
+	}
+	return filepath.EvalSymlinks(resolved)
 }
 
 // reason drops the absolute path that errors of the file system carry.

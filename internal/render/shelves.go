@@ -1,0 +1,111 @@
+package render
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// maxVariants is how many results are kept for one key: the branches somebody
+// goes back and forth between.
+const maxVariants = 4
+
+// maxEntry is the greatest entry that is read, in bytes.
+const maxEntry = 1 << 30
+
+// cache keeps results on disk. A key stands for what is asked, without the
+// content of files; it has a few variants, each with a record of the files it was
+// made from. Anything that cannot be read counts as absent.
+//
+// The files of all keys that begin alike lie in one folder, which is listed once:
+// what another process writes meanwhile is rendered here too. It is safe for
+// concurrent use.
+type cache struct {
+	dir string
+
+	mu      sync.Mutex
+	shelves map[string]*shelf // by the beginning of the keys
+}
+
+// shelf is one folder.
+type shelf struct {
+	mu     sync.Mutex
+	listed bool
+	names  map[string][]string // files by key, sorted
+}
+
+func newCache(dir string) *cache { return &cache{dir: dir, shelves: map[string]*shelf{}} }
+
+// entryEnding ends the names of entries: KEY.VARIANT.json.
+const entryEnding = ".json"
+
+// folder is where the entries of a key lie.
+func (c *cache) folder(key string) string { return filepath.Join(c.dir, key[:2]) }
+
+// shelf returns the folder of a key, listed and locked.
+func (c *cache) shelf(key string) *shelf {
+	c.mu.Lock()
+	s, ok := c.shelves[key[:2]]
+	if !ok {
+		s = &shelf{names: map[string][]string{}}
+		c.shelves[key[:2]] = s
+	}
+	c.mu.Unlock()
+	s.mu.Lock()
+	if s.listed {
+		return s
+	}
+	s.listed = true
+	entries, err := os.ReadDir(c.folder(key))
+	if err != nil {
+		return s
+	}
+	for _, e := range entries {
+		of, _, ok := strings.Cut(e.Name(), ".")
+		if ok && of != "" && strings.HasSuffix(e.Name(), entryEnding) {
+			s.names[of] = append(s.names[of], e.Name())
+		}
+	}
+	return s
+}
+
+// variants lists the files of a key.
+func (c *cache) variants(key string) []string {
+	s := c.shelf(key)
+	defer s.mu.Unlock()
+	paths := make([]string, len(s.names[key]))
+	for i, name := range s.names[key] {
+		paths[i] = filepath.Join(c.folder(key), name)
+	}
+	return paths
+}
+
+// add writes a variant of a key, and drops the oldest where there are too many.
+func (c *cache) add(key, variant string, data []byte) {
+	s := c.shelf(key)
+	defer s.mu.Unlock()
+	name := key + "." + variant + entryEnding
+	names := slices.DeleteFunc(s.names[key], func(n string) bool { return n == name })
+	if old := len(names) - maxVariants + 1; old > 0 {
+		slices.SortFunc(names, func(a, b string) int { return c.age(key, a).Compare(c.age(key, b)) })
+		for _, n := range names[:old] {
+			_ = os.Remove(filepath.Join(c.folder(key), n))
+		}
+		names = names[old:]
+	}
+	writeFile(filepath.Join(c.folder(key), name), data)
+	names = append(names, name)
+	slices.Sort(names)
+	s.names[key] = names
+}
+
+// age is when an entry was written; the zero time where that cannot be told.
+func (c *cache) age(key, name string) (at time.Time) {
+	if info, err := os.Stat(filepath.Join(c.folder(key), name)); err == nil {
+		at = info.ModTime()
+	}
+	return at
+}
