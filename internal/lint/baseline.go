@@ -23,6 +23,9 @@ func Fingerprint(f finding.Finding) string {
 // SinceBaseline parts findings into those that are new and the number of those
 // that a baseline has: its fingerprints with how often each may occur.
 func SinceBaseline(found []finding.Finding, baseline map[string]int) (fresh []finding.Finding, known int) {
+	if len(baseline) == 0 {
+		return found, 0
+	}
 	left := make(map[string]int, len(baseline))
 	for fingerprint, n := range baseline {
 		left[fingerprint] = n

@@ -13,7 +13,8 @@ import (
 // "Workflow commands for GitHub Actions".
 func GitHub(w io.Writer, l Lint) error {
 	var b strings.Builder
-	for _, f := range merged(l.Findings) {
+	all := merged(l.Findings)
+	for _, f := range all {
 		command := "notice"
 		switch f.Severity {
 		case finding.Error:
@@ -53,7 +54,7 @@ func GitHub(w io.Writer, l Lint) error {
 	for _, u := range distinct(l.Unrendered) {
 		fmt.Fprintf(&b, "not rendered: %s: %s\n", Plain(u.Component), Plain(u.Reason))
 	}
-	b.WriteString(l.summary() + "\n")
+	b.WriteString(l.summary(all) + "\n")
 	_, err := io.WriteString(w, b.String())
 	return err
 }

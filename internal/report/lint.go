@@ -108,6 +108,8 @@ func (l Lint) orders() map[[2]string]string {
 type shared struct {
 	finding.Finding
 	environments []string
+	// header is above the findings of its component in a text.
+	header string
 }
 
 // merged joins findings that differ in their environment only, in their order:
@@ -119,14 +121,14 @@ func merged(findings []finding.Finding) []shared {
 		resource                           finding.Resource
 		position                           finding.Position
 	}
-	index := map[key]int{}
-	var out []shared
+	index := make(map[key]int, len(findings))
+	out := make([]shared, 0, len(findings))
 	for _, f := range findings {
 		k := key{f.Rule, f.Component, f.Provider, f.Message, f.Severity, f.Resource, f.Position}
 		i, ok := index[k]
 		if !ok {
 			index[k] = len(out)
-			out = append(out, shared{f, []string{f.Environment}})
+			out = append(out, shared{Finding: f, environments: []string{f.Environment}})
 			continue
 		}
 		if !slices.Contains(out[i].environments, f.Environment) {
@@ -136,11 +138,11 @@ func merged(findings []finding.Finding) []shared {
 	return out
 }
 
-// summary is the last line of a report for people. What environments have alike
-// counts once, as it is shown once.
-func (l Lint) summary() string {
+// summary is the last line of a report for people, of the merged findings: what
+// environments have alike counts once, as it is shown once.
+func (l Lint) summary(all []shared) string {
 	number := map[finding.Severity]int{}
-	for _, f := range merged(l.Findings) {
+	for _, f := range all {
 		number[f.Severity]++
 	}
 	text := fmt.Sprintf("%s, %s", count(number[finding.Error], "error"), count(number[finding.Warning], "warning"))

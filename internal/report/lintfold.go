@@ -38,14 +38,14 @@ func (t *lintText) fold(all []shared) (left []shared, out []folded) {
 		if places[c] == nil {
 			places[c] = map[string]int{}
 		}
-		if _, ok := places[c][t.header(f)]; !ok {
-			places[c][t.header(f)] = len(places[c])
+		if _, ok := places[c][f.header]; !ok {
+			places[c][f.header] = len(places[c])
 		}
 	}
 	index := map[cause]int{}
 	for _, f := range all {
 		c := of(f)
-		if !folds(f) || len(places[c]) <= alike+1 || places[c][t.header(f)] < alike {
+		if !folds(f) || len(places[c]) <= alike+1 || places[c][f.header] < alike {
 			left = append(left, f)
 			continue
 		}
@@ -56,8 +56,8 @@ func (t *lintText) fold(all []shared) (left []shared, out []folded) {
 		}
 		// Those of a component need not follow each other; its place tells whether it
 		// was here before.
-		if places[c][t.header(f)] == alike+len(out[i].components) {
-			out[i].components = append(out[i].components, t.header(f))
+		if places[c][f.header] == alike+len(out[i].components) {
+			out[i].components = append(out[i].components, f.header)
 		}
 	}
 	return left, out

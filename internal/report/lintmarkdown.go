@@ -12,14 +12,14 @@ import (
 // on a pull request.
 func LintMarkdown(w io.Writer, l Lint) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "## Ladder lint\n\n%s.\n", markdown(l.summary()))
+	all := merged(l.Findings)
+	fmt.Fprintf(&b, "## Ladder lint\n\n%s.\n", markdown(l.summary(all)))
 	if len(l.Unrendered) > 0 {
 		b.WriteString("\n### Not rendered\n\nNothing is known of what these hold.\n\n")
 		for _, u := range distinct(l.Unrendered) {
 			fmt.Fprintf(&b, "- %s %s: %s\n", l.code(finding.Position{File: u.File, Line: u.Line}), markdown(u.Component), markdown(u.Reason))
 		}
 	}
-	all := merged(l.Findings)
 	for _, section := range []struct {
 		severity finding.Severity
 		title    string

@@ -18,15 +18,18 @@ func LintText(w io.Writer, l Lint, style Style, verbose bool) error {
 	var b strings.Builder
 	t := lintText{b: &b, style: style, verbose: verbose, several: len(l.Environments) > 1, orders: l.orders()}
 	t.unrendered(distinct(l.Unrendered))
+	all := merged(l.Findings)
+	for i := range all {
+		all[i].header = t.header(all[i])
+	}
 	var order []string
 	groups := map[string][]shared{}
-	shown, alsoIn := t.fold(merged(l.Findings))
+	shown, alsoIn := t.fold(all)
 	for _, f := range shown {
-		header := t.header(f)
-		if groups[header] == nil {
-			order = append(order, header)
+		if groups[f.header] == nil {
+			order = append(order, f.header)
 		}
-		groups[header] = append(groups[header], f)
+		groups[f.header] = append(groups[f.header], f)
 	}
 	for _, header := range order {
 		b.WriteString(style.paint(bold, header) + "\n")
@@ -44,7 +47,7 @@ func LintText(w io.Writer, l Lint, style Style, verbose bool) error {
 	case l.number(finding.Warning) > 0:
 		glyph, code = "!", yellow
 	}
-	b.WriteString(style.paint(code, glyph+" "+l.summary()) + "\n")
+	b.WriteString(style.paint(code, glyph+" "+l.summary(all)) + "\n")
 	if len(l.Findings) > 0 {
 		b.WriteString(style.paint(faint, "  ladder explain RULE says what a rule means and how to suppress it") + "\n")
 	}

@@ -142,7 +142,7 @@ func SARIF(w io.Writer, l Lint) error {
 		run.Results = append(run.Results, l.result(f, index))
 	}
 	for _, s := range l.Suppressed {
-		r := l.result(shared{s.Finding, []string{s.Finding.Environment}}, index)
+		r := l.result(shared{Finding: s.Finding, environments: []string{s.Finding.Environment}}, index)
 		kind := "inSource"
 		if s.By.File == "" {
 			kind = "external"

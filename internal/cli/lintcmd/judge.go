@@ -244,12 +244,14 @@ func (j *judgement) document(o *Options) report.Lint {
 	}
 	for _, in := range j.inputs {
 		l.Edges += len(in.Edges)
+		l.Components = slices.Grow(l.Components, len(in.Components))
 		for _, c := range in.Components {
 			l.Components = append(l.Components, report.ListedComponent{
 				Name: c.Name, Environment: in.Environment, Order: c.Order(), Source: c.Position.File,
 			})
 		}
 	}
+	l.Findings = make([]finding.Finding, 0, len(j.findings))
 	for _, f := range j.findings {
 		if f.Severity.Rank() > finding.Severity(o.Severity).Rank() {
 			l.Milder++
