@@ -1,11 +1,16 @@
 package files
 
 import (
+	"context"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // What is kept of the content of files: of all together, and of one file, in
@@ -51,6 +56,36 @@ type folder struct {
 type entry struct {
 	name string
 	mode fs.FileMode
+}
+
+// few is how many folders are listed one after the other.
+const few = 16
+
+// listAll lists the folders in a folder side by side, so that who goes through them
+// finds them listed: a platform may hold ten thousand next to each other.
+func (t *Tree) listAll(ctx context.Context, abs string, entries []entry) {
+	var folders []string
+	for _, e := range entries {
+		if e.mode.IsDir() && e.name != gitFolder {
+			folders = append(folders, filepath.Join(abs, e.name))
+		}
+	}
+	if len(folders) <= few {
+		return
+	}
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for part := range slices.Chunk(folders, few) {
+		group.Go(func() error {
+			for _, folder := range part {
+				if ctx.Err() == nil {
+					_, _ = t.entries(folder) // who needs it is told again
+				}
+			}
+			return nil
+		})
+	}
+	_ = group.Wait() // nothing fails
 }
 
 // entries lists a folder.

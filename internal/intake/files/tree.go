@@ -19,6 +19,9 @@ import (
 // MaxFileSize is the greatest size of a file that is read as a whole, in bytes.
 const MaxFileSize = 4 << 20
 
+// gitFolder is left out of searches.
+const gitFolder = ".git"
+
 // maxEntries bounds how many files and folders one search visits, so that a
 // maze of symbolic links ends.
 const maxEntries = 1_000_000
@@ -87,7 +90,7 @@ func Discover(dir string) (*Tree, error) {
 // gitTop finds the folder that holds .git, which is a file in work trees.
 func gitTop(dir string) (string, bool) {
 	for d := dir; ; d = filepath.Dir(d) {
-		if _, err := os.Lstat(filepath.Join(d, ".git")); err == nil {
+		if _, err := os.Lstat(filepath.Join(d, gitFolder)); err == nil {
 			return d, true
 		}
 		if filepath.Dir(d) == d {
@@ -300,6 +303,7 @@ func (s *search) visit(ctx context.Context, dir, abs string, trail []string) err
 		return &InputError{Position: finding.Position{File: dir}, Message: fmt.Sprintf("cannot be read: %v", reason(err)), Err: err}
 	}
 	trail = append(slices.Clip(trail), abs)
+	s.tree.listAll(ctx, abs, entries)
 	for _, e := range entries {
 		if s.visited++; s.visited > maxEntries {
 			return &InputError{Position: finding.Position{File: dir}, Message: fmt.Sprintf("holds more than %d files and folders", maxEntries), Hint: "look for symbolic links that lead in circles"}
@@ -322,7 +326,7 @@ func (s *search) visit(ctx context.Context, dir, abs string, trail []string) err
 		}
 		switch {
 		case mode.IsDir():
-			if e.name == ".git" {
+			if e.name == gitFolder {
 				continue
 			}
 			if err := s.visit(ctx, name, target, trail); err != nil {
