@@ -123,7 +123,7 @@ func (s *suite) processes(ctx context.Context, loaded *load.Result) (int, error)
 // lintScale measures judging synthetic environments, in the Go benchmark of
 // package lint, and linting written platforms of the same sizes as a whole.
 func (s *suite) lintScale(ctx context.Context) error {
-	cmd := exec.CommandContext(ctx, "go", "test", "./internal/lint", "-run", "^$", "-bench", "^BenchmarkLint", "-benchtime", "3x", "-count", strconv.Itoa(s.runs))
+	cmd := exec.CommandContext(ctx, "go", "test", "./internal/lint", "-run", "^$", "-bench", "^BenchmarkLint", "-benchtime", "1s", "-count", strconv.Itoa(s.runs))
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("go test -bench: %w\n%s", err, out)
