@@ -33,9 +33,14 @@ type record struct {
 	At     report.Time    `json:"at"`
 	Event  string         `json:"event"` // stage, count, change or alive
 	Text   string         `json:"text,omitempty"`
-	Done   int            `json:"done,omitempty"`
-	Total  int            `json:"total,omitempty"`
+	*Count                // of a count
 	Change *report.Change `json:"change,omitempty"`
+}
+
+// Count says how far a count is.
+type Count struct {
+	Done  int `json:"done"`
+	Total int `json:"total"`
 }
 
 func (l *lines) Stage(text string) {
@@ -64,7 +69,7 @@ func (l *lines) Counted(done, total int, what string) {
 	quiet := done != total && l.now().Sub(l.last) < heartbeat
 	l.mu.Unlock()
 	if !quiet || l.starts && done == 0 {
-		l.write(record{Event: "count", Text: what, Done: done, Total: total})
+		l.write(record{Event: "count", Text: what, Count: &Count{done, total}})
 	}
 }
 
