@@ -61,7 +61,7 @@ func Decode(v *yamlpos.Value, place Place, ctx Context) (component.Component, []
 		PreArgo:     ctx.PreArgo,
 		Enabled:     true,
 		Position:    v.Position,
-		Fields:      map[string]finding.Position{},
+		Fields:      make(map[string]finding.Position, v.Size()),
 	}
 	if v.Kind != yamlpos.Map {
 		return d.c, nil, &files.InputError{Position: v.Position, Message: fmt.Sprintf("the descriptor is %s, not a map", v.Kind), Hint: "see ladder schema component"}

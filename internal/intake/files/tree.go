@@ -184,7 +184,8 @@ func (t *Tree) link(file string) string {
 }
 
 func (t *Tree) inside(abs string) bool {
-	return abs == t.Repository || strings.HasPrefix(abs, strings.TrimSuffix(t.Repository, string(filepath.Separator))+string(filepath.Separator))
+	rest, below := strings.CutPrefix(abs, strings.TrimSuffix(t.Repository, string(filepath.Separator)))
+	return below && (rest == "" || rest[0] == filepath.Separator) || abs == t.Repository
 }
 
 // Rel turns an absolute path into one relative to the root of the platform.

@@ -36,36 +36,12 @@ type Fields struct {
 	Value    *Value
 	Path     string
 	problems *Problems
-	known    map[string]bool
+	keys     keys
+	// asked are the keys that readers asked for, some of them several times.
+	asked []string
 	// nested keeps the readers of nested maps, so that asking for one twice
 	// forgets nothing and reports nothing twice.
 	nested map[string]*Fields
-	// places are those of the keys of a map that is too long to look through for each.
-	places map[string]int
-}
-
-// long is how many entries a map has whose keys are worth remembering.
-const long = 32
-
-// entry is Value.Get.
-func (f *Fields) entry(key string) (Entry, bool) {
-	all := f.Value.Entries
-	if len(all) < long {
-		return f.Value.Get(key)
-	}
-	if f.places == nil {
-		f.places = make(map[string]int, len(all))
-		for i, e := range all {
-			if _, twice := f.places[e.Key]; !twice {
-				f.places[e.Key] = i
-			}
-		}
-	}
-	i, ok := f.places[key]
-	if !ok {
-		return Entry{}, false
-	}
-	return all[i], true
 }
 
 // Read starts reading a map. It returns nil, and records a problem, when the
@@ -75,7 +51,7 @@ func Read(v *Value, path string, problems *Problems) *Fields {
 		problems.Add(path, v.Position, "", "%s is %s, not a map", name(path), v.Kind)
 		return nil
 	}
-	return &Fields{Value: v, Path: path, problems: problems, known: map[string]bool{}, nested: map[string]*Fields{}}
+	return &Fields{Value: v, Path: path, problems: problems, keys: keys{of: v}}
 }
 
 func name(path string) string {
@@ -91,12 +67,12 @@ func (f *Fields) Entry(key string) (Entry, bool) {
 	if f == nil {
 		return Entry{}, false
 	}
-	f.known[key] = true
-	e, ok := f.entry(key)
-	if !ok || e.Value.Kind == Null {
+	f.asked = append(f.asked, key)
+	i, ok := f.keys.find(key)
+	if !ok || f.Value.Entries[i].Value.Kind == Null {
 		return Entry{}, false
 	}
-	return e, true
+	return f.Value.Entries[i], true
 }
 
 // Has reports whether a field is there, and marks it as known.
@@ -290,6 +266,9 @@ func (f *Fields) Map(key string) *Fields {
 	m, ok := f.nested[key]
 	if !ok {
 		m = Read(e.Value, Join(f.Path, key), f.problems)
+		if f.nested == nil {
+			f.nested = map[string]*Fields{}
+		}
 		f.nested[key] = m
 	}
 	return m
@@ -311,7 +290,21 @@ func (f *Fields) Unknown() []Entry {
 	if f == nil {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(f.Value.Entries), func(e Entry) bool { return f.known[e.Key] })
+	known := func(key string) bool { return slices.Contains(f.asked, key) }
+	if len(f.Value.Entries) >= long {
+		asked := make(map[string]bool, len(f.asked))
+		for _, key := range f.asked {
+			asked[key] = true
+		}
+		known = func(key string) bool { return asked[key] }
+	}
+	var unknown []Entry
+	for _, e := range f.Value.Entries {
+		if !known(e.Key) {
+			unknown = append(unknown, e)
+		}
+	}
+	return unknown
 }
 
 // Known returns the keys that readers asked for, sorted.
@@ -319,10 +312,7 @@ func (f *Fields) Known() []string {
 	if f == nil {
 		return nil
 	}
-	keys := make([]string, 0, len(f.known))
-	for k := range f.known {
-		keys = append(keys, k)
-	}
+	keys := slices.Clone(f.asked)
 	slices.Sort(keys)
-	return keys
+	return slices.Compact(keys)
 }

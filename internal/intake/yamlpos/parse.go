@@ -76,7 +76,8 @@ func ParseOne(file string, data []byte) (*Value, error) {
 
 // converter turns the nodes of one document into values.
 type converter struct {
-	file   string
+	file string
+	// These are about nodes with an anchor, the only ones met twice.
 	done   map[*yaml.Node]*Value
 	active map[*yaml.Node]bool
 	sizes  map[*yaml.Node]int
@@ -143,8 +144,10 @@ func (c *converter) size(n *yaml.Node, depth int) (int, error) {
 		size, err := c.size(n.Alias, depth)
 		return 1 + size, err
 	}
-	c.active[n] = true
-	defer delete(c.active, n)
+	if n.Anchor != "" {
+		c.active[n] = true
+		defer delete(c.active, n)
+	}
 	total := 1
 	for _, child := range n.Content {
 		size, err := c.size(child, depth+1)
@@ -163,8 +166,10 @@ func (c *converter) convert(n *yaml.Node) (*Value, error) {
 	if n.Kind == yaml.AliasNode {
 		n = n.Alias
 	}
-	if v, ok := c.done[n]; ok {
-		return v, nil
+	if n.Anchor != "" {
+		if v, ok := c.done[n]; ok {
+			return v, nil
+		}
 	}
 	v := &Value{Position: c.at(n), node: n}
 	var err error
@@ -203,7 +208,8 @@ func (c *converter) convert(n *yaml.Node) (*Value, error) {
 // entries fills a map: its own keys in order, then those of merge keys that it
 // does not have itself.
 func (c *converter) entries(v *Value, n *yaml.Node) error {
-	seen := map[string]int{}
+	v.Entries = make([]Entry, 0, len(n.Content)/2)
+	seen := keys{of: v}
 	var merged []*yaml.Node
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key := n.Content[i]
@@ -217,10 +223,9 @@ func (c *converter) entries(v *Value, n *yaml.Node) error {
 			merged = append(merged, n.Content[i+1])
 			continue
 		}
-		if line, ok := seen[key.Value]; ok {
-			return c.fail(n.Content[i], "remove one of the two", "key %q is written twice, first in line %d", key.Value, line)
+		if first, ok := seen.find(key.Value); ok {
+			return c.fail(n.Content[i], "remove one of the two", "key %q is written twice, first in line %d", key.Value, v.Entries[first].Position.Line)
 		}
-		seen[key.Value] = n.Content[i].Line
 		child, err := c.convert(n.Content[i+1])
 		if err != nil {
 			return err
@@ -228,7 +233,7 @@ func (c *converter) entries(v *Value, n *yaml.Node) error {
 		v.Entries = append(v.Entries, Entry{Key: key.Value, Value: child, Position: c.at(n.Content[i])})
 	}
 	for _, node := range merged {
-		if err := c.merge(v, node, seen); err != nil {
+		if err := c.merge(v, node, &seen); err != nil {
 			return err
 		}
 	}
@@ -237,7 +242,7 @@ func (c *converter) entries(v *Value, n *yaml.Node) error {
 
 // merge adds the entries of a merge key: a map, or a list of maps of which
 // earlier ones win. Source: https://yaml.org/type/merge.html
-func (c *converter) merge(v *Value, node *yaml.Node, seen map[string]int) error {
+func (c *converter) merge(v *Value, node *yaml.Node, seen *keys) error {
 	from, err := c.convert(node)
 	if err != nil {
 		return err
@@ -251,11 +256,9 @@ func (c *converter) merge(v *Value, node *yaml.Node, seen map[string]int) error 
 			return c.fail(node, "", "a merge key needs a map or a list of maps, not %s", m.Kind)
 		}
 		for _, e := range m.Entries {
-			if _, ok := seen[e.Key]; ok {
-				continue
+			if _, ok := seen.find(e.Key); !ok {
+				v.Entries = append(v.Entries, e)
 			}
-			seen[e.Key] = e.Position.Line
-			v.Entries = append(v.Entries, e)
 		}
 	}
 	return nil

@@ -160,6 +160,18 @@ func (v *Value) Walk(visit func(path string, position finding.Position)) {
 	v.walk("", visit)
 }
 
+// Size is the number of entries and items below v: how often Walk calls visit.
+func (v *Value) Size() int {
+	n := len(v.Entries) + len(v.Items)
+	for _, e := range v.Entries {
+		n += e.Value.Size()
+	}
+	for _, item := range v.Items {
+		n += item.Size()
+	}
+	return n
+}
+
 func (v *Value) walk(path string, visit func(string, finding.Position)) {
 	for _, e := range v.Entries {
 		p := Join(path, e.Key)

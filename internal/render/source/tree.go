@@ -65,7 +65,8 @@ func resolve(dir string) (string, error) {
 }
 
 func within(dir, name string) bool {
-	return name == dir || strings.HasPrefix(name, strings.TrimSuffix(dir, string(filepath.Separator))+string(filepath.Separator))
+	rest, below := strings.CutPrefix(name, strings.TrimSuffix(dir, string(filepath.Separator)))
+	return below && (rest == "" || rest[0] == filepath.Separator) || name == dir
 }
 
 // Abs resolves a slash path relative to the root of the platform, links
