@@ -42,9 +42,9 @@ func join(found []finding.Finding) []finding.Finding {
 	slices.SortStableFunc(found, func(a, b finding.Finding) int {
 		return cmp.Or(a.Position.Compare(b.Position), strings.Compare(a.Message, b.Message), finding.CompareSubject(a, b))
 	})
-	first := map[cause]int{}
+	first := make(map[cause]int, len(found))
 	more := map[int][]finding.Finding{}
-	var joined []finding.Finding
+	joined := make([]finding.Finding, 0, len(found))
 	for _, f := range found {
 		c := causeOf(f)
 		i, seen := first[c]

@@ -53,7 +53,10 @@ type Suppressed struct {
 // are the suppressions that hide none. The components say where those that
 // findings name are defined, in all environments.
 func Suppress(found []finding.Finding, by []Suppression, components []component.Component) (kept []finding.Finding, hidden []Suppressed, unused []Suppression) {
-	defined := map[[2]string]finding.Position{}
+	if len(by) == 0 {
+		return found, nil, nil
+	}
+	defined := make(map[[2]string]finding.Position, len(components))
 	for _, c := range components {
 		defined[[2]string{c.Environment, c.Name}] = c.Position
 	}
@@ -62,6 +65,7 @@ func Suppress(found []finding.Finding, by []Suppression, components []component.
 		byRule[s.Rule] = append(byRule[s.Rule], i)
 	}
 	used := make([]bool, len(by))
+	kept = make([]finding.Finding, 0, len(found))
 	for _, f := range found {
 		at := defined[[2]string{f.Environment, f.Component}]
 		hider := -1

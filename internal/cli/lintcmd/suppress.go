@@ -21,6 +21,9 @@ func (j *judgement) suppress(p *intake.Platform) {
 		by = append(by, lint.Suppression{Rule: s.Rule, Component: s.Component, Reason: s.Reason, Position: s.Position})
 	}
 	by = append(by, j.written()...)
+	if len(by) == 0 {
+		return
+	}
 	kept, hidden, unused := lint.Suppress(j.findings, by, j.components())
 	var about []finding.Finding
 	for _, s := range unused {
