@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -56,6 +57,19 @@ type folder struct {
 type entry struct {
 	name string
 	mode fs.FileMode
+}
+
+// isPlain reports whether a path is known to be there and no link: its folder was
+// listed. Nothing follows from a name that is not in the list, since file systems
+// differ in which names are the same.
+func (t *Tree) isPlain(abs string) bool {
+	known, ok := t.folders.Load(filepath.Dir(abs))
+	if !ok {
+		return false
+	}
+	name, list := filepath.Base(abs), known.(folder).entries
+	i, ok := slices.BinarySearchFunc(list, name, func(e entry, name string) int { return strings.Compare(e.name, name) })
+	return ok && list[i].mode&fs.ModeSymlink == 0 && list[i].mode&fs.ModeIrregular == 0
 }
 
 // few is how many folders are listed one after the other.

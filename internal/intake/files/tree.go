@@ -148,7 +148,7 @@ func (t *Tree) follow(abs string) resolution {
 		found.path = filepath.Join(found.path, filepath.Base(abs))
 		// What hangs on a folder outside is outside, there or not.
 		if found.exists && t.inside(found.path) {
-			found = lastStep(found.path)
+			found = t.lastStep(found.path)
 		}
 	}
 	t.resolved.Store(abs, found)
@@ -156,7 +156,10 @@ func (t *Tree) follow(abs string) resolution {
 }
 
 // lastStep resolves a path whose folder is resolved.
-func lastStep(p string) resolution {
+func (t *Tree) lastStep(p string) resolution {
+	if t.isPlain(p) {
+		return resolution{path: p, exists: true}
+	}
 	info, err := os.Lstat(p)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
