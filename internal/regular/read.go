@@ -71,7 +71,7 @@ func (d descriptor) Read(p []byte) (int, error) {
 func again(call func() (int, error)) (int, error) {
 	for {
 		n, err := call()
-		if err != syscall.EINTR {
+		if !errors.Is(err, syscall.EINTR) {
 			return n, err
 		}
 	}
