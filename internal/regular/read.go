@@ -28,9 +28,12 @@ func Read(name string, limit int64) ([]byte, error) {
 	// need: half of the system calls of reading a small one, and a finalizer.
 	//
 	// Without O_NONBLOCK a pipe would block until somebody writes to it.
-	fd, err := again(func() (int, error) {
-		return syscall.Open(name, syscall.O_RDONLY|syscall.O_CLOEXEC|syscall.O_NONBLOCK|syscall.O_NOCTTY, 0)
-	})
+	fd, err := open(name, syscall.O_NONBLOCK)
+	if errors.Is(err, syscall.EAGAIN) {
+		// Another process holds a lease on it, as file servers do, and has been asked
+		// to give it back: only regular files have leases. Source: fcntl(2).
+		fd, err = open(name, 0)
+	}
 	switch {
 	case errors.Is(err, syscall.ENXIO): // a socket
 		return nil, ErrIrregular
@@ -51,6 +54,12 @@ func Read(name string, limit int64) ([]byte, error) {
 		return nil, failed("read", errno)
 	}
 	return data, err
+}
+
+func open(name string, flags int) (int, error) {
+	return again(func() (int, error) {
+		return syscall.Open(name, syscall.O_RDONLY|syscall.O_CLOEXEC|syscall.O_NOCTTY|flags, 0)
+	})
 }
 
 // descriptor is an open file.

@@ -64,8 +64,8 @@ func (c *cache) shelf(key string) *shelf {
 		return s
 	}
 	for _, e := range entries {
-		of, _, ok := strings.Cut(e.Name(), ".")
-		if ok && of != "" && strings.HasSuffix(e.Name(), entryEnding) {
+		of, variant, _ := strings.Cut(e.Name(), ".")
+		if of != "" && strings.HasSuffix(variant, entryEnding) {
 			s.names[of] = append(s.names[of], e.Name())
 		}
 	}

@@ -50,7 +50,7 @@ func TestCacheKeepsVariants(t *testing.T) {
 	}
 }
 
-// Other things in the folder, and a folder that cannot be, are no failure.
+// Other things in the folder are no entries.
 func TestCacheBesideOthers(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"ab/abkey", "ab/.new-1.json", "ab/abkey.json", "ab/abkey.1.json.part"} {
@@ -58,17 +58,44 @@ func TestCacheBesideOthers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got := bases(newCache(dir).variants("abkey")); !cmp.Equal(got, []string{"abkey.json"}) {
+	if got := bases(newCache(dir).variants("abkey")); len(got) > 0 {
 		t.Errorf("got %v", got)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o600); err != nil {
+}
+
+// A folder that cannot be made is no failure, and what is in its place stays.
+func TestCacheWithoutFolder(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, []byte("mine"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c := newCache(filepath.Join(dir, "file"))
-	c.add("abkey", "1", nil)
+	c := newCache(file)
+	c.add("abkey", "1", []byte("entry"))
+	for _, name := range c.variants("abkey") {
+		if _, err := os.ReadFile(name); err == nil {
+			t.Errorf("%s was written", name)
+		}
+	}
+	if data, err := os.ReadFile(file); err != nil || string(data) != "mine" {
+		t.Errorf("the file is %q, %v", data, err)
+	}
+}
+
+func TestCacheSideBySide(t *testing.T) {
+	c := newCache(t.TempDir())
 	var group sync.WaitGroup
-	for range 8 {
-		group.Go(func() { c.variants("abkey") })
+	for i := range 32 {
+		group.Go(func() {
+			c.variants("abkey")
+			c.add(fmt.Sprintf("ab%d", i), "1", nil)
+		})
 	}
 	group.Wait()
+	for _, c := range []*cache{c, newCache(c.dir)} {
+		for i := range 32 {
+			if got := c.variants(fmt.Sprintf("ab%d", i)); len(got) != 1 {
+				t.Errorf("key %d has %v", i, got)
+			}
+		}
+	}
 }
