@@ -9,8 +9,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/rollout-ladder/ladder/internal/follow"
 )
 
 // parsed is what the cache of an informer holds instead of whole objects.
@@ -110,7 +111,8 @@ func (w *Watcher) look(ctx context.Context, gvr schema.GroupVersionResource, nam
 }
 
 func (w *Watcher) inform(gvr schema.GroupVersionResource, namespace string) (cache.InformerSynced, error) {
-	informer := dynamicinformer.NewFilteredDynamicInformer(w.client, gvr, namespace, 0, cache.Indexers{}, nil).Informer()
+	source := follow.Source{Client: w.client, Resource: w.client.Resource(gvr).Namespace(namespace), Clock: w.config.Clock}
+	informer := cache.NewSharedIndexInformer(source.ListerWatcher(), &unstructured.Unstructured{}, 0, cache.Indexers{})
 	if err := informer.SetTransform(parse); err != nil {
 		return nil, fmt.Errorf("watch %s: %w", gvr.Resource, err)
 	}
@@ -148,18 +150,18 @@ func (w *Watcher) see(obj any) {
 	before := w.applications[ref]
 	e := &entry{application: p.application, err: p.err}
 	if before != nil && before.application != nil && e.application != nil {
-		e.asked, e.recompared = follow(before, e.application)
+		e.asked, e.recompared = carryOver(before, e.application)
 	}
 	w.applications[ref] = e
 	w.own(ref, before, e)
 	w.touch(ref)
 }
 
-// follow carries over what is known of comparisons after the last operation. The
+// carryOver keeps what is known of comparisons after the last operation. The
 // controller removes the annotation in the patch that writes a comparison which
 // it began after it had seen the annotation; so one that was added after the
 // operation had ended and is gone proves it.
-func follow(before *entry, now *Application) (asked, recompared bool) {
+func carryOver(before *entry, now *Application) (asked, recompared bool) {
 	was, is := before.application.Status.OperationState, now.Status.OperationState
 	if now.InProgress() || before.application.InProgress() || !is.Ended() || !was.Ended() ||
 		was.StartedAt != is.StartedAt || was.FinishedAt != is.FinishedAt {

@@ -221,7 +221,7 @@ func TestFollowComparison(t *testing.T) {
 			for _, patch := range tc.versions {
 				e := &entry{application: parsedObject(t, "single.yaml", patch)}
 				if before != nil {
-					e.asked, e.recompared = follow(before, e.application)
+					e.asked, e.recompared = carryOver(before, e.application)
 				}
 				before = e
 			}

@@ -168,7 +168,8 @@ func (l *link) count(name string, data []byte) {
 	}
 }
 
-// Watch tells what is there, then what changes, and breaks off after a while.
+// Watch tells what is there, then what changes, and breaks off or falls silent
+// after a while.
 func (r *linkedIn) Watch(ctx context.Context, options metav1.ListOptions) (apiwatch.Interface, error) {
 	if err := r.send("watch", ""); err != nil {
 		return nil, err
@@ -185,17 +186,23 @@ func (r *linkedIn) Watch(ctx context.Context, options metav1.ListOptions) (apiwa
 	}
 	out := make(chan apiwatch.Event)
 	proxy := apiwatch.NewProxyWatcher(out)
-	broken := time.After(time.Duration(1+l.world.dice.roll(60, l.process, "breaks", r.gvr.Resource)) * time.Second)
-	go relay(there, changes, out, proxy.StopChan(), broken)
+	over := time.After(time.Duration(1+l.world.dice.roll(60, l.process, "breaks", r.gvr.Resource)) * time.Second)
+	silent := l.world.dice.roll(8, l.process, "falls silent", r.gvr.Resource) == 0
+	go func() {
+		defer close(out)
+		defer changes.Stop()
+		relay(there, changes, out, proxy.StopChan(), over)
+		if silent {
+			<-proxy.StopChan()
+		}
+	}()
 	return proxy, nil
 }
 
-// relay forwards events until a watch is stopped or breaks. The watch was begun
+// relay forwards events until a watch is stopped or its time is over. It was begun
 // before the list was taken, so that nothing is missed; what the list has already
 // is passed over.
-func relay(there *unstructured.UnstructuredList, changes apiwatch.Interface, out chan<- apiwatch.Event, stopped <-chan struct{}, broken <-chan time.Time) {
-	defer close(out)
-	defer changes.Stop()
+func relay(there *unstructured.UnstructuredList, changes apiwatch.Interface, out chan<- apiwatch.Event, stopped <-chan struct{}, over <-chan time.Time) {
 	told := map[string]int64{}
 	send := func(event apiwatch.Event) bool {
 		obj, ok := event.Object.(*unstructured.Unstructured)
@@ -211,7 +218,7 @@ func relay(there *unstructured.UnstructuredList, changes apiwatch.Interface, out
 		case out <- event:
 			return true
 		case <-stopped:
-		case <-broken:
+		case <-over:
 		}
 		return false
 	}
@@ -224,7 +231,7 @@ func relay(there *unstructured.UnstructuredList, changes apiwatch.Interface, out
 		select {
 		case <-stopped:
 			return
-		case <-broken:
+		case <-over:
 			return
 		case event := <-changes.ResultChan():
 			if !send(event) {

@@ -8,13 +8,13 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
+
+	"github.com/rollout-ladder/ladder/internal/follow"
 )
 
 // watchBackoff is how soon a watch that failed is tried again. Informers wait
@@ -76,23 +76,13 @@ func (k *watchedKind) run(ctx context.Context, client dynamic.Interface, gvr sch
 
 // watch lists and watches until ctx ends; a watch that ends before is made again.
 func (k *watchedKind) watch(ctx context.Context, client dynamic.Interface, gvr schema.GroupVersionResource) {
-	selected := func(options metav1.ListOptions) metav1.ListOptions {
-		if k.kind.Group == "" && k.kind.Kind == "Event" {
-			options.FieldSelector = "type=Warning"
-		}
-		return options
-	}
-	source := &cache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-			return client.Resource(gvr).List(ctx, selected(options))
-		},
-		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-			return client.Resource(gvr).Watch(ctx, selected(options))
-		},
+	source := follow.Source{Client: client, Resource: client.Resource(gvr), Clock: k.observer.clock}
+	if k.kind.Group == "" && k.kind.Kind == "Event" {
+		source.Select = func(options *metav1.ListOptions) { options.FieldSelector = "type=Warning" }
 	}
 	// That a watch ends is nobody's news.
 	var quiet klog.Logger
-	cache.NewReflectorWithOptions(cache.ToListWatcherWithWatchListSemantics(source, client), &unstructured.Unstructured{}, k,
+	cache.NewReflectorWithOptions(source.ListerWatcher(), &unstructured.Unstructured{}, k,
 		cache.ReflectorOptions{Name: "ladder", TypeDescription: gvr.String(), Backoff: watchBackoff(), Logger: &quiet}).
 		RunWithContext(klog.NewContext(ctx, quiet))
 }

@@ -16,6 +16,9 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/rand"
+	"k8s.io/utils/clock"
+
+	"github.com/rollout-ladder/ladder/internal/follow"
 )
 
 // Action is what people ask of a run.
@@ -150,7 +153,8 @@ func (s *Store) Serve(ctx context.Context, take func(Request) Answer) error {
 		return fmt.Errorf("take requests: %w", err)
 	}
 	for ctx.Err() == nil {
-		// A watch that breaks is begun anew.
+		// A watch that breaks or falls silent is begun anew: it tells what is
+		// there first, so that no request is missed in between.
 		_ = s.serveOnce(ctx, take)
 		select {
 		case <-ctx.Done():
@@ -161,9 +165,9 @@ func (s *Store) Serve(ctx context.Context, take func(Request) Answer) error {
 }
 
 func (s *Store) serveOnce(ctx context.Context, take func(Request) Answer) error {
-	w, err := s.cluster.maps.Watch(ctx, metav1.ListOptions{
+	w, err := follow.Watch(ctx, clock.RealClock{}, metav1.ListOptions{
 		FieldSelector: fields.OneTermEqualSelector("metadata.name", s.key.requestsName()).String(),
-	})
+	}, s.cluster.maps.Watch)
 	if err != nil {
 		return err
 	}
