@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"fmt"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -84,7 +85,7 @@ func TestFaultyAPIServer(t *testing.T) {
 			w := witness(t, direct)
 			r := k.report()
 			again := w.stop()
-			t.Logf("%d requests, faults %v, makespan %.1f s", proxy.requests, proxy.counts, r.MakespanSeconds)
+			t.Logf("%d requests, faults %v, makespan %.1f s, longest %s", proxy.requests, proxy.counts, r.MakespanSeconds, longest(r))
 			for _, fault := range tc.want {
 				if proxy.counts[fault] == 0 {
 					t.Errorf("no fault %s among %d requests", fault, proxy.requests)
@@ -129,6 +130,18 @@ func (k *killer) report() *report.Rollout {
 		}
 	}
 	return &r
+}
+
+// longest names the component that took longest from its start to Healthy.
+func longest(r *report.Rollout) string {
+	var name string
+	var most time.Duration
+	for _, c := range r.Components {
+		if took := time.Time(c.HealthyAt).Sub(time.Time(c.StartedAt)); took > most {
+			name, most = c.Name, took
+		}
+	}
+	return fmt.Sprintf("%s %s", name, most.Round(time.Second))
 }
 
 // observer watches the plane itself during a rollout, and meddles: as another
