@@ -18,13 +18,14 @@ type relayed struct {
 var _ watch.Interface = (*relayed)(nil)
 
 // relay passes the events of a watch on until it ends, is stopped or the timer,
-// which every event sets back, has fired; then it calls end.
+// which every event sets back, has fired; then it calls end,
+// which gives the connection up.
 func relay(inner watch.Interface, silence clock.Timer, end func()) *relayed {
 	r := &relayed{inner: inner, events: make(chan watch.Event), stopped: make(chan struct{})}
 	go func() {
-		defer end()
 		defer close(r.events)
 		defer inner.Stop()
+		defer end() // first: closing a dead connection may wait for it
 		defer silence.Stop()
 		for r.pass(silence) {
 			silence.Reset(Silence)

@@ -4,8 +4,8 @@
 //
 // Judge and Explain are pure: an Application as Argo CD wrote it gives a
 // judgement, so that the rules are tested on objects alone. Watcher feeds them
-// from one watch of each kind: an event costs what it changes, and nothing runs
-// while nothing changes.
+// from one watch of each kind: an event costs what it changes, and while nothing
+// changes nothing runs but the renewal of the watches.
 //
 // # Healthy at a revision
 //
