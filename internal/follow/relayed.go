@@ -18,8 +18,8 @@ type relayed struct {
 var _ watch.Interface = (*relayed)(nil)
 
 // relay passes the events of a watch on until it ends, is stopped or the timer,
-// which every event sets back, has fired; then it calls end,
-// which gives the connection up.
+// which every event sets back, has fired; then it calls end, which gives the
+// connection up.
 func relay(inner watch.Interface, silence clock.Timer, end func()) *relayed {
 	r := &relayed{inner: inner, events: make(chan watch.Event), stopped: make(chan struct{})}
 	go func() {
