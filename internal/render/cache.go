@@ -21,7 +21,7 @@ import (
 
 // formatVersion is part of every key: raise it when the same files render to
 // something else, or when the format of the entries changes.
-const formatVersion = "5"
+const formatVersion = "6"
 
 type entry struct {
 	Trace   source.Trace  `json:"trace"`

@@ -351,8 +351,13 @@ func (r *Renderer) source(ctx context.Context, view *source.View, c component.Co
 	case component.Kustomize:
 		return kustomize.Render(ctx, view, src, kustomize.Options{Charts: charts, Namespace: c.Namespace, Release: c.Name})
 	case component.Manifests:
-		objects, err := plain.Render(ctx, view, src, plain.Filter{Include: src.Include, Exclude: src.Exclude})
-		return helm.Result{Objects: objects}, err
+		objects, encrypted, err := plain.Render(ctx, view, src, plain.Filter{Include: src.Include, Exclude: src.Exclude})
+		result := helm.Result{Objects: objects}
+		for _, e := range encrypted {
+			file := component.Source{Kind: src.Kind, Path: e.Position.File, Position: e.Position}
+			result.Lacking = append(result.Lacking, helm.Lacking{Source: file, Namespace: c.Namespace, Err: e})
+		}
+		return result, err
 	default:
 		return helm.Result{}, source.Errorf(src.Position, "sources of kind %q cannot be rendered", src.Kind)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rollout-ladder/ladder/internal/finding"
 	"github.com/rollout-ladder/ladder/internal/intake/yamlpos"
+	"github.com/rollout-ladder/ladder/internal/manifest"
 )
 
 // merge puts values over others: maps are merged, anything else replaces. Neither
@@ -33,14 +34,10 @@ func merge(base, over map[string]any) map[string]any {
 	return out
 }
 
-// isEncrypted reports whether a file is one that only its owner can read: SOPS,
-// Ansible Vault, age, git-crypt. Source: the formats of these tools.
+// isEncrypted reports whether a file, or the values in it, are such as only its
+// owner can read. Source: SOPS, the form of its values.
 func isEncrypted(data []byte) bool {
-	return bytes.Contains(data, []byte("ENC[AES256_GCM,")) ||
-		bytes.HasPrefix(data, []byte("$ANSIBLE_VAULT;")) ||
-		bytes.HasPrefix(data, []byte("\x00GITCRYPT")) ||
-		bytes.HasPrefix(data, []byte("age-encryption.org/")) ||
-		bytes.HasPrefix(data, []byte("-----BEGIN AGE ENCRYPTED FILE-----"))
+	return bytes.Contains(data, []byte("ENC[AES256_GCM,")) || manifest.EncryptedBy(data) != ""
 }
 
 // located gives the values of an evaluated text the lines of its template.

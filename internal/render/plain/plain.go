@@ -40,23 +40,27 @@ const skipMarker = "+argocd:skip-file-rendering"
 // specification, "The Pointer".
 const pointer = "version https://git-lfs.github.com/spec/"
 
+// errEncrypted is why a file has to be left out that may hold objects.
+var errEncrypted = errors.New("encrypted")
+
 // Render reads the objects of a file or folder, files in sorted order. In a
 // folder, files that hold no objects and do not look as if they should are
 // passed over: values files, charts, kustomizations. A file that is named itself
-// must hold objects only. Errors about the repository are *source.Error.
-func Render(ctx context.Context, view *source.View, src component.Source, filter Filter) ([]manifest.Object, error) {
+// must hold objects only. encrypted are files of a folder that may hold objects as
+// well. Errors about the repository are *source.Error.
+func Render(ctx context.Context, view *source.View, src component.Source, filter Filter) (out []manifest.Object, encrypted []*source.Error, err error) {
 	kind, err := view.Stat(src.Path)
 	if err != nil {
-		return nil, source.Errorf(src.Position, "manifests: %w", err)
+		return nil, nil, source.Errorf(src.Position, "manifests: %w", err)
 	}
 	switch kind {
 	case source.Missing:
-		return nil, source.Errorf(src.Position, "manifests %s do not exist; correct the path or add them", src.Path)
+		return nil, nil, source.Errorf(src.Position, "manifests %s do not exist; correct the path or add them", src.Path)
 	case source.File:
-		return readFile(view, src.Path, true)
+		out, err = readFile(view, src.Path, true)
+		return out, nil, err
 	case source.Folder:
 	}
-	var out []manifest.Object
 	skip := func(rel string) bool { return !src.Recurse || strings.HasPrefix(path.Base(rel), ".git") }
 	err = view.Walk(src.Path, skip, func(rel string) error {
 		if err := ctx.Err(); err != nil {
@@ -67,13 +71,18 @@ func Render(ctx context.Context, view *source.View, src component.Source, filter
 		}
 		objects, err := readFile(view, path.Join(src.Path, rel), false)
 		out = append(out, objects...)
+		var unreadable *source.Error
+		if errors.Is(err, errEncrypted) && errors.As(err, &unreadable) {
+			encrypted = append(encrypted, unreadable)
+			return nil
+		}
 		return err
 	})
 	var problem *source.Error
 	if err != nil && !errors.As(err, &problem) {
-		return nil, source.Errorf(src.Position, "manifests %s: %w", src.Path, err)
+		return nil, nil, source.Errorf(src.Position, "manifests %s: %w", src.Path, err)
 	}
-	return out, err
+	return out, encrypted, err
 }
 
 func isManifest(name string) bool {
@@ -95,6 +104,9 @@ func readFile(view *source.View, name string, strict bool) ([]manifest.Object, e
 	if bytes.HasPrefix(data, []byte(pointer)) {
 		return nil, source.Errorf(finding.Position{File: name, Line: 1}, "%s is a pointer of Git LFS, not the file; run git lfs pull", name)
 	}
+	if tool := manifest.EncryptedBy(data); tool != "" {
+		return nil, encryptedBy(tool, finding.Position{File: name, Line: 1})
+	}
 	var out []manifest.Object
 	var stray error
 	for _, doc := range manifest.Split(data) {
@@ -104,10 +116,14 @@ func readFile(view *source.View, name string, strict bool) ([]manifest.Object, e
 			stray = err
 		}
 	}
-	if stray != nil && (strict || len(out) > 0 || looksLikeManifest(data)) {
+	if stray != nil && (strict || len(out) > 0 || looksLikeManifest(data) || errors.Is(stray, errEncrypted)) {
 		return nil, stray
 	}
 	return out, nil
+}
+
+func encryptedBy(tool string, at finding.Position) error {
+	return source.Errorf(at, "%s is %w by %s; decrypt it to have it looked at", at.File, errEncrypted, tool)
 }
 
 func looksLikeManifest(data []byte) bool {
@@ -133,6 +149,9 @@ func readDocument(name string, doc manifest.Document) ([]manifest.Object, error)
 	if isKustomization(object) {
 		return nil, nil
 	}
+	if isWhole(object) {
+		return nil, encryptedBy("SOPS", at)
+	}
 	if !ok {
 		return nil, source.Errorf(at, "the document is not a Kubernetes object: it has no apiVersion and kind")
 	}
@@ -151,4 +170,12 @@ func readDocument(name string, doc manifest.Document) ([]manifest.Object, error)
 func isKustomization(object map[string]any) bool {
 	apiVersion, _ := object["apiVersion"].(string)
 	return strings.HasPrefix(apiVersion, "kustomize.config.k8s.io/")
+}
+
+// isWhole recognises a file that SOPS encrypted whole, with the names of its
+// fields. Source: SOPS, the binary format.
+func isWhole(object map[string]any) bool {
+	data, _ := object["data"].(string)
+	_, sops := object["sops"].(map[string]any)
+	return sops && len(object) == 2 && strings.HasPrefix(data, "ENC[")
 }
