@@ -31,6 +31,16 @@ func (s server) Watch(ctx context.Context, options metav1.ListOptions) (watch.In
 
 func (s server) source() Source { return Source{Resource: s, Clock: clock.RealClock{}} }
 
+// begin begins a watch that is answered at once.
+func begin(t *testing.T, inner watch.Interface) watch.Interface {
+	t.Helper()
+	w, err := server{watch: func(context.Context, metav1.ListOptions) (watch.Interface, error) { return inner, nil }}.source().watch(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
 // ended waits for the end of a watch and says after how long that was.
 func ended(w watch.Interface) time.Duration {
 	began := time.Now()
@@ -95,10 +105,7 @@ func TestWatchFallsSilent(t *testing.T) {
 func TestWatchWithSlowReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		inner := watch.NewFake()
-		w, err := server{watch: func(context.Context, metav1.ListOptions) (watch.Interface, error) { return inner, nil }}.source().watch(t.Context(), metav1.ListOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := begin(t, inner)
 		go func() {
 			inner.Add(&unstructured.Unstructured{})
 			inner.Delete(&unstructured.Unstructured{})
@@ -120,10 +127,7 @@ func TestWatchWithSlowReader(t *testing.T) {
 func TestWatchStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		inner := watch.NewFake()
-		w, err := server{watch: func(context.Context, metav1.ListOptions) (watch.Interface, error) { return inner, nil }}.source().watch(t.Context(), metav1.ListOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := begin(t, inner)
 		inner.Add(&unstructured.Unstructured{}) // nobody will take it
 		w.Stop()
 		w.Stop()

@@ -18,6 +18,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/lint"
 	"github.com/rollout-ladder/ladder/internal/load"
 	"github.com/rollout-ladder/ladder/internal/render"
+	"github.com/rollout-ladder/ladder/internal/render/source"
 )
 
 // failures are the findings about sources of the repository itself that cannot
@@ -89,10 +90,10 @@ func missed(found []finding.Finding, component string) bool {
 }
 
 // elsewhere reports whether what could not be rendered is not in the repository,
-// or needs what only Argo CD's own host has.
+// or needs what only Argo CD's own host has: a program, a key.
 func elsewhere(e *render.Error, modules []string) bool {
 	switch {
-	case e.Part, e.Missing.RepoURL != "", types.IsErrOnlyBuiltinPluginsAllowed(e.Err):
+	case e.Part, e.Missing.RepoURL != "", types.IsErrOnlyBuiltinPluginsAllowed(e.Err), errors.Is(e, source.ErrEncrypted):
 		return true
 	case e.Missing.Kind == component.Git, e.Missing.Kind == component.Plugin:
 		return true

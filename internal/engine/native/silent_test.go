@@ -1,7 +1,6 @@
 package native
 
 import (
-	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -49,7 +48,7 @@ func (d *deafening) RoundTrip(request *http.Request) (*http.Response, error) {
 	d.mu.Unlock()
 	answer, err := d.RoundTripper.RoundTrip(request)
 	if err == nil && silence != nil {
-		answer.Body = &deafened{ReadCloser: answer.Body, ctx: request.Context(), silence: silence}
+		answer.Body = &deafened{ReadCloser: answer.Body, over: request.Context().Done(), silence: silence}
 	}
 	return answer, err
 }
@@ -64,8 +63,7 @@ func (d *deafening) fallSilent() {
 
 type deafened struct {
 	io.ReadCloser
-	ctx     context.Context //nolint:containedctx // that of the request
-	silence <-chan struct{}
+	over, silence <-chan struct{} // the request is over; the watch falls silent
 }
 
 func (d *deafened) Read(b []byte) (int, error) {
@@ -89,7 +87,7 @@ func (d *deafened) Read(b []byte) (int, error) {
 		}
 	case <-d.silence:
 	}
-	<-d.ctx.Done()
+	<-d.over
 	return 0, errors.New("the watch was given up")
 }
 

@@ -115,6 +115,9 @@ func readValues(file string, data []byte) (map[string]any, error) {
 	if bytes.HasPrefix(data, []byte(pointer)) {
 		return nil, source.Errorf(finding.Position{File: file, Line: 1}, "%s is a pointer of Git LFS, not the file; run git lfs pull", file)
 	}
+	if tool := manifest.EncryptedBy(data); tool != "" {
+		return nil, source.Encrypted(file, tool)
+	}
 	if err := manifest.CheckAliases(data); err != nil {
 		return nil, checkYAML(file, data)
 	}

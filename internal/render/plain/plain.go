@@ -40,9 +40,6 @@ const skipMarker = "+argocd:skip-file-rendering"
 // specification, "The Pointer".
 const pointer = "version https://git-lfs.github.com/spec/"
 
-// errEncrypted is why a file has to be left out that may hold objects.
-var errEncrypted = errors.New("encrypted")
-
 // Render reads the objects of a file or folder, files in sorted order. In a
 // folder, files that hold no objects and do not look as if they should are
 // passed over: values files, charts, kustomizations. A file that is named itself
@@ -72,7 +69,7 @@ func Render(ctx context.Context, view *source.View, src component.Source, filter
 		objects, err := readFile(view, path.Join(src.Path, rel), false)
 		out = append(out, objects...)
 		var unreadable *source.Error
-		if errors.Is(err, errEncrypted) && errors.As(err, &unreadable) {
+		if errors.Is(err, source.ErrEncrypted) && errors.As(err, &unreadable) {
 			encrypted = append(encrypted, unreadable)
 			return nil
 		}
@@ -105,7 +102,7 @@ func readFile(view *source.View, name string, strict bool) ([]manifest.Object, e
 		return nil, source.Errorf(finding.Position{File: name, Line: 1}, "%s is a pointer of Git LFS, not the file; run git lfs pull", name)
 	}
 	if tool := manifest.EncryptedBy(data); tool != "" {
-		return nil, encryptedBy(tool, finding.Position{File: name, Line: 1})
+		return nil, source.Encrypted(name, tool)
 	}
 	var out []manifest.Object
 	var stray error
@@ -116,14 +113,10 @@ func readFile(view *source.View, name string, strict bool) ([]manifest.Object, e
 			stray = err
 		}
 	}
-	if stray != nil && (strict || len(out) > 0 || looksLikeManifest(data) || errors.Is(stray, errEncrypted)) {
+	if stray != nil && (strict || len(out) > 0 || looksLikeManifest(data) || errors.Is(stray, source.ErrEncrypted)) {
 		return nil, stray
 	}
 	return out, nil
-}
-
-func encryptedBy(tool string, at finding.Position) error {
-	return source.Errorf(at, "%s is %w by %s; decrypt it to have it looked at", at.File, errEncrypted, tool)
 }
 
 func looksLikeManifest(data []byte) bool {
@@ -150,7 +143,7 @@ func readDocument(name string, doc manifest.Document) ([]manifest.Object, error)
 		return nil, nil
 	}
 	if isWhole(object) {
-		return nil, encryptedBy("SOPS", at)
+		return nil, source.Encrypted(name, "SOPS")
 	}
 	if !ok {
 		return nil, source.Errorf(at, "the document is not a Kubernetes object: it has no apiVersion and kind")

@@ -32,6 +32,14 @@ func Errorf(at finding.Position, format string, args ...any) *Error {
 	return &Error{Position: at, Reason: err.Error(), Err: errors.Unwrap(err)}
 }
 
+// ErrEncrypted is under errors about a file that only its owner can read.
+var ErrEncrypted = errors.New("encrypted")
+
+// Encrypted makes the Error of a file that was encrypted by a tool.
+func Encrypted(file, tool string) *Error {
+	return Errorf(finding.Position{File: file, Line: 1}, "%s is %w by %s; decrypt it to have it looked at", file, ErrEncrypted, tool)
+}
+
 // EscapeError is a path that leaves the repository.
 type EscapeError struct{ Path string }
 
