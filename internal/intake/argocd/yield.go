@@ -10,8 +10,10 @@ import (
 	"github.com/gobwas/glob"
 
 	"github.com/rollout-ladder/ladder/internal/component"
+	"github.com/rollout-ladder/ladder/internal/finding"
 	"github.com/rollout-ladder/ladder/internal/intake/files"
 	"github.com/rollout-ladder/ladder/internal/intake/yamlpos"
+	"github.com/rollout-ladder/ladder/internal/manifest"
 )
 
 // yield is what a source of an Application applies.
@@ -99,6 +101,10 @@ func (r *Repository) yieldDirectory(dir string, directory *yamlpos.Value) (yield
 		data, err := r.tree.Read(file)
 		if err != nil {
 			return yield{}, err
+		}
+		if tool := manifest.EncryptedBy(data); tool != "" {
+			r.notRead(finding.Position{File: file, Line: 1}, "", "%s is encrypted by %s: what it applies is not known", file, tool)
+			continue
 		}
 		if values, err := yamlpos.Parse(file, data); err == nil {
 			y.documents = append(y.documents, split(values)...)
