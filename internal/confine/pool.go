@@ -1,0 +1,114 @@
+package confine
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"time"
+)
+
+// Call is something to compute in a worker.
+type Call struct {
+	Method  string
+	Request []byte
+	// Answer gives the worker what it asks for. It is called from one goroutine at a
+	// time; ctx ends with the call. Calls that it makes itself with that ctx get
+	// workers beyond the size of the pool, so that calls cannot wait for each other.
+	Answer func(ctx context.Context, operation string, request []byte) ([]byte, error)
+	// Time is how much CPU time the call may take. The time by the clock, answers not
+	// counted, is bounded by patience times that: a busy machine makes no error.
+	Time time.Duration
+}
+
+// patience times the CPU time of a call is its time by the clock.
+const patience = 4
+
+// Pool keeps workers. The zero value works: workers are started when they are
+// needed, as many as there are cores, and end with the process. It is safe for
+// concurrent use.
+type Pool struct {
+	// Mode says how much confinement is wanted; empty is Auto. It is set before the
+	// first call.
+	Mode Mode
+
+	once  sync.Once
+	slots chan struct{}
+
+	mu   sync.Mutex
+	idle []*worker
+}
+
+type nestedKey struct{}
+
+// Do makes a call. The error is a *LimitError, *MethodError or *UnconfinedError,
+// the cause of ctx, or why no worker can be started.
+func (p *Pool) Do(ctx context.Context, call Call) ([]byte, error) {
+	p.once.Do(func() { p.slots = make(chan struct{}, max(1, runtime.GOMAXPROCS(0))) })
+	if ctx.Value(nestedKey{}) == nil {
+		select {
+		case p.slots <- struct{}{}:
+			defer func() { <-p.slots }()
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+	w, err := p.worker(ctx)
+	if err != nil {
+		return nil, err
+	}
+	result, alive, err := w.do(context.WithValue(ctx, nestedKey{}, true), call)
+	if alive {
+		p.mu.Lock()
+		p.idle = append(p.idle, w)
+		p.mu.Unlock()
+	}
+	return result, err
+}
+
+// worker takes an idle worker or starts one.
+func (p *Pool) worker(ctx context.Context) (*worker, error) {
+	if w := p.take(); w != nil {
+		return w, nil
+	}
+	mode := p.Mode
+	if mode == "" {
+		mode = Auto
+	}
+	w, err := start(ctx, mode)
+	if err != nil {
+		return nil, err
+	}
+	if mode == Required && !w.confinement.Full() {
+		w.kill()
+		return nil, &UnconfinedError{w.confinement}
+	}
+	return w, nil
+}
+
+// take returns an idle worker that lives; nil where there is none.
+func (p *Pool) take() *worker {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for n := len(p.idle); n > 0; n = len(p.idle) {
+		w := p.idle[n-1]
+		p.idle = p.idle[:n-1]
+		select {
+		case <-w.ended:
+		default:
+			return w
+		}
+	}
+	return nil
+}
+
+// Confinement starts a worker if there is none and returns what holds it.
+func (p *Pool) Confinement(ctx context.Context) (Confinement, error) {
+	w, err := p.worker(ctx)
+	if err != nil {
+		return Confinement{}, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.idle = append(p.idle, w)
+	return w.confinement, nil
+}

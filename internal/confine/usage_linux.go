@@ -1,0 +1,32 @@
+package confine
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strconv"
+	"time"
+)
+
+// tick is the unit of times in /proc. Source: proc_pid_stat(5); it is 100 Hz on
+// every system that Go runs on.
+const tick = 10 * time.Millisecond
+
+// usage reads the CPU time that a process took so far and its resident size in
+// bytes. ok is false where that cannot be told.
+func usage(pid int) (cpu time.Duration, resident int64, ok bool) {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0, 0, false
+	}
+	// The name of the command, in parentheses, may hold anything.
+	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+	if len(fields) < 22 {
+		return 0, 0, false
+	}
+	number := func(i int) int64 {
+		n, _ := strconv.ParseInt(string(fields[i]), 10, 64)
+		return n
+	}
+	return time.Duration(number(11)+number(12)) * tick, number(21) * int64(os.Getpagesize()), true
+}

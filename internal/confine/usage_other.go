@@ -1,0 +1,9 @@
+//go:build !linux
+
+package confine
+
+import "time"
+
+// usage knows nothing of other processes here. The time by the clock is watched all
+// the same.
+func usage(int) (cpu time.Duration, resident int64, ok bool) { return 0, 0, false }
