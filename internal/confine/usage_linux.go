@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"syscall"
 	"time"
 )
 
@@ -29,4 +30,12 @@ func usage(pid int) (cpu time.Duration, resident int64, ok bool) {
 		return n
 	}
 	return time.Duration(number(11)+number(12)) * tick, number(21) * int64(os.Getpagesize()), true
+}
+
+// peak is the greatest resident size of a process that has ended, in bytes.
+func peak(state *os.ProcessState) int64 {
+	if used, ok := state.SysUsage().(*syscall.Rusage); ok {
+		return used.Maxrss << 10
+	}
+	return 0
 }

@@ -202,7 +202,7 @@ func (r *run) intake(environment string) intake.Options {
 		return render.New(root, repository, render.Options{
 			KubeVersion: r.options.KubeVersion, APIVersions: r.options.APIVersions,
 			Offline: r.options.Offline, CacheDir: r.options.CacheDir, NoCache: r.options.NoCache,
-			Fetch: r.network.Fetch, Reach: r.network.Reach,
+			Fetch: r.network.Fetch,
 		})
 	}}
 }
@@ -301,7 +301,7 @@ func (r *run) knowledge(p *intake.Platform) (*knowledge, error) {
 		KubeVersion: cmp.Or(r.options.KubeVersion, target.KubeVersion),
 		APIVersions: slices.Concat(target.APIVersions, r.options.APIVersions),
 		Offline:     r.options.Offline, CacheDir: r.options.CacheDir, NoCache: r.options.NoCache,
-		Fetch: r.network.Fetch, Reach: r.network.Reach, Partial: true, Known: known.crds,
+		Fetch: r.network.Fetch, Partial: true, Known: known.crds,
 	})
 	return known, nil
 }

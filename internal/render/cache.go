@@ -12,36 +12,20 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/rollout-ladder/ladder/internal/component"
-	"github.com/rollout-ladder/ladder/internal/finding"
+	"github.com/rollout-ladder/ladder/internal/evaluate"
 	"github.com/rollout-ladder/ladder/internal/manifest"
 	"github.com/rollout-ladder/ladder/internal/regular"
-	"github.com/rollout-ladder/ladder/internal/render/helm"
 	"github.com/rollout-ladder/ladder/internal/render/source"
 )
 
 // formatVersion is part of every key: raise it when the same files render to
 // something else, or when the format of the entries changes.
-const formatVersion = "6"
+const formatVersion = "7"
 
+// entry is a reply and the files that it depends on.
 type entry struct {
-	Trace   source.Trace  `json:"trace"`
-	Asks    bool          `json:"asks"`
-	Objects []cacheObject `json:"objects"`
-	Lacking []cacheLack   `json:"lacking,omitempty"`
-}
-
-// cacheLack is a remote part that is left out offline.
-type cacheLack struct {
-	Source    component.Source `json:"source"`
-	Namespace string           `json:"namespace,omitempty"`
-	Position  finding.Position `json:"position"`
-	Reason    string           `json:"reason"`
-}
-
-type cacheObject struct {
-	Object    json.RawMessage `json:"object"`
-	Origin    manifest.Origin `json:"origin"`
-	CRDFolder bool            `json:"crdFolder,omitempty"`
+	trace source.Trace
+	reply evaluate.Reply
 }
 
 // question is everything but files that a result depends on.
@@ -66,10 +50,18 @@ func (q question) key() (string, bool) {
 }
 
 // cached renders a source, or takes its result from the cache.
-func (r *Renderer) cached(ctx context.Context, c component.Component, src component.Source, versions []string) (helm.Result, error) {
+func (r *Renderer) cached(ctx context.Context, c component.Component, src component.Source, versions []string) (evaluate.Reply, []manifest.Object, error) {
 	view := r.tree.View()
+	fresh := func() (evaluate.Reply, []manifest.Object, error) {
+		reply, err := r.source(ctx, view, c, src, versions)
+		objects, readable := objectsOf(reply)
+		if err == nil && !readable {
+			err = source.Errorf(src.Position, "what the source renders to cannot be read")
+		}
+		return reply, objects, err
+	}
 	if r.cache == nil {
-		return r.source(ctx, view, c, src, versions)
+		return fresh()
 	}
 	ask := question{Format: formatVersion, KubeVersion: r.opts.KubeVersion, Namespace: c.Namespace, Release: c.Name,
 		Offline: r.opts.Offline, Partial: r.opts.Partial, MaxOutput: r.opts.MaxOutput, Source: src}
@@ -79,27 +71,27 @@ func (r *Renderer) cached(ctx context.Context, c component.Component, src compon
 	ask.Asks, ask.APIVersions = true, slices.Concat(r.opts.APIVersions, versions)
 	fullKey, okFull := ask.key()
 	if !ok || !okFull {
-		return r.source(ctx, view, c, src, versions)
+		return fresh()
 	}
 	for _, key := range []string{plainKey, fullKey} {
 		if e, ok := r.cache.find(key, r.tree); ok {
-			if objects, ok := e.objects(); ok {
-				return helm.Result{Objects: objects, ReadsCapabilities: e.Asks, Lacking: e.lacking()}, nil
+			if objects, ok := objectsOf(e.reply); ok {
+				return e.reply, objects, nil
 			}
 		}
 	}
-	result, err := r.source(ctx, view, c, src, versions)
+	reply, objects, err := fresh()
 	if err != nil {
-		return result, err
+		return reply, objects, err
 	}
 	if trace, ok := view.Trace(); ok {
 		key := plainKey
-		if result.ReadsCapabilities {
+		if reply.Asks {
 			key = fullKey
 		}
-		r.cache.store(key, trace, result)
+		r.cache.store(key, trace, reply)
 	}
-	return result, nil
+	return reply, objects, nil
 }
 
 // find returns the variant whose files are as they were.
@@ -123,8 +115,8 @@ func (c *cache) find(key string, tree *source.Tree) (entry, bool) {
 			continue
 		}
 		var e entry
-		if json.Unmarshal(content, &e) == nil {
-			e.Trace = trace
+		if json.Unmarshal(content, &e.reply) == nil {
+			e.trace = trace
 			return e, true
 		}
 	}
@@ -140,40 +132,22 @@ func checksum(parts ...[]byte) string {
 }
 
 // store writes a variant; a cache that cannot be written is no failure.
-func (c *cache) store(key string, trace source.Trace, result helm.Result) {
-	e := entry{Asks: result.ReadsCapabilities, Objects: make([]cacheObject, len(result.Objects))}
-	for i, o := range result.Objects {
-		raw, err := json.Marshal(o.Object)
-		if err != nil {
-			return
-		}
-		e.Objects[i] = cacheObject{Object: raw, Origin: o.Origin, CRDFolder: o.CRDFolder}
-	}
-	for _, l := range result.Lacking {
-		e.Lacking = append(e.Lacking, cacheLack{l.Source, l.Namespace, l.Err.Position, l.Err.Reason})
-	}
+func (c *cache) store(key string, trace source.Trace, reply evaluate.Reply) {
 	head, err := json.Marshal(trace)
 	if err != nil {
 		return
 	}
-	content, err := json.Marshal(e)
+	content, err := json.Marshal(reply)
 	if err != nil {
 		return
 	}
 	c.add(key, checksum(head), bytes.Join([][]byte{head, []byte(checksum(head, content)), content}, []byte("\n")))
 }
 
-func (e entry) lacking() []helm.Lacking {
-	var out []helm.Lacking
-	for _, l := range e.Lacking {
-		out = append(out, helm.Lacking{Source: l.Source, Namespace: l.Namespace, Err: &source.Error{Position: l.Position, Reason: l.Reason}})
-	}
-	return out
-}
-
-func (e entry) objects() ([]manifest.Object, bool) {
-	out := make([]manifest.Object, len(e.Objects))
-	for i, o := range e.Objects {
+// objectsOf reads the objects of a reply.
+func objectsOf(reply evaluate.Reply) ([]manifest.Object, bool) {
+	out := make([]manifest.Object, len(reply.Objects))
+	for i, o := range reply.Objects {
 		var m map[string]any
 		if err := utiljson.Unmarshal(o.Object, &m); err != nil || m == nil {
 			return nil, false

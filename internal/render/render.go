@@ -15,10 +15,9 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/rollout-ladder/ladder/internal/component"
+	"github.com/rollout-ladder/ladder/internal/evaluate"
 	"github.com/rollout-ladder/ladder/internal/manifest"
 	"github.com/rollout-ladder/ladder/internal/render/helm"
-	"github.com/rollout-ladder/ladder/internal/render/kustomize"
-	"github.com/rollout-ladder/ladder/internal/render/plain"
 	"github.com/rollout-ladder/ladder/internal/render/source"
 )
 
@@ -36,7 +35,7 @@ type Options struct {
 	CacheDir string
 	// NoCache neither reads nor writes the cache.
 	NoCache bool
-	// Timeout bounds one source; default 20 s.
+	// Timeout is how much CPU time one source may take; default 20 s.
 	Timeout time.Duration
 	// MaxOutput bounds the text one source renders to, in bytes; default 32 MiB.
 	MaxOutput int
@@ -44,8 +43,10 @@ type Options struct {
 	Workers int
 	// Fetch gets remote charts; default Helm's own clients. Not used offline.
 	Fetch helm.Fetch
-	// Reach reports a host that cannot be reached before it is asked; nil asks.
-	Reach func(ctx context.Context, address string) error
+	// File gets one remote file, Base what a kustomization names by an address; nil
+	// refuses. Not used offline.
+	File func(ctx context.Context, address string) ([]byte, error)
+	Base func(ctx context.Context, address string) (evaluate.Base, error)
 	// Partial renders what can be rendered of a component, without the sources
 	// that cannot; Result.Lacking names them.
 	Partial bool
@@ -113,12 +114,19 @@ func New(root, repository string, opts Options) *Renderer {
 	if opts.Fetch == nil {
 		opts.Fetch = helm.Pull
 	}
-	r.opts.Fetch = nil
 	if !opts.Offline {
 		r.opts.Fetch = (&archives{fetch: opts.Fetch, dir: charts, known: map[string]*archive{}}).get
 	}
+	if r.opts.File == nil {
+		r.opts.File = func(context.Context, string) ([]byte, error) { return nil, errNoFetch }
+	}
+	if r.opts.Base == nil {
+		r.opts.Base = func(context.Context, string) (evaluate.Base, error) { return evaluate.Base{}, errNoFetch }
+	}
 	return r
 }
+
+var errNoFetch = errors.New("nothing but charts is fetched here")
 
 // Component renders one component. It knows only the CRDs of what this
 // Renderer rendered before, and of the component itself: use All where charts
@@ -253,11 +261,11 @@ func (r *Renderer) render(ctx context.Context, c component.Component, versions [
 			out.Err = fmt.Errorf("render %s: %w", c.Name, context.Cause(ctx))
 			return out
 		}
-		result, err := r.cached(ctx, c, src, versions)
-		out.asks = out.asks || result.ReadsCapabilities
-		out.Objects = append(out.Objects, result.Objects...)
+		result, objects, err := r.cached(ctx, c, src, versions)
+		out.asks = out.asks || result.Asks
+		out.Objects = append(out.Objects, objects...)
 		for _, l := range result.Lacking {
-			out.Lacking = append(out.Lacking, lackingOf(c, l))
+			out.Lacking = append(out.Lacking, lackingOf(c, l.Lacking()))
 		}
 		if err != nil {
 			err = r.explain(ctx, c, src, err)
@@ -319,48 +327,20 @@ func (r *Renderer) Values(src component.Source) (values map[string]any, complete
 }
 
 // source renders one source, whatever its kind.
-func (r *Renderer) source(ctx context.Context, view *source.View, c component.Component, src component.Source, versions []string) (helm.Result, error) {
-	charts := helm.Options{
-		KubeVersion: r.opts.KubeVersion,
-		APIVersions: slices.Concat(r.opts.APIVersions, versions),
-		Limits:      helm.Limits{Time: r.opts.Timeout, Output: r.opts.MaxOutput},
-		Fetch:       r.opts.Fetch,
-		Reach:       r.opts.Reach,
-		Partial:     r.opts.Partial,
-	}
+func (r *Renderer) source(ctx context.Context, view *source.Recording, c component.Component, src component.Source, versions []string) (evaluate.Reply, error) {
 	if src.Refused != "" {
-		return helm.Result{}, source.Errorf(src.Position, "%s", src.Refused)
-	}
-	if src.KubeVersion != "" {
-		charts.KubeVersion = src.KubeVersion
-	}
-	if len(src.APIVersions) > 0 {
-		charts.APIVersions = src.APIVersions
+		return evaluate.Reply{}, source.Errorf(src.Position, "%s", src.Refused)
 	}
 	if src.RepoURL != "" && src.Kind != component.Chart {
-		return helm.Result{}, source.Errorf(src.Position, "%s of repository %s is not in this repository, so it is not rendered; vendor it, or run Ladder there",
+		return evaluate.Reply{}, source.Errorf(src.Position, "%s of repository %s is not in this repository, so it is not rendered; vendor it, or run Ladder there",
 			src.Name, helm.Address(src))
 	}
-	switch src.Kind {
-	case component.Chart:
-		release := src.ReleaseName
-		if release == "" {
-			release = c.Name
-		}
-		return helm.Render(ctx, view, helm.Request{Source: src, Release: release, Namespace: cmp.Or(src.Namespace, c.Namespace)}, charts)
-	case component.Kustomize:
-		return kustomize.Render(ctx, view, src, kustomize.Options{Charts: charts, Namespace: c.Namespace, Release: c.Name})
-	case component.Manifests:
-		objects, encrypted, err := plain.Render(ctx, view, src, plain.Filter{Include: src.Include, Exclude: src.Exclude})
-		result := helm.Result{Objects: objects}
-		for _, e := range encrypted {
-			file := component.Source{Kind: src.Kind, Path: e.Position.File, Position: e.Position}
-			result.Lacking = append(result.Lacking, helm.Lacking{Source: file, Namespace: c.Namespace, Err: e})
-		}
-		return result, err
-	default:
-		return helm.Result{}, source.Errorf(src.Position, "sources of kind %q cannot be rendered", src.Kind)
-	}
+	reply, err := evaluate.Source(ctx, view, evaluate.Request{
+		Source: src, Component: c.Name, Namespace: c.Namespace,
+		KubeVersion: r.opts.KubeVersion, APIVersions: slices.Concat(r.opts.APIVersions, versions),
+		MaxOutput: r.opts.MaxOutput, Partial: r.opts.Partial, Offline: r.opts.Offline,
+	}, evaluate.Fetch{Chart: r.opts.Fetch, File: r.opts.File, Base: r.opts.Base}, r.opts.Timeout)
+	return reply, err
 }
 
 // explain wraps what went wrong with a source.

@@ -40,7 +40,7 @@ type loadedChart struct {
 }
 
 // load reads a local chart folder, a local archive, or a remote chart.
-func load(ctx context.Context, view *source.View, src component.Source, opts Options) (*loadedChart, error) {
+func load(ctx context.Context, view source.View, src component.Source, opts Options) (*loadedChart, error) {
 	if src.Path == "" || src.RepoURL != "" {
 		return loadRemote(ctx, view, src, opts)
 	}
@@ -65,21 +65,10 @@ func load(ctx context.Context, view *source.View, src component.Source, opts Opt
 // maxLocalDependencies bounds charts that depend on charts by file://.
 const maxLocalDependencies = 10
 
-func loadFolder(ctx context.Context, view *source.View, folder string, at finding.Position, opts Options, depth int) (*loadedChart, error) {
+func loadFolder(ctx context.Context, view source.View, folder string, at finding.Position, opts Options, depth int) (*loadedChart, error) {
 	files, err := readFolder(view, folder, at)
 	if err != nil {
 		return nil, err
-	}
-	for _, f := range files {
-		switch path.Base(f.Name) {
-		case "Chart.yaml", "values.yaml", "requirements.yaml":
-			if manifest.CheckAliases(f.Data) == nil {
-				continue
-			}
-			if err := checkYAML(path.Join(folder, f.Name), f.Data); err != nil {
-				return nil, err
-			}
-		}
 	}
 	named := make([]archive.BufferedFile, len(files)) // LoadFiles renames what it is given
 	for i, f := range files {
@@ -116,7 +105,7 @@ func chartProblem(err error, folder string, at finding.Position) error {
 
 // readFolder reads the files of a chart folder, without those that .helmignore
 // leaves out.
-func readFolder(view *source.View, folder string, at finding.Position) ([]*archive.BufferedFile, error) {
+func readFolder(view source.View, folder string, at finding.Position) ([]*archive.BufferedFile, error) {
 	rules := ignore.Empty()
 	data, err := view.Read(path.Join(folder, ignore.HelmIgnore))
 	if err == nil {
@@ -128,24 +117,29 @@ func readFolder(view *source.View, folder string, at finding.Position) ([]*archi
 		return nil, source.Errorf(at, "chart: %w", err)
 	}
 	rules.AddDefaults()
-	var files []*archive.BufferedFile
+	var names []string
 	skip := func(rel string) bool { return rules.Ignore(rel, entry{name: rel, dir: true}) }
-	err = view.Walk(folder, skip, func(rel string) error {
-		if rules.Ignore(rel, entry{name: rel}) {
-			return nil
+	err = source.Walk(view, folder, skip, func(rel string) error {
+		if !rules.Ignore(rel, entry{name: rel}) {
+			names = append(names, path.Join(folder, rel))
 		}
-		data, err := view.Read(path.Join(folder, rel))
-		if err != nil {
-			return err
-		}
-		if int64(len(data)) > archive.MaxDecompressedFileSize {
-			return &source.SizeError{Path: path.Join(folder, rel), Limit: archive.MaxDecompressedFileSize}
-		}
-		files = append(files, &archive.BufferedFile{Name: rel, Data: bytes.TrimPrefix(data, []byte("\xEF\xBB\xBF"))})
 		return nil
 	})
 	if err != nil {
 		return nil, source.Errorf(at, "chart %s: %w", folder, err)
+	}
+	source.ReadAhead(view, names)
+	var files []*archive.BufferedFile
+	for _, name := range names {
+		data, err := view.Read(name)
+		if err != nil {
+			return nil, source.Errorf(at, "chart %s: %w", folder, err)
+		}
+		if int64(len(data)) > archive.MaxDecompressedFileSize {
+			return nil, source.Errorf(at, "chart %s: %w", folder, &source.SizeError{Path: name, Limit: archive.MaxDecompressedFileSize})
+		}
+		rel := strings.TrimPrefix(name, path.Clean(folder)+"/")
+		files = append(files, &archive.BufferedFile{Name: rel, Data: bytes.TrimPrefix(data, []byte("\xEF\xBB\xBF"))})
 	}
 	return files, nil
 }
@@ -244,7 +238,7 @@ func dependencyArchive(dep *chart.Chart, files []archive.BufferedFile) string {
 
 // complete adds dependencies that are not vendored but can be had: charts of
 // the repository named by file://, and remote ones when not offline.
-func (l *loadedChart) complete(ctx context.Context, view *source.View, at finding.Position, opts Options, depth int) error {
+func (l *loadedChart) complete(ctx context.Context, view source.View, at finding.Position, opts Options, depth int) error {
 	for _, dep := range l.chart.Metadata.Dependencies {
 		if dep == nil || l.has(dep) {
 			continue

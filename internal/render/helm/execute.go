@@ -1,7 +1,6 @@
 package helm
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -9,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"text/template"
-	"text/template/parse"
 
 	chartapi "helm.sh/helm/v4/pkg/chart"
 	"helm.sh/helm/v4/pkg/chart/common"
@@ -22,20 +20,18 @@ import (
 // execution is one run of all templates of a chart and its dependencies. It is
 // for one goroutine.
 type execution struct {
-	ctx    context.Context
 	chart  *loadedChart
-	limits Limits
+	limit  int // of the output, in bytes
+	note   func(at finding.Position, what string)
 	stable *stable
 
 	templates map[string]*chartTemplate // by Helm's name of the file
-	known     map[*parse.Tree]bool      // trees that have their marks
 	lines     map[string][]int          // template name -> offsets of its lines
 	places    []place                   // what marks point to
 
 	current  *sink // where the running file writes to
 	depth    int   // of include and tpl
 	includes map[string]int
-	ticks    int
 }
 
 // chartTemplate is one file below templates/.
@@ -47,12 +43,11 @@ type chartTemplate struct {
 	origin   finding.Position
 }
 
-func newExecution(ctx context.Context, c *loadedChart, req Request, limits Limits) *execution {
+func newExecution(c *loadedChart, req Request, opts Options) *execution {
 	return &execution{
-		ctx: ctx, chart: c, limits: limits,
+		chart: c, limit: opts.MaxOutput, note: opts.Note,
 		stable:    newStable(c.chart.Name(), req.Release, req.Namespace),
 		templates: map[string]*chartTemplate{},
-		known:     map[*parse.Tree]bool{},
 		lines:     map[string][]int{},
 		includes:  map[string]int{},
 	}
@@ -72,7 +67,7 @@ func (x *execution) execute(top common.Values) (outputs []output, err error) {
 		return nil, err
 	}
 	root := template.New("gotpl").Option("missingkey=zero")
-	root.Funcs(functions(x.limits.Output)).Funcs(x.functions(root))
+	root.Funcs(functions()).Funcs(x.functions(root))
 
 	names := slices.Collect(maps.Keys(x.templates))
 	slices.SortFunc(names, func(a, b string) int {
@@ -90,13 +85,14 @@ func (x *execution) execute(top common.Values) (outputs []output, err error) {
 	}
 	x.instrument(root)
 
-	left := x.limits.Output
+	left := x.limit
 	for _, name := range names {
 		if strings.HasPrefix(path.Base(name), "_") {
 			continue
 		}
 		running = name
 		t := x.templates[name]
+		x.note(t.origin, "template "+name+" of chart "+x.chart.chart.Name())
 		t.values["Template"] = common.Values{"Name": name, "BasePath": t.basePath}
 		out := &sink{limit: left}
 		x.current = out
@@ -157,11 +153,8 @@ func (x *execution) collectChart(c *chart.Chart, parent common.Values) (map[stri
 	return scope, nil
 }
 
-// The ways in which a rendering is stopped.
-var (
-	errTime   = errors.New("time limit")
-	errOutput = errors.New("output limit")
-)
+// errOutput stops a rendering that makes too much.
+var errOutput = errors.New("output limit")
 
 // sink is where one file's output goes.
 type sink struct {
@@ -184,7 +177,6 @@ func (s *sink) Write(p []byte) (int, error) {
 // functions returns the functions that belong to one set of templates.
 func (x *execution) functions(t *template.Template) template.FuncMap {
 	own := template.FuncMap{
-		tickName: x.tick,
 		markName: x.mark,
 		"include": func(name string, data any) (string, error) {
 			return x.include(t, name, data)
@@ -211,7 +203,7 @@ func (x *execution) include(t *template.Template, name string, data any) (string
 		x.includes[name]--
 		x.depth--
 	}()
-	out := &sink{limit: x.limits.Output}
+	out := &sink{limit: x.limit}
 	err := t.ExecuteTemplate(out, name, data)
 	return out.buf.String(), err
 }
@@ -233,24 +225,11 @@ func (x *execution) tpl(parent *template.Template, text string, data any) (strin
 	if err != nil {
 		return "", fmt.Errorf("tpl: %w", err)
 	}
-	defer x.forget(x.instrumentTicks(t))
-	out := &sink{limit: x.limits.Output}
+	out := &sink{limit: x.limit}
 	if err := t.Execute(out, data); err != nil {
 		return "", fmt.Errorf("tpl: %w", err)
 	}
 	return strings.ReplaceAll(out.buf.String(), "<no value>", ""), nil
-}
-
-// ticksPerCheck is how many ticks pass between two looks at the clock.
-const ticksPerCheck = 64
-
-// tick ends the rendering when its time is over.
-func (x *execution) tick() (string, error) {
-	x.ticks++
-	if x.ticks%ticksPerCheck == 0 && x.ctx.Err() != nil {
-		return "", context.Cause(x.ctx)
-	}
-	return "", nil
 }
 
 // mark notes where the next output of the running file comes from. Output of
@@ -269,16 +248,9 @@ func (x *execution) problem(name string, err error) error {
 	if t != nil {
 		at = t.origin
 	}
-	if cause := context.Cause(x.ctx); errors.Is(err, errTime) || (cause != nil && errors.Is(err, cause)) {
-		if !errors.Is(cause, errTime) {
-			return fmt.Errorf("render chart %s: %w", x.chart.chart.Name(), cause)
-		}
-		return &source.Error{Position: at, Err: errTime, Reason: fmt.Sprintf("template %s of chart %s does not end within %s; look for a loop or an include of itself",
-			name, x.chart.chart.Name(), x.limits.Time)}
-	}
 	if errors.Is(err, errOutput) {
 		return &source.Error{Position: at, Err: errOutput, Reason: fmt.Sprintf("template %s of chart %s makes more than %s of output; look for a loop or an include of itself",
-			name, x.chart.chart.Name(), bytesText(x.limits.Output))}
+			name, x.chart.chart.Name(), bytesText(x.limit))}
 	}
 	return x.explain(name, err)
 }

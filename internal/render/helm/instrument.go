@@ -8,12 +8,9 @@ import (
 	"text/template/parse"
 )
 
-// The functions that instrumented templates call. Both return nothing, so a
-// chart that calls them gains nothing.
-const (
-	tickName = "ladder_tick"
-	markName = "ladder_mark"
-)
+// markName is the function that instrumented templates call. It returns nothing, so
+// a chart that calls it gains nothing.
+const markName = "ladder_mark"
 
 // place is a line of a template.
 type place struct {
@@ -24,58 +21,15 @@ type place struct {
 	text bool
 }
 
-// instrument adds ticks and marks to every template that has none yet.
+// instrument adds marks to every template. One tree may have several names.
 func (x *execution) instrument(t *template.Template) {
+	known := map[*parse.Tree]bool{}
 	for _, named := range t.Templates() {
-		if named.Tree == nil || named.Root == nil || x.known[named.Tree] {
+		if named.Tree == nil || named.Root == nil || known[named.Tree] {
 			continue
 		}
-		x.known[named.Tree] = true
+		known[named.Tree] = true
 		x.instrumentList(named.Tree, named.Root)
-		named.Root.Nodes = append([]parse.Node{callNode(tickName, 0, false)}, named.Root.Nodes...)
-	}
-}
-
-// instrumentTicks adds ticks to the templates of a text that tpl runs, which
-// needs no marks: its output is a value. It returns the trees to forget when
-// the text has run.
-func (x *execution) instrumentTicks(t *template.Template) []*parse.Tree {
-	var added []*parse.Tree
-	for _, named := range t.Templates() {
-		if named.Tree == nil || named.Root == nil || x.known[named.Tree] {
-			continue
-		}
-		x.known[named.Tree] = true
-		added = append(added, named.Tree)
-		tickList(named.Root)
-		named.Root.Nodes = append([]parse.Node{callNode(tickName, 0, false)}, named.Root.Nodes...)
-	}
-	return added
-}
-
-func (x *execution) forget(trees []*parse.Tree) {
-	for _, tree := range trees {
-		delete(x.known, tree)
-	}
-}
-
-func tickList(list *parse.ListNode) {
-	if list == nil {
-		return
-	}
-	for _, node := range list.Nodes {
-		switch n := node.(type) {
-		case *parse.IfNode:
-			tickList(n.List)
-			tickList(n.ElseList)
-		case *parse.WithNode:
-			tickList(n.List)
-			tickList(n.ElseList)
-		case *parse.RangeNode:
-			tickList(n.List)
-			tickList(n.ElseList)
-			n.List.Nodes = append([]parse.Node{callNode(tickName, 0, false)}, n.List.Nodes...)
-		}
 	}
 }
 
@@ -100,7 +54,6 @@ func (x *execution) instrumentList(tree *parse.Tree, list *parse.ListNode) {
 			x.instrumentBranch(tree, &n.BranchNode)
 		case *parse.RangeNode:
 			x.instrumentBranch(tree, &n.BranchNode)
-			n.List.Nodes = append([]parse.Node{callNode(tickName, 0, false)}, n.List.Nodes...)
 		}
 		nodes = append(nodes, node)
 	}
@@ -114,18 +67,13 @@ func (x *execution) instrumentBranch(tree *parse.Tree, branch *parse.BranchNode)
 
 func (x *execution) markNode(tree *parse.Tree, pos parse.Pos, text bool) parse.Node {
 	x.places = append(x.places, place{template: tree.ParseName, line: x.lineAt(tree.ParseName, int(pos)), text: text})
-	return callNode(markName, len(x.places)-1, true)
-}
-
-// callNode makes {{name}} or {{name argument}}.
-func callNode(name string, argument int, withArgument bool) parse.Node {
-	args := []parse.Node{parse.NewIdentifier(name)}
-	if withArgument {
-		args = append(args, &parse.NumberNode{NodeType: parse.NodeNumber, IsInt: true, Int64: int64(argument), Text: strconv.Itoa(argument)})
-	}
+	argument := len(x.places) - 1
 	return &parse.ActionNode{NodeType: parse.NodeAction, Pipe: &parse.PipeNode{
 		NodeType: parse.NodePipe,
-		Cmds:     []*parse.CommandNode{{NodeType: parse.NodeCommand, Args: args}},
+		Cmds: []*parse.CommandNode{{NodeType: parse.NodeCommand, Args: []parse.Node{
+			parse.NewIdentifier(markName),
+			&parse.NumberNode{NodeType: parse.NodeNumber, IsInt: true, Int64: int64(argument), Text: strconv.Itoa(argument)},
+		}}},
 	}}
 }
 

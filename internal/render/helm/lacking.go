@@ -117,7 +117,7 @@ func enabled(dep *chart.Dependency, given, defaults map[string]any) bool {
 
 // Values merges the values of a source as a render does. complete is false where
 // some cannot be read.
-func Values(view *source.View, src component.Source) (values map[string]any, complete bool) {
+func Values(view source.View, src component.Source) (values map[string]any, complete bool) {
 	all, _, err := layer(view, src)
 	if err == nil {
 		return all.merged, true

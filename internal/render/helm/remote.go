@@ -18,7 +18,7 @@ import (
 
 // loadRemote fetches a chart from its repository. What it renders has the
 // position of the descriptor that names it.
-func loadRemote(ctx context.Context, view *source.View, src component.Source, opts Options) (*loadedChart, error) {
+func loadRemote(ctx context.Context, view source.View, src component.Source, opts Options) (*loadedChart, error) {
 	name := RemoteName(src)
 	if opts.Fetch == nil {
 		return nil, &UnavailableError{Lacking{Source: src, Err: &source.Error{Position: src.Position,

@@ -1,6 +1,7 @@
 package helm
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,7 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"helm.sh/helm/v4/pkg/chart/common"
 	commonutil "helm.sh/helm/v4/pkg/chart/common/util"
@@ -23,22 +23,15 @@ import (
 	"github.com/rollout-ladder/ladder/internal/render/source"
 )
 
-// Limits bound one rendering.
-type Limits struct {
-	Time   time.Duration
-	Output int // bytes
-}
-
 // Options are what all charts of a repository have in common.
 type Options struct {
 	KubeVersion string   // "1.36" or "v1.36.2"
 	APIVersions []string // "group/version" and "group/version/Kind"
-	Limits      Limits
+	MaxOutput   int      // bytes of text that one chart makes
 	// Fetch gets a remote chart; nil when offline.
 	Fetch Fetch
-	// Reach reports a host that cannot be reached, so that it is not asked again;
-	// nil asks every time.
-	Reach func(ctx context.Context, address string) error
+	// Note is told what is rendered next; nil tells nobody.
+	Note func(at finding.Position, what string)
 	// Partial renders without remote sources that cannot be had, where the rest
 	// can be; Result.Lacking names them.
 	Partial bool
@@ -69,7 +62,11 @@ type Result struct {
 // Render renders a chart: first the objects of its crds folders, then those of
 // its templates by path and document. Hooks are kept, notes are left out.
 // Errors about the repository are *source.Error.
-func Render(ctx context.Context, view *source.View, req Request, opts Options) (Result, error) {
+func Render(ctx context.Context, view source.View, req Request, opts Options) (Result, error) {
+	if opts.Note == nil {
+		opts.Note = func(finding.Position, string) {}
+	}
+	opts.Note(chartPosition(req.Source), "chart "+cmp.Or(req.Source.Path, req.Source.Name))
 	loaded, err := load(ctx, view, req.Source, opts)
 	var unavailable *UnavailableError
 	if errors.As(err, &unavailable) {
@@ -104,9 +101,7 @@ func Render(ctx context.Context, view *source.View, req Request, opts Options) (
 		}
 		result.Objects = objects
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, opts.Limits.Time, errTime)
-	defer cancel()
-	run := newExecution(ctx, loaded, req, opts.Limits)
+	run := newExecution(loaded, req, opts)
 	outputs, err := run.execute(top)
 	if err != nil {
 		return failed, without(err, result.Lacking)
@@ -124,6 +119,14 @@ func Render(ctx context.Context, view *source.View, req Request, opts Options) (
 		}
 	}
 	return result, nil
+}
+
+// chartPosition is where a chart is described: in its folder, else where it is named.
+func chartPosition(src component.Source) finding.Position {
+	if src.Path == "" || src.RepoURL != "" {
+		return src.Position
+	}
+	return finding.Position{File: path.Join(src.Path, "Chart.yaml"), Line: 1}
 }
 
 // prepare resolves dependencies and values as `helm install` does.

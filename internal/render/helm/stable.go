@@ -49,9 +49,6 @@ func (s *stable) stream(n int) []byte {
 
 func (s *stable) text(alphabet string) func(n int) (string, error) {
 	return func(n int) (string, error) {
-		if n < 0 || n > maxItems {
-			return "", errLarge
-		}
 		out := s.stream(n)
 		for i := range out {
 			out[i] = alphabet[int(out[i])%len(alphabet)]
@@ -89,9 +86,6 @@ func (s *stable) functions() template.FuncMap {
 		"randNumeric":  s.text(digits),
 		"randAscii":    s.text(printable()),
 		"randBytes": func(n int) (string, error) {
-			if n < 0 || n > maxItems {
-				return "", errLarge
-			}
 			return base64.StdEncoding.EncodeToString(s.stream(n)), nil
 		},
 		"randInt": func(low, high int) (int, error) {

@@ -19,7 +19,7 @@ import (
 
 // layer merges the values of a source in Helm's order: files as listed, inline
 // values, parameters. last is the last file that was there.
-func layer(view *source.View, src component.Source) (layered, string, error) {
+func layer(view source.View, src component.Source) (layered, string, error) {
 	out := layered{merged: map[string]any{}}
 	last := ""
 	for _, file := range src.ValueFiles {
@@ -76,7 +76,7 @@ func layer(view *source.View, src component.Source) (layered, string, error) {
 }
 
 // fileParameters sets values to the content of files, as --set-file.
-func fileParameters(view *source.View, src component.Source, into map[string]any) error {
+func fileParameters(view source.View, src component.Source, into map[string]any) error {
 	for _, name := range slices.Sorted(maps.Keys(src.FileParameters)) {
 		file := src.FileParameters[name]
 		data, err := view.Read(file)

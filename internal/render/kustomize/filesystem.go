@@ -1,9 +1,9 @@
 package kustomize
 
 import (
+	"crypto/rand"
 	"errors"
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"strings"
@@ -11,35 +11,92 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 
 	"github.com/rollout-ladder/ladder/internal/finding"
-	"github.com/rollout-ladder/ladder/internal/manifest"
 	"github.com/rollout-ladder/ladder/internal/render/source"
 )
 
+// climb is how many folders a name may climb out of the platform, to its repository.
+const climb = 32
+
 var errReadOnly = errors.New("the repository is read only")
 
-// repository is the file system kustomize sees: the repository, with some
-// files replaced, and kustomize's own clones of remote bases.
+// repository is the file system kustomize sees: the repository, with some files
+// replaced, and the repositories that were fetched. Nothing of this machine: the
+// absolute paths exist here only. Their first folder is a secret, so that a
+// kustomization that was fetched cannot name the files of another repository.
 type repository struct {
-	view    *source.View
-	replace map[string][]byte // by absolute path
+	view source.View
+	// root is the absolute path of the platform.
+	root    string
+	fetched map[string]source.View // by absolute path
+	replace map[string][]byte      // by absolute path
 	// rewrite changes a kustomization file when it is first read.
 	rewrite func(abs string, data []byte) ([]byte, error)
-	clones  filesys.FileSystem
 	// first is the first thing that went wrong; kustomize's own errors name
 	// only the last.
 	first error
 }
 
-// clone reports whether a path belongs to kustomize's clone of a remote base.
-func (r *repository) clone(name string) bool {
-	temp, err := filepath.EvalSymlinks(os.TempDir())
-	if err != nil {
-		temp = os.TempDir()
+func newRepository(view source.View) *repository {
+	return &repository{
+		view: view, root: "/" + rand.Text() + strings.Repeat("/_", climb),
+		fetched: map[string]source.View{}, replace: map[string][]byte{},
 	}
-	return strings.HasPrefix(name, filepath.Join(temp, "kustomize-")) && r.view.Remote()
 }
 
-func (r *repository) rel(name string) string { return r.view.Tree().Rel(name) }
+// add puts a repository that was fetched into the file system and returns the
+// absolute path of its root.
+func (r *repository) add(checkout source.View) string {
+	root := "/" + rand.Text()
+	r.fetched[root] = checkout
+	return root
+}
+
+// abs is the absolute path of a name in the platform.
+func (r *repository) abs(name string) string { return path.Join(r.root, name) }
+
+// rel is the name of an absolute path, relative to the platform or in what was
+// fetched.
+func (r *repository) rel(name string) string {
+	_, inside, _ := r.locate(name)
+	return inside
+}
+
+// own reports whether an absolute path is in the repository itself.
+func (r *repository) own(name string) bool {
+	top, _, _ := strings.Cut(r.root[1:], "/")
+	return name == "/"+top || strings.HasPrefix(name, "/"+top+"/")
+}
+
+// locate finds the view that holds an absolute path, the name in it, and the
+// absolute path of its root. view is nil where none holds it.
+func (r *repository) locate(name string) (view source.View, inside, root string) {
+	if r.own(name) {
+		inside, _ = filepath.Rel(r.root, name) // both are absolute
+		return r.view, inside, r.root
+	}
+	first, rest, _ := strings.Cut(strings.TrimPrefix(name, "/"), "/")
+	root = "/" + first
+	if view = r.fetched[root]; view == nil {
+		// Climbed out of everything; said as if from the root of the platform.
+		return nil, strings.Repeat("../", climb+1) + strings.TrimPrefix(name, "/"), "/"
+	}
+	return view, path.Clean("./" + rest), root
+}
+
+// plain replaces the absolute paths in a text by names.
+func (r *repository) plain(text string) string {
+	for root := range r.fetched {
+		text = strings.ReplaceAll(text, strings.TrimPrefix(root, "/")+"/", "")
+	}
+	text = strings.ReplaceAll(text, r.root+"/", "")
+	top, _, _ := strings.Cut(r.root[1:], "/")
+	for strings.Contains(text, "/"+top) {
+		at := strings.Index(text, "/"+top)
+		end := at + strings.IndexAny(text[at:]+" ", " '\"\n:")
+		text = text[:at] + r.rel(text[at:end]) + text[end:]
+	}
+	return text
+}
 
 // note keeps the first escape from the repository and the first file that is too
 // large.
@@ -65,16 +122,9 @@ func (r *repository) ReadFile(name string) ([]byte, error) {
 	if data, ok := r.replace[name]; ok {
 		return data, nil
 	}
-	if r.clone(name) {
-		return r.clones.ReadFile(name)
-	}
-	data, err := r.view.Read(r.rel(name))
+	data, err := r.read(name)
 	if err != nil {
 		return nil, r.note(err)
-	}
-	if err := manifest.CheckAliases(data); err != nil {
-		r.first = source.Errorf(finding.Position{File: r.rel(name)}, "%w", err)
-		return nil, err
 	}
 	if isKustomization(name) {
 		data, err = r.rewrite(name, data)
@@ -89,6 +139,15 @@ func (r *repository) ReadFile(name string) ([]byte, error) {
 	return data, nil
 }
 
+// read reads a file as it is.
+func (r *repository) read(name string) ([]byte, error) {
+	view, inside, _ := r.locate(name)
+	if view == nil {
+		return nil, &source.EscapeError{Path: inside}
+	}
+	return view.Read(inside)
+}
+
 // again forgets the kustomization files that were rewritten.
 func (r *repository) again() {
 	for name := range r.replace {
@@ -98,30 +157,38 @@ func (r *repository) again() {
 	}
 }
 
+// stat says what a path is.
+func (r *repository) stat(name string) (source.Kind, error) {
+	view, inside, _ := r.locate(name)
+	if view == nil {
+		return "", &source.EscapeError{Path: inside}
+	}
+	return view.Stat(inside)
+}
+
 // CleanedAbs implements filesys.FileSystem: the folder and file of a path,
 // links resolved.
 func (r *repository) CleanedAbs(name string) (filesys.ConfirmedDir, string, error) {
-	if r.clone(name) {
-		return r.clones.CleanedAbs(name)
-	}
 	if _, ok := r.replace[name]; ok {
 		return filesys.ConfirmedDir(filepath.Dir(name)), filepath.Base(name), nil
 	}
-	kind, err := r.view.Stat(r.rel(name))
+	kind, err := r.stat(name)
 	if err != nil {
 		return "", "", r.note(err)
 	}
 	if kind == source.Missing {
 		return "", "", &fs.PathError{Op: "open", Path: r.rel(name), Err: fs.ErrNotExist}
 	}
-	abs, err := r.view.Tree().Abs(r.rel(name))
+	view, inside, root := r.locate(name) // there is one, as stat found it
+	resolved, err := view.Resolve(inside)
 	if err != nil {
 		return "", "", r.note(err)
 	}
+	resolved = path.Join(root, resolved)
 	if kind == source.Folder {
-		return filesys.ConfirmedDir(abs), "", nil
+		return filesys.ConfirmedDir(resolved), "", nil
 	}
-	return filesys.ConfirmedDir(filepath.Dir(abs)), filepath.Base(abs), nil
+	return filesys.ConfirmedDir(filepath.Dir(resolved)), filepath.Base(resolved), nil
 }
 
 // Exists implements filesys.FileSystem.
@@ -129,28 +196,23 @@ func (r *repository) Exists(name string) bool {
 	if _, ok := r.replace[name]; ok {
 		return true
 	}
-	if r.clone(name) {
-		return r.clones.Exists(name)
-	}
-	kind, err := r.view.Stat(r.rel(name))
+	kind, err := r.stat(name)
 	return r.note(err) == nil && kind != source.Missing
 }
 
 // IsDir implements filesys.FileSystem.
 func (r *repository) IsDir(name string) bool {
-	if r.clone(name) {
-		return r.clones.IsDir(name)
-	}
-	kind, err := r.view.Stat(r.rel(name))
+	kind, err := r.stat(name)
 	return r.note(err) == nil && kind == source.Folder
 }
 
 // ReadDir implements filesys.FileSystem.
 func (r *repository) ReadDir(name string) ([]string, error) {
-	if r.clone(name) {
-		return r.clones.ReadDir(name)
+	view, inside, _ := r.locate(name)
+	if view == nil {
+		return nil, r.note(&source.EscapeError{Path: inside})
 	}
-	names, err := r.view.List(r.rel(name))
+	names, err := view.List(inside)
 	for i := range names {
 		names[i] = strings.TrimSuffix(names[i], "/")
 	}
@@ -159,9 +221,6 @@ func (r *repository) ReadDir(name string) ([]string, error) {
 
 // Glob implements filesys.FileSystem.
 func (r *repository) Glob(pattern string) ([]string, error) {
-	if r.clone(pattern) {
-		return r.clones.Glob(pattern)
-	}
 	folder := filepath.Dir(pattern)
 	if strings.ContainsAny(folder, "*?[") {
 		return nil, errors.New("patterns in folder names are not supported: " + r.rel(pattern))
@@ -181,29 +240,14 @@ func (r *repository) Glob(pattern string) ([]string, error) {
 	return out, nil
 }
 
-// Walk implements filesys.FileSystem. Kustomize walks only what it cloned.
-func (r *repository) Walk(name string, visit filepath.WalkFunc) error {
-	if r.clone(name) {
-		return r.clones.Walk(name, visit)
-	}
-	return errReadOnly
-}
+// Walk implements filesys.FileSystem. Kustomize walks only what it cloned itself.
+func (r *repository) Walk(string, filepath.WalkFunc) error { return errReadOnly }
 
 // Open implements filesys.FileSystem. Kustomize reads with ReadFile.
-func (r *repository) Open(name string) (filesys.File, error) {
-	if r.clone(name) {
-		return r.clones.Open(name)
-	}
-	return nil, errReadOnly
-}
+func (r *repository) Open(string) (filesys.File, error) { return nil, errReadOnly }
 
-// RemoveAll implements filesys.FileSystem, for clones only.
-func (r *repository) RemoveAll(name string) error {
-	if r.clone(name) {
-		return r.clones.RemoveAll(name)
-	}
-	return errReadOnly
-}
+// RemoveAll implements filesys.FileSystem.
+func (r *repository) RemoveAll(string) error { return errReadOnly }
 
 // Create implements filesys.FileSystem.
 func (r *repository) Create(string) (filesys.File, error) { return nil, errReadOnly }

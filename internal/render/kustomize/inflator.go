@@ -19,12 +19,12 @@ const inflatorKind = "HelmChartInflationGenerator"
 
 // inflators turns the generators of a kustomization that inflate charts into
 // entries of helmCharts, which mean the same.
-func (b *build) inflators(abs string, doc map[string]any, at func(string) finding.Position) (bool, error) {
+func (b *build) inflators(file string, doc map[string]any, at func(string) finding.Position) (bool, error) {
 	generators, _ := doc["generators"].([]any)
 	var kept, charts []any
 	for _, entry := range generators {
 		text, _ := entry.(string)
-		found, err := b.inflatorsIn(path.Dir(b.files.rel(abs)), text)
+		found, err := b.inflatorsIn(path.Dir(file), text)
 		if err != nil {
 			return false, source.Errorf(at("generators"), "generator %s: %w", strings.SplitN(text, "\n", 2)[0], err)
 		}
@@ -75,20 +75,17 @@ func (b *build) inflatorsIn(folder, entry string) ([]map[string]any, error) {
 func (b *build) pluginsIn(folder, entry string) ([]map[string]any, error) {
 	data := []byte(entry)
 	if !strings.Contains(entry, "\n") {
-		kind, err := b.files.view.Stat(path.Join(folder, entry))
+		kind, err := b.files.stat(path.Join(folder, entry))
 		if err != nil || kind != source.File {
 			return nil, err //nolint:wrapcheck // the caller says which generator
 		}
-		data, err = b.files.view.Read(path.Join(folder, entry))
+		data, err = b.files.read(path.Join(folder, entry))
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, nil
 		}
 		if err != nil {
 			return nil, err //nolint:wrapcheck // as above
 		}
-	}
-	if err := manifest.CheckAliases(data); err != nil {
-		return nil, err //nolint:wrapcheck // as above
 	}
 	var found []map[string]any
 	for _, d := range manifest.Split(data) {

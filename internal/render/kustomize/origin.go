@@ -51,12 +51,11 @@ func (b *build) origin(u *unstructured.Unstructured, files map[string]*fileObjec
 	if remoteReference.MatchString(o.Path) {
 		return fallback
 	}
-	name := path.Join(b.relRoot(), o.Path)
-	abs, err := b.files.view.Tree().Join(name)
-	if err != nil {
+	if !b.files.own(path.Join(b.root, o.Path)) {
 		return fallback
 	}
-	if chart, ok := b.charts[abs]; ok {
+	name := path.Join(b.relRoot(), o.Path)
+	if chart, ok := b.charts[b.files.abs(name)]; ok {
 		return chart.find(u, fallback)
 	}
 	file, ok := files[name]
@@ -71,7 +70,7 @@ func (b *build) origin(u *unstructured.Unstructured, files map[string]*fileObjec
 }
 
 // relRoot is the folder of the kustomization relative to the platform.
-func (b *build) relRoot() string { return b.files.view.Tree().Rel(b.root) }
+func (b *build) relRoot() string { return b.files.rel(b.root) }
 
 // line finds an object in its file: kustomize may have renamed it, mostly by a
 // prefix or suffix.

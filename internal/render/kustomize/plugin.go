@@ -22,12 +22,12 @@ var pluginFields = []string{"generators", "transformers", "validators"}
 
 // programs takes out the plugins that are programs, where a part is asked for: they
 // are not run. What a program that decrypts would make is known but for the values.
-func (b *build) programs(abs string, doc map[string]any, at func(string) finding.Position) (bool, error) {
+func (b *build) programs(file string, doc map[string]any, at func(string) finding.Position) (bool, error) {
 	if !b.opts.Charts.Partial {
 		return false, nil
 	}
 	changed := false
-	folder := path.Dir(b.files.rel(abs))
+	folder := path.Dir(file)
 	for _, field := range pluginFields {
 		entries, _ := doc[field].([]any)
 		var kept []any
@@ -44,11 +44,11 @@ func (b *build) programs(abs string, doc map[string]any, at func(string) finding
 				continue
 			}
 			changed = true
-			b.note(helm.Lacking{Namespace: b.opts.Namespace, Source: component.Source{Kind: component.Kustomize, Path: folder, Name: program, Position: where},
+			b.note(helm.Lacking{Namespace: b.opts.Namespace, Source: component.Source{Kind: component.Kustomize, Path: b.files.rel(folder), Name: program, Position: where},
 				Err: &source.Error{Position: where, Reason: fmt.Sprintf("%s %s needs the program %s, which is not run", strings.TrimSuffix(field, "s"), firstLine(text), program)}})
 			if secrets := b.encrypted(folder, plugins); len(secrets) > 0 {
 				name := fmt.Sprintf("ladder-%s-%d.yaml", field, i)
-				if err := b.put(filepath.Join(filepath.Dir(abs), name), secrets); err != nil {
+				if err := b.put(filepath.Join(filepath.Dir(file), name), secrets); err != nil {
 					return false, source.Errorf(where, "%w", err)
 				}
 				resources, _ := doc["resources"].([]any)
@@ -78,7 +78,7 @@ func foreign(plugins []map[string]any) string {
 }
 
 // put writes objects as a file that is a resource of the kustomization.
-func (b *build) put(abs string, objects []manifest.Object) error {
+func (b *build) put(file string, objects []manifest.Object) error {
 	var text bytes.Buffer
 	for _, o := range objects {
 		data, err := yaml.Marshal(o.Object)
@@ -88,8 +88,8 @@ func (b *build) put(abs string, objects []manifest.Object) error {
 		text.WriteString("---\n")
 		text.Write(data)
 	}
-	b.files.replace[abs] = text.Bytes()
-	b.charts[abs] = chartOrigins{objects}
+	b.files.replace[file] = text.Bytes()
+	b.charts[file] = chartOrigins{objects}
 	return nil
 }
 
@@ -109,8 +109,8 @@ func (b *build) encrypted(folder string, plugins []map[string]any) []manifest.Ob
 		for _, n := range names {
 			name, _ := n.(string)
 			file := path.Join(folder, name)
-			data, err := b.files.view.Read(file)
-			if err != nil || manifest.CheckAliases(data) != nil {
+			data, err := b.files.read(file)
+			if err != nil {
 				continue
 			}
 			documents, err := manifest.Parse(data)
@@ -119,7 +119,7 @@ func (b *build) encrypted(folder string, plugins []map[string]any) []manifest.Ob
 			}
 			for _, d := range documents {
 				if o := withoutValues(d.Object); o != nil {
-					all = append(all, manifest.Object{Unstructured: o, Origin: manifest.Origin{File: file, Line: d.Line}})
+					all = append(all, manifest.Object{Unstructured: o, Origin: manifest.Origin{File: b.files.rel(file), Line: d.Line}})
 				}
 			}
 		}

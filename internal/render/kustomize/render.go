@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"path/filepath"
 	"regexp"
 	"strings"
-	"time"
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
@@ -17,7 +15,6 @@ import (
 	"sigs.k8s.io/kustomize/api/resmap"
 	"sigs.k8s.io/kustomize/api/resource"
 	"sigs.k8s.io/kustomize/api/types"
-	"sigs.k8s.io/kustomize/kyaml/filesys"
 
 	"github.com/rollout-ladder/ladder/internal/component"
 	"github.com/rollout-ladder/ladder/internal/finding"
@@ -29,21 +26,27 @@ import (
 // Options are what all kustomizations of a component have in common.
 type Options struct {
 	// Charts say how helmCharts are rendered; Charts.Fetch is nil offline.
-	Charts    helm.Options
+	Charts helm.Options
+	// Remote fetches a file or folder that a kustomization names by an address; nil
+	// offline.
+	Remote    func(address string) (Remote, error)
 	Namespace string // destination namespace of the component
 	Release   string // release name of charts that have none
 }
 
-// running lets one kustomization be built at a time: the library keeps the
-// schema of the kinds it knows in a variable of the process.
-var running = make(chan struct{}, 1)
+// Remote is something from outside the repository.
+type Remote struct {
+	// Content is that of a file. Where the address is a repository, Checkout is what
+	// it holds and Path the folder in it.
+	Content  []byte
+	Checkout source.View
+	Path     string
+}
 
-// patience times the limit of a chart is that of a kustomization: it cannot loop,
-// and a machine that is busy must not make a finding.
-const patience = 3
-
-// Render builds a kustomization. Objects are in kustomize's own order.
-func Render(ctx context.Context, view *source.View, src component.Source, opts Options) (helm.Result, error) {
+// Render builds a kustomization. Objects are in kustomize's own order. One is built
+// at a time in a process: the library keeps the schema of the kinds that it knows in
+// a variable.
+func Render(ctx context.Context, view source.View, src component.Source, opts Options) (helm.Result, error) {
 	kind, err := view.Stat(src.Path)
 	if err != nil {
 		return helm.Result{}, source.Errorf(src.Position, "kustomization: %w", err)
@@ -51,57 +54,25 @@ func Render(ctx context.Context, view *source.View, src component.Source, opts O
 	if kind != source.Folder {
 		return helm.Result{}, source.Errorf(src.Position, "kustomization %s is not a folder; name the folder that holds kustomization.yaml", src.Path)
 	}
-	root, err := view.Tree().Abs(src.Path)
+	root, err := view.Resolve(src.Path)
 	if err != nil {
 		return helm.Result{}, source.Errorf(src.Position, "kustomization: %w", err)
 	}
-	select {
-	case running <- struct{}{}:
-	case <-ctx.Done():
-		return helm.Result{}, context.Cause(ctx)
+	if opts.Charts.Note == nil {
+		opts.Charts.Note = func(finding.Position, string) {}
 	}
-	limit := patience * opts.Charts.Limits.Time
-	if opts.Charts.Fetch != nil {
-		limit += remoteTime
+	files := newRepository(view)
+	b := &build{ctx: ctx, src: src, opts: opts, root: files.abs(root), files: files, charts: map[string]chartOrigins{}}
+	files.rewrite = b.rewrite
+	opts.Charts.Note(b.position(), "kustomization "+src.Path)
+	built, err := b.run()
+	if err != nil {
+		return helm.Result{ReadsCapabilities: b.readsCapabilities, Lacking: b.lacking}, b.explain(err)
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, errTime)
-	defer cancel()
-	b := &build{ctx: ctx, src: src, opts: opts, root: root, charts: map[string]chartOrigins{}}
-	b.files = &repository{view: view, replace: map[string][]byte{}, clones: filesys.MakeFsOnDisk()}
-	b.files.rewrite = b.rewrite
-
-	type answer struct {
-		objects resmap.ResMap
-		err     error
-	}
-	done := make(chan answer, 1)
-	// The library takes no context. It ends by itself: what it reads is finite,
-	// its circles are errors, and its git client has a limit of its own.
-	go func() {
-		defer func() { <-running }()
-		objects, err := b.run()
-		done <- answer{objects, err}
-	}()
-	select {
-	case a := <-done:
-		if a.err != nil {
-			return helm.Result{ReadsCapabilities: b.readsCapabilities, Lacking: b.lacking}, b.explain(a.err)
-		}
-		objects, err := b.objects(a.objects)
-		return helm.Result{Objects: objects, ReadsCapabilities: b.readsCapabilities, Lacking: b.lacking}, err
-	case <-ctx.Done():
-		if errors.Is(context.Cause(ctx), errTime) {
-			return helm.Result{}, &source.Error{Position: src.Position, Err: errTime,
-				Reason: fmt.Sprintf("kustomization %s is not built within %s; look for what makes it so large", src.Path, limit)}
-		}
-		return helm.Result{}, context.Cause(ctx)
-	}
+	opts.Charts.Note(b.position(), "kustomization "+src.Path)
+	objects, err := b.objects(built)
+	return helm.Result{Objects: objects, ReadsCapabilities: b.readsCapabilities, Lacking: b.lacking}, err
 }
-
-// remoteTime is what remote files and bases may take in addition.
-const remoteTime = 2 * time.Minute
-
-var errTime = errors.New("time limit")
 
 // build is one run of kustomize.
 type build struct {
@@ -159,13 +130,16 @@ func (b *build) explain(err error) error {
 		return b.files.first
 	}
 	text := pointers.ReplaceAllString(strings.Join(strings.Fields(err.Error()), " "), "")
-	tree := b.files.view.Tree()
-	if platform, absErr := tree.Abs("."); absErr == nil {
-		text = strings.ReplaceAll(text, platform+string(filepath.Separator), "")
+	text = b.files.plain(text)
+	if len(text) > maxText {
+		text = strings.ToValidUTF8(text[:maxText], "") + " ..."
 	}
-	text = strings.ReplaceAll(text, tree.Repository()+string(filepath.Separator), "")
 	return &source.Error{Position: b.position(), Err: err, Reason: fmt.Sprintf("kustomization %s cannot be built: %s", b.src.Path, text)}
 }
+
+// maxText is how much of an error of kustomize is shown, in bytes: it repeats its
+// input.
+const maxText = 1000
 
 // pointers are addresses in memory that kustomize prints, other ones every time.
 var pointers = regexp.MustCompile(` ?&?\{?0x[0-9a-f]{6,}( 0x[0-9a-f]{6,})*\}?`)
@@ -186,14 +160,14 @@ const originAnnotation = "config.kubernetes.io/origin"
 func (b *build) objects(built resmap.ResMap) ([]manifest.Object, error) {
 	var out []manifest.Object
 	locators := map[string]*fileObjects{}
-	left := b.opts.Charts.Limits.Output
+	left := b.opts.Charts.MaxOutput
 	for _, res := range built.Resources() {
 		m, size, err := Values(res)
 		if err != nil {
 			return nil, source.Errorf(b.position(), "kustomization %s: %w", b.src.Path, err)
 		}
 		if left -= size; left < 0 {
-			return nil, source.Errorf(b.position(), "kustomization %s makes more than %d MiB of output", b.src.Path, b.opts.Charts.Limits.Output>>20)
+			return nil, source.Errorf(b.position(), "kustomization %s makes more than %d MiB of output", b.src.Path, b.opts.Charts.MaxOutput>>20)
 		}
 		flat, err := manifest.Flatten(m)
 		if err != nil {
@@ -203,6 +177,10 @@ func (b *build) objects(built resmap.ResMap) ([]manifest.Object, error) {
 			o := manifest.Object{Unstructured: u, Origin: b.origin(u, locators)}
 			if !b.keepOrigins {
 				dropAnnotation(u, originAnnotation)
+			} else if len(b.files.fetched) > 0 {
+				annotations := u.GetAnnotations()
+				annotations[originAnnotation] = b.files.plain(annotations[originAnnotation])
+				u.SetAnnotations(annotations)
 			}
 			out = append(out, o)
 		}
@@ -235,6 +213,7 @@ func dropAnnotation(u *unstructured.Unstructured, name string) {
 	u.SetAnnotations(annotations)
 }
 
-// remoteReference matches what kustomize fetches instead of reads. Source:
-// kustomize, "Remote targets".
-var remoteReference = regexp.MustCompile(`(?i)^(https?://|ssh://|git::|github\.com[/:]|[a-z][a-z0-9-]*@[^/]+[:/])`)
+// remoteReference matches what kustomize fetches instead of reads, for messages: what
+// is fetched in truth is decided where it is asked for. Source: kustomize, "Remote
+// targets".
+var remoteReference = regexp.MustCompile(`(?i)^([a-z][a-z0-9+.-]*://|[a-z]+::|github\.com[/:]|[a-z0-9_.-]+@[^/]+[:/])`)

@@ -2,16 +2,14 @@ package kustomize
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
+	"maps"
 	"path"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
-	"time"
 
 	"helm.sh/helm/v4/pkg/chart/v2/loader"
 	"sigs.k8s.io/kustomize/api/types"
@@ -27,7 +25,7 @@ import (
 // rewrite prepares a kustomization for kustomize: charts become a resource,
 // remote files are fetched, and the top one is asked to say where resources
 // come from. A file that does not parse is left to kustomize.
-func (b *build) rewrite(abs string, data []byte) ([]byte, error) {
+func (b *build) rewrite(file string, data []byte) ([]byte, error) {
 	var doc map[string]any
 	if err := yaml.Unmarshal(data, &doc); err != nil || doc == nil {
 		return data, nil //nolint:nilerr // left to kustomize, as said above
@@ -38,39 +36,43 @@ func (b *build) rewrite(abs string, data []byte) ([]byte, error) {
 		if docs := manifest.Split(data); len(docs) > 0 {
 			line = max(1, locate.Line(docs[0].Line, field))
 		}
-		return finding.Position{File: b.files.rel(abs), Line: line}
+		if !b.files.own(file) {
+			return b.position() // what was fetched is named there
+		}
+		return finding.Position{File: b.files.rel(file), Line: line}
 	}
-	if filepath.Dir(abs) == b.root {
+	spelled := canonical(doc)
+	if filepath.Dir(file) == b.root {
 		b.src.Kustomize.Apply(doc)
 	}
-	changed, err := b.remoteReferences(abs, doc, at)
+	changed, err := b.remoteReferences(file, doc, at)
 	if err != nil {
 		return nil, err
 	}
-	if renew(doc) {
+	if renew(doc) || spelled {
 		changed = true
 	}
 	if b.withoutPatches {
 		changed = dropNamedPatches(doc) || changed
 		changed = dropMergingGenerators(doc) || changed
 	}
-	if inflated, err := b.inflators(abs, doc, at); err != nil {
+	if inflated, err := b.inflators(file, doc, at); err != nil {
 		return nil, err
 	} else if inflated {
 		changed = true
 	}
-	if without, err := b.programs(abs, doc, at); err != nil {
+	if without, err := b.programs(file, doc, at); err != nil {
 		return nil, err
 	} else if without {
 		changed = true
 	}
 	if doc["helmCharts"] != nil {
 		changed = true
-		if err := b.helmCharts(abs, doc, at); err != nil {
+		if err := b.helmCharts(file, doc, at); err != nil {
 			return nil, err
 		}
 	}
-	if filepath.Dir(abs) == b.root {
+	if filepath.Dir(file) == b.root {
 		changed = true
 		metadata, _ := doc["buildMetadata"].([]any)
 		b.keepOrigins = slices.Contains(metadata, any(types.OriginAnnotations))
@@ -86,6 +88,33 @@ func (b *build) rewrite(abs string, data []byte) ([]byte, error) {
 		return nil, source.Errorf(at(""), "%w", err)
 	}
 	return out, nil
+}
+
+// fields are the names of a kustomization's fields by their lower-case form.
+var fields = func() map[string]string {
+	all := map[string]string{}
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[types.Kustomization]()) {
+		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" {
+			all[strings.ToLower(name)] = name
+		}
+	}
+	return all
+}()
+
+// canonical spells the fields as kustomize names them: it takes them in any case, as
+// Go's JSON does.
+func canonical(doc map[string]any) bool {
+	changed := false
+	for _, key := range slices.Sorted(maps.Keys(doc)) {
+		name, known := fields[strings.ToLower(key)]
+		if _, there := doc[name]; !known || key == name || there {
+			continue
+		}
+		doc[name] = doc[key]
+		delete(doc, key)
+		changed = true
+	}
+	return changed
 }
 
 // renew puts two old fields into their new form, which means the same; kustomize
@@ -145,94 +174,64 @@ func dropMergingGenerators(doc map[string]any) bool {
 	return changed
 }
 
-// fetched are the fields of a kustomization whose entries may be remote.
-var fetched = []string{"resources", "bases", "components", "crds", "configurations", "generators", "transformers", "validators", "patchesStrategicMerge"}
+// named are the fields of a kustomization whose entries are files or folders.
+var named = []string{"resources", "bases", "components", "crds", "configurations", "generators", "transformers", "validators", "patchesStrategicMerge"}
 
-// remoteReferences reports remote entries when offline; otherwise remote files
-// become local ones. Remote folders are left to kustomize's git client.
-func (b *build) remoteReferences(abs string, doc map[string]any, at func(string) finding.Position) (bool, error) {
+// remoteReferences fetches the entries that are not in the repository, and puts what
+// was fetched in their place. Files that other fields name by an address are asked
+// for when kustomize reads them.
+func (b *build) remoteReferences(file string, doc map[string]any, at func(string) finding.Position) (bool, error) {
 	changed := false
-	for _, field := range fetched {
+	for _, field := range named {
 		entries, _ := doc[field].([]any)
 		var kept []any
 		for i, entry := range entries {
 			kept = append(kept, entry)
 			text, _ := entry.(string)
-			if strings.HasPrefix(text, "file://") {
-				return false, source.Errorf(at(fmt.Sprintf("%s[%d]", field, i)), "%s is named by file://; use a path inside the repository", text)
-			}
-			if strings.Contains(text, "\n") || !remoteReference.MatchString(text) {
+			if !remoteReference.MatchString(text) || strings.Contains(text, "\n") || b.files.Exists(path.Join(path.Dir(file), text)) {
 				continue
 			}
-			content, ok, problem := b.remoteBase(text, at(fmt.Sprintf("%s[%d]", field, i)))
+			where := at(fmt.Sprintf("%s[%d]", field, i))
+			place, problem := b.remote(file, text, fmt.Sprintf("ladder-remote-%s-%d.yaml", field, i), where)
+			changed = true
 			switch {
-			case problem != nil && b.opts.Charts.Partial && b.ctx.Err() == nil:
+			case problem == nil:
+				kept[len(kept)-1] = place
+			case b.opts.Charts.Partial && b.ctx.Err() == nil:
 				b.lack(helm.Lacking{Namespace: b.opts.Namespace, Err: problem, Source: component.Source{
 					Kind: component.Git, RepoURL: text, Position: problem.Position,
 				}})
 				kept = kept[:len(kept)-1]
-				changed = true
-			case problem != nil:
+			default:
 				return false, problem
-			case ok:
-				name := fmt.Sprintf("ladder-remote-%s-%d.yaml", field, i)
-				b.files.replace[filepath.Join(filepath.Dir(abs), name)] = content
-				kept[len(kept)-1] = name
-				changed = true
 			}
 		}
 		if changed && entries != nil {
 			doc[field] = kept
 		}
 	}
-	for _, list := range []string{"patches", "patchesJson6902", "replacements"} {
-		entries, _ := doc[list].([]any)
-		for i, entry := range entries {
-			m, _ := entry.(map[string]any)
-			if text, _ := m["path"].(string); remoteReference.MatchString(text) {
-				return false, source.Errorf(at(fmt.Sprintf("%s[%d]", list, i)), "remote file %s is not fetched; vendor it", text)
-			}
-		}
-	}
-	for _, list := range []string{"configMapGenerator", "secretGenerator"} {
-		entries, _ := doc[list].([]any)
-		for i, entry := range entries {
-			m, _ := entry.(map[string]any)
-			for _, key := range []string{"files", "envs"} {
-				names, _ := m[key].([]any)
-				for _, name := range names {
-					text, _ := name.(string)
-					if _, after, ok := strings.Cut(text, "="); ok {
-						text = after
-					}
-					if remoteReference.MatchString(text) {
-						return false, source.Errorf(at(fmt.Sprintf("%s[%d]", list, i)), "remote file %s is not fetched; vendor it", text)
-					}
-				}
-			}
-		}
-	}
 	return changed, nil
 }
 
-// remoteBase fetches a remote file. ok is false for a folder, which is left to
-// the git client.
-func (b *build) remoteBase(address string, at finding.Position) (content []byte, ok bool, problem *source.Error) {
-	if b.opts.Charts.Fetch == nil {
-		return nil, false, &source.Error{Position: at, Reason: fmt.Sprintf("remote base %s is not rendered offline; vendor it or run without --offline", address)}
+// remote fetches an address and returns the relative path that stands for it.
+func (b *build) remote(file, address, name string, at finding.Position) (string, *source.Error) {
+	if b.opts.Remote == nil {
+		return "", &source.Error{Position: at, Reason: fmt.Sprintf("remote base %s is not rendered offline; vendor it or run without --offline", address)}
 	}
 	b.files.view.MarkRemote()
-	var err error
-	if b.opts.Charts.Reach != nil {
-		err = b.opts.Charts.Reach(b.ctx, address)
-	}
-	if err == nil {
-		content, ok, err = b.download(address)
-	}
+	fetched, err := b.opts.Remote(address)
 	if err != nil {
-		return nil, false, &source.Error{Position: at, Err: err, Reason: fmt.Sprintf("remote base %s cannot be fetched: %v; vendor it", address, err)}
+		return "", &source.Error{Position: at, Err: err, Reason: fmt.Sprintf("remote base %s cannot be fetched: %v; vendor it", address, err)}
 	}
-	return content, ok, nil
+	if fetched.Checkout == nil {
+		b.files.replace[filepath.Join(filepath.Dir(file), name)] = fetched.Content
+		return name, nil
+	}
+	place, err := filepath.Rel(filepath.Dir(file), path.Join(b.files.add(fetched.Checkout), fetched.Path))
+	if err != nil {
+		return "", source.Errorf(at, "remote base %s: %w", address, err)
+	}
+	return place, nil
 }
 
 // lack records a remote source that is left out.
@@ -253,43 +252,9 @@ func (b *build) note(l helm.Lacking) {
 	b.lacking = append(b.lacking, l)
 }
 
-// downloadTimeout bounds the fetch of one remote file.
-const downloadTimeout = 30 * time.Second
-
-// download fetches a remote file. ok is false for an address that is not a
-// file: a repository for the git client.
-func (b *build) download(address string) (content []byte, ok bool, err error) {
-	lower := strings.ToLower(address)
-	if !strings.HasPrefix(lower, "http://") && !strings.HasPrefix(lower, "https://") {
-		return nil, false, nil
-	}
-	ctx, cancel := context.WithTimeout(b.ctx, downloadTimeout)
-	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
-	if err != nil {
-		return nil, false, err
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return nil, false, err
-	}
-	defer func() { _ = response.Body.Close() }()
-	content, err = io.ReadAll(io.LimitReader(response.Body, manifest.MaxDocument+1))
-	if err != nil {
-		return nil, false, err
-	}
-	if response.StatusCode != http.StatusOK || strings.HasPrefix(response.Header.Get("Content-Type"), "text/html") {
-		return nil, false, nil
-	}
-	if len(content) > manifest.MaxDocument {
-		return nil, false, fmt.Errorf("it is larger than %d MiB", manifest.MaxDocument>>20)
-	}
-	return content, true, nil
-}
-
 // helmCharts renders the charts of a kustomization and puts a resource in
 // their place. Source: kustomize, "helmCharts".
-func (b *build) helmCharts(abs string, doc map[string]any, at func(string) finding.Position) error {
+func (b *build) helmCharts(file string, doc map[string]any, at func(string) finding.Position) error {
 	var parsed struct {
 		HelmCharts  []types.HelmChart  `json:"helmCharts"`
 		HelmGlobals *types.HelmGlobals `json:"helmGlobals"`
@@ -307,7 +272,7 @@ func (b *build) helmCharts(abs string, doc map[string]any, at func(string) findi
 		if parsed.HelmGlobals != nil && parsed.HelmGlobals.ChartHome != "" {
 			home = parsed.HelmGlobals.ChartHome
 		}
-		objects, err := b.chart(path.Dir(b.files.rel(abs)), home, chart, at(fmt.Sprintf("helmCharts[%d]", i)))
+		objects, err := b.chart(path.Dir(file), home, chart, at(fmt.Sprintf("helmCharts[%d]", i)))
 		var unavailable *helm.UnavailableError
 		switch {
 		case errors.As(err, &unavailable) && b.opts.Charts.Partial && b.ctx.Err() == nil:
@@ -320,7 +285,7 @@ func (b *build) helmCharts(abs string, doc map[string]any, at func(string) findi
 			continue
 		}
 		name := fmt.Sprintf("ladder-chart-%d.yaml", i)
-		if err := b.put(filepath.Join(filepath.Dir(abs), name), objects); err != nil {
+		if err := b.put(filepath.Join(filepath.Dir(file), name), objects); err != nil {
 			return source.Errorf(at("helmCharts"), "chart %s: %w", chart.Name, err)
 		}
 		resources = append(resources, name)
@@ -336,19 +301,20 @@ func (b *build) helmCharts(abs string, doc map[string]any, at func(string) findi
 // chart renders one entry of helmCharts.
 func (b *build) chart(folder, home string, chart types.HelmChart, at finding.Position) ([]manifest.Object, error) {
 	src := component.Source{Kind: component.Chart, SkipCRDs: !chart.IncludeCRDs, Position: at}
+	view := b.files.view
 	for _, candidate := range []string{
 		path.Join(folder, home, chart.Name+"-"+chart.Version, chart.Name),
 		path.Join(folder, home, chart.Name),
 	} {
-		if kind, err := b.files.view.Stat(candidate); err != nil {
+		if kind, err := b.files.stat(candidate); err != nil {
 			return nil, source.Errorf(at, "chart %s: %w", chart.Name, err)
 		} else if kind == source.Folder && src.Path == "" {
-			src.Path = candidate
+			view, src.Path, _ = b.files.locate(candidate)
 		}
 	}
 	if src.Path == "" {
 		if chart.Repo == "" {
-			return nil, source.Errorf(at, "chart %s is not in %s and has no repo; vendor it or name its repository", chart.Name, path.Join(folder, home))
+			return nil, source.Errorf(at, "chart %s is not in %s and has no repo; vendor it or name its repository", chart.Name, b.files.rel(path.Join(folder, home)))
 		}
 		src.RepoURL, src.Name, src.Version = chart.Repo, chart.Name, chart.Version
 	}
@@ -372,7 +338,7 @@ func (b *build) chart(folder, home string, chart types.HelmChart, at finding.Pos
 	if namespace == "" {
 		namespace = "default"
 	}
-	result, err := helm.Render(b.ctx, b.files.view, helm.Request{Source: src, Release: release, Namespace: namespace}, opts)
+	result, err := helm.Render(b.ctx, view, helm.Request{Source: src, Release: release, Namespace: namespace}, opts)
 	b.readsCapabilities = b.readsCapabilities || result.ReadsCapabilities
 	for _, l := range result.Lacking {
 		b.lack(l)
@@ -393,11 +359,8 @@ func (b *build) chartValues(folder string, chart types.HelmChart, at finding.Pos
 		if remoteReference.MatchString(name) {
 			return nil, source.Errorf(at, "remote values file %s is not fetched; vendor it", name)
 		}
-		data, err := b.files.view.Read(path.Join(folder, name))
+		data, err := b.files.read(path.Join(folder, name))
 		if err != nil {
-			return nil, source.Errorf(at, "values of chart %s: %w", chart.Name, err)
-		}
-		if err := manifest.CheckAliases(data); err != nil {
 			return nil, source.Errorf(at, "values of chart %s: %w", chart.Name, err)
 		}
 		values, err := loader.LoadValues(bytes.NewReader(data))

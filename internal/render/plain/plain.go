@@ -45,7 +45,7 @@ const pointer = "version https://git-lfs.github.com/spec/"
 // passed over: values files, charts, kustomizations. A file that is named itself
 // must hold objects only. encrypted are files of a folder that may hold objects as
 // well. Errors about the repository are *source.Error.
-func Render(ctx context.Context, view *source.View, src component.Source, filter Filter) (out []manifest.Object, encrypted []*source.Error, err error) {
+func Render(ctx context.Context, view source.View, src component.Source, filter Filter) (out []manifest.Object, encrypted []*source.Error, err error) {
 	kind, err := view.Stat(src.Path)
 	if err != nil {
 		return nil, nil, source.Errorf(src.Position, "manifests: %w", err)
@@ -59,7 +59,7 @@ func Render(ctx context.Context, view *source.View, src component.Source, filter
 	case source.Folder:
 	}
 	skip := func(rel string) bool { return !src.Recurse || strings.HasPrefix(path.Base(rel), ".git") }
-	err = view.Walk(src.Path, skip, func(rel string) error {
+	err = source.Walk(view, src.Path, skip, func(rel string) error {
 		if err := ctx.Err(); err != nil {
 			return context.Cause(ctx)
 		}
@@ -90,7 +90,7 @@ func isManifest(name string) bool {
 // that was named, in one that also holds objects, and in one that looks as if it
 // should; else the file is something other and is passed over. Source: Argo CD's
 // directory sources, which pass over a little more: files without "metadata:".
-func readFile(view *source.View, name string, strict bool) ([]manifest.Object, error) {
+func readFile(view source.View, name string, strict bool) ([]manifest.Object, error) {
 	data, err := view.Read(name)
 	if err != nil {
 		return nil, source.Errorf(finding.Position{File: name}, "%w", err)
@@ -120,7 +120,12 @@ func readFile(view *source.View, name string, strict bool) ([]manifest.Object, e
 }
 
 func looksLikeManifest(data []byte) bool {
-	return bytes.Contains(data, []byte("apiVersion:")) && bytes.Contains(data, []byte("kind:"))
+	return holdsKey(data, "apiVersion") && holdsKey(data, "kind")
+}
+
+// holdsKey reports whether a text holds a key of a YAML or JSON mapping.
+func holdsKey(data []byte, key string) bool {
+	return bytes.Contains(data, []byte(key+":")) || bytes.Contains(data, []byte(`"`+key+`":`))
 }
 
 // readDocument reads the objects of one document.

@@ -63,7 +63,7 @@ func TestReadsStayInTheRepository(t *testing.T) {
 
 func TestLinksInACircleEnd(t *testing.T) {
 	tree, _ := layout(t)
-	if err := tree.View().Walk(".", nil, func(string) error { return nil }); err == nil {
+	if err := Walk(tree.View(), ".", nil, func(string) error { return nil }); err == nil {
 		t.Error("a walk through a link in a circle ends without an error")
 	}
 }

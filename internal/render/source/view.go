@@ -8,9 +8,26 @@ import (
 	"strings"
 )
 
-// View is one component's look at a Tree. It records every question that was
+// View is how a renderer sees a repository. Names are slash paths relative to the
+// root of the platform. A name out of the repository is an *EscapeError, a missing
+// file fs.ErrNotExist. A View is for one goroutine.
+type View interface {
+	// Read returns the content of a file. The caller must not change it.
+	Read(name string) ([]byte, error)
+	// List returns the sorted names in a folder; folders end with a slash.
+	List(name string) ([]string, error)
+	// Stat says what a path is.
+	Stat(name string) (Kind, error)
+	// Resolve returns the name of a path without links.
+	Resolve(name string) (string, error)
+	// MarkRemote says that something from outside the repository was used, or might
+	// be used the next time.
+	MarkRemote()
+}
+
+// Recording is one component's look at a Tree. It records every question that was
 // asked of the file system, with its answer. It is for one goroutine.
-type View struct {
+type Recording struct {
 	tree  *Tree
 	trace Trace
 	seen  map[Step]bool
@@ -18,32 +35,29 @@ type View struct {
 	remote bool
 }
 
-// Trace is what a View recorded: the same answers mean the same result.
+// Trace is what a Recording recorded: the same answers mean the same result.
 type Trace []Step
 
 // Step is one question to the file system and a digest of its answer.
 type Step struct {
-	Op     string `json:"op"` // "read", "list" or "stat"
+	Op     string `json:"op"` // "read", "list", "stat" or "resolve"
 	Path   string `json:"path"`
 	Answer string `json:"answer"`
 }
 
 // View starts a recording.
-func (t *Tree) View() *View {
-	return &View{tree: t, seen: map[Step]bool{}}
+func (t *Tree) View() *Recording {
+	return &Recording{tree: t, seen: map[Step]bool{}}
 }
 
 // Trace returns what was recorded so far. ok is false when the result depends
 // on something outside the repository, so that it must not be cached.
-func (v *View) Trace() (trace Trace, ok bool) { return v.trace, !v.remote }
+func (v *Recording) Trace() (trace Trace, ok bool) { return v.trace, !v.remote }
 
 // MarkRemote says that something from outside the repository was used.
-func (v *View) MarkRemote() { v.remote = true }
+func (v *Recording) MarkRemote() { v.remote = true }
 
-// Tree returns the repository.
-func (v *View) Tree() *Tree { return v.tree }
-
-func (v *View) record(op, name, answer string) {
+func (v *Recording) record(op, name, answer string) {
 	step := Step{Op: op, Path: name, Answer: answer}
 	if !v.seen[step] {
 		v.seen[step] = true
@@ -68,7 +82,7 @@ func answer(digest string, err error) string {
 
 // Read returns the content of a file named by a slash path relative to the
 // root of the platform. The caller must not change it.
-func (v *View) Read(name string) ([]byte, error) {
+func (v *Recording) Read(name string) ([]byte, error) {
 	name = path.Clean(name)
 	data, sum, err := v.tree.readPath(name)
 	v.record("read", name, answer(sum, err))
@@ -84,7 +98,7 @@ func (t *Tree) readPath(name string) ([]byte, string, error) {
 }
 
 // List returns the sorted names in a folder; folders end with a slash.
-func (v *View) List(name string) ([]string, error) {
+func (v *Recording) List(name string) ([]string, error) {
 	name = path.Clean(name)
 	names, err := v.tree.listPath(name)
 	v.record("list", name, answer(digest([]byte(strings.Join(names, "\x00"))), err))
@@ -110,7 +124,7 @@ const (
 )
 
 // Stat says what a path is. Out of the repository it is an *EscapeError.
-func (v *View) Stat(name string) (Kind, error) {
+func (v *Recording) Stat(name string) (Kind, error) {
 	name = path.Clean(name)
 	kind, err := v.tree.stat(name)
 	v.record("stat", name, answer(string(kind), err))
@@ -135,6 +149,22 @@ func (t *Tree) stat(name string) (Kind, error) {
 	return File, nil
 }
 
+// Resolve returns the name of a path without links.
+func (v *Recording) Resolve(name string) (string, error) {
+	name = path.Clean(name)
+	resolved, err := v.tree.resolveName(name)
+	v.record("resolve", name, answer(resolved, err))
+	return resolved, err
+}
+
+func (t *Tree) resolveName(name string) (string, error) {
+	abs, err := t.Abs(name)
+	if err != nil {
+		return "", err
+	}
+	return t.Rel(abs), nil
+}
+
 // Holds reports whether every recorded question still has the recorded answer.
 func (t *Tree) Holds(trace Trace) bool {
 	for _, step := range trace {
@@ -149,6 +179,9 @@ func (t *Tree) Holds(trace Trace) bool {
 		case "stat":
 			kind, err := t.stat(step.Path)
 			got = answer(string(kind), err)
+		case "resolve":
+			resolved, err := t.resolveName(step.Path)
+			got = answer(resolved, err)
 		}
 		if got != step.Answer {
 			return false
@@ -167,12 +200,12 @@ const (
 // Walk calls visit for every file below a folder, in sorted order, with its
 // path relative to the folder. skip, where given, leaves out folders by their
 // path relative to the folder. Links are followed inside the repository.
-func (v *View) Walk(folder string, skip func(rel string) bool, visit func(rel string) error) error {
+func Walk(v View, folder string, skip func(rel string) bool, visit func(rel string) error) error {
 	left := maxEntries
-	return v.walk(folder, "", skip, visit, 0, &left)
+	return walk(v, folder, "", skip, visit, 0, &left)
 }
 
-func (v *View) walk(folder, rel string, skip func(string) bool, visit func(string) error, depth int, left *int) error {
+func walk(v View, folder, rel string, skip func(string) bool, visit func(string) error, depth int, left *int) error {
 	if depth > maxDepth {
 		return &fs.PathError{Op: "list", Path: path.Join(folder, rel), Err: errors.New("folders are nested too deep; is there a link in a circle?")}
 	}
@@ -189,7 +222,7 @@ func (v *View) walk(folder, rel string, skip func(string) bool, visit func(strin
 			if skip != nil && skip(child) {
 				continue
 			}
-			if err := v.walk(folder, child, skip, visit, depth+1, left); err != nil {
+			if err := walk(v, folder, child, skip, visit, depth+1, left); err != nil {
 				return err
 			}
 			continue
@@ -202,4 +235,4 @@ func (v *View) walk(folder, rel string, skip func(string) bool, visit func(strin
 }
 
 // Remote reports whether something from outside the repository was used.
-func (v *View) Remote() bool { return v.remote }
+func (v *Recording) Remote() bool { return v.remote }
