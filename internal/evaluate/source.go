@@ -160,7 +160,7 @@ func Source(ctx context.Context, view *source.Recording, request Request, fetch 
 	answers := &answers{view: view, fetch: fetch, offline: request.Offline, checkouts: map[string]*source.Recording{}}
 	data, err := Workers.Do(ctx, confine.Call{Method: methodSource, Request: body, Answer: answers.answer, Time: limit})
 	if err != nil {
-		return Reply{}, explain(err, request.Source.Position)
+		return Reply{}, explain(err, request.Source.Position, "the source")
 	}
 	var reply Reply
 	if err := json.Unmarshal(data, &reply); err != nil {
@@ -181,17 +181,18 @@ type note struct {
 	What     string           `json:"what"`
 }
 
-// explain turns the end of a worker into a problem of the repository.
-func explain(err error, at finding.Position) error {
+// explain turns the end of a worker into a problem of the repository. subject is
+// what was evaluated, where the worker did not say more.
+func explain(err error, at finding.Position, subject string) error {
 	var limit *confine.LimitError
 	var failed *confine.MethodError
 	switch {
 	case errors.As(err, &limit):
-		n := note{Position: at, What: "the source"}
-		_ = json.Unmarshal(limit.Note, &n) // without a note it is the source
+		n := note{Position: at, What: subject}
+		_ = json.Unmarshal(limit.Note, &n) // without a note it is the subject
 		return &source.Error{Position: n.Position, Err: err, Reason: fmt.Sprintf("%s %s; %s", n.What, limit.Error(), wayOut(limit.Limit))}
 	case errors.As(err, &failed):
-		return &source.Error{Position: at, Err: err, Reason: "the source cannot be evaluated: " + failed.Text}
+		return &source.Error{Position: at, Err: err, Reason: subject + " cannot be evaluated: " + failed.Text}
 	default:
 		return err
 	}

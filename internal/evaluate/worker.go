@@ -23,6 +23,7 @@ func init() {
 	}
 	confine.Serve(os.Args, prepare, map[string]confine.Method{
 		methodSource: renderSource,
+		methodBuild:  build,
 	})
 	os.Exit(0)
 }

@@ -107,7 +107,7 @@ func (r *Repository) hasCharts(dir string) bool {
 // inflate makes the manifests of the charts of a kustomization that make
 // Applications. Others are rendered with the component that stands for what lies
 // beside the Applications.
-func (g *guardedFS) inflate(dir string, v *yamlpos.Value) []any {
+func (g *kustomizeView) inflate(dir string, v *yamlpos.Value) []any {
 	r := g.repository
 	var resources []any
 	for _, one := range r.inflations(dir, v) {

@@ -8,19 +8,16 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 
-	"sigs.k8s.io/kustomize/api/krusty"
-	"sigs.k8s.io/kustomize/kyaml/filesys"
-
 	"github.com/rollout-ladder/ladder/internal/component"
+	"github.com/rollout-ladder/ladder/internal/evaluate"
 	"github.com/rollout-ladder/ladder/internal/finding"
 	"github.com/rollout-ladder/ladder/internal/intake/descriptor"
 	"github.com/rollout-ladder/ladder/internal/intake/files"
 	"github.com/rollout-ladder/ladder/internal/intake/yamlpos"
-	"github.com/rollout-ladder/ladder/internal/render/kustomize"
+	rendersource "github.com/rollout-ladder/ladder/internal/render/source"
 )
 
 // madeAnnotation names the made file that an object comes from. Kustomize's own
@@ -205,41 +202,33 @@ func (r *Repository) build(ctx context.Context, dir string, options *component.K
 	return slices.Clone(b.documents), b.err
 }
 
-// run runs kustomize in process. lenient leaves out the patches that are not for
+// run runs kustomize in a worker. lenient leaves out the patches that are not for
 // Argo CD's own objects.
 func (r *Repository) run(ctx context.Context, dir string, options *component.KustomizeOptions, lenient bool) ([]document, []leftOut, error) {
-	disk := &guardedFS{FileSystem: filesys.MakeFsOnDisk(), tree: r.tree, top: dir, options: options, lenient: lenient,
-		repository: r, ctx: ctx, made: map[string]made{}}
-	abs, err := r.tree.Resolve(dir, finding.Position{})
-	if err != nil {
-		return nil, nil, err
-	}
-	result, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(disk, abs)
-	if disk.err != nil {
-		return nil, disk.leftOut, disk.err
+	view := &kustomizeView{tree: r.tree, top: dir, options: options, lenient: lenient, repository: r, ctx: ctx, made: map[string]made{}}
+	objects, err := evaluate.Kustomization(ctx, view, dir)
+	if view.err != nil {
+		return nil, view.leftOut, view.err
 	}
 	if err != nil {
-		return nil, disk.leftOut, &files.InputError{
-			Position: finding.Position{File: kustomizationFile(r.tree, dir), Line: 1},
-			Message:  "kustomize: " + strings.ReplaceAll(err.Error(), r.tree.Root+string(filepath.Separator), ""),
-			Err:      err,
+		if ctx.Err() != nil {
+			return nil, view.leftOut, context.Cause(ctx)
+		}
+		return nil, view.leftOut, &files.InputError{
+			Position: finding.Position{File: kustomizationFile(r.tree, dir), Line: 1}, Message: "kustomize: " + err.Error(), Err: err,
 		}
 	}
 	at := finding.Position{File: dir, Line: 1} // locate finds the true one
-	values := make([]*yamlpos.Value, 0, result.Size())
-	for _, res := range result.Resources() {
-		one, _, err := kustomize.Values(res)
-		if err != nil {
-			return nil, disk.leftOut, fmt.Errorf("read what the kustomization %s makes: %w", dir, err)
-		}
-		values = append(values, yamlpos.FromAny(one, at))
+	values := make([]*yamlpos.Value, len(objects))
+	for i, o := range objects {
+		values[i] = yamlpos.FromAny(o, at)
 	}
 	written := r.writtenIn(dir)
 	var all []document
 	for _, d := range split(values) {
-		all = append(all, r.locate(dir, d, written, disk.made))
+		all = append(all, r.locate(dir, d, written, view.made))
 	}
-	return all, disk.leftOut, nil
+	return all, view.leftOut, nil
 }
 
 // writtenIn lists the objects in the files of a kustomization by their kind, those
@@ -277,11 +266,9 @@ func (r *Repository) locate(dir string, d document, written map[string][]documen
 	return d
 }
 
-// guardedFS lets kustomize read the repository and nothing else: it refuses
-// what lies outside, takes out of kustomizations what would need the network
-// or another program.
-type guardedFS struct {
-	filesys.FileSystem
+// kustomizeView is what kustomize sees of the repository: its kustomizations without
+// what would need the network or another program, and with what stands for charts.
+type kustomizeView struct {
 	tree *files.Tree
 	// top is the kustomization that is built, options what its Application sets.
 	top     string
@@ -292,8 +279,8 @@ type guardedFS struct {
 	// made are the files that stand for charts, by their paths.
 	made       map[string]made
 	repository *Repository
-	// ctx is that of the one build that the file system is made for.
-	ctx context.Context //nolint:containedctx // kustomize hands none to its file system
+	// ctx is that of the one build that the view is made for.
+	ctx context.Context //nolint:containedctx // a view is asked without one
 }
 
 type leftOut struct {
@@ -303,49 +290,58 @@ type leftOut struct {
 	missing bool
 }
 
-var errReadOnly = errors.New("the repository is only read")
-
-func (g *guardedFS) Create(string) (filesys.File, error) { return nil, errReadOnly }
-func (g *guardedFS) Mkdir(string) error                  { return errReadOnly }
-func (g *guardedFS) MkdirAll(string) error               { return errReadOnly }
-func (g *guardedFS) RemoveAll(string) error              { return errReadOnly }
-func (g *guardedFS) WriteFile(string, []byte) error      { return errReadOnly }
-
-// Open is not used by the builder for reading; it would go around ReadFile.
-func (g *guardedFS) Open(string) (filesys.File, error) { return nil, errReadOnly }
-
-// ReadFile reads a file of the repository.
-func (g *guardedFS) ReadFile(name string) ([]byte, error) {
-	rel := g.tree.Rel(name)
-	if chart, ok := g.made[rel]; ok {
+// Read implements source.View.
+func (g *kustomizeView) Read(name string) ([]byte, error) {
+	if chart, ok := g.made[name]; ok {
 		return chart.text, nil
 	}
-	data, err := g.tree.Read(rel)
-	if err != nil {
-		// kustomize tries names that do not exist; only other errors are ours
-		// to report.
-		if !errors.Is(err, fs.ErrNotExist) && g.err == nil {
-			g.err = err
-		}
-		return nil, err
+	data, err := g.tree.Read(name)
+	if err == nil && isKustomizationName(path.Base(name)) {
+		data, err = g.rewrite(name, data)
 	}
-	if isKustomizationName(path.Base(rel)) {
-		data, err = g.rewrite(rel, data)
-		if err != nil && g.err == nil {
-			g.err = err
-		}
+	// kustomize tries names that do not exist; only other errors are ours to report.
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && g.err == nil {
+		g.err = err
 	}
 	return data, err
 }
 
-// CleanedAbs implements filesys.FileSystem. What charts make is nowhere on disk.
-func (g *guardedFS) CleanedAbs(name string) (filesys.ConfirmedDir, string, error) {
-	if _, ok := g.made[g.tree.Rel(name)]; ok {
-		dir, _, err := g.FileSystem.CleanedAbs(filepath.Dir(name))
-		return dir, filepath.Base(name), err
+// List implements source.View.
+func (g *kustomizeView) List(name string) ([]string, error) {
+	names, err := g.tree.List(name)
+	all := make([]string, len(names))
+	for i, n := range names {
+		if all[i] = n; g.tree.IsDir(path.Join(name, n)) {
+			all[i] += "/"
+		}
 	}
-	return g.FileSystem.CleanedAbs(name)
+	return all, err
 }
+
+// Stat implements source.View.
+func (g *kustomizeView) Stat(name string) (rendersource.Kind, error) {
+	_, isMade := g.made[name]
+	switch {
+	case isMade, g.tree.IsFile(name):
+		return rendersource.File, nil
+	case g.tree.IsDir(name):
+		return rendersource.Folder, nil
+	default:
+		return rendersource.Missing, nil
+	}
+}
+
+// Resolve implements source.View. What charts make is nowhere on disk.
+func (g *kustomizeView) Resolve(name string) (string, error) {
+	if _, isMade := g.made[name]; isMade {
+		return name, nil
+	}
+	abs, err := g.tree.Resolve(name, finding.Position{})
+	return g.tree.Rel(abs), err
+}
+
+// MarkRemote implements source.View.
+func (g *kustomizeView) MarkRemote() {}
 
 // isRemote reports whether a resource that is not in the repository is one of
 // another repository, in the forms that kustomize knows.

@@ -15,7 +15,7 @@ import (
 // rewrite takes out of a kustomization what is not in the repository or needs
 // another program, and writes the older
 // fields as the newer ones, about which kustomize would warn on the terminal.
-func (g *guardedFS) rewrite(file string, data []byte) ([]byte, error) {
+func (g *kustomizeView) rewrite(file string, data []byte) ([]byte, error) {
 	v, err := yamlpos.ParseOne(file, data)
 	if err != nil {
 		return nil, err
@@ -71,7 +71,7 @@ func (g *guardedFS) rewrite(file string, data []byte) ([]byte, error) {
 }
 
 // dropPatches keeps the patches that are for Argo CD's own objects.
-func (g *guardedFS) dropPatches(dir string, content map[string]any) {
+func (g *kustomizeView) dropPatches(dir string, content map[string]any) {
 	delete(content, "replacements")
 	patches, _ := content["patches"].([]any)
 	content["patches"] = slices.DeleteFunc(slices.Clone(patches), func(patch any) bool {
@@ -107,7 +107,7 @@ func isArgoKind(kind string) bool {
 }
 
 // resources keeps the entries that are in the repository.
-func (g *guardedFS) resources(dir string, list *yamlpos.Value) ([]any, error) {
+func (g *kustomizeView) resources(dir string, list *yamlpos.Value) ([]any, error) {
 	if list == nil {
 		return nil, nil
 	}
@@ -135,7 +135,7 @@ func (g *guardedFS) resources(dir string, list *yamlpos.Value) ([]any, error) {
 
 // plugins keeps those that are part of kustomize itself. Others are programs,
 // ksops for example, that decrypt or fetch what they make.
-func (g *guardedFS) plugins(dir, key string, list *yamlpos.Value) []any {
+func (g *kustomizeView) plugins(dir, key string, list *yamlpos.Value) []any {
 	if list == nil {
 		return nil
 	}
@@ -158,7 +158,7 @@ func (g *guardedFS) plugins(dir, key string, list *yamlpos.Value) []any {
 
 // modernise writes deprecated fields as those that replace them. Source:
 // kustomize, "kustomize edit fix".
-func (g *guardedFS) modernise(dir string, content map[string]any) {
+func (g *kustomizeView) modernise(dir string, content map[string]any) {
 	if bases, ok := content["bases"].([]any); ok {
 		resources, _ := content["resources"].([]any)
 		content["resources"] = slices.Concat(resources, bases)

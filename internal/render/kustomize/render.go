@@ -162,7 +162,7 @@ func (b *build) objects(built resmap.ResMap) ([]manifest.Object, error) {
 	locators := map[string]*fileObjects{}
 	left := b.opts.Charts.MaxOutput
 	for _, res := range built.Resources() {
-		m, size, err := Values(res)
+		m, size, err := values(res)
 		if err != nil {
 			return nil, source.Errorf(b.position(), "kustomization %s: %w", b.src.Path, err)
 		}
@@ -188,10 +188,10 @@ func (b *build) objects(built resmap.ResMap) ([]manifest.Object, error) {
 	return out, nil
 }
 
-// Values are a resource that kustomize built, as Kubernetes clients read what
+// values are a resource that kustomize built, as Kubernetes clients read what
 // "kustomize build" prints, and its size as JSON in bytes. The resource's own Map is
 // faster and not the same: what is printed has blank lines more in some folded texts.
-func Values(res *resource.Resource) (values map[string]any, size int, err error) {
+func values(res *resource.Resource) (values map[string]any, size int, err error) {
 	raw, err := res.MarshalJSON()
 	if err != nil {
 		return nil, 0, err

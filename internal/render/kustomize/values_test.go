@@ -40,7 +40,7 @@ data:
 	if err := yaml.Unmarshal(printed, &want); err != nil {
 		t.Fatal(err)
 	}
-	got, size, err := Values(resources[0])
+	got, size, err := values(resources[0])
 	if err != nil || size == 0 {
 		t.Fatal(size, err)
 	}

@@ -41,7 +41,7 @@ func refuse(err error) refusal {
 	case errors.As(err, &failed):
 		return refusal{Missing: errors.Is(err, fs.ErrNotExist), Path: failed.Path, Text: failed.Err.Error()}
 	default:
-		return refusal{Text: err.Error()}
+		return refusal{Missing: errors.Is(err, fs.ErrNotExist), Text: err.Error()}
 	}
 }
 
