@@ -24,6 +24,7 @@ func init() {
 	confine.Serve(os.Args, prepare, map[string]confine.Method{
 		methodSource: renderSource,
 		methodBuild:  build,
+		methodSet:    applications,
 	})
 	os.Exit(0)
 }

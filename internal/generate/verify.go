@@ -10,6 +10,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/rollout-ladder/ladder/internal/evaluate"
 	"github.com/rollout-ladder/ladder/internal/intake/appset"
 	"github.com/rollout-ladder/ladder/internal/intake/descriptor"
 	"github.com/rollout-ladder/ladder/internal/intake/files"
@@ -32,7 +33,7 @@ func (b *builder) differs(set ApplicationSet, stages []stage) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	result, err := appset.Expand(b.ctx, value, view, appset.Data{})
+	result, err := evaluate.Applications(b.ctx, value, view, appset.Data{})
 	if err != nil {
 		return "", fmt.Errorf("expand the ApplicationSet %s: %w", set.Metadata.Name, err)
 	}

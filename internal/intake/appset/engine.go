@@ -7,16 +7,9 @@ import (
 	"slices"
 	"strings"
 	"text/template"
-	"text/template/parse"
 
-	"github.com/rollout-ladder/ladder/internal/intake/bounded"
 	"github.com/rollout-ladder/ladder/internal/intake/yamlpos"
 )
-
-// maxSteps is how many loops and definitions may start in one text.
-const maxSteps = 10_000
-
-var limits = bounded.Limits{Text: 1 << 20, Items: 50_000}
 
 // engine fills in templates, in one of the two languages of ApplicationSets.
 type engine struct {
@@ -25,7 +18,6 @@ type engine struct {
 	base       *template.Template
 	parsed     map[string]*template.Template
 	strict     map[string]*template.Template
-	steps      int
 	// partly is set once a parameter is not known.
 	partly bool
 }
@@ -98,20 +90,10 @@ func classic(text string, p map[string]any) (string, error) {
 		} else {
 			b.WriteString("{{" + tag + "}}")
 		}
-		if b.Len() > limits.Text {
-			return "", limits.Err()
-		}
 		text = after
-	}
-	if b.Len() > limits.Text {
-		return "", limits.Err()
 	}
 	return b.String(), nil
 }
-
-var errSteps = fmt.Errorf("it takes more than %d steps", maxSteps)
-
-const stepName = "ladder_step"
 
 // template parses a text, once.
 func (e *engine) template(known map[string]*template.Template, text string, options []string) (*template.Template, error) {
@@ -119,9 +101,7 @@ func (e *engine) template(known map[string]*template.Template, text string, opti
 		return t, nil
 	}
 	if e.base == nil {
-		funcs := functions()
-		funcs[stepName] = e.step
-		e.base = template.New("template").Funcs(funcs)
+		e.base = template.New("template").Funcs(functions())
 	}
 	t, err := e.base.Clone()
 	if err != nil {
@@ -136,22 +116,8 @@ func (e *engine) template(known map[string]*template.Template, text string, opti
 	if t, err = t.Parse(text); err != nil {
 		return nil, explain(err)
 	}
-	for _, named := range t.Templates() {
-		if named.Tree != nil && named.Root != nil {
-			count(named.Root)
-			named.Root.Nodes = append([]parse.Node{bounded.Step(stepName)}, named.Root.Nodes...)
-		}
-	}
 	known[text] = t
 	return t, nil
-}
-
-// step ends a template that loops.
-func (e *engine) step() (string, error) {
-	if e.steps++; e.steps > maxSteps {
-		return "", errSteps
-	}
-	return "", nil
 }
 
 // fill runs a template, with marks for what is not known.
@@ -163,8 +129,7 @@ func (e *engine) fill(t *template.Template, options []string, p map[string]any) 
 }
 
 func (e *engine) run(t *template.Template, p map[string]any) (string, error) {
-	e.steps = 0
-	out := bounded.Writer{Limits: limits}
+	var out strings.Builder
 	if err := t.Execute(&out, p); err != nil {
 		return "", explain(err)
 	}
@@ -182,24 +147,3 @@ func explain(err error) error {
 
 // executing is what the engine says of the name of a template.
 var executing = regexp.MustCompile(`executing "[^"]*" at `)
-
-// count puts a step into every loop.
-func count(list *parse.ListNode) {
-	if list == nil {
-		return
-	}
-	for _, node := range list.Nodes {
-		switch n := node.(type) {
-		case *parse.IfNode:
-			count(n.List)
-			count(n.ElseList)
-		case *parse.WithNode:
-			count(n.List)
-			count(n.ElseList)
-		case *parse.RangeNode:
-			count(n.List)
-			count(n.ElseList)
-			n.List.Nodes = append([]parse.Node{bounded.Step(stepName)}, n.List.Nodes...)
-		}
-	}
-}

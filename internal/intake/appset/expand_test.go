@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 
+	"github.com/rollout-ladder/ladder/internal/evaluate"
 	"github.com/rollout-ladder/ladder/internal/finding"
 	"github.com/rollout-ladder/ladder/internal/intake/appset"
 	"github.com/rollout-ladder/ladder/internal/intake/yamlpos"
@@ -107,7 +108,7 @@ func TestExpand(t *testing.T) {
 			}
 			var b strings.Builder
 			for _, set := range sets {
-				result, err := appset.Expand(context.Background(), set, content, data)
+				result, err := evaluate.Applications(context.Background(), set, content, data)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -191,7 +192,7 @@ func FuzzExpand(f *testing.F) {
 			if set.Kind != yamlpos.Map {
 				continue
 			}
-			result, err := appset.Expand(context.Background(), set, content, appset.Data{})
+			result, err := evaluate.Applications(context.Background(), set, content, appset.Data{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -4,15 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"text/template"
 
 	"github.com/Masterminds/sprig/v3"
 	"sigs.k8s.io/yaml"
 
-	"github.com/rollout-ladder/ladder/internal/intake/bounded"
 	"github.com/rollout-ladder/ladder/internal/intake/yamlpos"
 )
 
@@ -46,8 +45,8 @@ func functions() template.FuncMap {
 		"html":          template.HTMLEscaper,
 		"js":            template.JSEscaper,
 		"urlquery":      template.URLQueryEscaper,
-		"keys":          bounded.Keys,
-		"values":        bounded.Values,
+		"keys":          sortedKeys,
+		"values":        sortedValues,
 	})
 	for _, name := range unsteady() {
 		if _, ok := all[name]; ok {
@@ -56,29 +55,25 @@ func functions() template.FuncMap {
 			}
 		}
 	}
-	checks := limits.Checks()
-	for name, f := range all {
-		all[name] = guarded(f, checks[name])
-	}
 	return all
 }
 
-// guarded wraps a function so that neither a call nor its result is too large.
-// The templates' own engine turns a panic of a function into an error.
-func guarded(f any, allowed bounded.Check) any {
-	v := reflect.ValueOf(f)
-	return reflect.MakeFunc(v.Type(), func(args []reflect.Value) []reflect.Value {
-		if allowed != nil && !allowed(bounded.Arguments(args, v.Type().IsVariadic())) {
-			panic(limits.Err())
-		}
-		out := bounded.Call(v, args)
-		if len(out) > 0 {
-			if _, _, ok := limits.Measure(out[0]); !ok {
-				panic(limits.Err())
-			}
-		}
-		return out
-	}).Interface()
+// sortedKeys are those of maps; Sprig goes through a map.
+func sortedKeys(dicts ...map[string]any) []string {
+	out := []string{}
+	for _, d := range dicts {
+		out = append(out, slices.Sorted(maps.Keys(d))...)
+	}
+	return out
+}
+
+// sortedValues are those of a map by their keys.
+func sortedValues(dict map[string]any) []any {
+	out := []any{}
+	for _, k := range slices.Sorted(maps.Keys(dict)) {
+		out = append(out, dict[k])
+	}
+	return out
 }
 
 var notInName = regexp.MustCompile(`[^-a-z0-9.]`)

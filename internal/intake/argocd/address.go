@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rollout-ladder/ladder/internal/evaluate"
 	"github.com/rollout-ladder/ladder/internal/finding"
 	"github.com/rollout-ladder/ladder/internal/intake/appset"
 	"github.com/rollout-ladder/ladder/internal/intake/yamlpos"
@@ -55,7 +56,7 @@ func (r *Repository) findOwnURLs(ctx context.Context) {
 	// What sets generate of lists shows more addresses.
 	t = tallies{}
 	for _, set := range r.sets {
-		result, err := appset.Expand(ctx, set.value, view{r}, r.opts.Data)
+		result, err := evaluate.Applications(ctx, set.value, view{r}, r.opts.Data)
 		if err != nil {
 			return // the end of ctx, which the caller reports
 		}

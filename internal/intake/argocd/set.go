@@ -8,6 +8,7 @@ import (
 
 	"github.com/rollout-ladder/ladder/internal/argo"
 	"github.com/rollout-ladder/ladder/internal/component"
+	"github.com/rollout-ladder/ladder/internal/evaluate"
 	"github.com/rollout-ladder/ladder/internal/finding"
 	"github.com/rollout-ladder/ladder/internal/intake/appset"
 	"github.com/rollout-ladder/ladder/internal/intake/files"
@@ -22,7 +23,7 @@ func (r *Repository) expand(ctx context.Context, set document) []document {
 		return k.value
 	}
 	before := len(r.findings)
-	result, err := appset.Expand(ctx, set.value, view{r}, r.opts.Data)
+	result, err := evaluate.Applications(ctx, set.value, view{r}, r.opts.Data)
 	if err != nil {
 		return nil // the end of ctx, which the caller reports
 	}
