@@ -16,6 +16,7 @@ import (
 	_ "github.com/rollout-ladder/ladder/internal/cli/collect" // before the packages of Kubernetes
 	"github.com/rollout-ladder/ladder/internal/cli/exit"
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
+	"github.com/rollout-ladder/ladder/internal/evaluate"
 	"github.com/rollout-ladder/ladder/internal/plane/child"
 	"github.com/rollout-ladder/ladder/internal/plane/controlplane"
 )
@@ -44,6 +45,7 @@ func run(started time.Time, args []string) int {
 		os.Stderr = nowhere
 	}
 	log.SetOutput(io.Discard)
+	defer evaluate.Workers.Close()
 	return cli.Main(args[0], args[1:], version, streams)
 }
 

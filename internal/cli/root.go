@@ -37,6 +37,8 @@ import (
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
 	"github.com/rollout-ladder/ladder/internal/cli/versioncmd"
 	"github.com/rollout-ladder/ladder/internal/cli/watchcmd"
+	"github.com/rollout-ladder/ladder/internal/confine"
+	"github.com/rollout-ladder/ladder/internal/evaluate"
 	"github.com/rollout-ladder/ladder/internal/finding"
 )
 
@@ -86,7 +88,10 @@ Exit codes: 0 fine; 1 the answer is no; 2 wrong usage or unreadable input;
 			if err := errors.Join(cmd.ValidateRequiredFlags(), cmd.ValidateFlagGroups()); err != nil {
 				return exit.With(exit.Usage, err)
 			}
-			return global.Validate()
+			if err := global.Validate(); err != nil {
+				return err
+			}
+			return confined(cmd.Context(), streams, global)
 		},
 	}
 	if strings.HasPrefix(filepath.Base(name), "kubectl-") {
@@ -119,12 +124,27 @@ Exit codes: 0 fine; 1 the answer is no; 2 wrong usage or unreadable input;
 		schemacmd.New(streams),
 		smokecmd.New(streams, global),
 		statuscmd.New(streams, global),
-		versioncmd.New(streams, version),
+		versioncmd.New(streams, global, version),
 		watchcmd.New(streams, global),
 	)
 	root.AddCommand(steercmd.New(streams, global)...)
 	usageErrors(root)
 	return root
+}
+
+// confined says how what evaluates repositories is held. Where that is required and
+// not to be had, the command does not begin.
+func confined(ctx context.Context, streams *stream.Streams, global *flags.Global) error {
+	var tell func(confine.Confinement)
+	if global.Verbose {
+		tell = func(c confine.Confinement) { fmt.Fprintln(streams.Err, "confinement: "+c.String()) }
+	}
+	evaluate.Workers.Configure(confine.Mode(global.Confine), tell)
+	if confine.Mode(global.Confine) != confine.Required {
+		return nil
+	}
+	_, err := evaluate.Workers.Confinement(ctx)
+	return exit.With(exit.CouldNotRun, err)
 }
 
 // usageErrors gives wrong arguments the exit code of wrong usage, in every

@@ -268,7 +268,8 @@ func TestNested(t *testing.T) {
 }
 
 func TestRequired(t *testing.T) {
-	p := &Pool{Mode: Required}
+	p := &Pool{}
+	p.Configure(Required, nil)
 	held, err := (&Pool{}).Confinement(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -278,7 +279,8 @@ func TestRequired(t *testing.T) {
 	if held.Full() != (err == nil) || err != nil && !errors.As(err, &unconfined) {
 		t.Errorf("held %s: %v", held, err)
 	}
-	off, err := (&Pool{Mode: Off}).Confinement(t.Context())
+	p.Configure(Off, nil)
+	off, err := p.Confinement(t.Context())
 	if err != nil || off.Seccomp || off.Landlock > 0 {
 		t.Errorf("off is %s, %v", off, err)
 	}

@@ -1,6 +1,7 @@
 package confine
 
 import (
+	"cmp"
 	"context"
 	"runtime"
 	"sync"
@@ -27,15 +28,37 @@ const patience = 4
 // needed, as many as there are cores, and end with the process. It is safe for
 // concurrent use.
 type Pool struct {
-	// Mode says how much confinement is wanted; empty is Auto. It is set before the
-	// first call.
-	Mode Mode
-
 	once  sync.Once
 	slots chan struct{}
 
-	mu   sync.Mutex
-	idle []*worker
+	mu      sync.Mutex
+	mode    Mode
+	started func(Confinement)
+	idle    []*worker
+}
+
+// Configure says how much confinement the workers get that are started from now on;
+// empty is Auto. started, where not nil, is told once what holds the next of them.
+func (p *Pool) Configure(mode Mode, started func(Confinement)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.mode, p.started = mode, started
+	p.end() // they were started with another mode
+}
+
+// Close ends the workers that are idle.
+func (p *Pool) Close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.end()
+}
+
+func (p *Pool) end() {
+	for _, w := range p.idle {
+		w.kill()
+		<-w.ended
+	}
+	p.idle = nil
 }
 
 type nestedKey struct{}
@@ -70,13 +93,19 @@ func (p *Pool) worker(ctx context.Context) (*worker, error) {
 	if w := p.take(); w != nil {
 		return w, nil
 	}
-	mode := p.Mode
-	if mode == "" {
-		mode = Auto
-	}
+	p.mu.Lock()
+	mode := cmp.Or(p.mode, Auto)
+	p.mu.Unlock()
 	w, err := start(ctx, mode)
 	if err != nil {
 		return nil, err
+	}
+	p.mu.Lock()
+	started := p.started
+	p.started = nil
+	p.mu.Unlock()
+	if started != nil {
+		started(w.confinement)
 	}
 	if mode == Required && !w.confinement.Full() {
 		w.kill()

@@ -79,6 +79,9 @@ func start(ctx context.Context, mode Mode) (*worker, error) {
 	if err != nil {
 		w.kill()
 		<-w.ended
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
 		return nil, fmt.Errorf("start a worker: %w (%s) %s", err, w.command.ProcessState, w.said)
 	}
 	return w, nil

@@ -20,8 +20,8 @@ import (
 // methodSet generates the Applications of an ApplicationSet.
 const methodSet = "applicationset"
 
-// setTime is how much CPU time an ApplicationSet may take.
-const setTime = 20 * time.Second
+// setTime is how much CPU time an ApplicationSet may take; tests shorten it.
+var setTime = 20 * time.Second
 
 // The operations by which the generators of a set ask about the repository.
 const (
@@ -65,8 +65,7 @@ func fromWire(errs []setError) []*files.InputError {
 }
 
 // Applications generates the Applications of an ApplicationSet in a worker. What is
-// wrong with the set is part of the result; the error is that of ctx, or that no
-// worker can be had.
+// wrong with the set is part of the result; the error is that of ctx.
 func Applications(ctx context.Context, set *yamlpos.Value, repository appset.Repository, data appset.Data) (appset.Result, error) {
 	request, err := json.Marshal(setRequest{set, data})
 	if err != nil {
@@ -88,8 +87,11 @@ func Applications(ctx context.Context, set *yamlpos.Value, repository appset.Rep
 	if err != nil {
 		err = explain(err, set.Position, "the ApplicationSet "+set.TextAt("metadata", "name"))
 		var problem *source.Error
-		if !errors.As(err, &problem) {
+		if ctx.Err() != nil {
 			return appset.Result{}, err
+		}
+		if !errors.As(err, &problem) {
+			problem = source.Errorf(set.Position, "the ApplicationSet %s is not evaluated: %w", set.TextAt("metadata", "name"), err)
 		}
 		return appset.Result{Unread: []*files.InputError{{Position: problem.Position, Message: problem.Reason, Err: err}}}, nil
 	}

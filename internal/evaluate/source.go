@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"time"
 
 	"sigs.k8s.io/kustomize/api/types"
@@ -86,10 +87,12 @@ type Failure struct {
 	Position finding.Position `json:"position"`
 	Reason   string           `json:"reason"`
 	// These say what kind of failure it is.
-	Without     bool  `json:"without,omitempty"`   // helm.ErrWithout
-	Encrypted   bool  `json:"encrypted,omitempty"` // source.ErrEncrypted
-	Plugin      bool  `json:"plugin,omitempty"`    // a program that is not run
-	Unavailable *Lack `json:"unavailable,omitempty"`
+	Without   bool `json:"without,omitempty"`   // helm.ErrWithout
+	Encrypted bool `json:"encrypted,omitempty"` // source.ErrEncrypted
+	Plugin    bool `json:"plugin,omitempty"`    // a program that is not run
+	// Missing is the path of a file that does not exist.
+	Missing     string `json:"missing,omitempty"`
+	Unavailable *Lack  `json:"unavailable,omitempty"`
 }
 
 // lack describes a part that is left out.
@@ -116,6 +119,10 @@ func failure(err error) *Failure {
 		f.Position, f.Reason = problem.Position, problem.Reason
 		f.Plugin = f.Plugin || types.IsErrOnlyBuiltinPluginsAllowed(problem.Err)
 	}
+	var file *fs.PathError
+	if errors.As(err, &file) && errors.Is(err, fs.ErrNotExist) {
+		f.Missing = file.Path
+	}
 	var unavailable *helm.UnavailableError
 	if errors.As(err, &unavailable) {
 		l := lack(unavailable.Lacking)
@@ -139,6 +146,9 @@ func (f *Failure) error() error {
 	}
 	if f.Plugin {
 		causes = append(causes, types.NewErrOnlyBuiltinPluginsAllowed(""))
+	}
+	if f.Missing != "" {
+		causes = append(causes, &fs.PathError{Op: "open", Path: f.Missing, Err: fs.ErrNotExist})
 	}
 	if len(causes) == 1 {
 		problem.Err = causes[0]

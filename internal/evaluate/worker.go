@@ -12,7 +12,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/confine"
 )
 
-// Workers are the workers of this process. The mode is set before the first call.
+// Workers are the workers of this process.
 var Workers = &confine.Pool{}
 
 // A process that is started as a worker ends here: Serve does not return before the

@@ -367,7 +367,7 @@ func (r *Renderer) explain(ctx context.Context, c component.Component, src compo
 	if ctx.Err() != nil {
 		return fmt.Errorf("render %s: %w", c.Name, context.Cause(ctx))
 	}
-	return &Error{Component: c.Name, Source: name, Position: src.Position, Reason: err.Error(), Err: err, Missing: missing, Namespace: c.Namespace}
+	return fmt.Errorf("render %s: %w", c.Name, err) // not a problem of the repository
 }
 
 // fillTargets sets the namespace every object lands in.

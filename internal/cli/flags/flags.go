@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rollout-ladder/ladder/internal/cli/exit"
+	"github.com/rollout-ladder/ladder/internal/confine"
 )
 
 // Global are the flags of every command.
@@ -17,6 +18,7 @@ type Global struct {
 	Quiet    bool
 	Verbose  bool
 	Progress string // auto, tty, plain, json, none
+	Confine  string // a confine.Mode
 }
 
 // Register adds the global flags to the root command.
@@ -26,10 +28,15 @@ func (g *Global) Register(cmd *cobra.Command) {
 	f.BoolVarP(&g.Verbose, "verbose", "v", false, "print more on stderr")
 	f.StringVar(&g.Progress, "progress", "auto", "how to show progress: auto, tty, plain, json or none")
 	completeWith(cmd, "progress", "auto", "tty", "plain", "json", "none")
+	f.StringVar(&g.Confine, "confine", string(confine.Auto), "how the kernel confines what evaluates a repository: "+strings.Join(confine.Modes(), ", ")+" (required refuses to run without it)")
+	completeWith(cmd, "confine", confine.Modes()...)
 }
 
 // Validate refuses unknown values.
 func (g *Global) Validate() error {
+	if err := OneOf("confine", g.Confine, confine.Modes()...); err != nil {
+		return err
+	}
 	return OneOf("progress", g.Progress, "auto", "tty", "plain", "json", "none")
 }
 

@@ -9,8 +9,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rollout-ladder/ladder/internal/cli/exit"
 	"github.com/rollout-ladder/ladder/internal/cli/flags"
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
+	"github.com/rollout-ladder/ladder/internal/confine"
+	"github.com/rollout-ladder/ladder/internal/evaluate"
 )
 
 // Info is what the command prints.
@@ -25,21 +28,33 @@ type Info struct {
 	Helm       string `json:"helm"`
 	Kustomize  string `json:"kustomize"`
 	Etcd       string `json:"etcd"`
+	// Confinement is what holds the workers that evaluate repositories; with
+	// --verbose.
+	Confinement *confine.Confinement `json:"confinement,omitempty"`
 }
 
 // New returns the command.
-func New(streams *stream.Streams, version string) *cobra.Command {
+func New(streams *stream.Streams, global *flags.Global, version string) *cobra.Command {
 	result := &flags.Result{}
 	cmd := &cobra.Command{
 		Use:     "version",
 		Short:   "Print the version of Ladder and of what is inside",
 		Args:    cobra.NoArgs,
-		Example: "  ladder version\n  ladder version --format json",
-		RunE: func(*cobra.Command, []string) error {
+		Example: "  ladder version\n  ladder version -v                # and how what evaluates repositories is confined here\n  ladder version --format json",
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := flags.OneOf("format", result.Format, "text", "json"); err != nil {
 				return err
 			}
-			return write(streams, result, read(version))
+			info := read(version)
+			if global.Verbose {
+				evaluate.Workers.Configure(confine.Mode(global.Confine), nil) // told below
+				held, err := evaluate.Workers.Confinement(cmd.Context())
+				if err != nil {
+					return exit.With(exit.CouldNotRun, err)
+				}
+				info.Confinement = &held
+			}
+			return write(streams, result, info)
 		},
 	}
 	result.Register(cmd, "text", "json")
@@ -82,5 +97,8 @@ func write(streams *stream.Streams, result *flags.Result, info Info) error {
 	}
 	text := fmt.Sprintf("ladder %s (%s, %s)\nKubernetes %s, etcd %s, Helm %s, Kustomize %s\n",
 		info.Version, info.Go, info.Platform, info.Kubernetes, info.Etcd, info.Helm, info.Kustomize)
+	if info.Confinement != nil {
+		text += "Repositories are evaluated in " + info.Confinement.String() + "\n"
+	}
 	return streams.WriteResult(result.Output, []byte(text))
 }

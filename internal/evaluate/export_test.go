@@ -1,0 +1,5 @@
+package evaluate
+
+import "time"
+
+func init() { setTime = 500 * time.Millisecond }
