@@ -86,18 +86,30 @@ func files(t *testing.T, tree *Tree) map[string]string {
 	return out
 }
 
-func checkout(t *testing.T, folder, name, at string) *Tree {
+// open opens a repository for the time of a test.
+func open(t *testing.T, folder string) *Repository {
 	t.Helper()
-	r, err := Open(t.Context(), folder, true)
+	r, err := Open(t.Context(), folder)
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() {
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return r
+}
+
+func checkout(t *testing.T, folder, name, at string) *Tree {
+	t.Helper()
+	r := open(t, folder)
 	commit, err := r.Find(t.Context(), name)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if at == "" {
-		at = r.Prefix
+		at = r.Prefix()
 	}
 	tree, err := r.Checkout(t.Context(), commit, at, filepath.Join(t.TempDir(), "to"))
 	if err != nil {
@@ -191,10 +203,7 @@ func TestErrors(t *testing.T) {
 	r.write("a.yaml", "a")
 	r.commit("first")
 	ctx := context.Background()
-	opened, err := Open(ctx, r.dir, true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	opened := open(t, r.dir)
 	for _, name := range []string{"", "nothing", "--all", "HEAD~7", "HEAD:a.yaml"} {
 		if _, err := opened.Find(ctx, name); !errors.Is(err, ErrUnknown) {
 			t.Errorf("%q: %v", name, err)
@@ -212,7 +221,7 @@ func TestErrors(t *testing.T) {
 	}
 	for _, folder := range []string{filepath.Join(r.dir, "gone"), t.TempDir()} {
 		var input *intake.InputError
-		if _, err := Open(ctx, folder, true); !errors.As(err, &input) {
+		if _, err := Open(ctx, folder); !errors.As(err, &input) {
 			t.Errorf("open %s: %v", folder, err)
 		}
 	}
