@@ -10,8 +10,14 @@ import (
 	"github.com/rollout-ladder/ladder/internal/regular"
 )
 
-// ErrNoRepository says that a folder is in no Git repository.
-var ErrNoRepository = errors.New("there is no Git repository")
+// Errors of looking for a repository.
+var (
+	// ErrNoRepository says that a folder is in no Git repository.
+	ErrNoRepository = errors.New("there is no Git repository")
+	// ErrElsewhere says that a file .git names a repository that is not there, as
+	// that of a linked work tree does where only the work tree was copied.
+	ErrElsewhere = errors.New("the Git repository that it names is not there")
+)
 
 // smallFile is the most that a file which names another folder or a branch holds.
 const smallFile = 64 << 10
@@ -69,7 +75,7 @@ func gitFolder(dotGit string) (string, error) {
 	named, ok := strings.CutPrefix(string(text), "gitdir: ")
 	named = against(filepath.Dir(dotGit), named)
 	if !ok || !isRepository(named) {
-		return "", fmt.Errorf("read %s: it names no Git repository", dotGit)
+		return "", fmt.Errorf("read %s: %w", dotGit, ErrElsewhere)
 	}
 	return named, nil
 }

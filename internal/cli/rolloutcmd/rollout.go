@@ -272,7 +272,7 @@ func commit(ctx context.Context, path, revision string) (hash string, err error)
 	switch {
 	case err == nil:
 		return hash, nil
-	case errors.Is(err, git.ErrNoRepository), errors.Is(err, git.ErrUnknown), errors.Is(err, git.ErrAmbiguous):
+	case errors.Is(err, git.ErrNoRepository), errors.Is(err, git.ErrElsewhere), errors.Is(err, git.ErrUnknown), errors.Is(err, git.ErrAmbiguous):
 		return "", usage("--engine argocd rolls out a commit, and %s is none of %s; name one with --revision", revision, path)
 	default:
 		return "", exit.With(exit.CouldNotRun, err)

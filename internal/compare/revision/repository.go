@@ -42,6 +42,8 @@ func Open(ctx context.Context, folder string) (*Repository, error) {
 	switch {
 	case errors.Is(err, git.ErrNoRepository):
 		return nil, &intake.InputError{Message: folder + " is in no Git repository", Hint: "name environments instead of revisions: env:dev env:prod", Err: err}
+	case errors.Is(err, git.ErrElsewhere):
+		return nil, &intake.InputError{Message: err.Error(), Hint: "name environments instead of revisions: env:dev env:prod", Err: err}
 	case errors.As(err, &format):
 		return nil, &intake.InputError{Message: format.Error(), Hint: "clone it in the format files: git clone --ref-format=files", Err: err}
 	case err != nil:
