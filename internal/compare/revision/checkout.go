@@ -81,8 +81,8 @@ func (t *Tree) fill(ctx context.Context, view *git.View) (err error) {
 
 // writer writes the files of one commit, those of its submodules included.
 type writer struct {
-	tree   *Tree
-	root   *os.Root
+	tree *Tree
+	root *os.Root
 	// folder is the one that was made last, at is its path: entries are sorted, and
 	// a root looks at every folder on the way to a file.
 	folder *os.Root
