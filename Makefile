@@ -45,14 +45,15 @@ lint: ## Static checks
 fmt: ## Format the Go code
 	gofmt -w $$(git ls-files '*.go')
 
-generate: ## Write the generated files: command reference, pages of rules, schemas
+generate: ## Write the generated files: command reference, pages of rules, schemas, licences of others
 	go test ./internal/cli ./internal/report ./internal/schema -update
+	cd tools && go run ./licences
 
 verify: lint ## Fail when formatting, static checks, modules or generated files are off
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); exit 1; }
 	go mod verify >/dev/null
 	go mod tidy -diff
-	cd tools && go mod tidy -diff
+	cd tools && go mod tidy -diff && go vet ./licences && go test ./licences && go run ./licences -check
 	cd test/peers && go mod tidy -diff
 	cd argocd && go mod tidy -diff && go vet .
 

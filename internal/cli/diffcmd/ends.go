@@ -45,7 +45,7 @@ func (l *loader) find(ctx context.Context, name string) (end, error) {
 	}
 	revisionName, folder, given := strings.Cut(name, ":")
 	if !given {
-		folder = repository.Prefix
+		folder = repository.Prefix()
 	}
 	commit, err := repository.Find(ctx, revisionName)
 	switch {
@@ -63,7 +63,7 @@ func (l *loader) find(ctx context.Context, name string) (end, error) {
 	if len(names) > 0 {
 		hint = "the environments are " + strings.Join(names, ", ")
 	}
-	if repository.Shallow(ctx) {
+	if repository.Shallow() {
 		hint += "; the clone is shallow: git fetch --unshallow gets the rest of the history"
 	}
 	return end{}, &intake.InputError{Message: fmt.Sprintf("%q is no revision of the repository and no environment of the platform", name), Hint: hint}
@@ -114,7 +114,7 @@ func (l *loader) warnOfBoth(ctx context.Context, name string) {
 // open finds the repository, once.
 func (l *loader) open(ctx context.Context) (*revision.Repository, error) {
 	if l.repository == nil {
-		r, err := revision.Open(ctx, l.options.Path, l.options.Offline)
+		r, err := revision.Open(ctx, l.options.Path)
 		if err != nil {
 			return nil, err
 		}

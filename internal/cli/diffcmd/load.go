@@ -2,6 +2,7 @@ package diffcmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path"
@@ -49,10 +50,14 @@ type loader struct {
 
 // close removes what was written.
 func (l *loader) close() error {
-	if l.scratch == "" {
-		return nil
+	var err error
+	if l.repository != nil {
+		err = l.repository.Close()
 	}
-	if err := os.RemoveAll(l.scratch); err != nil {
+	if l.scratch != "" {
+		err = errors.Join(err, os.RemoveAll(l.scratch))
+	}
+	if err != nil {
 		return exit.With(exit.CouldNotRun, fmt.Errorf("clean up: %w", err))
 	}
 	return nil

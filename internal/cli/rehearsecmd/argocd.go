@@ -1,13 +1,11 @@
 package rehearsecmd
 
 import (
-	"os/exec"
-
 	"github.com/rollout-ladder/ladder/internal/cli/exit"
 	"github.com/rollout-ladder/ladder/internal/cli/helm"
+	"github.com/rollout-ladder/ladder/internal/git"
 	"github.com/rollout-ladder/ladder/internal/plan"
 	"github.com/rollout-ladder/ladder/internal/plane/argocd"
-	"github.com/rollout-ladder/ladder/internal/plane/argocd/snapshot"
 	"github.com/rollout-ladder/ladder/internal/rehearse"
 	"github.com/rollout-ladder/ladder/internal/rollout"
 )
@@ -43,8 +41,8 @@ func (o *Options) argoCD() (string, error) {
 	if err := o.argoCDAlone(); err != nil {
 		return "", err
 	}
-	if _, err := exec.LookPath("git"); err != nil {
-		return "", exit.With(exit.CouldNotRun, &snapshot.MissingGitError{Err: err})
+	if err := git.Available(); err != nil {
+		return "", exit.With(exit.CouldNotRun, err)
 	}
 	binary, err := argocd.Find(o.ArgoCD)
 	if err != nil {

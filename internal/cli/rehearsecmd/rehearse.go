@@ -20,11 +20,11 @@ import (
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
 	"github.com/rollout-ladder/ladder/internal/drive"
 	"github.com/rollout-ladder/ladder/internal/generate"
+	"github.com/rollout-ladder/ladder/internal/git"
 	"github.com/rollout-ladder/ladder/internal/perform"
 	"github.com/rollout-ladder/ladder/internal/plan"
 	"github.com/rollout-ladder/ladder/internal/plane"
 	"github.com/rollout-ladder/ladder/internal/plane/argocd"
-	"github.com/rollout-ladder/ladder/internal/plane/argocd/snapshot"
 	"github.com/rollout-ladder/ladder/internal/rehearse"
 	"github.com/rollout-ladder/ladder/internal/rollout"
 	"github.com/rollout-ladder/ladder/internal/simulate/settings"
@@ -253,7 +253,7 @@ func coded(err error) error {
 		missing    *argocd.MissingError
 		notStarted *argocd.StartError
 		gone       *argocd.EndedError
-		git        *snapshot.MissingGitError
+		noGit      *git.MissingError
 		edge       *generate.EdgeError
 		layout     *generate.LayoutError
 		notDriven  *rehearse.NotDrivenError
@@ -271,7 +271,7 @@ func coded(err error) error {
 		return exit.With(exit.Usage, err)
 	case errors.As(err, &edge), errors.As(err, &layout):
 		return exit.With(exit.No, err)
-	case errors.As(err, &missing), errors.As(err, &notStarted), errors.As(err, &gone), errors.As(err, &git):
+	case errors.As(err, &missing), errors.As(err, &notStarted), errors.As(err, &gone), errors.As(err, &noGit):
 		return exit.With(exit.CouldNotRun, err)
 	case errors.As(err, &locked), errors.As(err, &planeErr), errors.As(err, &ended), errors.As(err, &silent):
 		return exit.With(exit.CouldNotRun, err)

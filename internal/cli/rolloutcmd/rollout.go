@@ -3,10 +3,9 @@ package rolloutcmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"os/exec"
 	"os/user"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -23,6 +22,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
 	"github.com/rollout-ladder/ladder/internal/component"
 	"github.com/rollout-ladder/ladder/internal/engine/argocd"
+	"github.com/rollout-ladder/ladder/internal/git"
 	"github.com/rollout-ladder/ladder/internal/load"
 	"github.com/rollout-ladder/ladder/internal/perform"
 	"github.com/rollout-ladder/ladder/internal/rollout"
@@ -260,18 +260,23 @@ func (o *Options) choose() (func(*load.Result) ([]component.Component, error), e
 }
 
 // commit is what a revision of the checkout names; HEAD where it is empty.
-func commit(ctx context.Context, path, revision string) (string, error) {
+func commit(ctx context.Context, path, revision string) (hash string, err error) {
 	if revision == "" {
 		revision = "HEAD"
 	}
-	if strings.HasPrefix(revision, "-") {
-		return "", usage("--revision %s: that is no revision", revision)
+	view, err := git.Open(ctx, path)
+	if err == nil {
+		defer func() { err = errors.Join(err, view.Close()) }()
+		hash, err = view.Commit(ctx, revision)
 	}
-	out, err := exec.CommandContext(ctx, "git", "-C", path, "rev-parse", "--verify", "--quiet", "--end-of-options", revision+"^{commit}").Output()
-	if err != nil {
+	switch {
+	case err == nil:
+		return hash, nil
+	case errors.Is(err, git.ErrNoRepository), errors.Is(err, git.ErrElsewhere), errors.Is(err, git.ErrUnknown), errors.Is(err, git.ErrAmbiguous):
 		return "", usage("--engine argocd rolls out a commit, and %s is none of %s; name one with --revision", revision, path)
+	default:
+		return "", exit.With(exit.CouldNotRun, err)
 	}
-	return strings.TrimSpace(string(out)), nil
 }
 
 // owner says for others who runs the rollout.

@@ -1,14 +1,16 @@
 package revision
 
 import (
-	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"os"
+	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 
+	"github.com/rollout-ladder/ladder/internal/git"
 	"github.com/rollout-ladder/ladder/internal/intake"
 )
 
@@ -35,16 +37,11 @@ func (r *Repository) Checkout(ctx context.Context, commit Commit, folder, to str
 	if !ok {
 		return nil, &intake.InputError{Message: fmt.Sprintf("folder %s leaves the repository", folder)}
 	}
-	if err := os.MkdirAll(filepath.Join(to, "files"), 0o700); err != nil {
-		return nil, fmt.Errorf("check out %s: %w", commit.Name, err)
-	}
 	t := &Tree{Commit: commit, Top: filepath.Join(to, "files")}
-	w := &writer{repository: r, index: filepath.Join(to, "index"), tree: t}
-	if err := w.write(ctx, r.git, commit.Hash, ""); err != nil {
-		return nil, fmt.Errorf("check out %s: %w", commit.Name, err)
-	}
-	// What reads the platform looks for the top of its repository.
-	if err := os.Mkdir(filepath.Join(t.Top, ".git"), 0o700); err != nil {
+	if err := t.fill(ctx, r.view); err != nil {
+		if errors.Is(err, git.ErrLacking) || errors.Is(err, git.ErrTooLarge) {
+			return nil, &intake.InputError{Message: fmt.Sprintf("revision %s cannot be read: %v", commit.Name, err), Err: err}
+		}
 		return nil, fmt.Errorf("check out %s: %w", commit.Name, err)
 	}
 	t.Folder = filepath.Join(t.Top, filepath.FromSlash(inside))
@@ -57,89 +54,149 @@ func (r *Repository) Checkout(ctx context.Context, commit Commit, folder, to str
 	return t, nil
 }
 
-// writer writes the files of one commit, those of its submodules included.
-type writer struct {
-	repository *Repository
-	index      string
-	tree       *Tree
-	written    int
-}
-
-// write writes a commit of the repository in a git folder to a path of the tree.
-func (w *writer) write(ctx context.Context, git, hash, at string) error {
-	target := filepath.Join(w.tree.Top, filepath.FromSlash(at))
-	w.written++
-	env := slices.Concat(w.repository.env, []string{fmt.Sprintf("GIT_INDEX_FILE=%s-%d", w.index, w.written)})
-	where := []string{"--git-dir=" + git, "--work-tree=" + target}
-	if _, err := run(ctx, target, env, append(where, "read-tree", hash)...); err != nil {
+// fill writes the files.
+func (t *Tree) fill(ctx context.Context, view *git.View) (err error) {
+	// What reads the platform looks for the top of its repository.
+	if err := os.MkdirAll(filepath.Join(t.Top, ".git"), 0o700); err != nil {
 		return err
 	}
-	if _, err := run(ctx, target, env, append(where, "checkout-index", "--all", "--quiet", "--force")...); err != nil {
-		return err
-	}
-	listed, err := run(ctx, target, env, append(where, "ls-files", "--stage", "-z")...)
+	// Whatever a path or a link says, nothing is written outside of the root.
+	root, err := os.OpenRoot(t.Top)
 	if err != nil {
 		return err
 	}
-	names := w.names(ctx, git, hash)
-	for _, entry := range bytes.Split(listed, []byte{0}) {
-		// "160000 <hash> 0\t<path>" is a submodule. Source: git help ls-files.
-		meta, path, ok := strings.Cut(string(entry), "\t")
-		fields := strings.Fields(meta)
-		if !ok || len(fields) < 2 || fields[0] != "160000" {
-			continue
-		}
-		if err := w.submodule(ctx, git, names[path], at, path, fields[1]); err != nil {
+	defer func() { err = errors.Join(err, root.Close()) }()
+	w := &writer{tree: t, root: root}
+	if err := errors.Join(w.write(ctx, view, t.Commit.Hash, ""), w.leave()); err != nil {
+		return err
+	}
+	// Links come last, so that no file is written through one.
+	for _, l := range w.links {
+		if err := root.Symlink(l.target, l.path); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// writer writes the files of one commit, those of its submodules included.
+type writer struct {
+	tree *Tree
+	root *os.Root
+	// folder is the one that was made last, at is its path: entries are sorted, and
+	// a root looks at every folder on the way to a file.
+	folder *os.Root
+	at     string
+	links  []link
+}
+
+// link is a symbolic link.
+type link struct{ path, target string }
+
+// write writes a commit of a repository to a path of the tree.
+func (w *writer) write(ctx context.Context, view *git.View, hash, at string) error {
+	entries, err := view.Entries(ctx, hash)
+	if err != nil {
+		return err
+	}
+	var modules, files []git.Entry
+	for _, e := range entries {
+		if !safe(e.Path) {
+			return fmt.Errorf("%q is no path of a file", e.Path)
+		}
+		if e.Mode == git.Submodule {
+			modules = append(modules, e)
+		} else {
+			files = append(files, e)
+		}
+	}
+	err = view.Contents(ctx, files, func(e git.Entry, content io.Reader) error {
+		return w.file(filepath.FromSlash(path.Join(at, e.Path)), e, content)
+	})
+	if err != nil || len(modules) == 0 {
+		return err
+	}
+	names := view.Submodules(ctx, hash)
+	for _, m := range modules {
+		if err := w.submodule(ctx, view, names[m.Path], at, m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// safe reports whether a path stays in its tree and is not in a .git folder. git
+// writes no other paths.
+func safe(name string) bool {
+	for part := range strings.SplitSeq(name, "/") {
+		if strings.EqualFold(part, ".git") {
+			return false
+		}
+	}
+	return filepath.IsLocal(filepath.FromSlash(name)) && path.Clean(name) == name
+}
+
+// file writes a file or keeps a link.
+func (w *writer) file(name string, e git.Entry, content io.Reader) error {
+	if err := w.enter(filepath.Dir(name)); err != nil {
+		return err
+	}
+	if e.Mode == git.Link {
+		target, err := io.ReadAll(content)
+		w.links = append(w.links, link{name, string(target)})
+		return err
+	}
+	mode := os.FileMode(0o600)
+	if e.Mode == git.Program {
+		mode = 0o700
+	}
+	file, err := w.folder.OpenFile(filepath.Base(name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(file, content)
+	return errors.Join(err, file.Close())
+}
+
+// enter makes and opens a folder.
+func (w *writer) enter(folder string) error {
+	if w.folder != nil && folder == w.at {
+		return nil
+	}
+	if err := w.root.MkdirAll(folder, 0o700); err != nil {
+		return err
+	}
+	next, err := w.root.OpenRoot(folder)
+	if err != nil {
+		return err
+	}
+	err = w.leave()
+	w.folder, w.at = next, folder
+	return err
+}
+
+// leave closes the folder that is open.
+func (w *writer) leave() error {
+	if w.folder == nil {
+		return nil
+	}
+	return w.folder.Close()
 }
 
 // submodule writes a submodule whose commit is at hand.
-func (w *writer) submodule(ctx context.Context, git, name, at, path, hash string) error {
-	full := path
-	if at != "" {
-		full = at + "/" + path
+func (w *writer) submodule(ctx context.Context, view *git.View, name, at string, m git.Entry) (err error) {
+	full := path.Join(at, m.Path)
+	if err := w.root.MkdirAll(filepath.FromSlash(full), 0o700); err != nil {
+		return err
 	}
-	places := []string{}
-	if name != "" && !strings.Contains(name, "..") {
-		places = append(places, filepath.Join(git, "modules", filepath.FromSlash(name)))
-	}
-	if w.repository.Top != "" { // a submodule that keeps its own .git
-		places = append(places, filepath.Join(w.repository.Top, filepath.FromSlash(full), ".git"))
-	}
-	for _, place := range places {
-		if info, err := os.Stat(place); err != nil || !info.IsDir() {
-			continue
-		}
-		if _, err := run(ctx, w.tree.Top, w.repository.env, "--git-dir="+place, "cat-file", "-e", hash+"^{commit}"); err != nil {
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
-			continue
-		}
-		if err := os.MkdirAll(filepath.Join(w.tree.Top, filepath.FromSlash(full)), 0o700); err != nil {
-			return err
-		}
-		return w.write(ctx, place, hash, full)
-	}
-	w.tree.Missing = append(w.tree.Missing, Submodule{Path: full, Commit: hash})
-	return nil
-}
-
-// names are the names of the submodules of a commit, by path.
-func (w *writer) names(ctx context.Context, git, hash string) map[string]string {
-	out, err := run(ctx, w.tree.Top, w.repository.env, "--git-dir="+git, "config", "--blob", hash+":.gitmodules", "-z", "--get-regexp", `^submodule\..*\.path$`)
+	module, err := view.Module(ctx, name, m.Path, m.Hash)
 	if err != nil {
-		return nil // there are none
+		return err
 	}
-	names := map[string]string{}
-	for _, pair := range strings.Split(string(out), "\x00") {
-		key, path, ok := strings.Cut(pair, "\n")
-		if ok {
-			names[path] = strings.TrimSuffix(strings.TrimPrefix(key, "submodule."), ".path")
-		}
+	if module == nil {
+		w.tree.Missing = append(w.tree.Missing, Submodule{Path: full, Commit: m.Hash})
+		return nil
 	}
-	return names
+	defer func() { err = errors.Join(err, module.Close()) }()
+	return w.write(ctx, module, m.Hash, full)
 }

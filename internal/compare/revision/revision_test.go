@@ -86,18 +86,30 @@ func files(t *testing.T, tree *Tree) map[string]string {
 	return out
 }
 
-func checkout(t *testing.T, folder, name, at string) *Tree {
+// open opens a repository for the time of a test.
+func open(t *testing.T, folder string) *Repository {
 	t.Helper()
-	r, err := Open(t.Context(), folder, true)
+	r, err := Open(t.Context(), folder)
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() {
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return r
+}
+
+func checkout(t *testing.T, folder, name, at string) *Tree {
+	t.Helper()
+	r := open(t, folder)
 	commit, err := r.Find(t.Context(), name)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if at == "" {
-		at = r.Prefix
+		at = r.Prefix()
 	}
 	tree, err := r.Checkout(t.Context(), commit, at, filepath.Join(t.TempDir(), "to"))
 	if err != nil {
@@ -186,15 +198,67 @@ func TestSubmodules(t *testing.T) {
 	}
 }
 
+// A tree that git would not write: a path that leads out of it, or into .git.
+func TestPathsThatLeaveTheTree(t *testing.T) {
+	for _, path := range []string{"..", ".git", ".GIT"} {
+		r := newRepo(t)
+		r.write("a.yaml", "a")
+		r.commit("first")
+		tree := r.git("rev-parse", "HEAD^{tree}")
+		blob := r.git("rev-parse", "HEAD:a.yaml")
+		for _, line := range []string{"040000 tree " + tree + "\t" + path, "100644 blob " + blob + "\t" + path} {
+			cmd := exec.Command("git", "mktree")
+			cmd.Dir, cmd.Stdin = r.dir, strings.NewReader(line+"\n")
+			out, err := cmd.Output()
+			if err != nil {
+				t.Fatal(err)
+			}
+			commit := r.git("commit-tree", "-m", "evil", strings.TrimSpace(string(out)))
+			to := filepath.Join(t.TempDir(), "to")
+			if _, err := open(t, r.dir).Checkout(t.Context(), Commit{Hash: commit}, "", to); err == nil {
+				t.Errorf("%s: written", line)
+			}
+			if _, err := os.Stat(filepath.Join(to, "a.yaml")); err == nil {
+				t.Errorf("%s: written outside", line)
+			}
+		}
+	}
+}
+
+// A file whose folder is a link in the same tree is not written through it.
+func TestLinkThatIsAFolderToo(t *testing.T) {
+	r := newRepo(t)
+	r.write("a.yaml", "a")
+	r.commit("first")
+	outside := t.TempDir()
+	target := exec.Command("git", "hash-object", "-w", "--stdin")
+	target.Dir, target.Stdin = r.dir, strings.NewReader(outside)
+	hash, err := target.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree := exec.Command("git", "mktree")
+	tree.Dir = r.dir
+	tree.Stdin = strings.NewReader("120000 blob " + strings.TrimSpace(string(hash)) + "\tx\n040000 tree " + r.git("rev-parse", "HEAD^{tree}") + "\tx\n")
+	out, err := tree.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	commit := r.git("commit-tree", "-m", "evil", strings.TrimSpace(string(out)))
+	if _, err := open(t, r.dir).Checkout(t.Context(), Commit{Hash: commit}, "", filepath.Join(t.TempDir(), "to")); err == nil {
+		t.Error("written")
+	}
+	if left, err := os.ReadDir(outside); err != nil || len(left) > 0 {
+		t.Errorf("%v, %v", left, err)
+	}
+}
+
 func TestErrors(t *testing.T) {
 	r := newRepo(t)
 	r.write("a.yaml", "a")
 	r.commit("first")
 	ctx := context.Background()
-	opened, err := Open(ctx, r.dir, true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	opened := open(t, r.dir)
 	for _, name := range []string{"", "nothing", "--all", "HEAD~7", "HEAD:a.yaml"} {
 		if _, err := opened.Find(ctx, name); !errors.Is(err, ErrUnknown) {
 			t.Errorf("%q: %v", name, err)
@@ -210,9 +274,13 @@ func TestErrors(t *testing.T) {
 			t.Errorf("folder %s: %v", folder, err)
 		}
 	}
-	for _, folder := range []string{filepath.Join(r.dir, "gone"), t.TempDir()} {
+	copied := t.TempDir()
+	if err := os.WriteFile(filepath.Join(copied, ".git"), []byte("gitdir: /nowhere\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, folder := range []string{filepath.Join(r.dir, "gone"), t.TempDir(), copied} {
 		var input *intake.InputError
-		if _, err := Open(ctx, folder, true); !errors.As(err, &input) {
+		if _, err := Open(ctx, folder); !errors.As(err, &input) {
 			t.Errorf("open %s: %v", folder, err)
 		}
 	}

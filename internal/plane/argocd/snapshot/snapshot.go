@@ -2,18 +2,18 @@ package snapshot
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/url"
 	"os"
-	"os/exec"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/rollout-ladder/ladder/internal/git"
 )
 
 // Branch is the branch of the commit. HEAD points to it.
@@ -70,21 +70,10 @@ func Address(dir string) string {
 	return (&url.URL{Scheme: "file", Path: filepath.ToSlash(dir)}).String()
 }
 
-// MissingGitError says that there is no command git.
-type MissingGitError struct{ Err error }
-
-// Error implements error.
-func (e *MissingGitError) Error() string {
-	return "the command git is needed to make a repository that Argo CD can read, and it is not on PATH: install git"
-}
-
-// Unwrap returns the cause.
-func (e *MissingGitError) Unwrap() error { return e.Err }
-
 // Make makes a snapshot.
 func Make(ctx context.Context, o Options) (Snapshot, error) {
-	if _, err := exec.LookPath("git"); err != nil {
-		return Snapshot{}, &MissingGitError{Err: err}
+	if err := git.Available(); err != nil {
+		return Snapshot{}, err
 	}
 	dir, err := filepath.Abs(o.Dir)
 	if err != nil {
@@ -104,17 +93,9 @@ func Make(ctx context.Context, o Options) (Snapshot, error) {
 	if err != nil {
 		return Snapshot{}, err
 	}
-	if _, err := git(ctx, "", nil, "init", "--quiet", "--bare", "--initial-branch="+Branch, "--template=", dir); err != nil {
+	if b.snapshot.Revision, err = b.load(ctx, dir, paths); err != nil {
 		return Snapshot{}, fmt.Errorf("make the snapshot: %w", err)
 	}
-	if err := b.load(ctx, dir, paths); err != nil {
-		return Snapshot{}, fmt.Errorf("fill the snapshot: %w", err)
-	}
-	revision, err := git(ctx, dir, nil, "rev-parse", Branch)
-	if err != nil {
-		return Snapshot{}, fmt.Errorf("read the snapshot: %w", err)
-	}
-	b.snapshot.Revision = strings.TrimSpace(string(revision))
 	slices.Sort(b.snapshot.LeftOut)
 	slices.Sort(b.snapshot.Rewritten)
 	return b.snapshot, nil
@@ -130,17 +111,8 @@ type builder struct {
 
 // list are the paths of the work tree that are taken, sorted.
 func (b *builder) list(ctx context.Context) ([]string, error) {
-	var paths []string
-	out, err := git(ctx, b.top, nil, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
-	var failed *exec.ExitError
-	switch {
-	case err == nil:
-		paths = strings.FieldsFunc(string(out), func(r rune) bool { return r == 0 })
-	case errors.As(err, &failed) && !inRepository(b.top):
-		if paths, err = walk(b.top); err != nil {
-			return nil, fmt.Errorf("list the files of %s: %w", b.top, err)
-		}
-	default:
+	paths, err := files(ctx, b.top)
+	if err != nil {
 		return nil, fmt.Errorf("list the files of %s: %w", b.top, err)
 	}
 	added := map[string]bool{}
@@ -156,18 +128,18 @@ func (b *builder) list(ctx context.Context) ([]string, error) {
 	return slices.Compact(paths), nil // a file in a merge conflict is listed several times
 }
 
-// inRepository reports whether a folder is in a Git repository.
-func inRepository(dir string) bool {
-	for {
-		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
-			return true
-		}
-		parent := filepath.Dir(dir)
-		if parent == dir {
-			return false
-		}
-		dir = parent
+// files are what git knows of a folder or would add; all files where it is in no
+// repository.
+func files(ctx context.Context, top string) (paths []string, err error) {
+	view, err := git.Open(ctx, top)
+	if errors.Is(err, git.ErrNoRepository) {
+		return walk(top)
 	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, view.Close()) }()
+	return view.Files(ctx)
 }
 
 // walk lists the files below a folder that is in no repository.
@@ -184,8 +156,8 @@ func walk(top string) ([]string, error) {
 	return paths, err
 }
 
-// load writes the commit with git fast-import.
-func (b *builder) load(ctx context.Context, dir string, paths []string) error {
+// load makes the repository and returns the commit.
+func (b *builder) load(ctx context.Context, dir string, paths []string) (revision string, err error) {
 	reader, writer := io.Pipe()
 	written := make(chan error, 1)
 	go func() {
@@ -197,13 +169,13 @@ func (b *builder) load(ctx context.Context, dir string, paths []string) error {
 		_ = writer.CloseWithError(err)
 		written <- err
 	}()
-	_, err := git(ctx, dir, reader, "fast-import", "--quiet", "--done")
+	revision, err = git.Make(ctx, dir, Branch, reader)
 	_ = reader.Close()
 	// What could not be read explains why git had too little.
 	if cause := <-written; cause != nil && !errors.Is(cause, io.ErrClosedPipe) {
-		return cause
+		return "", cause
 	}
-	return err
+	return revision, err
 }
 
 // write writes the stream of the commit.
@@ -278,24 +250,4 @@ func (b *builder) within(link string) (target string, ok bool) {
 	}
 	rel, err := filepath.Rel(b.top, real)
 	return target, err == nil && filepath.IsLocal(rel)
-}
-
-// git runs git with nothing of the configuration of the user or the machine, and
-// without the programs that a repository's configuration may name.
-func git(ctx context.Context, dir string, stdin io.Reader, args ...string) ([]byte, error) {
-	safe := []string{"-c", "safe.directory=*", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"}
-	command := exec.CommandContext(ctx, "git", append(safe, args...)...)
-	command.Dir = dir
-	command.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "GIT_") }),
-		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_TERMINAL_PROMPT=0", "LC_ALL=C")
-	command.Stdin = stdin
-	var stdout, stderr bytes.Buffer
-	command.Stdout, command.Stderr = &stdout, &stderr
-	if err := command.Run(); err != nil {
-		if said := strings.TrimSpace(stderr.String()); said != "" {
-			return nil, fmt.Errorf("git %s: %w: %s", args[0], err, said)
-		}
-		return nil, fmt.Errorf("git %s: %w", args[0], err)
-	}
-	return stdout.Bytes(), nil
 }
