@@ -26,13 +26,13 @@ func WithoutCredentials(address string) string {
 var sshUser = regexp.MustCompile(`^[A-Za-z0-9_.-]+$`)
 
 var (
-	schemes = regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://`)
+	schemes = regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://?`) // a path that is cleaned has one slash
 	ends    = regexp.MustCompile("[\\s\"'`<>]")
 )
 
 // Redact takes the credentials out of the addresses in a text.
 func Redact(text string) string {
-	if !strings.Contains(text, "://") {
+	if !strings.Contains(text, ":/") {
 		return text // most texts, and faster than the expression
 	}
 	found := schemes.FindAllStringIndex(text, -1)

@@ -190,6 +190,8 @@ type watch struct {
 
 func newWatch(w *worker, allowed time.Duration) *watch {
 	t := &watch{worker: w, allowed: allowed, since: time.Now(), before: -1}
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	t.timer = time.AfterFunc(watchEvery, t.look)
 	return t
 }
