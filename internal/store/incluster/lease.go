@@ -85,7 +85,7 @@ func (l *lease) acquire(ctx context.Context) error {
 		switch {
 		case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err):
 			continue // somebody was faster, or a try whose answer was lost went through
-		case err != nil:
+		case err != nil && (seen.version == "" || !transient(err)):
 			return err
 		case taken == nil:
 			select {
