@@ -12,6 +12,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -222,25 +223,29 @@ func TestTheSecondLook(t *testing.T) {
 
 // One caller at a time is past the second look.
 func TestOneHandsOver(t *testing.T) {
-	f := New(standing)
-	f.Extend(time.Hour)
-	var inside, most atomic.Int64
-	var all sync.WaitGroup
-	for range 50 {
-		all.Go(func() {
-			for range 200 {
+	synctest.Test(t, func(t *testing.T) {
+		f := New(standing)
+		f.Extend(time.Hour)
+		var inside atomic.Int64
+		next := make(chan struct{})
+		for range 3 {
+			go func() {
 				_, _ = f.send(func(time.Duration) (int, error) {
-					most.Store(max(most.Load(), inside.Add(1)))
+					inside.Add(1)
+					<-next
 					inside.Add(-1)
 					return 0, nil
 				})
+			}()
+		}
+		for range 3 {
+			synctest.Wait()
+			if n := inside.Load(); n != 1 {
+				t.Errorf("%d at once", n)
 			}
-		})
-	}
-	all.Wait()
-	if most.Load() != 1 {
-		t.Errorf("%d at once", most.Load())
-	}
+			next <- struct{}{}
+		}
+	})
 }
 
 // What is under way is given up with the lease, and is known to have been.
