@@ -17,6 +17,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/plan"
 	"github.com/rollout-ladder/ladder/internal/report"
 	"github.com/rollout-ladder/ladder/internal/rollout"
+	"github.com/rollout-ladder/ladder/internal/store"
 	"github.com/rollout-ladder/ladder/internal/store/incluster"
 )
 
@@ -116,11 +117,15 @@ func OnCluster(ctx context.Context, o ClusterOptions) (Performance, error) {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	o.Observer.Stage("locking the rollout " + key.String())
-	state, err := incluster.Open(ctx, cluster, key, o.Owner, func(err error) { end(err) })
+	state, err := incluster.Open(ctx, cluster, key, incluster.Options{Owner: o.Owner, Waiting: o.waiting, Lost: end})
 	if err != nil {
 		return Performance{}, err
 	}
 	defer func() { _ = state.Close() }() // the lease ends by itself at the latest
+	// Whatever talks to the cluster from here on writes under the lease only.
+	if o.REST, err = state.Access(o.REST); err != nil {
+		return Performance{}, err
+	}
 	p := Performance{Key: key, Loaded: loaded}
 	outcome, err := o.drive(ctx, end, state, loaded, planned, selected, key)
 	var lost *incluster.LeaseLostError
@@ -135,9 +140,14 @@ func OnCluster(ctx context.Context, o ClusterOptions) (Performance, error) {
 	p.Interrupted = outcome.Interrupted
 	p.Report = Report(loaded, planned, outcome, Conditions{Engine: o.Engine, Speed: 1})
 	if !p.Interrupted {
-		p.HistoryError = keepHistory(ctx, cluster, key, p.Report)
+		p.HistoryError = keepHistory(ctx, state, p.Report)
 	}
 	return p, nil
+}
+
+// waiting tells why a run that finds another one does not begin.
+func (o ClusterOptions) waiting(h store.Holder, d time.Duration) {
+	o.Observer.Stage(fmt.Sprintf("waiting for %s to renew its lease, %s at most, after which it is taken for gone", h, d))
 }
 
 // selected are the names of the components that are rolled out; nil for all.
@@ -252,12 +262,12 @@ func (o ClusterOptions) startMode() drive.StartMode {
 }
 
 // keepHistory writes the report into the history of the cluster.
-func keepHistory(ctx context.Context, cluster *incluster.Cluster, key incluster.Key, r report.Rollout) error {
+func keepHistory(ctx context.Context, state *incluster.Store, r report.Rollout) error {
 	var text bytes.Buffer
 	if err := report.JSON(&text, r); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
 	defer cancel()
-	return cluster.SaveHistory(ctx, key, time.Time(r.Finished), text.Bytes())
+	return state.SaveHistory(ctx, time.Time(r.Finished), text.Bytes())
 }

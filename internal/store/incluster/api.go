@@ -18,6 +18,8 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+
+	"github.com/rollout-ladder/ladder/internal/fence"
 )
 
 // configMaps are the requests that the state needs of an API server, for one
@@ -45,11 +47,15 @@ type leases interface {
 type Cluster struct {
 	maps   configMaps
 	leases leases
+	// behind returns maps whose writes pass a fence.
+	behind func(*fence.Fence) (configMaps, error)
 	// makeNamespace makes the namespace of the states.
 	makeNamespace func(context.Context) error
 	// Server is the address, for messages.
 	Server string
 	now    func() time.Time
+	// clock is that of leases: it is no time of day, and means nothing elsewhere.
+	clock fence.Clock
 }
 
 // requestTimeout bounds one request that is no watch.
@@ -75,22 +81,38 @@ func Connect(access *rest.Config, now func() time.Time) (*Cluster, error) {
 			}
 			return err
 		},
-		Server: config.Host, now: now,
+		behind: func(f *fence.Fence) (configMaps, error) {
+			config, err := f.Access(config)
+			if err != nil {
+				return nil, err
+			}
+			client, err := kubernetes.NewForConfig(config)
+			if err != nil {
+				return nil, fmt.Errorf("connect to the cluster: %w", err)
+			}
+			return client.CoreV1().ConfigMaps(Namespace), nil
+		},
+		Server: config.Host, now: now, clock: fence.SinceBoot,
 	}, nil
 }
 
 // one makes one request, bounded in time.
 func one(ctx context.Context, request func(context.Context) error) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, requestTimeout, errNoAnswer)
+	return within(ctx, requestTimeout, request)
+}
+
+// within makes one request, bounded by d.
+func within(ctx context.Context, d time.Duration, request func(context.Context) error) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, d, errNoAnswer)
 	defer cancel()
 	err := request(ctx)
 	if err != nil && errors.Is(context.Cause(ctx), errNoAnswer) {
-		return errNoAnswer
+		return fmt.Errorf("%w within %s", errNoAnswer, d)
 	}
 	return err
 }
 
-var errNoAnswer = fmt.Errorf("no answer within %s", requestTimeout)
+var errNoAnswer = errors.New("no answer")
 
 // The waits between two tries of a request.
 const (

@@ -19,6 +19,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/rollout-ladder/ladder/internal/fence"
 )
 
 // errCrash is the answer of a server to a process that is killed meanwhile.
@@ -43,8 +45,10 @@ func newServer() *server {
 
 func (s *server) cluster() *Cluster {
 	return &Cluster{
-		maps: memoryMaps{s}, leases: memoryLeases{s}, Server: "https://memory",
+		maps: memoryMaps{server: s}, leases: memoryLeases{s}, Server: "https://memory",
+		behind:        func(f *fence.Fence) (configMaps, error) { return memoryMaps{s, f}, nil },
 		makeNamespace: func(context.Context) error { return nil }, now: time.Now,
+		clock: func() time.Duration { return time.Since(time.Unix(0, 0)) },
 	}
 }
 
@@ -78,10 +82,25 @@ func unavailable() error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{Code: http.StatusServiceUnavailable, Message: "etcd is away"}}
 }
 
-type memoryMaps struct{ *server }
+// memoryMaps are behind a fence where there is one.
+type memoryMaps struct {
+	*server
+	fence *fence.Fence
+}
 
-func (m memoryMaps) Create(_ context.Context, o *corev1.ConfigMap, _ metav1.CreateOptions) (out *corev1.ConfigMap, err error) {
-	err = m.write(func() error {
+func (m memoryMaps) write(ctx context.Context, change func() error) error {
+	if m.fence != nil {
+		_, done, err := m.fence.Pass(ctx)
+		if err != nil {
+			return err
+		}
+		defer done()
+	}
+	return m.server.write(change)
+}
+
+func (m memoryMaps) Create(ctx context.Context, o *corev1.ConfigMap, _ metav1.CreateOptions) (out *corev1.ConfigMap, err error) {
+	err = m.write(ctx, func() error {
 		if m.maps[o.Name] != nil {
 			return apierrors.NewAlreadyExists(resource("configmaps"), o.Name)
 		}
@@ -93,8 +112,8 @@ func (m memoryMaps) Create(_ context.Context, o *corev1.ConfigMap, _ metav1.Crea
 	return out.DeepCopy(), err
 }
 
-func (m memoryMaps) Update(_ context.Context, o *corev1.ConfigMap, _ metav1.UpdateOptions) (out *corev1.ConfigMap, err error) {
-	err = m.write(func() error {
+func (m memoryMaps) Update(ctx context.Context, o *corev1.ConfigMap, _ metav1.UpdateOptions) (out *corev1.ConfigMap, err error) {
+	err = m.write(ctx, func() error {
 		old := m.maps[o.Name]
 		if old == nil {
 			return apierrors.NewNotFound(resource("configmaps"), o.Name)
@@ -110,8 +129,8 @@ func (m memoryMaps) Update(_ context.Context, o *corev1.ConfigMap, _ metav1.Upda
 	return out.DeepCopy(), err
 }
 
-func (m memoryMaps) Patch(_ context.Context, name string, _ types.PatchType, data []byte, _ metav1.PatchOptions, _ ...string) (out *corev1.ConfigMap, err error) {
-	err = m.write(func() error {
+func (m memoryMaps) Patch(ctx context.Context, name string, _ types.PatchType, data []byte, _ metav1.PatchOptions, _ ...string) (out *corev1.ConfigMap, err error) {
+	err = m.write(ctx, func() error {
 		old := m.maps[name]
 		if old == nil {
 			return apierrors.NewNotFound(resource("configmaps"), name)
@@ -145,16 +164,16 @@ func (m memoryMaps) Patch(_ context.Context, name string, _ types.PatchType, dat
 	return out.DeepCopy(), err
 }
 
-func (m memoryMaps) Delete(_ context.Context, name string, _ metav1.DeleteOptions) error {
-	return m.write(func() error { delete(m.maps, name); return nil })
+func (m memoryMaps) Delete(ctx context.Context, name string, _ metav1.DeleteOptions) error {
+	return m.write(ctx, func() error { delete(m.maps, name); return nil })
 }
 
-func (m memoryMaps) DeleteCollection(_ context.Context, _ metav1.DeleteOptions, list metav1.ListOptions) error {
+func (m memoryMaps) DeleteCollection(ctx context.Context, _ metav1.DeleteOptions, list metav1.ListOptions) error {
 	selector, err := labels.Parse(list.LabelSelector)
 	if err != nil {
 		return err
 	}
-	return m.write(func() error {
+	return m.write(ctx, func() error {
 		for name, o := range m.maps {
 			if selector.Matches(labels.Set(o.Labels)) {
 				delete(m.maps, name)

@@ -24,7 +24,8 @@ const keyReport = "report.json.gz"
 // SaveHistory keeps the JSON report of a rollout that ended, where package
 // history reads it, and drops the oldest ones beyond those that are kept. Too
 // large a report is an error.
-func (c *Cluster) SaveHistory(ctx context.Context, key Key, ended time.Time, report []byte) error {
+func (s *Store) SaveHistory(ctx context.Context, ended time.Time, report []byte) error {
+	c, key := s.cluster, s.key
 	packed, err := pack(report)
 	if err != nil {
 		return fmt.Errorf("keep the report: %w", err)

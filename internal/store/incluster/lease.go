@@ -3,8 +3,8 @@ package incluster
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
+	"github.com/rollout-ladder/ladder/internal/fence"
 	"github.com/rollout-ladder/ladder/internal/store"
 )
 
@@ -20,9 +21,14 @@ import (
 const (
 	leaseDuration = 15 * time.Second
 	leaseRenewal  = 4 * time.Second
-	// leaseMargin is how long before its end a lease is no longer relied on: a
-	// write that was begun must end before somebody else may begin.
+	// leaseMargin is how much earlier its holder takes a lease for ended than others do:
+	// no two clocks run at the same speed, and a write is on its way for a while.
 	leaseMargin = 2 * time.Second
+	// leaseTimeout bounds a request about the lease, so that one that hangs is repeated
+	// in time.
+	leaseTimeout = 8 * time.Second
+	// leasePoll is the wait between two looks at a lease that somebody else has.
+	leasePoll = 500 * time.Millisecond
 )
 
 // annotationHolder tells more of the holder than its identity.
@@ -44,78 +50,123 @@ func (e *LeaseLostError) Error() string {
 	return fmt.Sprintf("the rollout %s was taken over by %s; this run starts nothing more", e.Key, e.Holder)
 }
 
-// lease is the lock of a rollout: held while it is renewed.
+// lease is the lock of a rollout: held while it is renewed. Its own requests pass no
+// fence. Each carries the version that was read last, so that none has an effect after
+// somebody else has written.
 type lease struct {
 	cluster *Cluster
 	key     Key
 	self    holder
+	fence   *fence.Fence
+	waiting func(store.Holder, time.Duration)
 	lost    func(error) // told once when the lease is gone
 
 	stop context.CancelFunc
 	done chan struct{}
-
-	mu sync.Mutex
-	// object is the lease as the API server has it, held until when it may be
-	// relied on.
+	// object is the lease as the API server has it, gone is set when it is lost. Both
+	// belong to the goroutine that renews until done is closed.
 	object *coordinationv1.Lease
-	until  time.Time
-	err    error // set when it is lost
-	// renewed is closed, and replaced, when until or err changed.
-	renewed chan struct{}
+	gone   bool
 }
 
-// acquire takes the lease, or returns a *store.LockedError. The lease of a
-// process of this machine that has ended is free at once, that of another one
-// when it has not been renewed for its duration.
-func acquire(ctx context.Context, c *Cluster, key Key, self holder, lost func(error)) (*lease, error) {
-	l := &lease{cluster: c, key: key, self: self, lost: lost, renewed: make(chan struct{}), done: make(chan struct{})}
+func newLease(c *Cluster, key Key, self holder, f *fence.Fence, waiting func(store.Holder, time.Duration), lost func(error)) *lease {
+	return &lease{cluster: c, key: key, self: self, fence: f, waiting: waiting, lost: lost, done: make(chan struct{})}
+}
+
+// acquire takes the lease, or returns a *store.LockedError. The lease of a process of
+// this machine that has ended is free at once. Any other is free when it was seen
+// unchanged for as long as it lasts, and as a write may take that its holder has begun
+// before: by the clock of this machine alone.
+func (l *lease) acquire(ctx context.Context) error {
+	var seen sighting
 	for {
-		asked := c.now()
-		taken, err := l.take(ctx, asked)
-		if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
+		asked := l.cluster.clock()
+		taken, err := l.take(ctx, &seen)
+		switch {
+		case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err):
 			continue // somebody was faster, or a try whose answer was lost went through
+		case err != nil && (seen.version == "" || !transient(err)):
+			return err
+		case taken == nil:
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-time.After(leasePoll):
+			}
+			continue
 		}
-		if err != nil {
-			return nil, err
-		}
-		l.object, l.until = taken, asked.Add(leaseDuration-leaseMargin)
+		l.object = taken
+		l.fence.Extend(asked + leaseDuration - leaseMargin)
 		break
 	}
 	var work context.Context
 	work, l.stop = context.WithCancel(context.WithoutCancel(ctx))
 	go l.renew(work)
-	return l, nil
+	return nil
 }
 
-// take makes one attempt.
-func (l *lease) take(ctx context.Context, now time.Time) (*coordinationv1.Lease, error) {
+// sighting is a lease of somebody else, as it was seen first.
+type sighting struct {
+	version string // empty for none
+	at      time.Duration
+}
+
+// take makes one attempt; it returns nil while it is not known whether the holder is
+// alive.
+func (l *lease) take(ctx context.Context, seen *sighting) (*coordinationv1.Lease, error) {
 	c := l.cluster
 	var found *coordinationv1.Lease
-	err := one(ctx, func(ctx context.Context) (err error) {
+	err := within(ctx, leaseTimeout, func(ctx context.Context) (err error) {
 		found, err = c.leases.Get(ctx, l.key.base(), metav1.GetOptions{})
 		return err
 	})
 	if apierrors.IsNotFound(err) {
 		fresh := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: l.key.base(), Labels: l.key.labels(partHead)}}
-		l.fill(fresh, now)
+		l.fill(fresh)
 		return l.create(ctx, fresh)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if err := l.free(ctx, found, now); err != nil {
+	if free, err := l.free(found, seen); err != nil || !free {
 		return nil, err
 	}
 	next := found.DeepCopy()
 	next.Spec.LeaseTransitions = ptr.To(ptr.Deref(next.Spec.LeaseTransitions, 0) + 1)
-	l.fill(next, now)
+	l.fill(next)
 	return l.update(ctx, next)
+}
+
+// free tells whether a lease may be taken; the error is a *store.LockedError when
+// somebody else renews it.
+func (l *lease) free(found *coordinationv1.Lease, seen *sighting) (bool, error) {
+	holder := readHolder(found)
+	if holder.PID == 0 || holder.identity() == l.self.identity() || holder.ended() {
+		return true, nil
+	}
+	wait := lasts(found) + fence.RequestTimeout
+	now := l.cluster.clock()
+	switch seen.version {
+	case "":
+		*seen = sighting{version: found.ResourceVersion, at: now}
+		if l.waiting != nil {
+			l.waiting(holder.Holder, wait)
+		}
+	case found.ResourceVersion:
+		return now-seen.at >= wait, nil
+	default:
+		return false, &store.LockedError{
+			Path:   fmt.Sprintf("the rollout %s on %s", l.key, l.cluster.Server),
+			Holder: holder.Holder, FreeAt: l.cluster.now().Add(wait),
+		}
+	}
+	return false, nil
 }
 
 // create makes the lease, and the namespace that it is in if that is not there.
 func (l *lease) create(ctx context.Context, fresh *coordinationv1.Lease) (out *coordinationv1.Lease, err error) {
 	for range 2 {
-		err = one(ctx, func(ctx context.Context) (err error) {
+		err = within(ctx, leaseTimeout, func(ctx context.Context) (err error) {
 			out, err = l.cluster.leases.Create(ctx, fresh, metav1.CreateOptions{})
 			return err
 		})
@@ -130,7 +181,7 @@ func (l *lease) create(ctx context.Context, fresh *coordinationv1.Lease) (out *c
 }
 
 func (l *lease) update(ctx context.Context, next *coordinationv1.Lease) (out *coordinationv1.Lease, err error) {
-	err = one(ctx, func(ctx context.Context) (err error) {
+	err = within(ctx, leaseTimeout, func(ctx context.Context) (err error) {
 		out, err = l.cluster.leases.Update(ctx, next, metav1.UpdateOptions{})
 		return err
 	})
@@ -138,7 +189,8 @@ func (l *lease) update(ctx context.Context, next *coordinationv1.Lease) (out *co
 }
 
 // fill writes the holder into a lease.
-func (l *lease) fill(object *coordinationv1.Lease, now time.Time) {
+func (l *lease) fill(object *coordinationv1.Lease) {
+	now := l.cluster.now()
 	// A holder is plain data: it marshals.
 	text, _ := json.Marshal(l.self)
 	if object.Annotations == nil {
@@ -151,55 +203,21 @@ func (l *lease) fill(object *coordinationv1.Lease, now time.Time) {
 	object.Spec.RenewTime = ptr.To(metav1.NewMicroTime(now))
 }
 
-// free returns a *store.LockedError while somebody else holds a lease.
-func (l *lease) free(ctx context.Context, found *coordinationv1.Lease, now time.Time) error {
-	holder, ends := readHolder(found)
-	switch {
-	case holder.identity() == l.self.identity(), holder.PID == 0, holder.ended():
-		return nil
-	case ends.After(now):
-		return l.locked(holder, ends)
-	}
-	// It ended by our clock, which may go wrong: whoever renews is alive.
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(leaseRenewal + time.Second):
-	}
-	var again *coordinationv1.Lease
-	err := one(ctx, func(ctx context.Context) (err error) {
-		again, err = l.cluster.leases.Get(ctx, l.key.base(), metav1.GetOptions{})
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	if again.ResourceVersion != found.ResourceVersion {
-		return l.locked(readHolder(again))
-	}
-	return nil
-}
-
-func (l *lease) locked(h holder, ends time.Time) error {
-	return &store.LockedError{
-		Path:   fmt.Sprintf("the rollout %s on %s", l.key, l.cluster.Server),
-		Holder: h.Holder, FreeAt: ends,
-	}
-}
-
-// readHolder returns who holds a lease and when it ends.
-func readHolder(object *coordinationv1.Lease) (h holder, ends time.Time) {
+// readHolder returns who holds a lease.
+func readHolder(object *coordinationv1.Lease) (h holder) {
 	if ptr.Deref(object.Spec.HolderIdentity, "") == "" {
-		return holder{}, time.Time{}
+		return holder{}
 	}
 	if err := json.Unmarshal([]byte(object.Annotations[annotationHolder]), &h); err != nil || h.identity() != *object.Spec.HolderIdentity {
 		// Not written by Ladder; it is respected all the same.
 		h = holder{Holder: store.Holder{PID: -1, Host: *object.Spec.HolderIdentity}}
 	}
-	if t := object.Spec.RenewTime; t != nil {
-		ends = t.Add(time.Duration(ptr.Deref(object.Spec.LeaseDurationSeconds, 0)) * time.Second)
-	}
-	return h, ends
+	return h
+}
+
+// lasts is how long a lease lasts after it was renewed.
+func lasts(object *coordinationv1.Lease) time.Duration {
+	return time.Duration(ptr.Deref(object.Spec.LeaseDurationSeconds, 0)) * time.Second
 }
 
 // renew renews until it is stopped or lost.
@@ -213,17 +231,19 @@ func (l *lease) renew(ctx context.Context) {
 		case <-time.After(wait):
 		}
 		wait = time.Second // until it is renewed
-		asked := l.cluster.now()
-		next := l.object.DeepCopy() // only this goroutine writes it
-		next.Spec.RenewTime = ptr.To(metav1.NewMicroTime(asked))
+		asked := l.cluster.clock()
+		next := l.object.DeepCopy()
+		next.Spec.RenewTime = ptr.To(metav1.NewMicroTime(l.cluster.now()))
 		renewed, err := l.update(ctx, next)
 		switch {
 		case err == nil:
-			l.note(renewed, asked.Add(leaseDuration-leaseMargin), nil)
+			l.object = renewed
+			l.fence.Extend(asked + leaseDuration - leaseMargin)
 			wait = leaseRenewal
 		case apierrors.IsConflict(err), apierrors.IsNotFound(err):
 			if gone := l.look(ctx); gone != nil {
-				l.note(l.object, time.Time{}, gone)
+				l.gone = true
+				l.fence.End(gone)
 				l.lost(gone)
 				return
 			}
@@ -235,7 +255,7 @@ func (l *lease) renew(ctx context.Context) {
 // renewed it. It returns an error when it is lost.
 func (l *lease) look(ctx context.Context) error {
 	var found *coordinationv1.Lease
-	err := one(ctx, func(ctx context.Context) (err error) {
+	err := within(ctx, leaseTimeout, func(ctx context.Context) (err error) {
 		found, err = l.cluster.leases.Get(ctx, l.key.base(), metav1.GetOptions{})
 		return err
 	})
@@ -245,51 +265,22 @@ func (l *lease) look(ctx context.Context) error {
 	if err != nil {
 		return nil //nolint:nilerr // not known to be lost; it is asked again
 	}
-	h, _ := readHolder(found)
-	if h.identity() != l.self.identity() {
+	if h := readHolder(found); h.identity() != l.self.identity() {
 		return &LeaseLostError{Key: l.key, Holder: h.Holder}
 	}
-	l.mu.Lock()
 	l.object = found
-	l.mu.Unlock()
 	return nil
 }
 
-func (l *lease) note(object *coordinationv1.Lease, until time.Time, err error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.object, l.until, l.err = object, until, err
-	close(l.renewed)
-	l.renewed = make(chan struct{})
-}
+// errReleased says why nothing is written any more.
+var errReleased = errors.New("the lease of the rollout was given up")
 
-// ensure returns when the lease may be relied on for a write, and an error when
-// it is lost or ctx ends.
-func (l *lease) ensure(ctx context.Context) error {
-	for {
-		l.mu.Lock()
-		until, err, renewed := l.until, l.err, l.renewed
-		l.mu.Unlock()
-		switch {
-		case err != nil:
-			return err
-		case l.cluster.now().Before(until):
-			return nil
-		}
-		select {
-		case <-renewed:
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
-}
-
-// release gives the lease up; ctx bounds it. A lease that could not be given up
-// ends by itself.
+// release gives the lease up; ctx bounds it. A lease that could not be given up, or
+// under which a write is under way, ends by itself.
 func (l *lease) release(ctx context.Context) {
 	l.stop()
 	<-l.done
-	if l.err != nil {
+	if idle := l.fence.End(errReleased); l.gone || !idle {
 		return
 	}
 	next := l.object.DeepCopy()

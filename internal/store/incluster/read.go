@@ -67,9 +67,13 @@ func (c *Cluster) Running(ctx context.Context, key Key) (Run, error) {
 	if err != nil {
 		return Run{}, fmt.Errorf("ask who runs the rollout %s: %w", key, err)
 	}
-	h, ends := readHolder(found)
+	h := readHolder(found)
 	if h.PID == 0 {
 		return Run{}, nil
+	}
+	var ends time.Time
+	if t := found.Spec.RenewTime; t != nil {
+		ends = t.Add(lasts(found))
 	}
 	return Run{Holder: h.Holder, Alive: ends.After(c.now()) && !h.ended(), Until: ends}, nil
 }

@@ -14,7 +14,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/rand"
+	"k8s.io/client-go/rest"
 
+	"github.com/rollout-ladder/ladder/internal/fence"
 	"github.com/rollout-ladder/ladder/internal/store"
 )
 
@@ -31,6 +33,7 @@ type Store struct {
 	cluster *Cluster
 	key     Key
 	lease   *lease
+	fence   *fence.Fence
 	// ctx ends when the lease is lost, or some time after the run.
 	ctx  context.Context
 	stop context.CancelCauseFunc
@@ -43,19 +46,34 @@ type Store struct {
 	pace           time.Duration
 }
 
+// Options say who opens a rollout.
+type Options struct {
+	// Owner names the run in the message that a second one gets.
+	Owner string
+	// Waiting, if set, is told of a holder that may be gone, and how long that takes
+	// to tell.
+	Waiting func(store.Holder, time.Duration)
+	// Lost is told when the lease is lost: the run must end then.
+	Lost func(error)
+}
+
 // Open takes the lease of a rollout; it returns a *store.LockedError when another
-// run has it. owner names the run in the message that a second one gets. lost is
-// told when the lease is lost: the run must end then. When ctx ends, writes are
-// tried for a few seconds more. Close gives the lease up.
-func Open(ctx context.Context, c *Cluster, key Key, owner string, lost func(error)) (*Store, error) {
-	s := &Store{cluster: c, key: key, pace: pace}
-	s.ctx, s.stop = context.WithCancelCause(context.WithoutCancel(ctx))
+// run has it. When ctx ends, writes are tried for a few seconds more. Close gives the
+// lease up.
+func Open(ctx context.Context, c *Cluster, key Key, o Options) (*Store, error) {
+	s := &Store{key: key, pace: pace, fence: fence.New(c.clock)}
+	behind := *c
 	var err error
-	s.lease, err = acquire(ctx, c, key, newHolder(owner, c.now()), func(err error) {
+	if behind.maps, err = c.behind(s.fence); err != nil {
+		return nil, err
+	}
+	s.cluster = &behind
+	s.ctx, s.stop = context.WithCancelCause(context.WithoutCancel(ctx))
+	s.lease = newLease(s.cluster, key, newHolder(o.Owner, c.now()), s.fence, o.Waiting, func(err error) {
 		s.stop(err)
-		lost(err)
+		o.Lost(err)
 	})
-	if err != nil {
+	if err := s.lease.acquire(ctx); err != nil {
 		s.stop(nil)
 		var locked *store.LockedError
 		if errors.As(err, &locked) {
@@ -81,6 +99,10 @@ func (s *Store) Close() error {
 	s.stop(nil)
 	return nil
 }
+
+// Access is a copy of a configuration whose writes are held back while the lease may
+// have ended, and fail when it is lost.
+func (s *Store) Access(config *rest.Config) (*rest.Config, error) { return s.fence.Access(config) }
 
 // Holder is this run, as others see it.
 func (s *Store) Holder() store.Holder { return s.lease.self.Holder }
@@ -135,9 +157,6 @@ func (s *Store) Append(records ...json.RawMessage) error {
 // appendPiece writes one piece into the last part of the journal, or into a new
 // one.
 func (s *Store) appendPiece(p piece, data []byte) error {
-	if err := s.lease.ensure(s.ctx); err != nil {
-		return err
-	}
 	if s.head.Journal == 0 || s.size+len(data) > journalPart {
 		return s.appendPart(p, data)
 	}
@@ -181,9 +200,6 @@ func (s *Store) Snapshot(state json.RawMessage) error {
 	}
 	packed, err := pack(compact.Bytes())
 	if err != nil {
-		return fmt.Errorf("save state: %w", err)
-	}
-	if err := s.lease.ensure(s.ctx); err != nil {
 		return fmt.Errorf("save state: %w", err)
 	}
 	if s.version == "" {
@@ -252,9 +268,6 @@ func (s *Store) writeHead(next head) error {
 	object := &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Name: s.key.base(), Labels: s.key.labels(partHead), ResourceVersion: s.version},
 		Data:       map[string]string{keyHead: string(text)},
-	}
-	if err := s.lease.ensure(s.ctx); err != nil {
-		return err
 	}
 	var written *corev1.ConfigMap
 	err = persist(s.ctx, func(ctx context.Context) (err error) {

@@ -28,7 +28,7 @@ var acme = Key{Platform: "acme", Environment: "dev"}
 // hold opens the state of acme; crash ends it as a killed process ends.
 func hold(t testing.TB, c *Cluster) (s *Store, crash func()) {
 	t.Helper()
-	s, err := Open(t.Context(), c, acme, "test", func(error) {})
+	s, err := Open(t.Context(), c, acme, Options{Owner: "test", Lost: func(error) {}})
 	must(t, err)
 	s.pace = 0
 	return s, func() { s.lease.stop(); <-s.lease.done; s.stop(errCrash) }
@@ -258,24 +258,26 @@ func (s *server) find(suffix string) *corev1.ConfigMap {
 func (s *server) drop(suffix string) { delete(s.maps, s.find(suffix).Name) }
 
 func TestSecondRunIsRefused(t *testing.T) {
-	server := newServer()
-	s, _ := hold(t, server.cluster())
-	_, err := Open(t.Context(), server.cluster(), acme, "other", func(error) {})
-	var locked *store.LockedError
-	if !errors.As(err, &locked) || locked.Holder.PID != os.Getpid() {
-		t.Fatalf("error = %v, want a LockedError that names process %d", err, os.Getpid())
-	}
-	for _, part := range []string{"acme/dev on https://memory", fmt.Sprint(os.Getpid()), "(test)", "the lock ends at"} {
-		if !strings.Contains(err.Error(), part) {
-			t.Errorf("message %q lacks %q", err, part)
+	synctest.Test(t, func(t *testing.T) {
+		server := newServer()
+		s, _ := hold(t, server.cluster())
+		_, err := Open(t.Context(), server.cluster(), acme, Options{Owner: "other", Lost: func(error) {}})
+		var locked *store.LockedError
+		if !errors.As(err, &locked) || locked.Holder.PID != os.Getpid() {
+			t.Fatalf("error = %v, want a LockedError that names process %d", err, os.Getpid())
 		}
-	}
-	other, err := Open(t.Context(), server.cluster(), Key{"acme", "prod"}, "other", func(error) {})
-	must(t, err)
-	must(t, other.Close())
-	must(t, s.Close())
-	s, _ = hold(t, server.cluster())
-	must(t, s.Close())
+		for _, part := range []string{"acme/dev on https://memory", fmt.Sprint(os.Getpid()), "(test)", "the lock ends at"} {
+			if !strings.Contains(err.Error(), part) {
+				t.Errorf("message %q lacks %q", err, part)
+			}
+		}
+		other, err := Open(t.Context(), server.cluster(), Key{"acme", "prod"}, Options{Owner: "other", Lost: func(error) {}})
+		must(t, err)
+		must(t, other.Close())
+		must(t, s.Close())
+		s, _ = hold(t, server.cluster())
+		must(t, s.Close())
+	})
 }
 
 // A holder that another machine does not hear of any more keeps the lease until
@@ -287,18 +289,18 @@ func TestTakenOver(t *testing.T) {
 		link := &cutLeases{leases: near.leases}
 		near.leases = link
 		lost := make(chan error, 1)
-		s, err := Open(t.Context(), near, acme, "first", func(err error) { lost <- err })
+		s, err := Open(t.Context(), near, acme, Options{Owner: "first", Lost: func(err error) { lost <- err }})
 		must(t, err)
 		must(t, s.Snapshot(json.RawMessage(`0`)))
 		time.Sleep(time.Minute) // it is renewed
-		if _, err := Open(t.Context(), server.cluster(), acme, "second", func(error) {}); err == nil {
+		if _, err := Open(t.Context(), server.cluster(), acme, Options{Owner: "second", Lost: func(error) {}}); err == nil {
 			t.Fatal("a lease that is renewed was taken")
 		}
 		link.cut.Store(true)
 		elsewhere(server)
 		time.Sleep(2 * leaseDuration)
 		far := server.cluster()
-		second, err := Open(t.Context(), far, acme, "second", func(error) {})
+		second, err := Open(t.Context(), far, acme, Options{Owner: "second", Lost: func(error) {}})
 		must(t, err)
 		must(t, second.Snapshot(json.RawMessage(`1`)))
 		link.cut.Store(false)
@@ -349,7 +351,7 @@ func elsewhere(s *server) {
 func TestOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := newServer()
-		s, err := Open(t.Context(), server.cluster(), acme, "test", func(err error) { t.Errorf("lost: %v", err) })
+		s, err := Open(t.Context(), server.cluster(), acme, Options{Owner: "test", Lost: func(err error) { t.Errorf("lost: %v", err) }})
 		must(t, err)
 		must(t, s.Snapshot(json.RawMessage(`0`)))
 		began := time.Now()
@@ -372,7 +374,7 @@ func TestPace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := newServer()
 		ctx, cancel := context.WithCancel(t.Context())
-		s, err := Open(ctx, server.cluster(), acme, "test", func(error) {})
+		s, err := Open(ctx, server.cluster(), acme, Options{Owner: "test", Lost: func(error) {}})
 		must(t, err)
 		must(t, s.Snapshot(json.RawMessage(`0`)))
 		began := time.Now()
@@ -417,13 +419,15 @@ func TestNames(t *testing.T) {
 
 func TestHistoryIsBounded(t *testing.T) {
 	server := newServer()
-	c := server.cluster()
+	s, _ := hold(t, server.cluster())
+	other, err := Open(t.Context(), server.cluster(), Key{"other", "dev"}, Options{Lost: func(error) {}})
+	must(t, err)
 	noon := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 	for i := range historyKept + 5 {
-		must(t, c.SaveHistory(t.Context(), acme, noon.Add(time.Duration(i)*time.Minute), []byte(`{"result":"succeeded"}`)))
+		must(t, s.SaveHistory(t.Context(), noon.Add(time.Duration(i)*time.Minute), []byte(`{"result":"succeeded"}`)))
 	}
-	must(t, c.SaveHistory(t.Context(), Key{"other", "dev"}, noon, []byte(`{}`)))
-	list, err := c.maps.List(t.Context(), metav1.ListOptions{LabelSelector: labelRollout + "=" + acme.Name()})
+	must(t, other.SaveHistory(t.Context(), noon, []byte(`{}`)))
+	list, err := s.cluster.maps.List(t.Context(), metav1.ListOptions{LabelSelector: labelRollout + "=" + acme.Name()})
 	must(t, err)
 	var names []string
 	for _, cm := range list.Items {
