@@ -78,6 +78,8 @@ func environment(o options, getenv func(string) string) []string {
 		"ARGOCD_GPG_ENABLED=false",
 		"ARGOCD_ASK_PASS_SOCK=" + askPassSocket,
 		"ARGOCD_SYNC_WAVE_DELAY=" + strconv.Itoa(int(o.waveDelay/time.Second)),
+		// Some loggers are made before any argument is read.
+		"ARGOCD_LOG_LEVEL=" + o.logLevel,
 		"GIT_CONFIG_NOSYSTEM=1",
 		"GIT_TERMINAL_PROMPT=0",
 	}
