@@ -38,8 +38,8 @@ func TestOptions(t *testing.T) {
 // Nothing of the user's own configuration reaches the parts.
 func TestEnvironment(t *testing.T) {
 	user := map[string]string{"PATH": "/usr/bin", "HOME": "/home/user", "GIT_DIR": "/x", "HTTPS_PROXY": "http://proxy", "AWS_SECRET_ACCESS_KEY": "canary"}
-	env := environment(options{dir: "/d", kubeconfig: "/k", reconcile: 10 * time.Second, waveDelay: 2 * time.Second}, "secret", func(name string) string { return user[name] })
-	for _, want := range []string{"PATH=/d/bin:/usr/bin", "HOME=/d/home", "KUBECONFIG=/k", "HTTPS_PROXY=http://proxy", "ARGOCD_SYNC_WAVE_DELAY=2", "ARGOCD_RECONCILIATION_TIMEOUT=10s"} {
+	env := environment(options{dir: "/d", kubeconfig: "/k", reconcile: 10 * time.Second, waveDelay: 2 * time.Second, logLevel: "warn"}, func(name string) string { return user[name] })
+	for _, want := range []string{"PATH=/d/bin:/usr/bin", "HOME=/d/home", "KUBECONFIG=/k", "HTTPS_PROXY=http://proxy", "ARGOCD_SYNC_WAVE_DELAY=2", "ARGOCD_LOG_LEVEL=warn"} {
 		if !slices.Contains(env, want) {
 			t.Errorf("%s is missing in %v", want, env)
 		}
@@ -51,10 +51,16 @@ func TestEnvironment(t *testing.T) {
 
 func TestFolders(t *testing.T) {
 	dir := t.TempDir()
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
 	for range 2 { // a second run in the same folder is fine
 		if err := makeFolders(dir, "/bin/true"); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("others may enter the folder: %v, %v", info.Mode(), err)
 	}
 	for _, name := range []string{helmName, kustomizeName} {
 		if target, err := os.Readlink(filepath.Join(dir, binFolder, name)); err != nil || target != "/bin/true" {
@@ -71,13 +77,5 @@ func TestDefinitions(t *testing.T) {
 	files := fstest.MapFS{"crds/a.yaml": {Data: []byte("a: 1")}, "crds/b.yaml": {Data: []byte("b: 2\n")}}
 	if err := printDefinitions(&b, files); err != nil || b.String() != "---\na: 1\n---\nb: 2\n\n" {
 		t.Errorf("%v: %q", err, b.String())
-	}
-}
-
-func TestFreePorts(t *testing.T) {
-	ports, err := freePorts(20)
-	slices.Sort(ports)
-	if err != nil || len(slices.Compact(ports)) != 20 {
-		t.Errorf("%v: %v", ports, err)
 	}
 }

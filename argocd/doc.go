@@ -6,10 +6,14 @@
 //	ladder-argocd crds                              print Argo CD's CRDs
 //	ladder-argocd version                           print the version of Argo CD
 //
-// Argo CD's commands use globals and end their process, so that each of them runs
-// in a process of its own: the binary executes itself. It also stands in for the
+// The parts use globals and end their process, so that each of them runs in
+// a process of its own: the binary executes itself. It also stands in for the
 // commands helm and kustomize, which the repo server calls, when it is called by
 // those names.
+//
+// The parts are made of Argo CD's packages, as its commands make them, but for what
+// those open to everybody on the machine: the repo server listens on a socket in
+// the folder, and there are no metrics, probes, webhooks and no Redis.
 //
 // It is a module of its own because Argo CD's Kubernetes libraries are other ones
 // than those of the control plane in the ladder binary.

@@ -27,6 +27,13 @@ const askPassSocket = "ask-pass.sock"
 // makeFolders makes the folder with everything that the parts look for, and lets
 // the binary be called as helm and kustomize.
 func makeFolders(dir, executable string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("make the folder of Argo CD: %w", err)
+	}
+	// Whoever opens a socket in it has what the repo server knows.
+	if err := os.Chmod(dir, 0o700); err != nil {
+		return fmt.Errorf("close the folder of Argo CD to other users: %w", err)
+	}
 	for _, name := range []string{homeFolder, tempFolder, tlsFolder, sshFolder, gpgFolder, binFolder, logFolder} {
 		if err := os.MkdirAll(filepath.Join(dir, name), 0o700); err != nil {
 			return fmt.Errorf("make the folder of Argo CD: %w", err)
@@ -55,7 +62,7 @@ var passedOn = []string{ //nolint:gochecknoglobals // a constant list
 
 // environment is that of every part. Nothing of the user's own configuration of
 // git, helm, SSH or GnuPG is seen.
-func environment(o options, password string, getenv func(string) string) []string {
+func environment(o options, getenv func(string) string) []string {
 	in := func(folder string) string { return filepath.Join(o.dir, folder) }
 	env := []string{
 		"PATH=" + in(binFolder) + string(os.PathListSeparator) + getenv("PATH"),
@@ -70,12 +77,9 @@ func environment(o options, password string, getenv func(string) string) []strin
 		// What is rehearsed is a snapshot, which nobody has signed.
 		"ARGOCD_GPG_ENABLED=false",
 		"ARGOCD_ASK_PASS_SOCK=" + askPassSocket,
-		"ARGOCD_RECONCILIATION_TIMEOUT=" + o.reconcile.String(),
-		"ARGOCD_RECONCILIATION_JITTER=0s",
 		"ARGOCD_SYNC_WAVE_DELAY=" + strconv.Itoa(int(o.waveDelay/time.Second)),
+		// Some loggers are made before any argument is read.
 		"ARGOCD_LOG_LEVEL=" + o.logLevel,
-		"ARGOCD_APPLICATION_CONTROLLER_PERSIST_RESOURCE_HEALTH=" + strconv.FormatBool(o.objectHealth),
-		"REDIS_PASSWORD=" + password,
 		"GIT_CONFIG_NOSYSTEM=1",
 		"GIT_TERMINAL_PROMPT=0",
 	}

@@ -1,16 +1,14 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
 	"syscall"
 
-	controller "github.com/argoproj/argo-cd/v3/cmd/argocd-application-controller/commands"
-	sets "github.com/argoproj/argo-cd/v3/cmd/argocd-applicationset-controller/commands"
-	reposerver "github.com/argoproj/argo-cd/v3/cmd/argocd-repo-server/commands"
+	"github.com/argoproj/argo-cd/v3/util/cli"
 	"github.com/argoproj/argo-cd/v3/util/log"
-	"github.com/spf13/cobra"
 	helmcmd "helm.sh/helm/v4/pkg/cmd"
 	"k8s.io/klog/v2"
 	kustomizecmd "sigs.k8s.io/kustomize/kustomize/v5/commands"
@@ -26,39 +24,50 @@ const (
 // partCommand is the command with which the binary runs one part.
 const partCommand = "part"
 
+// readyFile is the descriptor to which a part writes a byte when it is ready.
+const readyFile = 3
+
 // Names under which the repo server calls the binary.
 const (
 	helmName      = "helm"
 	kustomizeName = "kustomize"
 )
 
-// runPart runs one part of Argo CD. It ends when standard input does, which the
-// process that started it holds open.
+// runPart runs one part of Argo CD with the arguments of the command run. It ends
+// when standard input does, which the process that started it holds open.
 func runPart(args []string) error {
 	if len(args) == 0 {
 		return usageError("part: the name of a part is missing")
 	}
-	var command *cobra.Command
+	var part func(ctx context.Context, o options, ready func()) error
 	switch args[0] {
 	case repoServer:
-		command = reposerver.NewCommand()
+		part = serveRepositories
 	case applicationController:
-		command = controller.NewCommand()
+		part = controlApplications
 	case setController:
-		command = sets.NewCommand()
+		part = controlSets
 	default:
 		return usageError(fmt.Sprintf("part: there is no part %q", args[0]))
 	}
+	o, err := parseOptions(args[1:])
+	if err != nil {
+		return err
+	}
+	if err := os.Chdir(o.dir); err != nil { // sockets are named relative to it
+		return fmt.Errorf("enter the folder: %w", err)
+	}
+	syscall.CloseOnExec(readyFile) // not for the commands that it starts
 	go func() {
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		// Nobody waits for this process any more. It leads a group of its own, in
 		// which are the commands that it started.
 		_ = syscall.Kill(0, syscall.SIGKILL)
 	}()
+	cli.SetLogFormat(log.JsonFormat)
+	cli.SetLogLevel(o.logLevel)
 	klog.SetLogger(log.NewLogrusLogger(log.NewWithCurrentConfig()))
-	command.SetArgs(args[1:])
-	command.SilenceUsage = true
-	return command.Execute()
+	return part(context.Background(), o, func() { _, _ = os.NewFile(readyFile, "ready").Write([]byte{1}) })
 }
 
 // helm is the helm command of the repo server.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -31,7 +30,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 			}
 			var found []int
 			await(t, 8*time.Minute, "Argo CD runs", func() bool {
-				found = descendants(cmd.Process.Pid)
+				found = planetest.Processes(t, cmd.Process.Pid)
 				return running(found, "argocd-application-controller") && running(found, "argocd-applicationset-controller")
 			})
 			if err := cmd.Process.Signal(signal); err != nil {
@@ -65,38 +64,6 @@ func await(t *testing.T, limit time.Duration, what string, holds func() bool) {
 		}
 		<-tick.C
 	}
-}
-
-// descendants are the processes below one.
-func descendants(of int) []int {
-	files, err := filepath.Glob("/proc/[0-9]*/stat")
-	if err != nil {
-		return nil
-	}
-	children := map[int][]int{}
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			continue // it has ended
-		}
-		// The name in parentheses may hold anything. Source: proc_pid_stat(5).
-		_, rest, _ := strings.Cut(string(text[bytes.LastIndexByte(text, ')')+1:]), " ")
-		fields := strings.Fields(rest)
-		pid, err1 := strconv.Atoi(filepath.Base(filepath.Dir(file)))
-		if len(fields) < 2 || err1 != nil {
-			continue
-		}
-		if parent, err := strconv.Atoi(fields[1]); err == nil {
-			children[parent] = append(children[parent], pid)
-		}
-	}
-	var all []int
-	for next := children[of]; len(next) > 0; {
-		pid := next[0]
-		next = append(next[1:], children[pid]...)
-		all = append(all, pid)
-	}
-	return all
 }
 
 // running reports whether one of the processes has an argument.

@@ -174,7 +174,7 @@ func TestPlaneIsACluster(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := anonymous.CoreV1().Secrets("").List(ctx, metav1.ListOptions{}); !apierrors.IsForbidden(err) {
+		if _, err := anonymous.CoreV1().Secrets("").List(ctx, metav1.ListOptions{}); !apierrors.IsUnauthorized(err) {
 			t.Errorf("without a certificate, listing Secrets answers %v", err)
 		}
 	})

@@ -49,6 +49,8 @@ func newAPIServer(files files, listener net.Listener, backend egress.WebhookBack
 		fmt.Sprintf("--secure-port=%d", port),
 		"--endpoint-reconciler-type=none",
 		"--authorization-mode=RBAC",
+		// Without it other users of the machine would be told versions and health.
+		"--anonymous-auth=false",
 		"--allow-privileged=true",
 		"--client-ca-file=" + files.authority,
 		"--tls-cert-file=" + files.server.certificate,

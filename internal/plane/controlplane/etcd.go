@@ -34,7 +34,8 @@ func startEtcd(ctx context.Context, dir, log string) (<-chan error, error) {
 	// Advertised addresses must look like host:port; nobody dials this one.
 	nobody := url.URL{Scheme: "http", Host: "127.0.0.1:0"}
 	cfg.ListenClientUrls, cfg.AdvertiseClientUrls = []url.URL{client}, []url.URL{nobody}
-	cfg.ListenPeerUrls, cfg.AdvertisePeerUrls = []url.URL{nobody}, []url.URL{nobody}
+	// The only member has no peers. Whoever reached it as one could write any key.
+	cfg.ListenPeerUrls, cfg.AdvertisePeerUrls = nil, []url.URL{nobody}
 	cfg.InitialCluster = cfg.InitialClusterFromName(cfg.Name)
 	cfg.UnsafeNoFsync = true
 	cfg.LogLevel = "error"

@@ -104,6 +104,12 @@ func (p *plane) run(ctx context.Context) error {
 	if err := setUpLogs(o.Dir, o.Verbose, o.Stderr); err != nil {
 		return err
 	}
+	// Whoever opens etcd's socket owns the plane: the folder may have been there
+	// before, open to others.
+	syscall.Umask(0o077)
+	if err := os.Chmod(o.Dir, 0o700); err != nil {
+		return fmt.Errorf("close the plane's folder to other users: %w", err)
+	}
 	// Sockets are named relative to the folder; see etcdSocket.
 	if err := os.Chdir(o.Dir); err != nil {
 		return fmt.Errorf("enter the plane's folder: %w", err)
