@@ -22,7 +22,14 @@ func init() {
 		return
 	}
 	confine.Serve(os.Args, prepare, map[string]confine.Method{
-		methodSource: renderSource,
+		methodSource:    renderSource,
+		methodLua:       answering(runLua),
+		methodCEL:       answering(evalCEL),
+		methodArgoCM:    answering(readArgoCM),
+		methodMatch:     answering(match),
+		methodTranslate: answering(translate),
+		methodRules:     answering(readRules),
+		methodForm:      answering(fillForm),
 	})
 	os.Exit(0)
 }

@@ -197,12 +197,12 @@ operators:
 	chosenFor := func(name string) (by []string) {
 		t.Helper()
 		k := b.engine.kinds.get(group + "/Bucket")
-		list, err := b.engine.choose(k, b.engine.kinds.object(k.id, space, name))
+		list, err := b.engine.choose(t.Context(), k, b.engine.kinds.object(k.id, space, name))
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, c := range list {
-			status, err := c.rule.Ready.Map(rule.Scope{})
+			status, err := c.rule.Ready.Map(t.Context(), rule.Scope{})
 			if err != nil {
 				t.Fatal(err)
 			}
