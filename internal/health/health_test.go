@@ -1,6 +1,7 @@
 package health_test
 
 import (
+	"context"
 	"strings"
 	"sync"
 	"testing"
@@ -148,6 +149,8 @@ func TestDescriptorChecks(t *testing.T) {
 		"cel missing field": {component.HealthCheck{CEL: "object.status.other == 3"}, rollout.Progressing, "no such key"},
 		"lua replaces":      {component.HealthCheck{Lua: `return {status = "Degraded", message = obj.status.phase}`}, rollout.Degraded, "Up"},
 		"lua endless":       {component.HealthCheck{Lua: "while true do end"}, rollout.Unknown, "ran "},
+		"lua find":           {component.HealthCheck{Lua: `string.find(("a"):rep(1500), ".-.-.-b")`}, rollout.Unknown, "ran longer than 1s"},
+		"cel memory":         {component.HealthCheck{CEL: `"a"` + strings.Repeat(`.replace("a", "aa")`, 40) + ` == ""`}, rollout.Progressing, "health check does not hold"},
 		// Which of its limits ends a script first depends on the machine.
 		"lua memory":         {component.HealthCheck{Lua: `local s = "aaaaaaaaaaaaaaaa" while true do s = s .. s end`}, rollout.Unknown, "health script"},
 		"lua long string":    {component.HealthCheck{Lua: `return {status = string.rep("x", 1000000000)}`}, rollout.Unknown, "memory"},
@@ -241,6 +244,34 @@ func BenchmarkScript(b *testing.B) {
 		b.Fatal(err)
 	}
 	b.ReportAllocs()
+	for b.Loop() {
+		a.Assess(b.Context(), &u)
+	}
+}
+
+// A script that is ended says as much of an object as one that fails: nothing where
+// there is no status yet. Scripts end with their caller.
+func TestScriptsThatAreEnded(t *testing.T) {
+	a, err := health.New(t.Context(), health.WithChecks([]component.HealthCheck{{Group: "example.com", Kind: "Thing", Lua: "while true do end"}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := a.Assess(t.Context(), object(t, `{apiVersion: example.com/v1, kind: Thing, metadata: {name: a}}`)); got != (health.Status{Health: rollout.Progressing, Message: "has no status yet"}) {
+		t.Errorf("got %+v", got)
+	}
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	if got := a.Assess(over, object(t, `{apiVersion: example.com/v1, kind: Thing, metadata: {name: a}, status: {}}`)); got.Health != rollout.Unknown || !strings.Contains(got.Message, "context canceled") {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func BenchmarkForeignScript(b *testing.B) {
+	a, err := health.New(b.Context(), health.WithChecks([]component.HealthCheck{{Group: "example.com", Kind: "Thing", Lua: `return {status = "Healthy"}`}}))
+	if err != nil {
+		b.Fatal(err)
+	}
+	u := unstructured.Unstructured{Object: map[string]any{"apiVersion": "example.com/v1", "kind": "Thing", "status": map[string]any{"phase": "Up"}}}
 	for b.Loop() {
 		a.Assess(b.Context(), &u)
 	}
