@@ -149,8 +149,8 @@ func TestDescriptorChecks(t *testing.T) {
 		"cel missing field": {component.HealthCheck{CEL: "object.status.other == 3"}, rollout.Progressing, "no such key"},
 		"lua replaces":      {component.HealthCheck{Lua: `return {status = "Degraded", message = obj.status.phase}`}, rollout.Degraded, "Up"},
 		"lua endless":       {component.HealthCheck{Lua: "while true do end"}, rollout.Unknown, "ran "},
-		"lua find":           {component.HealthCheck{Lua: `string.find(("a"):rep(1500), ".-.-.-b")`}, rollout.Unknown, "ran longer than 1s"},
-		"cel memory":         {component.HealthCheck{CEL: `"a"` + strings.Repeat(`.replace("a", "aa")`, 40) + ` == ""`}, rollout.Progressing, "health check does not hold"},
+		"lua find":          {component.HealthCheck{Lua: `string.find(("a"):rep(1500), ".-.-.-b")`}, rollout.Unknown, "ran longer than 1s"},
+		"cel memory":        {component.HealthCheck{CEL: `"a"` + strings.Repeat(`.replace("a", "aa")`, 40) + ` == ""`}, rollout.Progressing, "health check does not hold"},
 		// Which of its limits ends a script first depends on the machine.
 		"lua memory":         {component.HealthCheck{Lua: `local s = "aaaaaaaaaaaaaaaa" while true do s = s .. s end`}, rollout.Unknown, "health script"},
 		"lua long string":    {component.HealthCheck{Lua: `return {status = string.rep("x", 1000000000)}`}, rollout.Unknown, "memory"},

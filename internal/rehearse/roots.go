@@ -1,8 +1,8 @@
 package rehearse
 
 import (
-	"context"
 	"bytes"
+	"context"
 	"fmt"
 	"io/fs"
 	"os"
