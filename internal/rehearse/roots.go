@@ -133,7 +133,7 @@ func (r *roots) settings(ctx context.Context) ([]*unstructured.Unstructured, err
 	}
 	labels["app.kubernetes.io/part-of"] = "argocd" // else Argo CD does not see it
 	found[0].SetLabels(labels)
-	return found
+	return found, nil
 }
 
 // at is the object of a kind and name that is written at a position.
