@@ -212,7 +212,7 @@ func (p *playing) becomesHealthy(u unstructured.Unstructured, before any) {
 		if status := live.Object["status"]; status == nil || cmp.Equal(before, status) {
 			return fmt.Errorf("%s has the status %v", id(u), status)
 		}
-		if s := p.assessor.Assess(t.Context(), live); s.Health != rollout.Healthy {
+		if s := p.assessor.Assess(p.t.Context(), live); s.Health != rollout.Healthy {
 			return fmt.Errorf("%s is %s: %s", id(u), s.Health, s.Message)
 		}
 		return nil
