@@ -20,7 +20,7 @@ import (
 )
 
 // assess says how healthy a live object is.
-type assess func(*unstructured.Unstructured) health.Status
+type assess func(context.Context, *unstructured.Unstructured) health.Status
 
 // WaitError says what was not as it should be when a stage gave up. It is late
 // where the time was over.
@@ -128,7 +128,11 @@ func (r *run) look(ctx context.Context, o manifest.Object, check assess) (*unstr
 	if health.Ignored(live) {
 		return live, health.Status{Health: rollout.Healthy}, nil
 	}
-	return live, check(live), nil
+	status := check(ctx, live)
+	if ctx.Err() != nil {
+		return nil, health.Status{}, ctx.Err()
+	}
+	return live, status, nil
 }
 
 // why words what an object is waiting for, by the first of its pods that says so.

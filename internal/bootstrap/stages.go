@@ -86,9 +86,12 @@ func (r *run) stageCluster(ctx context.Context, s *report.BootstrapStage) error 
 }
 
 // assessor judges objects as the settings of Argo CD that are installed do.
-func (r *run) assessor() (*health.Assessor, error) {
-	scripts, _ := health.FromArgoCM(r.sources.settings)
-	a, err := health.New(health.WithClock(r.options.Clock.Now), health.WithScripts(scripts))
+func (r *run) assessor(ctx context.Context) (*health.Assessor, error) {
+	scripts, _, err := health.FromArgoCM(ctx, r.sources.settings)
+	if err != nil {
+		return nil, fmt.Errorf("read the health scripts of argocd-cm: %w", err)
+	}
+	a, err := health.New(ctx, health.WithClock(r.options.Clock.Now), health.WithScripts(scripts))
 	if err != nil {
 		return nil, fmt.Errorf("read the health scripts of argocd-cm: %w", err)
 	}
@@ -102,14 +105,14 @@ func (r *run) stagePreArgo(ctx context.Context, s *report.BootstrapStage) error 
 		s.State, s.Message = report.StageSkipped, "the platform has nothing that comes before Argo CD"
 		return nil
 	}
-	base, err := r.assessor()
+	base, err := r.assessor(ctx)
 	if err != nil {
 		return err
 	}
 	for _, c := range r.sources.preArgo {
 		r.note("applying %s", c.Name)
 		one, cancel := context.WithTimeout(ctx, cmp.Or(c.Timeout, r.sources.platform.Ladder.Timeout, DefaultArgoTimeout))
-		check, err := base.With(c.Health)
+		check, err := base.With(ctx, c.Health)
 		if err == nil {
 			err = r.applyAll(one, s, r.sources.early[c.Name], ArgoManager, check.Assess)
 		}
@@ -139,7 +142,7 @@ func (r *run) stageSecrets(ctx context.Context, s *report.BootstrapStage) error 
 }
 
 // healthy judges what is ready as soon as it is there.
-func healthy(*unstructured.Unstructured) health.Status {
+func healthy(context.Context, *unstructured.Unstructured) health.Status {
 	return health.Status{Health: rollout.Healthy}
 }
 
@@ -148,7 +151,7 @@ func (r *run) stageArgoCD(ctx context.Context, s *report.BootstrapStage) error {
 	a := r.options.Config.ArgoCD
 	ctx, cancel := context.WithTimeout(ctx, a.Timeout)
 	defer cancel()
-	base, err := r.assessor()
+	base, err := r.assessor(ctx)
 	if err != nil {
 		return err
 	}
@@ -186,12 +189,12 @@ func (r *run) stageArgoCD(ctx context.Context, s *report.BootstrapStage) error {
 // gate judges what runs Argo CD: its workloads, Jobs and CRDs. What else there is,
 // such as a load balancer that gets no address, does not keep it from running.
 func gate(a *health.Assessor) assess {
-	return func(o *unstructured.Unstructured) health.Status {
+	return func(ctx context.Context, o *unstructured.Unstructured) health.Status {
 		switch o.GetKind() {
 		case "Deployment", "StatefulSet", "DaemonSet", "Job", "CustomResourceDefinition":
-			return a.Assess(o)
+			return a.Assess(ctx, o)
 		}
-		return healthy(o)
+		return healthy(ctx, o)
 	}
 }
 

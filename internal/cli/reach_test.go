@@ -212,7 +212,7 @@ func TestNothingIsReachedOffline(t *testing.T) {
 		{"plan", dir, "--offline"},
 		{"inventory", dir},
 		{"render", "good", dir, "--offline"},
-		{"diff", "env:default", "env:default", "--path", dir, "--offline"},
+		{"diff", "env:default", "env:default", dir, "--offline"},
 		{"import", "argocd", dir, "--offline", "--out", filepath.Join(top, "out")},
 	} {
 		var out, errs bytes.Buffer

@@ -22,9 +22,16 @@ func init() {
 		return
 	}
 	confine.Serve(os.Args, prepare, map[string]confine.Method{
-		methodSource: renderSource,
-		methodBuild:  build,
-		methodSet:    applications,
+		methodSource:    renderSource,
+		methodBuild:     build,
+		methodSet:       applications,
+		methodLua:       answering(runLua),
+		methodCEL:       answering(evalCEL),
+		methodArgoCM:    answering(readArgoCM),
+		methodMatch:     answering(match),
+		methodTranslate: answering(translate),
+		methodRules:     answering(readRules),
+		methodForm:      answering(fillForm),
 	})
 	os.Exit(0)
 }

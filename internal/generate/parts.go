@@ -142,7 +142,7 @@ func (b *builder) settings() error {
 	for _, e := range a.ResourceExclusions {
 		in.Exclusions = append(in.Exclusions, settings.Exclusion{APIGroups: e.APIGroups, Kinds: e.Kinds, Clusters: e.Clusters})
 	}
-	result, err := settings.Build(in)
+	result, err := settings.Build(b.ctx, in)
 	if err != nil {
 		return b.refuse(a.Position, "", "%s", err)
 	}

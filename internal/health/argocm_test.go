@@ -62,7 +62,10 @@ func TestFromArgoCM(t *testing.T) {
 			[]string{"resource.customizations.health.a_b: wrong: parse Lua resource.customizations.health.a_b: resource.customizations.health.a_b at EOF"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			scripts, problems := health.FromArgoCM(tc.data)
+			scripts, problems, err := health.FromArgoCM(t.Context(), tc.data)
+			if err != nil {
+				t.Fatal(err)
+			}
 			if diff := cmp.Diff(tc.scripts, scripts); diff != "" {
 				t.Error(diff)
 			}
@@ -85,7 +88,7 @@ func TestFromArgoCM(t *testing.T) {
 // The scripts of argocd-cm go before those that Argo CD ships and what is built
 // in, and after those of a descriptor; they reach neither files nor programs.
 func TestScriptsOfArgoCM(t *testing.T) {
-	scripts, problems := health.FromArgoCM(map[string]string{
+	scripts, problems, err := health.FromArgoCM(t.Context(), map[string]string{
 		"resource.customizations.health.apps_Deployment":             "return {status = 'Suspended', message = 'ours'}",
 		"resource.customizations.health.cert-manager.io_Certificate": "return {status = 'Degraded', message = 'ours'}",
 		"resource.customizations.health.example.com_Open":            "return {status = 'Healthy', message = io.open('/etc/passwd'):read()}",
@@ -93,14 +96,14 @@ func TestScriptsOfArgoCM(t *testing.T) {
 		"resource.customizations.health.example.com_Broken":          "return {",
 		"resource.customizations":                                    "'*.wild.com/*': {health.lua: \"return {status = 'Progressing', message = obj.kind}\"}",
 	})
-	if len(problems) != 1 {
-		t.Fatalf("problems = %v", problems)
+	if err != nil || len(problems) != 1 {
+		t.Fatalf("problems = %v, error = %v", problems, err)
 	}
-	a, err := health.New(health.WithScripts(scripts))
+	a, err := health.New(t.Context(), health.WithScripts(scripts))
 	if err != nil {
 		t.Fatal(err)
 	}
-	own, err := a.With([]component.HealthCheck{{Group: "apps", Kind: "Deployment", Lua: "return {status = 'Healthy'}"}})
+	own, err := a.With(t.Context(), []component.HealthCheck{{Group: "apps", Kind: "Deployment", Lua: "return {status = 'Healthy'}"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,10 +119,10 @@ func TestScriptsOfArgoCM(t *testing.T) {
 		"pattern":         {a, `{apiVersion: a.wild.com/v1, kind: Thing, metadata: {name: a}, status: {}}`, rollout.Progressing, "Thing"},
 		"no pattern":      {a, `{apiVersion: wild.com/v1, kind: Thing, metadata: {name: a}}`, rollout.Healthy, ""},
 		"files":           {a, `{apiVersion: example.com/v1, kind: Open, metadata: {name: a}, status: {}}`, rollout.Unknown, "resource.customizations.health.example.com_Open"},
-		"endless":         {a, `{apiVersion: example.com/v1, kind: Endless, metadata: {name: a}, status: {}}`, rollout.Unknown, "too many instructions"},
+		"endless":         {a, `{apiVersion: example.com/v1, kind: Endless, metadata: {name: a}, status: {}}`, rollout.Unknown, "ran longer than 1s"},
 		"broken":          {a, `{apiVersion: example.com/v1, kind: Broken, metadata: {name: a}, status: {}}`, rollout.Unknown, "resource.customizations.health.example.com_Broken"},
 	} {
-		got := tc.assessor.Assess(object(t, tc.object))
+		got := tc.assessor.Assess(t.Context(), object(t, tc.object))
 		if got.Health != tc.want || !strings.Contains(got.Message, tc.message) {
 			t.Errorf("%s: %s %q", name, got.Health, got.Message)
 		}
@@ -130,13 +133,13 @@ func TestScriptsOfArgoCM(t *testing.T) {
 // object keeps them.
 func TestScriptsSeeNoSchemas(t *testing.T) {
 	crd := object(t, `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: a}, spec: {group: g, versions: [{name: v1, schema: {openAPIV3Schema: {type: object}}}]}}`)
-	a, err := health.New(health.WithScripts([]health.Script{{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition", Source: "test", Lua: `
+	a, err := health.New(t.Context(), health.WithScripts([]health.Script{{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition", Source: "test", Lua: `
 local v = obj.spec.versions[1]
 return {status = "Degraded", message = obj.spec.group .. v.name .. tostring(v.schema)}`}}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := a.Assess(crd); got.Message != "gv1nil" {
+	if got := a.Assess(t.Context(), crd); got.Message != "gv1nil" {
 		t.Errorf("the script saw %q", got.Message)
 	}
 	versions, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")

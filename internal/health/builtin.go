@@ -170,12 +170,3 @@ func workflowHealth(obj *unstructured.Unstructured) Status {
 		return Status{rollout.Unknown, message}
 	}
 }
-
-// valid reports whether a health is one of Argo CD's.
-func valid(h rollout.Health) bool {
-	switch h {
-	case rollout.Unknown, rollout.Missing, rollout.Progressing, rollout.Suspended, rollout.Degraded, rollout.Healthy:
-		return true
-	}
-	return false
-}

@@ -6,7 +6,8 @@
 // Argo CD does not ship; the assessment of the built-in kinds; kstatus for every
 // other object. What a rehearsal calls Healthy is therefore what Argo CD would.
 //
-// An Assessor is safe for concurrent use. Scripts run in an interpreter without
-// files, network or environment, for at most one second and a bounded number of
-// instructions.
+// An Assessor is safe for concurrent use. Scripts that are part of the program run
+// in this process. Scripts and expressions that a repository brings run in confined
+// workers (package evaluate), for at most one second: whatever they do, this process
+// and its callers go on.
 package health

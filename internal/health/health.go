@@ -1,6 +1,7 @@
 package health
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -23,18 +24,18 @@ type Assessor struct {
 	scripts *scripts
 	now     func() time.Time
 	// custom are the scripts of argocd-cm.
-	custom []custom
+	custom *customs
 	// checks are the descriptor checks by group and kind, in the order written.
 	checks map[schema.GroupKind][]check
 }
 
 // Option configures an Assessor.
-type Option func(*Assessor) error
+type Option func(context.Context, *Assessor) error
 
 // WithClock sets the clock that scripts see through os.time; the default is the
 // system clock.
 func WithClock(now func() time.Time) Option {
-	return func(a *Assessor) error {
+	return func(_ context.Context, a *Assessor) error {
 		a.now = now
 		return nil
 	}
@@ -44,14 +45,14 @@ func WithClock(now func() time.Time) Option {
 // expression or script that does not compile is an error that names its
 // position.
 func WithChecks(checks []component.HealthCheck) Option {
-	return func(a *Assessor) error { return a.addChecks(checks) }
+	return func(ctx context.Context, a *Assessor) error { return a.addChecks(ctx, checks) }
 }
 
-// New returns an Assessor.
-func New(options ...Option) (*Assessor, error) {
+// New returns an Assessor. ctx bounds how long it may take to compile checks.
+func New(ctx context.Context, options ...Option) (*Assessor, error) {
 	a := &Assessor{scripts: newScripts(), now: time.Now, checks: map[schema.GroupKind][]check{}}
 	for _, option := range options {
-		if err := option(a); err != nil {
+		if err := option(ctx, a); err != nil {
 			return nil, err
 		}
 	}
@@ -60,7 +61,7 @@ func New(options ...Option) (*Assessor, error) {
 
 // With returns an Assessor that also applies the given checks. It shares the
 // compiled scripts of a, so one can be had per component.
-func (a *Assessor) With(checks []component.HealthCheck) (*Assessor, error) {
+func (a *Assessor) With(ctx context.Context, checks []component.HealthCheck) (*Assessor, error) {
 	if len(checks) == 0 {
 		return a, nil
 	}
@@ -68,7 +69,7 @@ func (a *Assessor) With(checks []component.HealthCheck) (*Assessor, error) {
 	for gk, cs := range a.checks {
 		b.checks[gk] = append([]check(nil), cs...)
 	}
-	if err := b.addChecks(checks); err != nil {
+	if err := b.addChecks(ctx, checks); err != nil {
 		return nil, err
 	}
 	return b, nil
@@ -83,22 +84,23 @@ func Ignored(obj *unstructured.Unstructured) bool {
 	return obj.GetAnnotations()[IgnoreAnnotation] == "true"
 }
 
-// Assess returns the health of a live object.
-func (a *Assessor) Assess(obj *unstructured.Unstructured) Status {
+// Assess returns the health of a live object. Where ctx ends in the middle of it
+// the health means nothing.
+func (a *Assessor) Assess(ctx context.Context, obj *unstructured.Unstructured) Status {
 	if obj.GetDeletionTimestamp() != nil {
 		return Status{rollout.Progressing, "is being deleted"}
 	}
 	gk := obj.GroupVersionKind().GroupKind()
 	checks := a.checks[gk]
-	base, replaced := a.override(checks, obj)
+	base, replaced := a.override(ctx, checks, obj)
 	if !replaced {
-		base = a.base(gk, obj)
+		base = a.base(ctx, gk, obj)
 	}
 	if base.Health != rollout.Healthy {
 		return base
 	}
 	for _, c := range checks {
-		if s := c.extra(obj); s.Health != rollout.Healthy {
+		if s := c.extra(ctx, obj); s.Health != rollout.Healthy {
 			return s
 		}
 	}
@@ -107,19 +109,23 @@ func (a *Assessor) Assess(obj *unstructured.Unstructured) Status {
 
 // override runs the first descriptor script on the kind: like a script in
 // argocd-cm it replaces what Argo CD ships.
-func (a *Assessor) override(checks []check, obj *unstructured.Unstructured) (Status, bool) {
+func (a *Assessor) override(ctx context.Context, checks []check, obj *unstructured.Unstructured) (Status, bool) {
 	for _, c := range checks {
 		if c.script != nil {
-			return a.runScript(c.script, obj), true
+			return a.runScript(ctx, c.script, obj), true
 		}
 	}
 	return Status{}, false
 }
 
 // base assesses an object without the checks of a descriptor.
-func (a *Assessor) base(gk schema.GroupKind, obj *unstructured.Unstructured) Status {
-	if script := a.customised(gk); script != nil {
-		return a.runScript(script, obj)
+func (a *Assessor) base(ctx context.Context, gk schema.GroupKind, obj *unstructured.Unstructured) Status {
+	script, err := a.custom.lookup(ctx, gk)
+	if err != nil {
+		return Status{rollout.Unknown, fmt.Sprintf("the patterns of argocd-cm cannot be matched: %v", err)}
+	}
+	if script != nil {
+		return a.runScript(ctx, script, obj)
 	}
 	// CRDs can be megabytes of schema; the built-in assessment reads only their
 	// conditions, so it goes before Argo CD's script of the same meaning.
@@ -130,7 +136,7 @@ func (a *Assessor) base(gk schema.GroupKind, obj *unstructured.Unstructured) Sta
 		if s, stale := staleStatus(obj); stale {
 			return s
 		}
-		return a.runScript(script, obj)
+		return a.runScript(ctx, script, obj)
 	}
 	if assess := builtin(gk); assess != nil {
 		return assess(obj)

@@ -1,6 +1,7 @@
 package health_test
 
 import (
+	"context"
 	"strings"
 	"sync"
 	"testing"
@@ -101,11 +102,11 @@ func TestAssess(t *testing.T) {
 		"unknown kind generation": {`{apiVersion: example.com/v1, kind: Thing, metadata: {name: a, generation: 4}, status: {observedGeneration: 3}}`, rollout.Progressing, "generation 4"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a, err := health.New()
+			a, err := health.New(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := a.Assess(object(t, tc.object))
+			got := a.Assess(t.Context(), object(t, tc.object))
 			if got.Health != tc.want || !strings.Contains(got.Message, tc.message) {
 				t.Errorf("got %s %q, want %s %q", got.Health, got.Message, tc.want, tc.message)
 			}
@@ -116,7 +117,7 @@ func TestAssess(t *testing.T) {
 // Every script that is embedded compiles, and on an object without a status
 // says something other than Unknown.
 func TestEveryScriptOfOursWaitsForAStatus(t *testing.T) {
-	a, err := health.New()
+	a, err := health.New(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,10 +128,10 @@ func TestEveryScriptOfOursWaitsForAStatus(t *testing.T) {
 	for _, gk := range kinds {
 		u := &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"name": "a"}, "spec": map[string]any{}}}
 		u.SetGroupVersionKind(gk.WithVersion("v1"))
-		if got := a.Assess(u); got.Health != rollout.Progressing {
+		if got := a.Assess(t.Context(), u); got.Health != rollout.Progressing {
 			t.Errorf("%s without a status is %s: %s", gk, got.Health, got.Message)
 		}
-		if !a.Assessed(gk) {
+		if !a.Assessed(t.Context(), gk) {
 			t.Errorf("%s is not assessed", gk)
 		}
 	}
@@ -148,9 +149,11 @@ func TestDescriptorChecks(t *testing.T) {
 		"cel missing field": {component.HealthCheck{CEL: "object.status.other == 3"}, rollout.Progressing, "no such key"},
 		"lua replaces":      {component.HealthCheck{Lua: `return {status = "Degraded", message = obj.status.phase}`}, rollout.Degraded, "Up"},
 		"lua endless":       {component.HealthCheck{Lua: "while true do end"}, rollout.Unknown, "ran "},
+		"lua find":          {component.HealthCheck{Lua: `string.find(("a"):rep(1500), ".-.-.-b")`}, rollout.Unknown, "ran longer than 1s"},
+		"cel memory":        {component.HealthCheck{CEL: `"a"` + strings.Repeat(`.replace("a", "aa")`, 40) + ` == ""`}, rollout.Progressing, "health check does not hold"},
 		// Which of its limits ends a script first depends on the machine.
 		"lua memory":         {component.HealthCheck{Lua: `local s = "aaaaaaaaaaaaaaaa" while true do s = s .. s end`}, rollout.Unknown, "health script"},
-		"lua long string":    {component.HealthCheck{Lua: `return {status = string.rep("x", 1000000000)}`}, rollout.Unknown, "longer than"},
+		"lua long string":    {component.HealthCheck{Lua: `return {status = string.rep("x", 1000000000)}`}, rollout.Unknown, "memory"},
 		"lua without files":  {component.HealthCheck{Lua: `io.open("/etc/passwd")`}, rollout.Unknown, "nil"},
 		"lua without os":     {component.HealthCheck{Lua: `os.execute("true")`}, rollout.Unknown, "non-function"},
 		"lua without loader": {component.HealthCheck{Lua: `dofile("/etc/passwd")`}, rollout.Unknown, "non-function"},
@@ -159,16 +162,16 @@ func TestDescriptorChecks(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			tc.check.Group, tc.check.Kind = "example.com", "Thing"
-			a, err := health.New(health.WithChecks([]component.HealthCheck{tc.check}))
+			a, err := health.New(t.Context(), health.WithChecks([]component.HealthCheck{tc.check}))
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := a.Assess(object(t, thing))
+			got := a.Assess(t.Context(), object(t, thing))
 			if got.Health != tc.want || !strings.Contains(got.Message, tc.message) {
 				t.Errorf("got %s %q, want %s %q", got.Health, got.Message, tc.want, tc.message)
 			}
 			other := object(t, `{apiVersion: example.com/v1, kind: Other, metadata: {name: a}}`)
-			if got := a.Assess(other); got.Health != rollout.Healthy {
+			if got := a.Assess(t.Context(), other); got.Health != rollout.Healthy {
 				t.Errorf("another kind is %s", got.Health)
 			}
 		})
@@ -182,7 +185,7 @@ func TestChecksThatDoNotCompile(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			check.Position.File, check.Position.Line = "component.yaml", 7
-			_, err := health.New(health.WithChecks([]component.HealthCheck{check}))
+			_, err := health.New(t.Context(), health.WithChecks([]component.HealthCheck{check}))
 			if err == nil || !strings.Contains(err.Error(), "component.yaml:7") {
 				t.Errorf("error = %v", err)
 			}
@@ -192,11 +195,11 @@ func TestChecksThatDoNotCompile(t *testing.T) {
 
 func TestScriptsShareNothing(t *testing.T) {
 	// One script leaves a global behind; no other run may see it.
-	a, err := health.New()
+	a, err := health.New(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	leave, err := a.With([]component.HealthCheck{{Group: "example.com", Kind: "Thing",
+	leave, err := a.With(t.Context(), []component.HealthCheck{{Group: "example.com", Kind: "Thing",
 		Lua: `leak = (leak or 0) + 1 return {status = leak == 1 and "Healthy" or "Degraded"}`}})
 	if err != nil {
 		t.Fatal(err)
@@ -206,12 +209,12 @@ func TestScriptsShareNothing(t *testing.T) {
 	for range 8 {
 		group.Go(func() {
 			for range 20 {
-				if got := leave.Assess(u); got.Health != rollout.Healthy {
+				if got := leave.Assess(t.Context(), u); got.Health != rollout.Healthy {
 					t.Errorf("got %s %s", got.Health, got.Message)
 				}
 				secret := &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{}}}
 				secret.SetGroupVersionKind(schema.GroupVersionKind{Group: "external-secrets.io", Version: "v1", Kind: "ExternalSecret"})
-				if got := a.Assess(secret); got.Health != rollout.Progressing {
+				if got := a.Assess(t.Context(), secret); got.Health != rollout.Progressing {
 					t.Errorf("got %s %s", got.Health, got.Message)
 				}
 			}
@@ -232,7 +235,7 @@ func TestWorse(t *testing.T) {
 }
 
 func BenchmarkScript(b *testing.B) {
-	a, err := health.New(health.WithClock(func() time.Time { return time.Unix(0, 0) }))
+	a, err := health.New(b.Context(), health.WithClock(func() time.Time { return time.Unix(0, 0) }))
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -242,6 +245,34 @@ func BenchmarkScript(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		a.Assess(&u)
+		a.Assess(b.Context(), &u)
+	}
+}
+
+// A script that is ended says as much of an object as one that fails: nothing where
+// there is no status yet. Scripts end with their caller.
+func TestScriptsThatAreEnded(t *testing.T) {
+	a, err := health.New(t.Context(), health.WithChecks([]component.HealthCheck{{Group: "example.com", Kind: "Thing", Lua: "while true do end"}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := a.Assess(t.Context(), object(t, `{apiVersion: example.com/v1, kind: Thing, metadata: {name: a}}`)); got != (health.Status{Health: rollout.Progressing, Message: "has no status yet"}) {
+		t.Errorf("got %+v", got)
+	}
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	if got := a.Assess(over, object(t, `{apiVersion: example.com/v1, kind: Thing, metadata: {name: a}, status: {}}`)); got.Health != rollout.Unknown || !strings.Contains(got.Message, "context canceled") {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func BenchmarkForeignScript(b *testing.B) {
+	a, err := health.New(b.Context(), health.WithChecks([]component.HealthCheck{{Group: "example.com", Kind: "Thing", Lua: `return {status = "Healthy"}`}}))
+	if err != nil {
+		b.Fatal(err)
+	}
+	u := unstructured.Unstructured{Object: map[string]any{"apiVersion": "example.com/v1", "kind": "Thing", "status": map[string]any{"phase": "Up"}}}
+	for b.Loop() {
+		a.Assess(b.Context(), &u)
 	}
 }

@@ -1,8 +1,8 @@
 package health
 
 import (
+	"context"
 	"embed"
-	"fmt"
 	"io/fs"
 	"maps"
 	"path"
@@ -11,9 +11,9 @@ import (
 	"sync"
 
 	"github.com/argoproj/argo-cd/v3/resource_customizations"
-	lua "github.com/yuin/gopher-lua"
-	"github.com/yuin/gopher-lua/parse"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/rollout-ladder/ladder/internal/health/script"
 )
 
 // own holds the scripts of this project for kinds that gate a platform and that
@@ -24,32 +24,24 @@ var own embed.FS
 
 const scriptFile = "health.lua"
 
-// script is one health script, compiled when it is first needed.
-type script struct {
-	name    string
-	compile func() (*lua.FunctionProto, error)
-	// untrusted scripts come from the repository of a user: they run in an
-	// interpreter of their own, with a watch on memory.
-	untrusted bool
-}
-
 // scripts finds the script of a kind.
 type scripts struct {
-	exact map[string]*script // by "group/Kind"
+	exact map[string]*shipped // by "group/Kind"
 	// wildcards are Argo CD's folders with an underscore, which stands for any
 	// text: "_.crossplane.io/_". Sorted, the first match wins.
 	wildcards []wildcard
-	states    sync.Pool
+	// interpreters run them: they are trusted to leave the libraries alone.
+	interpreters sync.Pool
 }
 
 type wildcard struct {
 	pattern string
-	script  *script
+	script  *shipped
 }
 
 func newScripts() *scripts {
-	s := &scripts{exact: map[string]*script{}}
-	s.states.New = func() any { return newState() }
+	s := &scripts{exact: map[string]*shipped{}}
+	s.interpreters.New = func() any { return script.NewInterpreter() }
 	// Argo CD's come last: where both have a script, theirs wins.
 	s.read(own, "lua")
 	s.read(resource_customizations.Embedded, ".")
@@ -64,12 +56,12 @@ func (s *scripts) read(files embed.FS, root string) {
 			return err
 		}
 		key := strings.TrimPrefix(path.Dir(name), root+"/")
-		sc := &script{name: key, compile: sync.OnceValues(func() (*lua.FunctionProto, error) {
+		sc := &shipped{key: key, compile: sync.OnceValues(func() (*script.Lua, error) {
 			source, err := files.ReadFile(name)
 			if err != nil {
 				return nil, err
 			}
-			return compileLua(key, string(source))
+			return script.CompileLua(key, string(source))
 		})}
 		if strings.Contains(key, "_") {
 			s.wildcards = append(s.wildcards, wildcard{strings.ReplaceAll(key, "_", "*"), sc})
@@ -85,7 +77,7 @@ func (s *scripts) read(files embed.FS, root string) {
 }
 
 // lookup returns the script of a kind, nil where there is none.
-func (s *scripts) lookup(gk schema.GroupKind) *script {
+func (s *scripts) lookup(gk schema.GroupKind) *shipped {
 	key := gk.Group + "/" + gk.Kind
 	if sc, ok := s.exact[key]; ok {
 		return sc
@@ -101,8 +93,9 @@ func (s *scripts) lookup(gk schema.GroupKind) *script {
 // Assessed reports whether a kind has an assessment of its own, so that an
 // object of it without a status is not taken for Healthy: a script or code of
 // Argo CD's, or a script of this package.
-func (a *Assessor) Assessed(gk schema.GroupKind) bool {
-	return gk.Kind == "CustomResourceDefinition" || a.customised(gk) != nil || a.scripts.lookup(gk) != nil || builtin(gk) != nil
+func (a *Assessor) Assessed(ctx context.Context, gk schema.GroupKind) bool {
+	custom, err := a.custom.lookup(ctx, gk)
+	return gk.Kind == "CustomResourceDefinition" || custom != nil || err != nil || a.scripts.lookup(gk) != nil || builtin(gk) != nil
 }
 
 // ByWorkloads reports whether objects of a kind have no status of their own, so
@@ -114,7 +107,7 @@ func ByWorkloads(gk schema.GroupKind) bool {
 
 // OwnKinds lists the kinds that this package has scripts for, sorted.
 func OwnKinds() []schema.GroupKind {
-	s := &scripts{exact: map[string]*script{}}
+	s := &scripts{exact: map[string]*shipped{}}
 	s.read(own, "lua")
 	var out []schema.GroupKind
 	for _, key := range slices.Sorted(maps.Keys(s.exact)) {
@@ -122,16 +115,4 @@ func OwnKinds() []schema.GroupKind {
 		out = append(out, schema.GroupKind{Group: group, Kind: kind})
 	}
 	return out
-}
-
-func compileLua(name, source string) (*lua.FunctionProto, error) {
-	chunk, err := parse.Parse(strings.NewReader(source), name)
-	if err != nil {
-		return nil, fmt.Errorf("parse Lua %s: %w", name, err)
-	}
-	proto, err := lua.Compile(chunk, name)
-	if err != nil {
-		return nil, fmt.Errorf("compile Lua %s: %w", name, err)
-	}
-	return proto, nil
 }

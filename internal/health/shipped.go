@@ -14,7 +14,7 @@ type Shipped struct{ scripts *scripts }
 
 // NewShipped reads the list of scripts that Argo CD ships.
 func NewShipped() *Shipped {
-	s := &scripts{exact: map[string]*script{}}
+	s := &scripts{exact: map[string]*shipped{}}
 	s.read(resource_customizations.Embedded, ".")
 	slices.SortFunc(s.wildcards, func(a, b wildcard) int { return strings.Compare(a.pattern, b.pattern) })
 	return &Shipped{s}

@@ -44,7 +44,7 @@ func NewInspector(config *rest.Config, assessor *health.Assessor) (*Inspector, e
 		return nil, fmt.Errorf("connect: %w", err)
 	}
 	if assessor == nil {
-		if assessor, err = health.New(); err != nil {
+		if assessor, err = health.New(context.Background()); err != nil {
 			return nil, err
 		}
 	}
@@ -125,7 +125,8 @@ func (i *Inspector) assess(ctx context.Context, r Result) (health.Status, error)
 	case health.Ignored(obj):
 		return health.Status{Health: rollout.Healthy}, nil
 	}
-	return i.assessor.Assess(obj), nil
+	status := i.assessor.Assess(ctx, obj)
+	return status, ctx.Err()
 }
 
 // inspection is what is known of the live objects of an Application.

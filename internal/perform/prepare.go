@@ -67,7 +67,10 @@ func Prepare(ctx context.Context, piece Piece, observer Observer) (*load.Result,
 		return nil, nil, &intake.InputError{Position: ignore.Position, Message: "component " + ignore.Component + ": " + ignore.Message}
 	}
 	loaded.Findings = append(loaded.Findings, native.Notes(Enabled(loaded), loaded.Objects)...)
-	_, wrong := Scripts(loaded)
+	_, wrong, err := Scripts(ctx, loaded)
+	if err != nil {
+		return nil, nil, err
+	}
 	loaded.Findings = append(loaded.Findings, wrong...)
 	finding.Sort(loaded.Findings)
 	planned, err := plan.Build(PlanInput(loaded, piece.Policy, piece.Durations, piece.MaxInFlight))

@@ -1,6 +1,7 @@
 package perform
 
 import (
+	"context"
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -17,7 +18,7 @@ const RuleArgoCM = "argocd-cm"
 // Scripts collects the health scripts of every ConfigMap argocd-cm that an
 // enabled component renders, and what is wrong with them. Where several are
 // rendered, those of the component that comes first win.
-func Scripts(loaded *load.Result) ([]health.Script, []finding.Finding) {
+func Scripts(ctx context.Context, loaded *load.Result) ([]health.Script, []finding.Finding, error) {
 	var scripts []health.Script
 	var findings []finding.Finding
 	for _, c := range Enabled(loaded) {
@@ -29,7 +30,10 @@ func Scripts(loaded *load.Result) ([]health.Script, []finding.Finding) {
 			if err != nil {
 				continue // the API server will say so
 			}
-			own, problems := health.FromArgoCM(data)
+			own, problems, err := health.FromArgoCM(ctx, data)
+			if err != nil {
+				return nil, nil, fmt.Errorf("%s of component %s: %w", health.ArgoCM, c.Name, err)
+			}
 			for _, s := range own {
 				s.Source = fmt.Sprintf("%s of component %s (%s)", s.Source, c.Name, o.Origin.Position())
 				scripts = append(scripts, s)
@@ -47,5 +51,5 @@ func Scripts(loaded *load.Result) ([]health.Script, []finding.Finding) {
 			}
 		}
 	}
-	return scripts, findings
+	return scripts, findings, nil
 }

@@ -60,8 +60,11 @@ func (o ClusterOptions) openStage(ctx context.Context, clock *Clock, loaded *loa
 	if err != nil {
 		return nil, err
 	}
-	scripts, _ := Scripts(loaded)
-	assessor, err := health.New(health.WithClock(o.Now), health.WithScripts(scripts))
+	scripts, _, err := Scripts(ctx, loaded)
+	if err != nil {
+		return nil, err
+	}
+	assessor, err := health.New(ctx, health.WithClock(o.Now), health.WithScripts(scripts))
 	if err != nil {
 		return nil, fmt.Errorf("read the health scripts: %w", err)
 	}
@@ -91,12 +94,12 @@ func (o ClusterOptions) openStage(ctx context.Context, clock *Clock, loaded *loa
 	return s, nil
 }
 
-func (o ClusterOptions) openNative(_ context.Context, s *stage, clock *Clock, loaded *load.Result, assessor *health.Assessor, key incluster.Key) error {
+func (o ClusterOptions) openNative(ctx context.Context, s *stage, clock *Clock, loaded *load.Result, assessor *health.Assessor, key incluster.Key) error {
 	smokes, err := o.smokes()
 	if err != nil {
 		return err
 	}
-	engine, err := native.New(native.Config{
+	engine, err := native.New(ctx, native.Config{
 		RESTConfig: o.REST, Components: Enabled(loaded), Objects: loaded.Objects, Revision: s.spec.Revision,
 		Scope: key.String(), Requires: Requirements(s.spec), Smoke: smokes, Clock: clock, Health: assessor,
 	})

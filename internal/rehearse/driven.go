@@ -34,7 +34,7 @@ func (d *driven) outcome() drive.Outcome { return d.stands }
 
 // play drives the Applications, which were made with their automated sync held.
 func (d *driven) play(ctx context.Context) error {
-	engine, err := d.engine()
+	engine, err := d.engine(ctx)
 	if err != nil {
 		return err
 	}
@@ -72,9 +72,12 @@ func (d *driven) play(ctx context.Context) error {
 }
 
 // engine is that of a rollout on a cluster.
-func (d *driven) engine() (*engineargocd.Engine, error) {
-	scripts, _ := perform.Scripts(d.loaded)
-	assessor, err := health.New(health.WithClock(d.options.Now), health.WithScripts(scripts))
+func (d *driven) engine(ctx context.Context) (*engineargocd.Engine, error) {
+	scripts, _, err := perform.Scripts(ctx, d.loaded)
+	if err != nil {
+		return nil, err
+	}
+	assessor, err := health.New(ctx, health.WithClock(d.options.Now), health.WithScripts(scripts))
 	if err != nil {
 		return nil, fmt.Errorf("read the health scripts: %w", err)
 	}

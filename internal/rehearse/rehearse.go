@@ -207,7 +207,7 @@ func (s *stage) play(ctx context.Context, access *rest.Config, loaded *load.Resu
 	if err := applyConfig(ctx, access, config, loaded.Platform.Namespaces); err != nil {
 		return Rehearsal{}, fmt.Errorf("set up the simulated world: %w", err)
 	}
-	engine, err := s.nativeEngine(access, loaded, perform.Enabled(loaded), spec)
+	engine, err := s.nativeEngine(ctx, access, loaded, perform.Enabled(loaded), spec)
 	if err != nil {
 		return Rehearsal{}, err
 	}
@@ -250,13 +250,16 @@ func (s *stage) specOptions(revision string) plan.SpecOptions {
 }
 
 // nativeEngine is Ladder's own engine for some of the components.
-func (s *stage) nativeEngine(access *rest.Config, loaded *load.Result, components []component.Component, spec rollout.Spec) (*native.Engine, error) {
-	scripts, _ := perform.Scripts(loaded)
-	assessor, err := health.New(health.WithClock(s.options.Now), health.WithScripts(scripts))
+func (s *stage) nativeEngine(ctx context.Context, access *rest.Config, loaded *load.Result, components []component.Component, spec rollout.Spec) (*native.Engine, error) {
+	scripts, _, err := perform.Scripts(ctx, loaded)
+	if err != nil {
+		return nil, err
+	}
+	assessor, err := health.New(ctx, health.WithClock(s.options.Now), health.WithScripts(scripts))
 	if err != nil {
 		return nil, fmt.Errorf("read the health scripts: %w", err)
 	}
-	engine, err := native.New(native.Config{
+	engine, err := native.New(ctx, native.Config{
 		RESTConfig: access, Components: components, Objects: loaded.Objects, Revision: spec.Revision,
 		Scope: loaded.Platform.Environment, Requires: perform.Requirements(spec),
 		Smoke: smoke.Options{Simulated: true, Now: s.options.Now}, SmokeInterval: smokeInterval, QPS: -1,

@@ -2,6 +2,7 @@ package rehearse
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io/fs"
 	"os"
@@ -41,11 +42,14 @@ type written struct {
 
 // find returns the settings and projects that nothing of the platform applies, and
 // the roots of its environment.
-func (r *roots) find() ([]*unstructured.Unstructured, error) {
+func (r *roots) find(ctx context.Context) ([]*unstructured.Unstructured, error) {
 	if err := r.read(); err != nil {
 		return nil, err
 	}
-	objects := r.settings()
+	objects, err := r.settings(ctx)
+	if err != nil {
+		return nil, err
+	}
 	for _, p := range r.loaded.Platform.Argo.Projects {
 		if w, ok := r.at("AppProject", p.Name, p.Position); ok {
 			objects = append(objects, w.object)
@@ -111,7 +115,7 @@ func (r *roots) madeUp(folder string) *unstructured.Unstructured {
 
 // settings is Argo CD's ConfigMap where it is written once and nothing that is
 // rolled out has it.
-func (r *roots) settings() []*unstructured.Unstructured {
+func (r *roots) settings(ctx context.Context) ([]*unstructured.Unstructured, error) {
 	const name = "argocd-cm"
 	var found []*unstructured.Unstructured
 	for _, w := range r.written {
@@ -119,8 +123,9 @@ func (r *roots) settings() []*unstructured.Unstructured {
 			found = append(found, w.object)
 		}
 	}
-	if scripts, _ := perform.Scripts(r.loaded); len(scripts) > 0 || len(found) != 1 {
-		return nil
+	scripts, _, err := perform.Scripts(ctx, r.loaded)
+	if err != nil || len(scripts) > 0 || len(found) != 1 {
+		return nil, err
 	}
 	labels := found[0].GetLabels()
 	if labels == nil {
@@ -128,7 +133,7 @@ func (r *roots) settings() []*unstructured.Unstructured {
 	}
 	labels["app.kubernetes.io/part-of"] = "argocd" // else Argo CD does not see it
 	found[0].SetLabels(labels)
-	return found
+	return found, nil
 }
 
 // at is the object of a kind and name that is written at a position.

@@ -181,7 +181,7 @@ func ownScene(ctx context.Context, loaded *load.Result, dir string) (scene, erro
 		return scene{}, err
 	}
 	r := &roots{loaded: loaded, snapshot: s}
-	objects, err := r.find()
+	objects, err := r.find(ctx)
 	if err != nil {
 		return scene{}, err
 	}

@@ -45,7 +45,7 @@ func TestRulesReportFieldsOfRealKinds(t *testing.T) {
 			}
 		}
 	}
-	set, err := LoadRules(nil)
+	set, err := LoadRules(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,12 +1,14 @@
 package simulate
 
 import (
+	"context"
 	"embed"
 	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
 
+	"github.com/rollout-ladder/ladder/internal/evaluate"
 	"github.com/rollout-ladder/ladder/internal/simulate/rule"
 	"github.com/rollout-ladder/ladder/internal/simulate/settings"
 )
@@ -14,13 +16,13 @@ import (
 //go:embed rules/*.yaml
 var embedded embed.FS
 
-// LoadRules compiles rule documents of the user, which come first, and the
-// embedded ones. The error of a document that cannot be used is a
+// LoadRules takes rule documents of the user, which come first, and the embedded
+// ones. Those of the user are read and evaluated in workers. The error of a document that cannot be used is a
 // *rule.ParseError.
-func LoadRules(own []Rules) (*rule.Set, error) {
+func LoadRules(ctx context.Context, own []Rules) (*rule.Set, error) {
 	set := &rule.Set{}
 	for _, r := range own {
-		if err := set.Add(r.Name, []byte(r.Text)); err != nil {
+		if err := set.AddElsewhere(ctx, evaluate.Rules{}, r.Name, []byte(r.Text)); err != nil {
 			return nil, err
 		}
 	}
@@ -58,19 +60,19 @@ func (b *ruleBook) get() *rule.Set {
 // load compiles the rules and reports whether they are others than before.
 // Documents that cannot be used leave the rules what they were: whoever wrote
 // the configuration has checked them with LoadRules.
-func (b *ruleBook) load(own []settings.Rules) bool {
+func (b *ruleBook) load(ctx context.Context, own []settings.Rules) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.set != nil && slices.Equal(own, b.own) {
 		return false
 	}
-	set, err := LoadRules(own)
+	set, err := LoadRules(ctx, own)
 	if err != nil {
 		b.log.Error("simulated world: the rules stay what they were", "error", err)
 		if b.set != nil {
 			return false
 		}
-		if set, err = LoadRules(nil); err != nil {
+		if set, err = LoadRules(ctx, nil); err != nil {
 			set = &rule.Set{}
 		}
 	}

@@ -3,7 +3,7 @@ package simulate
 import "testing"
 
 func TestEmbeddedRulesCompile(t *testing.T) {
-	set, err := LoadRules(nil)
+	set, err := LoadRules(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

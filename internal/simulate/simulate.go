@@ -78,7 +78,7 @@ func Run(ctx context.Context, cfg *rest.Config, o Options) error {
 		return fmt.Errorf("simulate the world: %w", err)
 	}
 	rules := &ruleBook{log: o.Log}
-	rules.load(o.Config.Rules)
+	rules.load(ctx, o.Config.Rules)
 	public, err := certificate.NewAuthority("Simulated Public CA", o.Clock.Now())
 	if err != nil {
 		return fmt.Errorf("simulate the world: %w", err)
@@ -90,7 +90,7 @@ func Run(ctx context.Context, cfg *rest.Config, o Options) error {
 	operators := operator.New(ctx, w, workloads, rules.get(), public)
 	inside := network.New(w, workloads, rules.get, o.Certificates)
 	follow(w, o, func(c Config) {
-		if rules.load(c.Rules) {
+		if rules.load(ctx, c.Rules) {
 			operators.SetRules(ctx, rules.get())
 			volumes.Refresh()
 			inside.Refresh()

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/rollout-ladder/ladder/internal/component"
+	"github.com/rollout-ladder/ladder/internal/evaluate"
 	"github.com/rollout-ladder/ladder/internal/health"
 )
 
@@ -199,12 +200,11 @@ func checkCEL(ctx context.Context, client Client, check component.Check) (string
 		}
 		variable, value = "objects", objects
 	}
-	program, err := health.CompileCEL(check.Expression, variable)
+	brief := health.Brief(check.Expression)
+	holds, reason, err := evaluate.CEL(ctx, check.Expression, variable, value)
 	if err != nil {
 		return "", err
 	}
-	brief := health.Brief(check.Expression)
-	holds, reason := health.EvalCEL(program, map[string]any{variable: value})
 	if holds {
 		return brief + " holds", nil
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -292,20 +293,27 @@ func awaitGuards(t *testing.T, kubeconfig string) {
 // writeCanary writes the platform, with further files, to a folder.
 func writeCanary(t *testing.T, further map[string]string) string {
 	t.Helper()
-	dir := t.TempDir()
 	files := map[string]string{}
 	for _, f := range txtar.Parse([]byte(canaryPlatform)).Files {
 		files[f.Name] = string(f.Data)
 	}
-	for name, text := range further {
-		files[name] = text
+	maps.Copy(files, further)
+	for name, text := range files {
+		files[name] = strings.ReplaceAll(text, "CANARY", canary)
 	}
+	return writeFiles(t, files)
+}
+
+// writeFiles writes files into a folder that ends with the test.
+func writeFiles(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
 	for name, text := range files {
 		path := filepath.Join(dir, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(path, []byte(strings.ReplaceAll(text, "CANARY", canary)), 0o644); err != nil {
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}

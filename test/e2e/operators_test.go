@@ -60,7 +60,7 @@ volumeBindingMode: WaitForFirstConsumer
 	w.workload("local-path-storage", "local-path-provisioner")
 	sentinel := shortCRD(schema.GroupKind{Group: "test.example.com", Kind: "Sentinel"}, "sentinels")
 	install(t, w.dyn, sentinel)
-	assessor, err := health.New()
+	assessor, err := health.New(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +86,7 @@ volumeBindingMode: WaitForFirstConsumer
 // wantEveryRule fails for an embedded rule that none of the objects is for.
 func wantEveryRule(t *testing.T, played []unstructured.Unstructured) {
 	t.Helper()
-	set, err := simulate.LoadRules(nil)
+	set, err := simulate.LoadRules(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func wantEveryRule(t *testing.T, played []unstructured.Unstructured) {
 			if !slices.Contains(o.For, gvk.Group+"/"+gvk.Kind) {
 				return false
 			}
-			ok, err := o.WhenExpr.Bool(rule.Scope{"self": u.Object})
+			ok, err := o.WhenExpr.Holds(t.Context(), rule.Scope{"self": u.Object})
 			return err == nil && ok
 		}
 		if !slices.ContainsFunc(played, is) {
@@ -212,7 +212,7 @@ func (p *playing) becomesHealthy(u unstructured.Unstructured, before any) {
 		if status := live.Object["status"]; status == nil || cmp.Equal(before, status) {
 			return fmt.Errorf("%s has the status %v", id(u), status)
 		}
-		if s := p.assessor.Assess(live); s.Health != rollout.Healthy {
+		if s := p.assessor.Assess(p.t.Context(), live); s.Health != rollout.Healthy {
 			return fmt.Errorf("%s is %s: %s", id(u), s.Health, s.Message)
 		}
 		return nil

@@ -2,6 +2,7 @@ package native
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"sync"
 	"time"
@@ -24,7 +25,7 @@ type component struct {
 	// RespectIgnoreDifferences.
 	ignore []ignoreRule
 	tasks  []*task
-	assess func(*unstructured.Unstructured) health.Status
+	assess func(context.Context, *unstructured.Unstructured) health.Status
 
 	mu        sync.Mutex
 	inventory inventory
@@ -134,7 +135,7 @@ type verdict struct {
 }
 
 // look assesses one object as the cluster last showed it. The caller holds mu.
-func (c *component) look(o *observer, t *task) verdict {
+func (c *component) look(ctx context.Context, o *observer, t *task) verdict {
 	s := o.get(t.resource)
 	applied := c.applied[t.resource]
 	if s.object == nil {
@@ -153,25 +154,27 @@ func (c *component) look(o *observer, t *task) verdict {
 	if health.Ignored(s.object) {
 		return verdict{t, s.object, health.Status{Health: rollout.Healthy}}
 	}
-	status := c.assessCached(t.resource, s.object)
+	status := c.assessCached(ctx, t.resource, s.object)
 	if status.Health != rollout.Healthy && health.ByWorkloads(groupKind(t)) && s.object.Object["status"] == nil {
-		status = o.byWorkloads(c.assess, s.object)
+		status = o.byWorkloads(ctx, c.assess, s.object)
 	}
 	return verdict{t, s.object, status}
 }
 
-func (c *component) assessCached(r finding.Resource, obj *unstructured.Unstructured) health.Status {
+func (c *component) assessCached(ctx context.Context, r finding.Resource, obj *unstructured.Unstructured) health.Status {
 	key := string(obj.GetUID()) + "/" + obj.GetResourceVersion()
 	if a, ok := c.cache[r]; ok && a.version == key {
 		return a.status
 	}
-	status := c.assess(obj)
-	c.cache[r] = assessed{key, status}
+	status := c.assess(ctx, obj)
+	if ctx.Err() == nil {
+		c.cache[r] = assessed{key, status}
+	}
 	return status
 }
 
 // observe is the health of the component as Watch reports it, without smokes.
-func (c *component) observe(o *observer, revision string, now time.Time) drive.Observation {
+func (c *component) observe(ctx context.Context, o *observer, revision string, now time.Time) drive.Observation {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	out := drive.Observation{Component: c.name, Health: rollout.Healthy, At: now, Revision: c.inventory.Revision}
@@ -180,7 +183,7 @@ func (c *component) observe(o *observer, revision string, now time.Time) drive.O
 		// whole.
 		out.Revision = c.inventory.Previous
 	}
-	worst, missing, other := c.worst(o, revision)
+	worst, missing, other := c.worst(ctx, o, revision)
 	switch {
 	case worst != nil:
 		out.Health, out.Object = worst.status.Health, worst.task.resource
@@ -191,7 +194,7 @@ func (c *component) observe(o *observer, revision string, now time.Time) drive.O
 		out.Message = missing.task.resource.Kind + " " + missing.task.resource.Name + " does not exist"
 	}
 	if c.syncing || c.inventory.Revision == "" {
-		c.duringSync(o, &out, missing)
+		c.duringSync(ctx, o, &out, missing)
 	} else if other != "" && out.Revision == revision {
 		// Somebody applied another revision over ours.
 		out.Revision = other
@@ -202,12 +205,12 @@ func (c *component) observe(o *observer, revision string, now time.Time) drive.O
 // worst returns the object with the worst health, the first in the order of the
 // sync where several are equal; missing objects apart; and a revision other than
 // the wanted one that an object carries.
-func (c *component) worst(o *observer, revision string) (worst, missing *verdict, other string) {
+func (c *component) worst(ctx context.Context, o *observer, revision string) (worst, missing *verdict, other string) {
 	for _, t := range c.tasks {
 		if t.hook {
 			continue
 		}
-		v := c.look(o, t)
+		v := c.look(ctx, o, t)
 		switch {
 		case v.status.Health == rollout.Healthy:
 		case v.status.Health == rollout.Missing:
@@ -229,13 +232,13 @@ func (c *component) worst(o *observer, revision string) (worst, missing *verdict
 
 // duringSync words the health of a component that is not wholly applied: what
 // its sync waits for says more than what is not there yet.
-func (c *component) duringSync(o *observer, out *drive.Observation, missing *verdict) {
+func (c *component) duringSync(ctx context.Context, o *observer, out *drive.Observation, missing *verdict) {
 	if c.hold.message != "" {
 		out.Health, out.Object, out.Message = rollout.Progressing, c.hold.object, c.hold.message
 		return
 	}
 	for _, t := range c.waiting {
-		v := c.look(o, t)
+		v := c.look(ctx, o, t)
 		if v.status.Health == rollout.Healthy {
 			continue
 		}
@@ -277,11 +280,11 @@ func failedForGood(v *verdict) bool {
 
 // unhealthy returns the first task that is not Healthy yet, and the first that
 // has failed.
-func (c *component) unhealthy(o *observer, tasks []*task) (waits, failed *verdict) {
+func (c *component) unhealthy(ctx context.Context, o *observer, tasks []*task) (waits, failed *verdict) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, t := range tasks {
-		v := c.look(o, t)
+		v := c.look(ctx, o, t)
 		switch v.status.Health {
 		case rollout.Healthy:
 			continue

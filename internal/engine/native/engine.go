@@ -94,9 +94,9 @@ type Engine struct {
 var _ drive.Engine = (*Engine)(nil)
 
 // New returns an engine. It fails on a component whose health checks do not
-// compile; it does not talk to the server yet. Close ends its watches.
-func New(config Config) (*Engine, error) {
-	if err := config.fill(); err != nil {
+// compile; it does not talk to the server yet. Close ends its watches, ctx does not.
+func New(ctx context.Context, config Config) (*Engine, error) {
+	if err := config.fill(ctx); err != nil {
 		return nil, err
 	}
 	connection := rest.CopyConfig(config.RESTConfig)
@@ -120,11 +120,11 @@ func New(config Config) (*Engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect: %w", err)
 	}
-	return newEngine(config, client, watches, d)
+	return newEngine(ctx, config, client, watches, d)
 }
 
 // fill sets the defaults.
-func (c *Config) fill() error {
+func (c *Config) fill(ctx context.Context) error {
 	if c.Revision == "" {
 		return errors.New("an engine needs a revision")
 	}
@@ -153,7 +153,7 @@ func (c *Config) fill() error {
 		c.Smoke.Now = c.Clock.Now
 	}
 	if c.Health == nil {
-		a, err := health.New(health.WithClock(c.Clock.Now))
+		a, err := health.New(ctx, health.WithClock(c.Clock.Now))
 		if err != nil {
 			return err
 		}
@@ -162,18 +162,18 @@ func (c *Config) fill() error {
 	return nil
 }
 
-func newEngine(config Config, client, watches dynamic.Interface, d discovery.DiscoveryInterface) (*Engine, error) {
-	ctx, stop := context.WithCancel(context.Background())
+func newEngine(ctx context.Context, config Config, client, watches dynamic.Interface, d discovery.DiscoveryInterface) (*Engine, error) {
+	lasting, stop := context.WithCancel(context.WithoutCancel(ctx))
 	e := &Engine{
 		config: config, client: client, mapper: newMapper(d),
 		smokes: smoke.NewCluster(client, d, config.Clock.Now), slots: make(chan struct{}, config.Concurrency),
 		components: map[string]*component{}, tracked: map[finding.Resource][]*component{},
-		crds: map[schema.GroupKind]broughtCRD{}, clusterWide: clusterWideKinds(config.Objects), ctx: ctx, stop: stop, dirty: newDirtySet(),
+		crds: map[schema.GroupKind]broughtCRD{}, clusterWide: clusterWideKinds(config.Objects), ctx: lasting, stop: stop, dirty: newDirtySet(),
 		removals: removals{others: map[owner]inventory{}, waiting: map[string]drive.Observation{}},
 	}
-	e.observer = newObserver(ctx, watches, config.Clock, e.objectChanged, e.kindSynced)
+	e.observer = newObserver(lasting, watches, config.Clock, e.objectChanged, e.kindSynced)
 	for _, m := range config.Components {
-		if err := e.add(m); err != nil {
+		if err := e.add(ctx, m); err != nil {
 			stop()
 			return nil, err
 		}
@@ -183,11 +183,11 @@ func newEngine(config Config, client, watches dynamic.Interface, d discovery.Dis
 }
 
 // add takes in one component.
-func (e *Engine) add(m model.Component) error {
+func (e *Engine) add(ctx context.Context, m model.Component) error {
 	if e.components[m.Name] != nil {
 		return fmt.Errorf("two components are named %s", m.Name)
 	}
-	assessor, err := e.config.Health.With(m.Health)
+	assessor, err := e.config.Health.With(ctx, m.Health)
 	if err != nil {
 		return fmt.Errorf("component %s: %w", m.Name, err)
 	}

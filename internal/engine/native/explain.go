@@ -2,6 +2,7 @@ package native
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -190,13 +191,13 @@ func (o *observer) descendants(obj *unstructured.Unstructured, depth int) []*uns
 }
 
 // byWorkloads assesses an object without a status by the workloads it owns.
-func (o *observer) byWorkloads(assess func(*unstructured.Unstructured) health.Status, obj *unstructured.Unstructured) health.Status {
+func (o *observer) byWorkloads(ctx context.Context, assess func(context.Context, *unstructured.Unstructured) health.Status, obj *unstructured.Unstructured) health.Status {
 	worst := health.Status{Health: rollout.Progressing, Message: "waiting for its workloads"}
 	found := false
 	for _, child := range o.descendants(obj, 1) {
 		switch child.GetKind() {
 		case "StatefulSet", "Deployment", "DaemonSet":
-			s := assess(child)
+			s := assess(ctx, child)
 			if s.Health != rollout.Healthy {
 				s.Message = child.GetKind() + " " + child.GetName() + ": " + s.Message
 			}

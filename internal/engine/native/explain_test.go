@@ -101,11 +101,11 @@ func TestExplain(t *testing.T) {
 			if web == nil {
 				t.Fatal("the Deployment was not seen")
 			}
-			a, err := health.New()
+			a, err := health.New(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tc.want, o.explain(web, a.Assess(web))); diff != "" {
+			if diff := cmp.Diff(tc.want, o.explain(web, a.Assess(t.Context(), web))); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -140,11 +140,11 @@ func TestByWorkloads(t *testing.T) {
 			if r == nil {
 				t.Fatal("the RedisFailover was not seen")
 			}
-			a, err := health.New()
+			a, err := health.New(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tc.want, o.byWorkloads(a.Assess, r)); diff != "" {
+			if diff := cmp.Diff(tc.want, o.byWorkloads(t.Context(), a.Assess, r)); diff != "" {
 				t.Error(diff)
 			}
 		})

@@ -277,7 +277,11 @@ func (e *Engine) beforeHook(ctx context.Context, c *component, t *task, m mappin
 		return false, false, err
 	}
 	if live.GetAnnotations()[runAnnotation] == e.config.Run && live.GetDeletionTimestamp() == nil {
-		if s := c.assess(live); s.Health != rollout.Degraded && s.Health != rollout.Unknown {
+		s := c.assess(ctx, live)
+		if ctx.Err() != nil {
+			return false, false, ctx.Err()
+		}
+		if s.Health != rollout.Degraded && s.Health != rollout.Unknown {
 			c.wasApplied(t.resource, live)
 			return true, false, nil
 		}
@@ -300,7 +304,10 @@ func (e *Engine) waitHealthy(ctx context.Context, c *component, tasks []*task) e
 	var degraded time.Time // since when an object is
 	for {
 		changed := c.changes()
-		waits, failed := c.unhealthy(e.observer, tasks)
+		waits, failed := c.unhealthy(ctx, e.observer, tasks)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
 		if failed == nil {
 			degraded = time.Time{}
 		} else {
@@ -357,7 +364,10 @@ func (e *Engine) finishHooks(ctx context.Context, c *component, tasks []*task, f
 		if !t.hook {
 			continue
 		}
-		waits, failed := c.unhealthy(e.observer, []*task{t})
+		waits, failed := c.unhealthy(ctx, e.observer, []*task{t})
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
 		switch {
 		case waits == nil && failed == nil:
 			inv.Hooks = withHook(inv.Hooks, hookRecord(t))

@@ -98,7 +98,10 @@ func (e *Engine) watchServedKinds(ctx context.Context) error {
 // report looks at one component and tells what changed.
 func (e *Engine) report(ctx context.Context, c *component, smokes *sync.WaitGroup, sink func(drive.Observation)) {
 	now := e.config.Clock.Now()
-	seen := c.observe(e.observer, e.config.Revision, now)
+	seen := c.observe(ctx, e.observer, e.config.Revision, now)
+	if ctx.Err() != nil {
+		return
+	}
 	if len(c.model.Smoke) > 0 && seen.Revision == e.config.Revision {
 		e.withSmoke(ctx, c, &seen, smokes)
 	}

@@ -119,7 +119,7 @@ func (w *world) engine(revision string, texts map[string]string, components ...m
 		}
 		config.Objects[components[i].Name] = w.objects(texts[components[i].Name])
 	}
-	e, err := New(config)
+	e, err := New(w.t.Context(), config)
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"strconv"
@@ -29,8 +30,8 @@ const syncOptions = "ServerSideApply=true,Prune=false,Delete=false"
 
 // Build makes the settings. Two components whose checks on one kind differ are an
 // error that names both: Argo CD has one script for a kind.
-func Build(in Input) (Result, error) {
-	scripts, notes, err := healthScripts(in)
+func Build(ctx context.Context, in Input) (Result, error) {
+	scripts, notes, err := healthScripts(ctx, in)
 	if err != nil {
 		return Result{}, err
 	}

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/rollout-ladder/ladder/internal/component"
+	"github.com/rollout-ladder/ladder/internal/evaluate"
 	"github.com/rollout-ladder/ladder/internal/generate/settings"
 	"github.com/rollout-ladder/ladder/internal/health"
 	"github.com/rollout-ladder/ladder/internal/rollout"
@@ -47,16 +48,12 @@ func TestExpressionsMeanTheSame(t *testing.T) {
 	gk := schema.GroupKind{Group: "example.com", Kind: "Thing"}
 	for _, expression := range expressions {
 		t.Run(expression, func(t *testing.T) {
-			program, err := health.CompileCEL(expression, "object")
-			if err != nil {
-				t.Fatal(err)
-			}
 			check := component.HealthCheck{Group: gk.Group, Kind: gk.Kind, CEL: expression}
 			r := build(t, settings.Input{Components: []settings.Component{{Name: "a", Health: []component.HealthCheck{check}}}})
 			if len(r.Notes) > 0 {
 				t.Fatal(r.Notes)
 			}
-			native, err := health.New(health.WithChecks([]component.HealthCheck{check}))
+			native, err := health.New(t.Context(), health.WithChecks([]component.HealthCheck{check}))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -64,16 +61,18 @@ func TestExpressionsMeanTheSame(t *testing.T) {
 			for _, text := range objects {
 				obj := state(t, gk, text)
 				want := rollout.Progressing
-				if holds, _ := health.EvalCEL(program, map[string]any{"object": obj.Object}); holds {
+				if holds, _, err := evaluate.CEL(t.Context(), expression, "object", obj.Object); err != nil {
+					t.Fatal(err)
+				} else if holds {
 					want = rollout.Healthy
 				}
-				if want == rollout.Healthy && strings.Contains(text, "Ready") && native.Assess(obj).Health != rollout.Healthy {
+				if want == rollout.Healthy && strings.Contains(text, "Ready") && native.Assess(t.Context(), obj).Health != rollout.Healthy {
 					want = rollout.Progressing // its own condition says so
 				}
-				if got := native.Assess(obj); got.Health != want {
+				if got := native.Assess(t.Context(), obj); got.Health != want {
 					t.Errorf("a rehearsal says of %q %s, not %s", text, got.Health, want)
 				}
-				if got := argo.Assess(obj); got.Health != want {
+				if got := argo.Assess(t.Context(), obj); got.Health != want {
 					t.Errorf("%q is %s (%s), want %s", text, got.Health, got.Message, want)
 				}
 				if got, message := inArgo(t, r.Settings.Data["resource.customizations.health.example.com_Thing"], obj.Object); got != string(want) {
@@ -109,17 +108,17 @@ func TestExpressionsComeOnTop(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			check := component.HealthCheck{Group: test.gk.Group, Kind: test.gk.Kind, CEL: test.cel}
 			r := build(t, settings.Input{Components: []settings.Component{{Name: "a", Health: []component.HealthCheck{check}}}})
-			native, err := health.New(health.WithChecks([]component.HealthCheck{check}))
+			native, err := health.New(t.Context(), health.WithChecks([]component.HealthCheck{check}))
 			if err != nil {
 				t.Fatal(err)
 			}
 			argo := assessor(t, r)
 			for text, want := range test.states {
 				obj := state(t, test.gk, text)
-				if got := argo.Assess(obj); got.Health != want {
+				if got := argo.Assess(t.Context(), obj); got.Health != want {
 					t.Errorf("%q is %s (%s), want %s", text, got.Health, got.Message, want)
 				}
-				if got := native.Assess(obj); got.Health != want {
+				if got := native.Assess(t.Context(), obj); got.Health != want {
 					t.Errorf("a rehearsal says of %q %s (%s), want %s", text, got.Health, got.Message, want)
 				}
 				if got, _ := inArgo(t, r.Settings.Data["resource.customizations.health."+test.gk.Group+"_"+test.gk.Kind], obj.Object); got != string(want) {
@@ -162,15 +161,15 @@ func FuzzExpression(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, expression string) {
-		if _, err := health.CompileCEL(expression, "object"); err != nil {
+		if err := evaluate.CheckCEL(t.Context(), expression, "object"); err != nil {
 			return
 		}
-		r, err := settings.Build(settings.Input{Components: []settings.Component{{Name: "a", Health: []component.HealthCheck{{Group: "g.io", Kind: "K", CEL: expression}}}}})
+		r, err := settings.Build(t.Context(), settings.Input{Components: []settings.Component{{Name: "a", Health: []component.HealthCheck{{Group: "g.io", Kind: "K", CEL: expression}}}}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, problems := health.FromArgoCM(r.Settings.Data); len(problems) > 0 {
-			t.Fatalf("%q: %v\n%v", expression, problems, r.Settings.Data)
+		if _, problems, err := health.FromArgoCM(t.Context(), r.Settings.Data); err != nil || len(problems) > 0 {
+			t.Fatalf("%q: %v %v\n%v", expression, err, problems, r.Settings.Data)
 		}
 	})
 }

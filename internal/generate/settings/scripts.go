@@ -2,6 +2,7 @@ package settings
 
 import (
 	"cmp"
+	"context"
 	_ "embed" // the scripts
 	"fmt"
 	"maps"
@@ -13,7 +14,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/rollout-ladder/ladder/internal/component"
+	"github.com/rollout-ladder/ladder/internal/evaluate"
 	"github.com/rollout-ladder/ladder/internal/finding"
+	"github.com/rollout-ladder/ladder/internal/generate/settings/expression"
 	"github.com/rollout-ladder/ladder/internal/health"
 	"github.com/rollout-ladder/ladder/internal/manifest"
 )
@@ -54,7 +57,7 @@ type kindOf struct {
 
 // healthScripts writes a script for every kind that something waits for and that
 // Argo CD does not assess.
-func healthScripts(in Input) (map[schema.GroupKind]string, []Note, error) {
+func healthScripts(ctx context.Context, in Input) (map[schema.GroupKind]string, []Note, error) {
 	kinds, defined, err := gather(in.Components)
 	if err != nil {
 		return nil, nil, err
@@ -77,7 +80,11 @@ func healthScripts(in Input) (map[schema.GroupKind]string, []Note, error) {
 		base := baseScript(gk, shipped, defined[gk])
 		switch {
 		case len(k.checks) > 0:
-			if script, ok := checked(k, base, note); ok {
+			script, ok, err := checked(ctx, k, base, note)
+			if err != nil {
+				return nil, nil, err
+			}
+			if ok {
 				scripts[gk] = script
 			}
 		case !k.waited || base.argoCD && !base.older:
@@ -126,7 +133,7 @@ func baseScript(gk schema.GroupKind, shipped *health.Shipped, crossplane bool) b
 
 // checked writes the script of a kind on which a descriptor has checks. The first
 // in Lua replaces everything, as in a rehearsal; those in CEL come on top.
-func checked(k *kindOf, b base, note func(lost bool, at finding.Position, format string, args ...any)) (string, bool) {
+func checked(ctx context.Context, k *kindOf, b base, note func(lost bool, at finding.Position, format string, args ...any)) (string, bool, error) {
 	if others := slices.DeleteFunc(slices.Clone(k.components), func(c string) bool { return c == k.by }); len(others) > 0 {
 		slices.Sort(others)
 		note(false, k.checks[0].Position, "the checks of %s hold for the objects of %s too: Argo CD has one script for a kind", k.by, strings.Join(slices.Compact(others), ", "))
@@ -150,23 +157,26 @@ func checked(k *kindOf, b base, note func(lost bool, at finding.Position, format
 	}
 	if b.argoCD && b.text == "" && !lua && len(expressions) > 0 {
 		note(true, expressions[0].Position, "the check of %s is not carried over: Argo CD assesses the kind itself, in a way that a script of argocd-cm cannot repeat", k.by)
-		return "", false
+		return "", false, nil
 	}
 	var conditions strings.Builder
 	for _, c := range expressions {
-		condition, err := translate(c.CEL)
+		condition, err := evaluate.Translate(ctx, c.CEL)
+		if ctx.Err() != nil {
+			return "", false, err
+		}
 		if err != nil {
 			note(true, c.Position, "the check of %s is not carried over: %v; write it in Lua", k.by, err)
 			continue
 		}
 		fmt.Fprintf(&conditions, "if not holds(function() return %s end) then\n  return {status = \"Progressing\", message = %s}\nend\n",
-			condition, quote("health check does not hold: "+health.Brief(c.CEL)))
+			condition, expression.Quote("health check does not hold: "+health.Brief(c.CEL)))
 	}
 	if conditions.Len() == 0 {
-		return text, lua || b.text != "" && (!b.argoCD || b.older)
+		return text, lua || b.text != "" && (!b.argoCD || b.older), nil
 	}
 	return "local function assess()\n" + indented(text) + "end\nlocal health = assess()\nif health == nil or health.status ~= \"Healthy\" then\n  return health or {}\nend\n\n" +
-		celHelpers(conditions.String()) + "\n" + conditions.String() + "return health\n", true
+		celHelpers(conditions.String()) + "\n" + conditions.String() + "return health\n", true, nil
 }
 
 // gather collects the kinds that are rendered, and those that Crossplane makes of

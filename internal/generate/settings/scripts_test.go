@@ -46,7 +46,7 @@ func rendered(t *testing.T, texts ...string) []manifest.Object {
 
 func build(t *testing.T, in settings.Input) settings.Result {
 	t.Helper()
-	r, err := settings.Build(in)
+	r, err := settings.Build(t.Context(), in)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,11 +56,11 @@ func build(t *testing.T, in settings.Input) settings.Result {
 // assessor assesses as an Argo CD with these settings does.
 func assessor(t *testing.T, r settings.Result) *health.Assessor {
 	t.Helper()
-	scripts, problems := health.FromArgoCM(r.Settings.Data)
-	if len(problems) > 0 {
-		t.Fatal(problems)
+	scripts, problems, err := health.FromArgoCM(t.Context(), r.Settings.Data)
+	if err != nil || len(problems) > 0 {
+		t.Fatal(problems, err)
 	}
-	a, err := health.New(health.WithScripts(scripts))
+	a, err := health.New(t.Context(), health.WithScripts(scripts))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -265,7 +265,7 @@ func TestScriptsSayWhatARehearsalSays(t *testing.T) {
 			t.Errorf("%s has a script and no states to test it with", gk)
 		}
 	}
-	native, err := health.New()
+	native, err := health.New(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -280,10 +280,10 @@ func TestScriptsSayWhatARehearsalSays(t *testing.T) {
 			argo := assessor(t, r)
 			for text, want := range list {
 				obj := state(t, gk, text)
-				if got := argo.Assess(obj); got.Health != want {
+				if got := argo.Assess(t.Context(), obj); got.Health != want {
 					t.Errorf("%q is %s (%s), want %s", text, got.Health, got.Message, want)
 				}
-				if got := native.Assess(obj); got.Health != want {
+				if got := native.Assess(t.Context(), obj); got.Health != want {
 					t.Errorf("a rehearsal says of %q %s (%s), want %s", text, got.Health, got.Message, want)
 				}
 				if got, message := inArgo(t, r.Settings.Data[key], obj.Object); got != string(want) {
@@ -371,12 +371,12 @@ func TestTwoChecksOnOneKind(t *testing.T) {
 	for _, name := range []string{"a", "b"} {
 		in.Components = append(in.Components, settings.Component{Name: name, Health: []component.HealthCheck{{Group: "example.com", Kind: "Thing", CEL: fmt.Sprintf("object.status.%s", name)}}})
 	}
-	_, err := settings.Build(in)
+	_, err := settings.Build(t.Context(), in)
 	if err == nil || !strings.Contains(err.Error(), "a and b have different health checks on Thing.example.com") {
 		t.Errorf("got %v", err)
 	}
 	in.Components[1].Health = in.Components[0].Health
-	if _, err := settings.Build(in); err != nil {
+	if _, err := settings.Build(t.Context(), in); err != nil {
 		t.Errorf("the same check twice: %v", err)
 	}
 }

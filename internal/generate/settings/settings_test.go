@@ -144,16 +144,16 @@ func check(t *testing.T, gk schema.GroupKind, states map[string]rollout.Health, 
 	t.Helper()
 	r := build(t, settings.Input{Nested: true})
 	argo := assessor(t, r)
-	rehearsal, err := health.New()
+	rehearsal, err := health.New(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	for text, want := range states {
 		obj := state(t, gk, text)
-		if got := argo.Assess(obj); got.Health != want {
+		if got := argo.Assess(t.Context(), obj); got.Health != want {
 			t.Errorf("%q is %s (%s), want %s", text, got.Health, got.Message, want)
 		}
-		if got := rehearsal.Assess(obj); native && got.Health != want {
+		if got := rehearsal.Assess(t.Context(), obj); native && got.Health != want {
 			t.Errorf("a rehearsal says of %q %s (%s), want %s", text, got.Health, got.Message, want)
 		}
 		if got, message := inArgo(t, r.Settings.Data["resource.customizations.health.argoproj.io_"+gk.Kind], obj.Object); got != string(want) {
@@ -174,7 +174,7 @@ func TestCrossplaneClaims(t *testing.T) {
 		`status: {conditions: [{type: Synced, status: "True"}, {type: Ready, status: "True"}]}`:  rollout.Healthy,
 		`status: {conditions: [{type: Synced, status: "False"}, {type: Ready, status: "True"}]}`: rollout.Degraded,
 	} {
-		if got := argo.Assess(state(t, gk, text)); got.Health != want {
+		if got := argo.Assess(t.Context(), state(t, gk, text)); got.Health != want {
 			t.Errorf("%q is %s, want %s", text, got.Health, want)
 		}
 	}

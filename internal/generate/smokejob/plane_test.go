@@ -368,7 +368,7 @@ func TestStrictDryRun(t *testing.T) {
 	}
 	c.apply(true, parse(t, string(text))...)
 
-	s, err := settings.Build(settings.Input{Namespace: "argocd", Nested: true, ProgressiveSyncs: true, Exclusions: []settings.Exclusion{{Kinds: []string{"Lease"}}}})
+	s, err := settings.Build(t.Context(), settings.Input{Namespace: "argocd", Nested: true, ProgressiveSyncs: true, Exclusions: []settings.Exclusion{{Kinds: []string{"Lease"}}}})
 	if err != nil {
 		t.Fatal(err)
 	}

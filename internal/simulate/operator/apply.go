@@ -45,7 +45,7 @@ func (w *work) children(ctx context.Context) (ready bool, err error) {
 	ready = true
 	for i := range w.rule.ChildRules {
 		c := &w.rule.ChildRules[i]
-		objects, err := expand(c, w.scope)
+		objects, err := expand(ctx, c, w.scope)
 		if err != nil {
 			return false, fmt.Errorf("children[%d]: %w", i, err)
 		}
@@ -76,23 +76,14 @@ func (w *work) children(ctx context.Context) (ready bool, err error) {
 }
 
 // expand evaluates the template of a child for every item.
-func expand(c *rule.CompiledChild, scope rule.Scope) ([]*unstructured.Unstructured, error) {
-	items, err := c.EachExpr.Items(scope)
+func expand(ctx context.Context, c *rule.CompiledChild, scope rule.Scope) ([]*unstructured.Unstructured, error) {
+	all, err := c.Objects.All(ctx, scope)
 	if err != nil {
 		return nil, err
 	}
-	defer delete(scope, "item")
 	var out []*unstructured.Unstructured
-	for _, item := range items {
-		scope["item"] = item
-		ok, err := c.WhenExpr.Bool(scope)
-		if err != nil {
-			return nil, err
-		}
-		if !ok {
-			continue
-		}
-		object, err := c.Template.Map(scope)
+	for _, made := range all {
+		object, err := made.Map()
 		if err != nil {
 			return nil, err
 		}

@@ -57,6 +57,11 @@ func newBench(t *testing.T, rules string, config settings.Config) *bench {
 	if err := set.Add("test.yaml", []byte("apiVersion: "+rule.APIVersion+"\n"+rules)); err != nil {
 		t.Fatal(err)
 	}
+	return newBenchOf(t, set, config)
+}
+
+func newBenchOf(t *testing.T, set *rule.Set, config settings.Config) *bench {
+	t.Helper()
 	b := &bench{t: t, clock: clocktesting.NewFakeClock(time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)), plain: fake.NewClientset()}
 	b.dynamic = dynfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{
 		buckets: "BucketList", secrets: "SecretList", deployments: "DeploymentList", definitionResource: "CustomResourceDefinitionList",

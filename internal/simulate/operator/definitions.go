@@ -118,7 +118,7 @@ func (e *Engine) install(ctx context.Context, name string) (time.Duration, error
 	}
 	scope := rule.Scope{"self": self, "vars": map[string]any{}, "refs": map[string]any{}}
 	for i := range in.ChildRules {
-		made, err := expand(&in.ChildRules[i], scope)
+		made, err := expand(ctx, &in.ChildRules[i], scope)
 		if err != nil {
 			return 0, fmt.Errorf("installer %s: objects[%d]: %w", in.Name, i, err)
 		}

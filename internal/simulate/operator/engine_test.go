@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/rollout-ladder/ladder/internal/evaluate"
 	"github.com/rollout-ladder/ladder/internal/simulate/rule"
 	"github.com/rollout-ladder/ladder/internal/simulate/settings"
 	"github.com/rollout-ladder/ladder/internal/simulate/world"
@@ -36,7 +37,18 @@ operators:
 `
 
 func TestCourseOfAnObject(t *testing.T) {
-	b := newBench(t, bucketRule, settings.Config{})
+	t.Run("by rules of the program", func(t *testing.T) { courseOfAnObject(t, newBench(t, bucketRule, settings.Config{})) })
+	t.Run("by rules of a repository", func(t *testing.T) {
+		set := &rule.Set{}
+		if err := set.AddElsewhere(t.Context(), evaluate.Rules{}, "own.yaml", []byte("apiVersion: "+rule.APIVersion+"\n"+bucketRule)); err != nil {
+			t.Fatal(err)
+		}
+		courseOfAnObject(t, newBenchOf(t, set, settings.Config{}))
+	})
+}
+
+func courseOfAnObject(t *testing.T, b *bench) {
+	t.Helper()
 	b.bucket("{metadata: {name: one, annotations: {ladder.rollout-ladder.dev/component: files, ladder.rollout-ladder.dev/revision: r7}}, spec: {credentials: token}}")
 	want := func(when, status string) {
 		t.Helper()
@@ -197,12 +209,12 @@ operators:
 	chosenFor := func(name string) (by []string) {
 		t.Helper()
 		k := b.engine.kinds.get(group + "/Bucket")
-		list, err := b.engine.choose(k, b.engine.kinds.object(k.id, space, name))
+		list, err := b.engine.choose(t.Context(), k, b.engine.kinds.object(k.id, space, name))
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, c := range list {
-			status, err := c.rule.Ready.Map(rule.Scope{})
+			status, err := c.rule.Ready.Map(t.Context(), rule.Scope{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -53,7 +53,7 @@ func (e *Engine) sync(ctx context.Context, k string) (time.Duration, error) {
 		e.forget(k)
 		return 0, nil
 	}
-	rules, err := e.choose(kind, self)
+	rules, err := e.choose(ctx, kind, self)
 	if err != nil {
 		return 0, fmt.Errorf("%s: %w", k, err)
 	}
@@ -84,14 +84,14 @@ type chosen struct {
 
 // choose finds, of the rules of each name, the first one for the object whose
 // controller is available.
-func (e *Engine) choose(k *kind, self *unstructured.Unstructured) ([]chosen, error) {
+func (e *Engine) choose(ctx context.Context, k *kind, self *unstructured.Unstructured) ([]chosen, error) {
 	var out []chosen
 	scope := rule.Scope{"self": self.Object}
 	for i, o := range e.rules.Load().Operators {
 		if !applies(o, k) || slices.ContainsFunc(out, func(c chosen) bool { return c.rule.Name == o.Name }) {
 			continue
 		}
-		ok, err := o.WhenExpr.Bool(scope)
+		ok, err := o.WhenExpr.Holds(ctx, scope)
 		if err != nil {
 			return nil, fmt.Errorf("rule of %s: when: %w", o.Source, err)
 		}
@@ -112,15 +112,14 @@ func (e *Engine) choose(k *kind, self *unstructured.Unstructured) ([]chosen, err
 }
 
 func (w *work) run(ctx context.Context) error {
-	vars := map[string]any{}
-	w.scope["vars"] = vars
-	for i, t := range w.rule.VarTemplates {
-		v, err := t.Eval(w.scope)
-		if err != nil {
-			return fmt.Errorf("variable %s: %w", w.rule.Vars[i].Name, err)
-		}
-		vars[w.rule.Vars[i].Name] = v
+	vars, err := w.rule.VarValues.Map(ctx, w.scope)
+	if err != nil {
+		return err
 	}
+	if vars == nil {
+		vars = map[string]any{}
+	}
+	w.scope["vars"] = vars
 	unmet, err := w.requirements(ctx)
 	if errors.Is(err, errLagging) {
 		w.look(lagging)
@@ -203,7 +202,7 @@ func (w *work) make(ctx context.Context, now, due time.Time) error {
 		}
 		return w.wait(ctx, nil)
 	}
-	status, err := w.rule.Ready.Map(w.scope)
+	status, err := w.rule.Ready.Map(ctx, w.scope)
 	if err != nil {
 		return fmt.Errorf("status.ready: %w", err)
 	}
@@ -217,7 +216,7 @@ func (w *work) wait(ctx context.Context, unmet *rule.CompiledRequirement) error 
 	if unmet != nil && unmet.WaitingStatus != nil {
 		template = unmet.WaitingStatus
 	}
-	status, err := template.Map(w.scope)
+	status, err := template.Map(ctx, w.scope)
 	if err != nil {
 		return fmt.Errorf("status.waiting: %w", err)
 	}

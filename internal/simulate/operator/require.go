@@ -49,26 +49,20 @@ func (w *work) requirements(ctx context.Context) (*rule.CompiledRequirement, err
 
 // requirement looks for the objects of one requirement.
 func (w *work) requirement(ctx context.Context, r *rule.CompiledRequirement) ([]any, error) {
-	items, err := r.EachExpr.Items(w.scope)
+	all, err := r.Looked.All(ctx, w.scope)
 	if err != nil {
 		return nil, err
 	}
 	defer delete(w.scope, "item")
 	found := []any{}
-	for _, item := range items {
-		w.scope["item"] = item
-		if ok, err := r.WhenExpr.Bool(w.scope); err != nil || !ok {
-			if err != nil {
-				return nil, err
-			}
-			continue
-		}
-		list, err := w.lookUp(ctx, r)
+	for _, made := range all {
+		w.scope["item"] = made.Item
+		list, err := w.lookUp(ctx, r, made)
 		if err != nil {
 			return nil, err
 		}
 		for _, f := range list {
-			f["item"] = item
+			f["item"] = made.Item
 			found = append(found, f)
 		}
 	}
@@ -76,23 +70,25 @@ func (w *work) requirement(ctx context.Context, r *rule.CompiledRequirement) ([]
 }
 
 // lookUp looks for the object of one item, or for all that are selected.
-func (w *work) lookUp(ctx context.Context, r *rule.CompiledRequirement) ([]map[string]any, error) {
-	kind, err := r.KindText.Text(w.scope)
+func (w *work) lookUp(ctx context.Context, r *rule.CompiledRequirement, made rule.Made) ([]map[string]any, error) {
+	looked, err := made.Map()
+	if err != nil {
+		return nil, err
+	}
+	kind, err := rule.Text(looked["kind"])
 	if err != nil {
 		return nil, err
 	}
 	ns := w.self.GetNamespace()
-	if r.NamespaceText != nil {
-		if ns, err = r.NamespaceText.Text(w.scope); err != nil {
+	if r.Namespace != nil {
+		if ns, err = rule.Text(looked["namespace"]); err != nil {
 			return nil, err
 		}
-	} else if r.Namespace != nil {
-		ns = *r.Namespace
 	}
-	if r.SelectLabels != nil {
-		return w.selectAll(r, kind, ns)
+	if r.Select != nil {
+		return w.selectAll(ctx, r, kind, ns, looked["select"])
 	}
-	name, err := r.ObjectText.Text(w.scope)
+	name, err := rule.Text(looked["object"])
 	if err != nil {
 		return nil, err
 	}
@@ -101,13 +97,13 @@ func (w *work) lookUp(ctx context.Context, r *rule.CompiledRequirement) ([]map[s
 	if err != nil {
 		return nil, err
 	}
-	f, err := w.seen(r, kind, ns, name, object)
+	f, err := w.seen(ctx, r, kind, ns, name, object)
 	return []map[string]any{f}, err
 }
 
 // selectAll finds the custom resources of a namespace by labels.
-func (w *work) selectAll(r *rule.CompiledRequirement, kind, ns string) ([]map[string]any, error) {
-	wanted, err := r.SelectLabels.Map(w.scope)
+func (w *work) selectAll(ctx context.Context, r *rule.CompiledRequirement, kind, ns string, labels any) ([]map[string]any, error) {
+	wanted, err := rule.Map(labels)
 	if err != nil {
 		return nil, err
 	}
@@ -125,40 +121,40 @@ func (w *work) selectAll(r *rule.CompiledRequirement, kind, ns string) ([]map[st
 		if !match {
 			continue
 		}
-		f, err := w.seen(r, kind, u.GetNamespace(), u.GetName(), u.Object)
+		f, err := w.seen(ctx, r, kind, u.GetNamespace(), u.GetName(), u.Object)
 		if err != nil {
 			return nil, err
 		}
 		found = append(found, f)
 	}
 	if len(found) == 0 {
-		f, err := w.seen(r, kind, ns, "", nil)
+		f, err := w.seen(ctx, r, kind, ns, "", nil)
 		return []map[string]any{f}, err
 	}
 	return found, nil
 }
 
 // seen is an object as templates see it.
-func (w *work) seen(r *rule.CompiledRequirement, kind, ns, name string, object map[string]any) (map[string]any, error) {
+func (w *work) seen(ctx context.Context, r *rule.CompiledRequirement, kind, ns, name string, object map[string]any) (map[string]any, error) {
 	f := map[string]any{"kind": kind[strings.LastIndex(kind, "/")+1:], "namespace": ns, "name": name, "found": false, "ready": false, "object": nil, "key": ""}
 	if object == nil {
 		return f, nil
 	}
 	f["found"], f["object"] = true, object
-	ready, err := w.isReady(r, f, kind, ns, name, object)
+	ready, err := w.isReady(ctx, r, f, kind, ns, name, object)
 	f["ready"] = ready
 	return f, err
 }
 
-func (w *work) isReady(r *rule.CompiledRequirement, f map[string]any, kind, ns, name string, object map[string]any) (bool, error) {
+func (w *work) isReady(ctx context.Context, r *rule.CompiledRequirement, f map[string]any, kind, ns, name string, object map[string]any) (bool, error) {
 	if r.KeysExpr != nil {
-		keys, err := r.KeysExpr.Items(w.scope)
+		keys, err := r.KeysExpr.All(ctx, w.scope)
 		if err != nil {
 			return false, err
 		}
 		for _, key := range keys {
-			if !holds(object, fmt.Sprint(key)) {
-				f["key"] = key
+			if !holds(object, fmt.Sprint(key.Item)) {
+				f["key"] = key.Item
 				return false, nil
 			}
 		}
@@ -169,7 +165,7 @@ func (w *work) isReady(r *rule.CompiledRequirement, f map[string]any, kind, ns, 
 	}
 	w.scope["object"], w.scope["ready"] = object, ready
 	defer func() { delete(w.scope, "object"); delete(w.scope, "ready") }()
-	return r.ReadyExpr.Bool(w.scope)
+	return r.ReadyExpr.Holds(ctx, w.scope)
 }
 
 func holds(object map[string]any, key string) bool {

@@ -19,11 +19,10 @@ import (
 
 // Bounds of what a rule may cost.
 const (
-	maxCost     = 500_000   // of one expression, in CEL's units
-	maxText     = 256 << 10 // bytes of one value
-	maxItems    = 512       // of one list that is gone through
-	maxDocument = 1 << 20   // bytes of one rule document
-	maxDepth    = 32        // of a template
+	maxCost     = 500_000 // of one expression, in CEL's units
+	maxItems    = 512     // of one list that is gone through
+	maxDocument = 1 << 20 // bytes of one rule document
+	maxDepth    = 32      // of a template
 )
 
 // Scope holds the values that expressions see.
@@ -38,9 +37,11 @@ type Expression struct {
 	program cel.Program
 }
 
-// compiler makes expressions.
+// compiler makes expressions, and what is evaluated of them.
 type compiler struct {
 	env *cel.Env
+	// elsewhere evaluates them, where this process does not.
+	elsewhere Elsewhere
 }
 
 // newEnv makes the environment once per process: it is costly and constant.
@@ -83,7 +84,7 @@ func newCompiler() (*compiler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &compiler{env}, nil
+	return &compiler{env: env}, nil
 }
 
 // compile returns nil for an empty text.
@@ -113,11 +114,7 @@ func (e *Expression) Eval(s Scope) (any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("expression %q: %w", e.text, err)
 	}
-	result := native(value)
-	if text, ok := result.(string); ok && len(text) > maxText {
-		return nil, fmt.Errorf("expression %q: makes more than %d bytes", e.text, maxText)
-	}
-	return result, nil
+	return native(value), nil
 }
 
 // Bool evaluates a condition; a nil expression is true.

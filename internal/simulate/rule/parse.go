@@ -3,6 +3,7 @@ package rule
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -28,30 +29,31 @@ type CompiledOperator struct {
 	Operator
 
 	Source       string // the document it comes from
-	WhenExpr     *Expression
-	VarTemplates []*Template
+	WhenExpr     *Evaluation
+	VarValues    *Evaluation
 	Requirements []CompiledRequirement
 	ChildRules   []CompiledChild
-	Ready        *Template
-	Waiting      *Template
+	Ready        *Evaluation
+	Waiting      *Evaluation
 }
 
 // CompiledRequirement is a Requirement that can be evaluated.
 type CompiledRequirement struct {
 	Requirement
 
-	EachExpr, WhenExpr, KeysExpr, ReadyExpr *Expression
-	KindText, NamespaceText, ObjectText     *Template
-	SelectLabels                            *Template
-	WaitingStatus                           *Template
+	// Looked says what to look for, for every item: a map of kind, namespace, object
+	// and select.
+	Looked              *Evaluation
+	KeysExpr, ReadyExpr *Evaluation
+	WaitingStatus       *Evaluation
 }
 
 // CompiledChild is a Child that can be evaluated.
 type CompiledChild struct {
 	Child
 
-	EachExpr, WhenExpr *Expression
-	Template           *Template
+	// Objects makes the object for every item.
+	Objects *Evaluation
 }
 
 // CompiledInstaller is an Installer that can be evaluated.
@@ -83,44 +85,72 @@ func (e *ParseError) Error() string {
 // Unwrap returns the cause.
 func (e *ParseError) Unwrap() error { return e.Err }
 
-// Add parses a file of rule documents and appends its rules to the set.
-func (s *Set) Add(source string, text []byte) error {
+// Documents parses a file of rule documents. Whether their expressions can be used
+// is not looked at.
+func Documents(source, text string) ([]Document, error) {
 	if len(text) > maxDocument {
-		return &ParseError{Source: source, Err: fmt.Errorf("is larger than %d bytes", maxDocument)}
+		return nil, &ParseError{Source: source, Err: fmt.Errorf("is larger than %d bytes", maxDocument)}
 	}
-	c, err := newCompiler()
-	if err != nil {
-		return err
-	}
-	reader := kyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(text)))
+	var out []Document
+	reader := kyaml.NewYAMLReader(bufio.NewReader(strings.NewReader(text)))
 	for {
 		part, err := reader.Read()
 		if errors.Is(err, io.EOF) {
-			return nil
+			return out, nil
 		}
 		if err != nil {
-			return &ParseError{Source: source, Err: err}
+			return nil, &ParseError{Source: source, Err: err}
 		}
 		if len(bytes.TrimSpace(part)) == 0 {
 			continue
 		}
 		var d Document
 		if err := yaml.UnmarshalStrict(part, &d); err != nil {
-			return &ParseError{Source: source, Err: err}
+			return nil, &ParseError{Source: source, Err: err}
 		}
 		if d.APIVersion == "" && len(d.Operators)+len(d.Provisioners)+len(d.Injectors)+len(d.Installers) == 0 {
 			continue // comments only
 		}
 		if d.APIVersion != APIVersion {
-			return &ParseError{Source: source, Err: fmt.Errorf("apiVersion is %q, not %s", d.APIVersion, APIVersion)}
+			return nil, &ParseError{Source: source, Err: fmt.Errorf("apiVersion is %q, not %s", d.APIVersion, APIVersion)}
 		}
-		if err := s.add(c, source, d); err != nil {
-			return err
-		}
+		out = append(out, d)
 	}
 }
 
-func (s *Set) add(c *compiler, source string, d Document) error {
+// Add parses a file of rule documents and appends its rules to the set. They are
+// evaluated in this process.
+func (s *Set) Add(source string, text []byte) error {
+	c, err := newCompiler()
+	if err != nil {
+		return err
+	}
+	documents, err := Documents(source, string(text))
+	if err != nil {
+		return err
+	}
+	return s.add(c, source, documents)
+}
+
+// AddElsewhere is Add for rules that this process neither parses nor evaluates.
+func (s *Set) AddElsewhere(ctx context.Context, elsewhere Elsewhere, source string, text []byte) error {
+	documents, err := elsewhere.Documents(ctx, source, string(text))
+	if err != nil {
+		return err
+	}
+	return s.add(&compiler{elsewhere: elsewhere}, source, documents)
+}
+
+func (s *Set) add(c *compiler, source string, documents []Document) error {
+	for _, d := range documents {
+		if err := s.addDocument(c, source, d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Set) addDocument(c *compiler, source string, d Document) error {
 	for _, o := range d.Operators {
 		compiled, err := c.operator(o)
 		if err != nil {
@@ -172,15 +202,11 @@ func (c *compiler) operator(o Operator) (*CompiledOperator, error) {
 	}
 	out := &CompiledOperator{Operator: o}
 	var err error
-	if out.WhenExpr, err = c.compile(o.When); err != nil {
+	if out.WhenExpr, err = c.form(Form{When: o.When}); err != nil {
 		return nil, fmt.Errorf("when: %w", err)
 	}
-	for _, v := range o.Vars {
-		t, err := c.template(v.Value)
-		if err != nil {
-			return nil, fmt.Errorf("variable %s: %w", v.Name, err)
-		}
-		out.VarTemplates = append(out.VarTemplates, t)
+	if out.VarValues, err = c.form(Form{Vars: o.Vars}); err != nil {
+		return nil, err
 	}
 	for i, r := range o.Requires {
 		compiled, err := c.requirement(r)
@@ -192,10 +218,10 @@ func (c *compiler) operator(o Operator) (*CompiledOperator, error) {
 	if out.ChildRules, err = c.children(o.Children); err != nil {
 		return nil, err
 	}
-	if out.Ready, err = c.template(o.Status.Ready); err != nil {
+	if out.Ready, err = c.form(Form{Template: o.Status.Ready}); err != nil {
 		return nil, fmt.Errorf("status.ready: %w", err)
 	}
-	if out.Waiting, err = c.template(o.Status.Waiting); err != nil {
+	if out.Waiting, err = c.form(Form{Template: o.Status.Waiting}); err != nil {
 		return nil, fmt.Errorf("status.waiting: %w", err)
 	}
 	return out, nil
@@ -203,18 +229,18 @@ func (c *compiler) operator(o Operator) (*CompiledOperator, error) {
 
 func (c *compiler) requirement(r Requirement) (CompiledRequirement, error) {
 	out := CompiledRequirement{Requirement: r}
-	var errs [9]error
-	out.EachExpr, errs[0] = c.compile(r.Each)
-	out.WhenExpr, errs[1] = c.compile(r.When)
-	out.KeysExpr, errs[2] = c.compile(r.Keys)
-	out.ReadyExpr, errs[3] = c.compile(r.Ready)
-	out.KindText, errs[4] = c.template(r.Kind)
-	out.ObjectText, errs[5] = c.template(r.Object)
+	looked := map[string]any{"kind": r.Kind, "object": r.Object}
 	if r.Namespace != nil {
-		out.NamespaceText, errs[6] = c.template(*r.Namespace)
+		looked["namespace"] = *r.Namespace
 	}
-	out.WaitingStatus, errs[7] = c.template(r.Waiting)
-	out.SelectLabels, errs[8] = c.template(r.Select)
+	if r.Select != nil {
+		looked["select"] = r.Select
+	}
+	var errs [4]error
+	out.Looked, errs[0] = c.form(Form{Each: r.Each, When: r.When, Template: looked})
+	out.KeysExpr, errs[1] = c.form(Form{Each: r.Keys})
+	out.ReadyExpr, errs[2] = c.form(Form{When: r.Ready})
+	out.WaitingStatus, errs[3] = c.form(Form{Template: r.Waiting})
 	if r.Kind == "" || (r.Object == "") == (r.Select == nil) {
 		return out, errors.New("needs kind and one of object and select")
 	}
@@ -225,11 +251,8 @@ func (c *compiler) children(children []Child) ([]CompiledChild, error) {
 	var out []CompiledChild
 	for i, child := range children {
 		compiled := CompiledChild{Child: child}
-		var errs [3]error
-		compiled.EachExpr, errs[0] = c.compile(child.Each)
-		compiled.WhenExpr, errs[1] = c.compile(child.When)
-		compiled.Template, errs[2] = c.template(child.Object)
-		if err := errors.Join(errs[:]...); err != nil {
+		var err error
+		if compiled.Objects, err = c.form(Form{Each: child.Each, When: child.When, Template: child.Object}); err != nil {
 			return nil, fmt.Errorf("children[%d]: %w", i, err)
 		}
 		if text(child.Object["kind"]) == "" || text(child.Object["apiVersion"]) == "" {

@@ -69,17 +69,12 @@ func TestBounds(t *testing.T) {
 		long[i] = "0123456789"
 	}
 	scope := Scope{"self": map[string]any{"list": long}}
-	for name, text := range map[string]string{
-		"cost": "${self.list.map(a, self.list.map(b, self.list.map(c, a + b + c)))}",
-		"size": "${self.list.map(a, self.list.join('')).join('')}",
-	} {
-		compiled, err := compileTemplate(t, text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := compiled.Eval(scope); err == nil {
-			t.Errorf("%s: not bounded", name)
-		}
+	cost, err := compileTemplate(t, "${self.list.map(a, self.list.map(b, self.list.map(c, a + b + c)))}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := cost.Eval(scope); err == nil {
+		t.Error("the cost is not bounded")
 	}
 	c, err := newCompiler()
 	if err != nil {
@@ -152,11 +147,11 @@ func FuzzAdd(f *testing.F) {
 		}
 		for _, o := range s.Operators {
 			// What was accepted can be evaluated without a panic.
-			_, _ = o.WhenExpr.Bool(scope)
+			_, _ = o.WhenExpr.Holds(t.Context(), scope)
 			for _, c := range o.ChildRules {
-				_, _ = c.Template.Eval(scope)
+				_, _ = c.Objects.All(t.Context(), scope)
 			}
-			_, _ = o.Ready.Eval(scope)
+			_, _ = o.Ready.Map(t.Context(), scope)
 		}
 	})
 }

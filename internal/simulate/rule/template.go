@@ -26,32 +26,6 @@ func (t *Template) Eval(s Scope) (any, error) {
 	return t.node.eval(s)
 }
 
-// Text evaluates a template that makes a string.
-func (t *Template) Text(s Scope) (string, error) {
-	v, err := t.Eval(s)
-	if err != nil || v == nil {
-		return "", err
-	}
-	text, ok := v.(string)
-	if !ok {
-		return "", fmt.Errorf("%v is no text", v)
-	}
-	return text, nil
-}
-
-// Map evaluates a template that makes a map; null becomes nil.
-func (t *Template) Map(s Scope) (map[string]any, error) {
-	v, err := t.Eval(s)
-	if err != nil || v == nil {
-		return nil, err
-	}
-	m, ok := v.(map[string]any)
-	if !ok {
-		return nil, fmt.Errorf("%v is no map", v)
-	}
-	return m, nil
-}
-
 func (c *compiler) template(value any) (*Template, error) {
 	if value == nil {
 		return nil, nil
@@ -193,9 +167,6 @@ func (n textNode) eval(s Scope) (any, error) {
 		}
 		if v != nil {
 			fmt.Fprint(&b, v)
-		}
-		if b.Len() > maxText {
-			return nil, fmt.Errorf("a text grows beyond %d bytes", maxText)
 		}
 	}
 	return b.String(), nil

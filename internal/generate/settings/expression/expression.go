@@ -1,4 +1,7 @@
-package settings
+// Package expression says in the Lua of Argo CD what a readiness expression says in
+// CEL. Expressions of a repository are translated in a confined worker, by way of
+// package evaluate.
+package expression
 
 import (
 	"fmt"
@@ -25,10 +28,10 @@ type untranslatable struct{ what string }
 // Error implements error.
 func (e *untranslatable) Error() string { return e.what + " cannot be said in Argo CD's Lua" }
 
-// translate writes a CEL expression over object as a Lua expression that needs
+// Translate writes a CEL expression over object as a Lua expression that needs
 // lua/cel.lua. It means the same, but for the size of strings, which Lua counts
 // in bytes.
-func translate(expression string) (string, error) {
+func Translate(expression string) (string, error) {
 	env, err := cel.NewEnv(cel.ClearMacros(), cel.OptionalTypes())
 	if err != nil {
 		return "", fmt.Errorf("set up CEL: %w", err)
@@ -58,7 +61,7 @@ func (t *translator) expr(e ast.Expr, depth int) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		return "get(" + operand + ", " + quote(s.FieldName()) + ")", nil
+		return "get(" + operand + ", " + Quote(s.FieldName()) + ")", nil
 	case ast.ListKind:
 		items, err := t.list(e.AsList().Elements(), depth)
 		if err != nil || e.AsList().Size() == 0 {
@@ -161,7 +164,7 @@ func (t *translator) has(c ast.CallExpr, depth int) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return "has(" + operand + ", " + quote(s.FieldName()) + ")", nil
+	return "has(" + operand + ", " + Quote(s.FieldName()) + ")", nil
 }
 
 // member translates size and the macros over the elements of a list.
@@ -193,7 +196,7 @@ func (t *translator) member(c ast.CallExpr, depth int) (string, error) {
 func literal(e ast.Expr) (string, error) {
 	switch v := e.AsLiteral().(type) {
 	case types.String:
-		return quote(string(v)), nil
+		return Quote(string(v)), nil
 	case types.Int:
 		return strconv.FormatInt(int64(v), 10), nil
 	case types.Uint:
@@ -207,49 +210,9 @@ func literal(e ast.Expr) (string, error) {
 	}
 }
 
-// celHelpers are the functions of lua/cel.lua that a script calls, and those that
-// they call, behind the comment that explains them.
-func celHelpers(script string) string {
-	parts := strings.Split(celLua, "\nlocal function ")
-	needed := map[int]bool{}
-	var need func(text string)
-	need = func(text string) {
-		for i, part := range parts[1:] {
-			name, _, _ := strings.Cut(part, "(")
-			if !needed[i] && strings.Contains(text, name+"(") {
-				needed[i] = true
-				need(part)
-			}
-		}
-	}
-	need(script)
-	out := []string{parts[0]}
-	for i, part := range parts[1:] {
-		if needed[i] {
-			out = append(out, "local function "+strings.TrimRight(part, "\n"))
-		}
-	}
-	return strings.Join(out, "\n") + "\n"
-}
-
-// indented moves the lines of a script to the right, where none of them can be in
-// a string.
-func indented(text string) string {
-	if strings.Contains(text, "[[") || strings.Contains(text, "[=") || strings.Contains(text, "\\\n") {
-		return text
-	}
-	lines := strings.SplitAfter(strings.TrimRight(text, "\n")+"\n", "\n")
-	for i, line := range lines {
-		if strings.TrimSpace(line) != "" {
-			lines[i] = "  " + line
-		}
-	}
-	return strings.Join(lines, "")
-}
-
-// quote writes a string of Lua. Bytes outside printable ASCII become decimal
+// Quote writes a string of Lua. Bytes outside printable ASCII become decimal
 // escapes, which Lua 5.1 reads as bytes.
-func quote(s string) string {
+func Quote(s string) string {
 	var out strings.Builder
 	out.WriteByte('"')
 	for i := range len(s) {

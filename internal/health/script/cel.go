@@ -1,0 +1,62 @@
+package script
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/ext"
+)
+
+// celCost bounds one evaluation, in cel-go's abstract units: far more than a
+// readiness expression needs. Unlike a limit on time it is the same everywhere.
+const celCost = 1_000_000
+
+// environment builds the CEL environment once; it is immutable and expensive.
+var environment = sync.OnceValues(func() (*cel.Env, error) {
+	return cel.NewEnv(ext.Strings(), ext.Lists(), ext.Sets(), cel.OptionalTypes())
+})
+
+// CEL is a compiled boolean expression over one variable of any type.
+type CEL struct {
+	program  cel.Program
+	variable string
+}
+
+// CompileCEL compiles an expression.
+func CompileCEL(expression, variable string) (*CEL, error) {
+	base, err := environment()
+	if err != nil {
+		return nil, fmt.Errorf("set up CEL: %w", err)
+	}
+	env, err := base.Extend(cel.Variable(variable, cel.DynType))
+	if err != nil {
+		return nil, fmt.Errorf("set up CEL: %w", err)
+	}
+	ast, issues := env.Compile(expression)
+	if issues.Err() != nil {
+		first := issues.Errors()[0]
+		return nil, fmt.Errorf("CEL expression does not compile: line %d, column %d: %s",
+			first.Location.Line(), first.Location.Column()+1, first.Message)
+	}
+	if out := ast.OutputType(); !out.IsExactType(cel.BoolType) && !out.IsExactType(cel.DynType) {
+		return nil, fmt.Errorf("CEL expression is a %s, not a boolean", out)
+	}
+	program, err := env.Program(ast, cel.CostLimit(celCost))
+	return &CEL{program, variable}, err
+}
+
+// Holds evaluates the expression. One that reaches for a field which is not there
+// yet is false, with the reason.
+func (c *CEL) Holds(value any) (holds bool, reason string) {
+	out, _, err := c.program.Eval(map[string]any{c.variable: value})
+	if err != nil {
+		return false, strings.TrimSpace(err.Error())
+	}
+	result, ok := out.Value().(bool)
+	if !ok {
+		return false, fmt.Sprintf("is a %s, not a boolean", out.Type().TypeName())
+	}
+	return result, ""
+}

@@ -1,0 +1,107 @@
+package e2e
+
+import (
+	"bufio"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// endless is a platform of three components: one whose health check never ends, one
+// that the rules of the repository simulate without end, and one that is sound.
+func endless() map[string]string {
+	const workload = `
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: NAME}
+spec:
+  selector: {matchLabels: {app: NAME}}
+  template:
+    metadata: {labels: {app: NAME}}
+    spec: {containers: [{name: c, image: example.com/c:1}]}
+`
+	const ingress = `
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: {name: NAME}
+spec: {defaultBackend: {service: {name: x, port: {number: 80}}}}
+`
+	files := map[string]string{
+		"ladder.yaml": "layout: single\nenvironments: {dev: {}}\nsimulation: {rules: [rules.yaml]}\n",
+		"rules.yaml": "apiVersion: simulation.rollout-ladder.dev/v1\noperators:\n  - for: networking.k8s.io/Ingress\n    vars: [{name: a, value: '${\"a\"" +
+			strings.Repeat(`.replace("a", "aa")`, 40) + "}'}]\n",
+	}
+	for name, text := range map[string]string{"bad": workload, "ruled": ingress, "good": workload} {
+		files["environments/dev/components/"+name+"/component.yaml"] = "name: " + name + "\nnamespace: default\nrolloutPhase: \"100\"\nmanifests: {path: sources/" + name + ".yaml}\n"
+		files["sources/"+name+".yaml"] = strings.ReplaceAll(text, "NAME", name)
+	}
+	files["environments/dev/components/bad/component.yaml"] += "health:\n  - apiVersion: apps/v1\n    kind: Deployment\n    lua: |\n      string.find((\"a\"):rep(1500), \".-.-.-b\")\n"
+	return files
+}
+
+// A check or a rule of the repository that never ends costs its own component: the
+// others become Healthy, and the rehearsal ends when its time is over.
+func TestEndlessScriptsCostTheirComponent(t *testing.T) {
+	ownHome(t)
+	r, out := rehearsal(t, writeFiles(t, endless()), ".", "--timeout", "15s", "--speed", "1000")
+	if out.code != 4 {
+		t.Errorf("exit code %d: %s", out.code, out.stderr)
+	}
+	components := byName(r)
+	if got := components["bad"]; got.State == "healthy" || !strings.Contains(got.Message, "ran longer than 1s") {
+		t.Errorf("bad: %+v", got)
+	}
+	if got := components["ruled"]; got.State == "healthy" {
+		t.Errorf("ruled: %+v", got)
+	}
+	if got := components["good"]; got.State != "healthy" {
+		t.Errorf("good: %+v", got)
+	}
+}
+
+// An interrupt ends a rehearsal in the middle of such a check.
+func TestInterruptEndsEndlessScripts(t *testing.T) {
+	ownHome(t)
+	cmd := command(t.Context(), t, writeFiles(t, endless()), "rehearse", "--progress", "json", "--speed", "1000")
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stderr = write
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	_ = write.Close()
+	ended := make(chan struct{})
+	said := make(chan struct{})
+	go func() {
+		defer close(ended)
+		lines := bufio.NewScanner(read)
+		told := false
+		for lines.Scan() {
+			if !told && strings.Contains(lines.Text(), "ran longer than 1s") {
+				told = true
+				close(said)
+			}
+		}
+		_ = cmd.Wait() // its state tells
+	}()
+	t.Cleanup(func() { _ = cmd.Process.Kill(); <-ended })
+	wait := func(what string, over <-chan struct{}) {
+		select {
+		case <-over:
+		case <-time.After(patience):
+			t.Fatal(what)
+		}
+	}
+	wait("the check is never said to take too long", said)
+	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	wait("the command does not end", ended)
+	if code := cmd.ProcessState.ExitCode(); code != 130 {
+		t.Errorf("exit code %d", code)
+	}
+}
