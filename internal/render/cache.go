@@ -21,11 +21,15 @@ import (
 
 // formatVersion is part of every key: raise it when the same files render to
 // something else, or when the format of the entries changes.
-const formatVersion = "6"
+const formatVersion = "7"
 
+// entry is a result without the values of its Secrets: they are on disk only where
+// the user has put them.
 type entry struct {
-	Trace   source.Trace  `json:"trace"`
-	Asks    bool          `json:"asks"`
+	Trace source.Trace `json:"trace"`
+	Asks  bool         `json:"asks"`
+	// Dropped is set where a Secret had values.
+	Dropped bool          `json:"dropped,omitempty"`
 	Objects []cacheObject `json:"objects"`
 	Lacking []cacheLack   `json:"lacking,omitempty"`
 }
@@ -65,7 +69,21 @@ func (q question) key() (string, bool) {
 	return hex.EncodeToString(sum[:16]), true
 }
 
-// cached renders a source, or takes its result from the cache.
+// result renders a source, or takes its result from the cache.
+func (r *Renderer) result(ctx context.Context, c component.Component, src component.Source, versions []string) (helm.Result, error) {
+	result, err := r.cached(ctx, c, src, versions)
+	if r.opts.SecretKeysOnly {
+		// Also what has just been rendered: a cold run sees what a warm one sees.
+		for i, o := range result.Objects {
+			kept, _ := manifest.KeysOnly(o.Object)
+			result.Objects[i].Unstructured = &unstructured.Unstructured{Object: kept}
+		}
+	}
+	return result, err
+}
+
+// cached renders a source, or takes its result from the cache where that has all
+// that is asked for.
 func (r *Renderer) cached(ctx context.Context, c component.Component, src component.Source, versions []string) (helm.Result, error) {
 	view := r.tree.View()
 	if r.cache == nil {
@@ -82,7 +100,7 @@ func (r *Renderer) cached(ctx context.Context, c component.Component, src compon
 		return r.source(ctx, view, c, src, versions)
 	}
 	for _, key := range []string{plainKey, fullKey} {
-		if e, ok := r.cache.find(key, r.tree); ok {
+		if e, ok := r.cache.find(key, r.tree); ok && (r.opts.SecretKeysOnly || !e.Dropped) {
 			if objects, ok := e.objects(); ok {
 				return helm.Result{Objects: objects, ReadsCapabilities: e.Asks, Lacking: e.lacking()}, nil
 			}
@@ -140,16 +158,23 @@ func checksum(parts ...[]byte) string {
 }
 
 // store writes a variant; a cache that cannot be written is no failure.
+// Nothing is written where a part is left out that has values: they may hold
+// secrets, and what the part requires depends on them.
 func (c *cache) store(key string, trace source.Trace, result helm.Result) {
 	e := entry{Asks: result.ReadsCapabilities, Objects: make([]cacheObject, len(result.Objects))}
 	for i, o := range result.Objects {
-		raw, err := json.Marshal(o.Object)
+		kept, had := manifest.KeysOnly(o.Object)
+		e.Dropped = e.Dropped || had
+		raw, err := json.Marshal(kept)
 		if err != nil {
 			return
 		}
 		e.Objects[i] = cacheObject{Object: raw, Origin: o.Origin, CRDFolder: o.CRDFolder}
 	}
 	for _, l := range result.Lacking {
+		if len(l.Source.Values)+len(l.Source.Parameters)+len(l.Source.StringParameters) > 0 {
+			return
+		}
 		e.Lacking = append(e.Lacking, cacheLack{l.Source, l.Namespace, l.Err.Position, l.Err.Reason})
 	}
 	head, err := json.Marshal(trace)

@@ -36,6 +36,9 @@ type Options struct {
 	CacheDir string
 	// NoCache neither reads nor writes the cache.
 	NoCache bool
+	// SecretKeysOnly leaves the values of Secrets out of the objects. The cache
+	// has none, so who needs them renders again what holds Secrets.
+	SecretKeysOnly bool
 	// Timeout bounds one source; default 20 s.
 	Timeout time.Duration
 	// MaxOutput bounds the text one source renders to, in bytes; default 32 MiB.
@@ -106,7 +109,7 @@ func New(root, repository string, opts Options) *Renderer {
 			}
 		}
 		if dir != "" {
-			r.cache = newCache(filepath.Join(dir, "render"))
+			r.cache = openCache(filepath.Join(dir, "render"))
 			charts = filepath.Join(dir, "charts")
 		}
 	}
@@ -253,7 +256,7 @@ func (r *Renderer) render(ctx context.Context, c component.Component, versions [
 			out.Err = fmt.Errorf("render %s: %w", c.Name, context.Cause(ctx))
 			return out
 		}
-		result, err := r.cached(ctx, c, src, versions)
+		result, err := r.result(ctx, c, src, versions)
 		out.asks = out.asks || result.ReadsCapabilities
 		out.Objects = append(out.Objects, result.Objects...)
 		for _, l := range result.Lacking {

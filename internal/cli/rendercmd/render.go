@@ -65,6 +65,7 @@ func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *
 	}
 	display := progress.New(streams, global, time.Now)
 	options := source.Options(o.Source)
+	options.SecretKeysOnly = !o.ShowSecrets
 	options.Progress = display.Counted
 	c, objects, err := load.One(ctx, o.Path, o.Component, options)
 	display.Close()
