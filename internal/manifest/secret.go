@@ -26,9 +26,9 @@ func WithoutSecrets(object map[string]any) map[string]any {
 	return shown.Object
 }
 
-// public are the fields of a Secret that hold no secret. What else stands in one,
+// PublicFields are the fields of a Secret that hold no secret. What else stands in one,
 // a misspelt field too, is taken for a value.
-var public = []string{"apiVersion", "kind", "metadata", "type", "immutable"}
+var PublicFields = []string{"apiVersion", "kind", "metadata", "type", "immutable"}
 
 // KeysOnly returns a Secret with its keys but not its values, and whether there
 // were any. Anything else is returned as it is. The object is not changed.
@@ -38,7 +38,7 @@ func KeysOnly(object map[string]any) (kept map[string]any, had bool) {
 	}
 	kept = maps.Clone(object)
 	for field, value := range kept {
-		if slices.Contains(public, field) || value == nil {
+		if slices.Contains(PublicFields, field) || value == nil {
 			continue
 		}
 		had = true

@@ -87,7 +87,7 @@ func (r *Renderer) result(ctx context.Context, c component.Component, src compon
 func (r *Renderer) cached(ctx context.Context, c component.Component, src component.Source, versions []string) (helm.Result, error) {
 	view := r.tree.View()
 	if r.cache == nil {
-		return r.source(ctx, view, c, src, versions)
+		return r.fresh(ctx, view, c, src, versions)
 	}
 	ask := question{Format: formatVersion, KubeVersion: r.opts.KubeVersion, Namespace: c.Namespace, Release: c.Name,
 		Offline: r.opts.Offline, Partial: r.opts.Partial, MaxOutput: r.opts.MaxOutput, Source: src}
@@ -97,7 +97,7 @@ func (r *Renderer) cached(ctx context.Context, c component.Component, src compon
 	ask.Asks, ask.APIVersions = true, slices.Concat(r.opts.APIVersions, versions)
 	fullKey, okFull := ask.key()
 	if !ok || !okFull {
-		return r.source(ctx, view, c, src, versions)
+		return r.fresh(ctx, view, c, src, versions)
 	}
 	for _, key := range []string{plainKey, fullKey} {
 		if e, ok := r.cache.find(key, r.tree); ok && (r.opts.SecretKeysOnly || !e.Dropped) {
@@ -106,7 +106,7 @@ func (r *Renderer) cached(ctx context.Context, c component.Component, src compon
 			}
 		}
 	}
-	result, err := r.source(ctx, view, c, src, versions)
+	result, err := r.fresh(ctx, view, c, src, versions)
 	if err != nil {
 		return result, err
 	}

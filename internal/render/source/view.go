@@ -5,13 +5,17 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 	"strings"
+	"sync"
 )
 
 // View is one component's look at a Tree. It records every question that was
 // asked of the file system, with its answer. It is for one goroutine.
 type View struct {
-	tree  *Tree
+	tree *Tree
+	// mu is for what goes on reading when its time is up.
+	mu    sync.Mutex
 	trace Trace
 	seen  map[Step]bool
 	// remote is set when something from outside the repository was used.
@@ -35,7 +39,11 @@ func (t *Tree) View() *View {
 
 // Trace returns what was recorded so far. ok is false when the result depends
 // on something outside the repository, so that it must not be cached.
-func (v *View) Trace() (trace Trace, ok bool) { return v.trace, !v.remote }
+func (v *View) Trace() (trace Trace, ok bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return slices.Clip(v.trace), !v.remote
+}
 
 // MarkRemote says that something from outside the repository was used.
 func (v *View) MarkRemote() { v.remote = true }
@@ -45,6 +53,8 @@ func (v *View) Tree() *Tree { return v.tree }
 
 func (v *View) record(op, name, answer string) {
 	step := Step{Op: op, Path: name, Answer: answer}
+	v.mu.Lock()
+	defer v.mu.Unlock()
 	if !v.seen[step] {
 		v.seen[step] = true
 		v.trace = append(v.trace, step)
