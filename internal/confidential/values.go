@@ -50,6 +50,9 @@ func (v *Values) add(value any, keys []string, secret bool) {
 		if named(keys, secret) {
 			v.keep(value)
 		}
+		if len(keys) > 0 && slices.Contains(harmless, keys[len(keys)-1]) {
+			return // a name is told whatever it looks like
+		}
 		if strings.Contains(value, "\n") {
 			v.AddText([]byte(value))
 		} else {

@@ -87,6 +87,18 @@ func TestRedactTooMuch(t *testing.T) {
 	}
 }
 
+func TestInvalid(t *testing.T) {
+	for text, want := range map[string]string{
+		`spec.x: Invalid value: "` + canary + `": must be short`: `spec.x: Invalid value: [redacted]: must be short`,
+		`spec.x: Invalid value: "A_b": a name`:                   `spec.x: Invalid value: "A_b": a name`,
+		`spec.x: Invalid value: "a\"` + canary + `": b`:          `spec.x: Invalid value: [redacted]: b`,
+	} {
+		if got := Invalid(text); got != want {
+			t.Errorf("%s: %s", text, got)
+		}
+	}
+}
+
 func FuzzRedact(f *testing.F) {
 	f.Add("password: %s\n", "hunter2")
 	f.Add("kind: Secret\ndata: {a: [%s", "x")

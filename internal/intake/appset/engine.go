@@ -9,6 +9,7 @@ import (
 	"text/template"
 	"text/template/parse"
 
+	"github.com/rollout-ladder/ladder/internal/confidential"
 	"github.com/rollout-ladder/ladder/internal/intake/bounded"
 	"github.com/rollout-ladder/ladder/internal/intake/yamlpos"
 )
@@ -134,7 +135,7 @@ func (e *engine) template(known map[string]*template.Template, text string, opti
 		t.Option(o)
 	}
 	if t, err = t.Parse(text); err != nil {
-		return nil, explain(err)
+		return nil, explain(err, text, nil)
 	}
 	for _, named := range t.Templates() {
 		if named.Tree != nil && named.Root != nil {
@@ -166,18 +167,22 @@ func (e *engine) run(t *template.Template, p map[string]any) (string, error) {
 	e.steps = 0
 	out := bounded.Writer{Limits: limits}
 	if err := t.Execute(&out, p); err != nil {
-		return "", explain(err)
+		return "", explain(err, t.Root.String(), p)
 	}
 	return out.String(), nil
 }
 
-// explain leaves out the name that a template has here only.
-func explain(err error) error {
+// explain leaves out the name that a template has here only, and what may be secret
+// in what it was given.
+func explain(err error, written string, p map[string]any) error {
+	var held confidential.Values
+	held.AddText([]byte(written))
+	held.Add(p)
 	text := strings.TrimPrefix(err.Error(), "template: ")
 	if rest, ok := strings.CutPrefix(text, "template:"); ok {
 		text = "line " + rest
 	}
-	return errors.New(executing.ReplaceAllString(text, "at "))
+	return errors.New(held.Redact(executing.ReplaceAllString(text, "at ")))
 }
 
 // executing is what the engine says of the name of a template.
