@@ -132,6 +132,13 @@ func write(b *bytes.Buffer, objects []manifest.Object) error {
 			fmt.Fprintf(b, ", values %s", strings.ReplaceAll(o.Origin.Values, "\n", " "))
 		}
 		b.WriteByte('\n')
+		if !stream.IsSafe(string(text)) {
+			// What is escaped on the way out is the same character in JSON, which YAML takes.
+			if err := report.JSON(b, o.Object); err != nil {
+				return fmt.Errorf("print %s: %w", o.Resource().Human(), err)
+			}
+			continue
+		}
 		b.Write(text)
 	}
 	return nil
