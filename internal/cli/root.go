@@ -47,6 +47,8 @@ import (
 func Main(name string, args []string, version string, streams *stream.Streams) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	streams = streams.Guarded()
+	defer streams.Flush()
 	root := NewRoot(name, version, streams)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
@@ -66,6 +68,7 @@ func Main(name string, args []string, version string, streams *stream.Streams) i
 
 // NewRoot returns the command tree.
 func NewRoot(name, version string, streams *stream.Streams) *cobra.Command {
+	streams = streams.Guarded()
 	global := &flags.Global{}
 	root := &cobra.Command{
 		Use:   "ladder",

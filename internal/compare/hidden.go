@@ -1,31 +1,16 @@
 package compare
 
 import (
-	"regexp"
-	"slices"
 	"strings"
 
+	"github.com/rollout-ladder/ladder/internal/confidential"
 	"github.com/rollout-ladder/ladder/internal/finding"
 	"github.com/rollout-ladder/ladder/internal/manifest"
 )
 
 // What is hidden: values of Secrets; texts below a name that says that they are
 // secret; texts that look as if they held a secret; user names and passwords in
-// addresses; and the lines of longer texts, which may hold any of that. A name
-// that is hidden without need costs a look at the files, one that is shown cannot
-// be taken back.
-var (
-	confidentialName = regexp.MustCompile(`(?i)passw|passphrase|\bpwd\b|secret|token|credential|api[-_]?key|private[-_]?key|access[-_]?key|encryption[-_]?key|auth[-_]?key|signing[-_]?key|dsn$`)
-	// reference names the object that holds a secret, or is about secrets without
-	// holding any.
-	reference = regexp.MustCompile(`(?i)(secret|token|credentials?)[-_]?(name|names|ref|refs|namespace|store|storeref|stores|class|classname|path|type|kind|policy|provider)$|^(existing|imagepull|pull|tls)[-_]?secrets?$|^existingsecret\w*$|expiration|^automountserviceaccounttoken$`)
-	// harmless are fields that name things wherever they are.
-	harmless          = []string{"name", "namespace", "kind", "apiVersion", "optional", "group", "holds", "issuedBy"}
-	confidentialValue = regexp.MustCompile(`(?i)(passw|passphrase|pwd|secret|token|credential|api[-_]?key|private[-_]?key|access[-_]?key|authorization)\w*["']?\s*[:=]\s*\S|^(bearer|basic)\s+\S|-----BEGIN|\beyJ[\w-]{10,}|\b(AKIA|ASIA)[0-9A-Z]{16}\b|\b(ghp|gho|ghs|github_pat|glpat|xox[abps])[-_]\w{10,}`)
-)
-
-// lastApplied holds a whole object. Source: kubectl apply.
-const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
+// addresses; and the lines of longer texts, which may hold any of that.
 
 // masked returns a value with what may be secret replaced.
 func (d *difference) masked(at place, v any) any {
@@ -50,7 +35,7 @@ func (d *difference) masked(at place, v any) any {
 		switch {
 		case v == "":
 			return v
-		case d.hides(at.keys), confidentialValue.MatchString(v):
+		case confidential.Named(at.keys, d.secret), confidential.Text(v):
 			return manifest.Redacted
 		case strings.Contains(strings.TrimSuffix(v, "\n"), "\n"):
 			return "(" + plural(strings.Count(strings.TrimSuffix(v, "\n"), "\n")+1, "line") + ")"
@@ -60,47 +45,11 @@ func (d *difference) masked(at place, v any) any {
 	case nil:
 		return v
 	default: // a number, true or false
-		if d.hides(at.keys) && !d.counts(at.keys) {
+		if confidential.Named(at.keys, d.secret) && !d.counts(at.keys) {
 			return manifest.Redacted
 		}
 		return v
 	}
-}
-
-// hides reports whether a value at these keys may be secret.
-func (d *difference) hides(keys []string) bool {
-	if len(keys) == 0 {
-		return false
-	}
-	if d.secret && (keys[0] == "data" || keys[0] == "stringData") {
-		return true
-	}
-	last := keys[len(keys)-1]
-	if last == lastApplied {
-		return true
-	}
-	if slices.Contains(harmless, last) || reference.MatchString(last) {
-		return false
-	}
-	if last == "key" && len(keys) > 1 && strings.HasSuffix(strings.ToLower(keys[len(keys)-2]), "ref") {
-		return false // which key of an object is meant
-	}
-	// The names of labels and annotations are those of who reads them.
-	if len(keys) > 1 && keys[0] == "metadata" && keys[1] == "labels" {
-		return false
-	}
-	for i, key := range keys {
-		if !confidentialName.MatchString(key) || reference.MatchString(key) {
-			continue
-		}
-		// An item that is named for what it holds: what is beside its value says
-		// where the value comes from.
-		if i < len(keys)-1 && slices.Contains(keys[i+1:], "valueFrom") {
-			continue
-		}
-		return true
-	}
-	return false
 }
 
 // counts reports whether a number, or true or false, is none that is secret: only

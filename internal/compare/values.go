@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/rollout-ladder/ladder/internal/confidential"
 	"github.com/rollout-ladder/ladder/internal/report"
 )
 
@@ -131,7 +132,7 @@ var tellers = [...]string{"name", "mountPath", "containerPort", "port", "key", "
 // where their number or order changed, else one by one.
 func (d *difference) lists(at place, a, b []any) {
 	for _, key := range tellers {
-		if key != "name" && d.hides(at.key("value").keys) {
+		if key != "name" && confidential.Named(at.key("value").keys, d.secret) {
 			continue // what tells the items apart may be what is secret
 		}
 		x, ok := keyed(a, key)

@@ -15,12 +15,13 @@ type Position struct {
 	Line int `json:"line"`
 }
 
-// String prints "file:line", or the file alone when the line is not known.
+// String prints "file:line", or the file alone when the line is not known, in one
+// line whatever the file is called.
 func (p Position) String() string {
 	if p.Line == 0 {
-		return p.File
+		return Plain(p.File)
 	}
-	return fmt.Sprintf("%s:%d", p.File, p.Line)
+	return fmt.Sprintf("%s:%d", Plain(p.File), p.Line)
 }
 
 // Compare orders positions by file, then line.

@@ -10,13 +10,14 @@ import (
 // a repository may hold them, what is shown may not.
 func Redact(text string) string { return address.Redact(text) }
 
-// Redacted is the finding without credentials in its texts. The patch is left as
+// Redacted is the finding without credentials in its texts, each of which is one
+// line. The patch is left as
 // it is: package patch makes none that shows any.
 func (f Finding) Redacted() Finding {
-	f.Message, f.Fix.Summary = Redact(f.Message), Redact(f.Fix.Summary)
+	f.Message, f.Fix.Summary = Plain(Redact(f.Message)), Plain(Redact(f.Fix.Summary))
 	f.Evidence = slices.Clone(f.Evidence)
 	for i := range f.Evidence {
-		f.Evidence[i].Text = Redact(f.Evidence[i].Text)
+		f.Evidence[i].Text = Plain(Redact(f.Evidence[i].Text))
 	}
 	return f
 }

@@ -80,6 +80,10 @@ func merge(pre, rest []component.Component) ([]component.Component, []finding.Fi
 	all := make([]component.Component, 0, len(pre)+len(rest))
 	var findings []finding.Finding
 	take := func(c *component.Component) {
+		if f, ok := unnameable(c); !ok {
+			findings = append(findings, f)
+			return
+		}
 		if at, ok := first[c.Name]; ok {
 			other := &all[at]
 			if other.Position == c.Position && other.Namespace == c.Namespace && reflect.DeepEqual(other.Sources, c.Sources) {
@@ -98,6 +102,23 @@ func merge(pre, rest []component.Component) ([]component.Component, []finding.Fi
 		take(&rest[i])
 	}
 	return all, findings
+}
+
+// unnameable refuses a component whose words could not be printed as they are: every
+// output names it, and Kubernetes takes no such name.
+func unnameable(c *component.Component) (f finding.Finding, ok bool) {
+	for _, word := range []struct{ what, text string }{
+		{"name", c.Name}, {"namespace", c.Namespace}, {"project", c.Project}, {"domain", c.Domain}, {"cluster", c.Cluster},
+		{"ApplicationSet", c.Set}, {"type", string(c.Type)},
+	} {
+		if finding.Plain(word.text) != word.text {
+			return finding.Finding{
+				Rule: descriptor.RuleInvalid, Severity: finding.Error, Scope: finding.Rule, Basis: finding.Declared, Position: c.Position,
+				Message: fmt.Sprintf("the component %q is left out: the %s %q holds a character that is not printed, which Kubernetes does not take", c.Name, word.what, word.text),
+			}, false
+		}
+	}
+	return finding.Finding{}, true
 }
 
 // sortComponents orders by place, then name. Components without a place come

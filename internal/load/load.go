@@ -42,6 +42,9 @@ type Options struct {
 	Offline     bool
 	CacheDir    string
 	NoCache     bool
+	// SecretKeysOnly leaves the values of Secrets out of the objects, which
+	// proving and planning never look at.
+	SecretKeysOnly bool
 	// Progress is told how far rendering is; nil is fine.
 	Progress func(done, total int, what string)
 }
@@ -201,7 +204,7 @@ func (r *run) intake(environment string) intake.Options {
 	return intake.Options{Environment: environment, Roots: r.options.Roots, Renderer: func(root, repository string) intake.Renderer {
 		return render.New(root, repository, render.Options{
 			KubeVersion: r.options.KubeVersion, APIVersions: r.options.APIVersions,
-			Offline: r.options.Offline, CacheDir: r.options.CacheDir, NoCache: r.options.NoCache,
+			Offline: r.options.Offline, CacheDir: r.options.CacheDir, NoCache: r.options.NoCache, SecretKeysOnly: r.options.SecretKeysOnly,
 			Fetch: r.network.Fetch,
 		})
 	}}
@@ -300,7 +303,7 @@ func (r *run) knowledge(p *intake.Platform) (*knowledge, error) {
 	known.renderer = render.New(p.Root, p.Repository, render.Options{
 		KubeVersion: cmp.Or(r.options.KubeVersion, target.KubeVersion),
 		APIVersions: slices.Concat(target.APIVersions, r.options.APIVersions),
-		Offline:     r.options.Offline, CacheDir: r.options.CacheDir, NoCache: r.options.NoCache,
+		Offline:     r.options.Offline, CacheDir: r.options.CacheDir, NoCache: r.options.NoCache, SecretKeysOnly: r.options.SecretKeysOnly,
 		Fetch: r.network.Fetch, Partial: true, Known: known.crds,
 	})
 	return known, nil

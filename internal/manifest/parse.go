@@ -12,6 +12,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/rollout-ladder/ladder/internal/finding"
 )
 
 // MaxDocument is the greatest size of one YAML document, in bytes. The API
@@ -224,6 +226,9 @@ func flatten(object map[string]any, depth int) ([]*unstructured.Unstructured, er
 				return nil, fmt.Errorf("metadata of %s is not a mapping", kind)
 			}
 		}
+		if err := nameable(object, apiVersion, kind); err != nil {
+			return nil, err
+		}
 		return []*unstructured.Unstructured{{Object: object}}, nil
 	}
 	if depth >= maxListDepth {
@@ -250,6 +255,20 @@ func flatten(object map[string]any, depth int) ([]*unstructured.Unstructured, er
 		out = append(out, flat...)
 	}
 	return out, nil
+}
+
+// nameable refuses an object whose name could not be printed as it is: every output
+// names objects, and Kubernetes takes no such name.
+func nameable(object map[string]any, apiVersion, kind string) error {
+	meta, _ := object["metadata"].(map[string]any)
+	name, _ := meta["name"].(string)
+	namespace, _ := meta["namespace"].(string)
+	for _, word := range []string{apiVersion, kind, name, namespace} {
+		if finding.Plain(word) != word {
+			return fmt.Errorf("%q names an object and holds a character that is not printed, which Kubernetes does not take", word)
+		}
+	}
+	return nil
 }
 
 func missing(apiVersion, kind string) string {

@@ -1,6 +1,9 @@
 package manifest
 
 import (
+	"maps"
+	"slices"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/rollout-ladder/ladder/internal/finding"
@@ -17,26 +20,46 @@ const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 // names and keys but not its values, any object without the credentials of the
 // addresses it names.
 func WithoutSecrets(object map[string]any) map[string]any {
-	shown := (&unstructured.Unstructured{Object: object}).DeepCopy()
+	kept, _ := KeysOnly(object)
+	shown := (&unstructured.Unstructured{Object: kept}).DeepCopy()
 	shown.Object, _ = withoutCredentials(shown.Object).(map[string]any)
-	if kind, _ := object["kind"].(string); kind != "Secret" || object["apiVersion"] != "v1" {
-		return shown.Object
+	return shown.Object
+}
+
+// PublicFields are the fields of a Secret that hold no secret. What else stands in one,
+// a misspelt field too, is taken for a value.
+var PublicFields = []string{"apiVersion", "kind", "metadata", "type", "immutable"}
+
+// KeysOnly returns a Secret with its keys but not its values, and whether there
+// were any. Anything else is returned as it is. The object is not changed.
+func KeysOnly(object map[string]any) (kept map[string]any, had bool) {
+	if object["kind"] != "Secret" || object["apiVersion"] != "v1" {
+		return object, false
 	}
-	for _, field := range []string{"data", "stringData"} {
-		switch values := shown.Object[field].(type) {
-		case nil:
-		case map[string]any:
+	kept = maps.Clone(object)
+	for field, value := range kept {
+		if slices.Contains(PublicFields, field) || value == nil {
+			continue
+		}
+		had = true
+		kept[field] = Redacted
+		if values, ok := value.(map[string]any); ok && (field == "data" || field == "stringData") {
+			keys := make(map[string]any, len(values))
 			for key := range values {
-				values[key] = Redacted
+				keys[key] = Redacted
 			}
-		default:
-			shown.Object[field] = Redacted
+			kept[field] = keys
 		}
 	}
-	if annotations, ok, _ := unstructured.NestedMap(shown.Object, "metadata", "annotations"); ok && annotations[lastApplied] != nil {
-		_ = unstructured.SetNestedField(shown.Object, Redacted, "metadata", "annotations", lastApplied)
+	metadata, _ := kept["metadata"].(map[string]any)
+	annotations, _ := metadata["annotations"].(map[string]any)
+	if annotations[lastApplied] != nil {
+		had = true
+		annotations, metadata = maps.Clone(annotations), maps.Clone(metadata)
+		annotations[lastApplied] = Redacted
+		metadata["annotations"], kept["metadata"] = annotations, metadata
 	}
-	return shown.Object
+	return kept, had
 }
 
 // withoutCredentials takes the credentials out of every text of a value, which it

@@ -202,7 +202,7 @@ func (p *Platform) infer(ctx context.Context, dir string, o FinishOptions) (adde
 			continue
 		}
 		options := o.Load
-		options.Environment = env
+		options.Environment, options.SecretKeysOnly = env, true
 		loaded, err := load.Load(ctx, dir, options)
 		if err != nil {
 			return false, 0, fmt.Errorf("render what would be written: %w", err)

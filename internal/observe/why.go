@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rollout-ladder/ladder/internal/confidential"
 	"github.com/rollout-ladder/ladder/internal/finding"
 	"github.com/rollout-ladder/ladder/internal/rollout"
 )
@@ -158,7 +159,7 @@ const maxWords = 600
 // words makes a message of Argo CD one line of bounded length, without the
 // credentials of addresses.
 func words(message string) string {
-	message = strings.Join(strings.Fields(finding.Redact(message)), " ")
+	message = strings.Join(strings.Fields(confidential.Invalid(finding.Redact(message))), " ")
 	if len(message) <= maxWords {
 		return message
 	}

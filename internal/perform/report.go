@@ -150,7 +150,7 @@ func Unrendered(loaded *load.Result) []report.Unrendered {
 	out := []report.Unrendered{}
 	for _, e := range loaded.Unrendered {
 		out = append(out, report.Unrendered{
-			Component: e.Component, Source: finding.Redact(e.Source), Reason: finding.Redact(strings.TrimSpace(e.Reason)),
+			Component: e.Component, Source: finding.Redact(e.Source), Reason: finding.Plain(finding.Redact(strings.TrimSpace(e.Reason))),
 			File: e.Position.File, Line: e.Position.Line,
 		})
 	}

@@ -20,12 +20,14 @@ import (
 
 // formatVersion is part of every key: raise it when the same files render to
 // something else, or when the format of the entries changes.
-const formatVersion = "7"
+const formatVersion = "8"
 
-// entry is a reply and the files that it depends on.
+// entry is a reply without the values of its Secrets: they are on disk only where
+// the user has put them.
 type entry struct {
-	trace source.Trace
-	reply evaluate.Reply
+	// Dropped is set where a Secret had values.
+	Dropped bool           `json:"dropped,omitempty"`
+	Reply   evaluate.Reply `json:"reply"`
 }
 
 // question is everything but files that a result depends on.
@@ -49,19 +51,25 @@ func (q question) key() (string, bool) {
 	return hex.EncodeToString(sum[:16]), true
 }
 
-// cached renders a source, or takes its result from the cache.
+// result renders a source, or takes its result from the cache.
+func (r *Renderer) result(ctx context.Context, c component.Component, src component.Source, versions []string) (evaluate.Reply, []manifest.Object, error) {
+	reply, objects, err := r.cached(ctx, c, src, versions)
+	if r.opts.SecretKeysOnly {
+		// Also what has just been rendered: a cold run sees what a warm one sees.
+		for i, o := range objects {
+			kept, _ := manifest.KeysOnly(o.Object)
+			objects[i].Unstructured = &unstructured.Unstructured{Object: kept}
+		}
+	}
+	return reply, objects, err
+}
+
+// cached renders a source, or takes its result from the cache where that has all
+// that is asked for.
 func (r *Renderer) cached(ctx context.Context, c component.Component, src component.Source, versions []string) (evaluate.Reply, []manifest.Object, error) {
 	view := r.tree.View()
-	fresh := func() (evaluate.Reply, []manifest.Object, error) {
-		reply, err := r.source(ctx, view, c, src, versions)
-		objects, readable := objectsOf(reply)
-		if err == nil && !readable {
-			err = source.Errorf(src.Position, "what the source renders to cannot be read")
-		}
-		return reply, objects, err
-	}
 	if r.cache == nil {
-		return fresh()
+		return r.fresh(ctx, view, c, src, versions)
 	}
 	ask := question{Format: formatVersion, KubeVersion: r.opts.KubeVersion, Namespace: c.Namespace, Release: c.Name,
 		Offline: r.opts.Offline, Partial: r.opts.Partial, MaxOutput: r.opts.MaxOutput, Source: src}
@@ -71,16 +79,16 @@ func (r *Renderer) cached(ctx context.Context, c component.Component, src compon
 	ask.Asks, ask.APIVersions = true, slices.Concat(r.opts.APIVersions, versions)
 	fullKey, okFull := ask.key()
 	if !ok || !okFull {
-		return fresh()
+		return r.fresh(ctx, view, c, src, versions)
 	}
 	for _, key := range []string{plainKey, fullKey} {
-		if e, ok := r.cache.find(key, r.tree); ok {
-			if objects, ok := objectsOf(e.reply); ok {
-				return e.reply, objects, nil
+		if e, ok := r.cache.find(key, r.tree); ok && (r.opts.SecretKeysOnly || !e.Dropped) {
+			if objects, ok := objectsOf(e.Reply); ok {
+				return e.Reply, objects, nil
 			}
 		}
 	}
-	reply, objects, err := fresh()
+	reply, objects, err := r.fresh(ctx, view, c, src, versions)
 	if err != nil {
 		return reply, objects, err
 	}
@@ -89,7 +97,7 @@ func (r *Renderer) cached(ctx context.Context, c component.Component, src compon
 		if reply.Asks {
 			key = fullKey
 		}
-		r.cache.store(key, trace, reply)
+		r.cache.store(key, trace, reply, objects)
 	}
 	return reply, objects, nil
 }
@@ -115,8 +123,7 @@ func (c *cache) find(key string, tree *source.Tree) (entry, bool) {
 			continue
 		}
 		var e entry
-		if json.Unmarshal(content, &e.reply) == nil {
-			e.trace = trace
+		if json.Unmarshal(content, &e) == nil {
 			return e, true
 		}
 	}
@@ -132,12 +139,33 @@ func checksum(parts ...[]byte) string {
 }
 
 // store writes a variant; a cache that cannot be written is no failure.
-func (c *cache) store(key string, trace source.Trace, reply evaluate.Reply) {
+// Nothing is written where a part is left out that has values: they may hold
+// secrets, and what the part requires depends on them.
+func (c *cache) store(key string, trace source.Trace, reply evaluate.Reply, objects []manifest.Object) {
+	e := entry{Reply: reply}
+	e.Reply.Objects = slices.Clone(reply.Objects)
+	for i, o := range objects {
+		kept, had := manifest.KeysOnly(o.Object)
+		if !had {
+			continue
+		}
+		e.Dropped = true
+		raw, err := json.Marshal(kept)
+		if err != nil {
+			return
+		}
+		e.Reply.Objects[i].Object = raw
+	}
+	for _, l := range reply.Lacking {
+		if len(l.Source.Values)+len(l.Source.Parameters)+len(l.Source.StringParameters) > 0 {
+			return
+		}
+	}
 	head, err := json.Marshal(trace)
 	if err != nil {
 		return
 	}
-	content, err := json.Marshal(reply)
+	content, err := json.Marshal(e)
 	if err != nil {
 		return
 	}

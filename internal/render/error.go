@@ -23,7 +23,7 @@ type Error struct {
 
 // Error implements error.
 func (e *Error) Error() string {
-	text := "render " + e.Component + ": " + e.Reason
+	text := finding.Plain("render " + e.Component + ": " + e.Reason)
 	if e.Position.File != "" {
 		text = e.Position.String() + ": " + text
 	}

@@ -35,6 +35,9 @@ type Options struct {
 	CacheDir string
 	// NoCache neither reads nor writes the cache.
 	NoCache bool
+	// SecretKeysOnly leaves the values of Secrets out of the objects. The cache
+	// has none, so who needs them renders again what holds Secrets.
+	SecretKeysOnly bool
 	// Timeout is how much CPU time one source may take; default 20 s.
 	Timeout time.Duration
 	// MaxOutput bounds the text one source renders to, in bytes; default 32 MiB.
@@ -68,6 +71,9 @@ type Renderer struct {
 	tree  *source.Tree
 	fault error // of opening the tree; every component reports it
 	cache *cache
+
+	// secrets are what files hold that no text may show, by their digests.
+	secrets sync.Map
 
 	mu       sync.Mutex
 	versions []string // of the CRDs that were rendered, sorted
@@ -107,7 +113,7 @@ func New(root, repository string, opts Options) *Renderer {
 			}
 		}
 		if dir != "" {
-			r.cache = newCache(filepath.Join(dir, "render"))
+			r.cache = openCache(filepath.Join(dir, "render"))
 			charts = filepath.Join(dir, "charts")
 		}
 	}
@@ -261,7 +267,7 @@ func (r *Renderer) render(ctx context.Context, c component.Component, versions [
 			out.Err = fmt.Errorf("render %s: %w", c.Name, context.Cause(ctx))
 			return out
 		}
-		result, objects, err := r.cached(ctx, c, src, versions)
+		result, objects, err := r.result(ctx, c, src, versions)
 		out.asks = out.asks || result.Asks
 		out.Objects = append(out.Objects, objects...)
 		for _, l := range result.Lacking {

@@ -37,6 +37,20 @@ type shelf struct {
 	names  map[string][]string // files by key, sorted
 }
 
+// openCache opens the cache below a folder. What other versions of Ladder left
+// there is deleted: nothing reads it, and older ones kept the values of Secrets.
+func openCache(dir string) *cache {
+	entries, err := os.ReadDir(dir)
+	if err == nil {
+		for _, e := range entries {
+			if e.Name() != formatVersion {
+				_ = os.RemoveAll(filepath.Join(dir, e.Name()))
+			}
+		}
+	}
+	return newCache(filepath.Join(dir, formatVersion))
+}
+
 func newCache(dir string) *cache { return &cache{dir: dir, shelves: map[string]*shelf{}} }
 
 // entryEnding ends the names of entries: KEY.VARIANT.json.

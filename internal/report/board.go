@@ -2,10 +2,12 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
+
+	"github.com/rollout-ladder/ladder/internal/finding"
 )
 
 // Board is a running rollout as a terminal shows it: finished steps, what runs
@@ -74,6 +76,11 @@ const (
 	cyan   = "36"
 	faint  = "2"
 )
+
+// IsColour reports whether Ladder itself writes an SGR parameter.
+func IsColour(code string) bool {
+	return slices.Contains([]string{green, red, yellow, cyan, faint, bold, "0"}, code)
+}
 
 // StepLine prints a step on one line.
 func (s Style) StepLine(step BoardStep) string {
@@ -158,16 +165,13 @@ func Clock(d time.Duration) string {
 	}
 }
 
-// Plain replaces control characters: what a cluster or a chart says must not
-// steer the terminal.
-func Plain(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return ' '
-		}
-		return r
-	}, text)
-}
+// Plain makes a text one line that does not steer the terminal, whatever a cluster
+// or a chart says.
+func Plain(text string) string { return finding.Plain(text) }
+
+// Invisible reports whether a character breaks a line or turns the direction of
+// writing.
+func Invisible(r rune) bool { return finding.Invisible(r) }
 
 // Clip cuts a line to width columns; escape sequences take no room and stay
 // closed.

@@ -59,7 +59,7 @@ func record(ctx context.Context, streams *stream.Streams, global *flags.Global, 
 		return err
 	}
 	display := progress.New(streams, global, time.Now)
-	options := source.Options(o.Source)
+	options := source.KeysOnly(o.Source)
 	options.Progress = display.Counted
 	c, objects, err := load.One(ctx, o.Path, o.component, options)
 	display.Close()
@@ -106,7 +106,7 @@ func (o *recordOptions) entryOf(ctx context.Context, c component.Component) (ent
 // readChart reads name and version of a chart of the repository, which was
 // rendered before.
 func (o *recordOptions) readChart(ctx context.Context, src component.Source) (name, version string, err error) {
-	p, err := load.Open(ctx, o.Path, source.Options(o.Source))
+	p, err := load.Open(ctx, o.Path, source.KeysOnly(o.Source))
 	if err != nil {
 		return "", "", source.Coded(err)
 	}

@@ -77,7 +77,7 @@ func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *
 func loadAll(ctx context.Context, streams *stream.Streams, global *flags.Global, o *Options) ([]*load.Result, error) {
 	display := progress.New(streams, global, time.Now)
 	defer display.Close()
-	options := source.Options(o.Source)
+	options := source.KeysOnly(o.Source)
 	options.Progress = display.Counted
 	if o.Environment == everything {
 		options.Environment = ""

@@ -56,7 +56,7 @@ type judgement struct {
 
 // judge loads and lints the environments that the arguments mean.
 func judge(ctx context.Context, streams *stream.Streams, global *flags.Global, o *Options) (*judgement, error) {
-	options := source.Options(o.Source)
+	options := source.KeysOnly(o.Source)
 	options.Roots = o.Roots
 	display := progress.New(streams, global, time.Now)
 	defer display.Close()

@@ -29,5 +29,8 @@ func (j *judgement) write(streams *stream.Streams, global *flags.Global, o *Opti
 	if err != nil {
 		return err
 	}
+	if o.Format == "github" {
+		return streams.WriteCommands(o.Output, b.Bytes())
+	}
 	return streams.WriteResult(o.Output, b.Bytes())
 }

@@ -162,7 +162,7 @@ func (o *Options) ladder(ctx context.Context, loaded *load.Result) orphan.Ladder
 	slices.Sort(l.Unrendered)
 	l.Unrendered = slices.Compact(l.Unrendered)
 	l.Disabled = func(name string) []manifest.Object {
-		options := source.Options(o.Source)
+		options := source.KeysOnly(o.Source)
 		options.Environment = loaded.Platform.Environment
 		_, objects, err := load.One(ctx, o.Path, name, options)
 		if err != nil {

@@ -61,13 +61,23 @@ func summarise(streams *stream.Streams, r report.Rollout) {
 	if file == "" {
 		return
 	}
-	f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	var b bytes.Buffer
+	err := report.RolloutMarkdown(&b, r)
 	if err == nil {
-		err = errors.Join(report.RolloutMarkdown(f, r), f.Close())
+		err = appendTo(file, stream.Safe(b.Bytes()))
 	}
 	if err != nil {
 		fmt.Fprintf(streams.Err, "ladder: the job summary is not written: %v\n", err)
 	}
+}
+
+func appendTo(file string, text []byte) error {
+	f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	return errors.Join(err, f.Close())
 }
 
 // Verdict is nil for a rollout that succeeded, and otherwise an error with the exit

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rollout-ladder/ladder/internal/cli/stream"
 	"github.com/rollout-ladder/ladder/internal/report"
 )
 
@@ -26,6 +27,8 @@ type lines struct {
 	starts bool
 	// groups folds stages in the log of a GitHub Actions job.
 	groups, open bool
+	// commands is where a job of GitHub Actions takes commands from.
+	commands io.Writer
 }
 
 // record is one line of JSON progress.
@@ -57,11 +60,15 @@ func (l *lines) group(start string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.open {
-		fmt.Fprintln(l.out, "::endgroup::")
+		l.command("::endgroup::")
 	}
 	if l.open = start != ""; l.open {
-		fmt.Fprintln(l.out, start)
+		l.command(start)
 	}
+}
+
+func (l *lines) command(text string) {
+	_, _ = l.commands.Write(stream.Commands([]byte(text + "\n"))) // like all progress, it is nobody's failure
 }
 
 func (l *lines) Counted(done, total int, what string) {

@@ -48,7 +48,7 @@ func New(streams *stream.Streams, global *flags.Global, now func() time.Time) Di
 	case mode == "none":
 		return silent{}
 	default:
-		return &lines{out: streams.Err, now: now, print: printPlain, groups: streams.Getenv("GITHUB_ACTIONS") == "true"}
+		return &lines{out: streams.Err, now: now, print: printPlain, groups: streams.Getenv("GITHUB_ACTIONS") == "true", commands: streams.Direct()}
 	}
 }
 

@@ -32,8 +32,8 @@ type terminal struct {
 
 func newTerminal(streams *stream.Streams) *terminal {
 	t := &terminal{
-		block:  block{out: streams.Err, width: streams.Width},
-		height: func() int { return heightOf(streams.Err) },
+		block:  block{out: streams.Direct(), width: streams.Width},
+		height: func() int { return heightOf(streams.Direct()) },
 		screen: screen{style: report.Style{Color: streams.Color(true)}},
 		dirty:  make(chan struct{}, 1), drawn: make(chan struct{}),
 	}

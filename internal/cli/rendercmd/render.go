@@ -65,6 +65,7 @@ func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *
 	}
 	display := progress.New(streams, global, time.Now)
 	options := source.Options(o.Source)
+	options.SecretKeysOnly = !o.ShowSecrets
 	options.Progress = display.Counted
 	c, objects, err := load.One(ctx, o.Path, o.Component, options)
 	display.Close()
@@ -131,6 +132,13 @@ func write(b *bytes.Buffer, objects []manifest.Object) error {
 			fmt.Fprintf(b, ", values %s", strings.ReplaceAll(o.Origin.Values, "\n", " "))
 		}
 		b.WriteByte('\n')
+		if !stream.IsSafe(string(text)) {
+			// What is escaped on the way out is the same character in JSON, which YAML takes.
+			if err := report.JSON(b, o.Object); err != nil {
+				return fmt.Errorf("print %s: %w", o.Resource().Human(), err)
+			}
+			continue
+		}
 		b.Write(text)
 	}
 	return nil

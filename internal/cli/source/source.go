@@ -27,6 +27,13 @@ func Options(f flags.Source) load.Options {
 	}
 }
 
+// KeysOnly are those of a command that uses no value of a Secret.
+func KeysOnly(f flags.Source) load.Options {
+	o := Options(f)
+	o.SecretKeysOnly = true
+	return o
+}
+
 // Coded gives an error of reading or planning its exit code: what the user can
 // mend in the repository is unreadable input.
 func Coded(err error) error {
@@ -44,15 +51,15 @@ func Coded(err error) error {
 // Open reads the components of a platform without rendering them, charts that make
 // Applications aside.
 func Open(ctx context.Context, f flags.Source) (*intake.Platform, error) {
-	p, err := load.Open(ctx, f.Path, Options(f))
+	p, err := load.Open(ctx, f.Path, KeysOnly(f))
 	return p, Coded(err)
 }
 
-// Load reads, renders and infers a platform and shows how far it is.
+// Load reads, renders and infers a platform, without the values of Secrets, and shows how far it is.
 func Load(ctx context.Context, streams *stream.Streams, global *flags.Global, f flags.Source) (*load.Result, error) {
 	display := progress.New(streams, global, time.Now)
 	defer display.Close()
-	options := Options(f)
+	options := KeysOnly(f)
 	options.Progress = display.Counted
 	loaded, err := load.Load(ctx, f.Path, options)
 	return loaded, Coded(err)

@@ -37,7 +37,7 @@ func System() *Streams {
 // Width returns the width of the terminal behind stderr in columns; 80 where
 // there is none.
 func (s *Streams) Width() int {
-	if f, ok := s.Err.(*os.File); ok {
+	if f, ok := s.Direct().(*os.File); ok {
 		if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {
 			return w
 		}
@@ -96,8 +96,16 @@ func isDevice(file string) bool {
 // WriteResult writes the result of a command to file, or to stdout when file is
 // empty or "-". A file is replaced whole: it is written beside its final name
 // and renamed, so that a failure leaves nothing half-written. A link stays, and
-// what it names is replaced; a device or pipe is written to.
+// what it names is replaced; a device or pipe is written to. A file gets what stdout
+// would get: it is shown as well.
 func (s *Streams) WriteResult(file string, content []byte) error {
+	if file != "" && file != "-" {
+		content = Safe(content)
+	}
+	return s.write(file, content)
+}
+
+func (s *Streams) write(file string, content []byte) error {
 	if file == "" || file == "-" {
 		_, err := s.Out.Write(content)
 		return err

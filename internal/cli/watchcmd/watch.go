@@ -72,12 +72,12 @@ func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *
 	defer v.display.Close()
 	keys := progress.Steer(v.display, streams, progress.Steering{Place: progress.Elsewhere, Do: func(r progress.Request) { v.do(ctx, r) }})
 	if keys {
-		fmt.Fprint(streams.Err, enterScreen)
+		fmt.Fprint(streams.Direct(), enterScreen)
 	}
 	last, err := v.follow(ctx)
 	v.display.Close()
 	if keys {
-		fmt.Fprint(streams.Err, leaveScreen)
+		fmt.Fprint(streams.Direct(), leaveScreen)
 	}
 	for len(v.answers) > 0 {
 		fmt.Fprintln(streams.Err, "ladder: "+<-v.answers)

@@ -9,6 +9,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/rollout-ladder/ladder/internal/confidential"
 	"github.com/rollout-ladder/ladder/internal/drive"
 	"github.com/rollout-ladder/ladder/internal/finding"
 	"github.com/rollout-ladder/ladder/internal/observe"
@@ -274,7 +275,7 @@ func (e *Engine) afterSync(ctx context.Context, ref observe.Ref) error {
 
 // failed makes an error of the API server one about an Application.
 func failed(ref observe.Ref, err error) error {
-	return &drive.ObjectError{Object: ref.Resource(), Message: finding.Redact(err.Error()), Final: apierrors.IsForbidden(err) || apierrors.IsInvalid(err)}
+	return &drive.ObjectError{Object: ref.Resource(), Message: confidential.Invalid(finding.Redact(err.Error())), Final: apierrors.IsForbidden(err) || apierrors.IsInvalid(err)}
 }
 
 // newer reports whether a resource version is at least as new as another of the

@@ -1,29 +1,26 @@
 package native
 
 import (
-	"cmp"
 	"context"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/rollout-ladder/ladder/internal/confidential"
 	"github.com/rollout-ladder/ladder/internal/drive"
 	"github.com/rollout-ladder/ladder/internal/finding"
-	"github.com/rollout-ladder/ladder/internal/manifest"
 )
 
 // maxMessage bounds the messages that go into states and reports, in bytes.
 const maxMessage = 600
 
 // objectError says in the words of the API server why an object could not be
-// applied, without the values of a Secret.
+// applied, without what may be secret in it.
 func objectError(resource finding.Resource, obj *unstructured.Unstructured, err error) error {
 	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
@@ -125,60 +122,14 @@ func invalidFields(status metav1.Status) string {
 	return "is invalid"
 }
 
-// redact removes the values of a Secret from a message, as they are written and
-// as base64.
+// redact removes from a message what may be secret in the object that it is about.
 func redact(message string, obj *unstructured.Unstructured) string {
-	if obj == nil || obj.GetKind() != "Secret" {
+	if obj == nil {
 		return message
 	}
-	var values []string
-	for _, field := range []string{"data", "stringData"} {
-		values = texts(values, obj.Object[field])
-	}
-	// A value may be part of another one.
-	slices.SortFunc(values, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
-	for _, v := range values {
-		for _, form := range forms(v) {
-			message = strings.ReplaceAll(message, form, manifest.Redacted)
-		}
-	}
-	return message
-}
-
-// texts appends every text in a value of any shape: a Secret that is wrong may
-// hold maps and lists where values belong.
-func texts(out []string, v any) []string {
-	switch v := v.(type) {
-	case string:
-		if v != "" {
-			out = append(out, v)
-		}
-	case []any:
-		for _, e := range v {
-			out = texts(out, e)
-		}
-	case map[string]any:
-		for _, e := range v {
-			out = texts(out, e)
-		}
-	}
-	return out
-}
-
-// forms lists how a value may turn up in a message. Very short values are left:
-// they would take ordinary words apart, and tell nothing.
-func forms(value string) []string {
-	out := []string{value, base64.StdEncoding.EncodeToString([]byte(value))}
-	if plain, err := base64.StdEncoding.DecodeString(value); err == nil {
-		out = append(out, string(plain))
-	}
-	long := out[:0]
-	for _, f := range out {
-		if len(f) >= 4 {
-			long = append(long, f)
-		}
-	}
-	return long
+	var held confidential.Values
+	held.Add(obj.Object)
+	return held.Redact(message)
 }
 
 // shorten makes a message one line of bounded length.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"text/template"
 
+	"github.com/rollout-ladder/ladder/internal/confidential"
 	"github.com/rollout-ladder/ladder/internal/intake/yamlpos"
 )
 
@@ -114,7 +115,7 @@ func (e *engine) template(known map[string]*template.Template, text string, opti
 		t.Option(o)
 	}
 	if t, err = t.Parse(text); err != nil {
-		return nil, explain(err)
+		return nil, explain(err, text, nil)
 	}
 	known[text] = t
 	return t, nil
@@ -131,18 +132,22 @@ func (e *engine) fill(t *template.Template, options []string, p map[string]any) 
 func (e *engine) run(t *template.Template, p map[string]any) (string, error) {
 	var out strings.Builder
 	if err := t.Execute(&out, p); err != nil {
-		return "", explain(err)
+		return "", explain(err, t.Root.String(), p)
 	}
 	return out.String(), nil
 }
 
-// explain leaves out the name that a template has here only.
-func explain(err error) error {
+// explain leaves out the name that a template has here only, and what may be secret
+// in what it was given.
+func explain(err error, written string, p map[string]any) error {
+	var held confidential.Values
+	held.AddText([]byte(written))
+	held.Add(p)
 	text := strings.TrimPrefix(err.Error(), "template: ")
 	if rest, ok := strings.CutPrefix(text, "template:"); ok {
 		text = "line " + rest
 	}
-	return errors.New(executing.ReplaceAllString(text, "at "))
+	return errors.New(held.Redact(executing.ReplaceAllString(text, "at ")))
 }
 
 // executing is what the engine says of the name of a template.

@@ -164,11 +164,11 @@ func (e *engine) masked(t *template.Template, options []string, p map[string]any
 	}
 	filled, err := t.Clone()
 	if err != nil {
-		return "", explain(err)
+		return "", explain(err, tree.Root.String(), p)
 	}
 	filled.Option(options...)
 	if filled, err = filled.AddParseTree(t.Name(), tree); err != nil {
-		return "", explain(err)
+		return "", explain(err, tree.Root.String(), p)
 	}
 	return e.run(filled, p)
 }

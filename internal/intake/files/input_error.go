@@ -28,10 +28,10 @@ func (e *InputError) Error() string {
 		b.WriteString(e.Position.String())
 		b.WriteString(": ")
 	}
-	b.WriteString(e.Message)
+	b.WriteString(finding.Plain(e.Message))
 	if e.Hint != "" {
 		b.WriteString(" (")
-		b.WriteString(e.Hint)
+		b.WriteString(finding.Plain(e.Hint))
 		b.WriteString(")")
 	}
 	return b.String()

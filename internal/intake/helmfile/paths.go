@@ -47,6 +47,7 @@ func (e *engine) readFile(base, file string) (string, error) {
 	case err != nil:
 		return "", fmt.Errorf("readFile: %w", err)
 	}
+	e.read.AddText(data)
 	if isEncrypted(data) {
 		return e.unknown.mark("the file %s is encrypted", p), nil
 	}

@@ -12,6 +12,7 @@ import (
 	"text/template"
 	"text/template/parse"
 
+	"github.com/rollout-ladder/ladder/internal/confidential"
 	"github.com/rollout-ladder/ladder/internal/finding"
 	"github.com/rollout-ladder/ladder/internal/intake/bounded"
 	"github.com/rollout-ladder/ladder/internal/intake/files"
@@ -32,6 +33,8 @@ type engine struct {
 	// steps and work are what the file that is evaluated took so far.
 	steps, work int
 	depth       int
+	// read is what may be secret in the files that templates read.
+	read confidential.Values
 }
 
 // rendered is an evaluated text.
@@ -65,7 +68,7 @@ func (e *templateError) Error() string { return e.position.String() + ": " + e.r
 func (e *engine) render(file string, first int, base, text string, data map[string]any) (rendered, error) {
 	t, err := e.parse(base, text)
 	if err != nil {
-		return rendered{}, e.explain(file, first, err)
+		return rendered{}, e.explain(file, first, err, text, nil)
 	}
 	e.work = 0
 	for range maxLacking {
@@ -81,7 +84,7 @@ func (e *engine) render(file string, first int, base, text string, data map[stri
 		}
 		data = supplied
 	}
-	return rendered{}, e.explain(file, first, err)
+	return rendered{}, e.explain(file, first, err, text, data)
 }
 
 // maxLacking bounds how many values one file may lack.
@@ -219,7 +222,7 @@ var executing = regexp.MustCompile(`executing "[^"]*" at `)
 
 // explain gives an error its place. What the text holds is not shown beyond the
 // expression itself.
-func (e *engine) explain(file string, first int, err error) error {
+func (e *engine) explain(file string, first int, err error, written string, data map[string]any) error {
 	at := finding.Position{File: file, Line: first}
 	text := err.Error()
 	if m := errorLine.FindStringSubmatch(text); m != nil {
@@ -235,7 +238,11 @@ func (e *engine) explain(file string, first int, err error) error {
 	if reason, ok := strings.CutPrefix(text, "map has no entry for key "); ok {
 		text = "there is no value " + reason
 	}
-	return &templateError{position: at, reason: text}
+	var held confidential.Values
+	held.AddText([]byte(written))
+	held.Add(data)
+	held.Join(&e.read)
+	return &templateError{position: at, reason: held.Redact(text)}
 }
 
 // lineWriter remembers which line of the template each line comes from. The

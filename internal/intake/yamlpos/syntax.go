@@ -11,6 +11,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/rollout-ladder/ladder/internal/confidential"
 	"github.com/rollout-ladder/ladder/internal/finding"
 	"github.com/rollout-ladder/ladder/internal/intake/files"
 )
@@ -38,7 +39,9 @@ func syntaxError(file string, data []byte, err error) error {
 	case strings.Contains(message, "did not find expected"):
 		hint = "check the indentation and the quotes around this line"
 	}
-	return &files.InputError{Position: finding.Position{File: file, Line: syntaxLine(data, err)}, Message: "YAML: " + message, Hint: hint, Err: err}
+	var held confidential.Values
+	held.AddText(data)
+	return &files.InputError{Position: finding.Position{File: file, Line: syntaxLine(data, err)}, Message: "YAML: " + held.Redact(message), Hint: hint, Err: err}
 }
 
 // syntaxLine finds the line of a syntax error: the last one of the shortest

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 	"helm.sh/helm/v4/pkg/chart/common"
 	chart "helm.sh/helm/v4/pkg/chart/v2"
 
@@ -78,15 +79,43 @@ func validateSchema(schema []byte, values map[string]any) (err error) {
 	return compiled.Validate(plain)
 }
 
+// violation says what is wrong without the value, which may be secret. What is said
+// by the library itself quotes the schema and the names of values only.
+func violation(err *jsonschema.ValidationError) string {
+	text := err.Error()
+	if i := strings.LastIndex(text, "- at "); i >= 0 {
+		text = text[i+2:]
+	}
+	switch k := err.ErrorKind.(type) {
+	case *kind.Type, *kind.Enum, *kind.Const, *kind.Required, *kind.AdditionalProperties, *kind.Dependency, *kind.DependentRequired, *kind.OneOf, *kind.Contains, *kind.UniqueItems,
+		*kind.MinItems, *kind.MaxItems, *kind.MinProperties, *kind.MaxProperties:
+		return text
+	case *kind.Pattern:
+		text = fmt.Sprintf("does not match pattern '%s'", k.Want)
+	case *kind.Format:
+		text = "is not valid " + k.Want
+	case *kind.MinLength:
+		text = fmt.Sprintf("is shorter than %d", k.Want)
+	case *kind.MaxLength:
+		text = fmt.Sprintf("is longer than %d", k.Want)
+	case *kind.Minimum:
+		text = "is less than " + k.Want.RatString()
+	case *kind.Maximum:
+		text = "is greater than " + k.Want.RatString()
+	default:
+		text = "is not allowed"
+		if keyword := k.KeywordPath(); len(keyword) > 0 {
+			text += " by " + strings.Join(keyword, "/")
+		}
+	}
+	return fmt.Sprintf("at '/%s': %s", strings.Join(err.InstanceLocation, "/"), text)
+}
+
 // violations lists the innermost causes: "at /replicas: got string, want
 // integer".
 func violations(err *jsonschema.ValidationError) []string {
 	if len(err.Causes) == 0 {
-		text := err.Error()
-		if i := strings.LastIndex(text, "- at "); i >= 0 {
-			text = text[i+2:]
-		}
-		return []string{oneLine(text)}
+		return []string{oneLine(violation(err))}
 	}
 	var out []string
 	for _, cause := range err.Causes {
