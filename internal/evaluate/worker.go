@@ -22,7 +22,8 @@ func init() {
 		return
 	}
 	confine.Serve(os.Args, prepare, map[string]confine.Method{
-		methodSource: renderSource,
+		methodSource:   renderSource,
+		methodHelmfile: loadHelmfile,
 	})
 	os.Exit(0)
 }

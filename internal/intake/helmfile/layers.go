@@ -119,9 +119,9 @@ func (e *evaluation) fill(v *yamlpos.Value) (*yamlpos.Value, bool) {
 
 // file adds a file of values: as it is, or evaluated.
 func (e *evaluation) file(file string, at finding.Position) {
-	data, err := e.tree.Read(file)
+	data, err := e.engine.read(file)
 	if err != nil {
-		e.tell(Missing, at, "", "%s", oneLine(err))
+		e.unread(e.r.Name, at, err)
 		return
 	}
 	if isEncrypted(data) {
