@@ -24,6 +24,7 @@ func init() {
 	confine.Serve(os.Args, prepare, map[string]confine.Method{
 		methodSource:   renderSource,
 		methodHelmfile: loadHelmfile,
+		methodObjects:  parseObjects,
 	})
 	os.Exit(0)
 }

@@ -15,6 +15,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/rollout-ladder/ladder/internal/component"
+	"github.com/rollout-ladder/ladder/internal/evaluate"
 	"github.com/rollout-ladder/ladder/internal/intake/files"
 	"github.com/rollout-ladder/ladder/internal/intake/flux"
 	"github.com/rollout-ladder/ladder/internal/manifest"
@@ -36,6 +37,9 @@ func FromFlux(ctx context.Context, tree *files.Tree, o FluxOptions) (*Platform, 
 	result, err := flux.Load(ctx, tree, flux.Options{
 		Path: o.Path, Clusters: o.Clusters,
 		Renderer: render.New(tree.Root, tree.Repository, render.Options{Offline: true}),
+		Objects: func(ctx context.Context, file string, data []byte) ([]manifest.Object, error) {
+			return evaluate.Objects(ctx, file, data, render.DefaultTimeout)
+		},
 	})
 	if err != nil {
 		return nil, err
