@@ -160,9 +160,12 @@ func (f *fluxes) cluster(c *flux.Cluster) error {
 		}
 		u.own[i] = append(u.own[i], name)
 	}
-	f.edges(u)
-	return nil
+	return f.edges(u)
 }
+
+// maxPairs is how many pairs of components that wait for each other a cluster may
+// have.
+const maxPairs = 1_000_000
 
 // component is the component of a name, made where it is new.
 func (f *fluxes) component(name string, role Role) *Component {
@@ -428,7 +431,8 @@ func (f *fluxes) objects(env, name string, k *flux.Kustomization, d *Descriptor)
 
 // edges adds what the components of a cluster require: a Kustomization and all
 // below it wait for what it depends on.
-func (f *fluxes) edges(u *clusterUnits) {
+func (f *fluxes) edges(u *clusterUnits) error {
+	pairs := 0
 	c := u.cluster
 	index := map[string]int{}
 	for i, k := range c.Kustomizations {
@@ -445,6 +449,9 @@ func (f *fluxes) edges(u *clusterUnits) {
 			providers := u.own[j]
 			if len(providers) == 0 || c.Kustomizations[j].Wait {
 				providers = u.below(j)
+			}
+			if pairs += len(below) * len(providers); pairs > maxPairs {
+				return &files.InputError{Position: dep.Position, Message: fmt.Sprintf("more than %d pairs of components wait for each other", maxPairs), Hint: "import a part of the clusters"}
 			}
 			for _, from := range below {
 				for _, to := range providers {
@@ -468,6 +475,7 @@ func (f *fluxes) edges(u *clusterUnits) {
 			}
 		}
 	}
+	return nil
 }
 
 func (f *fluxes) undefined(env, name, kind string, dep flux.Reference) {

@@ -64,6 +64,7 @@ func TestHostile(t *testing.T) {
 		"a command with variables":   {value(`{{ envExec (dict) "cat" (list "/etc/hostname") }}`), `the value x is left out: it runs the command "cat"`},
 		"a secret":                   {value(`{{ fetchSecretValue "ref+file:///etc/hostname" }}`), "the value x is left out: it fetches a secret from a store"},
 		"the network":                {value(`{{ getHostByName "localhost" }}`), "the value x is left out: getHostByName asks the network"},
+		"many values":                {"-- " + bad + " --\nreleases: [{name: bad, namespace: x, chart: oci://r.example/x, values: [{{ range until 100000 }}{a: {{ . }}}, {{ end }}]}]\n", "values has more than 1000 entries; the rest is left out"},
 		"bases in a circle":          {"-- " + bad + " --\nbases: [20-bad.yaml.gotmpl]\nreleases: []\n", "bases are nested too deep"},
 	} {
 		t.Run(name, func(t *testing.T) {
