@@ -32,6 +32,8 @@ func init() {
 		methodTranslate: answering(translate),
 		methodRules:     answering(readRules),
 		methodForm:      answering(fillForm),
+		methodHelmfile:  loadHelmfile,
+		methodObjects:   parseObjects,
 	})
 	os.Exit(0)
 }

@@ -15,6 +15,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/rollout-ladder/ladder/internal/component"
+	"github.com/rollout-ladder/ladder/internal/evaluate"
 	"github.com/rollout-ladder/ladder/internal/intake/files"
 	"github.com/rollout-ladder/ladder/internal/intake/flux"
 	"github.com/rollout-ladder/ladder/internal/manifest"
@@ -36,6 +37,9 @@ func FromFlux(ctx context.Context, tree *files.Tree, o FluxOptions) (*Platform, 
 	result, err := flux.Load(ctx, tree, flux.Options{
 		Path: o.Path, Clusters: o.Clusters,
 		Renderer: render.New(tree.Root, tree.Repository, render.Options{Offline: true}),
+		Objects: func(ctx context.Context, file string, data []byte) ([]manifest.Object, error) {
+			return evaluate.Objects(ctx, file, data, render.DefaultTimeout)
+		},
 	})
 	if err != nil {
 		return nil, err
@@ -156,9 +160,12 @@ func (f *fluxes) cluster(c *flux.Cluster) error {
 		}
 		u.own[i] = append(u.own[i], name)
 	}
-	f.edges(u)
-	return nil
+	return f.edges(u)
 }
+
+// maxPairs is how many pairs of components that wait for each other a cluster may
+// have.
+const maxPairs = 1_000_000
 
 // component is the component of a name, made where it is new.
 func (f *fluxes) component(name string, role Role) *Component {
@@ -424,7 +431,8 @@ func (f *fluxes) objects(env, name string, k *flux.Kustomization, d *Descriptor)
 
 // edges adds what the components of a cluster require: a Kustomization and all
 // below it wait for what it depends on.
-func (f *fluxes) edges(u *clusterUnits) {
+func (f *fluxes) edges(u *clusterUnits) error {
+	pairs := 0
 	c := u.cluster
 	index := map[string]int{}
 	for i, k := range c.Kustomizations {
@@ -441,6 +449,9 @@ func (f *fluxes) edges(u *clusterUnits) {
 			providers := u.own[j]
 			if len(providers) == 0 || c.Kustomizations[j].Wait {
 				providers = u.below(j)
+			}
+			if pairs += len(below) * len(providers); pairs > maxPairs {
+				return &files.InputError{Position: dep.Position, Message: fmt.Sprintf("more than %d pairs of components wait for each other", maxPairs), Hint: "import a part of the clusters"}
 			}
 			for _, from := range below {
 				for _, to := range providers {
@@ -464,6 +475,7 @@ func (f *fluxes) edges(u *clusterUnits) {
 			}
 		}
 	}
+	return nil
 }
 
 func (f *fluxes) undefined(env, name, kind string, dep flux.Reference) {

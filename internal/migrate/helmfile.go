@@ -8,8 +8,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/rollout-ladder/ladder/internal/component"
+	"github.com/rollout-ladder/ladder/internal/evaluate"
 	"github.com/rollout-ladder/ladder/internal/finding"
 	"github.com/rollout-ladder/ladder/internal/intake/files"
 	"github.com/rollout-ladder/ladder/internal/intake/helmfile"
@@ -24,11 +26,16 @@ type HelmfileOptions struct {
 	Domains map[string]string
 	// Target is where the platform will lie.
 	Target *Target
+	// Time is how much CPU time the state files may take; 0 for DefaultTime.
+	Time time.Duration
 }
+
+// DefaultTime is how much CPU time all state files together may take.
+const DefaultTime = 30 * time.Second
 
 // FromHelmfile makes a platform of Helmfile's releases. It is not placed yet.
 func FromHelmfile(ctx context.Context, tree *files.Tree, opts HelmfileOptions) (*Platform, error) {
-	result, err := helmfile.Load(ctx, tree, opts.Options)
+	result, err := evaluate.Helmfile(ctx, tree, opts.Options, cmp.Or(opts.Time, DefaultTime))
 	if err != nil {
 		return nil, err
 	}

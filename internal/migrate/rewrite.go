@@ -31,6 +31,9 @@ func (w *waves) rewrite() error {
 	return nil
 }
 
+// maxWritten is how much the edits of one file may write, in bytes.
+const maxWritten = 64 << 20
+
 // apply carries out the edits of a file from the last to the first, each on its own
 // characters, and proves that nothing else changed.
 func (w *waves) apply(f *waveFile) (string, error) {
@@ -39,7 +42,15 @@ func (w *waves) apply(f *waveFile) (string, error) {
 	})
 	lines := strings.SplitAfter(f.text, "\n")
 	var undo []func()
+	written := 0
 	for _, e := range f.edits {
+		// Each edit writes its line anew.
+		if e.node.Line >= 1 && e.node.Line <= len(lines) {
+			written += len(lines[e.node.Line-1])
+		}
+		if written > maxWritten {
+			return "", &files.InputError{Position: finding.Position{File: f.name, Line: e.node.Line}, Message: "too much of a long line would change", Hint: "write it over several lines"}
+		}
 		text := e.text
 		if e.is {
 			text = w.phases[e.wave].String()

@@ -100,8 +100,9 @@ type waves struct {
 type waveFile struct {
 	name string
 	text string
-	// edits are scalars to replace.
-	edits []waveEdit
+	// edits are scalars to replace, edited those of them.
+	edits  []waveEdit
+	edited map[*yaml.Node]bool
 }
 
 // waveEdit replaces one scalar; wave is set where it is a wave, else text.
@@ -114,8 +115,13 @@ type waveEdit struct {
 
 func (f *waveFile) becomes(n *yaml.Node, text string) {
 	if n.Value != text {
-		f.edits = append(f.edits, waveEdit{node: n, text: text})
+		f.edit(waveEdit{node: n, text: text})
 	}
+}
+
+func (f *waveFile) edit(e waveEdit) {
+	f.edits = append(f.edits, e)
+	f.edited[e.node] = true
 }
 
 // read finds the older names of a file. A file that is no YAML holds none; one that
@@ -136,7 +142,7 @@ func (w *waves) read(tree *files.Tree, file string) error {
 		w.out.Notes = append(w.out.Notes, Note{Level: Told, What: "file", Position: finding.Position{File: file}, Message: "the file is no YAML and is left as it is"})
 		return nil
 	}
-	f := &waveFile{name: file, text: string(data)}
+	f := &waveFile{name: file, text: string(data), edited: map[*yaml.Node]bool{}}
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	for {
 		var n yaml.Node
@@ -285,7 +291,7 @@ func (w *waves) wave(f *waveFile, v *yaml.Node) error {
 		return &files.InputError{Position: at, Message: fmt.Sprintf("%q is no wave", v.Value), Hint: "write a wave such as wave35 or 35, from 0 to 999"}
 	}
 	w.uses[int(phase)]++
-	f.edits = append(f.edits, waveEdit{node: v, wave: int(phase), is: true})
+	f.edit(waveEdit{node: v, wave: int(phase), is: true})
 	return nil
 }
 
@@ -373,8 +379,7 @@ func (w *waves) templates(f *waveFile, n *yaml.Node) {
 		return
 	}
 	if n.Kind == yaml.ScalarNode && strings.Contains(n.Value, "{{") && n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) == 0 {
-		edited := slices.ContainsFunc(f.edits, func(e waveEdit) bool { return e.node == n })
-		if text := templated(n.Value); !edited && !ofLabels(n.Value) && text != n.Value {
+		if text := templated(n.Value); !f.edited[n] && !ofLabels(n.Value) && text != n.Value {
 			f.becomes(n, text)
 		}
 	}

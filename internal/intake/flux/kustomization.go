@@ -326,10 +326,17 @@ func (l *loader) filled(o manifest.Object, owner int) manifest.Object {
 	if !ok || o.GetAnnotations()[groupKustomize+"/substitute"] == "disabled" || o.GetLabels()[groupKustomize+"/substitute"] == "disabled" {
 		return o
 	}
-	s := substitution{variables: variables, complete: complete}
+	s := substitution{variables: variables, complete: complete, room: &l.room}
 	out := o
 	out.Unstructured = &unstructured.Unstructured{Object: mapOf(s.value(o.Object))}
 	if !s.used {
+		return o
+	}
+	if l.room < 0 {
+		l.problem(Problem{
+			Kind: Substitution, Name: k.Name, Position: o.Origin.Position(), Hint: "write the values into the manifests",
+			Message: fmt.Sprintf("its variables are not filled in: those of all objects add more than %d MiB", maxFilled>>20),
+		})
 		return o
 	}
 	slices.Sort(s.unknown)

@@ -28,6 +28,8 @@ type Options struct {
 	// Clusters are those to read; empty for all.
 	Clusters []string
 	Renderer Renderer
+	// Objects parses the manifests of a file.
+	Objects func(ctx context.Context, file string, data []byte) ([]manifest.Object, error)
 }
 
 // The groups of Flux's kinds.
@@ -43,11 +45,14 @@ const (
 const (
 	maxKustomizations = 5000
 	maxDepth          = 30
+	// maxFilled is how much the values of variables may add to all objects together,
+	// in bytes.
+	maxFilled = 64 << 20
 )
 
 // Load reads the clusters of a repository.
 func Load(ctx context.Context, tree *files.Tree, o Options) (*Result, error) {
-	l := &loader{ctx: ctx, tree: tree, options: o, result: &Result{}}
+	l := &loader{ctx: ctx, tree: tree, options: o, result: &Result{}, room: maxFilled}
 	roots, err := l.roots()
 	if err != nil {
 		return nil, err
@@ -86,6 +91,8 @@ type loader struct {
 	// generated maps the artifacts of ArtifactGenerators to folders.
 	artifacts map[string][]copied
 	built     map[string][]manifest.Object
+	// room is how much the values of variables may still add, in bytes.
+	room int
 }
 
 // copied says that an artifact holds a folder of the repository at a place.
@@ -362,21 +369,16 @@ func (l *loader) file(file, name string) []manifest.Object {
 		l.problem(Problem{Kind: Build, Name: name, Position: finding.Position{File: file}, Message: oneLine(err)})
 		return nil
 	}
-	if err := manifest.CheckAliases(data); err != nil {
-		l.problem(Problem{Kind: Invalid, Name: name, Position: finding.Position{File: file}, Message: oneLine(err)})
-		return nil
-	}
-	parsed, err := manifest.Parse(data)
+	found, err := l.options.Objects(l.ctx, file, data)
 	if err != nil {
 		l.problem(Problem{Kind: Invalid, Name: name, Position: finding.Position{File: file}, Message: oneLine(err)})
 		return nil
 	}
 	var all []manifest.Object
-	for _, p := range parsed {
-		if strings.HasPrefix(p.Object.GetAPIVersion(), "kustomize.config.k8s.io/") {
-			continue
+	for _, o := range found {
+		if !strings.HasPrefix(o.GetAPIVersion(), "kustomize.config.k8s.io/") {
+			all = append(all, o)
 		}
-		all = append(all, manifest.Object{Unstructured: p.Object, Origin: manifest.Origin{File: file, Line: p.Line}})
 	}
 	return all
 }

@@ -8,12 +8,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 
+	"github.com/rollout-ladder/ladder/internal/evaluate"
 	"github.com/rollout-ladder/ladder/internal/intake/files"
 	"github.com/rollout-ladder/ladder/internal/intake/flux"
+	"github.com/rollout-ladder/ladder/internal/manifest"
 	"github.com/rollout-ladder/ladder/internal/render"
 )
 
@@ -38,7 +41,9 @@ func repository(t testing.TB, archive string) *files.Tree {
 
 func load(tree *files.Tree) (*flux.Result, error) {
 	renderer := render.New(tree.Root, tree.Repository, render.Options{Offline: true, NoCache: true})
-	return flux.Load(context.Background(), tree, flux.Options{Path: ".", Renderer: renderer})
+	return flux.Load(context.Background(), tree, flux.Options{Path: ".", Renderer: renderer, Objects: func(ctx context.Context, file string, data []byte) ([]manifest.Object, error) {
+		return evaluate.Objects(ctx, file, data, time.Minute)
+	}})
 }
 
 // summary prints Kustomizations and releases on one line each.
@@ -206,4 +211,40 @@ func FuzzLoad(f *testing.F) {
 			t.Fatalf("an error that is not about the input: %v", err)
 		}
 	})
+}
+
+// TestHostile: manifests that expand to more than the machine holds cost their file,
+// and variables that do are not filled in.
+func TestHostile(t *testing.T) {
+	bomb := "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n"
+	for i := range 8 {
+		bomb += fmt.Sprintf("a%d:\u2028&a%d [*a%d, *a%d, *a%d, *a%d, *a%d, *a%d, *a%d, *a%d, *a%d, *a%d]\n", i+1, i+1, i, i, i, i, i, i, i, i, i, i)
+	}
+	long := strings.Repeat("x", 1<<20)
+	config := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: good, namespace: x}\n"
+	for name, test := range map[string]struct{ archive, want string }{
+		"aliases": {"-- apps/bomb.yaml --\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: bomb}\n" + bomb, "apps/bomb.yaml [invalid] apps: "},
+		"aliases of a long text": {
+			"-- apps/bomb.yaml --\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: bomb}\na: &a " + long + "\nb: [" + strings.Repeat("*a, ", 2000) + "]\n",
+			"apps/bomb.yaml [invalid] apps: ",
+		},
+		"variables": {
+			"-- apps/bomb.yaml --\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: large}\ndata: {a: '" + strings.Repeat("${LONG}", 100_000) + "'}\n",
+			"apps/bomb.yaml:1 [substitution] apps: its variables are not filled in: those of all objects add more than 64 MiB",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, err := load(repository(t, "-- clusters/main/apps.yaml --\napiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: apps, namespace: flux-system}\n"+
+				"spec: {path: ./apps, sourceRef: {kind: GitRepository, name: flux-system}, postBuild: {substitute: {LONG: "+long+"}}}\n-- apps/a.yaml --\n"+config+test.archive))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if told := strings.Join(problems(r), "\n"); !strings.Contains(told, test.want) || strings.Contains(told, "goroutine") {
+				t.Errorf("%q is not told: %.2000s", test.want, told)
+			}
+			if got := strings.Join(summary(r), "\n"); !strings.Contains(got, "ConfigMap/good") {
+				t.Errorf("the good file is not read: %.2000s", got)
+			}
+		})
+	}
 }

@@ -19,6 +19,8 @@ type substitution struct {
 	// used is set once there was a variable, unknown names those without a value.
 	used    bool
 	unknown []string
+	// room is how many bytes values may still add; below 0 nothing is filled in.
+	room *int
 }
 
 // value fills in the texts below a value; the value itself is not changed.
@@ -49,6 +51,9 @@ func (s *substitution) text(text string) string {
 	}
 	return variable.ReplaceAllStringFunc(text, func(match string) string {
 		s.used = true
+		if *s.room < 0 {
+			return match
+		}
 		if strings.HasPrefix(match, "$$") {
 			return match[1:]
 		}
@@ -57,6 +62,9 @@ func (s *substitution) text(text string) string {
 		fallback, plain := defaultOf(m[2])
 		switch {
 		case plain && known && value != "":
+			if *s.room -= len(value); *s.room < 0 {
+				return match
+			}
 			return value
 		case plain && (known || s.complete):
 			return fallback

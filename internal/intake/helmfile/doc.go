@@ -10,6 +10,10 @@
 // there is (the condition of an if, the list of a range), the whole file is told
 // to be unreadable. Nothing is guessed.
 //
+// Templates may loop and grow as they like, so that Load runs in a confined worker
+// (package evaluate), which asks for the files. A file that takes more than the
+// worker has is told and left out.
+//
 // Source of the format: Helmfile 1.x, https://helmfile.readthedocs.io, and its
 // packages state, app and tmpl. Files that only parse as templates are read as
 // Helmfile before 1.0 reads them.

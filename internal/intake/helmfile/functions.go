@@ -14,21 +14,8 @@ import (
 	"github.com/Masterminds/sprig/v3"
 	"sigs.k8s.io/yaml"
 
-	"github.com/rollout-ladder/ladder/internal/intake/bounded"
 	"github.com/rollout-ladder/ladder/internal/intake/yamlpos"
 )
-
-// The limits on one text that is evaluated.
-const (
-	// maxSteps is how many loops and definitions may start in one file.
-	maxSteps = 20_000
-	// maxWork is how much functions may make in one file, in values and bytes.
-	maxWork = 64 << 20
-	// maxNested bounds templates in templates.
-	maxNested = 20
-)
-
-var limits = bounded.Limits{Text: 2 << 20, Items: 50_000}
 
 // unsteady are the functions of Sprig that give something else each time, or take
 // long by design.
@@ -49,7 +36,7 @@ func passing() []string {
 		"quote", "squote", "indent", "nindent", "trim", "upper", "lower", "toString", "print", "printf", "println", "cat", "join", "list",
 		"tuple", "dict", "set", "merge", "mergeOverwrite", "toYaml", "toJson", "toPrettyJson", "toRawJson", "nospace", "append", "prepend",
 		"concat", "fromYaml", "fromJson", "tpl", "include", "required", "deepCopy", "mustMerge", "mustMergeOverwrite", "mustToJson",
-		"values", "keys", "get", "getOrNil", "setValueAtPath", "index", "pick", "omit", "first", "last", "rest", "initial", "pluck", knownName, stepName,
+		"values", "keys", "get", "getOrNil", "setValueAtPath", "index", "pick", "omit", "first", "last", "rest", "initial", "pluck", knownName,
 	}
 }
 
@@ -87,8 +74,8 @@ func (e *engine) functions(base string) template.FuncMap {
 		"setValueAtPath":   setPath,
 		"required":         required,
 		"tpl":              func(text string, data any) (string, error) { return e.nested(base, text, data) },
-		"keys":             bounded.Keys,
-		"values":           bounded.Values,
+		"keys":             keysOf,
+		"values":           valuesOf,
 		"print":            fmt.Sprint,
 		"printf":           fmt.Sprintf,
 		"println":          fmt.Sprintln,
@@ -102,14 +89,32 @@ func (e *engine) functions(base string) template.FuncMap {
 	for _, name := range []string{"eq", "ne", "lt", "le", "gt", "ge"} {
 		all[name] = func(args ...any) (any, error) { return compare(name, args) }
 	}
-	keep := passing()
-	checks := limits.Checks()
-	for name, f := range all {
-		all[name] = e.guarded(name, f, slices.Contains(keep, name), checks[name])
-	}
 	all[knownName] = e.unknown.known
-	all[stepName] = e.step
+	keep := passing()
+	for name, f := range all {
+		if !slices.Contains(keep, name) {
+			all[name] = e.guarded(f)
+		}
+	}
 	return all
+}
+
+// keysOf are the keys of maps, sorted; Sprig goes through a map.
+func keysOf(dicts ...map[string]any) []string {
+	out := []string{}
+	for _, d := range dicts {
+		out = append(out, slices.Sorted(maps.Keys(d))...)
+	}
+	return out
+}
+
+// valuesOf are the values of a map, sorted by their keys.
+func valuesOf(dict map[string]any) []any {
+	out := []any{}
+	for _, k := range slices.Sorted(maps.Keys(dict)) {
+		out = append(out, dict[k])
+	}
+	return out
 }
 
 func first(v any) string {
@@ -125,38 +130,31 @@ func (e *engine) variable(name string) string {
 	return e.unknown.mark("it reads the variable %s of the environment", name)
 }
 
-// guarded wraps a function: what it makes is bounded, and what is not known stays
-// unknown. The templates' own engine turns a panic into an error.
-func (e *engine) guarded(name string, f any, passes bool, allowed bounded.Check) any {
+// guarded wraps a function: what it makes of something that is not known is not
+// known. The templates' own engine turns a panic into an error.
+func (e *engine) guarded(f any) any {
 	v := reflect.ValueOf(f)
 	t := v.Type()
 	return reflect.MakeFunc(t, func(args []reflect.Value) []reflect.Value {
-		each := bounded.Arguments(args, t.IsVariadic())
-		if !passes {
-			for _, a := range each {
-				if mark, ok := firstMark(a); ok {
-					return e.stays(name, t, mark)
-				}
+		call, each := v.Call, args
+		if t.IsVariadic() {
+			last := args[len(args)-1]
+			call, each = v.CallSlice, slices.Clone(args[:len(args)-1])
+			for i := range last.Len() {
+				each = append(each, last.Index(i))
 			}
 		}
-		if allowed != nil && !allowed(each) {
-			panic(limits.Err())
+		for _, a := range each {
+			if mark, ok := firstMark(a); ok {
+				return e.stays(t, mark)
+			}
 		}
-		out := bounded.Call(v, args)
-		if len(out) == 0 {
-			return out
-		}
-		text, items, ok := limits.Measure(out[0])
-		// A value costs about as much as a short text.
-		if e.work += text + 16*items; !ok || e.work > maxWork {
-			panic(limits.Err())
-		}
-		return out
+		return call(args)
 	}).Interface()
 }
 
 // stays is the result of a function of something that is not known.
-func (e *engine) stays(name string, t reflect.Type, mark string) []reflect.Value {
+func (e *engine) stays(t reflect.Type, mark string) []reflect.Value {
 	kind := t.Out(0).Kind()
 	if kind != reflect.String && kind != reflect.Interface {
 		panic(&unknownError{e.unknown.reason(mark)})
@@ -171,15 +169,11 @@ func (e *engine) stays(name string, t reflect.Type, mark string) []reflect.Value
 	for i := 1; i < t.NumOut(); i++ {
 		out = append(out, reflect.Zero(t.Out(i)))
 	}
-	_ = name
 	return out
 }
 
 // compare runs one of the comparisons of the templates' own engine.
 func compare(name string, args []any) (any, error) {
-	if len(args) == 0 || len(args) > 50 {
-		return nil, fmt.Errorf("%s has %d arguments", name, len(args))
-	}
 	var b strings.Builder
 	b.WriteString("{{" + name)
 	for i := range args {
@@ -218,9 +212,9 @@ func index(v any, keys ...any) (any, error) {
 				return nil, nil
 			}
 		case reflect.Slice, reflect.Array:
-			n := bounded.Number(reflect.ValueOf(key))
-			if n < 0 || n >= at.Len() {
-				return nil, fmt.Errorf("index %d is out of range", n)
+			n, err := strconv.Atoi(fmt.Sprint(key))
+			if err != nil || n < 0 || n >= at.Len() {
+				return nil, fmt.Errorf("index %v is out of range", key)
 			}
 			at = at.Index(n)
 		case reflect.String:

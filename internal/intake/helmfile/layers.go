@@ -12,30 +12,40 @@ import (
 
 // layers evaluates the values of the release, in their order.
 func (e *evaluation) layers() {
-	if list := e.v.At("valuesTemplate"); list != nil {
-		for _, item := range list.Items {
-			e.layer(item, true)
+	for _, item := range e.items("valuesTemplate") {
+		e.layer(item, true)
+	}
+	if v := e.v.At("values"); v != nil && v.Kind == yamlpos.Map {
+		e.layer(v, false)
+	}
+	for _, item := range e.items("values") {
+		e.layer(item, false)
+	}
+	for _, item := range e.items("secrets") {
+		if item.Kind != yamlpos.Scalar {
+			e.tell(Secret, item.Position, "make Secrets of them and let the chart read those", "encrypted values are not carried over")
+			continue
+		}
+		if name, ok := e.text(e.st, e.r.Name, item, e.data); ok {
+			e.encrypted(finding.Redact(e.relative(name)), item.Position, e.r.Name)
 		}
 	}
-	if list := e.v.At("values"); list != nil {
-		if list.Kind == yamlpos.Map {
-			e.layer(list, false)
-		}
-		for _, item := range list.Items {
-			e.layer(item, false)
-		}
+}
+
+// maxItems is how many entries a list of a release may have.
+const maxItems = 1000
+
+// items are the entries of a list of the release; what is too many is told.
+func (e *evaluation) items(key string) []*yamlpos.Value {
+	list := e.v.At(key)
+	if list == nil {
+		return nil
 	}
-	if list := e.v.At("secrets"); list != nil {
-		for _, item := range list.Items {
-			if item.Kind != yamlpos.Scalar {
-				e.tell(Secret, item.Position, "make Secrets of them and let the chart read those", "encrypted values are not carried over")
-				continue
-			}
-			if name, ok := e.text(e.st, e.r.Name, item, e.data); ok {
-				e.encrypted(finding.Redact(e.relative(name)), item.Position, e.r.Name)
-			}
-		}
+	if len(list.Items) > maxItems {
+		e.tell(Invalid, list.Items[maxItems].Position, "write fewer", "%s has more than %d entries; the rest is left out", key, maxItems)
+		return list.Items[:maxItems]
 	}
+	return list.Items
 }
 
 // relative is a path as it is named for people: relative to the root where it can.
@@ -119,9 +129,9 @@ func (e *evaluation) fill(v *yamlpos.Value) (*yamlpos.Value, bool) {
 
 // file adds a file of values: as it is, or evaluated.
 func (e *evaluation) file(file string, at finding.Position) {
-	data, err := e.tree.Read(file)
+	data, err := e.engine.read(file)
 	if err != nil {
-		e.tell(Missing, at, "", "%s", oneLine(err))
+		e.unread(e.r.Name, at, err)
 		return
 	}
 	if isEncrypted(data) {
@@ -177,11 +187,7 @@ func (e *evaluation) holdsReferences(v *yamlpos.Value) bool {
 // sets evaluates set and setString.
 func (e *evaluation) sets() {
 	for _, key := range []string{"setTemplate", "set", "setString"} {
-		list := e.v.At(key)
-		if list == nil {
-			continue
-		}
-		for _, item := range list.Items {
+		for _, item := range e.items(key) {
 			e.set(key, item)
 		}
 	}
@@ -243,11 +249,7 @@ func (e *evaluation) setText(key string, v *yamlpos.Value) (string, bool) {
 
 // needs evaluates what the release requires; resolve finds the releases.
 func (e *evaluation) needs() {
-	list := e.v.At("needs")
-	if list == nil {
-		return
-	}
-	for _, item := range list.Items {
+	for _, item := range e.items("needs") {
 		if item.Kind != yamlpos.Scalar {
 			e.tell(Invalid, item.Position, "", "an entry of needs is no text")
 			continue

@@ -1,7 +1,6 @@
 package helmfile
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -23,23 +22,33 @@ type Options struct {
 	// Variables are variables of the environment that templates may read.
 	Variables map[string]string
 	// Values win over those of the environments, as Helmfile's --state-values-file.
-	Values map[string]any
+	Values Values
+	// Broken are files that ended an evaluation, by name. They are told, and not
+	// evaluated again.
+	Broken map[string]Broken
+	// Note is called with what is evaluated next; it may be nil.
+	Note func(finding.Position) `json:"-"`
+}
+
+// Broken is why a file is not evaluated.
+type Broken struct {
+	Position finding.Position
+	Reason   string
 }
 
 // DefaultEnvironment is the environment of files that name none.
 const DefaultEnvironment = "default"
 
-// The limits on what is followed.
+// The limits on what there is.
 const (
-	maxFiles        = 5000
-	maxDepth        = 20
 	maxEnvironments = 200
+	// maxReleases is how many releases an environment may have.
+	maxReleases = 20_000
 )
 
 // loader reads the state files in one environment after the other.
 type loader struct {
-	ctx    context.Context //nolint:containedctx // it lives as long as one Load
-	tree   *files.Tree
+	tree   *files.Asked
 	engine *engine
 
 	given       map[string]any
@@ -61,11 +70,12 @@ type group struct {
 	at []int
 }
 
-// Load reads the state files of a path.
-func Load(ctx context.Context, tree *files.Tree, opts Options) (*Result, error) {
+// Load reads the state files of a path. Their templates may loop and grow: only a
+// confined worker calls it.
+func Load(tree *files.Asked, opts Options) (*Result, error) {
 	l := &loader{
-		ctx: ctx, tree: tree, declared: map[string]bool{}, seen: map[string]bool{}, byGroup: map[string]int{},
-		given: opts.Values, engine: &engine{tree: tree, variables: opts.Variables, unknown: &unknowns{}},
+		tree: tree, declared: map[string]bool{}, seen: map[string]bool{}, byGroup: map[string]int{},
+		given: opts.Values, engine: &engine{tree: tree, variables: opts.Variables, unknown: &unknowns{}, broken: opts.Broken, note: opts.Note},
 	}
 	starts, err := l.starts(opts.Path)
 	if err != nil {
@@ -96,7 +106,7 @@ func Load(ctx context.Context, tree *files.Tree, opts Options) (*Result, error) 
 	result.Groups = l.ranked()
 	result.Files = slices.Sorted(maps.Keys(l.seen))
 	result.Problems = l.problems
-	return result, ctx.Err()
+	return result, nil
 }
 
 // discover finds the environments: every one that a state file names.
@@ -129,9 +139,8 @@ func (l *loader) discover(starts []start) ([]string, error) {
 // load reads everything in one environment.
 func (l *loader) load(starts []start, name string) (Environment, error) {
 	l.environment, l.releases = name, nil
-	read := 0
 	for _, s := range starts {
-		if err := l.include(s.file, s.at, nil, selection{}, 0, &read, nil); err != nil {
+		if err := l.include(s.file, s.at, nil, selection{}, nil); err != nil {
 			return Environment{}, err
 		}
 	}
@@ -148,7 +157,7 @@ type start struct {
 // starts finds the state files of a path. Source: Helmfile, findDesiredStateFiles.
 func (l *loader) starts(p string) ([]start, error) {
 	p = path.Clean(p)
-	if _, err := l.tree.Resolve(p, finding.Position{}); err != nil {
+	if err := l.tree.Check(p, finding.Position{}); err != nil {
 		return nil, err
 	}
 	if l.tree.IsFile(p) {
@@ -185,7 +194,7 @@ func (l *loader) starts(p string) ([]start, error) {
 
 // search finds the state files below a folder that no other one includes.
 func (l *loader) search(p string) ([]start, error) {
-	found, err := l.tree.Find(l.ctx, p, func(name string) bool { return name == "helmfile.yaml" || name == "helmfile.yaml.gotmpl" })
+	found, err := l.tree.Find(p, "helmfile.yaml", "helmfile.yaml.gotmpl")
 	if err != nil {
 		return nil, err
 	}
@@ -293,13 +302,7 @@ func groupName(file string) string {
 
 // include reads a state file: what it includes first, then its own releases.
 // Source: Helmfile, processNestedHelmfiles.
-func (l *loader) include(file string, at []int, given map[string]any, selected selection, depth int, read *int, trail []string) error {
-	if err := l.ctx.Err(); err != nil {
-		return err
-	}
-	if *read++; *read > maxFiles || depth > maxDepth {
-		return &files.InputError{Position: finding.Position{File: file}, Message: "state files include too many others"}
-	}
+func (l *loader) include(file string, at []int, given map[string]any, selected selection, trail []string) error {
 	if slices.Contains(trail, file) {
 		return &files.InputError{Position: finding.Position{File: file}, Message: "the state file includes itself: " + strings.Join(append(trail, file), " -> ")}
 	}
@@ -314,20 +317,23 @@ func (l *loader) include(file string, at []int, given map[string]any, selected s
 		return nil
 	}
 	for i, item := range st.helmfiles {
-		if err := l.nested(st, item, append(slices.Clone(at), i), selected, depth, read, trail); err != nil {
+		if err := l.nested(st, item, append(slices.Clone(at), i), selected, trail); err != nil {
 			return err
 		}
 	}
 	l.fileOptions(st)
 	index := l.group(file, append(slices.Clone(at), len(st.helmfiles)))
 	for _, v := range st.releases {
+		if len(l.releases) == maxReleases {
+			return &files.InputError{Position: v.Position, Message: fmt.Sprintf("there are more than %d releases", maxReleases), Hint: "import a part of the state files"}
+		}
 		l.release(st, v, index, selected)
 	}
 	return nil
 }
 
 // nested reads the files of one entry of helmfiles.
-func (l *loader) nested(st *state, item *yamlpos.Value, at []int, selected selection, depth int, read *int, trail []string) error {
+func (l *loader) nested(st *state, item *yamlpos.Value, at []int, selected selection, trail []string) error {
 	found := l.included(st, item)
 	values := map[string]any{}
 	if list := item.At("values"); list != nil {
@@ -350,7 +356,7 @@ func (l *loader) nested(st *state, item *yamlpos.Value, at []int, selected selec
 		if numbered && len(found) > 1 {
 			place = append(slices.Clone(at), placeOf(file))
 		}
-		if err := l.include(file, place, values, selected, depth+1, read, trail); err != nil {
+		if err := l.include(file, place, values, selected, trail); err != nil {
 			var input *files.InputError
 			if !errors.As(err, &input) || strings.Contains(input.Message, "includes itself") {
 				return err

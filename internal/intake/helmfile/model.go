@@ -1,6 +1,9 @@
 package helmfile
 
 import (
+	"encoding/json"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/rollout-ladder/ladder/internal/finding"
@@ -118,7 +121,45 @@ type Layer struct {
 	// File is a file that is taken as it is, relative to the root; else Data are
 	// the values, evaluated.
 	File string
-	Data map[string]any
+	Data Values
 	// From is where the values are from.
 	From finding.Position
+}
+
+// Values are values of the types of encoding/json, with integers kept.
+type Values map[string]any
+
+// MarshalJSON implements json.Marshaler: a number that is no integer stays one, also
+// where it is a whole number.
+func (v Values) MarshalJSON() ([]byte, error) {
+	m, _ := exact(map[string]any(v)).(map[string]any)
+	return json.Marshal(m)
+}
+
+func exact(value any) any {
+	switch value := value.(type) {
+	case float64:
+		text := strconv.FormatFloat(value, 'g', -1, 64)
+		if !strings.ContainsAny(text, ".e") {
+			text += ".0"
+		}
+		return json.Number(text)
+	case []any:
+		out := make([]any, len(value))
+		for i, item := range value {
+			out[i] = exact(item)
+		}
+		return out
+	case map[string]any:
+		if value == nil {
+			return value
+		}
+		out := make(map[string]any, len(value))
+		for k, below := range value {
+			out[k] = exact(below)
+		}
+		return out
+	default:
+		return value
+	}
 }

@@ -22,11 +22,11 @@ func (e *engine) join(base, file string) (string, error) {
 	case strings.HasPrefix(file, "~"):
 		return "", fmt.Errorf("the path %s is not in the repository", file)
 	case path.IsAbs(file):
-		rel, err := filepath.Rel(e.tree.Root, filepath.FromSlash(file))
-		if err != nil || !filepath.IsLocal(rel) {
+		rel := e.tree.Rel(file)
+		if !filepath.IsLocal(rel) {
 			return "", fmt.Errorf("the path %s is absolute", file)
 		}
-		return filepath.ToSlash(rel), nil
+		return rel, nil
 	default:
 		return path.Join(base, file), nil
 	}
@@ -47,7 +47,7 @@ func (e *engine) readFile(base, file string) (string, error) {
 	case err != nil:
 		return "", fmt.Errorf("readFile: %w", err)
 	}
-	e.read.AddText(data)
+	e.secrets.AddText(data)
 	if isEncrypted(data) {
 		return e.unknown.mark("the file %s is encrypted", p), nil
 	}
@@ -87,7 +87,7 @@ func (l *loader) expand(base, file string) ([]string, error) {
 		return nil, err
 	}
 	if !strings.ContainsAny(p, "*?[{") {
-		if _, err := l.tree.Resolve(p, finding.Position{}); err != nil {
+		if err := l.tree.Check(p, finding.Position{}); err != nil {
 			return nil, err
 		}
 		if l.tree.IsFile(p) || l.tree.IsDir(p) {
@@ -99,10 +99,10 @@ func (l *loader) expand(base, file string) ([]string, error) {
 		return nil, fmt.Errorf("%s is not a valid pattern", file)
 	}
 	dir, rest := doublestar.SplitPattern(p)
-	if _, err := l.tree.Resolve(dir, finding.Position{}); err != nil {
+	if err := l.tree.Check(dir, finding.Position{}); err != nil {
 		return nil, err
 	}
-	found, err := l.tree.Find(l.ctx, dir, func(string) bool { return true })
+	found, err := l.tree.Find(dir)
 	if err != nil {
 		return nil, err
 	}

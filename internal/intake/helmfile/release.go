@@ -237,7 +237,7 @@ func (e *evaluation) local(chart string, at finding.Position) bool {
 		return true
 	}
 	dir := path.Join(e.st.base, chart)
-	if _, err := e.tree.Resolve(dir, at); err != nil {
+	if err := e.tree.Check(dir, at); err != nil {
 		if dotted {
 			e.tell(Missing, at, "", "the chart %s cannot be read: %s", chart, oneLine(err))
 		}

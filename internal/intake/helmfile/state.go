@@ -28,8 +28,6 @@ type state struct {
 	defaultInherit []string
 	// settings are the other entries, later ones win.
 	settings map[string]yamlpos.Entry
-	// lacking is set where a part could not be read.
-	lacking bool
 }
 
 func newState(file string) *state {
@@ -65,7 +63,12 @@ func (l *loader) readInto(st *state, file string, depth int) error {
 	if depth > maxBases {
 		return &files.InputError{Position: finding.Position{File: file}, Message: "bases are nested too deep"}
 	}
-	data, err := l.tree.Read(file)
+	data, err := l.engine.read(file)
+	var broken *templateError
+	if errors.As(err, &broken) {
+		l.failed("", err)
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -84,13 +87,11 @@ func (l *loader) readInto(st *state, file string, depth int) error {
 func (l *loader) part(st *state, file string, line int, text string, depth int) {
 	r, ok := l.evaluated(st, file, line, text, depth)
 	if !ok {
-		st.lacking = true
 		return
 	}
 	documents, err := yamlpos.Parse(file, []byte(r.text))
 	if err != nil {
 		l.unreadable("", file, r, err)
-		st.lacking = true
 		return
 	}
 	for _, d := range documents {
@@ -231,7 +232,6 @@ func (l *loader) base(st *state, item *yamlpos.Value, depth int) {
 	}
 	if isRemote(name) {
 		l.problem(Problem{Kind: Remote, Position: item.Position, Message: "the base " + finding.Redact(name) + " would have to be fetched", Hint: "copy the file into the repository"})
-		st.lacking = true
 		return
 	}
 	file, err := l.engine.join(st.base, name)
@@ -248,7 +248,6 @@ func (l *loader) base(st *state, item *yamlpos.Value, depth int) {
 			kind = Missing
 		}
 		l.problem(Problem{Kind: kind, Position: item.Position, Message: oneLine(err)})
-		st.lacking = true
 	}
 }
 
@@ -281,7 +280,7 @@ func (l *loader) environmentOf(st *state, spec *yamlpos.Value) {
 		shown := name
 		for _, file := range found {
 			shown = file
-			if data, err := l.tree.Read(file); err == nil {
+			if data, err := l.engine.read(file); err == nil {
 				st.values = merge(st.values, l.structure(file, data))
 			}
 		}

@@ -2,7 +2,6 @@ package helmfile
 
 import (
 	"errors"
-	"fmt"
 	"maps"
 	"path"
 	"regexp"
@@ -14,27 +13,41 @@ import (
 
 	"github.com/rollout-ladder/ladder/internal/confidential"
 	"github.com/rollout-ladder/ladder/internal/finding"
-	"github.com/rollout-ladder/ladder/internal/intake/bounded"
 	"github.com/rollout-ladder/ladder/internal/intake/files"
 )
 
-// The names of the functions that instrument templates.
-const (
-	stepName  = "ladder_step"
-	knownName = "ladder_known"
-)
+// knownName is the function that asks that something is known.
+const knownName = "ladder_known"
 
 // engine evaluates templates.
 type engine struct {
-	tree *files.Tree
+	tree *files.Asked
 	// variables are those of the environment that were given.
 	variables map[string]string
 	unknown   *unknowns
-	// steps and work are what the file that is evaluated took so far.
-	steps, work int
-	depth       int
-	// read is what may be secret in the files that templates read.
-	read confidential.Values
+	broken    map[string]Broken
+	note      func(finding.Position)
+	// secrets are what may be secret in the files that templates read.
+	secrets confidential.Values
+}
+
+// begin tells what is evaluated next. It fails for a file that is broken.
+func (e *engine) begin(at finding.Position) error {
+	if b, ok := e.broken[at.File]; ok {
+		return &templateError{position: b.Position, reason: b.Reason}
+	}
+	if e.note != nil {
+		e.note(at)
+	}
+	return nil
+}
+
+// read reads a file to evaluate it.
+func (e *engine) read(file string) ([]byte, error) {
+	if err := e.begin(finding.Position{File: file, Line: 1}); err != nil {
+		return nil, err
+	}
+	return e.tree.Read(file)
 }
 
 // rendered is an evaluated text.
@@ -66,29 +79,26 @@ func (e *templateError) Error() string { return e.position.String() + ": " + e.r
 // render evaluates the text of a file, which begins at a line of it. Paths in it
 // are relative to base.
 func (e *engine) render(file string, first int, base, text string, data map[string]any) (rendered, error) {
+	if err := e.begin(finding.Position{File: file, Line: first}); err != nil {
+		return rendered{}, err
+	}
 	t, err := e.parse(base, text)
 	if err != nil {
 		return rendered{}, e.explain(file, first, err, text, nil)
 	}
-	e.work = 0
-	for range maxLacking {
-		e.steps = 0
-		w := &lineWriter{out: bounded.Writer{Limits: limits}, starts: map[*byte]int{}, first: first}
+	for {
+		w := &lineWriter{starts: map[*byte]int{}, first: first}
 		w.index(t, text)
 		if err = t.Execute(w, data); err == nil {
 			return w.done(), nil
 		}
 		supplied, ok := e.supply(data, err)
 		if !ok {
-			break
+			return rendered{}, e.explain(file, first, err, text, data)
 		}
 		data = supplied
 	}
-	return rendered{}, e.explain(file, first, err, text, data)
 }
-
-// maxLacking bounds how many values one file may lack.
-const maxLacking = 300
 
 // lacks finds the value that a template asks for and the values do not have.
 var lacks = regexp.MustCompile(`at <\$?\.(?:Values|StateValues|Environment\.Values)((?:\.[A-Za-z0-9_]+)+)>: map has no entry for key`)
@@ -138,15 +148,11 @@ func marked(values map[string]any, keys []string, mark string) (map[string]any, 
 
 // nested evaluates a template in a template.
 func (e *engine) nested(base, text string, data any) (string, error) {
-	if e.depth++; e.depth > maxNested {
-		return "", errors.New("templates in templates are nested too deep")
-	}
-	defer func() { e.depth-- }()
 	t, err := e.parse(base, text)
 	if err != nil {
 		return "", err
 	}
-	out := bounded.Writer{Limits: limits}
+	var out strings.Builder
 	if err := t.Execute(&out, data); err != nil {
 		return "", err
 	}
@@ -158,11 +164,7 @@ func (e *engine) parse(base, text string) (*template.Template, error) {
 	root := template.New("template").Option("missingkey=error")
 	funcs := e.functions(base)
 	funcs["include"] = func(name string, data any) (string, error) {
-		if e.depth++; e.depth > maxNested {
-			return "", errors.New("includes are nested too deep")
-		}
-		defer func() { e.depth-- }()
-		out := bounded.Writer{Limits: limits}
+		var out strings.Builder
 		err := root.ExecuteTemplate(&out, name, data)
 		return out.String(), err
 	}
@@ -181,7 +183,6 @@ func (e *engine) parse(base, text string) (*template.Template, error) {
 	for _, named := range t.Templates() {
 		if named.Tree != nil && named.Root != nil {
 			instrument(named.Root)
-			named.Root.Nodes = append([]parse.Node{bounded.Step(stepName)}, named.Root.Nodes...)
 		}
 	}
 	return t, nil
@@ -204,14 +205,6 @@ func (e *engine) helpers(base string) []helper {
 		}
 	}
 	return all
-}
-
-// step ends a template that loops.
-func (e *engine) step() (string, error) {
-	if e.steps++; e.steps > maxSteps {
-		return "", fmt.Errorf("it takes more than %d steps", maxSteps)
-	}
-	return "", nil
 }
 
 // errorLine finds the line in the message of the templates' engine.
@@ -241,7 +234,7 @@ func (e *engine) explain(file string, first int, err error, written string, data
 	var held confidential.Values
 	held.AddText([]byte(written))
 	held.Add(data)
-	held.Join(&e.read)
+	held.Join(&e.secrets)
 	return &templateError{position: at, reason: held.Redact(text)}
 }
 
@@ -249,7 +242,7 @@ func (e *engine) explain(file string, first int, err error, written string, data
 // engine writes the texts of a template as they are in its tree, so that they are
 // known by their address.
 type lineWriter struct {
-	out    bounded.Writer
+	out    strings.Builder
 	starts map[*byte]int
 	first  int
 	line   int
@@ -319,7 +312,7 @@ func walkTexts(list *parse.ListNode, visit func(*parse.TextNode)) {
 	}
 }
 
-// instrument puts a step into every loop, and asks that what decides is known.
+// instrument asks that what decides is known.
 func instrument(list *parse.ListNode) {
 	if list == nil {
 		return
@@ -342,7 +335,6 @@ func instrument(list *parse.ListNode) {
 			decide(n.Pipe)
 			instrument(n.List)
 			instrument(n.ElseList)
-			n.List.Nodes = append([]parse.Node{bounded.Step(stepName)}, n.List.Nodes...)
 		}
 	}
 }

@@ -18,9 +18,6 @@ const (
 	markClose = "\uE0F1"
 )
 
-// maxReasons bounds how many different reasons are kept.
-const maxReasons = 10_000
-
 var markPattern = regexp.MustCompile(markOpen + `([0-9]+)` + markClose)
 
 // mark returns a mark for a reason.
@@ -30,9 +27,6 @@ func (u *unknowns) mark(format string, args ...any) string {
 		if known == reason {
 			return markOpen + strconv.Itoa(i) + markClose
 		}
-	}
-	if len(u.reasons) == maxReasons {
-		return markOpen + strconv.Itoa(maxReasons-1) + markClose
 	}
 	u.reasons = append(u.reasons, reason)
 	return markOpen + strconv.Itoa(len(u.reasons)-1) + markClose
@@ -79,7 +73,7 @@ func firstMark(v reflect.Value) (string, bool) {
 			return s, true
 		}
 	case reflect.Slice, reflect.Array:
-		for i := range min(v.Len(), limits.Items) {
+		for i := range v.Len() {
 			item := v.Index(i)
 			for item.IsValid() && item.Kind() == reflect.Interface && !item.IsNil() {
 				item = item.Elem()

@@ -199,9 +199,9 @@ func (l *loader) environmentValues(st *state, entries []*yamlpos.Value, handler 
 
 // environmentFile reads one file of values of an environment.
 func (l *loader) environmentFile(st *state, file string, at finding.Position, values map[string]any) (map[string]any, bool) {
-	data, err := l.tree.Read(file)
+	data, err := l.engine.read(file)
 	if err != nil {
-		l.problem(Problem{Kind: Missing, Position: at, Message: oneLine(err)})
+		l.unread("", at, err)
 		return nil, false
 	}
 	if path.Ext(file) == ".hcl" {
@@ -287,6 +287,16 @@ func (l *loader) valueFiles(base, name string, at finding.Position, handler, rel
 
 // oneLine is the message of an error on one line.
 func oneLine(err error) string { return strings.Join(strings.Fields(scrub(err.Error())), " ") }
+
+// unread tells that a file of values could not be read.
+func (l *loader) unread(release string, at finding.Position, err error) {
+	var t *templateError
+	if errors.As(err, &t) {
+		l.failed(release, err)
+		return
+	}
+	l.problem(Problem{Kind: Missing, Release: release, Position: at, Message: oneLine(err)})
+}
 
 // failed tells that a template could not be evaluated.
 func (l *loader) failed(release string, err error) {
