@@ -59,7 +59,11 @@ func (f *Fetcher) Repository(ctx context.Context, address string) (Checkout, err
 	if r.Timeout > 0 {
 		limit = min(limit, r.Timeout)
 	}
-	c, err := f.checkouts.get(ctx, key(r.URL(), r.login.String(), r.Ref), func() (Checkout, error) {
+	login := ""
+	if r.login != nil {
+		login = r.login.String()
+	}
+	c, err := f.checkouts.get(ctx, key(r.URL(), login, r.Ref), func() (Checkout, error) {
 		ctx, cancel := f.within(ctx, limit)
 		defer cancel()
 		c, err := f.checkOut(ctx, r)
