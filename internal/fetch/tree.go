@@ -23,28 +23,110 @@ const (
 	hashLength = 20   // of an id in a tree, in bytes
 )
 
+// treeEntry is one entry of a tree.
+type treeEntry struct {
+	mode, name string
+	id         plumbing.Hash
+}
+
+// tree reads the entries of a tree: "MODE NAME", a zero byte and the id of each.
+// Source: Git, gitdatamodel, "tree".
+func (o *objects) tree(id plumbing.Hash) (entries []treeEntry, err error) {
+	text, err := o.get(plumbing.TreeObject, id)
+	if err != nil {
+		return nil, err
+	}
+	for len(text) > 0 {
+		head, rest, ok := bytes.Cut(text, []byte{0})
+		mode, name, okHead := strings.Cut(string(head), " ")
+		if !ok || !okHead || len(rest) < hashLength {
+			return nil, errPack
+		}
+		if len(entries) == o.limits.Files {
+			return nil, o.exceeded(fmt.Sprintf("%d files", o.limits.Files))
+		}
+		entries = append(entries, treeEntry{mode, name, plumbing.Hash(rest[:hashLength])})
+		text = rest[hashLength:]
+	}
+	return entries, nil
+}
+
+// extent is how much a tree stands for. Many entries may be the same object, so a
+// few objects can stand for millions of files.
+type extent struct{ files, bytes, depth int64 }
+
+// measure finds the extent of a tree, and reads each tree once.
+func (o *objects) measure(ctx context.Context, id plumbing.Hash, known map[plumbing.Hash]extent, depth int64) (extent, error) {
+	e, ok := known[id]
+	if !ok {
+		if ctx.Err() != nil {
+			return e, context.Cause(ctx)
+		}
+		if depth > maxDepth {
+			return e, o.exceeded(tooDeep)
+		}
+		entries, err := o.tree(id)
+		if err != nil {
+			return e, err
+		}
+		for _, entry := range entries {
+			e.files++
+			if !isFolder(entry.mode) {
+				e.bytes += o.byID[entry.id].len
+				continue
+			}
+			below, err := o.measure(ctx, entry.id, known, depth+1)
+			if err != nil {
+				return e, err
+			}
+			e.files, e.bytes, e.depth = e.files+below.files, e.bytes+below.bytes, max(e.depth, below.depth+1)
+			if err := o.holds(e); err != nil {
+				return e, err
+			}
+		}
+		known[id] = e
+	}
+	if depth+e.depth > maxDepth {
+		return e, o.exceeded(tooDeep)
+	}
+	return e, o.holds(e)
+}
+
+var tooDeep = fmt.Sprintf("%d nested folders", maxDepth)
+
+func (o *objects) holds(e extent) error {
+	switch {
+	case e.files > int64(o.limits.Files):
+		return o.exceeded(fmt.Sprintf("%d files", o.limits.Files))
+	case e.bytes > o.limits.Checkout:
+		return o.exceeded(size(o.limits.Checkout))
+	}
+	return nil
+}
+
+func isFolder(mode string) bool { return mode == "40000" || mode == "040000" }
+
 // writer writes the files of a commit into a folder.
 type writer struct {
 	objects *objects
-	root    *os.Root
-	files   int
-	bytes   int64
-	links   map[string]string // written last, so that nothing is written through one
-	order   []string
+	links   [][2]string // name and target; written last, so that nothing is written through one
 	skipped []Skipped
 }
 
 // write writes a tree into an empty folder and returns what it left out.
 func (o *objects) write(ctx context.Context, tree plumbing.Hash, dir string) ([]Skipped, error) {
+	if _, err := o.measure(ctx, tree, map[plumbing.Hash]extent{}, 0); err != nil {
+		return nil, err
+	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, err
 	}
-	w := &writer{objects: o, root: root, links: map[string]string{}}
-	err = w.tree(ctx, tree, "", 0)
-	for _, name := range w.order {
+	w := &writer{objects: o}
+	err = w.folder(ctx, root, tree, "")
+	for _, l := range w.links {
 		if err == nil {
-			err = w.made(name, w.root.Symlink(w.links[name], filepath.FromSlash(name)))
+			err = w.made(l[0], root.Symlink(filepath.FromSlash(l[1]), filepath.FromSlash(l[0])))
 		}
 	}
 	return w.skipped, errors.Join(err, root.Close())
@@ -66,68 +148,55 @@ func (w *writer) made(name string, err error) error {
 	return err
 }
 
-func (w *writer) tree(ctx context.Context, id plumbing.Hash, folder string, depth int) error {
-	if depth > maxDepth {
-		return w.objects.exceeded(fmt.Sprintf("%d nested folders", maxDepth))
-	}
-	text, err := w.objects.get(plumbing.TreeObject, id)
+// folder writes the entries of a tree into a folder, at a path from the top.
+func (w *writer) folder(ctx context.Context, at *os.Root, id plumbing.Hash, folder string) error {
+	entries, err := w.objects.tree(id)
 	if err != nil {
 		return err
 	}
-	for len(text) > 0 {
+	for _, e := range entries {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		// "MODE NAME", a zero byte, the id.
-		head, rest, ok := bytes.Cut(text, []byte{0})
-		mode, name, okHead := strings.Cut(string(head), " ")
-		if !ok || !okHead || len(rest) < hashLength {
-			return errPack
+		name := path.Join(folder, e.name)
+		switch reason := checkName(e.name); {
+		case reason != "":
+			w.skip(name, reason)
+		case isFolder(e.mode):
+			err = w.enter(ctx, at, e, name)
+		case e.mode == "120000":
+			err = w.link(name, e.id)
+		case e.mode == "160000":
+			w.skip(name, "submodules are not fetched")
+		case e.mode == "100644" || e.mode == "100755" || e.mode == "100664":
+			err = w.file(at, e, name)
+		default:
+			w.skip(name, "it is no file, folder or link")
 		}
-		var entry plumbing.Hash
-		copy(entry[:], rest)
-		text = rest[hashLength:]
-		if w.files++; w.files > w.objects.limits.Files {
-			return w.objects.exceeded(fmt.Sprintf("%d files", w.objects.limits.Files))
-		}
-		if reason := checkName(name); reason != "" {
-			w.skip(path.Join(folder, name), reason)
-			continue
-		}
-		if err := w.entry(ctx, mode, path.Join(folder, name), entry, depth); err != nil {
+		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// entry writes one entry of a tree. Source: Git, gitdatamodel, "tree".
-func (w *writer) entry(ctx context.Context, mode, name string, id plumbing.Hash, depth int) error {
-	switch mode {
-	case "40000", "040000":
-		if err := w.root.Mkdir(filepath.FromSlash(name), 0o700); err != nil {
-			return w.made(name, err)
-		}
-		return w.tree(ctx, id, name, depth+1)
-	case "120000":
-		return w.link(name, id)
-	case "160000":
-		w.skip(name, "submodules are not fetched")
-		return nil
-	case "100644", "100755", "100664":
-		return w.file(name, id)
-	default:
-		w.skip(name, "it is no file, folder or link")
-		return nil
+func (w *writer) enter(ctx context.Context, at *os.Root, e treeEntry, name string) error {
+	if err := at.Mkdir(e.name, 0o700); err != nil {
+		return w.made(name, err)
 	}
-}
-
-func (w *writer) file(name string, id plumbing.Hash) error {
-	content, err := w.blob(id)
+	below, err := at.OpenRoot(e.name)
 	if err != nil {
 		return err
 	}
-	file, err := w.root.OpenFile(filepath.FromSlash(name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	return errors.Join(w.folder(ctx, below, e.id, name), below.Close())
+}
+
+func (w *writer) file(at *os.Root, e treeEntry, name string) error {
+	content, err := w.objects.get(plumbing.BlobObject, e.id)
+	if err != nil {
+		return err
+	}
+	file, err := at.OpenFile(e.name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return w.made(name, err)
 	}
@@ -135,30 +204,16 @@ func (w *writer) file(name string, id plumbing.Hash) error {
 	return errors.Join(err, file.Close())
 }
 
-// blob reads the content of a file. Many entries may have the same one, so what is
-// written is counted and not what was unpacked.
-func (w *writer) blob(id plumbing.Hash) ([]byte, error) {
-	w.bytes += w.objects.byID[id].len
-	if w.bytes > w.objects.limits.Checkout {
-		return nil, w.objects.exceeded(size(w.objects.limits.Checkout))
-	}
-	return w.objects.get(plumbing.BlobObject, id)
-}
-
 func (w *writer) link(name string, id plumbing.Hash) error {
-	content, err := w.blob(id)
+	target, err := w.objects.get(plumbing.BlobObject, id)
 	if err != nil {
 		return err
 	}
-	target := string(content)
-	if !staysInside(name, target) {
+	if !staysInside(name, string(target)) {
 		w.skip(name, "it is a link that leads out of the repository")
 		return nil
 	}
-	if _, ok := w.links[name]; !ok {
-		w.links[name] = filepath.FromSlash(target)
-		w.order = append(w.order, name)
-	}
+	w.links = append(w.links, [2]string{name, string(target)})
 	return nil
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/x509"
 	"errors"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -77,8 +79,9 @@ type server struct {
 func serve(t *testing.T, h http.Handler) *server {
 	t.Helper()
 	s := &server{}
-	s.Server = httptest.NewTLSServer(s.wrap(h))
-	s.Config.ErrorLog = nil
+	s.Server = httptest.NewUnstartedServer(s.wrap(h))
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
+	s.StartTLS()
 	s.done(t)
 	return s
 }
