@@ -12,8 +12,8 @@ import (
 	"slices"
 	"strings"
 
+	"go.yaml.in/yaml/v3"
 	"helm.sh/helm/v4/pkg/helmpath"
-	repo "helm.sh/helm/v4/pkg/repo/v1"
 	"oras.land/oras-go/v2/registry/remote/auth"
 	"oras.land/oras-go/v2/registry/remote/credentials"
 )
@@ -121,8 +121,18 @@ func (k *keychain) readNetrc(file string) {
 
 // readRepositories reads the repositories that "helm repo add" has noted.
 func (k *keychain) readRepositories(file string) {
-	config, err := repo.LoadFile(file)
+	data, err := os.ReadFile(file)
 	if err != nil {
+		return
+	}
+	var config struct {
+		Repositories []struct {
+			URL      string `yaml:"url"`
+			Username string `yaml:"username"`
+			Password string `yaml:"password"`
+		} `yaml:"repositories"`
+	}
+	if yaml.Unmarshal(data, &config) != nil {
 		return
 	}
 	for _, entry := range config.Repositories {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/Masterminds/semver/v3"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
-	helmregistry "helm.sh/helm/v4/pkg/registry"
 	"oras.land/oras-go/v2/content"
 	"oras.land/oras-go/v2/registry"
 	"oras.land/oras-go/v2/registry/remote"
@@ -22,6 +21,10 @@ const (
 	maxManifest = 4 << 20
 	maxTags     = 100_000
 )
+
+// chartLayers are the media types of an archive. Source: Helm, pkg/registry; that
+// package is not imported because it brings the clients of Kubernetes with it.
+var chartLayers = []string{"application/vnd.cncf.helm.chart.content.v1.tar+gzip", "application/tar+gzip"}
 
 // registry fetches a chart of a registry. Helm writes the whole reference as the
 // repository, Argo CD the parts.
@@ -141,7 +144,7 @@ func (f *Fetcher) pull(ctx context.Context, r *remote.Repository, tag string) ([
 		return nil, errors.New("the manifest is no JSON")
 	}
 	i := slices.IndexFunc(manifest.Layers, func(l ocispec.Descriptor) bool {
-		return l.MediaType == helmregistry.ChartLayerMediaType || l.MediaType == helmregistry.LegacyChartLayerMediaType
+		return slices.Contains(chartLayers, l.MediaType)
 	})
 	if i < 0 {
 		return nil, errors.New("it holds no Helm chart")
