@@ -63,7 +63,7 @@ func (f *Fetcher) Repository(ctx context.Context, address string) (Checkout, err
 	if r.login != nil {
 		login = r.login.String()
 	}
-	c, err := f.checkouts.get(ctx, key(r.URL(), login, r.Ref), func() (Checkout, error) {
+	c, err := f.checkouts.get(ctx, key(r.URL(), r.Path, login, r.Ref), func() (Checkout, error) {
 		ctx, cancel := f.within(ctx, limit)
 		defer cancel()
 		c, err := f.checkOut(ctx, r)
@@ -144,7 +144,7 @@ func (f *Fetcher) talk(ctx context.Context, r Repository) (conversation, error) 
 	return f.talkHTTP(r)
 }
 
-func commitKey(r Repository, commit string) string { return "git-" + key(r.URL(), commit) }
+func commitKey(r Repository, commit string) string { return "git-" + key(r.URL(), r.Path, commit) }
 
 // known returns a commit that the cache holds.
 func (f *Fetcher) known(r Repository, commit string) (Checkout, bool) {

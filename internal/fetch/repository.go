@@ -150,11 +150,12 @@ func (r *Repository) setPath(text string, colon bool) {
 		repository, folder = text[:i], text[i+2:]
 	} else if i := strings.Index(text, ".git"); i >= 0 {
 		repository, folder = text[:i+len(".git")], text[i+len(".git"):]
-	} else if parts := strings.SplitN(text, "/", 3); len(parts) == 3 {
-		repository, folder = parts[0]+"/"+parts[1], parts[2]
-	} else if len(parts) < 2 {
+	} else if parts := strings.SplitN(text, "/", 3); len(parts) == 1 || parts[0] == "" || parts[1] == "" {
 		r.refuse("its path names no repository")
+	} else if len(parts) == 3 {
+		repository, folder = parts[0]+"/"+parts[1], parts[2]
 	}
+	repository = strings.TrimRight(repository, "/")
 	folder = path.Clean(strings.TrimLeft(folder, "/"))
 	if !filepath.IsLocal(folder) || strings.ContainsAny(folder, `\`) {
 		r.refuse("the folder leads out of the repository")
