@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"net/http"
 	"net/netip"
 	"testing"
 )
@@ -56,4 +57,34 @@ func TestShow(t *testing.T) {
 			t.Errorf("%q: %q, want %q", given, got, want)
 		}
 	}
+}
+
+// TestRedirectHeaders: what a client has set itself does not go to another origin;
+// net/http would send it to another port and to a subdomain.
+func TestRedirectHeaders(t *testing.T) {
+	for to, kept := range map[string]bool{"https://h/b": true, "https://h:8443/b": false, "https://x.h/b": false, "https://other/b": false} {
+		first, next := request(t, "https://h/a"), request(t, to)
+		next.Header.Set("Authorization", "x")
+		next.Header.Set("Cookie", "x")
+		if err := redirect(next, []*http.Request{first}); err != nil {
+			t.Fatal(err)
+		}
+		if (next.Header.Get("Authorization") != "") != kept || (next.Header.Get("Cookie") != "") != kept {
+			t.Errorf("%s: %v", to, next.Header)
+		}
+	}
+	post := request(t, "https://h/a")
+	post.Method = http.MethodPost
+	if redirect(request(t, "https://h/b"), []*http.Request{post}) == nil {
+		t.Error("what is sent is redirected")
+	}
+}
+
+func request(t *testing.T, address string) *http.Request {
+	t.Helper()
+	r, err := http.NewRequest(http.MethodGet, address, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
 }

@@ -131,6 +131,18 @@ func TestHostilePack(t *testing.T) {
 	}
 }
 
+// TestManyObjects: what is bounded is the sum of all.
+func TestManyObjects(t *testing.T) {
+	pack := written(t, entry{kind: plumbing.BlobObject, content: []byte(strings.Repeat("a", 600)), length: -1}, entry{kind: plumbing.BlobObject, content: []byte(strings.Repeat("b", 600)), length: -1})
+	if _, err := unpackBytes(t, pack, Limits{Checkout: 1200}); err != nil {
+		t.Error(err)
+	}
+	var limit *LimitError
+	if _, err := unpackBytes(t, pack, Limits{Checkout: 1199}); !errors.As(err, &limit) {
+		t.Error(err)
+	}
+}
+
 func TestCheckName(t *testing.T) {
 	for _, name := range []string{"", ".", "..", "a/b", `a\b`, ".git", ".GiT", ".git.", ".git ", ".git. .", "git~1", "GIT~1", ".git:x", "a\x00b", "a\nb", "\u200b.git", "\xff", strings.Repeat("a", 256)} {
 		if checkName(name) == "" {

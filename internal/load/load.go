@@ -40,8 +40,11 @@ type Options struct {
 	// APIVersions are added to those of ladder.yaml.
 	APIVersions []string
 	Offline     bool
-	CacheDir    string
-	NoCache     bool
+	// AllowHosts are HOST or HOST:PORT of the command line, for which plain HTTP and
+	// private addresses are allowed.
+	AllowHosts []string
+	CacheDir   string
+	NoCache    bool
 	// Progress is told how far rendering is; nil is fine.
 	Progress func(done, total int, what string)
 }
