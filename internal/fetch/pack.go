@@ -220,7 +220,7 @@ func (o *objects) get(kind plumbing.ObjectType, id plumbing.Hash) ([]byte, error
 	return o.content(found)
 }
 
-// maxTags bounds tags of tags.
+// maxTagDepth bounds tags of tags.
 const maxTagDepth = 10
 
 // peel returns the commit that an object is, or is a tag of, and the tree of it.

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"compress/zlib"
 	"context"
-	"crypto/sha1" //nolint:gosec // the format of Git
+	"crypto/sha1"
 	"encoding/binary"
 	"errors"
 	"os"
