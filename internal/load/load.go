@@ -40,8 +40,11 @@ type Options struct {
 	// APIVersions are added to those of ladder.yaml.
 	APIVersions []string
 	Offline     bool
-	CacheDir    string
-	NoCache     bool
+	// AllowHosts are HOST or HOST:PORT of the command line, for which plain HTTP and
+	// private addresses are allowed.
+	AllowHosts []string
+	CacheDir   string
+	NoCache    bool
 	// SecretKeysOnly leaves the values of Secrets out of the objects, which
 	// proving and planning never look at.
 	SecretKeysOnly bool

@@ -3,14 +3,17 @@
 package flags
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/rollout-ladder/ladder/internal/cli/exit"
 	"github.com/rollout-ladder/ladder/internal/confine"
+	"github.com/rollout-ladder/ladder/internal/fetch"
 )
 
 // Global are the flags of every command.
@@ -45,6 +48,7 @@ type Source struct {
 	Path        string
 	Environment string
 	Offline     bool
+	AllowHosts  []string
 	KubeVersion string
 	APIVersions []string
 	NoCache     bool
@@ -55,9 +59,21 @@ func (s *Source) Register(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVarP(&s.Environment, "environment", "e", "", "environment to read (default: the only one, else dev)")
 	f.BoolVar(&s.Offline, "offline", false, "never use the network; remote charts are reported as not rendered")
+	AllowHosts(f, &s.AllowHosts)
 	f.StringVar(&s.KubeVersion, "kube-version", "", "Kubernetes version the charts are rendered for (default: the plane's)")
 	f.StringSliceVar(&s.APIVersions, "api-versions", nil, "further API versions the charts may ask for, as group/version/Kind")
 	f.BoolVar(&s.NoCache, "no-cache", false, "render everything again")
+}
+
+// AllowHosts adds --allow-host. A repository cannot say it for itself.
+func AllowHosts(f *pflag.FlagSet, hosts *[]string) {
+	f.Func("allow-host", "allow plain http and private addresses for `HOST[:PORT]`; may be given several times", func(host string) error {
+		if !fetch.ValidHost(host) {
+			return errors.New("give a host name or an IP address, with a port or without")
+		}
+		*hosts = append(*hosts, host)
+		return nil
+	})
 }
 
 // SetPath takes the optional PATH argument.

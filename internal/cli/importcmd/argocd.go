@@ -55,7 +55,7 @@ func (o *argocdOptions) run(ctx context.Context, streams *stream.Streams, global
 	display := progress.New(streams, global, time.Now)
 	p, err := migrate.FromArgoCD(ctx, migrate.ArgoCDOptions{
 		Path: o.Path, Environments: o.Environments, Target: target,
-		Load: load.Options{Roots: o.Roots, Offline: o.Offline, Progress: display.Counted},
+		Load: load.Options{Roots: o.Roots, Offline: o.Offline, AllowHosts: o.AllowHosts, Progress: display.Counted},
 	})
 	display.Close()
 	if err != nil {

@@ -43,13 +43,14 @@ Files are written all or not at all. Files that exist are not replaced without
 type Options struct {
 	flags.Result
 
-	Path, Out string
-	Order     string
-	Infer     bool
-	Offline   bool
-	Force     bool
-	DryRun    bool
-	Strict    bool
+	Path, Out  string
+	Order      string
+	Infer      bool
+	Offline    bool
+	AllowHosts []string
+	Force      bool
+	DryRun     bool
+	Strict     bool
 }
 
 // The values of --order.
@@ -70,6 +71,7 @@ func (o *Options) register(cmd *cobra.Command, orders bool) {
 	}
 	f.BoolVar(&o.Infer, "infer", false, "render the result and require what its objects are found to require")
 	f.BoolVar(&o.Offline, "offline", false, "never use the network")
+	flags.AllowHosts(f, &o.AllowHosts)
 	f.BoolVar(&o.Force, "force", false, "replace files that exist")
 	f.BoolVar(&o.DryRun, "dry-run", false, "report and write nothing")
 	f.BoolVar(&o.Strict, "strict", false, "end with exit code 1, and write nothing, when anything could not be carried over")
@@ -148,7 +150,7 @@ func (o *Options) finish(ctx context.Context, streams *stream.Streams, global *f
 	options := migrate.FinishOptions{
 		Groups: o.Order == orderSource || o.Order == "" && len(p.Groups) > 1, Infer: o.Infer, Force: o.Force,
 		DryRun: o.DryRun || o.Strict && p.Count(migrate.Lost) > 0,
-		Load:   load.Options{Offline: o.Offline, Progress: display.Counted},
+		Load:   load.Options{Offline: o.Offline, AllowHosts: o.AllowHosts, Progress: display.Counted},
 	}
 	result, err := migrate.Finish(ctx, p, target, options)
 	display.Close()

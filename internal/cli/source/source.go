@@ -23,7 +23,7 @@ import (
 func Options(f flags.Source) load.Options {
 	return load.Options{
 		Environment: f.Environment, KubeVersion: f.KubeVersion, APIVersions: f.APIVersions,
-		Offline: f.Offline, NoCache: f.NoCache,
+		Offline: f.Offline, AllowHosts: f.AllowHosts, NoCache: f.NoCache,
 	}
 }
 
