@@ -381,6 +381,45 @@ func TestSecretsAreNeverPrinted(t *testing.T) {
 		wantNoCanaryInFiles(t, state)
 	})
 
+	t.Run("what cannot be rendered", func(t *testing.T) {
+		state := ownHome(t)
+		further := map[string]string{}
+		for name, text := range canaryFailures() {
+			name = slug(name)
+			archive := txtar.Parse([]byte("-- environments/dev/components/" + name + "/component.yaml --\nname: " + name + "\nnamespace: app\nrolloutPhase: \"450\"\n" + strings.ReplaceAll(text, "NAME", name)))
+			for _, f := range archive.Files {
+				further[f.Name] = string(f.Data)
+			}
+		}
+		dir := writeCanary(t, further)
+		for _, format := range []string{"text", "json", "sarif", "github", "markdown"} {
+			out := ladder(t, dir, "lint", "--format", format, "--verbose", "--severity", "info")
+			wantNoCanary(t, "lint --format "+format, out.stdout+out.stderr)
+			for name := range canaryFailures() {
+				if !strings.Contains(out.stdout, slug(name)) {
+					t.Errorf("lint --format %s says nothing of %s", format, name)
+				}
+			}
+		}
+		watched(t, dir, 2, "render", slug("a schema"))
+		reportFile := filepath.Join(t.TempDir(), "report.json")
+		out := ladder(t, dir, "rehearse", "--keep", "--allow-unrendered", "--report", reportFile, "--progress", "plain", "--verbose", "--speed", "600")
+		wantNoCanary(t, "rehearse", out.stdout+out.stderr)
+		if !strings.Contains(out.stdout, slug("a literal")) {
+			t.Errorf("the rehearsal says nothing of what it could not render: %s%s", out.stdout, out.stderr)
+		}
+		for _, text := range []string{out.stdout, out.stderr} {
+			for _, line := range strings.Split(text, "\n") {
+				if strings.HasPrefix(strings.TrimSpace(line), "::") {
+					t.Errorf("%q is a command", line)
+				}
+			}
+		}
+		watched(t, dir, 0, "history")
+		wantNoCanaryInFiles(t, reportFile)
+		wantNoCanaryInFiles(t, state)
+	})
+
 	t.Run("what fails", func(t *testing.T) {
 		state := ownHome(t)
 		further := map[string]string{}
@@ -408,6 +447,20 @@ func TestSecretsAreNeverPrinted(t *testing.T) {
 		wantNoCanaryInFiles(t, reportFile)
 		wantNoCanaryInFiles(t, state)
 	})
+}
+
+// canaryFailures are sources that cannot be rendered, each with a secret that the
+// error would quote.
+func canaryFailures() map[string]string {
+	chart := "-- sources/NAME/Chart.yaml --\n{apiVersion: v2, name: c, version: 1.0.0}\n-- sources/NAME/values.yaml --\npassword: CANARY\n"
+	return map[string]string{
+		"a chart that refuses":      "chart: {path: sources/NAME}\n" + chart + "-- sources/NAME/templates/x.yaml --\n{{ fail (printf \"bad password %s\\n::error::%s\" .Values.password .Values.password) }}\n",
+		"a chart that cannot parse": "chart: {path: sources/NAME}\n" + chart + "-- sources/NAME/templates/x.yaml --\n{{ mustToDate \"2006\" .Values.password }}\n",
+		"a schema":                  "chart: {path: sources/NAME}\n" + chart + "-- sources/NAME/values.schema.json --\n{\"properties\": {\"password\": {\"pattern\": \"^x$\"}}}\n",
+		"a literal":                 "kustomize: {path: sources/NAME}\n-- sources/NAME/kustomization.yaml --\nsecretGenerator: [{name: x, literals: [CANARY]}]\n",
+		"an index":                  "kustomize: {path: sources/NAME}\n-- sources/NAME/kustomization.yaml --\nresources: [s.yaml]\nreplacements: [{source: {kind: Secret, name: x, fieldPath: stringData.a, options: {delimiter: /, index: 9}}, targets: [{select: {kind: Secret}, fieldPaths: [stringData.a]}]}]\n-- sources/NAME/s.yaml --\n{apiVersion: v1, kind: Secret, metadata: {name: x}, stringData: {a: CANARY}}\n",
+		"an alias":                  "manifests: {path: sources/NAME}\n-- sources/NAME/s.yaml --\n{apiVersion: v1, kind: Secret, metadata: {name: x}, stringData: {a: *CANARY}}\n",
+	}
 }
 
 // wantNoCanaryInFiles looks through a file, or all below a folder but the

@@ -28,7 +28,8 @@ func environment(t *testing.T) []string {
 	t.Helper()
 	for name := t.Name(); name != "."; name = path.Dir(name) {
 		if home, ok := homes.Load(name); ok {
-			return append(os.Environ(), "XDG_STATE_HOME="+home.(string))
+			// The summary of a job is one of the files that a command leaves.
+			return append(os.Environ(), "XDG_STATE_HOME="+home.(string), "GITHUB_STEP_SUMMARY="+path.Join(home.(string), "summary.md"))
 		}
 	}
 	return os.Environ()
