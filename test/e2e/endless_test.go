@@ -1,12 +1,8 @@
 package e2e
 
 import (
-	"bufio"
-	"os"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 )
 
 // endless is a platform of three components: one whose health check never ends, one
@@ -64,44 +60,8 @@ func TestEndlessScriptsCostTheirComponent(t *testing.T) {
 // An interrupt ends a rehearsal in the middle of such a check.
 func TestInterruptEndsEndlessScripts(t *testing.T) {
 	ownHome(t)
-	cmd := command(t.Context(), t, writeFiles(t, endless()), "rehearse", "--progress", "json", "--speed", "1000")
-	read, write, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd.Stderr = write
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	_ = write.Close()
-	ended := make(chan struct{})
-	said := make(chan struct{})
-	go func() {
-		defer close(ended)
-		lines := bufio.NewScanner(read)
-		told := false
-		for lines.Scan() {
-			if !told && strings.Contains(lines.Text(), "ran longer than 1s") {
-				told = true
-				close(said)
-			}
-		}
-		_ = cmd.Wait() // its state tells
-	}()
-	t.Cleanup(func() { _ = cmd.Process.Kill(); <-ended })
-	wait := func(what string, over <-chan struct{}) {
-		select {
-		case <-over:
-		case <-time.After(patience):
-			t.Fatal(what)
-		}
-	}
-	wait("the check is never said to take too long", said)
-	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
-		t.Fatal(err)
-	}
-	wait("the command does not end", ended)
-	if code := cmd.ProcessState.ExitCode(); code != 130 {
-		t.Errorf("exit code %d", code)
-	}
+	c := onTerminal(t, writeFiles(t, endless()), "rehearse", "--speed", "1000", "--least-timeout", "10m")
+	c.sees("ran longer than 1s")
+	c.presses(ctrlC)
+	c.ends(130)
 }
