@@ -11,11 +11,12 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/rollout-ladder/ladder/internal/fetch"
 	"github.com/rollout-ladder/ladder/internal/finding"
-	"github.com/rollout-ladder/ladder/internal/render/helm"
 )
 
 // DigestError is something that is not what the configuration pins.
@@ -98,7 +99,14 @@ func (r *run) pull(ctx context.Context, repoURL, name, version string, c Chart) 
 	if r.options.Load.Offline {
 		return nil, fmt.Errorf("chart %s was not downloaded before, and --offline forbids it now", name)
 	}
-	text, err := helm.Pull(ctx, repoURL, name, version)
+	// The configuration is the user's own: the host that it names may be private.
+	allowed := r.options.Load.AllowHosts
+	if host, ok := fetch.HostOf(c.RepoURL); ok {
+		allowed = append(slices.Clone(allowed), host)
+	}
+	fetcher := fetch.New(fetch.Options{AllowHosts: allowed, NoCache: true})
+	defer func() { _ = fetcher.Close() }() // nothing is kept
+	text, err := fetcher.Chart(ctx, repoURL, name, version)
 	if err != nil || !itself {
 		return text, err
 	}

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/rollout-ladder/ladder/internal/component"
+	"github.com/rollout-ladder/ladder/internal/evaluate"
 	"github.com/rollout-ladder/ladder/internal/intake/files"
 	"github.com/rollout-ladder/ladder/internal/manifest"
 )
@@ -118,24 +119,25 @@ func (r *run) chart(ctx context.Context, s *sources, c Chart) ([]manifest.Object
 		source.Version = c.Digest // a name for what it is; nothing looks it up
 		address = c.URL
 	}
-	var fetch func(context.Context, string, string, string) ([]byte, error)
-	if address != "" {
-		fetch = func(ctx context.Context, repoURL, name, version string) ([]byte, error) {
-			if c.URL != "" && repoURL == source.RepoURL && name == source.Name {
-				return r.download(ctx, c.URL, c.Digest)
-			}
-			return r.pull(ctx, repoURL, name, version, c)
+	// A worker asks for what is fetched, and is told the text of an error only.
+	var wrong *DigestError
+	from := evaluate.Fetch{Chart: func(ctx context.Context, repoURL, name, version string) (data []byte, err error) {
+		if c.URL != "" && repoURL == source.RepoURL && name == source.Name {
+			data, err = r.download(ctx, c.URL, c.Digest)
+		} else {
+			data, err = r.pull(ctx, repoURL, name, version, c)
 		}
-	}
+		_ = errors.As(err, &wrong)
+		return data, err
+	}}
 	release := cmp.Or(c.ReleaseName, argoComponent)
-	objects, err := r.renderer(s.platform, fetch).Component(ctx, component.Component{
+	objects, err := r.renderer(s.platform, from, address != "").Component(ctx, component.Component{
 		Name: release, Namespace: s.namespace, Sources: []component.Source{source}, Position: c.Position, Enabled: true, Phase: component.NoPhase,
 	})
+	if wrong != nil {
+		return nil, wrong
+	}
 	if err != nil {
-		var wrong *DigestError
-		if errors.As(err, &wrong) {
-			return nil, wrong
-		}
 		return nil, input(err)
 	}
 	return objects, nil

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/rollout-ladder/ladder/internal/component"
+	"github.com/rollout-ladder/ladder/internal/evaluate"
 	"github.com/rollout-ladder/ladder/internal/finding"
 	"github.com/rollout-ladder/ladder/internal/generate"
 	"github.com/rollout-ladder/ladder/internal/intake"
@@ -111,7 +112,9 @@ func (r *run) renderEarly(ctx context.Context, s *sources) error {
 		return nil
 	}
 	s.preArgo = asWritten(s.preArgo)
-	renderer := r.renderer(s.platform, nil)
+	fetcher := r.options.Load.Fetcher(s.platform.Repository)
+	defer func() { _ = fetcher.Close() }() // folders of its own, which nobody misses
+	renderer := r.renderer(s.platform, evaluate.With(fetcher), false)
 	for _, result := range renderer.All(ctx, s.preArgo, nil) {
 		if result.Err != nil {
 			return input(result.Err)
@@ -140,14 +143,15 @@ func asWritten(components []component.Component) []component.Component {
 	return out
 }
 
-// renderer renders as the other commands do; fetch is nil for the network.
-func (r *run) renderer(p *intake.Platform, fetch func(context.Context, string, string, string) ([]byte, error)) *render.Renderer {
+// renderer renders as the other commands do. pinned is set where the digest of what
+// is fetched is known.
+func (r *run) renderer(p *intake.Platform, from evaluate.Fetch, pinned bool) *render.Renderer {
 	o, target := r.options.Load, p.Target()
 	return render.New(p.Root, p.Repository, render.Options{
 		KubeVersion: cmp.Or(o.KubeVersion, target.KubeVersion), APIVersions: slices.Concat(target.APIVersions, o.APIVersions),
 		// What is fetched here is pinned by its digest, so it may be kept under its
 		// version only where that is checked, which the cache of charts does not.
-		Offline: o.Offline && fetch == nil, CacheDir: o.CacheDir, NoCache: o.NoCache || fetch != nil, Fetch: fetch,
+		Offline: o.Offline && !pinned, CacheDir: o.CacheDir, NoCache: o.NoCache || pinned, Fetch: from,
 	})
 }
 

@@ -64,8 +64,14 @@ func (a *answers) answer(ctx context.Context, operation string, request []byte) 
 		if err := json.Unmarshal(request, &r); err != nil {
 			return nil, errors.New("the question is malformed")
 		}
+		if a.fetch.Chart == nil {
+			return nil, errNoFetch
+		}
 		return a.fetch.Chart(ctx, r.RepoURL, r.Name, r.Version)
 	case opFile:
+		if a.fetch.File == nil {
+			return nil, errNoFetch
+		}
 		return a.fetch.File(ctx, string(request))
 	case opBase:
 		return a.base(ctx, string(request))
@@ -73,6 +79,8 @@ func (a *answers) answer(ctx context.Context, operation string, request []byte) 
 		return nil, fmt.Errorf("there is no operation %q", operation)
 	}
 }
+
+var errNoFetch = errors.New("it is not fetched here")
 
 // what names what is asked for, without credentials.
 func what(operation string, request []byte) string {
@@ -84,6 +92,9 @@ func what(operation string, request []byte) string {
 }
 
 func (a *answers) base(ctx context.Context, where string) ([]byte, error) {
+	if a.fetch.Base == nil {
+		return nil, errNoFetch
+	}
 	base, err := a.fetch.Base(ctx, where)
 	if err != nil {
 		return nil, err

@@ -15,6 +15,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/catalogue"
 	"github.com/rollout-ladder/ladder/internal/component"
 	"github.com/rollout-ladder/ladder/internal/dependency"
+	"github.com/rollout-ladder/ladder/internal/fetch"
 	"github.com/rollout-ladder/ladder/internal/finding"
 	"github.com/rollout-ladder/ladder/internal/health"
 	"github.com/rollout-ladder/ladder/internal/infer"
@@ -110,7 +111,9 @@ func (r *Result) PreciseEdges(edges []plan.Edge) []plan.Edge {
 // Load reads, renders and infers. Unreadable input is an intake.InputError;
 // what cannot be rendered is part of the result.
 func Load(ctx context.Context, path string, o Options) (*Result, error) {
-	return newRun(o).load(ctx, path, o.Environment)
+	r := newRun(o)
+	defer r.close()
+	return r.load(ctx, path, o.Environment)
 }
 
 // LoadAll loads every environment of a platform, or the one that is asked for, in
@@ -123,6 +126,7 @@ func LoadAll(ctx context.Context, path string, o Options) ([]*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer r.Close()
 	if o.Environment != "" {
 		one, err := r.Load(ctx, o.Environment)
 		if err != nil {
@@ -162,6 +166,9 @@ func Look(ctx context.Context, path string, o Options) (*Repository, error) {
 	return &Repository{run: r, read: read}, nil
 }
 
+// Close removes what was fetched for the run and is not kept.
+func (r *Repository) Close() { r.run.close() }
+
 // Environments lists the environments, sorted.
 func (r *Repository) Environments() []string { return r.read.Environments() }
 
@@ -177,7 +184,7 @@ func (r *Repository) Load(ctx context.Context, environment string) (*Result, err
 // run is what the environments of one run share.
 type run struct {
 	options Options
-	network *network
+	fetcher *fetch.Fetcher // nil until something may be fetched
 	shipped *health.Shipped
 	// charts are the catalogues, by the texts that the platform adds: mostly the
 	// same for all environments.
@@ -188,7 +195,7 @@ type run struct {
 
 func newRun(o Options) *run {
 	return &run{
-		options: o, network: newNetwork(), shipped: health.NewShipped(), charts: map[string]*catalogue.Catalogue{},
+		options: o, shipped: health.NewShipped(), charts: map[string]*catalogue.Catalogue{},
 		told: map[*catalogue.Catalogue]func(crd string) (finding.Evidence, bool){},
 	}
 }
@@ -208,7 +215,7 @@ func (r *run) intake(environment string) intake.Options {
 		return render.New(root, repository, render.Options{
 			KubeVersion: r.options.KubeVersion, APIVersions: r.options.APIVersions,
 			Offline: r.options.Offline, CacheDir: r.options.CacheDir, NoCache: r.options.NoCache, SecretKeysOnly: r.options.SecretKeysOnly,
-			Fetch: r.network.Fetch,
+			Fetch: r.fetch(repository),
 		})
 	}}
 }
@@ -216,7 +223,9 @@ func (r *run) intake(environment string) intake.Options {
 // Open reads a platform without rendering more than that takes: the charts that
 // make Applications.
 func Open(ctx context.Context, path string, o Options) (*intake.Platform, error) {
-	return intake.Open(ctx, path, newRun(o).intake(o.Environment))
+	r := newRun(o)
+	defer r.close()
+	return intake.Open(ctx, path, r.intake(o.Environment))
 }
 
 // prove renders a platform and infers what its components require.
@@ -307,7 +316,7 @@ func (r *run) knowledge(p *intake.Platform) (*knowledge, error) {
 		KubeVersion: cmp.Or(r.options.KubeVersion, target.KubeVersion),
 		APIVersions: slices.Concat(target.APIVersions, r.options.APIVersions),
 		Offline:     r.options.Offline, CacheDir: r.options.CacheDir, NoCache: r.options.NoCache, SecretKeysOnly: r.options.SecretKeysOnly,
-		Fetch: r.network.Fetch, Partial: true, Known: known.crds,
+		Fetch: r.fetch(p.Repository), Partial: true, Known: known.crds,
 	})
 	return known, nil
 }
@@ -335,6 +344,7 @@ func isArgo(o manifest.Object) bool {
 // with the others: charts see the CRDs of the whole repository.
 func One(ctx context.Context, path, name string, o Options) (component.Component, []manifest.Object, error) {
 	r := newRun(o)
+	defer r.close()
 	p, err := intake.Open(ctx, path, r.intake(o.Environment))
 	if err != nil {
 		return component.Component{}, nil, err

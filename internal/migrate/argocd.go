@@ -41,6 +41,7 @@ func FromArgoCD(ctx context.Context, o ArgoCDOptions) (*Platform, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer repository.Close()
 	names := repository.Environments()
 	for _, env := range o.Environments {
 		if !slices.Contains(names, env) {

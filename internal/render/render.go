@@ -44,12 +44,8 @@ type Options struct {
 	MaxOutput int
 	// Workers is how many components are rendered at once; default GOMAXPROCS.
 	Workers int
-	// Fetch gets remote charts; default Helm's own clients. Not used offline.
-	Fetch helm.Fetch
-	// File gets one remote file, Base what a kustomization names by an address; nil
-	// refuses. Not used offline.
-	File func(ctx context.Context, address string) ([]byte, error)
-	Base func(ctx context.Context, address string) (evaluate.Base, error)
+	// Fetch gets what is remote; not used offline.
+	Fetch evaluate.Fetch
 	// Partial renders what can be rendered of a component, without the sources
 	// that cannot; Result.Lacking names them.
 	Partial bool
@@ -104,7 +100,6 @@ func New(root, repository string, opts Options) *Renderer {
 	}
 	r := &Renderer{opts: opts, scopes: manifest.NewScopes()}
 	r.tree, r.fault = source.NewTree(root, repository)
-	charts := ""
 	if !opts.NoCache {
 		dir := opts.CacheDir
 		if dir == "" {
@@ -114,25 +109,10 @@ func New(root, repository string, opts Options) *Renderer {
 		}
 		if dir != "" {
 			r.cache = openCache(filepath.Join(dir, "render"))
-			charts = filepath.Join(dir, "charts")
 		}
-	}
-	if opts.Fetch == nil {
-		opts.Fetch = helm.Pull
-	}
-	if !opts.Offline {
-		r.opts.Fetch = (&archives{fetch: opts.Fetch, dir: charts, known: map[string]*archive{}}).get
-	}
-	if r.opts.File == nil {
-		r.opts.File = func(context.Context, string) ([]byte, error) { return nil, errNoFetch }
-	}
-	if r.opts.Base == nil {
-		r.opts.Base = func(context.Context, string) (evaluate.Base, error) { return evaluate.Base{}, errNoFetch }
 	}
 	return r
 }
-
-var errNoFetch = errors.New("nothing but charts is fetched here")
 
 // Component renders one component. It knows only the CRDs of what this
 // Renderer rendered before, and of the component itself: use All where charts
@@ -345,7 +325,7 @@ func (r *Renderer) source(ctx context.Context, view *source.Recording, c compone
 		Source: src, Component: c.Name, Namespace: c.Namespace,
 		KubeVersion: r.opts.KubeVersion, APIVersions: slices.Concat(r.opts.APIVersions, versions),
 		MaxOutput: r.opts.MaxOutput, Partial: r.opts.Partial, Offline: r.opts.Offline,
-	}, evaluate.Fetch{Chart: r.opts.Fetch, File: r.opts.File, Base: r.opts.Base}, r.opts.Timeout)
+	}, r.opts.Fetch, r.opts.Timeout)
 	return reply, err
 }
 

@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/rollout-ladder/ladder/internal/component"
+	"github.com/rollout-ladder/ladder/internal/evaluate"
 	"github.com/rollout-ladder/ladder/internal/finding"
 )
 
@@ -402,7 +403,7 @@ func TestRemoteChartIsFetchedUnlessOffline(t *testing.T) {
 		fetched.Add(1)
 		return nil, errors.New("no route")
 	}
-	opts := Options{NoCache: true, Fetch: fetch}
+	opts := Options{NoCache: true, Fetch: evaluate.Fetch{Chart: fetch}}
 	_, err := New(dir, dir, opts).Component(context.Background(), remote)
 	var unrendered *Error
 	if !errors.As(err, &unrendered) || unrendered.Source != "https://charts.example.com/db 1.2.3" || !strings.Contains(unrendered.Reason, "no route") {
@@ -414,31 +415,6 @@ func TestRemoteChartIsFetchedUnlessOffline(t *testing.T) {
 	}
 	if n := fetched.Load(); n != 1 {
 		t.Errorf("fetched %d times, want once", n)
-	}
-}
-
-func TestArchivesAreFetchedOnce(t *testing.T) {
-	dir := t.TempDir()
-	fetched := map[string]int{}
-	open := func() *archives {
-		return &archives{dir: dir, known: map[string]*archive{}, fetch: func(_ context.Context, repo, name, version string) ([]byte, error) {
-			fetched[version]++
-			return []byte(repo + name + version), nil
-		}}
-	}
-	for range 2 { // two runs
-		a := open()
-		for range 3 {
-			for _, version := range []string{"1.2.3", "1.x"} {
-				data, err := a.get(context.Background(), "https://r", "/n", version)
-				if err != nil || string(data) != "https://r/n"+version {
-					t.Errorf("get %s: %q, %v", version, data, err)
-				}
-			}
-		}
-	}
-	if diff := cmp.Diff(map[string]int{"1.2.3": 1, "1.x": 2}, fetched); diff != "" {
-		t.Errorf("fetched (-want +got):\n%s", diff)
 	}
 }
 

@@ -123,3 +123,22 @@ func (c *cache) age(key, name string) (at time.Time) {
 	}
 	return at
 }
+
+// writeFile puts a file into the cache, whole or not at all. A cache that
+// cannot be written is no failure.
+func writeFile(name string, data []byte) {
+	dir := filepath.Dir(name)
+	if os.MkdirAll(dir, 0o700) != nil {
+		return
+	}
+	temp, err := os.CreateTemp(dir, ".new-")
+	if err != nil {
+		return
+	}
+	defer func() { _ = os.Remove(temp.Name()) }() // gone already after the rename
+	_, err = temp.Write(data)
+	if closeErr := temp.Close(); err != nil || closeErr != nil {
+		return
+	}
+	_ = os.Rename(temp.Name(), name)
+}

@@ -51,6 +51,9 @@ type loader struct {
 // close removes what was written.
 func (l *loader) close() error {
 	var err error
+	if l.work != nil {
+		l.work.Close()
+	}
 	if l.repository != nil {
 		err = l.repository.Close()
 	}

@@ -66,6 +66,7 @@ func judge(ctx context.Context, streams *stream.Streams, global *flags.Global, o
 	if err != nil {
 		return nil, source.Coded(err)
 	}
+	defer platform.Close()
 	existing := platform.Environments()
 	chosen := choose(existing, o.Environment)
 	j := &judgement{complete: len(chosen) == len(existing) && len(o.Rules) == 0}

@@ -1,0 +1,41 @@
+package load
+
+import (
+	"cmp"
+	"os"
+	"path/filepath"
+
+	"github.com/rollout-ladder/ladder/internal/evaluate"
+	"github.com/rollout-ladder/ladder/internal/fetch"
+	"github.com/rollout-ladder/ladder/internal/intake/checkout"
+)
+
+// Fetcher returns what fetches for a repository. The host of its own remote may be
+// private. The caller closes it.
+func (o Options) Fetcher(repository string) *fetch.Fetcher {
+	out := fetch.Options{Offline: o.Offline, AllowHosts: o.AllowHosts, NoCache: o.NoCache, CacheDir: o.CacheDir}
+	if here, err := checkout.Read(repository); err == nil {
+		if host, ok := fetch.HostOf(here.URL); ok {
+			out.OwnHosts = []string{host}
+		}
+	}
+	if user, err := os.UserCacheDir(); err == nil {
+		out.CacheDir = cmp.Or(out.CacheDir, filepath.Join(user, "ladder"))
+	}
+	return fetch.New(out)
+}
+
+// fetch fetches for all environments of the run.
+func (r *run) fetch(repository string) evaluate.Fetch {
+	if r.fetcher == nil {
+		r.fetcher = r.options.Fetcher(repository)
+	}
+	return evaluate.With(r.fetcher)
+}
+
+// close removes what was fetched and is not kept.
+func (r *run) close() {
+	if r.fetcher != nil {
+		_ = r.fetcher.Close() // folders of its own, which nobody misses
+	}
+}
