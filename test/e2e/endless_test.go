@@ -63,5 +63,7 @@ func TestInterruptEndsEndlessScripts(t *testing.T) {
 	c := onTerminal(t, writeFiles(t, endless()), "rehearse", "--speed", "1000", "--least-timeout", "10m")
 	c.sees("ran longer than 1s")
 	c.presses(ctrlC)
+	c.sees("What now?")
+	c.presses(ctrlC)
 	c.ends(130)
 }
