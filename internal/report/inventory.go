@@ -98,7 +98,7 @@ func InventoryMarkdown(w io.Writer, inv plan.Inventory) error {
 		}
 		b.WriteByte('\n')
 		for _, m := range g.Members {
-			fmt.Fprintf(&b, "  - `%s` (%s) – %s / %s / %s", m.Name, escape(m.File), dash(m.Domain), dash(m.Project), dash(m.Namespace))
+			fmt.Fprintf(&b, "  - `%s` (%s) – %s / %s / %s", escape(m.Name), escape(m.File), dash(m.Domain), dash(m.Project), dash(m.Namespace))
 			if !m.Enabled {
 				b.WriteString(" – disabled")
 			}
@@ -186,5 +186,5 @@ func dash(s string) string {
 
 // escape makes text safe inside Markdown and its tables.
 func escape(s string) string {
-	return strings.NewReplacer("|", `\|`, "<", "&lt;", "\n", " ", "`", "'").Replace(s)
+	return strings.NewReplacer("|", `\|`, "<", "&lt;", "`", "'").Replace(Plain(s))
 }

@@ -291,7 +291,7 @@ func RolloutMarkdown(w io.Writer, r Rollout) error {
 	if len(r.Unrendered) > 0 {
 		fmt.Fprintf(&b, "**%s not rendered:**\n\n", count(len(r.Unrendered), "component"))
 		for _, u := range r.Unrendered {
-			fmt.Fprintf(&b, "- `%s` (%s:%d): %s\n", u.Component, escape(u.File), u.Line, escape(u.Reason))
+			fmt.Fprintf(&b, "- `%s` (%s:%d): %s\n", escape(u.Component), escape(u.File), u.Line, escape(u.Reason))
 		}
 		b.WriteByte('\n')
 	}
@@ -299,7 +299,7 @@ func RolloutMarkdown(w io.Writer, r Rollout) error {
 	for _, p := range s.phases {
 		slowest := ""
 		if p.slowest != "" {
-			slowest = fmt.Sprintf("`%s` %s", p.slowest, Clock(p.slowestLength))
+			slowest = fmt.Sprintf("`%s` %s", escape(p.slowest), Clock(p.slowestLength))
 		}
 		fmt.Fprintf(&b, "| %s | %d/%d | %s | %s |\n", escape(p.label), p.done, p.total, Clock(p.length()), slowest)
 	}
@@ -313,7 +313,7 @@ func RolloutMarkdown(w io.Writer, r Rollout) error {
 			if why == "" && len(c.BlockedBy) > 0 {
 				why = c.BlockedBy[0].Reason
 			}
-			fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", c.Name, escape(standing(c)), c.State, escape(Plain(why)))
+			fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", escape(c.Name), escape(standing(c)), c.State, escape(why))
 		}
 	}
 	_, err := io.WriteString(w, b.String())

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"unicode"
 	"unicode/utf8"
@@ -47,7 +48,7 @@ func (g *guard) Write(text []byte) (int, error) {
 	var b bytes.Buffer
 	left := text
 	if len(g.rest) > 0 {
-		left = append(g.rest, text...)
+		left = slices.Concat(g.rest, text)
 	}
 	g.rest = g.pass(&b, left, false)
 	if _, err := g.out.Write(b.Bytes()); err != nil {
