@@ -49,6 +49,7 @@ func start(ctx context.Context, mode Mode) (*worker, error) {
 		said: &tail{}, ended: make(chan struct{})}
 	w.command.Env = []string{}
 	w.command.Dir = "/"
+	apart(w.command) // a key that interrupts this process is not for the worker
 	w.command.ExtraFiles = []*os.File{write}
 	w.command.Stdout, w.command.Stderr = w.said, w.said
 	if w.in, err = w.command.StdinPipe(); err == nil {

@@ -1,0 +1,8 @@
+//go:build !unix
+
+package confine
+
+import "os/exec"
+
+// apart does nothing here.
+func apart(*exec.Cmd) {}
