@@ -267,6 +267,28 @@ func TestNested(t *testing.T) {
 	group.Wait()
 }
 
+// TestWarm: workers that were started ahead are used, and those that are not end.
+func TestWarm(t *testing.T) {
+	p := &Pool{}
+	p.Warm()
+	p.Warm()
+	for range 3 {
+		if got, err := do(t, p, "echo", "x"); err != nil || got != "x" {
+			t.Errorf("%q, %v", got, err)
+		}
+	}
+	w := p.idle[0]
+	p.Close()
+	select {
+	case <-w.ended:
+	default:
+		t.Error("a worker lives on")
+	}
+	if p.pending > 0 || len(p.idle) > 0 {
+		t.Errorf("%d pending, %d idle", p.pending, len(p.idle))
+	}
+}
+
 func TestRequired(t *testing.T) {
 	p := &Pool{}
 	p.Configure(Required, nil)

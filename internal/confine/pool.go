@@ -35,6 +35,10 @@ type Pool struct {
 	mode    Mode
 	started func(Confinement)
 	idle    []*worker
+	// warm hands over the workers that Warm starts; pending is how many nobody waits
+	// for yet.
+	warm    chan *worker
+	pending int
 }
 
 // Configure says how much confinement the workers get that are started from now on;
@@ -54,11 +58,16 @@ func (p *Pool) Close() {
 }
 
 func (p *Pool) end() {
+	for ; p.pending > 0; p.pending-- {
+		if w := <-p.warm; w != nil {
+			p.idle = append(p.idle, w)
+		}
+	}
 	for _, w := range p.idle {
 		w.kill()
 		<-w.ended
 	}
-	p.idle = nil
+	p.idle, p.warm = nil, nil
 }
 
 type nestedKey struct{}
@@ -93,12 +102,17 @@ func (p *Pool) worker(ctx context.Context) (*worker, error) {
 	if w := p.take(); w != nil {
 		return w, nil
 	}
+	w, err := p.warmed(ctx)
+	if err != nil {
+		return nil, err
+	}
 	p.mu.Lock()
 	mode := cmp.Or(p.mode, Auto)
 	p.mu.Unlock()
-	w, err := start(ctx, mode)
-	if err != nil {
-		return nil, err
+	if w == nil {
+		if w, err = start(ctx, mode); err != nil {
+			return nil, err
+		}
 	}
 	p.mu.Lock()
 	started := p.started
@@ -112,6 +126,48 @@ func (p *Pool) worker(ctx context.Context) (*worker, error) {
 		return nil, &UnconfinedError{w.confinement}
 	}
 	return w, nil
+}
+
+// Warm starts as many workers as will be used at once, while other work goes on. It
+// takes 0.1 s of CPU time to start one.
+func (p *Pool) Warm() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.warm != nil {
+		return
+	}
+	p.pending = max(1, runtime.GOMAXPROCS(0))
+	p.warm = make(chan *worker, p.pending)
+	mode := cmp.Or(p.mode, Auto)
+	for range p.pending {
+		go func() {
+			w, err := start(context.Background(), mode)
+			if err != nil {
+				w = nil // whoever needs one is told when it starts its own
+			}
+			p.warm <- w
+		}()
+	}
+}
+
+// warmed waits for a worker that Warm starts; nil where there is none.
+func (p *Pool) warmed(ctx context.Context) (*worker, error) {
+	p.mu.Lock()
+	if p.pending == 0 {
+		p.mu.Unlock()
+		return nil, nil
+	}
+	p.pending--
+	p.mu.Unlock()
+	select {
+	case w := <-p.warm:
+		return w, nil
+	case <-ctx.Done():
+		p.mu.Lock()
+		p.pending++
+		p.mu.Unlock()
+		return nil, context.Cause(ctx)
+	}
 }
 
 // take returns an idle worker that lives; nil where there is none.

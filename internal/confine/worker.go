@@ -166,7 +166,7 @@ func (w *worker) died(ctx context.Context, watch *watch, call Call, note []byte)
 	case over != "":
 	case strings.Contains(said, "stack exceeds"):
 		failure.Limit = Stack
-	case strings.Contains(said, "out of memory"), strings.Contains(said, "cannot allocate memory"), peak(w.command.ProcessState) > maxResident*3/4:
+	case strings.Contains(said, "out of memory"), strings.Contains(said, "cannot allocate memory"), strings.Contains(said, "cannot map pages"), peak(w.command.ProcessState) > maxResident*3/4:
 		failure.Limit = Memory // the runtime also ends for want of memory where it starts a thread
 	default:
 		failure.Limit = Crash

@@ -21,10 +21,12 @@ import (
 // renderSource is methodSource, in the worker.
 func renderSource(ctx context.Context, body []byte, parent *confine.Parent) ([]byte, error) {
 	var request Request
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(body, &request); err != nil {
+	head, told, _ := bytes.Cut(body, []byte("\n"))
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(head, &request); err != nil {
 		return nil, err
 	}
 	view := source.NewAsked(parent.Ask)
+	view.Learn(told)
 	result, err := render(ctx, view, request, parent)
 	reply := Reply{Asks: result.ReadsCapabilities, Remote: view.Remote(), Objects: make([]Object, len(result.Objects))}
 	for _, l := range result.Lacking {

@@ -15,6 +15,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/finding"
 	"github.com/rollout-ladder/ladder/internal/manifest"
 	"github.com/rollout-ladder/ladder/internal/render/helm"
+	"github.com/rollout-ladder/ladder/internal/render/plain"
 	"github.com/rollout-ladder/ladder/internal/render/source"
 )
 
@@ -167,6 +168,7 @@ func Source(ctx context.Context, view *source.Recording, request Request, fetch 
 	if err != nil {
 		return Reply{}, source.Errorf(request.Source.Position, "the source cannot be read: %w", err)
 	}
+	body = append(append(body, '\n'), ahead(view, request.Source)...)
 	answers := &answers{view: view, fetch: fetch, offline: request.Offline, checkouts: map[string]*source.Recording{}}
 	data, err := Workers.Do(ctx, confine.Call{Method: methodSource, Request: body, Answer: answers.answer, Time: limit})
 	if err != nil {
@@ -183,6 +185,29 @@ func Source(ctx context.Context, view *source.Recording, request Request, fetch 
 		return reply, reply.Failure.error()
 	}
 	return reply, nil
+}
+
+// ahead tells a worker the files that it will ask for first.
+func ahead(view *source.Recording, src component.Source) []byte {
+	told := source.NewAhead(view)
+	all := func(string) bool { return true }
+	switch {
+	case src.RepoURL != "" || src.Path == "":
+	case src.Kind == component.Chart:
+		told.Folder(src.Path, true, all)
+		told.File(src.Path + "/.helmignore")
+	case src.Kind == component.Kustomize:
+		told.Folder(src.Path, false, all)
+		for _, name := range []string{"kustomization.yaml", "kustomization.yml", "Kustomization"} {
+			told.File(src.Path + "/" + name)
+		}
+	case src.Kind == component.Manifests:
+		told.Folder(src.Path, src.Recurse, plain.Filter{Include: src.Include, Exclude: src.Exclude}.Takes)
+	}
+	for _, file := range src.ValueFiles {
+		told.File(file.Path)
+	}
+	return told.Encode()
 }
 
 // note says where a worker is at.

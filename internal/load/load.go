@@ -15,6 +15,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/catalogue"
 	"github.com/rollout-ladder/ladder/internal/component"
 	"github.com/rollout-ladder/ladder/internal/dependency"
+	"github.com/rollout-ladder/ladder/internal/evaluate"
 	"github.com/rollout-ladder/ladder/internal/fetch"
 	"github.com/rollout-ladder/ladder/internal/finding"
 	"github.com/rollout-ladder/ladder/internal/health"
@@ -194,6 +195,9 @@ type run struct {
 }
 
 func newRun(o Options) *run {
+	if o.NoCache || !render.Cached(o.CacheDir) {
+		evaluate.Workers.Warm() // they will be needed, and start while files are read
+	}
 	return &run{
 		options: o, shipped: health.NewShipped(), charts: map[string]*catalogue.Catalogue{},
 		told: map[*catalogue.Catalogue]func(crd string) (finding.Evidence, bool){},

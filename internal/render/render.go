@@ -100,18 +100,28 @@ func New(root, repository string, opts Options) *Renderer {
 	}
 	r := &Renderer{opts: opts, scopes: manifest.NewScopes()}
 	r.tree, r.fault = source.NewTree(root, repository)
-	if !opts.NoCache {
-		dir := opts.CacheDir
-		if dir == "" {
-			if user, err := os.UserCacheDir(); err == nil {
-				dir = filepath.Join(user, "ladder")
-			}
-		}
-		if dir != "" {
-			r.cache = openCache(filepath.Join(dir, "render"))
-		}
+	if dir := cacheFolder(opts.CacheDir); dir != "" && !opts.NoCache {
+		r.cache = openCache(dir)
 	}
 	return r
+}
+
+// cacheFolder is where results are kept; empty where that is nowhere.
+func cacheFolder(dir string) string {
+	if dir == "" {
+		user, err := os.UserCacheDir()
+		if err != nil {
+			return ""
+		}
+		dir = filepath.Join(user, "ladder")
+	}
+	return filepath.Join(dir, "render")
+}
+
+// Cached reports whether there is a cache of results; dir is that of Options.
+func Cached(dir string) bool {
+	_, err := os.Stat(cacheFolder(dir))
+	return err == nil
 }
 
 // Component renders one component. It knows only the CRDs of what this

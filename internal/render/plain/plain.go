@@ -22,7 +22,11 @@ import (
 // everything.
 type Filter struct{ Include, Exclude string }
 
-func (f Filter) takes(rel string) bool {
+// Takes reports whether a file is chosen that holds manifests.
+func (f Filter) Takes(rel string) bool {
+	if !isManifest(rel) {
+		return false
+	}
 	match := func(pattern string) bool {
 		g, err := glob.Compile(pattern)
 		return err == nil && g.Match(rel)
@@ -63,7 +67,7 @@ func Render(ctx context.Context, view source.View, src component.Source, filter 
 		if err := ctx.Err(); err != nil {
 			return context.Cause(ctx)
 		}
-		if !isManifest(rel) || !filter.takes(rel) {
+		if !filter.Takes(rel) {
 			return nil
 		}
 		objects, err := readFile(view, path.Join(src.Path, rel), false)

@@ -73,30 +73,32 @@ func Answer(v View, operation string, request []byte) (answer []byte, ok bool, e
 		return nil, true, errors.New("the question is malformed")
 	}
 	for _, name := range names {
-		var data []byte
-		var err error
-		switch operation {
-		case opRead:
-			data, err = v.Read(name)
-		case opList:
-			var all []string
-			if all, err = v.List(name); err == nil {
-				data, err = json.Marshal(all)
-			}
-		case opStat:
-			var kind Kind
-			kind, err = v.Stat(name)
-			data = []byte(kind)
-		case opResolve:
-			var resolved string
-			resolved, err = v.Resolve(name)
-			data = []byte(resolved)
-		}
+		data, err := one(v, operation, name)
 		if answer = appendPart(answer, data, err); len(answer) > maxAnswer {
 			break // the rest is asked for again
 		}
 	}
 	return answer, true, nil
+}
+
+// one answers a question about one name.
+func one(v View, operation, name string) (data []byte, err error) {
+	switch operation {
+	case opRead:
+		return v.Read(name)
+	case opList:
+		all, err := v.List(name)
+		if err != nil {
+			return nil, err
+		}
+		return json.Marshal(all)
+	case opStat:
+		kind, err := v.Stat(name)
+		return []byte(kind), err
+	default:
+		resolved, err := v.Resolve(name)
+		return []byte(resolved), err
+	}
 }
 
 // The first byte of a part says what it is.
@@ -114,6 +116,23 @@ func appendPart(answer, data []byte, err error) []byte {
 	answer = append(answer, first)
 	answer = binary.BigEndian.AppendUint32(answer, uint32(len(data))) //nolint:gosec // MaxFile is less
 	return append(answer, data...)
+}
+
+// cutPart reads the first part of an answer.
+func cutPart(answer []byte) (p part, rest []byte, ok bool) {
+	if len(answer) < 5 || len(answer)-5 < int(binary.BigEndian.Uint32(answer[1:])) {
+		return part{}, nil, false
+	}
+	n := int(binary.BigEndian.Uint32(answer[1:]))
+	p = part{data: answer[5 : 5+n : 5+n]}
+	if answer[0] == partRefusal {
+		var r refusal
+		if err := json.Unmarshal(p.data, &r); err != nil {
+			r.Text = err.Error()
+		}
+		p = part{err: r.error()}
+	}
+	return p, answer[5+n:], true
 }
 
 // Asked is a View by questions to another process. It remembers the answers.
@@ -160,21 +179,13 @@ func (a *Asked) fetch(operation string, names []string) {
 			answer, err = a.ask(operation, request)
 		}
 		answered := 0
-		for len(answer) > 0 && answered < len(unknown) {
-			if len(answer) < 5 || len(answer)-5 < int(binary.BigEndian.Uint32(answer[1:])) {
+		for answered < len(unknown) {
+			p, rest, ok := cutPart(answer)
+			if !ok {
 				break
 			}
-			n := int(binary.BigEndian.Uint32(answer[1:]))
-			p := part{data: answer[5 : 5+n : 5+n]}
-			if answer[0] == partRefusal {
-				var r refusal
-				if err := json.Unmarshal(p.data, &r); err != nil {
-					r.Text = err.Error()
-				}
-				p = part{err: r.error()}
-			}
 			known[unknown[answered]] = p
-			answer = answer[5+n:]
+			answer = rest
 			answered++
 		}
 		if answered == 0 {
