@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"net"
 	"net/http"
@@ -137,18 +138,22 @@ func write(t *testing.T, dir, name, text string) {
 	}
 }
 
-// hostile writes a repository with a component for every field, spelling and
-// address, each at the top and below a base, and an Application whose own
-// kustomization has them.
-func (p *trap) hostile(t *testing.T, dir string) (components int) {
+// hostile writes a repository with a component for every field, spelling and wanted
+// form of address, each at the top and below a base, and an Application whose own
+// kustomization has them. It returns the components, and whether they are bad.
+func (p *trap) hostile(t *testing.T, dir string, wanted func(form string) bool) (components map[string]bool) {
 	t.Helper()
+	components = map[string]bool{}
 	repo := filepath.Join(dir, "..", "other")
 	write(t, dir, "charts/local/Chart.yaml", "{apiVersion: v2, name: local, version: 1.0.0}\n")
 	const object = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n"
 	for field, pattern := range fieldsThatLoad {
 		for form, address := range p.addresses(repo) {
+			if !wanted(form) {
+				continue
+			}
 			for i, text := range spelled(fmt.Sprintf(pattern, address)) {
-				if i > 0 && form != "http" && form != "FILE" && form != "gitFile" && form != "httpGit" {
+				if i > 0 && form != "http" && form != "FILE" {
 					continue // the spelling of the field decides what is looked at, not the address
 				}
 				name := strings.ToLower(fmt.Sprintf("%s-%s%d-%d", field, form, len(form), i))
@@ -156,17 +161,22 @@ func (p *trap) hostile(t *testing.T, dir string) (components int) {
 					name += "-upper"
 				}
 				folder := "k/" + name
-				if !strings.HasPrefix(text, "resources") {
+				if !strings.HasPrefix(strings.ToLower(text), "resources") {
 					text = "resources: [a.yaml]\n" + text
 				}
 				write(t, dir, folder+"/a.yaml", object)
 				write(t, dir, folder+"/kustomization.yaml", text+"\n")
+				write(t, dir, "apps/"+name+".yaml", application(name, folder))
+				components[name] = field != "inlineConfigMapEnv" // kustomize does not look at it
+				if form != "http" && form != "FILE" && form != "httpGit" {
+					continue
+				}
 				write(t, dir, "nested/"+name+"/kustomization.yaml", "resources: [../../"+folder+"]\n")
-				write(t, dir, "apps/"+name+".yaml", application(name, folder)+"---\n"+application("nested-"+name, "nested/"+name))
+				write(t, dir, "apps/nested-"+name+".yaml", application("nested-"+name, "nested/"+name))
+				components["nested-"+name] = components[name]
 				// A kustomization of Applications that has them.
 				write(t, dir, "roots/"+name+"/app.yaml", application("root-"+name, "good"))
 				write(t, dir, "roots/"+name+"/kustomization.yaml", strings.ReplaceAll(text, "a.yaml", "app.yaml")+"\n")
-				components += 2
 			}
 		}
 	}
@@ -188,11 +198,10 @@ spec:
 
 // TestNothingIsReachedOffline runs commands over repositories that name what is
 // outside of them in every way that kustomize has. Programs on the path, and a server,
-// must not be reached, and the good component is judged.
+// must not be reached, and every bad component is told of beside the good one.
 func TestNothingIsReachedOffline(t *testing.T) {
 	p := newTrap(t)
 	top := t.TempDir()
-	dir := filepath.Join(top, "platform")
 	other := filepath.Join(top, "other")
 	write(t, other, "base/kustomization.yaml", "resources: [a.yaml]\n")
 	write(t, other, "base/a.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n")
@@ -202,37 +211,72 @@ func TestNothingIsReachedOffline(t *testing.T) {
 			t.Skipf("git %v: %v %s", args, err, out)
 		}
 	}
-	components := p.hostile(t, dir)
+	few, all := filepath.Join(top, "few"), filepath.Join(top, "all")
+	told := p.hostile(t, few, func(form string) bool { return form == "http" || form == "FILE" })
 	t.Setenv("PATH", p.bin)
 	t.Setenv("XDG_CACHE_HOME", filepath.Join(top, "cache"))
 	t.Setenv("XDG_STATE_HOME", filepath.Join(top, "state"))
+	p.judged(t, few, told)
 	for _, args := range [][]string{
-		{"lint", dir, "-e", "all", "--offline", "--format", "json", "--fail-on", "none"},
-		{"lint", dir, "-e", "all", "--offline", "--fail-on", "none"}, // from the cache
-		{"plan", dir, "--offline"},
-		{"inventory", dir},
-		{"render", "good", dir, "--offline"},
-		{"diff", "env:default", "env:default", dir, "--offline"},
-		{"import", "argocd", dir, "--offline", "--out", filepath.Join(top, "out")},
+		{"lint", few, "-e", "all", "--offline", "--fail-on", "none"}, // the kustomizations of Applications
+		{"plan", few, "--offline"},
+		{"inventory", few},
+		{"render", "good", few, "--offline"},
+		{"diff", "env:default", "env:default", few, "--offline"},
+		{"import", "argocd", few, "--offline", "--out", filepath.Join(top, "out")},
 	} {
-		var out, errs bytes.Buffer
-		code := Main("ladder", append(args, "--progress", "none"), "test", &stream.Streams{In: strings.NewReader(""), Out: &out, Err: &errs, Getenv: os.Getenv})
-		t.Logf("%s: exit code %d, %d bytes; %.300s", args[0], code, out.Len(), errs.String())
-		if text, err := os.ReadFile(p.marker); err == nil {
-			t.Fatalf("%v runs programs:\n%.2000s", args, text)
-		}
-		if n := p.reached.Load(); n > 0 {
-			t.Fatalf("%v reaches the server %d times", args, n)
-		}
-		if strings.Contains(out.String()+errs.String(), "hunter2") || strings.Contains(out.String()+errs.String(), "goroutine ") {
-			for _, line := range strings.Split(out.String()+errs.String(), "\n") {
-				if strings.Contains(line, "hunter2") || strings.Contains(line, "goroutine ") {
-					t.Errorf("%v shows a password or a stack trace: %.300s", args, line)
-				}
-			}
-		}
-		if args[0] == "lint" && out.Len() < components*50 {
-			t.Errorf("%v tells little of %d bad components: %.2000s", args, components, out.String())
+		p.run(t, args)
+	}
+	if !testing.Short() {
+		p.judged(t, all, p.hostile(t, all, func(string) bool { return true }))
+	}
+}
+
+// judged lints a repository and wants every bad component among what was not
+// rendered, and not the good one.
+func (p *trap) judged(t *testing.T, dir string, told map[string]bool) {
+	t.Helper()
+	var result struct {
+		Unrendered []struct{ Component string } `json:"unrendered"`
+		Summary    struct{ Components int }     `json:"summary"`
+	}
+	out := p.run(t, []string{"lint", dir, "--root", "apps", "--offline", "--format", "json", "--fail-on", "none"})
+	if err := json.Unmarshal(out, &result); err != nil {
+		t.Fatal(err)
+	}
+	if result.Summary.Components != len(told)+1 {
+		t.Errorf("%d components of %d", result.Summary.Components, len(told)+1)
+	}
+	bad := map[string]bool{}
+	for _, u := range result.Unrendered {
+		bad[u.Component] = true
+	}
+	for name, wanted := range told {
+		if bad[name] != wanted {
+			t.Errorf("%s: what is said of it is %v, want %v", name, bad[name], wanted)
 		}
 	}
+	if bad["good"] {
+		t.Error("the good component is not rendered")
+	}
+}
+
+// run runs a command, and fails where it reached anything or shows what it must not.
+func (p *trap) run(t *testing.T, args []string) []byte {
+	t.Helper()
+	var out, errs bytes.Buffer
+	code := Main("ladder", append(args, "--progress", "none"), "test", &stream.Streams{In: strings.NewReader(""), Out: &out, Err: &errs, Getenv: os.Getenv})
+	t.Logf("%s: exit code %d, %d bytes; %.300s", args[0], code, out.Len(), errs.String())
+	if text, err := os.ReadFile(p.marker); err == nil {
+		t.Fatalf("%v runs programs:\n%.2000s", args, text)
+	}
+	if n := p.reached.Load(); n > 0 {
+		t.Fatalf("%v reaches the server %d times", args, n)
+	}
+	for _, line := range strings.Split(out.String()+errs.String(), "\n") {
+		if strings.Contains(line, "hunter2") || strings.Contains(line, "goroutine ") {
+			t.Errorf("%v shows a password or a stack trace: %.300s", args, line)
+		}
+	}
+	return out.Bytes()
 }

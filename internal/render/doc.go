@@ -1,9 +1,9 @@
 // Package render turns the sources of components into objects: Helm charts,
 // kustomizations and folders of manifests.
 //
-// Everything runs in this process and is bounded in time and size; nothing is
-// read outside the repository, and the network is used only for sources that
-// are remote, and not at all offline. The same repository gives the same
+// Sources are rendered in confined workers (package evaluate), bounded in time and
+// size. Nothing is read outside the repository, and only what is remote is fetched,
+// by Options.Fetch, and not at all offline. The same repository gives the same
 // objects in the same order, whatever the number of workers.
 //
 // Charts are told the API versions of the target and of the CRDs in the

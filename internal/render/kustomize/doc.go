@@ -1,10 +1,10 @@
-// Package kustomize builds kustomizations in process with kustomize's own
-// library, which sees the repository only through a file system that cannot
-// leave it.
+// Package kustomize builds kustomizations with kustomize's own library. It runs in a
+// confined worker (package evaluate): there is no git program to call, and HTTP
+// requests of the library become questions to the parent.
 //
-// helmCharts are rendered by package helm instead of a helm binary: their
-// objects stand in for the charts as one more resource. Remote files are
-// fetched here, so that they have a time limit, and remote bases by kustomize's
-// own git client; offline, both are reported. Exec and container functions and
-// Go plugins are not run.
+// The library sees the repository through a file system that holds nothing of the
+// machine. helmCharts are rendered by package helm instead of a helm binary: their
+// objects stand in for the charts as one more resource. Remote files and bases are
+// fetched by the parent and appear in that file system. Offline, they are reported.
+// Exec and container functions and Go plugins are not run.
 package kustomize
