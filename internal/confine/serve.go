@@ -39,13 +39,13 @@ func Serve(args []string, prepare func(*Parent), methods map[string]Method) {
 	out := os.NewFile(output, "parent")
 	if out == nil {
 		fmt.Fprintln(os.Stderr, "ladder: "+Command+" is started by ladder itself")
-		os.Exit(2)
+		os.Exit(2) //nolint:forbidigo // a worker never reaches main
 	}
 	parent := &Parent{out: out, answers: make(chan frame)}
 	prepare(parent)
 	hello, err := json.Marshal(restrict(Mode(args[2])))
 	if err != nil || parent.send(frame{helloFrame, "", hello}) != nil {
-		os.Exit(3)
+		os.Exit(3) //nolint:forbidigo // as above
 	}
 	calls := make(chan frame)
 	go parent.listen(os.Stdin, calls)
@@ -99,7 +99,7 @@ func (p *Parent) listen(in io.Reader, calls chan<- frame) {
 	for {
 		f, err := readFrame(buffered)
 		if err != nil {
-			os.Exit(0)
+			os.Exit(0) //nolint:forbidigo // as above
 		}
 		if f.kind == callFrame {
 			calls <- f

@@ -35,7 +35,6 @@ func init() {
 		methodHelmfile:  loadHelmfile,
 		methodObjects:   parseObjects,
 	})
-	os.Exit(0)
 }
 
 // prepare makes the worker ask its parent for what libraries would fetch.

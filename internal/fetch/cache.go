@@ -81,21 +81,21 @@ func (s *store) close() error {
 
 // readFile returns the content of an entry that is one file: a line that describes
 // it, and the content.
-func (s *store) readFile(kept bool, k string) ([]byte, Entry, bool) {
+func (s *store) readFile(kept bool, k string) ([]byte, bool) {
 	dir, err := s.folder(kept)
 	if err != nil {
-		return nil, Entry{}, false
+		return nil, false
 	}
 	data, err := os.ReadFile(filepath.Join(dir, k))
 	if err != nil {
-		return nil, Entry{}, false
+		return nil, false
 	}
 	head, content, _ := bytes.Cut(data, []byte("\n"))
 	var e Entry
 	if json.Unmarshal(head, &e) != nil || e.Digest != digest(content) {
-		return nil, Entry{}, false
+		return nil, false
 	}
-	return content, e, true
+	return content, true
 }
 
 func digest(content []byte) string {

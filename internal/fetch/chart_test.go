@@ -131,11 +131,11 @@ func TestChartNames(t *testing.T) {
 	for _, c := range [][2]string{{"-x", "1.0.0"}, {"app", "-1"}, {"app", "--upload-pack=x"}, {"../x", "1.0.0"}, {"a/../b", "1.0.0"}, {"a\nb", "1.0.0"}, {"app", "1\n0"}, {"a b", "1"}, {"a:b", "1"}, {"a@b", "1"}, {"a?b", "1"},
 		{strings.Repeat("a", 300), "1"}, {"app", strings.Repeat("1", 300)}, {"", "1.0.0"}} {
 		_, err := f.Chart(background, s.URL, c[0], c[1])
-		refused(t, err, "the ")
+		_ = refused(t, err, "the ")
 	}
 	for _, address := range []string{s.host + "/a?b=c", s.host + "/../a", "oci://" + s.host + "/a:1.0.0", "oci://" + s.host, "oci:///a", "a b", "OCI://" + s.host + "/A"} {
 		_, err := f.Chart(background, address, "", "1.0.0")
-		refused(t, err, "")
+		_ = refused(t, err, "")
 	}
 	if s.count() != 0 {
 		t.Error("the server was asked")
@@ -227,7 +227,7 @@ func TestRegistry(t *testing.T) {
 		}
 	}
 	_, err := open(t, trust(s)).Chart(background, s.host+"/charts", "app", "1.2.3")
-	refused(t, err, "private network")
+	_ = refused(t, err, "private network")
 }
 
 // TestRegistryLogin: the credentials for a registry go to it, and not to where it

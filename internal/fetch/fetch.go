@@ -153,7 +153,7 @@ func (f *Fetcher) content(ctx context.Context, at place, entry Entry, find func(
 	for {
 		found, err := f.contents.get(ctx, at.key, func() (place, error) {
 			if at.kept {
-				if _, _, ok := f.store.readFile(true, at.key); ok {
+				if _, ok := f.store.readFile(true, at.key); ok {
 					return at, nil
 				}
 			}
@@ -176,7 +176,7 @@ func (f *Fetcher) content(ctx context.Context, at place, entry Entry, find func(
 		if err != nil {
 			return nil, err
 		}
-		content, _, ok := f.store.readFile(found.kept, found.key)
+		content, ok := f.store.readFile(found.kept, found.key)
 		if ok || !found.kept {
 			if !ok {
 				err = fmt.Errorf("%s is gone from the folder of this run", entry.Address)

@@ -77,7 +77,7 @@ func TestSchemes(t *testing.T) {
 	for _, address := range bad {
 		f := open(t, allow(s))
 		if _, err := f.File(background, address); err != nil {
-			refused(t, err, "")
+			_ = refused(t, err, "")
 		} else {
 			t.Errorf("file %s is taken", address)
 		}
@@ -85,10 +85,10 @@ func TestSchemes(t *testing.T) {
 		if err == nil {
 			t.Errorf("repository %s is taken", address)
 		}
-		refused(t, err, "")
+		_ = refused(t, err, "")
 		if strings.Contains(address, "://") {
 			_, err = f.Chart(background, address, "app", "1.0.0")
-			refused(t, err, "")
+			_ = refused(t, err, "")
 			if strings.Contains(address, " ") {
 				continue // not the Location of a redirect
 			}
@@ -99,7 +99,7 @@ func TestSchemes(t *testing.T) {
 			if _, err := f.Chart(background, s.URL, "app", "1.0.0"); err == nil {
 				t.Errorf("archive at %s is taken", address)
 			} else {
-				refused(t, err, "")
+				_ = refused(t, err, "")
 			}
 		}
 	}
@@ -173,7 +173,7 @@ func TestAddresses(t *testing.T) {
 			}
 			continue
 		}
-		refused(t, err, c.reason)
+		_ = refused(t, err, c.reason)
 		_, err = f.Repository(background, "ssh://git@"+c.name+":"+s.port+"/a/b")
 		if err == nil {
 			t.Errorf("ssh to %s", c.name)
@@ -191,11 +191,11 @@ func TestPlainHTTP(t *testing.T) {
 	s := servePlain(t, text("x"))
 	o := trust()
 	_, err := open(t, o).File(background, s.URL)
-	refused(t, err, "--allow-host 127.0.0.1:")
+	_ = refused(t, err, "--allow-host 127.0.0.1:")
 	_, err = open(t, o).Repository(background, s.URL+"/a/b")
-	refused(t, err, "not encrypted")
+	_ = refused(t, err, "not encrypted")
 	_, err = open(t, o).Chart(background, s.URL, "app", "1.0.0")
-	refused(t, err, "not encrypted")
+	_ = refused(t, err, "not encrypted")
 	if s.count() != 0 {
 		t.Error("it was asked")
 	}
@@ -207,8 +207,7 @@ func TestPlainHTTP(t *testing.T) {
 func TestRedirects(t *testing.T) {
 	plainServer := servePlain(t, text("plain"))
 	other := serve(t, text("other"))
-	var s *server
-	s = serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/end":
 			_, _ = w.Write([]byte("end"))
@@ -475,7 +474,7 @@ func TestCredentials(t *testing.T) {
 		t.Error("the repository of Helm does not get its password")
 	}
 	_, err := f.File(background, other.URL)
-	refused(t, err, "private network")
+	_ = refused(t, err, "private network")
 }
 
 // TestProxy: a proxy of the environment is used, its own address is not judged, and
@@ -511,7 +510,7 @@ func TestProxy(t *testing.T) {
 	}
 	for _, address := range []string{"https://169.254.169.254/", "https://10.0.0.1/", "https://2130706433/", "https://" + proxy.host + "/"} {
 		_, err := f.File(background, address)
-		refused(t, err, "")
+		_ = refused(t, err, "")
 	}
 	if proxy.count() != 1 {
 		t.Errorf("the proxy was asked %d times", proxy.count())

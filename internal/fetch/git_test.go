@@ -211,7 +211,7 @@ func TestRepository(t *testing.T) {
 		if _, err := f.Repository(background, b.url+suffix); err == nil {
 			t.Errorf("%s is taken", suffix)
 		} else if suffix != "/%2e%2e/x/a.git" && suffix != "/../x.git" {
-			refused(t, err, "")
+			_ = refused(t, err, "")
 		}
 	}
 
@@ -419,7 +419,7 @@ func TestNoRepository(t *testing.T) {
 	}
 	for _, address := range []string{"base", "./a/b", "/srv/git", "../x?ref=main", ""} {
 		_, err := f.Repository(background, address)
-		refused(t, err, "no address")
+		_ = refused(t, err, "no address")
 	}
 }
 

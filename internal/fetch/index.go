@@ -56,7 +56,7 @@ func lookUp(file, name, version string) (string, error) {
 			case best == nil || v.GreaterThan(best):
 				bestURLs, best = r.URLs, v
 			}
-			return nil
+			return nil //nolint:nilerr // a release whose version is none is not chosen
 		}
 	)
 	f, err := os.Open(file)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/format/packfile"
@@ -179,7 +180,7 @@ func (o *objects) found(kind plumbing.ObjectType, offset int64, content []byte) 
 		at := ready[len(ready)-1]
 		ready = ready[:len(ready)-1]
 		id := o.byOffset[at]
-		waiting := append(o.waitingOffset[at], o.waitingID[id]...)
+		waiting := slices.Concat(o.waitingOffset[at], o.waitingID[id])
 		delete(o.waitingOffset, at)
 		delete(o.waitingID, id)
 		for _, d := range waiting {

@@ -52,6 +52,7 @@ func written(t *testing.T, entries ...entry) []byte {
 				t.Fatal("too far for this test")
 			}
 			b.WriteByte(byte(distance))
+		default: // whole objects have no base
 		}
 		z := zlib.NewWriter(&b)
 		_, _ = z.Write(e.content)

@@ -36,7 +36,7 @@ func (f *Fetcher) registry(ctx context.Context, repository, name, version string
 	if name != "" && !strings.HasSuffix(repository, "/"+name) {
 		repository += "/" + name
 	}
-	r, err := f.openRegistry(ctx, repository)
+	r, err := f.openRegistry(repository)
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +55,7 @@ func (f *Fetcher) registry(ctx context.Context, repository, name, version string
 
 // reference fetches the chart of a whole reference: oci://host/path:tag.
 func (f *Fetcher) reference(ctx context.Context, address string) ([]byte, error) {
-	r, err := f.openRegistry(ctx, address)
+	r, err := f.openRegistry(address)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func (f *Fetcher) reference(ctx context.Context, address string) ([]byte, error)
 }
 
 // openRegistry returns a client for one repository of a registry.
-func (f *Fetcher) openRegistry(ctx context.Context, address string) (*remote.Repository, error) {
+func (f *Fetcher) openRegistry(address string) (*remote.Repository, error) {
 	u, h, err := f.rules.check(address, "oci")
 	if err != nil {
 		return nil, err

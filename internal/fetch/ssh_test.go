@@ -146,20 +146,20 @@ func TestSSH(t *testing.T) {
 	address := "ssh://bot@" + s.address + "/org/app.git//?ref=main"
 
 	_, err := get(address, s.address)
-	refused(t, err, "not in known_hosts")
+	_ = refused(t, err, "not in known_hosts")
 	_, other := newKey(t)
 	write("known_hosts", knownhosts.Line([]string{"other.example.com"}, s.host.PublicKey())+"\n")
 	_, err = get(address, s.address)
-	refused(t, err, "not in known_hosts")
+	_ = refused(t, err, "not in known_hosts")
 	write("known_hosts", knownhosts.Line([]string{s.address}, other.PublicKey())+"\n")
 	_, err = get(address, s.address)
-	refused(t, err, "not the one in known_hosts")
+	_ = refused(t, err, "not the one in known_hosts")
 	write("known_hosts", knownhosts.Line([]string{s.address}, s.host.PublicKey())+"\n")
 	if _, err := get(address, s.address); err == nil {
 		t.Error("the server takes nobody without a key")
 	}
 	_, err = get(address)
-	refused(t, err, "private network")
+	_ = refused(t, err, "private network")
 	if len(s.asked) != 0 {
 		t.Fatalf("%q", s.asked)
 	}

@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"os"
 	"strings"
 	"sync"
@@ -191,12 +190,3 @@ func names(t *testing.T, known map[string]string) *net.Resolver {
 
 // clock is a fixed time.
 func clock() time.Time { return time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC) }
-
-func parsed(t *testing.T, address string) *url.URL {
-	t.Helper()
-	u, err := url.Parse(address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return u
-}

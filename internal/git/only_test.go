@@ -14,6 +14,7 @@ import (
 // programs that are not git are run by these packages only.
 var runsPrograms = map[string]string{
 	"internal/git":             "git",
+	"internal/confine":         "ladder itself, as a worker",
 	"internal/plane":           "ladder itself, as the process of a plane",
 	"internal/plane/planetest": "ladder itself, for tests",
 	"internal/plane/argocd":    "ladder-argocd",
