@@ -30,9 +30,8 @@ var allowed = []string{
 
 // others are further licences that single modules have, with why that is fine.
 var others = map[string]string{
-	"github.com/alicebob/miniredis/v2 BSL-1.0":   "Boost: permissive, asks for nothing of binaries",
-	"github.com/alicebob/miniredis/v2 Unlicense": "public domain",
-	"layeh.com/gopher-json Unlicense":            "public domain",
+	"kernel.org/pub/linux/libs/security/libcap/psx GPL-2.0": "BSD-3-Clause or GPL-2.0, as one chooses: BSD-3-Clause is chosen",
+	"layeh.com/gopher-json Unlicense":                       "public domain",
 }
 
 // left are files that license nothing of what is linked.
