@@ -32,18 +32,16 @@ func CheckAliases(data []byte) error {
 }
 
 // mayHold reports whether text may hold an anchor (&name) or alias (*name): the
-// sign where a value can begin, with a name behind it. Most text that holds the
-// signs holds them elsewhere, and need not be parsed for this.
+// sign, and behind it a letter of a name. What is before it does not count: YAML takes
+// more for white space than it seems. Source: yaml_parser_scan_anchor of the library.
 func mayHold(data []byte, sign byte) bool {
-	for i := 0; i < len(data); i++ {
+	for i := 0; i+1 < len(data); i++ {
 		next := bytes.IndexByte(data[i:], sign)
 		if next < 0 {
 			return false
 		}
 		i += next
-		starts := i == 0 || bytes.IndexByte([]byte(" \t\r\n[{,:-?"), data[i-1]) >= 0
-		named := i+1 < len(data) && bytes.IndexByte([]byte(" \t\r\n[]{},*&"), data[i+1]) < 0
-		if starts && named {
+		if i+1 < len(data) && (data[i+1] >= 0x80 || data[i+1] == '_' || data[i+1] == '-' || 'a' <= data[i+1]|0x20 && data[i+1]|0x20 <= 'z' || '0' <= data[i+1] && data[i+1] <= '9') {
 			return true
 		}
 	}
