@@ -21,6 +21,10 @@ var (
 	secretKind = regexp.MustCompile(`(?m)^\s*["']?kind["']?\s*:\s*["']?Secret\b`)
 )
 
+// AddLines takes in what may be secret in the lines of a file, without reading it as
+// what it is: its aliases are not expanded.
+func (v *Values) AddLines(text []byte) { v.lines(string(text)) }
+
 // lines takes in what may be secret in text that cannot be decoded: a template, a
 // properties file, broken YAML.
 func (v *Values) lines(text string) {
@@ -66,13 +70,17 @@ func (v *Values) words(text string) {
 }
 
 func (v *Values) word(word string) {
-	if len(word) >= leastWord && !plain(word) {
+	if len(word) > longestWord || len(word) >= leastWord && !plain(word) {
 		v.keep(word)
 	}
 }
 
-// leastWord is the shortest word that is kept back for its looks, in bytes.
-const leastWord = 6
+// leastWord is the shortest word that is kept back for its looks, in bytes. What is
+// longer than longestWord is no name.
+const (
+	leastWord   = 6
+	longestWord = 4 << 10
+)
 
 var (
 	// regular is a duration or a version of an API.

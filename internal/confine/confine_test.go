@@ -43,6 +43,15 @@ func methods() map[string]Method {
 			_, _, errno := syscall.RawSyscall6(syscall.SYS_CLONE, uintptr(syscall.SIGCHLD), 0, 0, 0, 0, 0)
 			return nil, errno
 		},
+		"vfork": func(context.Context, []byte, *Parent) ([]byte, error) {
+			// Refused, or it would be a process that shares the memory of this one.
+			_, _, errno := syscall.RawSyscall6(syscall.SYS_CLONE, uintptr(syscall.SIGCHLD|syscall.CLONE_VM|syscall.CLONE_VFORK), 0, 0, 0, 0, 0)
+			return nil, errno
+		},
+		"signal": func(context.Context, []byte, *Parent) ([]byte, error) {
+			_, _, errno := syscall.RawSyscall(syscall.SYS_TGKILL, uintptr(os.Getppid()), uintptr(os.Getppid()), 0)
+			return nil, errno
+		},
 		"open": func(_ context.Context, name []byte, _ *Parent) ([]byte, error) { return os.ReadFile(string(name)) },
 		"create": func(_ context.Context, name []byte, _ *Parent) ([]byte, error) {
 			return nil, os.WriteFile(string(name), nil, 0o600)
@@ -79,7 +88,7 @@ func methods() map[string]Method {
 			}
 		},
 		"wait":  func(context.Context, []byte, *Parent) ([]byte, error) { select {} },
-		"large": func(context.Context, []byte, *Parent) ([]byte, error) { return make([]byte, maxFrame+1), nil },
+		"large": func(context.Context, []byte, *Parent) ([]byte, error) { return make([]byte, maxResult+1), nil },
 		"ask": func(_ context.Context, request []byte, p *Parent) ([]byte, error) {
 			return p.Ask("what", request)
 		},
@@ -126,7 +135,7 @@ func TestAnswers(t *testing.T) {
 		{"echo", "hello", "hello"},
 		{"echo", "", ""},
 		{"echo", strings.Repeat("x", 9<<20), strings.Repeat("x", 9<<20)},
-		{"environment", "", ""},
+		{"environment", "", strings.Join(collection(), "\n")},
 		{"print", "", "printed"},
 		{"threads", "", ""},
 	} {
@@ -176,7 +185,7 @@ func TestConfined(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, tc := range []struct{ method, request string }{
-		{"run", ""}, {"fork", ""}, {"open", "/etc/passwd"}, {"open", "/proc/self/environ"}, {"open", file},
+		{"run", ""}, {"fork", ""}, {"vfork", ""}, {"signal", ""}, {"open", "/etc/passwd"}, {"open", "/proc/self/environ"}, {"open", file},
 		{"create", file + "2"}, {"remove", file}, {"dial", "tcp " + listener.Addr().String()},
 		{"dial", "udp 127.0.0.1:53"}, {"dial", "unix /run/docker.sock"}, {"listen", ""}, {"kill", ""},
 	} {
@@ -256,7 +265,7 @@ func TestAsk(t *testing.T) {
 	}
 	endless := func(context.Context, string, []byte) ([]byte, error) { return nil, nil }
 	var limit *LimitError
-	if _, err := p.Do(t.Context(), Call{Method: "pester", Answer: endless, Time: time.Hour}); !errors.As(err, &limit) {
+	if _, err := p.Do(t.Context(), Call{Method: "pester", Answer: endless, Time: time.Hour}); !errors.As(err, &limit) || limit.Limit != Questions {
 		t.Errorf("endless questions: %v", err)
 	}
 }

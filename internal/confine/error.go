@@ -14,6 +14,8 @@ const (
 	Memory Limit = "memory"
 	Stack  Limit = "stack"
 	Output Limit = "output"
+	// Questions are what a worker asks for.
+	Questions Limit = "questions"
 	// Crash is the death of a worker for a reason that nobody knows.
 	Crash Limit = "crash"
 )
@@ -39,7 +41,9 @@ func (e *LimitError) Error() string {
 	case Stack:
 		return "nests without end"
 	case Output:
-		return fmt.Sprintf("makes more than %d MiB of output", maxFrame>>20)
+		return fmt.Sprintf("makes more than %d MiB of output", maxResult>>20)
+	case Questions:
+		return fmt.Sprintf("asks for more than %d files and folders", maxAsks)
 	default:
 		return "ends the process that evaluates it (" + e.Detail + ")"
 	}

@@ -27,6 +27,9 @@ const (
 const (
 	// maxFrame is the greatest frame, in bytes.
 	maxFrame = 256 << 20
+	// maxResult is the greatest result of a method, in bytes: the parent decodes it,
+	// which takes several times that.
+	maxResult = 64 << 20
 	// maxNote is the greatest note or error text, in bytes. More is cut off.
 	maxNote = 64 << 10
 	// maxAsks is how often a worker may ask within one call.

@@ -158,9 +158,10 @@ func (p *Pool) warmed(ctx context.Context) (*worker, error) {
 		return nil, nil
 	}
 	p.pending--
+	warm := p.warm
 	p.mu.Unlock()
 	select {
-	case w := <-p.warm:
+	case w := <-warm:
 		return w, nil
 	case <-ctx.Done():
 		p.mu.Lock()

@@ -1,7 +1,7 @@
 package confine
 
 import (
-	"runtime/debug"
+	"os"
 
 	seccomp "github.com/elastic/go-seccomp-bpf"
 	"github.com/landlock-lsm/go-landlock/landlock"
@@ -12,8 +12,7 @@ import (
 // Limits of a worker's memory, in bytes. RLIMIT_DATA counts what is mapped for
 // writing; RLIMIT_AS would count what Go only reserves.
 const (
-	maxData  = 896 << 20
-	softHeap = 640 << 20 // from here on the collector works harder
+	maxData = 896 << 20
 )
 
 // permitted are the system calls that the Go runtime and the C library need to
@@ -26,13 +25,10 @@ func permitted() []string {
 		"futex", "sched_yield", "sched_getaffinity", "nanosleep", "clock_nanosleep", "clock_gettime", "clock_getres", "gettimeofday",
 		"epoll_create1", "epoll_ctl", "epoll_pwait", "eventfd2", "ppoll",
 		"rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "sigaltstack", "restart_syscall",
-		"getpid", "gettid", "tgkill", "getrandom", "getrusage", "getuid", "geteuid", "getgid", "getegid",
+		"getpid", "gettid", "getrandom", "getrusage", "getuid", "geteuid", "getgid", "getegid",
 		"set_robust_list", "rseq", "membarrier", "exit", "exit_group", "uname", "sysinfo",
 	}
 }
-
-// threadFlags are those of a clone that makes a thread and not a process.
-const threadFlags = unix.CLONE_VM | unix.CLONE_THREAD | unix.CLONE_SIGHAND
 
 // restrict confines the process. What it does not get is told, not an error.
 func restrict(mode Mode) Confinement {
@@ -46,7 +42,6 @@ func restrict(mode Mode) Confinement {
 			c.Memory = maxData
 		}
 	}
-	debug.SetMemoryLimit(softHeap)
 	if mode == Off {
 		c.Lacking = append(c.Lacking, "Landlock and seccomp: switched off")
 		return c
@@ -75,10 +70,12 @@ func filter() seccomp.Filter {
 		Policy: seccomp.Policy{
 			DefaultAction: seccomp.ActionErrno,
 			Syscalls: []seccomp.SyscallGroup{
-				{Action: seccomp.ActionAllow, Names: permitted(), NamesWithCondtions: []seccomp.NameWithConditions{{
-					Name:       "clone",
-					Conditions: []seccomp.Condition{{Argument: 0, Operation: seccomp.BitsSet, Value: threadFlags}},
-				}}},
+				{Action: seccomp.ActionAllow, Names: permitted(), NamesWithCondtions: []seccomp.NameWithConditions{
+					// A thread and not a process. One flag only: BitsSet is true for any bit.
+					{Name: "clone", Conditions: []seccomp.Condition{{Argument: 0, Operation: seccomp.BitsSet, Value: unix.CLONE_THREAD}}},
+					// Signals to threads of its own.
+					{Name: "tgkill", Conditions: []seccomp.Condition{{Argument: 0, Operation: seccomp.Equal, Value: uint64(os.Getpid())}}}, //nolint:gosec // never negative
+				}},
 				// The flags of clone3 are out of a filter's sight. The C library takes
 				// clone where there is no clone3.
 				{Action: seccomp.ActionErrno&^0xffff | seccomp.Action(unix.ENOSYS), Names: []string{"clone3"}},

@@ -68,7 +68,7 @@ func run(parent *Parent, methods map[string]Method, call frame) (reply frame) {
 	if err != nil {
 		return frame{failFrame, "", []byte(err.Error())}
 	}
-	if len(result) > maxFrame {
+	if len(result) > maxResult {
 		return frame{failFrame, "", []byte(errOutput)}
 	}
 	return frame{doneFrame, "", result}

@@ -32,6 +32,15 @@ func usage(pid int) (cpu time.Duration, resident int64, ok bool) {
 	return time.Duration(number(11)+number(12)) * tick, number(21) * int64(os.Getpagesize()), true
 }
 
+// executable is the program that runs, also where its file has been replaced since.
+func executable() (string, error) {
+	const self = "/proc/self/exe"
+	if _, err := os.Readlink(self); err == nil {
+		return self, nil
+	}
+	return os.Executable()
+}
+
 // peak is the greatest resident size of a process that has ended, in bytes.
 func peak(state *os.ProcessState) int64 {
 	if used, ok := state.SysUsage().(*syscall.Rusage); ok {

@@ -11,5 +11,8 @@ import (
 // the same.
 func usage(int) (cpu time.Duration, resident int64, ok bool) { return 0, 0, false }
 
+// executable is the program that runs.
+func executable() (string, error) { return os.Executable() }
+
 // peak is not known here.
 func peak(*os.ProcessState) int64 { return 0 }

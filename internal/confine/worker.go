@@ -23,6 +23,10 @@ const watchEvery = 20 * time.Millisecond
 // startTime is how long a worker may take to start.
 const startTime = time.Minute
 
+// collection sets the garbage collector of a worker: late, and hard at work before
+// the limit of the kernel. A worker has no other environment.
+func collection() []string { return []string{"GOGC=400", "GOMEMLIMIT=640MiB"} }
+
 // worker is a child process. It is for one call at a time.
 type worker struct {
 	command     *exec.Cmd
@@ -37,7 +41,7 @@ type worker struct {
 
 // start starts a worker and waits until it is confined.
 func start(ctx context.Context, mode Mode) (*worker, error) {
-	self, err := os.Executable()
+	self, err := executable()
 	if err != nil {
 		return nil, fmt.Errorf("find the running program: %w", err)
 	}
@@ -47,7 +51,7 @@ func start(ctx context.Context, mode Mode) (*worker, error) {
 	}
 	w := &worker{command: exec.Command(self, Command, string(mode)), out: read, frames: bufio.NewReaderSize(read, 64<<10),
 		said: &tail{}, ended: make(chan struct{})}
-	w.command.Env = []string{}
+	w.command.Env = collection()
 	w.command.Dir = "/"
 	apart(w.command) // a key that interrupts this process is not for the worker
 	w.command.ExtraFiles = []*os.File{write}
@@ -126,7 +130,7 @@ func (w *worker) do(ctx context.Context, call Call) (result []byte, alive bool, 
 		case askFrame:
 			if asks++; asks > maxAsks || call.Answer == nil {
 				w.kill()
-				return nil, false, &LimitError{Limit: Output, Note: note}
+				return nil, false, &LimitError{Limit: Questions, Note: note}
 			}
 			watch.pause()
 			answer := frame{answerFrame, "", nil}
@@ -139,6 +143,10 @@ func (w *worker) do(ctx context.Context, call Call) (result []byte, alive bool, 
 				return w.died(ctx, watch, call, note)
 			}
 		case doneFrame:
+			if len(f.body) > maxResult {
+				w.kill()
+				return nil, false, &LimitError{Limit: Output, Note: note}
+			}
 			return finish(f.body, nil)
 		case failFrame:
 			if string(f.body) == errOutput {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 
 	kjson "sigs.k8s.io/json"
 
@@ -27,22 +28,41 @@ func renderSource(ctx context.Context, body []byte, parent *confine.Parent) ([]b
 	}
 	view := source.NewAsked(parent.Ask)
 	view.Learn(told)
-	result, err := render(ctx, view, request, parent)
+	result, err := recovered(func() (helm.Result, error) { return render(ctx, view, request, parent) })
 	reply := Reply{Asks: result.ReadsCapabilities, Remote: view.Remote(), Objects: make([]Object, len(result.Objects))}
 	for _, l := range result.Lacking {
 		reply.Lacking = append(reply.Lacking, lack(l))
 	}
 	if err != nil {
 		reply.Failure = failure(err)
+		reply.Failure.Reason = redact(view, request.Source, reply.Failure.Reason)
 	}
+	left := request.MaxOutput
 	for i, o := range result.Objects {
 		raw, err := json.Marshal(o.Object)
 		if err != nil {
 			return nil, err
 		}
+		// Aliases make much of little, whatever the text was.
+		if left -= len(raw); left < 0 {
+			return json.Marshal(Reply{Asks: reply.Asks, Remote: reply.Remote, Failure: &Failure{
+				Position: o.Origin.Position(), Reason: fmt.Sprintf("the objects are larger than %d MiB; look for what makes them so large", request.MaxOutput>>20),
+			}})
+		}
 		reply.Objects[i] = Object{raw, o.Origin, o.CRDFolder}
 	}
 	return json.Marshal(reply)
+}
+
+// recovered turns a panic of a library into an error, whose text may hold what was
+// rendered.
+func recovered(render func() (helm.Result, error)) (result helm.Result, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			result, err = helm.Result{}, fmt.Errorf("the renderer panics: %v", r)
+		}
+	}()
+	return render()
 }
 
 func render(ctx context.Context, view source.View, request Request, parent *confine.Parent) (helm.Result, error) {

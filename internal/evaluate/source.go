@@ -237,7 +237,7 @@ func wayOut(limit confine.Limit) string {
 	switch limit {
 	case confine.Time, confine.Stack:
 		return "look for a loop or an include of itself"
-	case confine.Memory, confine.Output:
+	case confine.Memory, confine.Output, confine.Questions:
 		return "look for what makes it so large"
 	default:
 		return "please report it with the files that it reads"

@@ -7,9 +7,12 @@ import (
 	yamlv3 "go.yaml.in/yaml/v3"
 )
 
-// MaxNodes is how many values a document may hold once its aliases are
-// expanded.
-const MaxNodes = 2_000_000
+// MaxNodes is how many values a document may hold once its aliases are expanded;
+// textOfNode bytes of text count as one more, which bounds the text to 64 MiB.
+const (
+	MaxNodes   = 2_000_000
+	textOfNode = 32
+)
 
 // CheckAliases refuses YAML whose aliases expand to more than MaxNodes values,
 // before anything expands them ("billion laughs"). Text that does not parse is
@@ -26,7 +29,7 @@ func CheckAliases(data []byte) error {
 		}
 		counter := aliasCounter{sizes: map[*yamlv3.Node]int{}}
 		if size := counter.size(&node); size > MaxNodes {
-			return &SyntaxError{Line: counter.line, Message: fmt.Sprintf("aliases expand to more than %d values", MaxNodes)}
+			return &SyntaxError{Line: counter.line, Message: fmt.Sprintf("aliases expand to more than %d values, or as much text", MaxNodes)}
 		}
 	}
 }
@@ -63,7 +66,7 @@ func (c *aliasCounter) size(node *yamlv3.Node) int {
 		return n
 	}
 	c.sizes[node] = MaxNodes + 1
-	total := 1
+	total := 1 + len(node.Value)/textOfNode
 	for _, child := range node.Content {
 		total += c.size(child)
 		if total > MaxNodes {

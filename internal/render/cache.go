@@ -102,6 +102,16 @@ func (r *Renderer) cached(ctx context.Context, c component.Component, src compon
 	return reply, objects, nil
 }
 
+// fresh renders a source and reads its objects.
+func (r *Renderer) fresh(ctx context.Context, view *source.Recording, c component.Component, src component.Source, versions []string) (evaluate.Reply, []manifest.Object, error) {
+	reply, err := r.source(ctx, view, c, src, versions)
+	objects, readable := objectsOf(reply)
+	if err == nil && !readable {
+		err = source.Errorf(src.Position, "what the source renders to cannot be read")
+	}
+	return reply, objects, err
+}
+
 // find returns the variant whose files are as they were.
 func (c *cache) find(key string, tree *source.Tree) (entry, bool) {
 	for _, name := range c.variants(key) {

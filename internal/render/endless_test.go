@@ -115,21 +115,31 @@ func TestEndlessFiles(t *testing.T) {
 	}
 	nested.WriteString("-- x.yaml --\n{apiVersion: v1, kind: ConfigMap, metadata: {name: x}}\n")
 	hidden := strings.NewReplacer(": &", ":\u0085&", "[*", "[\u0085*", ",*", ",\u0085*").Replace(bomb)
+	// One long text, many times: few values, and much text.
+	long := "k: &a " + strings.Repeat("x", 1_000_000) + "\nl: [" + strings.Repeat("*a,", 400) + "*a]\n"
+	// The same without aliases: what a template makes is larger than it may be.
+	wide := `{{ $x := repeat 100000 "x" }}` + "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {{ dict \"a\" $x | toJson }}\n---\n"
 	for name, tc := range map[string]struct {
 		files string
 		src   component.Source
 	}{
-		"aliases":                        {"-- bad/a.yaml --\napiVersion: v1\nkind: ConfigMap\n" + bomb, manifests},
-		"aliases behind NEL":             {"-- bad/a.yaml --\napiVersion: v1\nkind: ConfigMap\n" + hidden, manifests},
-		"aliases in a kustomization":     {"-- bad/kustomization.yaml --\nresources: []\n" + bomb, kustomization},
-		"aliases in values":              {meta + "-- bad/values.yaml --\n" + bomb + "-- bad/templates/a.yaml --\n{{ toYaml .Values }}\n", chart},
-		"aliases in Chart.yaml":          {"-- bad/Chart.yaml --\nannotations: {x: y}\n" + bomb, chart},
-		"brackets":                       {"-- bad/a.yaml --\n" + strings.Repeat("[", 3_000_000) + "\napiVersion: v1\nkind: ConfigMap\n", manifests},
-		"brackets as JSON":               {"-- bad/a.json --\n{\"apiVersion\": \"v1\", \"kind\": " + strings.Repeat("[", 3_000_000) + "\n", manifests},
-		"a schema that names itself":     {meta + `-- bad/values.schema.json --` + "\n" + `{"allOf": [{"$ref": "#"}, {"$ref": "#"}]}` + "\n", chart},
-		"kustomizations that multiply":   {nested.String(), kustomization},
-		"a replacement that grows":       {"-- bad/kustomization.yaml --\nresources: [.]\n", kustomization},
-		"patches of regular expressions": {"-- bad/kustomization.yaml --\nresources: [a.yaml]\npatches: [{target: {name: '" + strings.Repeat("(x{1000})", 300) + "{1000}'}, patch: 'a'}]\n-- bad/a.yaml --\n{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n", kustomization},
+		"text that aliases repeat":           {"-- bad/a.yaml --\napiVersion: v1\nkind: ConfigMap\n" + long, manifests},
+		"repeated text beside a bad object":  {"-- bad/a.yaml --\napiVersion: v1\nkind: ConfigMap\n" + long + "---\n[\n", manifests},
+		"repeated text in a kustomization":   {"-- bad/kustomization.yaml --\nresources: []\n" + long, kustomization},
+		"repeated text of a kustomization":   {"-- bad/kustomization.yaml --\nresources: [a.yaml]\n-- bad/a.yaml --\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  k: &a " + strings.Repeat("x", 1_000_000) + "\n" + repeated(400), kustomization},
+		"repeated text in values":            {meta + "-- bad/values.yaml --\n" + long + "-- bad/templates/a.yaml --\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {{ toJson .Values }}\n", chart},
+		"objects that are larger than texts": {meta + "-- bad/templates/a.yaml --\n" + strings.Repeat(wide, 60), chart},
+		"aliases":                            {"-- bad/a.yaml --\napiVersion: v1\nkind: ConfigMap\n" + bomb, manifests},
+		"aliases behind NEL":                 {"-- bad/a.yaml --\napiVersion: v1\nkind: ConfigMap\n" + hidden, manifests},
+		"aliases in a kustomization":         {"-- bad/kustomization.yaml --\nresources: []\n" + bomb, kustomization},
+		"aliases in values":                  {meta + "-- bad/values.yaml --\n" + bomb + "-- bad/templates/a.yaml --\n{{ toYaml .Values }}\n", chart},
+		"aliases in Chart.yaml":              {"-- bad/Chart.yaml --\nannotations: {x: y}\n" + bomb, chart},
+		"brackets":                           {"-- bad/a.yaml --\n" + strings.Repeat("[", 3_000_000) + "\napiVersion: v1\nkind: ConfigMap\n", manifests},
+		"brackets as JSON":                   {"-- bad/a.json --\n{\"apiVersion\": \"v1\", \"kind\": " + strings.Repeat("[", 3_000_000) + "\n", manifests},
+		"a schema that names itself":         {meta + `-- bad/values.schema.json --` + "\n" + `{"allOf": [{"$ref": "#"}, {"$ref": "#"}]}` + "\n", chart},
+		"kustomizations that multiply":       {nested.String(), kustomization},
+		"a replacement that grows":           {"-- bad/kustomization.yaml --\nresources: [.]\n", kustomization},
+		"patches of regular expressions":     {"-- bad/kustomization.yaml --\nresources: [a.yaml]\npatches: [{target: {name: '" + strings.Repeat("(x{1000})", 300) + "{1000}'}, patch: 'a'}]\n-- bad/a.yaml --\n{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n", kustomization},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -139,4 +149,13 @@ func TestEndlessFiles(t *testing.T) {
 			}
 		})
 	}
+}
+
+// repeated are keys with the same alias.
+func repeated(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "  k%d: *a\n", i)
+	}
+	return b.String()
 }

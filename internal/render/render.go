@@ -68,9 +68,6 @@ type Renderer struct {
 	fault error // of opening the tree; every component reports it
 	cache *cache
 
-	// secrets are what files hold that no text may show, by their digests.
-	secrets sync.Map
-
 	mu       sync.Mutex
 	versions []string // of the CRDs that were rendered, sorted
 	scopes   *manifest.Scopes

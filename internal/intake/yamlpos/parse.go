@@ -18,8 +18,10 @@ const (
 	MaxSize = files.MaxFileSize
 	// MaxDepth is the greatest depth of nested lists and maps as written.
 	MaxDepth = 200
-	// MaxAliased is how many values the aliases of one document may add.
-	MaxAliased = 100_000
+	// MaxAliased is how many values the aliases of one document may add; textOfValue
+	// bytes of text count as one more.
+	MaxAliased  = 100_000
+	textOfValue = 64
 	// MaxDocuments is how many documents one file may hold.
 	MaxDocuments = 10_000
 )
@@ -100,18 +102,26 @@ func (c *converter) check(root *yaml.Node) error {
 		return err
 	}
 	if total-written > MaxAliased {
-		return c.fail(firstAlias(root), "write the values out, or share less", "aliases add more than %d values to the document", MaxAliased)
+		return c.fail(firstAlias(root), "write the values out, or share less", "aliases add more than %d values to the document, or as much text", MaxAliased)
 	}
 	return nil
 }
 
 // count is the number of nodes as written; an alias counts as one.
 func count(n *yaml.Node) int {
-	total := 1
+	total := weight(n)
 	for _, child := range n.Content {
 		total += count(child)
 	}
 	return total
+}
+
+// weight is what a node counts without those below it.
+func weight(n *yaml.Node) int {
+	if n.Kind == yaml.AliasNode {
+		return 1
+	}
+	return 1 + len(n.Value)/textOfValue
 }
 
 func firstAlias(n *yaml.Node) *yaml.Node {
@@ -148,7 +158,7 @@ func (c *converter) size(n *yaml.Node, depth int) (int, error) {
 		c.active[n] = true
 		defer delete(c.active, n)
 	}
-	total := 1
+	total := weight(n)
 	for _, child := range n.Content {
 		size, err := c.size(child, depth+1)
 		if err != nil {

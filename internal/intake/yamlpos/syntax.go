@@ -40,7 +40,7 @@ func syntaxError(file string, data []byte, err error) error {
 		hint = "check the indentation and the quotes around this line"
 	}
 	var held confidential.Values
-	held.AddText(data)
+	held.AddLines(data)
 	return &files.InputError{Position: finding.Position{File: file, Line: syntaxLine(data, err)}, Message: "YAML: " + held.Redact(message), Hint: hint, Err: err}
 }
 

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
+	"slices"
 )
 
 // The operations by which a process that may not open files asks one that may.
@@ -235,6 +237,15 @@ func (a *Asked) MarkRemote() { a.remote = true }
 
 // Remote reports whether something from outside the repository was used.
 func (a *Asked) Remote() bool { return a.remote }
+
+// Each calls visit for every file that was read, in the order of their names.
+func (a *Asked) Each(visit func(name string, data []byte)) {
+	for _, name := range slices.Sorted(maps.Keys(a.known[opRead])) {
+		if p := a.known[opRead][name]; p.err == nil {
+			visit(name, p.data)
+		}
+	}
+}
 
 // ReadAhead tells a view which files will be read next, where it gains by that.
 func ReadAhead(v View, names []string) {
