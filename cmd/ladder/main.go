@@ -16,6 +16,7 @@ import (
 	_ "github.com/rollout-ladder/ladder/internal/cli/collect" // before the packages of Kubernetes
 	"github.com/rollout-ladder/ladder/internal/cli/exit"
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
+	"github.com/rollout-ladder/ladder/internal/confine"
 	"github.com/rollout-ladder/ladder/internal/evaluate"
 	"github.com/rollout-ladder/ladder/internal/plane/child"
 	"github.com/rollout-ladder/ladder/internal/plane/controlplane"
@@ -55,6 +56,8 @@ func runPlane(started time.Time, args []string) int {
 		fmt.Fprintln(os.Stderr, "ladder:", err)
 		return int(exit.Usage)
 	}
+	evaluate.Workers.Configure(confine.Mode(options.Confine), nil)
+	defer evaluate.Workers.Close()
 	err = controlplane.Run(context.Background(), controlplane.Options{
 		Options:  options,
 		Started:  started,

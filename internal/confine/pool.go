@@ -50,6 +50,13 @@ func (p *Pool) Configure(mode Mode, started func(Confinement)) {
 	p.end() // they were started with another mode
 }
 
+// Mode is how much confinement the workers get that are started from now on.
+func (p *Pool) Mode() Mode {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return cmp.Or(p.mode, Auto)
+}
+
 // Close ends the workers that are idle.
 func (p *Pool) Close() {
 	p.mu.Lock()
@@ -106,9 +113,7 @@ func (p *Pool) worker(ctx context.Context) (*worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.mu.Lock()
-	mode := cmp.Or(p.mode, Auto)
-	p.mu.Unlock()
+	mode := p.Mode()
 	if w == nil {
 		if w, err = start(ctx, mode); err != nil {
 			return nil, err

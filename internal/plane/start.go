@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/rollout-ladder/ladder/internal/evaluate"
 	"github.com/rollout-ladder/ladder/internal/plane/child"
 )
 
@@ -112,7 +113,7 @@ func (p *Plane) spawn(ctx context.Context, o Options) (io.ReadCloser, error) {
 		return nil, errors.Join(fmt.Errorf("open the plane's log: %w", err), lock.Close())
 	}
 	defer log.Close() //nolint:errcheck // the child has its own copy
-	arguments := child.Options{Dir: o.Dir, Name: o.Name, Port: o.Port, Nodes: o.Nodes, Remove: true, Verbose: o.Log != nil, World: o.World}.Arguments()
+	arguments := child.Options{Dir: o.Dir, Name: o.Name, Port: o.Port, Nodes: o.Nodes, Confine: string(evaluate.Workers.Mode()), Remove: true, Verbose: o.Log != nil, World: o.World}.Arguments()
 	command := exec.Command(o.Executable, append([]string{"plane", "run"}, arguments...)...)
 	// A session of its own keeps the terminal's signals away: the parent decides.
 	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true}

@@ -38,6 +38,8 @@ type Options struct {
 	// Verbose sends the control plane's logs to standard error too, and more of
 	// them.
 	Verbose bool
+	// Confine is a confine.Mode: how what evaluates rules of a repository is confined.
+	Confine string
 	// World are arguments for the simulated world, passed on as they are.
 	World []string
 }
@@ -49,6 +51,9 @@ func (o Options) Arguments() []string {
 		"--name", o.Name,
 		"--port", strconv.Itoa(o.Port),
 		"--nodes", strconv.Itoa(o.Nodes),
+	}
+	if o.Confine != "" {
+		args = append(args, "--confine", o.Confine)
 	}
 	for _, f := range []struct {
 		name string
@@ -73,6 +78,7 @@ func Parse(args []string) (Options, error) {
 	flags.StringVar(&o.Name, "name", "plane", "name of the cluster in the kubeconfig")
 	flags.IntVar(&o.Port, "port", 0, "port of the API server, 0 for a free one")
 	flags.IntVar(&o.Nodes, "nodes", DefaultNodes, "simulated nodes")
+	flags.StringVar(&o.Confine, "confine", "", "how the kernel confines what evaluates rules")
 	flags.BoolVar(&o.Remove, "remove", false, "delete the folder at the end")
 	flags.BoolVar(&o.Verbose, "verbose", false, "log to standard error too")
 	if err := flags.Parse(args); err != nil {
