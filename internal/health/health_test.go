@@ -153,7 +153,7 @@ func TestDescriptorChecks(t *testing.T) {
 		"cel memory":        {component.HealthCheck{CEL: `"a"` + strings.Repeat(`.replace("a", "aa")`, 40) + ` == ""`}, rollout.Progressing, "health check does not hold"},
 		// Which of its limits ends a script first depends on the machine.
 		"lua memory":         {component.HealthCheck{Lua: `local s = "aaaaaaaaaaaaaaaa" while true do s = s .. s end`}, rollout.Unknown, "health script"},
-		"lua long string":    {component.HealthCheck{Lua: `return {status = string.rep("x", 1000000000)}`}, rollout.Unknown, "memory"},
+		"lua long string":    {component.HealthCheck{Lua: `return {status = string.rep("x", 1000000000)}`}, rollout.Unknown, "health script"},
 		"lua without files":  {component.HealthCheck{Lua: `io.open("/etc/passwd")`}, rollout.Unknown, "nil"},
 		"lua without os":     {component.HealthCheck{Lua: `os.execute("true")`}, rollout.Unknown, "non-function"},
 		"lua without loader": {component.HealthCheck{Lua: `dofile("/etc/passwd")`}, rollout.Unknown, "non-function"},
