@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -174,12 +175,19 @@ func (w *worker) died(ctx context.Context, watch *watch, call Call, note []byte)
 	case over != "":
 	case strings.Contains(said, "stack exceeds"):
 		failure.Limit = Stack
-	case strings.Contains(said, "out of memory"), strings.Contains(said, "cannot allocate memory"), strings.Contains(said, "cannot map pages"), peak(w.command.ProcessState) > maxResident*3/4:
+	case outOfMemory(said), peak(w.command.ProcessState) > maxResident*3/4:
 		failure.Limit = Memory // the runtime also ends for want of memory where it starts a thread
 	default:
 		failure.Limit = Crash
 	}
 	return nil, false, failure
+}
+
+// outOfMemory recognises what the Go runtime says, and that of the race detector, when
+// there is no more memory.
+func outOfMemory(said string) bool {
+	return slices.ContainsFunc([]string{"out of memory", "cannot allocate memory", "cannot map pages", "failed to allocate"},
+		func(words string) bool { return strings.Contains(said, words) })
 }
 
 // watch looks at a worker while it computes and kills it when it takes too much.
