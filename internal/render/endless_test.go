@@ -62,8 +62,8 @@ func TestEndlessTemplates(t *testing.T) {
 			t.Parallel()
 			problem := beside(t, "-- bad/Chart.yaml --\n{apiVersion: v2, name: shop, version: 1.0.0}\n-- bad/templates/z.yaml --\n"+text+"\n",
 				component.Source{Kind: component.Chart, Path: "bad", Values: map[string]any{"bomb": bomb}})
-			if !strings.Contains(problem.Reason, "chart shop") || !strings.Contains(problem.Reason, "templates/z.yaml") {
-				t.Errorf("reason %q does not name chart and template", problem.Reason)
+			if !strings.Contains(problem.Reason, "chart shop") {
+				t.Errorf("reason %q does not name the chart", problem.Reason)
 			}
 			if problem.Position.File != "bad/templates/z.yaml" || problem.Position.Line < 1 {
 				t.Errorf("position %v", problem.Position)

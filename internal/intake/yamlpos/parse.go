@@ -102,7 +102,7 @@ func (c *converter) check(root *yaml.Node) error {
 		return err
 	}
 	if total-written > MaxAliased {
-		return c.fail(firstAlias(root), "write the values out, or share less", "aliases add more than %d values to the document, or as much text", MaxAliased)
+		return c.fail(firstAlias(root), "write the values out, or share less", "aliases add more than %d values or %d MiB of text to the document", MaxAliased, MaxAliased*textOfValue>>20)
 	}
 	return nil
 }

@@ -274,7 +274,7 @@ func FuzzParse(f *testing.F) {
 // TestRepeatedText: what aliases repeat is counted with its length.
 func TestRepeatedText(t *testing.T) {
 	text := "k: &a " + strings.Repeat("x", 1_000_000) + "\nl: [" + strings.Repeat("*a,", 400) + "*a]\n"
-	if _, err := yamlpos.Parse("a.yaml", []byte(text)); err == nil || !strings.Contains(err.Error(), "as much text") {
+	if _, err := yamlpos.Parse("a.yaml", []byte(text)); err == nil || !strings.Contains(err.Error(), "MiB of text") {
 		t.Errorf("error %v", err)
 	}
 	if _, err := yamlpos.Parse("a.yaml", []byte("k: &a "+strings.Repeat("x", 1000)+"\nl: [*a, *a]\n")); err != nil {
