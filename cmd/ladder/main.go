@@ -3,8 +3,6 @@
 package main
 
 import (
-	"context"
-	"fmt"
 	"io"
 	"log"
 	"os"
@@ -14,12 +12,8 @@ import (
 
 	"github.com/rollout-ladder/ladder/internal/cli"
 	_ "github.com/rollout-ladder/ladder/internal/cli/collect" // before the packages of Kubernetes
-	"github.com/rollout-ladder/ladder/internal/cli/exit"
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
-	"github.com/rollout-ladder/ladder/internal/confine"
 	"github.com/rollout-ladder/ladder/internal/evaluate"
-	"github.com/rollout-ladder/ladder/internal/plane/child"
-	"github.com/rollout-ladder/ladder/internal/plane/controlplane"
 )
 
 // version is stamped by the build.
@@ -48,27 +42,4 @@ func run(started time.Time, args []string) int {
 	log.SetOutput(io.Discard)
 	defer evaluate.Workers.Close()
 	return cli.Main(args[0], args[1:], version, streams)
-}
-
-func runPlane(started time.Time, args []string) int {
-	options, err := child.Parse(args)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "ladder:", err)
-		return int(exit.Usage)
-	}
-	evaluate.Workers.Configure(confine.Mode(options.Confine), nil)
-	defer evaluate.Workers.Close()
-	err = controlplane.Run(context.Background(), controlplane.Options{
-		Options:  options,
-		Started:  started,
-		Stdin:    os.Stdin,
-		Stdout:   os.Stdout,
-		Stderr:   os.Stderr,
-		Simulate: simulateWorld,
-	})
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "ladder:", err)
-		return int(exit.CouldNotRun)
-	}
-	return int(exit.OK)
 }

@@ -26,6 +26,10 @@ type Method func(ctx context.Context, request []byte, parent *Parent) ([]byte, e
 // recursion without end dies before it takes all the memory.
 const maxStack = 64 << 20
 
+// collectAt is the GOGC of a worker once it is ready. What the packages of the program
+// make at its start stays; to collect before that takes time and frees nothing.
+const collectAt = 400
+
 // output is the descriptor that a worker writes frames to. Standard output and
 // standard error are left to libraries that print, and to the Go runtime.
 const output = 3
@@ -34,6 +38,7 @@ const output = 3
 // then ends the process. prepare runs before the confinement with what methods will
 // ask the parent by; it loads what methods read from files.
 func Serve(args []string, prepare func(*Parent), methods map[string]Method) {
+	debug.SetGCPercent(collectAt)
 	debug.SetMaxStack(maxStack)
 	debug.SetTraceback("none")
 	out := os.NewFile(output, "parent")

@@ -26,7 +26,7 @@ const startTime = time.Minute
 
 // collection sets the garbage collector of a worker: late, and hard at work before
 // the limit of the kernel. A worker has no other environment.
-func collection() []string { return []string{"GOGC=400", "GOMEMLIMIT=640MiB"} }
+func collection() []string { return []string{"GOGC=off", "GOMEMLIMIT=640MiB"} }
 
 // worker is a child process. It is for one call at a time.
 type worker struct {

@@ -24,6 +24,9 @@ const (
 	lastLogLines = 15
 )
 
+// ErrNone is why a program that was built with the tag noplane starts no plane.
+var ErrNone = errors.New("this build of ladder holds no control plane (it was made with -tags noplane): use the full build, go build ./cmd/ladder")
+
 // StartError is a plane that did not become ready.
 type StartError struct {
 	// Reason is what the plane, or the wait for it, said last.
@@ -90,6 +93,9 @@ func (o Options) complete() (Options, error) {
 	}
 	var err error
 	if o.Executable == "" {
+		if !Built {
+			return Options{}, ErrNone
+		}
 		if o.Executable, err = os.Executable(); err != nil {
 			return Options{}, fmt.Errorf("find the running program: %w", err)
 		}

@@ -23,7 +23,8 @@ type Info struct {
 	Revision      string `json:"revision"`
 	Go            string `json:"go"`
 	Platform      string `json:"platform"`
-	// Kubernetes, Helm and Kustomize are the versions of the libraries inside.
+	// Kubernetes, Helm, Kustomize and Etcd are the versions of the libraries inside.
+	// Kubernetes and Etcd are empty in a build without a control plane.
 	Kubernetes string `json:"kubernetes"`
 	Helm       string `json:"helm"`
 	Kustomize  string `json:"kustomize"`
@@ -95,8 +96,11 @@ func write(streams *stream.Streams, result *flags.Result, info Info) error {
 		}
 		return streams.WriteResult(result.Output, append(b, '\n'))
 	}
-	text := fmt.Sprintf("ladder %s (%s, %s)\nKubernetes %s, etcd %s, Helm %s, Kustomize %s\n",
-		info.Version, info.Go, info.Platform, info.Kubernetes, info.Etcd, info.Helm, info.Kustomize)
+	plane := fmt.Sprintf("Kubernetes %s, etcd %s", info.Kubernetes, info.Etcd)
+	if info.Kubernetes == "" { // as with -tags noplane
+		plane = "no control plane"
+	}
+	text := fmt.Sprintf("ladder %s (%s, %s)\n%s, Helm %s, Kustomize %s\n", info.Version, info.Go, info.Platform, plane, info.Helm, info.Kustomize)
 	if info.Confinement != nil {
 		text += "Repositories are evaluated in " + info.Confinement.String() + "\n"
 	}
