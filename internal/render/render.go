@@ -42,7 +42,8 @@ type Options struct {
 	Timeout time.Duration
 	// MaxOutput bounds the text one source renders to, in bytes; default 32 MiB.
 	MaxOutput int
-	// Workers is how many components are rendered at once; default GOMAXPROCS.
+	// Workers is how many components are rendered at once; default twice
+	// GOMAXPROCS, so that those that wait for a process that evaluates leave no core idle.
 	Workers int
 	// Fetch gets what is remote; not used offline.
 	Fetch evaluate.Fetch
@@ -93,7 +94,7 @@ func New(root, repository string, opts Options) *Renderer {
 		opts.MaxOutput = DefaultMaxOutput
 	}
 	if opts.Workers <= 0 {
-		opts.Workers = runtime.GOMAXPROCS(0)
+		opts.Workers = 2 * runtime.GOMAXPROCS(0)
 	}
 	r := &Renderer{opts: opts, scopes: manifest.NewScopes()}
 	r.tree, r.fault = source.NewTree(root, repository)

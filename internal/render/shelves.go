@@ -1,6 +1,8 @@
 package render
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -57,15 +59,15 @@ func newCache(dir string) *cache { return &cache{dir: dir, shelves: map[string]*
 const entryEnding = ".json"
 
 // folder is where the entries of a key lie.
-func (c *cache) folder(key string) string { return filepath.Join(c.dir, key[:2]) }
+func (c *cache) folder(key string) string { return filepath.Join(c.dir, key[:1]) }
 
 // shelf returns the folder of a key, listed and locked.
 func (c *cache) shelf(key string) *shelf {
 	c.mu.Lock()
-	s, ok := c.shelves[key[:2]]
+	s, ok := c.shelves[key[:1]]
 	if !ok {
 		s = &shelf{names: map[string][]string{}}
-		c.shelves[key[:2]] = s
+		c.shelves[key[:1]] = s
 	}
 	c.mu.Unlock()
 	s.mu.Lock()
@@ -128,10 +130,10 @@ func (c *cache) age(key, name string) (at time.Time) {
 // cannot be written is no failure.
 func writeFile(name string, data []byte) {
 	dir := filepath.Dir(name)
-	if os.MkdirAll(dir, 0o700) != nil {
-		return
-	}
 	temp, err := os.CreateTemp(dir, ".new-")
+	if errors.Is(err, fs.ErrNotExist) && os.MkdirAll(dir, 0o700) == nil {
+		temp, err = os.CreateTemp(dir, ".new-")
+	}
 	if err != nil {
 		return
 	}
