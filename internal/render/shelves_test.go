@@ -29,7 +29,7 @@ func TestCacheKeepsVariants(t *testing.T) {
 	for i := range maxVariants + 1 {
 		name := fmt.Sprint(9 - i) // the oldest is not the first by name
 		c.add("abkey", name, []byte(name))
-		file := filepath.Join(dir, "ab", "abkey."+name+".json")
+		file := filepath.Join(dir, "a", "abkey."+name+".json")
 		if err := os.Chtimes(file, start, start.Add(time.Duration(i)*time.Minute)); err != nil {
 			t.Fatal(err)
 		}
@@ -53,7 +53,7 @@ func TestCacheKeepsVariants(t *testing.T) {
 // Other things in the folder are no entries.
 func TestCacheBesideOthers(t *testing.T) {
 	dir := t.TempDir()
-	for _, name := range []string{"ab/abkey", "ab/.new-1.json", "ab/abkey.json", "ab/abkey.1.json.part"} {
+	for _, name := range []string{"a/abkey", "ab/.new-1.json", "ab/abkey.json", "ab/abkey.1.json.part"} {
 		if err := os.MkdirAll(filepath.Join(dir, name), 0o700); err != nil {
 			t.Fatal(err)
 		}
