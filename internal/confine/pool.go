@@ -31,23 +31,25 @@ type Pool struct {
 	once  sync.Once
 	slots chan struct{}
 
-	mu      sync.Mutex
-	mode    Mode
-	started func(Confinement)
-	idle    []*worker
+	mu   sync.Mutex
+	mode Mode
+	used func(Confinement)
+	idle []*worker
 	// warm hands over the workers that Warm starts; pending is how many nobody waits
 	// for yet.
 	warm    chan *worker
 	pending int
 }
 
-// Configure says how much confinement the workers get that are started from now on;
-// empty is Auto. started, where not nil, is told once what holds the next of them.
-func (p *Pool) Configure(mode Mode, started func(Confinement)) {
+// Configure says how much confinement the workers get that are used from now on;
+// empty is Auto. used, where not nil, is told once what holds the next of them.
+func (p *Pool) Configure(mode Mode, used func(Confinement)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.mode, p.started = mode, started
-	p.end() // they were started with another mode
+	if cmp.Or(mode, Auto) != cmp.Or(p.mode, Auto) {
+		p.end() // they were started with another mode
+	}
+	p.mode, p.used = mode, used
 }
 
 // Mode is how much confinement the workers get that are started from now on.
@@ -106,25 +108,25 @@ func (p *Pool) Do(ctx context.Context, call Call) ([]byte, error) {
 
 // worker takes an idle worker or starts one.
 func (p *Pool) worker(ctx context.Context) (*worker, error) {
-	if w := p.take(); w != nil {
-		return w, nil
-	}
-	w, err := p.warmed(ctx)
-	if err != nil {
-		return nil, err
-	}
 	mode := p.Mode()
+	w := p.take()
 	if w == nil {
-		if w, err = start(ctx, mode); err != nil {
+		var err error
+		if w, err = p.warmed(ctx); err != nil {
 			return nil, err
+		}
+		if w == nil {
+			if w, err = start(ctx, mode); err != nil {
+				return nil, err
+			}
 		}
 	}
 	p.mu.Lock()
-	started := p.started
-	p.started = nil
+	used := p.used
+	p.used = nil
 	p.mu.Unlock()
-	if started != nil {
-		started(w.confinement)
+	if used != nil {
+		used(w.confinement)
 	}
 	if mode == Required && !w.confinement.Full() {
 		w.kill()

@@ -17,7 +17,7 @@ func TestRehearsalReachesNothingOffline(t *testing.T) {
 	ownHome(t)
 	trap := fixtures.NewTrap(t)
 	dir := t.TempDir()
-	trap.Repository(t, dir, func(form string) bool { return form == "http" || form == "FILE" })
+	trap.Repository(t, dir, func(form string, spelling int) bool { return spelling == 0 && (form == "http" || form == "FILE") })
 	// A rehearsal is refused where kustomizations of Applications could not be read.
 	if err := os.RemoveAll(filepath.Join(dir, "roots")); err != nil {
 		t.Fatal(err)
