@@ -64,6 +64,7 @@ func TestClusterMade(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts control planes")
 	}
+	t.Parallel()
 	for _, tool := range []string{"k3d", "kind"} {
 		t.Run(tool, func(t *testing.T) {
 			t.Parallel()

@@ -56,8 +56,10 @@ type world struct {
 	said bytes.Buffer
 }
 
+// newWorld starts a plane, beside those of other tests.
 func newWorld(t *testing.T) *world {
 	t.Helper()
+	t.Parallel()
 	w := &world{t: t, dir: filepath.Join(t.TempDir(), "platform")}
 	copyPlatform(t, w.dir)
 	p, err := plane.Start(t.Context(), plane.Options{Executable: planetest.Binary(t)})

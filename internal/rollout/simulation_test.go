@@ -16,7 +16,7 @@ import (
 )
 
 var (
-	schedules = flag.Int("schedules", 100_000, "number of simulated schedules")
+	schedules = flag.Int("schedules", 10_000, "number of simulated schedules")
 	firstSeed = flag.Uint64("seed", 1, "seed of the first simulated schedule")
 )
 

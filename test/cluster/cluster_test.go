@@ -31,11 +31,12 @@ type site struct {
 	client *kubernetes.Clientset
 }
 
-// newSite starts a plane, with a repository of n components in phases 110, 120,
-// ...; each is a Deployment and a Secret with a canary, in a namespace of its
-// own, and requires the one before it.
+// newSite starts a plane, beside those of other tests, with a repository of n
+// components in phases 110, 120, ...; each is a Deployment and a Secret with a
+// canary, in a namespace of its own, and requires the one before it.
 func newSite(t *testing.T, n int) *site {
 	t.Helper()
+	t.Parallel()
 	s := &site{t: t, binary: planetest.Binary(t), repo: filepath.Join(t.TempDir(), "acme")}
 	var err error
 	s.plane, err = plane.Start(t.Context(), plane.Options{Executable: s.binary, Timeout: patience})

@@ -24,7 +24,6 @@ import (
 // finish, and wakes the first one up while it cannot ask for its lease: it writes
 // nothing any more, but the one request that it may have been sending.
 func TestFrozen(t *testing.T) {
-	t.Parallel()
 	s := newSite(t, 3)
 	var objects strings.Builder
 	for i := range 20 {

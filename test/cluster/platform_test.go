@@ -13,7 +13,6 @@ import (
 // TestRolloutOfAPlatform rolls a whole example out again over what a rehearsal has
 // left: nothing changes, and then what is changed in the repository.
 func TestRolloutOfAPlatform(t *testing.T) {
-	t.Parallel()
 	s := newSite(t, 0)
 	must(t, os.CopyFS(s.repo, os.DirFS(filepath.Join("..", "..", "examples", "zerotouch"))))
 	home := t.TempDir()

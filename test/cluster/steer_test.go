@@ -12,7 +12,6 @@ import (
 // TestApproveAndRetry steers a rollout that fails at one component and stops at a
 // step that is started by hand: people mend what is wrong, and it goes on.
 func TestApproveAndRetry(t *testing.T) {
-	t.Parallel()
 	s := newSite(t, 1)
 	s.write("ladder.yaml", `layout: single
 environments: {dev: {}}

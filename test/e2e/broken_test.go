@@ -182,6 +182,7 @@ func countIn(t *testing.T, dir, text string) int {
 }
 
 func TestInterruptedRehearsal(t *testing.T) {
+	t.Parallel()
 	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
 		t.Run(fmt.Sprint(signal), func(t *testing.T) {
 			t.Parallel()
@@ -217,11 +218,13 @@ func TestInterruptedRehearsal(t *testing.T) {
 
 // An interrupt at any moment ends the command and everything it started.
 func TestInterruptLeavesNothing(t *testing.T) {
+	t.Parallel()
 	dir := slowPlatform(t)
 	for _, after := range []time.Duration{100 * time.Millisecond, 700 * time.Millisecond, 2 * time.Second, 4 * time.Second} {
 		t.Run(after.String(), func(t *testing.T) {
+			t.Parallel()
 			temporary := t.TempDir()
-			t.Setenv("TMPDIR", temporary)
+			give(t, "TMPDIR="+temporary)
 			b := start(t, dir, "rehearse", "--progress", "none", "--speed", "1")
 			pid := b.child(t)
 			ctx, cancel := context.WithTimeout(t.Context(), after)

@@ -339,7 +339,9 @@ func slug(name string) string {
 }
 
 func TestSecretsAreNeverPrinted(t *testing.T) {
+	t.Parallel()
 	t.Run("reading", func(t *testing.T) {
+		t.Parallel()
 		dir := writeCanary(t, nil)
 		for _, args := range [][]string{
 			{"plan"}, {"plan", "--format", "json"}, {"plan", "--compare"}, {"inventory"}, {"inventory", "--format", "json"},
@@ -350,6 +352,7 @@ func TestSecretsAreNeverPrinted(t *testing.T) {
 	})
 
 	t.Run("render asks before it shows", func(t *testing.T) {
+		t.Parallel()
 		dir := writeCanary(t, nil)
 		for _, format := range []string{"yaml", "json"} {
 			out := ladder(t, dir, "render", "app", "--format", format)
@@ -366,6 +369,7 @@ func TestSecretsAreNeverPrinted(t *testing.T) {
 	})
 
 	t.Run("a platform that works, kept", func(t *testing.T) {
+		t.Parallel()
 		state := ownHome(t)
 		dir := writeCanary(t, nil)
 		reportFile := filepath.Join(t.TempDir(), "report.json")
@@ -382,6 +386,7 @@ func TestSecretsAreNeverPrinted(t *testing.T) {
 	})
 
 	t.Run("what cannot be rendered", func(t *testing.T) {
+		t.Parallel()
 		state := ownHome(t)
 		further := map[string]string{}
 		for name, text := range canaryFailures() {
@@ -421,6 +426,7 @@ func TestSecretsAreNeverPrinted(t *testing.T) {
 	})
 
 	t.Run("what fails", func(t *testing.T) {
+		t.Parallel()
 		state := ownHome(t)
 		further := map[string]string{}
 		add := func(name, phase, text string) {

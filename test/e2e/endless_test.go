@@ -40,6 +40,7 @@ spec: {defaultBackend: {service: {name: x, port: {number: 80}}}}
 // A check or a rule of the repository that never ends costs its own component: the
 // others become Healthy, and the rehearsal ends when its time is over.
 func TestEndlessScriptsCostTheirComponent(t *testing.T) {
+	t.Parallel()
 	ownHome(t)
 	r, out := rehearsal(t, writeFiles(t, endless()), ".", "--timeout", "15s", "--speed", "1000")
 	if out.code != 4 {
@@ -59,6 +60,7 @@ func TestEndlessScriptsCostTheirComponent(t *testing.T) {
 
 // An interrupt ends a rehearsal in the middle of such a check.
 func TestInterruptEndsEndlessScripts(t *testing.T) {
+	t.Parallel()
 	ownHome(t)
 	c := onTerminal(t, writeFiles(t, endless()), "rehearse", "--speed", "1000", "--least-timeout", "10m")
 	c.sees("ran longer than 1s")

@@ -9,16 +9,25 @@ import (
 	"testing"
 )
 
-// homes are the folders that tests keep planes in, by the names of the tests: side
-// by side they cannot set a variable of the process.
-var homes sync.Map
+// given are the variables of the commands that tests start, by the names of the
+// tests: side by side they cannot set a variable of the process.
+var given sync.Map
+
+// give sets variables of the commands of a test and of its subtests.
+func give(t *testing.T, variables ...string) {
+	t.Helper()
+	before, _ := given.Load(t.Name())
+	own, _ := before.([]string)
+	given.Store(t.Name(), append(own[:len(own):len(own)], variables...))
+}
 
 // ownHome gives a test, with its subtests, planes of its own, and returns the
 // XDG_STATE_HOME of the commands that it starts.
 func ownHome(t *testing.T) string {
 	t.Helper()
 	home := t.TempDir()
-	homes.Store(t.Name(), home)
+	// The summary of a job is one of the files that a command leaves.
+	give(t, "XDG_STATE_HOME="+home, "GITHUB_STEP_SUMMARY="+path.Join(home, "summary.md"))
 	t.Cleanup(func() { downAll(t) })
 	return home
 }
@@ -26,13 +35,13 @@ func ownHome(t *testing.T) string {
 // environment is that of the commands of a test.
 func environment(t *testing.T) []string {
 	t.Helper()
+	var variables []string
 	for name := t.Name(); name != "."; name = path.Dir(name) {
-		if home, ok := homes.Load(name); ok {
-			// The summary of a job is one of the files that a command leaves.
-			return append(os.Environ(), "XDG_STATE_HOME="+home.(string), "GITHUB_STEP_SUMMARY="+path.Join(home.(string), "summary.md"))
+		if own, ok := given.Load(name); ok {
+			variables = append(own.([]string), variables...) // what is nearer wins
 		}
 	}
-	return os.Environ()
+	return append(os.Environ(), variables...)
 }
 
 // command is a ladder command of a test in a folder. It may outlive the context of

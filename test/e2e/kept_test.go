@@ -13,6 +13,7 @@ import (
 // TestKeptPlaneOfARefusedRehearsal: a plane that was started to be kept for a
 // rehearsal that cannot take place goes down again; one that was up stays.
 func TestKeptPlaneOfARefusedRehearsal(t *testing.T) {
+	t.Parallel()
 	for name, early := range map[string]bool{"found before the plane is up": true, "found after the plane is up": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

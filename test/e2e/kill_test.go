@@ -25,7 +25,7 @@ import (
 )
 
 var (
-	killCount = flag.Int("kills", 200, "kills of TestKilledRehearsalsResume")
+	killCount = flag.Int("kills", 20, "kills of TestKilledRehearsalsResume")
 	killSeed  = flag.Uint64("kill-seed", 1, "seed of the moments of the kills")
 )
 

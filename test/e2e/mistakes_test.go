@@ -31,34 +31,7 @@ func copyOf(t *testing.T, example string) platform {
 // everything that it requires.
 func partOf(t *testing.T, example, component string) platform {
 	t.Helper()
-	requires := requirements(t, example)
-	part := map[string]bool{}
-	var add func(name string)
-	add = func(name string) {
-		if !part[name] {
-			part[name] = true
-			for _, provider := range requires[name] {
-				add(provider)
-			}
-		}
-	}
-	add(component)
-	p := copyOf(t, example)
-	name := regexp.MustCompile(`(?m)^name: (\S+)$`)
-	err := filepath.WalkDir(filepath.Join(p.dir, "environments", "dev"), func(path string, d os.DirEntry, err error) error {
-		if err != nil || d.Name() != "component.yaml" {
-			return err
-		}
-		text, err := os.ReadFile(path)
-		if m := name.FindSubmatch(text); err == nil && (m == nil || !part[string(m[1])]) {
-			err = os.Remove(path)
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
+	return platform{t, fixtures.Part(t, repositoryRoot(t), example, component, requirements(t, example))}
 }
 
 // descriptor is the file of a component in dev.
@@ -163,6 +136,7 @@ chart: {path: sources/charts/operator, releaseName: cert-manager}
 // broken in production. The rehearsal must fail at the component that suffers,
 // and name the object and the reason.
 func TestMistakesAreCaught(t *testing.T) {
+	t.Parallel()
 	cases := map[string]struct {
 		breakIt   func(p platform)
 		component string

@@ -110,6 +110,7 @@ func gone(pid int, dir string) error {
 }
 
 func TestPlaneIsACluster(t *testing.T) {
+	t.Parallel()
 	p, client := startPlane(t)
 	ctx := t.Context()
 
@@ -289,6 +290,7 @@ func quotaIsEnforced(t *testing.T, client kubernetes.Interface) {
 
 // TestPlaneEndsWithItsStandardInput is the orderly end.
 func TestPlaneEndsWithItsStandardInput(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "plane")
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
@@ -323,6 +325,7 @@ func TestPlaneEndsWithItsStandardInput(t *testing.T) {
 // TestPlaneParent is not a test: it is the parent that TestPlaneSurvivesNoParent
 // runs and kills.
 func TestPlaneParent(t *testing.T) {
+	t.Parallel()
 	if os.Getenv("LADDER_E2E_PARENT") == "" {
 		t.Skip("only run by TestPlaneSurvivesNoParent")
 	}
@@ -336,6 +339,7 @@ func TestPlaneParent(t *testing.T) {
 
 // TestPlaneSurvivesNoParent kills the parent in a way it cannot react to.
 func TestPlaneSurvivesNoParent(t *testing.T) {
+	t.Parallel()
 	parent := exec.Command(os.Args[0], "-test.run=^TestPlaneParent$", "-test.timeout=10m")
 	parent.Env = append(os.Environ(), "LADDER_E2E_PARENT=1", "LADDER_BINARY="+ladderBinary(t))
 	stdout, err := parent.StdoutPipe()
@@ -372,6 +376,7 @@ func TestPlaneSurvivesNoParent(t *testing.T) {
 
 // TestPlaneStop stops a plane that answers, and one that was killed before.
 func TestPlaneStop(t *testing.T) {
+	t.Parallel()
 	for name, before := range map[string]func(*plane.Plane) error{
 		"in order": func(*plane.Plane) error { return nil },
 		"killed":   func(p *plane.Plane) error { return syscall.Kill(p.PID, syscall.SIGKILL) },
@@ -401,6 +406,7 @@ func TestPlaneStop(t *testing.T) {
 }
 
 func TestPlaneThatCannotStartSaysWhy(t *testing.T) {
+	t.Parallel()
 	p, _ := startPlane(t)
 	port, err := strconv.Atoi(p.Server[strings.LastIndex(p.Server, ":")+1:])
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 // outside of it in every way that kustomize has: no program on the path and no
 // server is reached, and the good component becomes Healthy.
 func TestRehearsalReachesNothingOffline(t *testing.T) {
-	ladderBinary(t) // its build needs the path as it is
+	t.Parallel()
 	ownHome(t)
 	trap := fixtures.NewTrap(t)
 	dir := t.TempDir()
@@ -22,7 +22,7 @@ func TestRehearsalReachesNothingOffline(t *testing.T) {
 	if err := os.RemoveAll(filepath.Join(dir, "roots")); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("PATH", trap.Bin)
+	give(t, "PATH="+trap.Bin)
 	args := []string{"--offline", "--allow-unrendered", "--speed", "1000"}
 	r, out := rehearsal(t, dir, append([]string{"."}, args...)...)
 	trap.Check(t, append([]string{"rehearse"}, args...))

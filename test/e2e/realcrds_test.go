@@ -266,6 +266,7 @@ func dryRun(t *testing.T, dyn dynamic.Interface, client kubernetes.Interface, o 
 // names and scope are the same, and every field that they know is a field of
 // the real schema, of the same type.
 func TestShortCRDsAreSubsets(t *testing.T) {
+	t.Parallel()
 	real := realCRDs(t)
 	seen := map[string]bool{}
 	for _, o := range overlays {

@@ -111,6 +111,7 @@ func wantPhaseOrder(t *testing.T, r report.Rollout) {
 }
 
 func TestExamplesRollOut(t *testing.T) {
+	t.Parallel()
 	cases := map[string]struct {
 		platform string
 		args     []string

@@ -51,6 +51,7 @@ func wantDocument(t *testing.T, schema *jsonschema.Schema, text string) {
 // TestOutputsKeepTheirSchemas validates what the command writes about platforms
 // that work, fail, cannot be rendered whole and run out of time.
 func TestOutputsKeepTheirSchemas(t *testing.T) {
+	t.Parallel()
 	plan, report := schemaOf(t, "plan"), schemaOf(t, "report")
 	root := repositoryRoot(t)
 	t.Run("plan", func(t *testing.T) {
@@ -62,6 +63,7 @@ func TestOutputsKeepTheirSchemas(t *testing.T) {
 		}
 	})
 	t.Run("report", func(t *testing.T) {
+		t.Parallel()
 		incomplete := writeCanary(t, map[string]string{"environments/dev/components/far/component.yaml": "name: far\nnamespace: app\nrolloutPhase: \"450\"\nchart: {path: sources/charts/far}\n"})
 		for name, tc := range map[string]struct {
 			dir  string
@@ -74,6 +76,7 @@ func TestOutputsKeepTheirSchemas(t *testing.T) {
 			"unrendered": {incomplete, 0, []string{"--allow-unrendered"}},
 		} {
 			t.Run(name, func(t *testing.T) {
+				t.Parallel()
 				out := ladder(t, tc.dir, append([]string{"rehearse", "--format", "json", "--progress", "json", "--speed", "600"}, tc.args...)...)
 				if out.code != tc.code {
 					t.Errorf("exit code %d, want %d: %s", out.code, tc.code, out.stderr)
@@ -82,6 +85,7 @@ func TestOutputsKeepTheirSchemas(t *testing.T) {
 			})
 		}
 		t.Run("interrupted", func(t *testing.T) {
+			t.Parallel()
 			state := ownHome(t)
 			b := start(t, slowPlatform(t), "rehearse", "--plane", "x", "--format", "json", "--progress", "none", "--speed", "1")
 			rollingOut(t, state, "x")

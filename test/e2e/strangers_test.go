@@ -12,6 +12,7 @@ import (
 // TestStrangersAreRefused tries every socket of a plane as another user of the
 // machine. A new one that does not refuse fails the test, whoever opened it.
 func TestStrangersAreRefused(t *testing.T) {
+	t.Parallel()
 	p, _ := startPlane(t)
 	sockets := planetest.Sockets(t, planetest.Processes(t, p.PID)...)
 	for _, s := range sockets {

@@ -455,6 +455,7 @@ func stopped(pids []int) error {
 // Nothing of the terminal's display gets into a pipe, though the keyboard is
 // there and the display was asked for.
 func TestPipesGetNoControlCodes(t *testing.T) {
+	t.Parallel()
 	ownPlanes(t)
 	_, tty, err := pty.Open()
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 )
 
 var (
-	schedules = flag.Int("schedules", 200, "number of simulated rollouts over faults")
+	schedules = flag.Int("schedules", 50, "number of simulated rollouts over faults")
 	firstSeed = flag.Uint64("seed", 1, "seed of the first simulated rollout")
 )
 

@@ -48,6 +48,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(childVariable) != "" {
 		os.Exit(driveAsChild())
 	}
+	planetest.SideBySide(6)
 	code := m.Run()
 	if shared.argo != nil {
 		shared.argo.Stop()
@@ -135,8 +136,11 @@ type scene struct {
 	apps   map[string]observe.Ref
 }
 
+// newScene starts a scene beside those of other tests.
 func newScene(t *testing.T) *scene {
+	t.Helper()
 	config := realArgo(t)
+	t.Parallel()
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
 		t.Fatal(err)

@@ -39,6 +39,7 @@ var sharedPlane struct {
 }
 
 func TestMain(m *testing.M) {
+	planetest.SideBySide(8)
 	code := m.Run()
 	if sharedPlane.plane != nil {
 		_ = sharedPlane.plane.Stop(context.Background())
@@ -76,7 +77,7 @@ func testConfig(t *testing.T) *rest.Config {
 	return config
 }
 
-// world is one test on the API server, in namespaces of its own.
+// world is one test on the API server, in namespaces of its own, beside the others.
 type world struct {
 	t      *testing.T
 	config *rest.Config
@@ -85,7 +86,9 @@ type world struct {
 }
 
 func newWorld(t *testing.T) *world {
+	t.Helper()
 	config := testConfig(t)
+	t.Parallel()
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
 		t.Fatal(err)
