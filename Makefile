@@ -33,10 +33,12 @@ test-short: ## Run the tests that need no control plane
 test-race: ## Run the unit tests under the race detector (needs a C compiler)
 	CGO_ENABLED=1 go test -race -timeout 30m $$(go list ./... | grep -v /test/)
 
-test-long: ## A million simulated schedules, a thousand kills, every fault alone, a minute of fuzzing per target
-	go test -timeout 60m ./internal/rollout -run Simulation -schedules=1000000
-	go test -timeout 60m ./test/e2e -run Killed -kills=1000
-	go test -timeout 60m ./test/e2e -run Faulty -long
+test-long: ## Run whole what every run of the tests does a tenth of: schedules, kills, faults, examples under Argo CD; then fuzz
+	go test -v -timeout 60m ./internal/rollout -run Simulation -schedules=1000000
+	go test -v -timeout 60m ./internal/engine/argocd -run 'Faults|TwoDrivers' -schedules=2000
+	go test -v -timeout 60m ./test/e2e -run Killed -kills=1000
+	go test -v -timeout 60m ./test/e2e -run Faulty -long
+	go test -v -timeout 60m ./test/argocd -run ExamplesBecomeHealthy -long
 	./test/fuzz.sh 60s
 
 lint: ## Static checks
