@@ -26,13 +26,20 @@ import (
 
 var (
 	faultSeed = flag.Uint64("fault-seed", 1, "seed of the faults of TestFaultyAPIServer")
-	long      = flag.Bool("long", false, "every kind of fault alone as well, and on the whole example")
+	long      = flag.Bool("long", false, "every kind of fault alone as well; the whole example in all environments, not a part of it")
 )
 
-// faultyPart is a component of the example that needs a bit of everything: a
-// webhook that refuses, operators with their custom resources, Secrets that they
-// make, storage, Jobs.
-const faultyPart = "apps-threads"
+// exampleOrPart is the whole example where the tests are to be long. Else it is what a
+// component requires that needs a bit of everything: a webhook that refuses, operators
+// with their custom resources, Secrets that they make, storage, Jobs. It returns how
+// many components and objects there are at least.
+func exampleOrPart(t *testing.T) (dir string, components, objects int) {
+	t.Helper()
+	if *long {
+		return filepath.Join(repositoryRoot(t), "examples/ameide"), 50, 200
+	}
+	return partOf(t, "examples/ameide", "apps-threads").dir, 15, 50
+}
 
 // TestFaultyAPIServer rolls a part of the example out through a proxy that makes
 // the faults of an API server: the end is that of a rollout without them, nothing
@@ -42,10 +49,8 @@ func TestFaultyAPIServer(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a faulty API server takes minutes")
 	}
-	dir, leastComponents, leastObjects, outageAt := filepath.Join(repositoryRoot(t), "examples/ameide"), 50, 200, 400
-	if !*long {
-		dir, leastComponents, leastObjects, outageAt = partOf(t, "examples/ameide", faultyPart).dir, 15, 50, 200
-	}
+	dir, leastComponents, leastObjects := exampleOrPart(t)
+	outageAt := 200
 	k := &killer{t: t, state: t.TempDir()}
 	rehearse := func(plane string) []string {
 		return []string{"rehearse", dir, "-e", "dev", "--policy", "edges", "--progress", "none", "--plane", plane}

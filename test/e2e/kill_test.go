@@ -104,16 +104,17 @@ func TestKilledRehearsalsResume(t *testing.T) {
 	if testing.Short() {
 		t.Skip("kills take minutes")
 	}
+	dir, leastComponents, leastObjects := exampleOrPart(t)
 	k := &killer{t: t, random: rand.New(rand.NewPCG(*killSeed, 0)), state: t.TempDir()}
 	rehearse := func(plane string) []string {
-		return []string{"rehearse", "examples/ameide", "-e", "dev", "--policy", "edges", "--progress", "none", "--plane", plane}
+		return []string{"rehearse", dir, "-e", "dev", "--policy", "edges", "--progress", "none", "--plane", plane}
 	}
 	kubeconfig := k.plane("whole")
 	k.args = rehearse("whole")
 	whole := k.run(0)
-	wantEdgesKept(t, whole, "examples/ameide", 50)
+	wantEdgesKept(t, whole, dir, leastComponents)
 	wantObjects := ownedObjects(t, kubeconfig)
-	if len(wantObjects) < 200 {
+	if len(wantObjects) < leastObjects {
 		t.Fatalf("only %d objects on the plane", len(wantObjects))
 	}
 	_ = k.command(t.Context(), "plane", "down", "whole").Run()
@@ -139,7 +140,7 @@ func TestKilledRehearsalsResume(t *testing.T) {
 		if got, want := states(r), states(whole); !cmp.Equal(got, want) {
 			t.Errorf("cycle %d: the states differ (-uncrashed +killed):\n%s", cycle, cmp.Diff(want, got))
 		}
-		wantEdgesKept(t, r, "examples/ameide", 50)
+		wantEdgesKept(t, r, dir, leastComponents)
 		if diff := cmp.Diff(wantObjects, ownedObjects(t, kubeconfig)); diff != "" {
 			t.Errorf("cycle %d: the objects differ (-uncrashed +killed):\n%s", cycle, diff)
 		}
