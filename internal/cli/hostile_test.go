@@ -367,6 +367,9 @@ func around(text string, i int) string {
 // TestNothingSteers: whatever names hold, no output of any command steers a terminal
 // or a CI system.
 func TestNothingSteers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs every command in every format")
+	}
 	for platform, archive := range map[string]string{"Argo CD": hostile, "descriptors": described} {
 		for name, e := range carried {
 			t.Run(platform+" "+name, func(t *testing.T) {
@@ -543,6 +546,9 @@ password: *CANARY
 
 // TestNothingTellsSecrets: a secret that makes something fail is in no output.
 func TestNothingTellsSecrets(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs every command in every format")
+	}
 	dir := t.TempDir()
 	extract(t, dir, secretive, func(text string) string { return strings.ReplaceAll(text, "CANARY", canary) })
 	if err := os.Mkdir(filepath.Join(dir, ".git"), 0o755); err != nil {

@@ -186,7 +186,7 @@ func (w *worker) died(ctx context.Context, watch *watch, call Call, note []byte)
 // outOfMemory recognises what the Go runtime says, and that of the race detector, when
 // there is no more memory.
 func outOfMemory(said string) bool {
-	return slices.ContainsFunc([]string{"out of memory", "cannot allocate memory", "cannot map pages", "failed to allocate"},
+	return slices.ContainsFunc([]string{"out of memory", "allocate memory", "cannot map pages", "failed to allocate", "cannot reserve", "failed to reserve", "new OS thread", "newosproc", "errno=12"},
 		func(words string) bool { return strings.Contains(said, words) })
 }
 

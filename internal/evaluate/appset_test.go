@@ -78,6 +78,9 @@ func TestApplications(t *testing.T) {
 
 // TestEndlessSets are templates that would take more than there is.
 func TestEndlessSets(t *testing.T) {
+	if testing.Short() {
+		t.Skip("uses whole limits up, one after the other")
+	}
 	for name, text := range map[string]string{
 		"repeat":               `{{ repeat 2000000000 "xx" }}`,
 		"until":                `{{ until 1000000000 }}`,

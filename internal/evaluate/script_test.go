@@ -55,6 +55,9 @@ const (
 // Whatever a script does ends it, not the process that asks; the next one is
 // assessed.
 func TestHostileLua(t *testing.T) {
+	if testing.Short() {
+		t.Skip("uses whole limits up, one after the other")
+	}
 	for name, tc := range map[string]struct {
 		text string
 		want []string
@@ -85,6 +88,7 @@ func TestHostileLua(t *testing.T) {
 		"deep functions":    {strings.Repeat("return function() ", 300_000) + strings.Repeat("end ", 300_000), []string{tooDeep, tooLong, tooMuch, "returned a function", "parse Lua", "compile Lua"}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			_, err := evaluate.Lua(t.Context(), "bad", tc.text, object(), time.Unix(0, 0))
 			if tc.want == nil {
 				if err != nil {
@@ -99,6 +103,9 @@ func TestHostileLua(t *testing.T) {
 }
 
 func TestHostileCEL(t *testing.T) {
+	if testing.Short() {
+		t.Skip("uses whole limits up, one after the other")
+	}
 	product := "[1,2,3,4,5,6,7,8,9,10]"
 	for range 8 {
 		product = "[1,2,3,4,5,6,7,8,9,10].map(x, " + product + ")"
@@ -116,6 +123,7 @@ func TestHostileCEL(t *testing.T) {
 		"many members": {"object" + strings.Repeat(".a", 49_000) + " == 1", []string{"no such key", "recursion", tooLong, tooDeep, tooMuch}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			holds, reason, err := evaluate.CEL(t.Context(), tc.text, "object", object())
 			if err == nil {
 				err = errors.New(reason)
@@ -215,6 +223,9 @@ func TestRulesElsewhere(t *testing.T) {
 }
 
 func TestHostileRules(t *testing.T) {
+	if testing.Short() {
+		t.Skip("uses whole limits up, one after the other")
+	}
 	head := "apiVersion: " + rule.APIVersion + "\n"
 	bomb := head + "operators:\n"
 	for i := range 20 {

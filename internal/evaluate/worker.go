@@ -34,6 +34,10 @@ func init() {
 		methodForm:      answering(fillForm),
 		methodHelmfile:  loadHelmfile,
 		methodObjects:   parseObjects,
+
+		methodIgnoreCheck: answering(checkIgnore),
+		methodIgnoring:    answering(ignoring),
+		methodWithout:     answering(without),
 	})
 }
 

@@ -63,7 +63,7 @@ func Prepare(ctx context.Context, piece Piece, observer Observer) (*load.Result,
 		return nil, nil, err
 	}
 	var ignore *native.IgnoreError
-	if errors.As(native.CheckIgnored(Enabled(loaded)), &ignore) {
+	if errors.As(native.CheckIgnored(ctx, Enabled(loaded)), &ignore) {
 		return nil, nil, &intake.InputError{Position: ignore.Position, Message: "component " + ignore.Component + ": " + ignore.Message}
 	}
 	loaded.Findings = append(loaded.Findings, native.Notes(Enabled(loaded), loaded.Objects)...)

@@ -24,6 +24,9 @@ g: [*f,*f,*f,*f,*f,*f,*f,*f,*f,*f]
 // than there is. Each is a problem of its component, which names chart and template,
 // and the good component beside it is rendered.
 func TestEndlessTemplates(t *testing.T) {
+	if testing.Short() {
+		t.Skip("uses whole limits up, one after the other")
+	}
 	for name, text := range map[string]string{
 		"loop over a number":       `{{ range 1000000000 }}{{ end }}`,
 		"loop over until":          `{{ range until 1000000000 }}{{ end }}`,
@@ -97,6 +100,9 @@ func beside(t *testing.T, files string, src component.Source) *Error {
 
 // TestEndlessFiles are the other things of a repository that grow or loop.
 func TestEndlessFiles(t *testing.T) {
+	if testing.Short() {
+		t.Skip("uses whole limits up, one after the other")
+	}
 	manifests := component.Source{Kind: component.Manifests, Path: "bad"}
 	kustomization := component.Source{Kind: component.Kustomize, Path: "bad"}
 	chart := component.Source{Kind: component.Chart, Path: "bad"}

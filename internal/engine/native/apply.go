@@ -73,15 +73,18 @@ func (e *Engine) mark(component string, t *task, obj *unstructured.Unstructured)
 // fields that are ignored and that a live object has.
 func (e *Engine) desired(ctx context.Context, c *component, t *task, m mapping) (*unstructured.Unstructured, error) {
 	obj := e.prepare(c.name, t, m.namespaced)
-	rules := ignoring(c.ignore, obj)
-	if len(rules) == 0 || t.hook {
+	if t.hook {
 		return obj, nil
+	}
+	rules, err := c.ignore.about(ctx, obj)
+	if err != nil || len(rules) == 0 {
+		return obj, err
 	}
 	live, err := e.get(ctx, m, t.resource)
 	if err != nil || live == nil {
 		return obj, err
 	}
-	if obj, err = respecting(rules, obj, live); err != nil {
+	if obj, err = respecting(ctx, rules, obj, live); err != nil {
 		return nil, err
 	}
 	e.mark(c.name, t, obj)

@@ -23,7 +23,7 @@ type component struct {
 	options options
 	// ignore are the differences that are respected: none without the sync option
 	// RespectIgnoreDifferences.
-	ignore []ignoreRule
+	ignore ignored
 	tasks  []*task
 	assess func(context.Context, *unstructured.Unstructured) health.Status
 

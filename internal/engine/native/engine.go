@@ -198,7 +198,7 @@ func (e *Engine) add(ctx context.Context, m model.Component) error {
 	// Without the option Argo CD compares without these fields, and applies them
 	// all the same.
 	if c.options.respectIgnored {
-		if c.ignore, err = compileIgnore(m); err != nil {
+		if c.ignore, err = compileIgnore(ctx, m); err != nil {
 			return err
 		}
 	}

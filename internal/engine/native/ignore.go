@@ -8,10 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
-	"github.com/gobwas/glob"
-	"github.com/itchyny/gojq"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/jsonmergepatch"
@@ -21,20 +18,25 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 
 	model "github.com/rollout-ladder/ladder/internal/component"
+	"github.com/rollout-ladder/ladder/internal/evaluate"
 	"github.com/rollout-ladder/ladder/internal/finding"
+	"github.com/rollout-ladder/ladder/internal/ignore"
 )
 
-// jqTime bounds one run of a jq expression, as in Argo CD.
-const jqTime = time.Second
+// ignored are the ignoreDifferences of a component, in two halves: what a repository
+// writes as patterns and programs is evaluated by workers. Source: Argo CD user guide,
+// "Diff Customization"; util/argo/normalizers.
+type ignored struct {
+	evaluated []ignore.Rule
+	rules     []ignoreRule // of the same length
+}
 
-// ignoreRule is one entry of ignoreDifferences, compiled. Source: Argo CD user
-// guide, "Diff Customization"; util/argo/normalizers.
+// ignoreRule is the other half of an entry.
 type ignoreRule struct {
-	group, kind     glob.Glob
 	namespace, name string
 	pointers        [][]string
-	jq              []*gojq.Code
 	managers        []string
+	jq              []string
 }
 
 // IgnoreError is an entry of ignoreDifferences that cannot be understood.
@@ -51,53 +53,44 @@ func (e *IgnoreError) Error() string {
 
 // CheckIgnored returns an *IgnoreError for the first of the components that
 // respects ignoreDifferences which cannot be understood.
-func CheckIgnored(components []model.Component) error {
+func CheckIgnored(ctx context.Context, components []model.Component) error {
 	for _, c := range components {
-		if _, err := compileIgnore(c); err != nil && parseOptions(c.SyncOptions).respectIgnored {
+		if !parseOptions(c.SyncOptions).respectIgnored {
+			continue
+		}
+		if _, err := compileIgnore(ctx, c); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// compileIgnore compiles the ignoreDifferences of a component; errors are
-// *IgnoreError.
-func compileIgnore(m model.Component) ([]ignoreRule, error) {
-	var rules []ignoreRule
+// compileIgnore reads the ignoreDifferences of a component; errors are *IgnoreError
+// or the cause of ctx.
+func compileIgnore(ctx context.Context, m model.Component) (ignored, error) {
+	var out ignored
 	for i, written := range m.IgnoreDifferences {
-		wrong := func(what string, err error) error {
-			return &IgnoreError{m.Name, m.At(fmt.Sprintf("ignoreDifferences[%d]", i)), fmt.Sprintf("ignoreDifferences[%d]: %s: %v", i, what, err)}
+		wrong := func(err error) error {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			return &IgnoreError{m.Name, m.At(fmt.Sprintf("ignoreDifferences[%d]", i)), fmt.Sprintf("ignoreDifferences[%d]: %v", i, err)}
 		}
-		rule := ignoreRule{namespace: written.Namespace, name: written.Name, managers: written.ManagedFieldsManagers}
-		var err error
-		if rule.group, err = glob.Compile(written.Group); err != nil {
-			return nil, wrong("group "+written.Group, err)
+		evaluated := ignore.Rule{Group: written.Group, Kind: written.Kind, JQ: written.JQPathExpressions}
+		if err := evaluate.CheckIgnore(ctx, evaluated); err != nil {
+			return ignored{}, wrong(err)
 		}
-		if rule.kind, err = glob.Compile(written.Kind); err != nil {
-			return nil, wrong("kind "+written.Kind, err)
-		}
+		rule := ignoreRule{namespace: written.Namespace, name: written.Name, managers: written.ManagedFieldsManagers, jq: written.JQPathExpressions}
 		for _, text := range written.JSONPointers {
 			pointer, err := parsePointer(text)
 			if err != nil {
-				return nil, wrong("JSON pointer "+text, err)
+				return ignored{}, wrong(fmt.Errorf("JSON pointer %s: %w", text, err))
 			}
 			rule.pointers = append(rule.pointers, pointer)
 		}
-		for _, text := range written.JQPathExpressions {
-			query, err := gojq.Parse("del(" + text + ")")
-			if err != nil {
-				return nil, wrong("jq expression "+text, err)
-			}
-			// Without options a program reaches neither modules nor environment.
-			code, err := gojq.Compile(query)
-			if err != nil {
-				return nil, wrong("jq expression "+text, err)
-			}
-			rule.jq = append(rule.jq, code)
-		}
-		rules = append(rules, rule)
+		out.evaluated, out.rules = append(out.evaluated, evaluated), append(out.rules, rule)
 	}
-	return rules, nil
+	return out, nil
 }
 
 // parsePointer splits a JSON pointer (RFC 6901).
@@ -113,36 +106,42 @@ func parsePointer(text string) ([]string, error) {
 	return parts, nil
 }
 
-// matches reports whether the rule is about an object.
-func (r ignoreRule) matches(obj *unstructured.Unstructured) bool {
+// about returns the rules about an object.
+func (i ignored) about(ctx context.Context, obj *unstructured.Unstructured) ([]ignoreRule, error) {
+	if len(i.rules) == 0 {
+		return nil, nil
+	}
 	gk := obj.GroupVersionKind().GroupKind()
-	return r.group.Match(gk.Group) && r.kind.Match(gk.Kind) &&
-		(r.name == "" || r.name == obj.GetName()) && (r.namespace == "" || r.namespace == obj.GetNamespace())
-}
-
-// ignoring returns the rules about an object.
-func ignoring(rules []ignoreRule, obj *unstructured.Unstructured) []ignoreRule {
-	return slices.DeleteFunc(slices.Clone(rules), func(r ignoreRule) bool { return !r.matches(obj) })
+	indices, err := evaluate.Ignoring(ctx, i.evaluated, gk.Group, gk.Kind)
+	if err != nil {
+		return nil, fmt.Errorf("ignoreDifferences: %w", err)
+	}
+	var about []ignoreRule
+	for _, index := range indices {
+		if r := i.rules[index]; (r.name == "" || r.name == obj.GetName()) && (r.namespace == "" || r.namespace == obj.GetNamespace()) {
+			about = append(about, r)
+		}
+	}
+	return about, nil
 }
 
 // strip removes the ignored fields from an object. Managers of fields are those
 // of the live object. What a rule does not find is nothing to remove.
-func strip(rules []ignoreRule, obj, live *unstructured.Unstructured) *unstructured.Unstructured {
+func strip(ctx context.Context, rules []ignoreRule, obj, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	out := obj.DeepCopy()
 	for _, r := range rules {
 		for _, pointer := range r.pointers {
 			removePointer(out.Object, pointer)
 		}
-		for _, code := range r.jq {
-			if changed, err := runJQ(code, out.Object); err == nil {
-				out.Object = changed
-			}
+		var err error
+		if out.Object, err = evaluate.Without(ctx, r.jq, out.Object); err != nil {
+			return nil, fmt.Errorf("jq expressions of ignoreDifferences: %w", err)
 		}
 		for _, path := range managedPaths(live, r.managers) {
 			removePath(out.Object, path)
 		}
 	}
-	return out
+	return out, nil
 }
 
 // removePointer removes what a JSON pointer points at.
@@ -168,36 +167,6 @@ func removePointer(at any, pointer []string) any {
 		}
 	}
 	return at
-}
-
-// runJQ runs a program that returns the object without some fields.
-func runJQ(code *gojq.Code, object map[string]any) (map[string]any, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), jqTime)
-	defer cancel()
-	// jq has other numbers than an object of the API machinery.
-	text, err := json.Marshal(object)
-	if err != nil {
-		return nil, err
-	}
-	var input any
-	if err := json.Unmarshal(text, &input); err != nil {
-		return nil, err
-	}
-	first, ok := code.RunWithContext(ctx, input).Next()
-	if !ok {
-		return nil, errors.New("returned nothing")
-	}
-	if err, failed := first.(error); failed {
-		return nil, err
-	}
-	if text, err = json.Marshal(first); err != nil {
-		return nil, err
-	}
-	var out unstructured.Unstructured
-	if err := out.UnmarshalJSON(text); err != nil {
-		return nil, err
-	}
-	return out.Object, nil
 }
 
 // managedPaths are the fields of a live object that managers own: leaves only,
@@ -254,11 +223,17 @@ func removePath(at any, path fieldpath.Path) {
 // written. Leaving the fields out would remove those that an earlier apply owns.
 // The status is never taken over. Source: Argo CD, controller/sync.go,
 // normalizeTargetResources.
-func respecting(rules []ignoreRule, target, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+func respecting(ctx context.Context, rules []ignoreRule, target, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	live = live.DeepCopy()
 	unstructured.RemoveNestedField(live.Object, "status")
-	kept := strip(rules, live, live)
-	wanted := strip(rules, target, live)
+	kept, err := strip(ctx, rules, live, live)
+	if err != nil {
+		return nil, err
+	}
+	wanted, err := strip(ctx, rules, target, live)
+	if err != nil {
+		return nil, err
+	}
 	for _, obj := range []*unstructured.Unstructured{live, kept} {
 		unstructured.RemoveNestedField(obj.Object, "metadata", "managedFields")
 	}

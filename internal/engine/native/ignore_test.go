@@ -44,15 +44,16 @@ func TestRespecting(t *testing.T) {
 			`{apiVersion: example.com/v1, kind: Thing, metadata: {name: t}, spec: {size: 1, mode: ours}}`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			rules, err := compileIgnore(model.Component{IgnoreDifferences: []model.IgnoreDifference{tc.ignore}})
+			rules, err := compileIgnore(t.Context(), model.Component{IgnoreDifferences: []model.IgnoreDifference{tc.ignore}})
 			if err != nil {
 				t.Fatal(err)
 			}
 			target := parse(t, tc.target)[0].Unstructured
-			if len(ignoring(rules, target)) != 1 {
-				t.Fatal("the rule does not match")
+			about, err := rules.about(t.Context(), target)
+			if err != nil || len(about) != 1 {
+				t.Fatalf("the rule does not match: %v", err)
 			}
-			got, err := respecting(rules, target, parse(t, tc.live)[0].Unstructured)
+			got, err := respecting(t.Context(), about, target, parse(t, tc.live)[0].Unstructured)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -94,12 +95,13 @@ func TestIgnoreMatches(t *testing.T) {
 		"name":              {model.IgnoreDifference{Group: "apps", Kind: "Deployment", Name: "web", Namespace: "a"}, true},
 		"another namespace": {model.IgnoreDifference{Group: "apps", Kind: "Deployment", Namespace: "b"}, false},
 	} {
-		rules, err := compileIgnore(model.Component{IgnoreDifferences: []model.IgnoreDifference{tc.rule}})
+		rules, err := compileIgnore(t.Context(), model.Component{IgnoreDifferences: []model.IgnoreDifference{tc.rule}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := len(ignoring(rules, obj)) == 1; got != tc.want {
-			t.Errorf("%s: %v", name, got)
+		about, err := rules.about(t.Context(), obj)
+		if got := len(about) == 1; got != tc.want || err != nil {
+			t.Errorf("%s: %v, %v", name, got, err)
 		}
 	}
 }
@@ -115,10 +117,37 @@ func TestWrongIgnoreDifferences(t *testing.T) {
 		"pointer": {model.IgnoreDifference{JSONPointers: []string{"spec/replicas"}}, "does not begin with a slash"},
 		"glob":    {model.IgnoreDifference{Kind: "[a"}, "kind [a"},
 	} {
-		_, err := compileIgnore(model.Component{Name: "web", Position: at, IgnoreDifferences: []model.IgnoreDifference{tc.rule}})
+		_, err := compileIgnore(t.Context(), model.Component{Name: "web", Position: at, IgnoreDifferences: []model.IgnoreDifference{tc.rule}})
 		if err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// What takes for ever, or all there is, is an error of its component.
+func TestHostileIgnoreDifferences(t *testing.T) {
+	obj := parse(t, "{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: a}}")[0].Unstructured
+	for name, text := range map[string]string{
+		"endless":  "def f: f; f",
+		"many":     "[range(1e12)]",
+		"doubling": `reduce range(60) as $i ("x"; . + .)`,
+		"brackets": strings.Repeat("[", 1_000_000),
+	} {
+		t.Run(name, func(t *testing.T) {
+			rule := model.IgnoreDifference{Group: "apps", Kind: "Deployment", JQPathExpressions: []string{text}}
+			rules, err := compileIgnore(t.Context(), model.Component{Name: "web", IgnoreDifferences: []model.IgnoreDifference{rule}})
+			if err == nil {
+				about, aboutErr := rules.about(t.Context(), obj)
+				if aboutErr != nil || len(about) != 1 {
+					t.Fatal(aboutErr)
+				}
+				_, err = respecting(t.Context(), about, obj, obj)
+			}
+			if err != nil && len(err.Error()) > 2000 {
+				t.Errorf("an error of %d bytes", len(err.Error()))
+			}
+			t.Logf("%.300v", err)
+		})
 	}
 }
 

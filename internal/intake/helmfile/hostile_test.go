@@ -30,6 +30,9 @@ func value(expression string) string {
 // TestHostile: a file that loops, grows or reaches out costs itself, is told with its
 // place, and the one beside it is read. Nothing of the machine gets in.
 func TestHostile(t *testing.T) {
+	if testing.Short() {
+		t.Skip("uses whole limits up, one after the other")
+	}
 	t.Setenv("LADDER_TEST_VARIABLE", "CANARY")
 	const bad = "helmfile.d/20-bad.yaml.gotmpl"
 	endless := bad + ":1 [template] : the template cannot be evaluated: evaluating " + bad + " "
@@ -95,6 +98,9 @@ func TestHostile(t *testing.T) {
 
 // TestTooMany: what would be too much for the parent is an error with a place.
 func TestTooMany(t *testing.T) {
+	if testing.Short() {
+		t.Skip("uses whole limits up, one after the other")
+	}
 	for name, test := range map[string]struct{ archive, want string }{
 		"releases": {
 			"-- helmfile.d/20-bad.yaml.gotmpl --\nreleases:\n{{- range until 100000 }}\n- {name: r{{ . }}}\n{{- end }}\n",
