@@ -26,7 +26,12 @@ func TestExamplesBecomeHealthy(t *testing.T) {
 	}{
 		"single":      {"examples/ameide", "dev", 74, "apps-threads", 15},
 		"tiers":       {"examples/ameide-tiers", "dev", 64, "apps-threads", 15},
-		"app-of-apps": {"examples/zerotouch", "main", 24, "", 0},
+		"app-of-apps": {"examples/zerotouch", "preview", 18, "", 0},
+	}
+	if *long {
+		whole := cases["app-of-apps"]
+		whole.environment, whole.enabled = "main", 24
+		cases["app-of-apps, all of it"] = whole
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -73,12 +73,16 @@ func (b *background) child(t *testing.T) int {
 			if err != nil {
 				continue // a thread that has ended
 			}
-			if fields := strings.Fields(string(text)); len(fields) > 0 {
-				pid, err = strconv.Atoi(fields[0])
-				return err
+			for _, field := range strings.Fields(string(text)) {
+				// The others are workers.
+				line, _ := os.ReadFile(filepath.Join("/proc", field, "cmdline"))
+				if strings.Contains(string(line), "\x00plane\x00run\x00") {
+					pid, err = strconv.Atoi(field)
+					return err
+				}
 			}
 		}
-		return errors.New("it has no child yet")
+		return errors.New("it has no plane yet")
 	})
 	return pid
 }
@@ -130,7 +134,7 @@ func TestRehearsalOnAPlaneThatHangs(t *testing.T) {
 	t.Cleanup(func() { _ = k.command(context.Background(), "plane", "down", "hung").Run() })
 	report := filepath.Join(t.TempDir(), "report.json")
 	// Timeouts of components that would end while the plane hangs.
-	k.args = []string{"rehearse", slowPlatform(t), "--plane", "hung", "--progress", "none", "--speed", "1000", "--least-timeout", "15s"}
+	k.args = []string{"rehearse", slowPlatform(t), "--plane", "hung", "--progress", "none", "--speed", "300", "--least-timeout", "15s"}
 	b := started(t, k.command(context.Background(), append(slices.Clone(k.args), "--report", report)...))
 	journal := filepath.Join(state, "ladder", "planes", "hung", "plane", "rollout")
 	eventually(t, func() error {
