@@ -19,14 +19,12 @@ func TestExamplesBecomeHealthy(t *testing.T) {
 	cases := map[string]struct {
 		platform, environment string
 		enabled               int
-		// part is rolled out with what it requires, unless all is asked for: so
-		// many components.
-		part     string
-		required int
+		// part is rolled out with what it requires, unless all is asked for.
+		part string
 	}{
-		"single":      {"examples/ameide", "dev", 74, "apps-threads", 15},
-		"tiers":       {"examples/ameide-tiers", "dev", 64, "apps-threads", 15},
-		"app-of-apps": {"examples/zerotouch", "preview", 18, "", 0},
+		"single":      {"examples/ameide", "dev", 74, "apps-threads"},
+		"tiers":       {"examples/ameide-tiers", "dev", 64, "apps-threads"},
+		"app-of-apps": {"examples/zerotouch", "preview", 18, ""},
 	}
 	if *long {
 		whole := cases["app-of-apps"]
@@ -39,7 +37,7 @@ func TestExamplesBecomeHealthy(t *testing.T) {
 			t.Parallel()
 			dir, least := tc.platform, tc.enabled
 			if !*long && tc.part != "" {
-				dir, least = fixtures.Part(t, repositoryRoot(t), tc.platform, tc.part, requirements(t, tc.platform)), tc.required
+				dir, least = fixtures.Part(t, repositoryRoot(t), tc.platform, tc.part, requirements(t, tc.platform))
 			}
 			// Nothing fails here; a busy machine may take its time.
 			r, out := rehearsal(t, repositoryRoot(t), dir, "-e", tc.environment, "--least-timeout", "10m")

@@ -31,7 +31,8 @@ func copyOf(t *testing.T, example string) platform {
 // everything that it requires.
 func partOf(t *testing.T, example, component string) platform {
 	t.Helper()
-	return platform{t, fixtures.Part(t, repositoryRoot(t), example, component, requirements(t, example))}
+	dir, _ := fixtures.Part(t, repositoryRoot(t), example, component, requirements(t, example))
+	return platform{t, dir}
 }
 
 // descriptor is the file of a component in dev.
