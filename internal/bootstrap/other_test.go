@@ -28,9 +28,6 @@ import (
 // TestKilled kills the command itself at random points, which leaves it no time
 // for anything, and has the next run end what they began.
 func TestKilled(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts a control plane")
-	}
 	w := newWorld(t)
 	w.startController()
 	kubeconfig := w.plane.Kubeconfig

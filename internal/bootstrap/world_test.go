@@ -59,6 +59,9 @@ type world struct {
 // newWorld starts a plane, beside those of other tests.
 func newWorld(t *testing.T) *world {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("starts a control plane")
+	}
 	t.Parallel()
 	w := &world{t: t, dir: filepath.Join(t.TempDir(), "platform")}
 	copyPlatform(t, w.dir)

@@ -222,6 +222,9 @@ func (s *scene) smoke(args ...string) (code int, out string) {
 
 // TestSmokeOnPlane asks every kind of check where it holds and where it does not.
 func TestSmokeOnPlane(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a control plane")
+	}
 	s := newScene(t)
 	here := []string{"--kubeconfig", s.plane.Kubeconfig}
 
