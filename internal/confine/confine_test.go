@@ -215,6 +215,9 @@ func TestLimits(t *testing.T) {
 		{"garble", time.Minute, Crash},
 		{"exit", time.Minute, Crash},
 	} {
+		if _, err := do(t, p, "print", ""); err != nil {
+			t.Error(err)
+		}
 		_, err := p.Do(t.Context(), Call{Method: tc.method, Time: tc.time})
 		var limit *LimitError
 		if !errors.As(err, &limit) || limit.Limit != tc.limit {

@@ -2,7 +2,6 @@ package confine
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -35,7 +34,7 @@ type worker struct {
 	out         io.ReadCloser
 	frames      *bufio.Reader
 	confinement Confinement
-	said        *tail
+	said        *said
 	// ended is closed when the process has ended.
 	ended chan struct{}
 }
@@ -51,7 +50,7 @@ func start(ctx context.Context, mode Mode) (*worker, error) {
 		return nil, fmt.Errorf("start a worker: %w", err)
 	}
 	w := &worker{command: exec.Command(self, Command, string(mode)), out: read, frames: bufio.NewReaderSize(read, 64<<10),
-		said: &tail{}, ended: make(chan struct{})}
+		said: &said{}, ended: make(chan struct{})}
 	w.command.Env = collection()
 	w.command.Dir = "/"
 	apart(w.command) // a key that interrupts this process is not for the worker
@@ -88,7 +87,7 @@ func start(ctx context.Context, mode Mode) (*worker, error) {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		return nil, fmt.Errorf("start a worker: %w (%s) %s", err, w.command.ProcessState, w.said)
+		return nil, fmt.Errorf("start a worker: %w (%s) %.4096s", err, w.command.ProcessState, w.said)
 	}
 	return w, nil
 }
@@ -101,6 +100,7 @@ func (w *worker) kill() {
 
 // do makes a call. alive is false where the worker is not to be used again.
 func (w *worker) do(ctx context.Context, call Call) (result []byte, alive bool, err error) {
+	w.said.forget() // it is not about this call
 	watch := newWatch(w, call.Time)
 	stop := context.AfterFunc(ctx, w.kill)
 	defer stop()
@@ -170,12 +170,12 @@ func (w *worker) died(ctx context.Context, watch *watch, call Call, note []byte)
 		return nil, false, context.Cause(ctx)
 	}
 	failure := &LimitError{Limit: over, Allowed: call.Time, Note: note, Detail: w.command.ProcessState.String()}
-	said := w.said.String()
+	text := w.said.String()
 	switch {
 	case over != "":
-	case strings.Contains(said, "stack exceeds"):
+	case strings.Contains(text, "stack exceeds"):
 		failure.Limit = Stack
-	case outOfMemory(said), peak(w.command.ProcessState) > maxResident*3/4:
+	case outOfMemory(text), peak(w.command.ProcessState) > maxResident*3/4:
 		failure.Limit = Memory // the runtime also ends for want of memory where it starts a thread
 	default:
 		failure.Limit = Crash
@@ -185,9 +185,9 @@ func (w *worker) died(ctx context.Context, watch *watch, call Call, note []byte)
 
 // outOfMemory recognises what the Go runtime says, and that of the race detector, when
 // there is no more memory.
-func outOfMemory(said string) bool {
+func outOfMemory(text string) bool {
 	return slices.ContainsFunc([]string{"out of memory", "allocate memory", "cannot map pages", "failed to allocate", "cannot reserve", "failed to reserve", "new OS thread", "newosproc", "errno=12"},
-		func(words string) bool { return strings.Contains(said, words) })
+		func(words string) bool { return strings.Contains(text, words) })
 }
 
 // watch looks at a worker while it computes and kills it when it takes too much.
@@ -262,28 +262,35 @@ func (t *watch) end() Limit {
 	return t.over
 }
 
-// tail keeps the beginning of what a worker prints: the Go runtime says there why
-// it ends. It is safe for concurrent use.
-type tail struct {
+// said keeps the end of what a worker prints during a call: there the Go runtime says
+// why it ends, and shows a hundred calls of a stack at most. It is safe for concurrent
+// use.
+type said struct {
 	mu   sync.Mutex
-	text bytes.Buffer
+	text []byte
 }
 
-const maxSaid = 4 << 10 // bytes
+const maxSaid = 64 << 10 // bytes
 
 // Write implements io.Writer.
-func (t *tail) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if left := maxSaid - t.text.Len(); left > 0 {
-		t.text.Write(p[:min(left, len(p))])
-	}
+func (s *said) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.text = append(s.text, p[max(0, len(p)-maxSaid):]...)
+	s.text = slices.Delete(s.text, 0, max(0, len(s.text)-maxSaid))
 	return len(p), nil
 }
 
+// forget drops what was kept.
+func (s *said) forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.text = s.text[:0]
+}
+
 // String returns what was kept.
-func (t *tail) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.text.String()
+func (s *said) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return string(s.text)
 }
