@@ -30,6 +30,7 @@ func compared(t *testing.T, rolling, driven func(s *scene)) {
 	t.Parallel()
 	for name, play := range map[string]func(*scene){"RollingSync": rolling, "driven": driven} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			play(newScene(t))
 		})
 	}

@@ -86,7 +86,6 @@ func (s *scene) liveSet() *observe.Set {
 // without: the rollout's order is kept, against that of the set, and everything
 // is afterwards as it was.
 func TestRealSet(t *testing.T) {
-	t.Parallel()
 	for name, rolling := range map[string]bool{"rolling": true, "all": false} {
 		t.Run(name, func(t *testing.T) {
 			s := newScene(t)
