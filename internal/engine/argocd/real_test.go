@@ -135,8 +135,8 @@ type scene struct {
 	apps   map[string]observe.Ref
 }
 
-// newScene starts a scene. One after the other is quicker than side by side: the
-// controllers of Argo CD, which they share, are what takes the time.
+// newScene starts a scene. Side by side they end no sooner: the controllers of Argo CD,
+// which they share, are what takes the time.
 func newScene(t *testing.T) *scene {
 	t.Helper()
 	config := realArgo(t)
