@@ -46,6 +46,9 @@ func TestNothingIsReachedOffline(t *testing.T) {
 		{"render", "helmrepo-http4-0", few, "--offline"},
 		{"diff", "env:default", "env:default", few, "--offline"},
 		{"import", "argocd", few, "--offline", "--out", filepath.Join(top, "out")},
+		{"import", "flux", few, "--out", filepath.Join(top, "flux")},
+		{"import", "helmfile", few, "--out", filepath.Join(top, "helmfile")},
+		{"import", "waves", few, "--out", filepath.Join(top, "waves")},
 	} {
 		p.run(t, args)
 	}
