@@ -1,0 +1,53 @@
+package planetest
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// turnHeld tells the processes that a package of tests starts that it is its turn.
+const turnHeld = "LADDER_TEST_TURN"
+
+// MainInTurn is Main for a package whose rehearsals keep the cores busy: one such
+// package runs at a time, however many go test starts. Beside each other their
+// components go over timeouts.
+func MainInTurn(m *testing.M, sideBySide int) int {
+	if os.Getenv(strangerVariable) == "" && os.Getenv(turnHeld) == "" { // else a test runs its own binary again
+		turn, err := await()
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		defer func() { _ = turn.Close() }() // ends the turn, as the end of the process would
+		if err := os.Setenv(turnHeld, "1"); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+	}
+	return Main(m, sideBySide)
+}
+
+// await waits until no other package runs that takes turns.
+func await() (*os.File, error) {
+	root, err := moduleRoot()
+	if err != nil {
+		return nil, err
+	}
+	bin := filepath.Join(root, "bin")
+	if err := os.MkdirAll(bin, 0o755); err != nil {
+		return nil, err
+	}
+	turn, err := os.OpenFile(filepath.Join(bin, ".turn"), os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.Flock(int(turn.Fd()), unix.LOCK_EX); err != nil {
+		_ = turn.Close()
+		return nil, fmt.Errorf("lock %s: %w", turn.Name(), err)
+	}
+	return turn, nil
+}
