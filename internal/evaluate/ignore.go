@@ -3,6 +3,7 @@ package evaluate
 import (
 	"context"
 	"strings"
+	"time"
 
 	"github.com/rollout-ladder/ladder/internal/ignore"
 )
@@ -75,5 +76,6 @@ func Without(ctx context.Context, expressions []string, object map[string]any) (
 	if len(expressions) == 0 {
 		return object, nil
 	}
-	return ask[withoutQuestion, map[string]any](ctx, methodWithout, withoutQuestion{expressions, object}, smallTime)
+	limit := time.Duration(len(expressions)+1) * smallTime
+	return ask[withoutQuestion, map[string]any](ctx, methodWithout, withoutQuestion{expressions, object}, limit)
 }

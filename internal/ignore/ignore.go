@@ -15,7 +15,7 @@ import (
 	"github.com/itchyny/gojq"
 )
 
-// jqTime bounds one run of a jq expression, as in Argo CD.
+// jqTime bounds one run of a jq expression, as in Argo CD, by the clock.
 const jqTime = time.Second
 
 // Rule is what an entry has as patterns and programs. Source: Argo CD user guide,
@@ -70,7 +70,8 @@ func matches(pattern, name string) bool {
 }
 
 // Without takes out of an object what jq expressions point at. One that fails on the
-// object takes nothing out.
+// object takes nothing out. One that does not end is an error: what it would have
+// taken out must not be written.
 func Without(expressions []string, object map[string]any) (map[string]any, error) {
 	// jq has other numbers than an object of the API machinery.
 	text, err := json.Marshal(object)
@@ -86,8 +87,12 @@ func Without(expressions []string, object map[string]any) (map[string]any, error
 		if err != nil {
 			return nil, fmt.Errorf("jq expression %s", short(expression+": "+err.Error()))
 		}
-		if changed, err := run(code, out); err == nil {
+		changed, err := run(code, out)
+		switch {
+		case err == nil:
 			out = changed
+		case errors.Is(err, context.DeadlineExceeded):
+			return nil, fmt.Errorf("jq expression %s", short(fmt.Sprintf("%s: ran longer than %s", expression, jqTime)))
 		}
 	}
 	return out, nil

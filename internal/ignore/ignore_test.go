@@ -39,7 +39,9 @@ func TestWithout(t *testing.T) {
 	if diff := cmp.Diff(map[string]any{"spec": map[string]any{"b": []any{"y"}}}, got); diff != "" {
 		t.Error(diff)
 	}
-	if _, err := Without([]string{".spec["}, object); err == nil {
-		t.Error("what does not compile is no error")
+	for want, expression := range map[string]string{"jq expression .spec[: ": ".spec[", "jq expression def f: f; f: ran longer than 1s": "def f: f; f"} {
+		if _, err := Without([]string{expression}, object); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: %v", expression, err)
+		}
 	}
 }
