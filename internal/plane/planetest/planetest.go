@@ -60,7 +60,7 @@ func find() (string, error) {
 		return "", fmt.Errorf("lock %s: %w", lock.Name(), err)
 	}
 	path := filepath.Join(bin, "ladder")
-	build := exec.Command("go", "build", "-o", path, "./cmd/ladder")
+	build := exec.Command("go", "build", "-ldflags=-w", "-o", path, "./cmd/ladder") // half the time to link
 	build.Dir = root
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build the command under test: %w\n%s", err, out)
