@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/yaml"
 
 	model "github.com/rollout-ladder/ladder/internal/component"
@@ -83,6 +84,8 @@ type world struct {
 	config *rest.Config
 	client dynamic.Interface
 	ns     string
+	// clock is the source of time of the engines; nil means the system's.
+	clock clock.Clock
 }
 
 func newWorld(t *testing.T) *world {
@@ -115,7 +118,7 @@ func (w *world) objects(text string) []manifest.Object {
 
 func (w *world) engine(revision string, texts map[string]string, components ...model.Component) *Engine {
 	w.t.Helper()
-	config := Config{RESTConfig: w.config, Components: components, Objects: map[string][]manifest.Object{}, Revision: revision, SmokeInterval: 100 * time.Millisecond}
+	config := Config{RESTConfig: w.config, Components: components, Objects: map[string][]manifest.Object{}, Revision: revision, SmokeInterval: 100 * time.Millisecond, Clock: w.clock}
 	for i := range components {
 		if components[i].Namespace == "" {
 			components[i].Namespace = w.ns
