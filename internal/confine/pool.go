@@ -3,8 +3,6 @@ package confine
 import (
 	"cmp"
 	"context"
-	"fmt"
-	"os"
 	"runtime"
 	"sync"
 	"time"
@@ -83,15 +81,6 @@ func (p *Pool) end() {
 
 type nestedKey struct{}
 
-var t0 = time.Now()
-
-func tl(s string) {
-	f, _ := os.OpenFile("/tmp/tl.log", os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-	fmt.Fprintf(f, "%6.1f %s\n", float64(time.Since(t0).Microseconds())/1000, s)
-	f.Close()
-}
-
-
 // Do makes a call. The error is a *LimitError, *MethodError or *UnconfinedError,
 // the cause of ctx, or why no worker can be started.
 func (p *Pool) Do(ctx context.Context, call Call) ([]byte, error) {
@@ -104,13 +93,10 @@ func (p *Pool) Do(ctx context.Context, call Call) ([]byte, error) {
 			return nil, context.Cause(ctx)
 		}
 	}
-	tl("want "+call.Method)
 	w, err := p.worker(ctx)
 	if err != nil {
 		return nil, err
 	}
-	tl("got  "+call.Method)
-	defer func() { tl("done "+call.Method) }()
 	result, alive, err := w.do(context.WithValue(ctx, nestedKey{}, true), call)
 	if alive {
 		p.mu.Lock()
@@ -157,7 +143,6 @@ func (p *Pool) Warm() {
 	if p.warm != nil {
 		return
 	}
-	tl("warm")
 	p.pending = max(1, runtime.GOMAXPROCS(0))
 	p.warm = make(chan *worker, p.pending)
 	mode := cmp.Or(p.mode, Auto)
