@@ -90,10 +90,10 @@ func (s *sources) place(dir string, d *Descriptor, at finding.Position) (compone
 	}
 	kind, folder := component.Manifests, "sources/manifests"
 	switch {
+	case descriptor.IsKustomization(s.tree.IsFile, dir): // beside a chart, as Argo CD has it
+		kind, folder = component.Kustomize, "sources/kustomize"
 	case s.tree.IsFile(path.Join(dir, "Chart.yaml")):
 		kind, folder = component.Chart, "sources/charts"
-	case descriptor.IsKustomization(s.tree.IsFile, dir):
-		kind, folder = component.Kustomize, "sources/kustomize"
 	}
 	to, err := s.bring(dir, folder, kind)
 	if err != nil {

@@ -36,6 +36,9 @@ type Data struct {
 	// Parameters are those of other generators, by the field that holds the
 	// generator: pullRequest, scmProvider, plugin, clusterDecisionResource.
 	Parameters map[string][]Parameters
+	// NewGlobbing has a star of a Git generator's files stop at a slash. Source: Argo
+	// CD, argocd-cmd-params-cm, applicationsetcontroller.enable.new.git.file.globbing.
+	NewGlobbing bool
 }
 
 // Parameters are one set of parameters that a generator makes.

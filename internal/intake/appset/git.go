@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bmatcuk/doublestar/v4"
+
 	"github.com/rollout-ladder/ladder/internal/finding"
 	"github.com/rollout-ladder/ladder/internal/intake/files"
 	"github.com/rollout-ladder/ladder/internal/intake/yamlpos"
@@ -148,12 +150,12 @@ func (x *expansion) files(v, list *yamlpos.Value) ([]parameters, *files.InputErr
 			if isExclude(item) != exclude {
 				continue
 			}
-			pattern, err := GitPattern(item.TextAt("path"))
+			matches, err := x.filePattern(item.TextAt("path"))
 			if err != nil {
 				return nil, fail(item.Position, "", "%s is not a valid pattern", item.TextAt("path"))
 			}
 			for _, file := range x.repository.Files() {
-				if pattern.MatchString(file) {
+				if matches(file) {
 					taken[file] = !exclude
 				}
 			}
@@ -173,6 +175,22 @@ func (x *expansion) files(v, list *yamlpos.Value) ([]parameters, *files.InputErr
 		all = append(all, made...)
 	}
 	return all, nil
+}
+
+// filePattern is the path of a Git generator's files as the installation reads it.
+func (x *expansion) filePattern(written string) (func(file string) bool, error) {
+	if !x.data.NewGlobbing {
+		re, err := GitPattern(written)
+		if err != nil {
+			return nil, err
+		}
+		return re.MatchString, nil
+	}
+	pattern := path.Clean(strings.TrimPrefix(written, "/"))
+	if !doublestar.ValidatePattern(pattern) {
+		return nil, doublestar.ErrBadPattern
+	}
+	return func(file string) bool { return doublestar.MatchUnvalidated(pattern, file) }, nil
 }
 
 // GitPattern is a path of Git as git ls-files matches it: a star also matches

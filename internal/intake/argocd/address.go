@@ -56,7 +56,7 @@ func (r *Repository) findOwnURLs(ctx context.Context) {
 	// What sets generate of lists shows more addresses.
 	t = tallies{}
 	for _, set := range r.sets {
-		result, err := evaluate.Applications(ctx, set.value, view{r}, r.opts.Data)
+		result, err := evaluate.Applications(ctx, set.value, view{r}, r.data())
 		if err != nil {
 			return // the end of ctx, which the caller reports
 		}

@@ -189,12 +189,7 @@ func (r *Repository) source(d document, s source, refs map[string]source, proble
 		to.Path = dir
 		to.Kind = r.kindBySpec(s)
 		if !isExplicit(s.value.At("directory")) && to.Kind == component.Manifests {
-			switch {
-			case r.tree.IsFile(path.Join(dir, "Chart.yaml")):
-				to.Kind = component.Chart
-			case r.isKustomization(dir):
-				to.Kind = component.Kustomize
-			}
+			to.Kind = r.kindByFiles(dir)
 		}
 	}
 	switch to.Kind {
@@ -217,6 +212,26 @@ func (r *Repository) source(d document, s source, refs map[string]source, proble
 		to.Incomplete = s.lacks + " of the source needs parameters of the ApplicationSet " + d.generated.set.name() + " that are not in the repository"
 	}
 	return to
+}
+
+// kindByFiles is the kind of a source whose folder tells it: the last file by name
+// decides, so that a kustomization beside a chart wins. Source: Argo CD, util/app/discovery.
+func (r *Repository) kindByFiles(dir string) component.SourceKind {
+	kind := component.Manifests
+	names, err := r.tree.List(dir)
+	if err != nil {
+		return kind // who renders it tells
+	}
+	for _, name := range names { // sorted
+		switch {
+		case !r.tree.IsFile(path.Join(dir, name)):
+		case strings.HasSuffix(name, "Chart.yaml"):
+			kind = component.Chart
+		case descriptor.IsKustomizationFile(name):
+			kind = component.Kustomize
+		}
+	}
+	return kind
 }
 
 // directory reads the directory section of a source.

@@ -68,6 +68,7 @@ type Repository struct {
 	// Applications and that nothing applies.
 	fixtures, tests []document
 	settings        argo.Settings
+	newGlobbing     bool // of Git generators, see settings.go
 	misplaced       []argo.Misplaced
 	// templated are chart templates that hold Applications.
 	templated []string

@@ -15,6 +15,14 @@ import (
 	"github.com/rollout-ladder/ladder/internal/intake/yamlpos"
 )
 
+// data is what generators would learn outside the repository, and how the
+// installation has them read it.
+func (r *Repository) data() appset.Data {
+	data := r.opts.Data
+	data.NewGlobbing = data.NewGlobbing || r.newGlobbing
+	return data
+}
+
 // expand generates the Applications of an ApplicationSet. Those that are only
 // supposed are left out where the folder they take is none of this repository.
 func (r *Repository) expand(ctx context.Context, set document) []document {
@@ -23,7 +31,7 @@ func (r *Repository) expand(ctx context.Context, set document) []document {
 		return k.value
 	}
 	before := len(r.findings)
-	result, err := evaluate.Applications(ctx, set.value, view{r}, r.opts.Data)
+	result, err := evaluate.Applications(ctx, set.value, view{r}, r.data())
 	if err != nil {
 		return nil // the end of ctx, which the caller reports
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/argo"
@@ -22,9 +23,19 @@ const (
 	globalProjects = "globalProjects"
 )
 
+// How the newer globbing of Git generators is switched on: the key of
+// argocd-cmd-params-cm, the variable of the ApplicationSet controller, its flag.
+// Source: Argo CD, "Git Generator".
+const (
+	globbingKey      = "applicationsetcontroller.enable.new.git.file.globbing"
+	globbingVariable = "ARGOCD_APPLICATIONSET_CONTROLLER_ENABLE_NEW_GIT_FILE_GLOBBING"
+	globbingFlag     = "--enable-new-git-file-globbing"
+)
+
 func mentionsSettings(data []byte) bool {
 	return bytes.Contains(data, []byte(settingsName)) || bytes.Contains(data, []byte(customizations)) ||
-		bytes.Contains(data, []byte(argoChart)) || bytes.Contains(data, []byte(globalProjects))
+		bytes.Contains(data, []byte(argoChart)) || bytes.Contains(data, []byte(globalProjects)) ||
+		bytes.Contains(data, []byte(globbingKey)) || bytes.Contains(data, []byte(globbingVariable)) || bytes.Contains(data, []byte(globbingFlag))
 }
 
 // readSettings gathers what a file says of argocd-cm: the ConfigMap, a patch of
@@ -36,6 +47,7 @@ func (r *Repository) readSettings(file string, values []*yamlpos.Value) {
 	for _, v := range values {
 		s.read(v, 0)
 	}
+	r.newGlobbing = r.newGlobbing || s.newGlobbing
 	for _, name := range s.global {
 		if !slices.Contains(r.settings.Global, name) {
 			r.settings.Global = append(r.settings.Global, name)
@@ -64,6 +76,8 @@ type settingsReader struct {
 	health   []argo.GroupKind
 	global   []string
 	position finding.Position
+	// newGlobbing is set where the newer globbing of Git generators is switched on.
+	newGlobbing bool
 }
 
 // readGlobalProjects reads a file that a generator puts into argocd-cm as the key
@@ -122,6 +136,9 @@ func (s *settingsReader) read(v *yamlpos.Value, nested int) {
 		if _, key, ok := strings.Cut(v.Text, "/"+healthPrefix); ok && !strings.ContainsAny(key, " \n") {
 			s.add(healthPrefix+key, v.Position)
 		}
+		if v.Text == globbingFlag || v.Text == globbingFlag+"=true" {
+			s.newGlobbing = true
+		}
 		if nested < maxNested && strings.Contains(v.Text, "\n") && mentionsSettings([]byte(v.Text)) {
 			if documents, err := yamlpos.Parse(v.Position.File, []byte(v.Text)); err == nil {
 				for _, d := range documents {
@@ -142,6 +159,9 @@ func (s *settingsReader) object(v *yamlpos.Value) {
 	if v.TextAt("chart") == argoChart || v.TextAt("name") == argoChart && (v.At("repository") != nil || v.At("repo") != nil) {
 		s.found(v.Position)
 	}
+	if v.TextAt("name") == globbingVariable && isTrue(v.TextAt("value")) {
+		s.newGlobbing = true
+	}
 	for _, path := range [][]string{{"configs", "cm"}, {"server", "config"}} {
 		if cm := v.At(path...); cm != nil && cm.Kind == yamlpos.Map && slices.ContainsFunc(cm.Entries, func(e yamlpos.Entry) bool {
 			return strings.HasPrefix(e.Key, customizations)
@@ -157,11 +177,20 @@ func (s *settingsReader) entry(e yamlpos.Entry, nested int) {
 		s.add(e.Key, e.Position)
 	case e.Key == customizations:
 		s.older(e)
+	case e.Key == globbingKey:
+		s.newGlobbing = s.newGlobbing || isTrue(e.Value.Text)
 	case e.Key == globalProjects:
 		s.globals(e.Value)
 	default:
 		s.read(e.Value, nested)
 	}
+}
+
+// isTrue reads a switch as Argo CD reads a variable of its environment. Source: Go,
+// strconv.ParseBool.
+func isTrue(text string) bool {
+	on, err := strconv.ParseBool(text)
+	return on && err == nil
 }
 
 // add takes a key "resource.customizations.health.<group>_<kind>". Source: Argo
