@@ -9,7 +9,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 export GOTOOLCHAIN := local
 # Kustomize can load plugins written in Go, which Ladder never does. A program that can
 # keeps every exported method, and a table of their names: a quarter of its size.
-export GOFLAGS := -tags=kustomize_disable_go_plugin_support
+export GOFLAGS := $(GOFLAGS) -tags=kustomize_disable_go_plugin_support
 # How the tests run: `make test TEST="gotestsum --"` has another program print them.
 TEST ?= go test
 
@@ -38,7 +38,7 @@ argocd: ## Build bin/ladder-argocd, the real Argo CD for rehearsals (the first b
 		go build -ldflags "-s -w -X github.com/argoproj/argo-cd/v3/common.version=$$(go list -m -f '{{.Version}}' github.com/argoproj/argo-cd/v3 | tr -d v)" -o $(BIN)/ladder-argocd .
 
 test: ## Run every test: units, simulations, and end to end on the embedded control plane
-	$(TEST) -timeout 60m $(QUICKLY) ./...
+	$(TEST) $(QUICKLY) -timeout 60m ./...
 
 test-short: ## Run the tests that need no control plane
 	go test -short $(QUICKLY) ./internal/...

@@ -223,12 +223,17 @@ func (r *Repository) kindByFiles(dir string) component.SourceKind {
 		return kind // who renders it tells
 	}
 	for _, name := range names { // sorted
+		var of component.SourceKind
 		switch {
-		case !r.tree.IsFile(path.Join(dir, name)):
 		case strings.HasSuffix(name, "Chart.yaml"):
-			kind = component.Chart
+			of = component.Chart
 		case descriptor.IsKustomizationFile(name):
-			kind = component.Kustomize
+			of = component.Kustomize
+		default:
+			continue
+		}
+		if r.tree.IsFile(path.Join(dir, name)) {
+			kind = of
 		}
 	}
 	return kind
