@@ -187,10 +187,7 @@ func (r *Repository) source(d document, s source, refs map[string]source, proble
 		}
 	default:
 		to.Path = dir
-		to.Kind = r.kindBySpec(s)
-		if !isExplicit(s.value.At("directory")) && to.Kind == component.Manifests {
-			to.Kind = r.kindByFiles(dir)
-		}
+		to.Kind = r.kind(s, dir)
 	}
 	switch to.Kind {
 	case component.Chart:
@@ -212,6 +209,14 @@ func (r *Repository) source(d document, s source, refs map[string]source, proble
 		to.Incomplete = s.lacks + " of the source needs parameters of the ApplicationSet " + d.generated.set.name() + " that are not in the repository"
 	}
 	return to
+}
+
+// kind is what Argo CD builds a folder as.
+func (r *Repository) kind(s source, dir string) component.SourceKind {
+	if kind := r.kindBySpec(s); kind != component.Manifests || isExplicit(s.value.At("directory")) {
+		return kind
+	}
+	return r.kindByFiles(dir)
 }
 
 // kindByFiles is the kind of a source whose folder tells it: the last file by name

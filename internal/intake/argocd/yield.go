@@ -196,7 +196,7 @@ func (r *Repository) yieldSources(ctx context.Context, d document) (yield, error
 		directory := s.value.At("directory")
 		var y yield
 		var err error
-		if !isExplicit(directory) && r.charts[dir] {
+		if r.charts[dir] && r.kind(s, dir) == component.Chart {
 			y, err = r.yieldChart(ctx, d, dir, r.only(d, s))
 		} else {
 			var problems yamlpos.Problems
