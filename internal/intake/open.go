@@ -93,7 +93,10 @@ func (r *Repository) platform(ctx context.Context, environment string) (*Platfor
 	}
 	p.Argo = read.Setup
 	if r.overlays != nil {
-		p.Applied = &Applied{ByHand: r.overlays[environment].ByHand(), Addresses: r.applications.Addresses()}
+		p.Applied = &Applied{
+			ByHand: r.overlays[environment].ByHand(), Addresses: r.applications.Addresses(),
+			Clusters: r.file.Repository.Generators.Clusters, NewGlobbing: r.applications.NewGlobbing(),
+		}
 	}
 	pre, preFindings, err := r.preArgo(environment)
 	problems = append(problems, err)

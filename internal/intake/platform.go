@@ -1,11 +1,13 @@
 package intake
 
 import (
+	"slices"
 	"time"
 
 	"github.com/rollout-ladder/ladder/internal/argo"
 	"github.com/rollout-ladder/ladder/internal/component"
 	"github.com/rollout-ladder/ladder/internal/finding"
+	"github.com/rollout-ladder/ladder/internal/intake/appset"
 	"github.com/rollout-ladder/ladder/internal/intake/argocd"
 	"github.com/rollout-ladder/ladder/internal/intake/files"
 	"github.com/rollout-ladder/ladder/internal/intake/ladderfile"
@@ -87,6 +89,15 @@ type Applied struct {
 	// Addresses are those under which the Applications know the repository, as
 	// argocd.NormaliseAddress writes them, sorted.
 	Addresses []string
+	// Clusters are those besides the one that Argo CD runs in; NewGlobbing is set
+	// where its Git generators match files by the newer globbing.
+	Clusters    []appset.Cluster
+	NewGlobbing bool
+}
+
+// Own reports whether an address is one of the repository.
+func (a *Applied) Own(address string) bool {
+	return slices.Contains(a.Addresses, argocd.NormaliseAddress(address))
 }
 
 // CatalogueText is a list of catalogue entries in YAML or JSON, and where it is.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -14,7 +13,6 @@ import (
 
 	engineargocd "github.com/rollout-ladder/ladder/internal/engine/argocd"
 	"github.com/rollout-ladder/ladder/internal/generate"
-	intakeargocd "github.com/rollout-ladder/ladder/internal/intake/argocd"
 	"github.com/rollout-ladder/ladder/internal/load"
 	"github.com/rollout-ladder/ladder/internal/manifest"
 	"github.com/rollout-ladder/ladder/internal/observe"
@@ -165,18 +163,15 @@ func newScene(s snapshot.Snapshot, namespace string, objects []*unstructured.Uns
 // addresses.
 func ownScene(ctx context.Context, loaded *load.Result, dir string) (scene, error) {
 	p := loaded.Platform
-	own := func(address string) bool {
-		return slices.Contains(p.Applied.Addresses, intakeargocd.NormaliseAddress(address))
-	}
 	var written []string
 	for _, app := range p.Argo.Applications {
 		for _, s := range app.Sources {
-			if own(s.RepoURL) && !slices.Contains(written, s.RepoURL) {
+			if p.Applied.Own(s.RepoURL) && !slices.Contains(written, s.RepoURL) {
 				written = append(written, s.RepoURL)
 			}
 		}
 	}
-	s, err := snapshot.Make(ctx, snapshot.Options{Top: topOf(loaded, own), Dir: dir, Own: own, OwnWritten: written})
+	s, err := snapshot.Make(ctx, snapshot.Options{Top: loaded.Top(), Dir: dir, Own: p.Applied.Own, OwnWritten: written})
 	if err != nil {
 		return scene{}, err
 	}
@@ -192,34 +187,4 @@ func ownScene(ctx context.Context, loaded *load.Result, dir string) (scene, erro
 		}
 	}
 	return newScene(s, namespace, objects), nil
-}
-
-// topOf is the folder that the paths of Applications start from: the top of the
-// repository, or the root of the platform where it is kept in another repository
-// than the one that its Applications know.
-func topOf(loaded *load.Result, own func(string) bool) string {
-	p := loaded.Platform
-	below, above := 0, 0
-	for _, app := range p.Argo.Applications {
-		for _, s := range app.Sources {
-			if s.Path == "" || !own(s.RepoURL) {
-				continue
-			}
-			if exists(filepath.Join(p.Root, filepath.FromSlash(s.Path))) {
-				below++
-			}
-			if exists(filepath.Join(p.Repository, filepath.FromSlash(s.Path))) {
-				above++
-			}
-		}
-	}
-	if below > above {
-		return p.Root
-	}
-	return p.Repository
-}
-
-func exists(file string) bool {
-	_, err := os.Stat(file)
-	return err == nil
 }

@@ -47,6 +47,9 @@ func (r *Repository) Addresses() []string {
 	return slices.Sorted(maps.Keys(own))
 }
 
+// NewGlobbing reports whether the newer globbing of Git generators is switched on.
+func (r *Repository) NewGlobbing() bool { return r.newGlobbing }
+
 // NormaliseAddress makes the forms of one address equal: https, ssh and scp-like,
 // with and without .git.
 func NormaliseAddress(url string) string { return normaliseURL(url) }

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/rollout-ladder/ladder/internal/evaluate"
+)
+
+func main() {
+	bin := flag.String("bin", "bin", "folder with ladder-argocd and ladder-argocd-read, which make argocd builds")
+	flag.Parse()
+	different, err := run(context.Background(), *bin, flag.Args(), os.Stdout)
+	evaluate.Workers.Close()
+	switch {
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "parity: "+err.Error())
+		os.Exit(2)
+	case different:
+		os.Exit(1)
+	}
+}
+
+// run compares repositories and prints what differs. It reports whether anything does.
+func run(ctx context.Context, bin string, repositories []string, out io.Writer) (different bool, err error) {
+	scratch, err := os.MkdirTemp("", "parity-")
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = os.RemoveAll(scratch) }() // a temporary folder
+	argo, err := newPrograms(bin, scratch)
+	if err != nil {
+		return false, err
+	}
+	for _, dir := range repositories {
+		folder, err := os.MkdirTemp(scratch, "")
+		if err != nil {
+			return false, err
+		}
+		r, err := compare(ctx, dir, folder, argo)
+		if err != nil {
+			fmt.Fprintf(out, "%s: %v\n", dir, err)
+			different = true
+			continue
+		}
+		for _, d := range r.differences {
+			fmt.Fprintf(out, "  %s\n", d)
+		}
+		fmt.Fprintf(out, "%s: Applications %d equal, %d different; objects %d equal, %d different; %d assumed, %d elsewhere, %d neither renders\n",
+			dir, r.applications.equal, r.applications.different, r.objects.equal, r.objects.different, r.assumed, r.elsewhere, r.unrendered)
+		different = different || len(r.differences) > 0
+	}
+	return different, nil
+}

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+
+	"github.com/rollout-ladder/ladder/internal/intake/argocd"
+	"github.com/rollout-ladder/ladder/internal/load"
+	"github.com/rollout-ladder/ladder/internal/manifest"
+	"github.com/rollout-ladder/ladder/internal/plane/argocd/snapshot"
+)
+
+// kubeVersion is what charts are told on both sides.
+const kubeVersion = "1.34.0"
+
+// compare compares both readings of a repository; scratch is an empty folder.
+func compare(ctx context.Context, dir, scratch string, argo programs) (*report, error) {
+	environments, err := load.LoadAll(ctx, dir, load.Options{Offline: true, NoCache: true, KubeVersion: kubeVersion})
+	if err != nil {
+		return nil, err
+	}
+	r := &report{}
+	var snap snapshot.Snapshot
+	for _, e := range environments {
+		p := e.Platform
+		if p.Applied == nil {
+			continue // descriptors, which Argo CD does not read
+		}
+		if snap.Address == "" {
+			if snap, err = snapshot.Make(ctx, snapshot.Options{Top: e.Top(), Dir: filepath.Join(scratch, "repository")}); err != nil {
+				return nil, err
+			}
+		}
+		q, err := ask(e, snap)
+		if err != nil {
+			return nil, err
+		}
+		home := filepath.Join(scratch, p.Environment)
+		if err := os.MkdirAll(home, 0o700); err != nil {
+			return nil, err
+		}
+		read, err := argo.read(ctx, q, home)
+		if err != nil {
+			return nil, err
+		}
+		r.add(e, read)
+	}
+	r.finish()
+	return r, nil
+}
+
+// ask is what Argo CD is given of an environment.
+func ask(e *load.Result, s snapshot.Snapshot) (request, error) {
+	p := e.Platform
+	q := request{
+		Address: s.Address, Own: p.Applied.Addresses, Namespace: "argocd", NewGlobbing: p.Applied.NewGlobbing,
+		KubeVersion: kubeVersion, BuildOptions: "--load-restrictor LoadRestrictionsNone --enable-helm",
+	}
+	for _, c := range p.Applied.Clusters {
+		q.Clusters = append(q.Clusters, cluster{c.Name, c.Server, c.Labels, c.Annotations})
+	}
+	below, err := filepath.Rel(e.Top(), p.Root)
+	if err != nil {
+		return request{}, err
+	}
+	for i, h := range p.Applied.ByHand {
+		if h.Folder != "" {
+			q.Roots = append(q.Roots, made(fmt.Sprintf("%s%d", madeUp, i), s.Address, path.Join(filepath.ToSlash(below), h.Folder)))
+			continue
+		}
+		root, err := written(p.Root, h)
+		if err != nil {
+			return request{}, err
+		}
+		q.Roots = append(q.Roots, root)
+	}
+	return q, nil
+}
+
+// madeUp begins the names of the Applications that stand for a folder.
+const madeUp = "by-hand-"
+
+// made is an Application for a folder that somebody applies.
+func made(name, address, folder string) map[string]any {
+	return map[string]any{
+		"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": map[string]any{"name": name},
+		"spec": map[string]any{
+			"project": "default", "destination": map[string]any{"name": "in-cluster", "namespace": "argocd"},
+			"source": map[string]any{"repoURL": address, "path": folder},
+		},
+	}
+}
+
+// written is an object that is applied as a file has it.
+func written(root string, h argocd.ByHand) (map[string]any, error) {
+	text, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(h.Position.File)))
+	if err != nil {
+		return nil, err
+	}
+	objects, err := manifest.Parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", h.Position.File, err)
+	}
+	i := slices.IndexFunc(objects, func(o manifest.Parsed) bool {
+		return o.Object.GetKind() == h.Kind && o.Object.GetName() == h.Name
+	})
+	if i < 0 {
+		return nil, fmt.Errorf("%s: there is no %s %s", h.Position.File, h.Kind, h.Name)
+	}
+	return objects[i].Object.Object, nil
+}
