@@ -97,8 +97,12 @@ func (r *reader) read(ctx context.Context) Result {
 // follow takes an object of Argo CD and returns what it makes of such objects.
 func (r *reader) follow(ctx context.Context, p pending) []pending {
 	kind, _ := p.object["kind"].(string)
-	meta, _ := p.object["metadata"].(map[string]any)
-	key := fmt.Sprintf("%s/%v/%v", kind, meta["namespace"], meta["name"])
+	text, err := json.Marshal(p.object)
+	if err != nil {
+		return nil
+	}
+	// Of one name there may be several, one for each environment.
+	key := kind + string(text)
 	if version, _ := p.object["apiVersion"].(string); !strings.HasPrefix(version, "argoproj.io/") || r.seen[key] {
 		return nil
 	}
@@ -148,6 +152,7 @@ func (r *reader) application(ctx context.Context, p pending) []pending {
 		made.Name, made.Failure = fmt.Sprint(p.object["metadata"]), err.Error()
 		return nil
 	}
+	app.Spec = *argoutil.NormalizeApplicationSpec(&app.Spec) // as the controller does first
 	made.Name = app.Name
 	made.Spec, _ = p.object["spec"].(map[string]any)
 	manifests, err := r.render(ctx, &app, &made)

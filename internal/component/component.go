@@ -273,12 +273,30 @@ type Source struct {
 	// Exclude choose among its files, as globs whose star also matches slashes.
 	Recurse          bool
 	Include, Exclude string
+	// Jsonnet is what the Jsonnet among its files is given; nil for nothing.
+	Jsonnet *Jsonnet
 	// Refused says why the source cannot be rendered here; empty where it can.
 	Refused string
 	// Incomplete says which values are not known, and why; empty where all are.
 	// The source is rendered without them.
 	Incomplete string
 	Position   finding.Position
+}
+
+// Jsonnet is what a folder of manifests gives its Jsonnet files. Source: Argo CD,
+// spec.source.directory.jsonnet.
+type Jsonnet struct {
+	// ExtVars are the external variables, TLAs the arguments of a file that is a
+	// function.
+	ExtVars, TLAs []JsonnetVariable
+	// Libs are the folders that imports are looked for in, the last one first.
+	Libs []string
+}
+
+// JsonnetVariable is a text, or Jsonnet where Code is set.
+type JsonnetVariable struct {
+	Name, Value string
+	Code        bool
 }
 
 // ValueFile is one layer of Helm values.

@@ -44,9 +44,9 @@ func (r *report) add(e *load.Result, read result) {
 		r.read = map[string]bool{}
 	}
 	environment := e.Platform.Environment
-	theirs := map[string]application{}
+	theirs := map[string][]application{}
 	for _, a := range read.Applications {
-		theirs[a.Name] = a
+		theirs[a.Name] = append(theirs[a.Name], a)
 	}
 	components := map[string]*component.Component{}
 	for i := range e.Platform.Components {
@@ -61,12 +61,14 @@ func (r *report) add(e *load.Result, read result) {
 			r.assumed++
 			continue
 		}
-		other, ok := theirs[a.Name]
-		if !ok {
+		same := theirs[a.Name]
+		if len(same) == 0 {
 			r.applications.different++
 			r.differences = append(r.differences, difference{environment, a.Name, "only Ladder has this Application (" + a.Position.String() + ")"})
 			continue
 		}
+		// Of several of one name the one that fits best is meant.
+		other := slices.MaxFunc(same, func(x, y application) int { return cmp.Compare(fits(a, x), fits(a, y)) })
 		r.compare(environment, e, a, c, other)
 	}
 	for _, a := range read.Applications {
@@ -97,6 +99,23 @@ func (r *report) finish() {
 	slices.SortStableFunc(r.differences, func(a, b difference) int {
 		return cmp.Or(cmp.Compare(a.environment, b.environment), cmp.Compare(a.application, b.application))
 	})
+}
+
+// fits counts in what an Application is the same on both sides.
+func fits(a argo.Application, other application) int {
+	n := 0
+	for _, same := range []bool{a.Parent == other.Parent, a.Set == other.Set, a.Destination == destination(other)} {
+		if same {
+			n++
+		}
+	}
+	return n
+}
+
+func destination(a application) argo.Destination {
+	d, _ := a.Spec["destination"].(map[string]any)
+	text := func(name string) string { value, _ := d[name].(string); return value }
+	return argo.Destination{Server: text("server"), Name: text("name"), Namespace: text("namespace")}
 }
 
 func (r *report) compare(environment string, e *load.Result, a argo.Application, c *component.Component, other application) {
@@ -139,13 +158,10 @@ func (r *report) fields(a argo.Application, other application, differ func(strin
 	if parent := strings.TrimPrefix(other.Parent, madeUp); parent == other.Parent && a.Parent != other.Parent {
 		differ("parent %q, Argo CD: %q", a.Parent, other.Parent)
 	}
-	destination, _ := other.Spec["destination"].(map[string]any)
-	for name, value := range map[string]string{"server": a.Destination.Server, "name": a.Destination.Name, "namespace": a.Destination.Namespace} {
-		if theirs, _ := destination[name].(string); theirs != value {
-			differ("destination.%s %q, Argo CD: %q", name, value, theirs)
-		}
+	if theirs := destination(other); theirs != a.Destination {
+		differ("destination %+v, Argo CD: %+v", a.Destination, theirs)
 	}
-	if theirs, _ := other.Spec["project"].(string); theirs != a.Project {
+	if theirs, _ := other.Spec["project"].(string); cmp.Or(theirs, "default") != a.Project {
 		differ("project %q, Argo CD: %q", a.Project, theirs)
 	}
 }
@@ -182,6 +198,9 @@ func (r *report) compareObjects(c *component.Component, ours []manifest.Object, 
 		if c.AppOfApps && isArgoCDs(o) {
 			continue
 		}
+		if !named(o) {
+			continue // nobody can apply it
+		}
 		id := identity(o, c.Namespace)
 		own, ok := mine[id]
 		delete(mine, id)
@@ -200,6 +219,11 @@ func (r *report) compareObjects(c *component.Component, ours []manifest.Object, 
 		r.objects.different++
 		differ("only Ladder has %s", id)
 	}
+}
+
+func named(o map[string]any) bool {
+	meta, _ := o["metadata"].(map[string]any)
+	return meta["name"] != nil || meta["generateName"] != nil
 }
 
 func isArgoCDs(o map[string]any) bool {

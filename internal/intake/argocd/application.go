@@ -167,6 +167,9 @@ func (r *Repository) sources(d document, problems *yamlpos.Problems) []component
 func (r *Repository) source(d document, s source, refs map[string]source, problems *yamlpos.Problems) component.Source {
 	to := component.Source{Kind: component.Manifests, Position: s.position}
 	dir, local := r.local(s)
+	if local {
+		s = r.overridden(d, s, dir)
+	}
 	switch {
 	case s.value.TextAt("chart") != "":
 		to.Kind = component.Chart
@@ -249,11 +252,7 @@ func (r *Repository) directory(to *component.Source, d document, s source) {
 	directory := s.value.At("directory")
 	to.Recurse = boolAt(directory, "recurse")
 	to.Include, to.Exclude = directory.TextAt("include"), directory.TextAt("exclude")
-	if jsonnet := directory.At("jsonnet"); jsonnet != nil && jsonnet.Kind == yamlpos.Map && len(jsonnet.Entries) > 0 {
-		to.Refused = "Jsonnet is not rendered; write the manifests as YAML, or render them beforehand"
-		to.Position = s.at("directory", "jsonnet")
-		return
-	}
+	to.Jsonnet = r.jsonnet(d, s)
 	for _, key := range []string{"include", "exclude"} {
 		if lines := strings.Fields(directory.TextAt(key)); len(lines) > 1 && strings.Contains(directory.TextAt(key), "\n") {
 			f := newFinding(RuleInvalid, finding.Warning, s.at("directory", key), d.name(), "%s of the directory has %d lines, but is one pattern, which no file matches", key, len(lines))
@@ -266,10 +265,6 @@ func (r *Repository) directory(to *component.Source, d document, s source) {
 		rel, ok := below(to.Path, file)
 		if !ok || !to.Recurse && strings.Contains(rel, "/") || !taken(to.Include, to.Exclude, rel) {
 			continue
-		}
-		if path.Ext(file) == ".jsonnet" {
-			to.Refused = file + " is Jsonnet, which is not rendered; write the manifests as YAML, or render them beforehand"
-			return
 		}
 		if at, ok := r.appliedKustomization(file); ok {
 			kustomizations = append(kustomizations, at)
@@ -323,6 +318,13 @@ func (r *Repository) kustomizeOptions(d document, s source, dir string, problems
 		NamePrefix: f.Text("namePrefix"), NameSuffix: f.Text("nameSuffix"), Namespace: f.Text("namespace"),
 		Images: f.Strings("images"), CommonLabels: f.TextMap("commonLabels"), CommonAnnotations: f.TextMap("commonAnnotations"),
 		LabelWithoutSelector: f.Bool("labelWithoutSelector", false), LabelIncludeTemplates: f.Bool("labelIncludeTemplates", false),
+	}
+	for i := range o.Images {
+		o.Images[i] = withVariables(o.Images[i], d, s)
+	}
+	o.CommonLabels = allWithVariables(o.CommonLabels, d, s)
+	if f.Bool("commonAnnotationsEnvsubst", false) {
+		o.CommonAnnotations = allWithVariables(o.CommonAnnotations, d, s)
 	}
 	for _, m := range f.Maps("replicas") {
 		if count, ok := m.Int("count"); ok {

@@ -24,7 +24,7 @@ func (r *Repository) helm(to *component.Source, d document, s source, refs map[s
 	optional := f.Bool("ignoreMissingValueFiles", false)
 	for _, item := range f.Texts("valueFiles") {
 		at := s.item(item.Index, "helm", "valueFiles")
-		if p, ok := r.valueFile(to, d, at, refs, item.Text); ok {
+		if p, ok := r.valueFile(to, d, s, at, refs, item.Text); ok {
 			r.noteEncrypted(d, at, p)
 			to.ValueFiles = append(to.ValueFiles, component.ValueFile{Path: p, Optional: optional, Position: at})
 		}
@@ -35,11 +35,11 @@ func (r *Repository) helm(to *component.Source, d document, s source, refs map[s
 		if m.Bool("forceString", false) {
 			into = &to.StringParameters
 		}
-		put(into, m.Text("name"), m.Text("value"))
+		put(into, m.Text("name"), withVariables(m.Text("value"), d, s))
 	}
 	for _, m := range f.Maps("fileParameters") {
 		at := s.at("helm", "fileParameters")
-		if p, ok := r.valueFile(to, d, at, refs, m.Text("path")); ok {
+		if p, ok := r.valueFile(to, d, s, at, refs, m.Text("path")); ok {
 			put(&to.FileParameters, m.Text("name"), p)
 		}
 	}
@@ -98,7 +98,14 @@ func (r *Repository) values(to *component.Source, d document, s source, f *yamlp
 // valueFile maps a value file of a source to a path of this repository: "$ref/"
 // starts at the repository of another source, "/" at the top of the source's
 // own, everything else at the chart.
-func (r *Repository) valueFile(to *component.Source, d document, at finding.Position, refs map[string]source, written string) (string, bool) {
+func (r *Repository) valueFile(to *component.Source, d document, from source, at finding.Position, refs map[string]source, written string) (string, bool) {
+	// Of a file of another source the variables are those after its name.
+	head, rest, _ := strings.Cut(strings.TrimPrefix(written, "$"), "/")
+	if _, isRef := refs[head]; isRef && strings.HasPrefix(written, "$") {
+		written = "$" + head + "/" + withVariables(rest, d, from)
+	} else if strings.Contains(written, "$ARGOCD_APP_") || strings.Contains(written, "${ARGOCD_APP_") {
+		written = withVariables(written, d, from)
+	}
 	switch {
 	case strings.Contains(written, "://"):
 		r.notRead(at, d.name(), "the value file %s is not in the repository", written)

@@ -71,12 +71,9 @@ func (r *Repository) yieldKustomization(ctx context.Context, dir string, options
 
 // yieldDirectory reads plain YAML. Source: Argo CD, directory sources.
 func (r *Repository) yieldDirectory(dir string, directory *yamlpos.Value) (yield, error) {
-	recurse := boolAt(directory, "recurse")
-	include, exclude := directory.TextAt("include"), directory.TextAt("exclude")
 	taken := func(file string) bool {
 		rel, ok := below(dir, file)
-		return ok && (recurse || !strings.Contains(rel, "/")) && taken(include, exclude, rel) &&
-			slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(rel))
+		return ok && chosen(directory, rel) && slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(rel))
 	}
 	var y yield
 	within := r.within(dir)
@@ -123,6 +120,11 @@ func below(dir, file string) (string, bool) {
 		return path.Base(file), true
 	}
 	return strings.CutPrefix(file, dir+"/")
+}
+
+// chosen reports whether a directory section takes a file of the folder.
+func chosen(directory *yamlpos.Value, rel string) bool {
+	return (boolAt(directory, "recurse") || !strings.Contains(rel, "/")) && taken(directory.TextAt("include"), directory.TextAt("exclude"), rel)
 }
 
 // taken reports whether include and exclude of a directory source take a file.
@@ -193,6 +195,7 @@ func (r *Repository) yieldSources(ctx context.Context, d document) (yield, error
 		if !ok || s.value.TextAt("ref") != "" && s.path() == "" {
 			continue
 		}
+		s = r.overridden(d, s, dir)
 		directory := s.value.At("directory")
 		var y yield
 		var err error
@@ -201,6 +204,9 @@ func (r *Repository) yieldSources(ctx context.Context, d document) (yield, error
 		} else {
 			var problems yamlpos.Problems
 			y, err = r.yieldFolder(ctx, dir, directory, r.kustomizeOptions(d, s, dir, &problems))
+		}
+		if err == nil && r.kind(s, dir) == component.Manifests && r.hasJsonnet(dir, directory) {
+			y, err = r.yieldJsonnet(ctx, d, s, y)
 		}
 		if err != nil {
 			return yield{}, located(err, s)

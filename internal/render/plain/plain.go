@@ -70,7 +70,13 @@ func Render(ctx context.Context, view source.View, src component.Source, filter 
 		if !filter.Takes(rel) {
 			return nil
 		}
-		objects, err := readFile(view, path.Join(src.Path, rel), false)
+		var objects []manifest.Object
+		var err error
+		if name := path.Join(src.Path, rel); path.Ext(rel) == jsonnetEnding {
+			objects, err = readJsonnet(view, name, src)
+		} else {
+			objects, err = readFile(view, name, false)
+		}
 		out = append(out, objects...)
 		var unreadable *source.Error
 		if errors.Is(err, source.ErrEncrypted) && errors.As(err, &unreadable) {
@@ -87,7 +93,7 @@ func Render(ctx context.Context, view source.View, src component.Source, filter 
 }
 
 func isManifest(name string) bool {
-	return slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(name))
+	return slices.Contains([]string{".yaml", ".yml", ".json", jsonnetEnding}, path.Ext(name))
 }
 
 // readFile reads the objects of a file. What is no object is a problem in a file

@@ -1,0 +1,86 @@
+package argocd
+
+import (
+	"context"
+	"path"
+	"slices"
+
+	"github.com/rollout-ladder/ladder/internal/component"
+	"github.com/rollout-ladder/ladder/internal/finding"
+	"github.com/rollout-ladder/ladder/internal/intake/yamlpos"
+)
+
+// jsonnet reads what a source gives its Jsonnet files; nil for nothing. Source: Argo
+// CD, spec.source.directory.jsonnet, in whose values the variables of the build are
+// filled in.
+func (r *Repository) jsonnet(d document, s source) *component.Jsonnet {
+	section := s.value.At("directory", "jsonnet")
+	if section == nil || section.Kind != yamlpos.Map || len(section.Entries) == 0 {
+		return nil
+	}
+	variables := func(key string) (all []component.JsonnetVariable) {
+		if list := section.At(key); list != nil {
+			for _, item := range list.Items {
+				all = append(all, component.JsonnetVariable{
+					Name: item.TextAt("name"), Value: withVariables(item.TextAt("value"), d, s), Code: boolAt(item, "code"),
+				})
+			}
+		}
+		return all
+	}
+	j := &component.Jsonnet{ExtVars: variables("extVars"), TLAs: variables("tlas")}
+	libs := section.At("libs")
+	if libs == nil {
+		return j
+	}
+	for _, item := range libs.Items {
+		folder, ok := r.existing(item.Text)
+		if !ok {
+			r.findings = append(r.findings, newFinding(RuleInvalid, finding.Error, item.Position, d.name(), "the folder of Jsonnet libraries %s does not exist", item.Text))
+			continue
+		}
+		j.Libs = append(j.Libs, folder)
+	}
+	return j
+}
+
+// yieldJsonnet evaluates a folder of which files are Jsonnet. The objects stand in
+// files that hold no YAML, so that only the whole folder tells what it applies.
+func (r *Repository) yieldJsonnet(ctx context.Context, d document, s source, y yield) (yield, error) {
+	if r.opts.Renderer == nil {
+		r.notRead(d.position(), d.name(), "%s is Jsonnet, which is not read", s.path())
+		return y, nil
+	}
+	c := r.only(d, s)
+	objects, err := r.opts.Renderer.Component(ctx, c)
+	if err != nil {
+		if ctx.Err() != nil {
+			return yield{}, ctx.Err()
+		}
+		r.notRead(d.position(), d.name(), "what %s applies is not known: %v", s.path(), err)
+		return y, nil
+	}
+	made := yield{folders: y.folders}
+	for _, o := range objects {
+		at := o.Origin.Position()
+		at.Line = max(at.Line, 1)
+		v := yamlpos.FromAny(o.Object, at)
+		made.documents = append(made.documents, document{value: v, written: v, rendered: true})
+		if folder := path.Dir(at.File); !slices.Contains(made.folders, folder) {
+			made.folders = append(made.folders, folder)
+		}
+	}
+	if !made.applies() {
+		return y, nil
+	}
+	r.learn(made.documents)
+	return made, nil
+}
+
+// hasJsonnet reports whether a folder of plain YAML holds Jsonnet that is evaluated.
+func (r *Repository) hasJsonnet(dir string, directory *yamlpos.Value) bool {
+	return slices.ContainsFunc(r.under(dir), func(file string) bool {
+		rel, ok := below(dir, file)
+		return ok && path.Ext(file) == ".jsonnet" && chosen(directory, rel)
+	})
+}
