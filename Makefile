@@ -17,7 +17,7 @@ TEST ?= go test
 # The static checks vet.
 QUICKLY := -ldflags=-w -vet=off
 
-.PHONY: help build noplane argocd test test-short test-race test-long lint generate verify bench picture demo fmt clean
+.PHONY: help build noplane argocd parity test test-short test-race test-long lint generate verify bench picture demo fmt clean
 
 help: ## List the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -35,7 +35,11 @@ argocd: ## Build bin/ladder-argocd, the real Argo CD for rehearsals (the first b
 	@mkdir -p $(BIN)
 	cd argocd && go mod download github.com/argoproj/argo-cd/v3 && \
 		install -m 644 "$$(go list -m -f '{{.Dir}}' github.com/argoproj/argo-cd/v3)"/manifests/crds/*-crd.yaml crds && \
-		go build -ldflags "-s -w -X github.com/argoproj/argo-cd/v3/common.version=$$(go list -m -f '{{.Version}}' github.com/argoproj/argo-cd/v3 | tr -d v)" -o $(BIN)/ladder-argocd .
+		go build -ldflags "-s -w -X github.com/argoproj/argo-cd/v3/common.version=$$(go list -m -f '{{.Version}}' github.com/argoproj/argo-cd/v3 | tr -d v)" -o $(BIN)/ladder-argocd . && \
+		go build -ldflags "-s -w" -o $(BIN)/ladder-argocd-read ./read
+
+parity: argocd ## Compare what Ladder reads with what Argo CD's own code makes of it: make parity REPOSITORIES="DIR..."
+	go run ./test/parity -bin $(BIN) $(or $(REPOSITORIES),examples/zerotouch)
 
 test: ## Run every test: units, simulations, and end to end on the embedded control plane
 	$(TEST) $(QUICKLY) -timeout 60m ./...

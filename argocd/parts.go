@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"syscall"
 
 	"github.com/argoproj/argo-cd/v3/util/cli"
@@ -70,8 +71,12 @@ func runPart(args []string) error {
 	return part(context.Background(), o, func() { _, _ = os.NewFile(readyFile, "ready").Write([]byte{1}) })
 }
 
-// helm is the helm command of the repo server.
+// helm is the helm command of the repo server and of its kustomize, which asks Helm 3
+// for the version of the client; Helm 4 has no other.
 func helm(args []string) int {
+	if len(args) > 0 && args[0] == "version" {
+		args = slices.DeleteFunc(slices.Clone(args), func(arg string) bool { return arg == "-c" || arg == "--client" })
+	}
 	command, err := helmcmd.NewRootCmd(os.Stdout, args, helmcmd.SetupLogging)
 	if err == nil {
 		err = command.Execute()

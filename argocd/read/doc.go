@@ -3,7 +3,7 @@
 // from what is applied by hand, and the objects of each. It is what Ladder's own
 // reading is compared with.
 //
-// A Request comes on standard input, a Result goes to standard output, both as
+// Requests come on standard input, a Result for each goes to standard output, both as
 // JSON. Argo CD calls the programs helm and kustomize, which have to be on PATH,
 // and fetches what a repository names: it is for repositories that one trusts.
 package main

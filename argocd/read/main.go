@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -19,14 +20,24 @@ func main() {
 
 func run(ctx context.Context, in io.Reader, out io.Writer) error {
 	logrus.SetOutput(io.Discard) // errors are part of the result
-	var request Request
-	if err := json.NewDecoder(in).Decode(&request); err != nil {
-		return fmt.Errorf("read the request: %w", err)
+	requests, results := json.NewDecoder(in), json.NewEncoder(out)
+	for {
+		var request Request
+		err := requests.Decode(&request)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read a request: %w", err)
+		}
+		r, err := newReader(ctx, request)
+		if err != nil {
+			return err
+		}
+		err = results.Encode(r.read(ctx))
+		r.close()
+		if err != nil {
+			return fmt.Errorf("write a result: %w", err)
+		}
 	}
-	r, err := newReader(ctx, request)
-	if err != nil {
-		return err
-	}
-	defer r.close()
-	return json.NewEncoder(out).Encode(r.read(ctx))
 }

@@ -222,6 +222,9 @@ func describeComponent(b *bytes.Buffer, c component.Component) {
 		if s.Include+s.Exclude != "" {
 			fmt.Fprintf(b, " include=%s exclude=%s", s.Include, s.Exclude)
 		}
+		if s.Jsonnet != nil {
+			fmt.Fprintf(b, " jsonnet %+v", *s.Jsonnet)
+		}
 		if s.Refused != "" {
 			fmt.Fprintf(b, " refused: %s", s.Refused)
 		}

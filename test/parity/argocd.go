@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -44,53 +45,66 @@ type application struct {
 	Failure           string
 }
 
-// programs are the built commands of Argo CD's side.
-type programs struct {
-	reader string
-	// path is a folder in which helm and kustomize are.
-	path string
+// reader is the running command of Argo CD's side. It is for one goroutine.
+type reader struct {
+	command *exec.Cmd
+	in      io.WriteCloser
+	out     *json.Decoder
+	said    bytes.Buffer
 }
 
-// newPrograms finds the commands in a folder, and lets ladder-argocd be called as helm
-// and kustomize in dir.
-func newPrograms(bin, dir string) (programs, error) {
+// start starts ladder-argocd-read of a folder, with ladder-argocd as its helm and
+// kustomize. What it writes is in dir.
+func start(ctx context.Context, bin, dir string) (*reader, error) {
 	bin, err := filepath.Abs(bin)
 	if err != nil {
-		return programs{}, err
+		return nil, err
 	}
-	p := programs{reader: filepath.Join(bin, "ladder-argocd-read"), path: dir}
-	argocd := filepath.Join(bin, "ladder-argocd")
-	for _, file := range []string{p.reader, argocd} {
-		if _, err := os.Stat(file); err != nil {
-			return programs{}, fmt.Errorf("%w; make argocd builds it", err)
+	programs, home := filepath.Join(dir, "bin"), filepath.Join(dir, "home")
+	for _, folder := range []string{programs, home} {
+		if err := os.Mkdir(folder, 0o700); err != nil {
+			return nil, err
 		}
 	}
 	for _, name := range []string{"helm", "kustomize"} {
-		if err := os.Symlink(argocd, filepath.Join(dir, name)); err != nil {
-			return programs{}, err
+		if err := os.Symlink(filepath.Join(bin, "ladder-argocd"), filepath.Join(programs, name)); err != nil {
+			return nil, err
 		}
 	}
-	return p, nil
+	r := &reader{command: exec.CommandContext(ctx, filepath.Join(bin, "ladder-argocd-read"))}
+	// Git asks nobody, and no setting of the user counts.
+	r.command.Env = []string{
+		"PATH=" + programs + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME=" + home, "TMPDIR=" + home,
+		"GIT_CONFIG_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0",
+	}
+	r.command.Stderr = &r.said
+	if r.in, err = r.command.StdinPipe(); err != nil {
+		return nil, err
+	}
+	out, err := r.command.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	r.out = json.NewDecoder(out)
+	return r, r.command.Start()
 }
 
-// read has Argo CD's code read a repository. home is for what helm and git keep.
-func (p programs) read(ctx context.Context, q request, home string) (result, error) {
-	text, err := json.Marshal(q)
+// read has Argo CD's code read a repository.
+func (r *reader) read(q request) (result, error) {
+	var answer result
+	err := json.NewEncoder(r.in).Encode(q)
+	if err == nil {
+		err = r.out.Decode(&answer)
+	}
 	if err != nil {
-		return result{}, err
+		r.stop()
+		return result{}, fmt.Errorf("Argo CD's reading: %w: %s", err, &r.said)
 	}
-	command := exec.CommandContext(ctx, p.reader)
-	command.Stdin = bytes.NewReader(text)
-	// Git asks nobody, and no setting of the user counts.
-	command.Env = []string{"PATH=" + p.path + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME=" + home, "TMPDIR=" + home, "GIT_CONFIG_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0"}
-	var out, complaints bytes.Buffer
-	command.Stdout, command.Stderr = &out, &complaints
-	if err := command.Run(); err != nil {
-		return result{}, fmt.Errorf("Argo CD's reading: %w: %s", err, &complaints)
-	}
-	var r result
-	if err := json.Unmarshal(out.Bytes(), &r); err != nil {
-		return result{}, fmt.Errorf("Argo CD's reading: %w", err)
-	}
-	return r, nil
+	return answer, nil
+}
+
+// stop ends the command.
+func (r *reader) stop() {
+	_ = r.in.Close()
+	_ = r.command.Wait() // what it has to say it has said
 }

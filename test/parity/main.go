@@ -31,10 +31,11 @@ func run(ctx context.Context, bin string, repositories []string, out io.Writer) 
 		return false, err
 	}
 	defer func() { _ = os.RemoveAll(scratch) }() // a temporary folder
-	argo, err := newPrograms(bin, scratch)
+	argo, err := start(ctx, bin, scratch)
 	if err != nil {
-		return false, err
+		return false, fmt.Errorf("%w (make argocd builds it)", err)
 	}
+	defer argo.stop()
 	for _, dir := range repositories {
 		folder, err := os.MkdirTemp(scratch, "")
 		if err != nil {
@@ -46,11 +47,7 @@ func run(ctx context.Context, bin string, repositories []string, out io.Writer) 
 			different = true
 			continue
 		}
-		for _, d := range r.differences {
-			fmt.Fprintf(out, "  %s\n", d)
-		}
-		fmt.Fprintf(out, "%s: Applications %d equal, %d different; objects %d equal, %d different; %d assumed, %d elsewhere, %d neither renders\n",
-			dir, r.applications.equal, r.applications.different, r.objects.equal, r.objects.different, r.assumed, r.elsewhere, r.unrendered)
+		r.print(out, dir)
 		different = different || len(r.differences) > 0
 	}
 	return different, nil

@@ -12,13 +12,14 @@ import (
 	"github.com/rollout-ladder/ladder/internal/load"
 	"github.com/rollout-ladder/ladder/internal/manifest"
 	"github.com/rollout-ladder/ladder/internal/plane/argocd/snapshot"
+	"github.com/rollout-ladder/ladder/internal/render/helm"
 )
 
 // kubeVersion is what charts are told on both sides.
 const kubeVersion = "1.34.0"
 
 // compare compares both readings of a repository; scratch is an empty folder.
-func compare(ctx context.Context, dir, scratch string, argo programs) (*report, error) {
+func compare(ctx context.Context, dir, scratch string, argo *reader) (*report, error) {
 	environments, err := load.LoadAll(ctx, dir, load.Options{Offline: true, NoCache: true, KubeVersion: kubeVersion})
 	if err != nil {
 		return nil, err
@@ -39,15 +40,14 @@ func compare(ctx context.Context, dir, scratch string, argo programs) (*report, 
 		if err != nil {
 			return nil, err
 		}
-		home := filepath.Join(scratch, p.Environment)
-		if err := os.MkdirAll(home, 0o700); err != nil {
-			return nil, err
-		}
-		read, err := argo.read(ctx, q, home)
+		read, err := argo.read(q)
 		if err != nil {
 			return nil, err
 		}
-		r.add(e, read)
+		c := &comparison{report: r, loaded: e, read: read, again: func() (result, error) { return argo.read(q) }}
+		if err := c.run(); err != nil {
+			return nil, err
+		}
 	}
 	r.finish()
 	return r, nil
@@ -60,6 +60,7 @@ func ask(e *load.Result, s snapshot.Snapshot) (request, error) {
 		Address: s.Address, Own: p.Applied.Addresses, Namespace: "argocd", NewGlobbing: p.Applied.NewGlobbing,
 		KubeVersion: kubeVersion, BuildOptions: "--load-restrictor LoadRestrictionsNone --enable-helm",
 	}
+	q.APIVersions = versions(e)
 	for _, c := range p.Applied.Clusters {
 		q.Clusters = append(q.Clusters, cluster{c.Name, c.Server, c.Labels, c.Annotations})
 	}
@@ -79,6 +80,25 @@ func ask(e *load.Result, s snapshot.Snapshot) (request, error) {
 		q.Roots = append(q.Roots, root)
 	}
 	return q, nil
+}
+
+// versions are the API versions that charts of the environment are told: those that
+// every cluster has, and those of the CRDs of the platform. Argo CD asks the cluster.
+func versions(e *load.Result) []string {
+	all := slices.Clone(helm.BuiltinVersions())
+	for _, objects := range []map[string][]manifest.Object{e.Objects, e.Partial} {
+		for _, list := range objects {
+			for _, o := range list {
+				if crd, ok := manifest.ReadCRD(o.Unstructured); ok {
+					for _, v := range crd.Versions {
+						all = append(all, crd.Group+"/"+v, crd.Group+"/"+v+"/"+crd.Kind)
+					}
+				}
+			}
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // madeUp begins the names of the Applications that stand for a folder.

@@ -168,7 +168,7 @@ func (r *Repository) source(d document, s source, refs map[string]source, proble
 	to := component.Source{Kind: component.Manifests, Position: s.position}
 	dir, local := r.local(s)
 	if local {
-		s = r.overridden(d, s, dir)
+		s, to.Refused = r.overridden(d, s, dir)
 	}
 	switch {
 	case s.value.TextAt("chart") != "":

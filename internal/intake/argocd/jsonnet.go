@@ -1,6 +1,7 @@
 package argocd
 
 import (
+	"bytes"
 	"context"
 	"path"
 	"slices"
@@ -46,9 +47,11 @@ func (r *Repository) jsonnet(d document, s source) *component.Jsonnet {
 
 // yieldJsonnet evaluates a folder of which files are Jsonnet. The objects stand in
 // files that hold no YAML, so that only the whole folder tells what it applies.
-func (r *Repository) yieldJsonnet(ctx context.Context, d document, s source, y yield) (yield, error) {
+func (r *Repository) yieldJsonnet(ctx context.Context, d document, s source, files []string, y yield) (yield, error) {
 	if r.opts.Renderer == nil {
-		r.notRead(d.position(), d.name(), "%s is Jsonnet, which is not read", s.path())
+		if r.mentionsApplications(files) {
+			r.notRead(d.position(), d.name(), "%s is Jsonnet, which is not read", s.path())
+		}
 		return y, nil
 	}
 	c := r.only(d, s)
@@ -57,7 +60,10 @@ func (r *Repository) yieldJsonnet(ctx context.Context, d document, s source, y y
 		if ctx.Err() != nil {
 			return yield{}, ctx.Err()
 		}
-		r.notRead(d.position(), d.name(), "what %s applies is not known: %v", s.path(), err)
+		// Of a component it is told when that is rendered.
+		if r.mentionsApplications(files) {
+			r.notRead(d.position(), d.name(), "what %s applies is not known: %v", s.path(), err)
+		}
 		return y, nil
 	}
 	made := yield{folders: y.folders}
@@ -77,10 +83,20 @@ func (r *Repository) yieldJsonnet(ctx context.Context, d document, s source, y y
 	return made, nil
 }
 
-// hasJsonnet reports whether a folder of plain YAML holds Jsonnet that is evaluated.
-func (r *Repository) hasJsonnet(dir string, directory *yamlpos.Value) bool {
-	return slices.ContainsFunc(r.under(dir), func(file string) bool {
-		rel, ok := below(dir, file)
-		return ok && path.Ext(file) == ".jsonnet" && chosen(directory, rel)
+// mentionsApplications reports whether one of the files names the group of Argo CD.
+func (r *Repository) mentionsApplications(files []string) bool {
+	return slices.ContainsFunc(files, func(file string) bool {
+		data, err := r.tree.Read(file)
+		return err == nil && bytes.Contains(data, []byte("argoproj.io/"))
 	})
+}
+
+// jsonnetFiles are those of a folder of plain YAML that are evaluated.
+func (r *Repository) jsonnetFiles(dir string, directory *yamlpos.Value) (files []string) {
+	for _, file := range r.under(dir) {
+		if rel, ok := below(dir, file); ok && path.Ext(file) == ".jsonnet" && chosen(directory, rel) {
+			files = append(files, file)
+		}
+	}
+	return files
 }

@@ -3,14 +3,14 @@ package argocd
 import (
 	"path"
 
-	"github.com/rollout-ladder/ladder/internal/finding"
 	"github.com/rollout-ladder/ladder/internal/intake/yamlpos"
 )
 
 // overridden is a source with what the files in its folder put over it: for every
-// Application, then for this one. Image updaters write them. Source: Argo CD,
-// "Parameter Overrides", reposerver/repository, mergeSourceParameters.
-func (r *Repository) overridden(d document, s source, dir string) source {
+// Application, then for this one. Image updaters write them. refused says why Argo CD
+// makes nothing of the source; empty where it does. Source: Argo CD, "Parameter
+// Overrides", reposerver/repository, mergeSourceParameters.
+func (r *Repository) overridden(d document, s source, dir string) (merged source, refused string) {
 	for _, name := range []string{".argocd-source.yaml", ".argocd-source-" + d.name() + ".yaml"} {
 		file := path.Join(dir, name)
 		if !r.tree.IsFile(file) {
@@ -22,9 +22,7 @@ func (r *Repository) overridden(d document, s source, dir string) source {
 			over, err = yamlpos.ParseOne(file, data)
 		}
 		if err != nil || over == nil || over.Kind != yamlpos.Map {
-			r.findings = append(r.findings, newFinding(RuleInvalid, finding.Error, finding.Position{File: file, Line: 1}, d.name(),
-				"%s is not a YAML map, so that Argo CD makes nothing of the source", file))
-			continue
+			return s, file + " is not a YAML map; write one, with the fields of a source that it changes"
 		}
 		// It changes how a source is built, not which one it is.
 		for _, key := range []string{"repoURL", "path", "chart", "targetRevision"} {
@@ -33,5 +31,5 @@ func (r *Repository) overridden(d document, s source, dir string) source {
 		s.value = mergeValues(s.value, over)
 		s.written = s.value
 	}
-	return s
+	return s, ""
 }

@@ -1,6 +1,7 @@
 package argocd
 
 import (
+	"cmp"
 	"os"
 	"strings"
 )
@@ -26,7 +27,7 @@ func withVariables(text string, d document, s source) string {
 		case "ARGOCD_APP_NAMESPACE":
 			return d.value.TextAt("spec", "destination", "namespace")
 		case "ARGOCD_APP_PROJECT_NAME":
-			return d.value.TextAt("spec", "project")
+			return cmp.Or(d.value.TextAt("spec", "project"), "default")
 		case "ARGOCD_APP_REVISION":
 			return unknownRevision
 		case "ARGOCD_APP_REVISION_SHORT":

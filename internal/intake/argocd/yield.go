@@ -195,7 +195,7 @@ func (r *Repository) yieldSources(ctx context.Context, d document) (yield, error
 		if !ok || s.value.TextAt("ref") != "" && s.path() == "" {
 			continue
 		}
-		s = r.overridden(d, s, dir)
+		s, _ = r.overridden(d, s, dir) // what is refused is told when it is rendered
 		directory := s.value.At("directory")
 		var y yield
 		var err error
@@ -205,8 +205,10 @@ func (r *Repository) yieldSources(ctx context.Context, d document) (yield, error
 			var problems yamlpos.Problems
 			y, err = r.yieldFolder(ctx, dir, directory, r.kustomizeOptions(d, s, dir, &problems))
 		}
-		if err == nil && r.kind(s, dir) == component.Manifests && r.hasJsonnet(dir, directory) {
-			y, err = r.yieldJsonnet(ctx, d, s, y)
+		if err == nil && r.kind(s, dir) == component.Manifests {
+			if files := r.jsonnetFiles(dir, directory); len(files) > 0 {
+				y, err = r.yieldJsonnet(ctx, d, s, files, y)
+			}
 		}
 		if err != nil {
 			return yield{}, located(err, s)

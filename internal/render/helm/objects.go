@@ -22,7 +22,8 @@ func (o *output) objects(c *loadedChart) ([]manifest.Object, error) {
 	text := strings.ReplaceAll(o.text, noValue, "")
 	var out []manifest.Object
 	for _, start := range glued(text) {
-		parsed, err := manifest.Parse([]byte(text[start.from:start.to]))
+		// Helm ends what it prints with one line break, which a last block of text keeps.
+		parsed, err := manifest.Parse([]byte(strings.TrimSuffix(text[start.from:start.to], "\n") + "\n"))
 		if err != nil {
 			return nil, o.syntaxProblem(c, text, start.from, err)
 		}

@@ -193,7 +193,7 @@ func capabilities(opts Options) (*common.Capabilities, error) {
 	if err != nil {
 		return nil, fmt.Errorf("Kubernetes version %q is not a version such as 1.36", opts.KubeVersion)
 	}
-	all := slices.Concat(builtinVersions(), opts.APIVersions)
+	all := slices.Concat(BuiltinVersions(), opts.APIVersions)
 	slices.Sort(all)
 	return &common.Capabilities{
 		KubeVersion: *kube,

@@ -34,7 +34,7 @@ var builtinKinds = map[string]string{
 	"storage.k8s.io/v1":               "CSIDriver CSINode CSIStorageCapacity StorageClass VolumeAttachment VolumeAttributesClass",
 }
 
-func builtinVersions() []string {
+func BuiltinVersions() []string {
 	var all []string
 	for version, kinds := range builtinKinds {
 		all = append(all, version)

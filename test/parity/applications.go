@@ -1,0 +1,173 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rollout-ladder/ladder/internal/argo"
+	"github.com/rollout-ladder/ladder/internal/component"
+	"github.com/rollout-ladder/ladder/internal/load"
+)
+
+// comparison is one environment, as both sides read it.
+type comparison struct {
+	*report
+	loaded *load.Result
+	read   result
+	// again has Argo CD's side read it once more.
+	again  func() (result, error)
+	second *result
+}
+
+// run compares the environment.
+func (c *comparison) run() error {
+	if c.report.read == nil {
+		c.report.read = map[string]bool{}
+	}
+	theirs := map[string][]application{}
+	for _, a := range c.read.Applications {
+		theirs[a.Name] = append(theirs[a.Name], a)
+	}
+	components := map[string]*component.Component{}
+	for i := range c.loaded.Platform.Components {
+		one := &c.loaded.Platform.Components[i]
+		components[one.Name] = one
+	}
+	ours := map[string]bool{}
+	for _, a := range c.loaded.Argo.Applications {
+		one := components[a.Component]
+		ours[a.Name], c.report.read[a.Name] = true, true
+		if one != nil && one.Assumed {
+			c.assumed++
+			continue
+		}
+		same := theirs[a.Name]
+		if len(same) == 0 {
+			c.applications.different++
+			c.differ(a.Name, "only Ladder has this Application (%s)", a.Position)
+			continue
+		}
+		// Of several of one name the one that fits best is meant.
+		other := slices.MaxFunc(same, func(x, y application) int { return cmp.Compare(fits(a, x), fits(a, y)) })
+		if err := c.application(a, one, other); err != nil {
+			return err
+		}
+	}
+	for _, a := range c.read.Applications {
+		switch folder := strings.HasPrefix(a.Name, madeUp); {
+		case folder && a.Failure != "":
+			c.others = append(c.others, difference{c.environment(), a.Name, "Argo CD cannot render the folder: " + first(a.Failure)})
+		case !folder && !ours[a.Name]:
+			c.others = append(c.others, difference{c.environment(), a.Name, fmt.Sprintf("only Argo CD has this Application (set %q, parent %q) %s", a.Set, a.Parent, first(a.Failure))})
+		}
+	}
+	for _, f := range c.read.Failures {
+		c.differ(f.Name, "Argo CD cannot run this ApplicationSet: %s", first(f.Reason))
+	}
+	return nil
+}
+
+func (c *comparison) environment() string { return c.loaded.Platform.Environment }
+
+func (c *comparison) differ(name, format string, args ...any) {
+	c.differences = append(c.differences, difference{c.environment(), name, fmt.Sprintf(format, args...)})
+}
+
+// fits counts in what an Application is the same on both sides.
+func fits(a argo.Application, other application) int {
+	n := 0
+	for _, same := range []bool{a.Parent == other.Parent, a.Set == other.Set, a.Destination == destination(other)} {
+		if same {
+			n++
+		}
+	}
+	return n
+}
+
+func destination(a application) argo.Destination {
+	d, _ := a.Spec["destination"].(map[string]any)
+	text := func(name string) string { value, _ := d[name].(string); return value }
+	return argo.Destination{Server: text("server"), Name: text("name"), Namespace: text("namespace")}
+}
+
+// application compares one that both sides have; one is nil where it applies nothing
+// but Applications.
+func (c *comparison) application(a argo.Application, one *component.Component, other application) error {
+	before := len(c.differences)
+	c.fields(a, other)
+	if one != nil {
+		c.sources(one, other)
+	}
+	if len(c.differences) > before {
+		c.applications.different++
+	} else {
+		c.applications.equal++
+	}
+	objects, rendered := c.loaded.Objects[a.Component]
+	switch {
+	case one == nil || !one.Enabled:
+	case other.Elsewhere:
+		c.elsewhere++
+	case other.Failure != "" && !rendered:
+		c.unrendered++
+	case other.Failure != "":
+		c.objects.different += len(objects)
+		c.differ(a.Name, "Argo CD cannot render it, Ladder does: %s", first(other.Failure))
+	case !rendered:
+		c.objects.different += len(other.Objects)
+		c.differ(a.Name, "Ladder cannot render it, Argo CD does: %s", c.reason(a.Component))
+	default:
+		return c.compareObjects(one, objects, other)
+	}
+	return nil
+}
+
+// fields compares what an Application says.
+func (c *comparison) fields(a argo.Application, other application) {
+	if a.Set != other.Set {
+		c.differ(a.Name, "set %q, Argo CD: %q", a.Set, other.Set)
+	}
+	if !strings.HasPrefix(other.Parent, madeUp) && a.Parent != other.Parent {
+		c.differ(a.Name, "parent %q, Argo CD: %q", a.Parent, other.Parent)
+	}
+	if theirs := destination(other); theirs != a.Destination {
+		c.differ(a.Name, "destination %+v, Argo CD: %+v", a.Destination, theirs)
+	}
+	if theirs, _ := other.Spec["project"].(string); cmp.Or(theirs, "default") != a.Project {
+		c.differ(a.Name, "project %q, Argo CD: %q", a.Project, theirs)
+	}
+}
+
+// sources compares how the sources in the repository are rendered.
+func (c *comparison) sources(one *component.Component, other application) {
+	if one.AppOfApps || other.Failure != "" {
+		return
+	}
+	kinds := map[component.SourceKind]string{component.Chart: "Helm", component.Kustomize: "Kustomize", component.Manifests: "Directory", component.Plugin: "Plugin"}
+	var ours, theirs []string
+	for _, s := range one.Sources {
+		if s.Path != "" {
+			ours = append(ours, kinds[s.Kind])
+		}
+	}
+	for _, kind := range other.Types {
+		if kind != "" {
+			theirs = append(theirs, kind)
+		}
+	}
+	if !slices.Equal(ours, theirs) {
+		c.differ(other.Name, "sources %q, Argo CD: %q", ours, theirs)
+	}
+}
+
+// reason is why Ladder could not render a component.
+func (c *comparison) reason(name string) string {
+	for _, u := range c.loaded.Unrendered {
+		if u.Component == name {
+			return first(u.Reason)
+		}
+	}
+	return "no reason told"
+}
