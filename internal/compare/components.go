@@ -199,7 +199,26 @@ func (v view) source(s component.Source) map[string]any {
 		"exclude": s.Exclude, "refused": s.Refused, "incomplete": s.Incomplete, "skipCrds": s.SkipCRDs,
 		"valueFiles": layers, "apiVersions": texts(s.APIVersions), "values": maps.Clone(s.Values),
 		"parameters": nested(s.Parameters), "stringParameters": nested(s.StringParameters), "fileParameters": nested(s.FileParameters),
+		"jsonnet": jsonnet(s.Jsonnet),
 	})
+}
+
+// jsonnet is what the Jsonnet of a source is given.
+func jsonnet(j *component.Jsonnet) map[string]any {
+	if j == nil {
+		return nil
+	}
+	variables := func(all []component.JsonnetVariable) map[string]any {
+		out := map[string]any{}
+		for _, v := range all {
+			out[v.Name] = v.Value
+			if v.Code {
+				out[v.Name] = "code " + v.Value
+			}
+		}
+		return out
+	}
+	return full(map[string]any{"extVars": variables(j.ExtVars), "tlas": variables(j.TLAs), "libs": texts(j.Libs)})
 }
 
 // path prints a path without the name of the environment.

@@ -102,8 +102,7 @@ func render(ctx context.Context, view source.View, request Request, parent *conf
 		}
 		return kustomize.Render(ctx, view, src, options)
 	case component.Manifests:
-		charts.Note(src.Position, "the folder of manifests "+src.Path)
-		objects, encrypted, err := plain.Render(ctx, view, src, plain.Filter{Include: src.Include, Exclude: src.Exclude})
+		objects, encrypted, err := plain.Render(ctx, view, src, plain.Filter{Include: src.Include, Exclude: src.Exclude}, charts.Note)
 		result := helm.Result{Objects: objects}
 		for _, e := range encrypted {
 			file := component.Source{Kind: src.Kind, Path: e.Position.File, Position: e.Position}

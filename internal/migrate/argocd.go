@@ -396,6 +396,9 @@ func (a *applications) manifests(s *component.Source, d *Descriptor, tell teller
 		return nil
 	}
 	d.Manifests, d.Recurse = to, s.Recurse
+	if s.Jsonnet != nil {
+		tell(Lost, "option", "render the manifests beforehand", "what its Jsonnet is given is not carried over")
+	}
 	if s.Include != "" || s.Exclude != "" {
 		tell(Lost, "option", "move the files into a folder of their own", "include and exclude of %s are not carried over", s.Path)
 	}

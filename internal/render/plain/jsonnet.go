@@ -21,7 +21,7 @@ const jsonnetEnding = ".jsonnet"
 
 // readJsonnet evaluates a file that yields an object or a list of objects. Source: Argo
 // CD, reposerver/repository, findManifests and makeJsonnetVM.
-func readJsonnet(view source.View, name string, src component.Source) ([]manifest.Object, error) {
+func readJsonnet(view source.View, name string, src component.Source, note Note) ([]manifest.Object, error) {
 	vm := jsonnet.MakeVM()
 	libs := []string{src.Path}
 	if src.Jsonnet != nil {
@@ -35,6 +35,7 @@ func readJsonnet(view source.View, name string, src component.Source) ([]manifes
 	}
 	vm.Importer(&imports{view: view, libs: libs, read: map[string]jsonnet.Contents{}})
 	at := finding.Position{File: name, Line: 1}
+	note(at, "the Jsonnet "+name)
 	text, err := vm.EvaluateFile(name)
 	if err != nil {
 		return nil, jsonnetError(at, err)
@@ -49,6 +50,9 @@ func readJsonnet(view source.View, name string, src component.Source) ([]manifes
 	}
 	var out []manifest.Object
 	for _, value := range values {
+		if value == nil {
+			continue
+		}
 		object, ok := value.(map[string]any)
 		if !ok || object["kind"] == nil {
 			return nil, source.Errorf(at, "the Jsonnet yields something that is no Kubernetes object: it has no kind")

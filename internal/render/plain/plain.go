@@ -44,12 +44,16 @@ const skipMarker = "+argocd:skip-file-rendering"
 // specification, "The Pointer".
 const pointer = "version https://git-lfs.github.com/spec/"
 
+// Note is told what is worked on, which is named where it does not end.
+type Note func(at finding.Position, what string)
+
 // Render reads the objects of a file or folder, files in sorted order. In a
 // folder, files that hold no objects and do not look as if they should are
 // passed over: values files, charts, kustomizations. A file that is named itself
 // must hold objects only. encrypted are files of a folder that may hold objects as
 // well. Errors about the repository are *source.Error.
-func Render(ctx context.Context, view source.View, src component.Source, filter Filter) (out []manifest.Object, encrypted []*source.Error, err error) {
+func Render(ctx context.Context, view source.View, src component.Source, filter Filter, note Note) (out []manifest.Object, encrypted []*source.Error, err error) {
+	note(src.Position, "the folder of manifests "+src.Path)
 	kind, err := view.Stat(src.Path)
 	if err != nil {
 		return nil, nil, source.Errorf(src.Position, "manifests: %w", err)
@@ -73,7 +77,7 @@ func Render(ctx context.Context, view source.View, src component.Source, filter 
 		var objects []manifest.Object
 		var err error
 		if name := path.Join(src.Path, rel); path.Ext(rel) == jsonnetEnding {
-			objects, err = readJsonnet(view, name, src)
+			objects, err = readJsonnet(view, name, src, note)
 		} else {
 			objects, err = readFile(view, name, false)
 		}

@@ -1,0 +1,95 @@
+package render
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rollout-ladder/ladder/internal/component"
+)
+
+// TestJsonnet evaluates the Jsonnet of a folder. Expected values are those of Argo CD's
+// documentation of Jsonnet and of the Jsonnet language.
+func TestJsonnet(t *testing.T) {
+	const files = `
+-- app/one.jsonnet --
+{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: std.extVar('name') }, data: { n: std.toString(std.extVar('n')) } }
+-- app/several.jsonnet --
+local lib = import 'lib.libsonnet';
+function(count=1) [lib.map('m%d' % i) for i in std.range(1, count)]
+  + [{ apiVersion: 'v1', kind: 'List', items: [lib.map('listed')] }, null]
+-- app/only-imported.libsonnet --
+error 'evaluated'
+-- app/below/not-recursive.jsonnet --
+error 'evaluated'
+-- first/lib.libsonnet --
+error 'the last library wins'
+-- second/lib.libsonnet --
+{ map(name): { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: name }, data: { text: importstr 'text.txt' } } }
+-- second/text.txt --
+beside the library
+-- outside/escapes.jsonnet --
+import '../../outside.libsonnet'
+-- outside-absolutely/escapes.jsonnet --
+importstr '/etc/hostname'
+-- nothing/a.jsonnet --
+{ metadata: { name: 'a' } }
+-- wrong/a.jsonnet --
+{
+  apiVersion: 'v1',
+  kind: missing,
+}
+`
+	dir := t.TempDir()
+	extract(t, dir, files)
+	render := func(src component.Source) ([]string, error) {
+		src.Kind = component.Manifests
+		r := New(dir, dir, Options{Offline: true, NoCache: true})
+		objects, err := r.Component(t.Context(), component.Component{Name: "app", Sources: []component.Source{src}})
+		var all []string
+		for _, o := range objects {
+			n, _, _ := strings.Cut(o.Origin.File, "/")
+			data, _ := o.Object["data"].(map[string]any)
+			text, _ := data["text"].(string)
+			number, _ := data["n"].(string)
+			all = append(all, n+" "+o.GetKind()+" "+o.GetName()+" "+strings.TrimSpace(text+number))
+		}
+		return all, err
+	}
+	got, err := render(component.Source{Path: "app", Jsonnet: &component.Jsonnet{
+		ExtVars: []component.JsonnetVariable{{Name: "name", Value: "1 + 1"}, {Name: "n", Value: "1 + 1", Code: true}},
+		TLAs:    []component.JsonnetVariable{{Name: "count", Value: "2", Code: true}},
+		Libs:    []string{"first", "second"},
+	}})
+	want := []string{"app ConfigMap 1 + 1 2", "app ConfigMap m1 beside the library", "app ConfigMap m2 beside the library", "app ConfigMap listed beside the library"}
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("got %q, %v, want %q", got, err, want)
+	}
+	for folder, reason := range map[string]string{
+		"outside":            "there is no ../../outside.libsonnet to import",
+		"outside-absolutely": "the import /etc/hostname leaves the repository",
+		"nothing":            "no Kubernetes object",
+		"wrong":              "wrong/a.jsonnet:3:9-16 Unknown variable: missing",
+	} {
+		var problem *Error
+		if _, err := render(component.Source{Path: folder}); !errors.As(err, &problem) || !strings.Contains(problem.Reason, reason) {
+			t.Errorf("%s: got %v, want %q", folder, err, reason)
+		}
+	}
+}
+
+// TestLastBreak renders a text block at the end of a template without a line break
+// there: Helm prints one, so that the text has it.
+func TestLastBreak(t *testing.T) {
+	dir := t.TempDir()
+	extract(t, dir, "-- c/Chart.yaml --\n{apiVersion: v2, name: c, version: 1.0.0}\n-- c/templates/a.yaml --\n"+
+		"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  a: |\n    text\n    {{- /* ends the line */ -}}\n")
+	objects, err := New(dir, dir, Options{Offline: true, NoCache: true}).Component(t.Context(), component.Component{Name: "c", Sources: []component.Source{{Kind: component.Chart, Path: "c"}}})
+	if err != nil || len(objects) != 1 {
+		t.Fatalf("%d objects, %v", len(objects), err)
+	}
+	if got := objects[0].Object["data"].(map[string]any)["a"]; got != "text\n" {
+		t.Errorf("got %q", got)
+	}
+}
