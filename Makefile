@@ -73,7 +73,7 @@ verify: lint ## Fail when formatting, static checks, modules or generated files 
 	go mod tidy -diff
 	cd tools && go mod tidy -diff && go vet ./licences && go test ./licences && go run ./licences -check
 	cd test/peers && go mod tidy -diff
-	cd argocd && go mod tidy -diff && go vet .
+	cd argocd && go mod tidy -diff && go vet ./...
 
 bench: build argocd ## Measure speed as ratios against peers and bounds of the same run
 	LADDER_BINARY=$(LADDER) go run ./test/bench

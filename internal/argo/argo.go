@@ -36,8 +36,11 @@ type Application struct {
 	// Parent is the Application that applies it, Set the ApplicationSet that
 	// generates it; empty where there is none.
 	Parent, Set string
-	Wave        Wave
-	Labels      map[string]string
+	// Assumed is set where its set is only supposed to make it: what the generators
+	// ask is not in the repository.
+	Assumed bool
+	Wave    Wave
+	Labels  map[string]string
 	// Automated is set where spec.syncPolicy.automated is there and not disabled.
 	Automated   bool
 	SyncOptions []string

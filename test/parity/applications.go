@@ -3,8 +3,8 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"path"
 	"slices"
-	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/argo"
 	"github.com/rollout-ladder/ladder/internal/component"
@@ -19,12 +19,20 @@ type comparison struct {
 	// again has Argo CD's side read it once more.
 	again  func() (result, error)
 	second *result
+	// madeUp are the names of Applications that stand for a folder.
+	madeUp map[string]bool
 }
 
 // run compares the environment.
 func (c *comparison) run() error {
 	if c.report.read == nil {
 		c.report.read = map[string]bool{}
+	}
+	c.madeUp = map[string]bool{}
+	for _, h := range c.loaded.Platform.Applied.ByHand {
+		if h.Folder != "" {
+			c.madeUp[path.Base(h.Folder)] = true
+		}
 	}
 	theirs := map[string][]application{}
 	for _, a := range c.read.Applications {
@@ -35,18 +43,18 @@ func (c *comparison) run() error {
 		one := &c.loaded.Platform.Components[i]
 		components[one.Name] = one
 	}
-	ours := map[string]bool{}
+	ours, assumed := map[string]bool{}, c.supposed()
 	for _, a := range c.loaded.Argo.Applications {
 		one := components[a.Component]
 		ours[a.Name], c.report.read[a.Name] = true, true
-		if one != nil && one.Assumed {
+		if assumed[a.Name] {
 			c.assumed++
 			continue
 		}
 		same := theirs[a.Name]
 		if len(same) == 0 {
 			c.applications.different++
-			c.differ(a.Name, "only Ladder has this Application (%s)", a.Position)
+			c.differ(a.Name, "only Ladder has this Application (%s, set %q, parent %q)", a.Position, a.Set, a.Parent)
 			continue
 		}
 		// Of several of one name the one that fits best is meant.
@@ -56,7 +64,7 @@ func (c *comparison) run() error {
 		}
 	}
 	for _, a := range c.read.Applications {
-		switch folder := strings.HasPrefix(a.Name, madeUp); {
+		switch folder := c.madeUp[a.Name]; {
 		case folder && a.Failure != "":
 			c.others = append(c.others, difference{c.environment(), a.Name, "Argo CD cannot render the folder: " + first(a.Failure)})
 		case !folder && !ours[a.Name]:
@@ -67,6 +75,21 @@ func (c *comparison) run() error {
 		c.differ(f.Name, "Argo CD cannot run this ApplicationSet: %s", first(f.Reason))
 	}
 	return nil
+}
+
+// supposed are the Applications that a set is only supposed to make, since what its
+// generators ask is not in the repository, and what comes of those.
+func (c *comparison) supposed() map[string]bool {
+	supposed := map[string]bool{}
+	for again := true; again; {
+		again = false
+		for _, a := range c.loaded.Argo.Applications {
+			if !supposed[a.Name] && (a.Assumed || supposed[a.Parent]) {
+				supposed[a.Name], again = true, true
+			}
+		}
+	}
+	return supposed
 }
 
 func (c *comparison) environment() string { return c.loaded.Platform.Environment }
@@ -129,7 +152,7 @@ func (c *comparison) fields(a argo.Application, other application) {
 	if a.Set != other.Set {
 		c.differ(a.Name, "set %q, Argo CD: %q", a.Set, other.Set)
 	}
-	if !strings.HasPrefix(other.Parent, madeUp) && a.Parent != other.Parent {
+	if a.Parent != other.Parent && !c.madeUp[other.Parent] {
 		c.differ(a.Name, "parent %q, Argo CD: %q", a.Parent, other.Parent)
 	}
 	if theirs := destination(other); theirs != a.Destination {

@@ -19,9 +19,10 @@ func (c *comparison) compareObjects(one *component.Component, ours []manifest.Ob
 		own[identity(o.Object, one.Namespace)] = plain(o.Object, one.Namespace)
 	}
 	for _, o := range other.Objects {
-		if named(o) && !(one.AppOfApps && isArgoCDs(o)) { // nobody can apply one without a name
-			theirs[identity(o, one.Namespace)] = plain(o, one.Namespace)
+		if !named(o) || one.AppOfApps && isArgoCDs(o) {
+			continue // nobody can apply one without a name
 		}
+		theirs[identity(o, one.Namespace)] = plain(o, one.Namespace)
 	}
 	if reflect.DeepEqual(own, theirs) {
 		c.objects.equal += len(theirs)

@@ -19,7 +19,6 @@ import (
 // difference that is not here is a mistake of Ladder's until somebody knows better.
 var explained = map[string]string{
 	"app-kustomize-older":        "the kustomization needs the plugin ksops; Ladder builds the rest",
-	"app-templates":              "the chart is a root of its own in Ladder alone: as an Application it fails",
 	"app-two-parents":            "two parents apply one Application, whose owner is whoever is last",
 	"assumed-sets":               "generators ask what is outside of the repository; Ladder tells what it assumes",
 	"cycle-of-sets":              "a wave that is no text: the API server refuses the ApplicationSet, and lint says so",

@@ -68,9 +68,10 @@ func ask(e *load.Result, s snapshot.Snapshot) (request, error) {
 	if err != nil {
 		return request{}, err
 	}
-	for i, h := range p.Applied.ByHand {
+	for _, h := range p.Applied.ByHand {
 		if h.Folder != "" {
-			q.Roots = append(q.Roots, made(fmt.Sprintf("%s%d", madeUp, i), s.Address, path.Join(filepath.ToSlash(below), h.Folder)))
+			folder := path.Join(filepath.ToSlash(below), h.Folder)
+			q.Roots = append(q.Roots, made(path.Base(folder), s.Address, folder))
 			continue
 		}
 		root, err := written(p.Root, h)
@@ -101,15 +102,12 @@ func versions(e *load.Result) []string {
 	return slices.Compact(all)
 }
 
-// madeUp begins the names of the Applications that stand for a folder.
-const madeUp = "by-hand-"
-
 // made is an Application for a folder that somebody applies.
 func made(name, address, folder string) map[string]any {
 	return map[string]any{
 		"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": map[string]any{"name": name},
 		"spec": map[string]any{
-			"project": "default", "destination": map[string]any{"name": "in-cluster", "namespace": "argocd"},
+			"project": "default", "destination": map[string]any{"namespace": "argocd"},
 			"source": map[string]any{"repoURL": address, "path": folder},
 		},
 	}

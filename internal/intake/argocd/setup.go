@@ -54,7 +54,7 @@ func (w *walk) recordApplication(parent string, d document) int {
 		Position: d.position(),
 	}
 	if d.generated != nil {
-		app.Set = d.generated.set.name()
+		app.Set, app.Assumed = d.generated.set.name(), d.generated.assumed
 	}
 	if automated := spec.At("syncPolicy", "automated"); automated != nil && automated.Kind == yamlpos.Map {
 		app.Automated = true

@@ -34,6 +34,8 @@ var builtinKinds = map[string]string{
 	"storage.k8s.io/v1":               "CSIDriver CSINode CSIStorageCapacity StorageClass VolumeAttachment VolumeAttributesClass",
 }
 
+// BuiltinVersions are the API versions that every cluster has: "group/version" and
+// "group/version/Kind".
 func BuiltinVersions() []string {
 	var all []string
 	for version, kinds := range builtinKinds {
