@@ -269,9 +269,17 @@ func TestKeysSteerARehearsal(t *testing.T) {
 	c.sees(gateWaits)
 	client := clusterOf(t, registry, "steered")
 
-	c.presses("e")
-	c.sees("gate  progressing: Deployment gate: 0 of 1 ready")
-	c.sees("holds up 2: next, last")
+	// What it explains is how things stand at that moment.
+	eventually(t, func() error {
+		c.presses("e")
+		c.sees("holds up 2: next, last")
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if shown := plainText(c.output[c.seen:]); !strings.Contains(shown, "gate  progressing: Deployment gate: 0 of 1 ready") {
+			return fmt.Errorf("it explains something else:\n%s", shown)
+		}
+		return nil
+	})
 	c.presses("f")
 	c.sees("nothing has failed")
 	c.presses("a")
