@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/component"
@@ -82,6 +83,9 @@ func (s *sources) copyFile(file string) (string, error) {
 	return to, s.add(to, content)
 }
 
+// outward matches an import of Jsonnet that leads out of a folder.
+var outward = regexp.MustCompile(`\bimport(str|bin)?\s*['"][^'"]*\.\./`)
+
 // place gives a descriptor the source that lies in a folder: a chart, a
 // kustomization or plain YAML.
 func (s *sources) place(dir string, d *Descriptor, at finding.Position) (component.SourceKind, error) {
@@ -136,6 +140,9 @@ func (s *sources) bring(dir, folder string, kind component.SourceKind) (string, 
 		}
 		if kind == component.Kustomize && isKustomizationFile(file) && strings.Contains(string(content), "../") {
 			return "", errors.New("the kustomization takes files from outside its folder; write the platform into the same Git repository")
+		}
+		if kind == component.Manifests && strings.HasSuffix(path.Ext(file), "sonnet") && outward.Match(content) {
+			return "", errors.New("the Jsonnet takes files from outside its folder; write the platform into the same Git repository")
 		}
 		if err := s.add(below(folder, file), content); err != nil {
 			return "", err
