@@ -62,10 +62,12 @@ func newReader(ctx context.Context, request Request) (*reader, error) {
 		HelmRegistryMaxIndexSize:          1000 * megabyte,
 	}, git.NoopCredsStore{}, filepath.Join(folder, "repositories"))
 	if err := r.server.Init(); err != nil {
+		r.close()
 		return nil, fmt.Errorf("start the repo server: %w", err)
 	}
 	clients, err := newCluster(request)
 	if err != nil {
+		r.close()
 		return nil, err
 	}
 	r.client = clients.objects

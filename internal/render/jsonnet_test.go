@@ -2,6 +2,7 @@ package render
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -35,6 +36,12 @@ import '../../outside.libsonnet'
 importstr '/etc/hostname'
 -- nothing/a.jsonnet --
 { metadata: { name: 'a' } }
+-- quotes/a.jsonnet --
+{ password 'CANARY' }
+-- fails/a.jsonnet --
+{ apiVersion: 'v1', kind: 'Secret', data: { password: std.parseInt('CANARY') } }
+-- ends/a.jsonnet --
+error 'CAN' + 'ARY'
 -- wrong/a.jsonnet --
 {
   apiVersion: 'v1',
@@ -70,11 +77,17 @@ importstr '/etc/hostname'
 		"outside":            "there is no ../../outside.libsonnet to import",
 		"outside-absolutely": "the import /etc/hostname leaves the repository",
 		"nothing":            "no Kubernetes object",
-		"wrong":              "wrong/a.jsonnet:3:9-16 Unknown variable: missing",
+		"wrong":              "wrong/a.jsonnet:3:9-16: Unknown variable: missing",
+		"quotes":             "quotes/a.jsonnet:1:12-20: run jsonnet",
+		"fails":              "run jsonnet on it",
+		"ends":               "run jsonnet on it",
 	} {
 		var problem *Error
 		if _, err := render(component.Source{Path: folder}); !errors.As(err, &problem) || !strings.Contains(problem.Reason, reason) {
 			t.Errorf("%s: got %v, want %q", folder, err, reason)
+		}
+		if strings.Contains(fmt.Sprint(problem), "CANARY") {
+			t.Errorf("%s tells a value: %v", folder, problem)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -76,11 +77,27 @@ func set(v component.JsonnetVariable, text, code func(name, value string)) {
 	text(v.Name, v.Value)
 }
 
-// jsonnetError is the message of an error of Jsonnet without its trace: the first line
-// says where and what.
+var (
+	// place is where Jsonnet says that an error is: before its message, or in the first
+	// line of the trace after it.
+	place = regexp.MustCompile(`(?m)^\s*([^\s:]+sonnet:\d+[\d:()-]*)\s`)
+	// telling are the messages that quote nothing but names and paths of imports.
+	telling = regexp.MustCompile(`^(?:\S+:\d\S* )?(Unknown variable: \w+|max stack frames exceeded\.|Computed imports are not allowed|Unterminated String|there is no \S+ to import|the import \S+ leaves the repository)$`)
+)
+
+// jsonnetError says where an error is. Its message may quote any value, a secret too, so
+// that only those that cannot are repeated.
 func jsonnetError(at finding.Position, err error) error {
-	message, _, _ := strings.Cut(strings.TrimPrefix(err.Error(), "RUNTIME ERROR: "), "\n")
-	return &source.Error{Position: at, Reason: "the Jsonnet cannot be evaluated: " + message, Err: err}
+	text := strings.TrimPrefix(err.Error(), "RUNTIME ERROR: ")
+	where, why := "", "run jsonnet on it to see why"
+	if found := place.FindStringSubmatch(text); found != nil {
+		where = " at " + found[1]
+	}
+	message, _, _ := strings.Cut(text, "\n")
+	if found := telling.FindStringSubmatch(message); found != nil {
+		why = found[1]
+	}
+	return source.Errorf(at, "the Jsonnet cannot be evaluated%s: %s", where, why)
 }
 
 // imports finds what a file imports, in the repository only: beside the file, then in
