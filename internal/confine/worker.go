@@ -184,9 +184,13 @@ func (w *worker) died(ctx context.Context, watch *watch, call Call, note []byte)
 }
 
 // outOfMemory recognises what the Go runtime says, and that of the race detector, when
-// there is no more memory.
+// there is no more memory. The garbage collector of Go 1.26 does not look whether it
+// got memory for its queue of spans: it reads address 0 then.
 func outOfMemory(text string) bool {
-	return slices.ContainsFunc([]string{"out of memory", "allocate memory", "cannot map pages", "failed to allocate", "cannot reserve", "failed to reserve", "new OS thread", "newosproc", "errno=12"},
+	if strings.HasPrefix(text, "SIGSEGV") && strings.Contains(text, "addr=0x0\n") && strings.Contains(text, "runtime.(*spanQueue)") {
+		return true
+	}
+	return slices.ContainsFunc([]string{"out of memory", "allocate memory", "cannot map pages", "failed to allocate", "cannot reserve", "failed to reserve", "new OS thread", "newosproc", "pthread_create failed", "errno=12"},
 		func(words string) bool { return strings.Contains(text, words) })
 }
 
