@@ -131,6 +131,20 @@ type Finding struct {
 	Evidence    []Evidence `json:"evidence"`
 	Basis       Basis      `json:"basis"`
 	Fix         Fix        `json:"fix"`
+	// Unread names what the finding says was not read, each part once: one finding
+	// may tell of many. Coverage counts them.
+	Unread []Unread `json:"-"`
+}
+
+// Unread is a part of the repository that was not read.
+type Unread struct {
+	// Name is that of the Application or ApplicationSet; empty where none is known.
+	Name     string
+	Position Position
+	Reason   string
+	// Part is set for what counts as no Application: a part of one that was read, or
+	// something of another tool.
+	Part bool
 }
 
 // Sort puts findings into their printed order: severity, position, rule,

@@ -19,5 +19,9 @@ func (f Finding) Redacted() Finding {
 	for i := range f.Evidence {
 		f.Evidence[i].Text = Plain(Redact(f.Evidence[i].Text))
 	}
+	f.Unread = slices.Clone(f.Unread)
+	for i := range f.Unread {
+		f.Unread[i].Name, f.Unread[i].Reason = Plain(Redact(f.Unread[i].Name)), Plain(Redact(f.Unread[i].Reason))
+	}
 	return f
 }

@@ -22,6 +22,7 @@ var docs embed.FS
 // environments.
 func elsewhere() []Rule {
 	return []Rule{
+		documented("assumed", finding.Info, "Something is taken to be so that the repository does not say"),
 		documented("disabled-but-required", finding.Error, "An enabled component requires one that is disabled"),
 		documented("duplicate-name", finding.Error, "Two components of an environment have one name"),
 		documented(RuleParity, finding.Warning, "An environment differs from the others in its order, edges or smokes"),

@@ -22,6 +22,7 @@ type Lint struct {
 	// findings that are too mild to be shown.
 	Known, Milder int
 	Unrendered    []Unrendered
+	Coverage      Coverage
 	// Rules are all that exist.
 	Rules []lint.Rule
 	// Folder is the way from the top of the repository to the root of the
@@ -55,6 +56,8 @@ type FindingsSummary struct {
 	Errors     int `json:"errors"`
 	Warnings   int `json:"warnings"`
 	Unrendered int `json:"unrendered"`
+	// Coverage says how much of the platform was judged.
+	Coverage Coverage `json:"coverage"`
 }
 
 // FindingsDocument turns the result of lint into its JSON document.
@@ -64,7 +67,7 @@ func FindingsDocument(l Lint) Findings {
 		Findings: append([]finding.Finding{}, l.Findings...), Unrendered: unrenderedList(l.Unrendered),
 		Summary: FindingsSummary{
 			Components: len(l.Components), Edges: l.Edges, Unrendered: len(l.Unrendered),
-			Errors: l.number(finding.Error), Warnings: l.number(finding.Warning),
+			Errors: l.number(finding.Error), Warnings: l.number(finding.Warning), Coverage: l.Coverage.Sorted(),
 		},
 	}
 	for i, f := range d.Findings {
@@ -153,11 +156,11 @@ func (l Lint) summary(all []shared) string {
 	if len(l.Environments) > 0 {
 		text += ", " + strings.Join(l.Environments, ", ")
 	}
-	parts := []string{text + ")"}
+	parts := []string{text + ")", l.Coverage.String()}
 	for _, also := range []struct {
 		n    int
 		what string
-	}{{len(distinct(l.Unrendered)), "not rendered"}, {len(l.Suppressed), "suppressed"}, {l.Known, "in the baseline"}, {l.Milder, "milder and not shown"}} {
+	}{{len(l.Suppressed), "suppressed"}, {l.Known, "in the baseline"}, {l.Milder, "milder and not shown"}} {
 		if also.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", also.n, also.what))
 		}

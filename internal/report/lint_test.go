@@ -49,6 +49,11 @@ func everything() report.Lint {
 			{Finding: hidden, By: lint.Suppression{Rule: "cycle", Reason: "it is meant", File: "h.yaml", Position: finding.Position{File: "h.yaml", Line: 1}}},
 			{Finding: hidden, By: lint.Suppression{Rule: "cycle", Reason: "it is meant"}},
 		},
+		Coverage: report.Coverage{
+			Applications: report.ApplicationCount{Found: 4, Read: 3, Rendered: 2},
+			Unread:       []report.UnreadPart{{Name: "far", File: "far.yaml", Line: 2, Reason: "offline"}, {Name: "alone", File: "alone.yaml", Line: 1, Reason: "nobody applies it"}},
+			Assumptions:  []report.Assumption{{Text: "one cluster", File: "set.yaml", Line: 3}},
+		},
 		Unrendered: []report.Unrendered{
 			{Component: "far", Environment: "dev", Source: "chart", Reason: "offline", File: "far.yaml", Line: 2},
 			{Component: "far", Environment: "prod", Source: "chart", Reason: "offline", File: "far.yaml", Line: 2},
@@ -235,7 +240,7 @@ func TestLintText(t *testing.T) {
 		"    also c.yaml:7: reads Secret c\n",
 		"    and 1 more like this; --verbose shows them\n",
 		"platform in dev\n  info: about the platform [not-a-listed-rule]\n", "rests on the catalogue",
-		"✕ 7 errors, 0 warnings, 1 note in 2 components (3 edges, dev, prod); 1 not rendered; 2 suppressed; 2 in the baseline; 1 milder and not shown\n",
+		"✕ 7 errors, 0 warnings, 1 note in 2 components (3 edges, dev, prod); 2 of 4 Applications judged: 1 not read, 1 not rendered; 2 suppressed; 2 in the baseline; 1 milder and not shown\n",
 	} {
 		if !strings.Contains(plain, want) {
 			t.Errorf("no %q in\n%s", want, plain)

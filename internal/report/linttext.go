@@ -44,7 +44,7 @@ func LintText(w io.Writer, l Lint, style Style, verbose bool) error {
 	switch {
 	case l.number(finding.Error) > 0:
 		glyph, code = "✕", red
-	case l.number(finding.Warning) > 0:
+	case l.number(finding.Warning) > 0, !l.Coverage.Whole():
 		glyph, code = "!", yellow
 	}
 	b.WriteString(style.paint(code, glyph+" "+l.summary(all)) + "\n")

@@ -276,6 +276,7 @@ func TestWrittenDocumentsAreValid(t *testing.T) {
 			Components:    []report.ListedComponent{{Name: "a", Order: "(10,30)"}},
 			Findings:      []finding.Finding{{Rule: "cycle", Severity: finding.Error, Scope: finding.Cross, Basis: finding.Rendered, Evidence: []finding.Evidence{{Text: "x"}}}},
 			Unrendered:    []report.Unrendered{},
+			Summary:       report.FindingsSummary{Coverage: report.Coverage{}.Sorted()},
 		}},
 	}
 	for name, tt := range tests {

@@ -237,7 +237,7 @@ func (j *judgement) components() []component.Component {
 // document is what is reported, down to a severity.
 func (j *judgement) document(o *Options) report.Lint {
 	l := report.Lint{
-		Environments: j.environments, Suppressed: j.suppressed, Known: j.known, Unrendered: j.unrendered,
+		Environments: j.environments, Suppressed: j.suppressed, Known: j.known, Unrendered: j.unrendered, Coverage: j.coverage(),
 		Rules: j.settings.Rules, Version: o.Version, Folder: ".",
 	}
 	if rel, err := filepath.Rel(j.tree.Repository, j.tree.Root); err == nil {

@@ -1,7 +1,6 @@
 package lintcmd
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,7 +26,7 @@ type Options struct {
 	Roots         []string
 	Rules         []string
 	Severity      string
-	FailOn        string
+	FailOn        []string
 	Baseline      string
 	WriteBaseline bool
 	// FixOrder lets Fix move components in the order.
@@ -42,8 +41,14 @@ func severities() []string {
 	return []string{string(finding.Error), string(finding.Warning), string(finding.Info)}
 }
 
-// none is the --fail-on that never fails.
-const none = "none"
+// The --fail-on that are no severities: none never fails, unread fails where
+// something was not read or not rendered.
+const (
+	none   = "none"
+	unread = "unread"
+)
+
+func failOn() []string { return append(severities(), unread, none) }
 
 // New returns the command.
 func New(streams *stream.Streams, global *flags.Global, version string) *cobra.Command {
@@ -59,9 +64,13 @@ What could not be rendered is listed and never called clean. Findings are
 suppressed with a reason, in the file or in ladder.yaml; ladder explain RULE says
 what a rule means. With --baseline only findings that are new are reported.
 
+The last line says how much was judged. --fail-on error,unread fails as well where
+something was not read or not rendered.
+
 Exit code 1: a finding is at least as grave as --fail-on.`,
 		Example: `  ladder lint
   ladder lint -e all --format json
+  ladder lint --fail-on error,unread
   ladder lint --format sarif --output ladder.sarif
   ladder lint --rules secret-before-use,crd-before-use
   ladder lint --fix --dry-run
@@ -81,7 +90,7 @@ Exit code 1: a finding is at least as grave as --fail-on.`,
 	f.StringSliceVar(&o.Roots, "root", nil, "file or folder that is applied by hand, relative to the repository (default: those of ladder.yaml, else what nothing else applies)")
 	f.StringSliceVar(&o.Rules, "rules", nil, "run these rules only")
 	f.StringVar(&o.Severity, "severity", string(finding.Info), "mildest severity that is shown: error, warning or info")
-	f.StringVar(&o.FailOn, "fail-on", string(finding.Error), "mildest severity that makes the exit code 1: error, warning, info or none")
+	f.StringSliceVar(&o.FailOn, "fail-on", []string{string(finding.Error)}, "mildest severity that makes the exit code 1, and what was not read: error, warning, info, unread or none")
 	f.StringVar(&o.Baseline, "baseline", "", "report only findings that this file does not have")
 	f.BoolVar(&o.WriteBaseline, "write-baseline", false, "write all findings into the file of --baseline")
 	f.BoolVar(&o.Fix, "fix", false, "mend what can be mended mechanically, then report what is left")
@@ -89,7 +98,7 @@ Exit code 1: a finding is at least as grave as --fail-on.`,
 	f.BoolVar(&o.DryRun, "dry-run", false, "with --fix: print the changes as a diff and make none")
 	_ = cmd.RegisterFlagCompletionFunc("rules", CompleteRule)
 	_ = cmd.RegisterFlagCompletionFunc("severity", cobra.FixedCompletions(severities(), cobra.ShellCompDirectiveNoFileComp))
-	_ = cmd.RegisterFlagCompletionFunc("fail-on", cobra.FixedCompletions(append(severities(), none), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("fail-on", cobra.FixedCompletions(failOn(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
@@ -118,11 +127,15 @@ func (o *Options) check() error {
 	err := errors.Join(
 		flags.OneOf("format", o.Format, formats()...),
 		flags.OneOf("severity", o.Severity, severities()...),
-		flags.OneOf("fail-on", o.FailOn, append(severities(), none)...),
 	)
+	for _, on := range o.FailOn {
+		err = errors.Join(err, flags.OneOf("fail-on", on, failOn()...))
+	}
 	switch {
 	case err != nil:
 		return exit.With(exit.Usage, err)
+	case len(o.FailOn) > 1 && slices.Contains(o.FailOn, none):
+		return exit.With(exit.Usage, errors.New("--fail-on: none and others exclude each other"))
 	case o.WriteBaseline && o.Baseline == "":
 		return exit.With(exit.Usage, errors.New("--write-baseline needs --baseline FILE"))
 	case o.WriteBaseline && o.Fix:
@@ -186,9 +199,15 @@ func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *
 	return nil
 }
 
-// fails reports whether a finding is as grave as a level.
-func (j *judgement) fails(level string) bool {
-	return level != none && slices.ContainsFunc(j.findings, func(f finding.Finding) bool {
-		return cmp.Compare(f.Severity.Rank(), finding.Severity(level).Rank()) <= 0
+// fails reports whether a finding is as grave as a level, or something was not read
+// where that matters.
+func (j *judgement) fails(on []string) bool {
+	if slices.Contains(on, unread) && !j.coverage().Whole() {
+		return true
+	}
+	return slices.ContainsFunc(on, func(level string) bool {
+		return slices.Contains(severities(), level) && slices.ContainsFunc(j.findings, func(f finding.Finding) bool {
+			return f.Severity.Rank() <= finding.Severity(level).Rank()
+		})
 	})
 }

@@ -179,8 +179,7 @@ func (r *Repository) source(d document, s source, refs map[string]source, proble
 		to.RepoURL, to.Name, to.Version = s.repoURL(), s.path(), s.value.TextAt("targetRevision")
 	case r.isKustomizePlugin(s, dir):
 		to.Kind, to.Path = component.Kustomize, dir
-		f := newFinding(RuleNotRead, finding.Info, s.at("plugin"), d.name(), "the plugin %s is taken for kustomize build", s.value.TextAt("plugin", "name"))
-		r.findings = append(r.findings, f)
+		r.assumed(s.at("plugin"), d.name(), "the plugin %s is taken for kustomize build", s.value.TextAt("plugin", "name"))
 	case s.value.At("plugin") != nil:
 		to.Kind, to.Path = r.pluginKind(s, dir), dir
 		if to.Kind != component.Plugin {
@@ -345,8 +344,7 @@ func (r *Repository) kustomizeOptions(d document, s source, dir string, problems
 		o.Components = append(o.Components, c)
 	}
 	if v := section.At("version"); v != nil && v.Kind == yamlpos.Scalar && v.Text != "" {
-		f := newFinding(RuleNotRead, finding.Info, s.at("kustomize", "version"), d.name(), "the kustomization is built with another version than %s", v.Text)
-		r.findings = append(r.findings, f)
+		r.assumed(s.at("kustomize", "version"), d.name(), "the kustomization is built with another version than %s", v.Text)
 	}
 	return o
 }

@@ -65,7 +65,8 @@ func (r *Repository) Environments(ctx context.Context) ([]Environment, error) {
 	var told []finding.Finding
 	if len(r.tests) > 0 {
 		at := r.tests[0].position()
-		told = append(told, notRead(at, "", "the Applications in the data of tests are not read (%s)", path.Dir(at.File)))
+		// They are nobody's platform, so that nothing lacks them.
+		told = append(told, newFinding(RuleNotRead, finding.Info, at, "", "the Applications in the data of tests are not read (%s)", path.Dir(at.File)))
 	}
 	for _, e := range idle {
 		told = append(told, e.idle...)

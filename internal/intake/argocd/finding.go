@@ -13,6 +13,9 @@ import (
 const (
 	// RuleNotRead says that something was left out, and why.
 	RuleNotRead = "not-read"
+	// RuleAssumed says that something is taken to be so that the repository does not
+	// say.
+	RuleAssumed = "assumed"
 	// RuleMissing says that a file that something names is not there.
 	RuleMissing = "file-missing"
 	// RuleInvalid says that a field has the wrong type or value.
@@ -49,8 +52,8 @@ func circle(applications []string, at finding.Position) finding.Finding {
 // tell reports unreadable input as findings.
 func (r *Repository) tell(component string, err error) {
 	for _, problem := range files.InputErrors(err) {
-		f := newFinding(RuleNotRead, finding.Error, problem.Position, component, "%s", problem.Message)
-		f.Fix.Summary = problem.Hint
+		f := notRead(problem.Position, component, "%s", problem.Message)
+		f.Severity, f.Fix.Summary = finding.Error, problem.Hint
 		r.findings = append(r.findings, f)
 	}
 }

@@ -75,7 +75,7 @@ func (r *Repository) values(to *component.Source, d document, s source, f *yamlp
 		err = yaml.Unmarshal([]byte(text), &values)
 	}
 	if err != nil && hasPlaceholder(text) {
-		r.notRead(at, d.name(), "helm.values of the source waits for another tool to fill it in, and is no YAML before")
+		r.partNotRead(at, d.name(), "helm.values of the source waits for another tool to fill it in, and is no YAML before")
 		return
 	}
 	if err != nil {
@@ -108,7 +108,7 @@ func (r *Repository) valueFile(to *component.Source, d document, from source, at
 	}
 	switch {
 	case strings.Contains(written, "://"):
-		r.notRead(at, d.name(), "the value file %s is not in the repository", written)
+		r.partNotRead(at, d.name(), "the value file %s is not in the repository", written)
 		return "", false
 	case strings.HasPrefix(written, "$"):
 		ref, rest, _ := strings.Cut(strings.TrimPrefix(written, "$"), "/")
@@ -118,7 +118,7 @@ func (r *Repository) valueFile(to *component.Source, d document, from source, at
 			return "", false
 		}
 		if !r.isOwn(s, rest) {
-			r.notRead(at, d.name(), "the value file %s is in the repository %s", written, s.repoURL())
+			r.partNotRead(at, d.name(), "the value file %s is in the repository %s", written, s.repoURL())
 			return "", false
 		}
 		if relative, ok := strings.CutPrefix(s.repoURL(), relativeScheme); ok {
@@ -127,7 +127,7 @@ func (r *Repository) valueFile(to *component.Source, d document, from source, at
 		p, _ := r.existing(rest)
 		return p, true
 	case to.RepoURL != "":
-		r.notRead(at, d.name(), "the value file %s is inside the remote chart", written)
+		r.partNotRead(at, d.name(), "the value file %s is inside the remote chart", written)
 		return "", false
 	case path.IsAbs(written):
 		p, _ := r.existing(written)
@@ -161,6 +161,6 @@ func (r *Repository) noteEncrypted(d document, at finding.Position, file string)
 		return
 	}
 	if data, err := r.tree.Read(file); err == nil && encrypted.Match(data) {
-		r.notRead(at, d.name(), "the value file %s is encrypted: what it sets is not known", file)
+		r.partNotRead(at, d.name(), "the value file %s is encrypted: what it sets is not known", file)
 	}
 }

@@ -318,9 +318,23 @@ func (r *Repository) notRead(at finding.Position, component, format string, args
 	r.findings = append(r.findings, notRead(at, component, format, args...))
 }
 
-// notRead is the finding that something of the repository was left out.
+// partNotRead tells of something that an Application lacks which is read otherwise.
+func (r *Repository) partNotRead(at finding.Position, component, format string, args ...any) {
+	f := notRead(at, component, format, args...)
+	f.Unread[0].Part = true
+	r.findings = append(r.findings, f)
+}
+
+func (r *Repository) assumed(at finding.Position, component, format string, args ...any) {
+	r.findings = append(r.findings, newFinding(RuleAssumed, finding.Info, at, component, format, args...))
+}
+
+// notRead is the finding that something of the repository was left out: an
+// Application, or what may hold some.
 func notRead(at finding.Position, component, format string, args ...any) finding.Finding {
-	return newFinding(RuleNotRead, finding.Info, at, component, format, args...)
+	f := newFinding(RuleNotRead, finding.Info, at, component, format, args...)
+	f.Unread = []finding.Unread{{Name: component, Position: at, Reason: f.Message}}
+	return f
 }
 
 // Namespaces are those that the Applications themselves live in, sorted: Argo CD

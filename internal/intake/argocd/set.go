@@ -36,7 +36,7 @@ func (r *Repository) expand(ctx context.Context, set document) []document {
 		return nil // the end of ctx, which the caller reports
 	}
 	for _, problem := range result.Unread {
-		r.unread(set, problem, problem.Message)
+		r.unread(RuleNotRead, set, problem, problem.Message)
 	}
 	r.partial[set.value] = len(result.Unread) > 0
 	steps := steps(set)
@@ -67,26 +67,29 @@ func (r *Repository) expand(ctx context.Context, set document) []document {
 	for _, problem := range result.Assumed {
 		switch {
 		case assumed > 1:
-			r.unread(set, problem, fmt.Sprintf("%s: it is taken to make %d Applications, one for each of the parameters that are known", problem.Message, assumed))
+			r.unread(RuleAssumed, set, problem, fmt.Sprintf("%s: it is taken to make %d Applications, one for each of the parameters that are known", problem.Message, assumed))
 		case assumed == 1:
-			r.unread(set, problem, problem.Message+": it is taken to make one Application")
+			r.unread(RuleAssumed, set, problem, problem.Message+": it is taken to make one Application")
 		case elsewhere != "":
 			r.partial[set.value] = true
-			r.unread(set, problem, fmt.Sprintf("%s, and the address of its source needs %s", problem.Message, elsewhere))
+			r.unread(RuleNotRead, set, problem, fmt.Sprintf("%s, and the address of its source needs %s", problem.Message, elsewhere))
 		}
 	}
 	r.expanded[set.value] = kept[[]document]{value: all, findings: append([]finding.Finding(nil), r.findings[before:]...)}
 	return all
 }
 
-// unread reports what a set does not tell.
-func (r *Repository) unread(set document, problem *files.InputError, message string) {
+// unread reports what a set does not tell: that it is not read, or what is assumed.
+func (r *Repository) unread(rule string, set document, problem *files.InputError, message string) {
 	at := problem.Position
 	at.File = strings.TrimPrefix(at.File, r.prefix)
 	if !r.present[at.File] {
 		at = set.position()
 	}
 	f := notRead(at, set.name(), "%s", message)
+	if rule == RuleAssumed {
+		f.Rule, f.Unread = rule, nil
+	}
 	f.Fix.Summary = problem.Hint
 	r.findings = append(r.findings, f)
 }

@@ -69,6 +69,7 @@ func waiting(components []component.Component) []finding.Finding {
 		} else {
 			f = notRead(list[0].at, "", "the sources of %d Applications wait for another tool to fill in %s: %s", len(list), k.what, few(names))
 		}
+		f.Unread = nil // their components are listed as not rendered
 		if strings.Contains(k.what, "{{") {
 			f.Fix.Summary = "say in ladder.yaml which clusters there are, with their labels and annotations: generators.clusters"
 		}
@@ -103,10 +104,14 @@ func unapplied(apps []document) finding.Finding {
 		return notRead(first.position(), first.name(), "the Application %s is not read: no other Application applies it", first.name())
 	}
 	names := make([]string, len(apps))
+	unread := make([]finding.Unread, len(apps))
 	for i, app := range apps {
 		names[i] = app.name()
+		unread[i] = finding.Unread{Name: app.name(), Position: app.position(), Reason: "no other Application applies it"}
 	}
-	return notRead(first.position(), "", "%d Applications are not read, since no other Application applies them: %s", len(apps), few(names))
+	f := notRead(first.position(), "", "%d Applications are not read, since no other Application applies them: %s", len(apps), few(names))
+	f.Unread = unread
+	return f
 }
 
 // namesakes tells of the Applications that sets are only supposed to generate, and
@@ -116,25 +121,34 @@ func namesakes(left []component.Component) finding.Finding {
 		return notRead(left[0].Position, left[0].Name, "the Application %s is left out: there is another one of its name", left[0].Name)
 	}
 	names := make([]string, len(left))
+	unread := make([]finding.Unread, len(left))
 	for i, c := range left {
 		names[i] = c.Name
+		unread[i] = finding.Unread{Name: c.Name, Position: c.Position, Reason: "it is left out: there is another one of its name"}
 	}
-	return notRead(left[0].Position, "", "%d Applications are left out, since there are others of their names: %s", len(left), few(names))
+	f := notRead(left[0].Position, "", "%d Applications are left out, since there are others of their names: %s", len(left), few(names))
+	f.Unread = unread
+	return f
 }
 
-// folded are the findings with those of the rule not-read that tell the same of
-// one place in one: what is wrong with a template is told of each Application that
-// is generated from it.
+// folded are the findings with those of what was not read or is assumed that tell
+// the same of one place in one: what is wrong with a template is told of each
+// Application that is generated from it.
 func folded(findings []finding.Finding) []finding.Finding {
 	key := func(f finding.Finding) string {
 		// What is told begins with the same words.
 		words := strings.Fields(f.Message)
-		return f.Position.String() + "|" + strings.Join(words[:min(3, len(words))], " ")
+		return f.Rule + "|" + f.Position.String() + "|" + strings.Join(words[:min(3, len(words))], " ")
+	}
+	folds := func(f finding.Finding) bool {
+		return (f.Rule == RuleNotRead || f.Rule == RuleAssumed) && f.Severity == finding.Info
 	}
 	of := map[string]map[string]bool{}
+	unread := map[string][]finding.Unread{}
 	for _, f := range findings {
-		if f.Rule == RuleNotRead && f.Severity == finding.Info {
+		if folds(f) {
 			k := key(f)
+			unread[k] = append(unread[k], f.Unread...)
 			if of[k] == nil {
 				of[k] = map[string]bool{}
 			}
@@ -144,7 +158,7 @@ func folded(findings []finding.Finding) []finding.Finding {
 	told := map[string]bool{}
 	var out []finding.Finding
 	for _, f := range findings {
-		if f.Rule != RuleNotRead || f.Severity != finding.Info {
+		if !folds(f) {
 			out = append(out, f)
 			continue
 		}
@@ -154,7 +168,7 @@ func folded(findings []finding.Finding) []finding.Finding {
 				continue
 			}
 			told[k] = true
-			f.Component = ""
+			f.Component, f.Unread = "", unread[k]
 			f.Message += fmt.Sprintf(" (so it is for %d Applications of this template)", n)
 		}
 		out = append(out, f)

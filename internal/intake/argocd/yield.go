@@ -100,7 +100,7 @@ func (r *Repository) yieldDirectory(dir string, directory *yamlpos.Value) (yield
 			return yield{}, err
 		}
 		if tool := manifest.EncryptedBy(data); tool != "" {
-			r.notRead(finding.Position{File: file, Line: 1}, "", "%s is encrypted by %s: what it applies is not known", file, tool)
+			r.partNotRead(finding.Position{File: file, Line: 1}, "", "%s is encrypted by %s: what it applies is not known", file, tool)
 			continue
 		}
 		if values, err := yamlpos.Parse(file, data); err == nil {
