@@ -274,13 +274,15 @@ func waits(c report.RolloutComponent, factor float64) Waits {
 	}
 }
 
-func done(c report.RolloutComponent) bool { return c.State == string(rollout.Done) }
+func done(c report.RolloutComponent) bool {
+	return c.State == string(rollout.Done) || c.State == report.StateUnrendered
+}
 
 // bad reports whether a component was begun and did not end well. What waits for
 // it is blocked, which is no failure of its own.
 func bad(c report.RolloutComponent) bool {
 	switch rollout.Status(c.State) {
-	case rollout.Done, rollout.Removed, rollout.Skipped, rollout.Blocked:
+	case rollout.Done, rollout.Removed, rollout.Skipped, rollout.Blocked, report.StateUnrendered:
 		return false
 	default:
 		return true

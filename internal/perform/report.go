@@ -84,11 +84,21 @@ func Report(loaded *load.Result, planned *plan.Plan, outcome drive.Outcome, c Co
 	for _, s := range state.Removals {
 		removals[s.Name] = s
 	}
+	lacking := map[string]bool{}
+	for _, u := range r.Unrendered {
+		lacking[u.Component] = true
+	}
 	for _, c := range loaded.Platform.Components {
 		rc := report.RolloutComponent{Name: c.Name, Phase: c.Order(), Type: string(c.Type), State: string(rollout.Skipped), BlockedBy: []report.Blocker{}}
 		if s, ok := states[c.Name]; ok {
 			fill(&rc, s, outcome.Blocked[c.Name])
 			rc.HealthyAt = report.Time(firstHealthy(outcome.Transitions, s))
+			switch {
+			case !lacking[c.Name]:
+				r.Judged++
+			case s.Status == rollout.Done:
+				rc.State = report.StateUnrendered
+			}
 		} else if s, ok := removals[c.Name]; ok { // it is disabled
 			rc.Removal = true
 			fill(&rc, s, outcome.Blocked[c.Name])

@@ -141,6 +141,9 @@ func merged(findings []finding.Finding) []shared {
 	return out
 }
 
+// fewEnvironments is how many environments the last line names.
+const fewEnvironments = 5
+
 // summary is the last line of a report for people, of the merged findings: what
 // environments have alike counts once, as it is shown once.
 func (l Lint) summary(all []shared) string {
@@ -153,7 +156,10 @@ func (l Lint) summary(all []shared) string {
 		text += ", " + count(n, "note")
 	}
 	text += fmt.Sprintf(" in %s (%s", count(len(l.Components), "component"), count(l.Edges, "edge"))
-	if len(l.Environments) > 0 {
+	switch n := len(l.Environments); {
+	case n > fewEnvironments:
+		text += fmt.Sprintf(", %d environments", n)
+	case n > 0:
 		text += ", " + strings.Join(l.Environments, ", ")
 	}
 	parts := []string{text + ")", l.Coverage.String()}

@@ -35,7 +35,10 @@ type Rollout struct {
 	BoundSeconds      float64            `json:"boundSeconds"`
 	PlaneReadySeconds float64            `json:"planeReadySeconds"`
 	Components        []RolloutComponent `json:"components"`
-	Transitions       []Transition       `json:"transitions"`
+	// Judged counts the components of the rollout that were rendered, so that their
+	// state says something.
+	Judged      int          `json:"judged"`
+	Transitions []Transition `json:"transitions"`
 	// Unrendered lists the components that stood in as empty ones.
 	Unrendered []Unrendered `json:"unrendered"`
 	// Against are the edges that the ladder contradicts: the policy phases does
@@ -43,6 +46,10 @@ type Rollout struct {
 	Against    []PlanEdge `json:"against"`
 	Kubeconfig string     `json:"kubeconfig,omitempty"`
 }
+
+// StateUnrendered is the state of a component that stood in as an empty one and
+// became Healthy as such, which says nothing of what it holds.
+const StateUnrendered = "unrendered"
 
 // RolloutComponent is one component of a rollout report, in the order of the
 // ladder.

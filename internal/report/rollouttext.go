@@ -17,6 +17,7 @@ type phaseSummary struct {
 	label         string
 	done, total   int
 	skipped       int
+	unrendered    int
 	failed        bool
 	first, last   time.Time
 	slowest       string
@@ -49,6 +50,7 @@ type summary struct {
 	healthy, bad, blocked, skipped int
 	planned                        int
 	removed, toRemove              int
+	unrendered                     int
 }
 
 func summarise(r Rollout) summary {
@@ -92,6 +94,11 @@ func summarise(r Rollout) summary {
 		}
 		s.planned++
 		p.total++
+		if c.State == StateUnrendered {
+			s.unrendered++
+			p.unrendered++
+			continue
+		}
 		switch rollout.Status(c.State) {
 		case rollout.Done:
 			s.healthy++
@@ -117,11 +124,15 @@ func RolloutText(w io.Writer, r Rollout, style Style) error {
 	}
 	b.WriteByte('\n')
 	glyph, colour := "✕", red
-	if r.Result == string(rollout.Succeeded) {
+	switch {
+	case r.Result != string(rollout.Succeeded):
+	case s.unrendered > 0:
+		glyph, colour = "!", yellow
+	default:
 		glyph, colour = "✓", green
 	}
 	b.WriteString(style.paint(colour, fmt.Sprintf("%s %s: %d of %d components Healthy", glyph, r.Result, s.healthy, s.planned)))
-	b.WriteString(removals(s))
+	b.WriteString(removals(s) + notRendered(s))
 	if r.MakespanSeconds > 0 {
 		fmt.Fprintf(&b, " after %s", Clock(seconds(r.MakespanSeconds)))
 	}
@@ -149,6 +160,9 @@ func (s Style) phaseLine(p phaseSummary) string {
 	if p.slowest != "" {
 		text += s.paint(faint, fmt.Sprintf("  slowest %s %s", p.slowest, Clock(p.slowestLength)))
 	}
+	if p.unrendered > 0 {
+		text += s.paint(faint, fmt.Sprintf("  %d not rendered", p.unrendered))
+	}
 	if p.skipped > 0 {
 		text += s.paint(faint, fmt.Sprintf("  %d skipped", p.skipped))
 	}
@@ -165,6 +179,14 @@ func removals(s summary) string {
 	default:
 		return fmt.Sprintf(", %d of %d removed", s.removed, s.toRemove)
 	}
+}
+
+// notRendered says how many components were empty, where any was.
+func notRendered(s summary) string {
+	if s.unrendered == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %d not rendered", s.unrendered)
 }
 
 // facts are the figures below the verdict.
@@ -189,7 +211,7 @@ func writeTrouble(b *strings.Builder, r Rollout, style Style) {
 	cause := causes(r)
 	for _, c := range r.Components {
 		switch rollout.Status(c.State) {
-		case rollout.Done, rollout.Skipped, rollout.Removed:
+		case rollout.Done, rollout.Skipped, rollout.Removed, StateUnrendered:
 		case rollout.Blocked:
 			on := cause(c)
 			waiting[on] = append(waiting[on], c.Name)
@@ -282,11 +304,15 @@ func RolloutMarkdown(w io.Writer, r Rollout) error {
 	var b strings.Builder
 	s := summarise(r)
 	glyph := "✕"
-	if r.Result == string(rollout.Succeeded) {
+	switch {
+	case r.Result != string(rollout.Succeeded):
+	case s.unrendered > 0:
+		glyph = "!"
+	default:
 		glyph = "✓"
 	}
 	fmt.Fprintf(&b, "## %s Rollout of %s %s\n\n", glyph, escape(r.Environment), r.Result)
-	fmt.Fprintf(&b, "%d of %d components Healthy%s after %s.\n\n", s.healthy, s.planned, removals(s), Clock(seconds(r.MakespanSeconds)))
+	fmt.Fprintf(&b, "%d of %d components Healthy%s after %s.\n\n", s.healthy, s.planned, removals(s)+notRendered(s), Clock(seconds(r.MakespanSeconds)))
 	fmt.Fprintf(&b, "%s.\n\n", strings.TrimSpace(facts(r, s)))
 	if len(r.Unrendered) > 0 {
 		fmt.Fprintf(&b, "**%s not rendered:**\n\n", count(len(r.Unrendered), "component"))
@@ -306,7 +332,7 @@ func RolloutMarkdown(w io.Writer, r Rollout) error {
 	if s.bad+s.blocked > 0 {
 		b.WriteString("\n| component | phase | state | why |\n| --- | --- | --- | --- |\n")
 		for _, c := range r.Components {
-			if state := rollout.Status(c.State); state == rollout.Done || state == rollout.Skipped || state == rollout.Removed {
+			if state := rollout.Status(c.State); state == rollout.Done || state == rollout.Skipped || state == rollout.Removed || state == StateUnrendered {
 				continue
 			}
 			why := c.Message

@@ -82,6 +82,10 @@ func TestOutputsKeepTheirSchemas(t *testing.T) {
 					t.Errorf("exit code %d, want %d: %s", out.code, tc.code, out.stderr)
 				}
 				wantDocument(t, report, out.stdout)
+				// What stood in as an empty component is never called healthy.
+				if empty := strings.Contains(out.stdout, `"state": "unrendered"`); empty != (name == "unrendered") {
+					t.Errorf("a component is in the state unrendered: %v", empty)
+				}
 			})
 		}
 		t.Run("interrupted", func(t *testing.T) {
