@@ -16,6 +16,7 @@ import (
 // reason to suppress what was not read takes that out.
 func (j *judgement) coverage() report.Coverage {
 	var c report.Coverage
+	seen := map[report.UnreadPart]bool{} // several environments may tell of one
 	for _, in := range j.inputs {
 		a := countOf(in)
 		for _, f := range in.Findings {
@@ -27,10 +28,15 @@ func (j *judgement) coverage() report.Coverage {
 				continue
 			}
 			for _, u := range f.Unread {
+				part := report.UnreadPart{Name: u.Name, File: u.Position.File, Line: u.Position.Line, Reason: u.Reason}
+				if seen[part] {
+					continue
+				}
+				seen[part] = true
+				c.Unread = append(c.Unread, part)
 				if !u.Part {
 					a.Found++
 				}
-				c.Unread = append(c.Unread, report.UnreadPart{Name: u.Name, File: u.Position.File, Line: u.Position.Line, Reason: u.Reason})
 			}
 		}
 		c.Applications.Found += a.Found
