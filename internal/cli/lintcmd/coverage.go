@@ -17,66 +17,68 @@ import (
 func (j *judgement) coverage() report.Coverage {
 	var c report.Coverage
 	seen := map[report.UnreadPart]bool{} // several environments may tell of one
+	add := func(u finding.Unread) {
+		part := report.UnreadPart{Name: u.Name, File: u.Position.File, Line: u.Position.Line, Reason: u.Reason}
+		if !u.Part && !seen[part] {
+			c.Applications.Found++
+		}
+		seen[part] = true
+		c.Unread = append(c.Unread, part)
+	}
 	for _, in := range j.inputs {
-		a := countOf(in)
+		read, rendered := countOf(in)
+		c.Applications.Found += read
+		c.Applications.Read += read
+		c.Applications.Rendered += rendered
 		for _, f := range in.Findings {
+			if len(f.Unread) == 0 && f.Rule != argocd.RuleAssumed {
+				continue
+			}
 			f = f.Redacted()
 			if f.Rule == argocd.RuleAssumed {
 				c.Assumptions = append(c.Assumptions, report.Assumption{Text: f.Message, File: f.Position.File, Line: f.Position.Line})
 			}
-			if len(f.Unread) == 0 || j.accepted(f) {
-				continue
-			}
-			for _, u := range f.Unread {
-				part := report.UnreadPart{Name: u.Name, File: u.Position.File, Line: u.Position.Line, Reason: u.Reason}
-				if seen[part] {
-					continue
-				}
-				seen[part] = true
-				c.Unread = append(c.Unread, part)
-				if !u.Part {
-					a.Found++
+			if !j.accepted(f) {
+				for _, u := range f.Unread {
+					add(u)
 				}
 			}
 		}
-		c.Applications.Found += a.Found
-		c.Applications.Read += a.Read
-		c.Applications.Rendered += a.Rendered
 	}
 	for _, problem := range intake.InputErrors(j.broken) {
-		c.Applications.Found++
-		c.Unread = append(c.Unread, report.UnreadPart{
-			File: problem.Position.File, Line: problem.Position.Line, Reason: finding.Plain(finding.Redact(problem.Message)),
-		})
+		add(finding.Unread{Position: problem.Position, Reason: finding.Plain(finding.Redact(problem.Message))})
 	}
 	for _, u := range j.unrendered {
-		c.Unread = append(c.Unread, report.UnreadPart{Name: u.Component, File: u.File, Line: u.Line, Reason: u.Reason})
+		add(finding.Unread{Name: u.Component, Position: finding.Position{File: u.File, Line: u.Line}, Reason: u.Reason, Part: true})
 	}
 	return c.Sorted()
 }
 
 // countOf counts the Applications of an environment: the components that stand for
 // them, and the parents that apply nothing but Applications.
-func countOf(in lint.Input) (a report.ApplicationCount) {
+func countOf(in lint.Input) (read, rendered int) {
+	lacking := map[string]bool{}
+	for _, name := range in.Unrendered {
+		lacking[name] = true
+	}
 	named := map[string]bool{}
 	for _, c := range in.Components {
 		named[c.Name] = true
 		if !c.Enabled {
 			continue
 		}
-		a.Read++
-		if !slices.Contains(in.Unrendered, c.Name) {
-			a.Rendered++
+		read++
+		if !lacking[c.Name] {
+			rendered++
 		}
 	}
 	for _, app := range in.Argo.Applications {
 		if app.Component == "" && !named[app.Name] {
-			a.Read++
-			a.Rendered++
+			read++
+			rendered++
 		}
 	}
-	a.Found = a.Read
-	return a
+	return read, rendered
 }
 
 // accepted reports whether a finding is suppressed, with a reason.

@@ -134,6 +134,8 @@ func (o *Options) check() error {
 	switch {
 	case err != nil:
 		return exit.With(exit.Usage, err)
+	case len(o.FailOn) == 0:
+		return exit.With(exit.Usage, errors.New("--fail-on is empty; none never fails"))
 	case len(o.FailOn) > 1 && slices.Contains(o.FailOn, none):
 		return exit.With(exit.Usage, errors.New("--fail-on: none and others exclude each other"))
 	case o.WriteBaseline && o.Baseline == "":
