@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/rollout-ladder/ladder/internal/cli"
-	_ "github.com/rollout-ladder/ladder/internal/cli/collect" // before the packages of Kubernetes
+	_ "github.com/rollout-ladder/ladder/internal/cli/early" // before the packages of Kubernetes
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
 	"github.com/rollout-ladder/ladder/internal/evaluate"
 )

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rollout-ladder/ladder/internal/cachedir"
 	"github.com/rollout-ladder/ladder/internal/fetch"
 	"github.com/rollout-ladder/ladder/internal/finding"
 )
@@ -161,18 +162,10 @@ func get(ctx context.Context, address string) ([]byte, error) {
 
 // kept is the file that holds what has a digest; empty where nothing is kept.
 func (r *run) kept(digest string) string {
-	dir := r.options.Load.CacheDir
 	if r.options.Load.NoCache {
 		return ""
 	}
-	if dir == "" {
-		user, err := os.UserCacheDir()
-		if err != nil {
-			return ""
-		}
-		dir = filepath.Join(user, "ladder")
-	}
-	return filepath.Join(dir, "bootstrap", strings.TrimPrefix(digest, "sha256:"))
+	return cachedir.Join(r.options.Load.CacheDir, "bootstrap", strings.TrimPrefix(digest, "sha256:"))
 }
 
 // keep writes a file whole or not at all. What cannot be kept is downloaded again.

@@ -19,7 +19,7 @@ import (
 // TestMain makes the test binary a worker where it is started as one.
 func TestMain(m *testing.M) {
 	if IsWorker(os.Args) {
-		Serve(os.Args, func(*Parent) {}, methods())
+		Serve(os.Args, func() {}, methods())
 	}
 	os.Exit(m.Run())
 }
@@ -28,7 +28,15 @@ var spun int
 
 func methods() map[string]Method {
 	var kept [][]byte
-	return map[string]Method{
+	var all map[string]Method
+	all = map[string]Method{
+		// Then asks, and goes on as the method that it names.
+		"then": func(ctx context.Context, request []byte, p *Parent) ([]byte, error) {
+			if _, err := p.Ask("what", request); err != nil {
+				return nil, err
+			}
+			return all[string(request)](ctx, nil, p)
+		},
 		"echo": func(_ context.Context, request []byte, _ *Parent) ([]byte, error) { return request, nil },
 		"fail": func(context.Context, []byte, *Parent) ([]byte, error) { return nil, errors.New("no") },
 		"panic": func(context.Context, []byte, *Parent) ([]byte, error) {
@@ -110,6 +118,7 @@ func methods() map[string]Method {
 		},
 		"exit": func(context.Context, []byte, *Parent) ([]byte, error) { os.Exit(7); return nil, nil },
 	}
+	return all
 }
 
 // endless keeps the compiler and the reader of code from seeing that it is.
@@ -290,25 +299,121 @@ func TestNested(t *testing.T) {
 	group.Wait()
 }
 
-// TestWarm: workers that were started ahead are used, and those that are not end.
+// TestWarm: a worker that was started ahead is used, and ends.
 func TestWarm(t *testing.T) {
 	p := &Pool{}
+	Ahead()
+	process := ahead.worker.command.Process.Pid
 	p.Warm()
 	p.Warm()
 	for range 3 {
-		if got, err := do(t, p, "echo", "x"); err != nil || got != "x" {
+		if got, err := do(t, p, "pid", ""); err != nil || got != fmt.Sprint(process) {
 			t.Errorf("%q, %v", got, err)
 		}
 	}
-	w := p.idle[0]
+	w := p.members[0].worker
 	p.Close()
 	select {
 	case <-w.ended:
 	default:
 		t.Error("a worker lives on")
 	}
-	if p.pending > 0 || len(p.idle) > 0 {
-		t.Errorf("%d pending, %d idle", p.pending, len(p.idle))
+	if len(p.members) > 0 {
+		t.Errorf("%d members", len(p.members))
+	}
+}
+
+// TestAheadOfAnotherMode: what was started ahead is not used where another confinement
+// is wanted, and ends.
+func TestAheadOfAnotherMode(t *testing.T) {
+	Ahead()
+	w := ahead.worker
+	p := &Pool{}
+	p.Configure(Off, nil)
+	defer p.Close()
+	if got, err := do(t, p, "pid", ""); err != nil || got == fmt.Sprint(w.command.Process.Pid) {
+		t.Errorf("%q, %v", got, err)
+	}
+	<-w.ended
+}
+
+// meeting makes calls answer only when all of them have asked, so that they are made
+// at the same time.
+func meeting(n int) func(context.Context, string, []byte) ([]byte, error) {
+	var here sync.WaitGroup
+	here.Add(n)
+	var again sync.Map // calls that are made again do not wait
+	return func(_ context.Context, _ string, request []byte) ([]byte, error) {
+		if _, met := again.LoadOrStore(string(request), true); !met && len(request) > 0 {
+			here.Done()
+			here.Wait()
+		}
+		return request, nil
+	}
+}
+
+// TestTogether makes calls at the same time: those that may share a worker do.
+func TestTogether(t *testing.T) {
+	for _, tc := range []struct {
+		name     string
+		together []bool
+		workers  int
+	}{
+		{"all may", []bool{true, true, true}, 1},
+		{"one may not", []bool{true, false, true}, 1},
+		{"two may not", []bool{false, true, false}, 2},
+	} {
+		p := &Pool{slots: make(chan struct{}, len(tc.together))}
+		p.once.Do(func() {}) // the slots are there
+		answer := meeting(len(tc.together))
+		var group sync.WaitGroup
+		for i, together := range tc.together {
+			group.Go(func() {
+				request := fmt.Sprint(i)
+				got, err := p.Do(t.Context(), Call{Method: "ask", Request: []byte(request), Together: together, Time: time.Minute, Answer: answer})
+				if err != nil || string(got) != request {
+					t.Errorf("%s: call %d: %q, %v", tc.name, i, got, err)
+				}
+			})
+		}
+		group.Wait()
+		if len(p.members) != tc.workers {
+			t.Errorf("%s: %d workers", tc.name, len(p.members))
+		}
+		p.Close()
+	}
+}
+
+// TestEndTogether: a call that ends its worker is the end of no other call, and is told
+// as when it is alone.
+func TestEndTogether(t *testing.T) {
+	for method, want := range map[string]Limit{"memory": Memory, "stack": Stack, "spin": Time, "garble": Crash, "exit": Crash, "pester": Questions} {
+		p := &Pool{slots: make(chan struct{}, 4)}
+		p.once.Do(func() {})
+		answer := meeting(4)
+		var group sync.WaitGroup
+		for i := range 4 {
+			group.Go(func() {
+				request := fmt.Sprint(i)
+				call := Call{Method: "ask", Request: []byte(request), Together: true, Time: time.Minute, Answer: answer}
+				if i == 0 {
+					call.Method, call.Request = "then", []byte(method)
+					if method == "spin" {
+						call.Time = 50 * time.Millisecond
+					}
+				}
+				got, err := p.Do(t.Context(), call)
+				var limit *LimitError
+				switch {
+				case i == 0 && (!errors.As(err, &limit) || limit.Limit != want):
+					t.Errorf("%s: %v", method, err)
+				case i > 0 && (err != nil || string(got) != request):
+					t.Errorf("beside %s: call %d: %q, %v", method, i, got, err)
+				}
+			})
+		}
+		group.Wait()
+		p.Close()
 	}
 }
 
@@ -333,14 +438,14 @@ func TestRequired(t *testing.T) {
 
 // FuzzFrame reads frames of a worker that lies.
 func FuzzFrame(f *testing.F) {
-	for _, one := range []frame{{doneFrame, "", []byte("x")}, {askFrame, "read", []byte("name")}, {noteFrame, "", nil}} {
+	for _, one := range []frame{{doneFrame, 1, "", []byte("x")}, {askFrame, 2, "read", []byte("name")}, {noteFrame, 3, "", nil}} {
 		var b bytes.Buffer
 		if err := one.write(&b); err != nil {
 			f.Fatal(err)
 		}
 		f.Add(b.Bytes())
 	}
-	f.Add([]byte{'D', 0, 0, 0xff, 0xff, 0xff, 0xff})
+	f.Add([]byte{'D', 0, 0, 0, 1, 0, 0, 0xff, 0xff, 0xff, 0xff})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		r := bytes.NewReader(data)
 		for {
@@ -353,7 +458,7 @@ func FuzzFrame(f *testing.F) {
 				t.Fatal(err)
 			}
 			again, err := readFrame(&b)
-			if err != nil || again.kind != one.kind || again.name != one.name || !bytes.Equal(again.body, one.body) {
+			if err != nil || again.kind != one.kind || again.call != one.call || again.name != one.name || !bytes.Equal(again.body, one.body) {
 				t.Fatalf("%+v became %+v, %v", one, again, err)
 			}
 		}

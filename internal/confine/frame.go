@@ -39,15 +39,18 @@ const (
 // errFrame is a frame that no worker of ours writes.
 var errFrame = errors.New("the frame is malformed")
 
-// frame is one message. name is the method or operation of calls and asks.
+// frame is one message. call is the number of the call that it belongs to, name the
+// method or operation of calls and asks.
 type frame struct {
 	kind kind
+	call uint32
 	name string
 	body []byte
 }
 
-// header is the kind, the length of the name and the length of the body.
-const header = 1 + 2 + 4
+// header is the kind, the number of the call, the length of the name and the length of
+// the body.
+const header = 1 + 4 + 2 + 4
 
 // write sends a frame in one write, so that frames of several goroutines do not mix.
 func (f frame) write(w io.Writer) error {
@@ -56,8 +59,9 @@ func (f frame) write(w io.Writer) error {
 	}
 	out := make([]byte, header, header+len(f.name)+len(f.body))
 	out[0] = byte(f.kind)
-	binary.BigEndian.PutUint16(out[1:], uint16(len(f.name))) //nolint:gosec // checked above
-	binary.BigEndian.PutUint32(out[3:], uint32(len(f.body))) //nolint:gosec // checked above
+	binary.BigEndian.PutUint32(out[1:], f.call)
+	binary.BigEndian.PutUint16(out[5:], uint16(len(f.name))) //nolint:gosec // checked above
+	binary.BigEndian.PutUint32(out[7:], uint32(len(f.body))) //nolint:gosec // checked above
 	out = append(out, f.name...)
 	out = append(out, f.body...)
 	_, err := w.Write(out)
@@ -71,7 +75,7 @@ func readFrame(r io.Reader) (frame, error) {
 	if _, err := io.ReadFull(r, head[:]); err != nil {
 		return frame{}, err
 	}
-	name, body := int(binary.BigEndian.Uint16(head[1:])), int(binary.BigEndian.Uint32(head[3:]))
+	name, body := int(binary.BigEndian.Uint16(head[5:])), int(binary.BigEndian.Uint32(head[7:]))
 	if name > 1<<10 || body > maxFrame {
 		return frame{}, errFrame
 	}
@@ -80,7 +84,7 @@ func readFrame(r io.Reader) (frame, error) {
 		return frame{}, err
 	}
 	data, err := readSome(r, body)
-	return frame{kind(head[0]), string(text), data}, err
+	return frame{kind(head[0]), binary.BigEndian.Uint32(head[1:]), string(text), data}, err
 }
 
 // trusted is how much memory a length is believed to be worth before the data is

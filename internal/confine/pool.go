@@ -3,7 +3,9 @@ package confine
 import (
 	"cmp"
 	"context"
+	"errors"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 )
@@ -13,9 +15,16 @@ type Call struct {
 	Method  string
 	Request []byte
 	// Answer gives the worker what it asks for. It is called from one goroutine at a
-	// time; ctx ends with the call. Calls that it makes itself with that ctx get
-	// workers beyond the size of the pool, so that calls cannot wait for each other.
+	// time; ctx ends with the call. Calls that it makes itself with that ctx begin at
+	// once, whatever the pool is at, so that calls cannot wait for each other. A call
+	// that is made again asks again.
 	Answer func(ctx context.Context, operation string, request []byte) ([]byte, error)
+	// Together lets a worker be at other calls at the same time. Without it, a worker is
+	// at one such call at a time, beside any number of those that have it: its method
+	// may use what the whole process shares. Where a worker ends in the middle of
+	// several calls, each is made again in a worker of its own, so that one call cannot
+	// be the end of another.
+	Together bool
 	// Time is how much CPU time the call may take. The time by the clock, answers not
 	// counted, is bounded by patience times that: a busy machine makes no error.
 	Time time.Duration
@@ -24,21 +33,29 @@ type Call struct {
 // patience times the CPU time of a call is its time by the clock.
 const patience = 4
 
-// Pool keeps workers. The zero value works: workers are started when they are
-// needed, as many as there are cores, and end with the process. It is safe for
-// concurrent use.
+// Pool keeps workers. The zero value works: a worker is started when it is needed, as
+// many calls are made at once as there are cores, and workers end with the process.
+// It is safe for concurrent use.
 type Pool struct {
 	once  sync.Once
 	slots chan struct{}
 
-	mu   sync.Mutex
-	mode Mode
-	used func(Confinement)
-	idle []*worker
-	// warm hands over the workers that Warm starts; pending is how many nobody waits
-	// for yet.
-	warm    chan *worker
-	pending int
+	mu      sync.Mutex
+	mode    Mode
+	used    func(Confinement)
+	members []*member
+}
+
+// member is a worker of a pool. Pool.mu guards calls, alone and series.
+type member struct {
+	// started is closed when the worker is confined, or err says why it is not.
+	started chan struct{}
+	worker  *worker
+	err     error
+
+	calls  int
+	alone  bool // the call that it is at is for a worker of its own
+	series bool // one of its calls is not Together
 }
 
 // Configure says how much confinement the workers get that are used from now on;
@@ -59,7 +76,7 @@ func (p *Pool) Mode() Mode {
 	return cmp.Or(p.mode, Auto)
 }
 
-// Close ends the workers that are idle.
+// Close ends the workers.
 func (p *Pool) Close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -67,16 +84,14 @@ func (p *Pool) Close() {
 }
 
 func (p *Pool) end() {
-	for ; p.pending > 0; p.pending-- {
-		if w := <-p.warm; w != nil {
-			p.idle = append(p.idle, w)
+	for _, m := range p.members {
+		<-m.started
+		if m.worker != nil {
+			m.worker.kill()
+			<-m.worker.ended
 		}
 	}
-	for _, w := range p.idle {
-		w.kill()
-		<-w.ended
-	}
-	p.idle, p.warm = nil, nil
+	p.members = nil
 }
 
 type nestedKey struct{}
@@ -93,115 +108,138 @@ func (p *Pool) Do(ctx context.Context, call Call) ([]byte, error) {
 			return nil, context.Cause(ctx)
 		}
 	}
-	w, err := p.worker(ctx)
-	if err != nil {
-		return nil, err
-	}
-	result, alive, err := w.do(context.WithValue(ctx, nestedKey{}, true), call)
-	if alive {
-		p.mu.Lock()
-		p.idle = append(p.idle, w)
-		p.mu.Unlock()
+	result, err := p.do(ctx, call, false)
+	if errors.Is(err, errTogether) {
+		return p.do(ctx, call, true)
 	}
 	return result, err
 }
 
-// worker takes an idle worker or starts one.
-func (p *Pool) worker(ctx context.Context) (*worker, error) {
-	mode := p.Mode()
-	w := p.take()
-	if w == nil {
-		var err error
-		if w, err = p.warmed(ctx); err != nil {
+func (p *Pool) do(ctx context.Context, call Call, alone bool) ([]byte, error) {
+	for {
+		m := p.join(call, alone)
+		w, err := p.confined(ctx, m)
+		if err != nil {
+			p.leave(m, call)
 			return nil, err
 		}
-		if w == nil {
-			if w, err = start(ctx, mode); err != nil {
-				return nil, err
-			}
+		taken := w.take(call)
+		if taken == nil { // it has ended since
+			p.leave(m, call)
+			continue
+		}
+		result, err := w.do(context.WithValue(ctx, nestedKey{}, true), taken)
+		w.leave(taken)
+		p.leave(m, call)
+		return result, err
+	}
+}
+
+// join finds a worker for a call, or starts one.
+func (p *Pool) join(call Call, alone bool) *member {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.prune()
+	var m *member
+	for _, one := range p.members {
+		if !one.alone && (call.Together || !one.series) && (!alone || one.calls == 0) {
+			m = one
+			break
 		}
 	}
+	if m == nil {
+		m = p.start()
+	}
+	m.calls++
+	m.alone = alone
+	m.series = m.series || !call.Together
+	return m
+}
+
+func (p *Pool) leave(m *member, call Call) {
 	p.mu.Lock()
-	used := p.used
+	defer p.mu.Unlock()
+	m.calls--
+	m.alone = false
+	m.series = m.series && call.Together
+}
+
+// gone reports whether a worker has ended or could not be started.
+func (m *member) gone() bool {
+	select {
+	case <-m.started:
+		return m.err != nil || m.worker.gone()
+	default:
+		return false
+	}
+}
+
+// start starts a worker while other work goes on. Pool.mu is held.
+func (p *Pool) start() *member {
+	m := &member{started: make(chan struct{})}
+	p.members = append(p.members, m)
+	mode := cmp.Or(p.mode, Auto)
+	go func() {
+		defer close(m.started)
+		w := ahead.take(mode)
+		var err error
+		if w == nil {
+			w, err = spawn(mode)
+		}
+		if err == nil {
+			err = w.greet()
+		}
+		if m.err = err; err == nil {
+			m.worker = w
+		}
+	}()
+	return m
+}
+
+// confined waits until a worker is confined.
+func (p *Pool) confined(ctx context.Context, m *member) (*worker, error) {
+	select {
+	case <-m.started:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	if m.err != nil {
+		return nil, m.err
+	}
+	p.mu.Lock()
+	used, mode := p.used, p.mode
 	p.used = nil
 	p.mu.Unlock()
 	if used != nil {
-		used(w.confinement)
+		used(m.worker.confinement)
 	}
-	if mode == Required && !w.confinement.Full() {
-		w.kill()
-		return nil, &UnconfinedError{w.confinement}
+	if mode == Required && !m.worker.confinement.Full() {
+		return nil, &UnconfinedError{m.worker.confinement}
 	}
-	return w, nil
+	return m.worker, nil
 }
 
-// Warm starts as many workers as will be used at once, while other work goes on. It
-// takes 0.1 s of CPU time to start one.
-func (p *Pool) Warm() {
+// Warm starts a worker while other work goes on, where there is none. It takes 0.1 s of
+// CPU time to start one.
+func (p *Pool) Warm() { p.first() }
+
+func (p *Pool) first() *member {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.warm != nil {
-		return
+	if p.prune(); len(p.members) > 0 {
+		return p.members[0]
 	}
-	p.pending = max(1, runtime.GOMAXPROCS(0))
-	p.warm = make(chan *worker, p.pending)
-	mode := cmp.Or(p.mode, Auto)
-	for range p.pending {
-		go func() {
-			w, err := start(context.Background(), mode)
-			if err != nil {
-				w = nil // whoever needs one is told when it starts its own
-			}
-			p.warm <- w
-		}()
-	}
+	return p.start()
 }
 
-// warmed waits for a worker that Warm starts; nil where there is none.
-func (p *Pool) warmed(ctx context.Context) (*worker, error) {
-	p.mu.Lock()
-	if p.pending == 0 {
-		p.mu.Unlock()
-		return nil, nil
-	}
-	p.pending--
-	warm := p.warm
-	p.mu.Unlock()
-	select {
-	case w := <-warm:
-		return w, nil
-	case <-ctx.Done():
-		p.mu.Lock()
-		p.pending++
-		p.mu.Unlock()
-		return nil, context.Cause(ctx)
-	}
-}
-
-// take returns an idle worker that lives; nil where there is none.
-func (p *Pool) take() *worker {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for n := len(p.idle); n > 0; n = len(p.idle) {
-		w := p.idle[n-1]
-		p.idle = p.idle[:n-1]
-		select {
-		case <-w.ended:
-		default:
-			return w
-		}
-	}
-	return nil
-}
+// prune forgets workers that have ended. Pool.mu is held.
+func (p *Pool) prune() { p.members = slices.DeleteFunc(p.members, (*member).gone) }
 
 // Confinement starts a worker if there is none and returns what holds it.
 func (p *Pool) Confinement(ctx context.Context) (Confinement, error) {
-	w, err := p.worker(ctx)
+	w, err := p.confined(ctx, p.first())
 	if err != nil {
 		return Confinement{}, err
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.idle = append(p.idle, w)
 	return w.confinement, nil
 }

@@ -35,9 +35,9 @@ const collectAt = 400
 const output = 3
 
 // Serve confines the process for good and answers calls until standard input ends,
-// then ends the process. prepare runs before the confinement with what methods will
-// ask the parent by; it loads what methods read from files.
-func Serve(args []string, prepare func(*Parent), methods map[string]Method) {
+// then ends the process. prepare runs before the confinement; it loads what methods
+// read from files.
+func Serve(args []string, prepare func(), methods map[string]Method) {
 	debug.SetGCPercent(collectAt)
 	debug.SetMaxStack(maxStack)
 	debug.SetTraceback("none")
@@ -46,79 +46,92 @@ func Serve(args []string, prepare func(*Parent), methods map[string]Method) {
 		fmt.Fprintln(os.Stderr, "ladder: "+Command+" is started by ladder itself")
 		os.Exit(2) //nolint:forbidigo // a worker never reaches main
 	}
-	parent := &Parent{out: out, answers: make(chan frame)}
-	prepare(parent)
+	prepare()
 	hello, err := json.Marshal(restrict(Mode(args[2])))
-	if err != nil || parent.send(frame{helloFrame, "", hello}) != nil {
+	replies := &writer{out: out}
+	if err != nil || replies.send(frame{kind: helloFrame, body: hello}) != nil {
 		os.Exit(3) //nolint:forbidigo // as above
 	}
-	calls := make(chan frame)
-	go parent.listen(os.Stdin, calls)
-	for call := range calls {
-		parent.send(run(parent, methods, call)) //nolint:errcheck // without a parent, listen ends the process
+	listen(os.Stdin, replies, methods)
+	os.Exit(0) //nolint:forbidigo // as above
+}
+
+// listen runs the methods that the parent calls and hands on its answers. It returns
+// when the parent is gone, whatever methods are at.
+func listen(in io.Reader, replies *writer, methods map[string]Method) {
+	buffered := bufio.NewReaderSize(in, 64<<10)
+	var running sync.Map // from the number of a call to its *Parent
+	for {
+		f, err := readFrame(buffered)
+		if err != nil {
+			return
+		}
+		if f.kind != callFrame {
+			if parent, ok := running.Load(f.call); ok {
+				parent.(*Parent).answers <- f
+			}
+			continue
+		}
+		parent := &Parent{replies: replies, call: f.call, answers: make(chan frame, 1)}
+		running.Store(f.call, parent)
+		go func() {
+			reply := run(parent, methods, f)
+			running.Delete(f.call)
+			replies.send(reply) //nolint:errcheck // without a parent, listen ends the process
+		}()
 	}
 }
 
 func run(parent *Parent, methods map[string]Method, call frame) (reply frame) {
+	failed := func(text string) frame { return frame{kind: failFrame, call: call.call, body: []byte(text)} }
 	defer func() {
 		if r := recover(); r != nil {
-			reply = frame{failFrame, "", []byte(fmt.Sprintf("panic: %v", r))}
+			reply = failed(fmt.Sprintf("panic: %v", r))
 		}
 	}()
 	method, ok := methods[call.name]
 	if !ok {
-		return frame{failFrame, "", []byte("there is no method " + call.name)}
+		return failed("there is no method " + call.name)
 	}
 	result, err := method(context.Background(), call.body, parent)
 	if err != nil {
-		return frame{failFrame, "", []byte(err.Error())}
+		return failed(err.Error())
 	}
 	if len(result) > maxResult {
-		return frame{failFrame, "", []byte(errOutput)}
+		return failed(errOutput)
 	}
-	return frame{doneFrame, "", result}
+	return frame{kind: doneFrame, call: call.call, body: result}
 }
 
 // errOutput is the failure of a method whose result does not fit in a frame.
 const errOutput = "the result is too large"
 
-// Parent is the process that started the worker, as its methods see it. It is safe
-// for concurrent use.
+// writer sends frames. It is safe for concurrent use.
+type writer struct {
+	mu  sync.Mutex // of one write
+	out io.Writer
+}
+
+func (w *writer) send(f frame) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return f.write(w.out)
+}
+
+// Parent is the process that started the worker, as one call sees it. It is safe for
+// concurrent use.
 type Parent struct {
-	mu      sync.Mutex // of one write
-	out     io.Writer
+	replies *writer
+	call    uint32
 	asking  sync.Mutex // of one question and its answer
 	answers chan frame
-}
-
-func (p *Parent) send(f frame) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return f.write(p.out)
-}
-
-// listen hands on what the parent sends. It ends the process when the parent is
-// gone, whatever a method is at.
-func (p *Parent) listen(in io.Reader, calls chan<- frame) {
-	buffered := bufio.NewReaderSize(in, 64<<10)
-	for {
-		f, err := readFrame(buffered)
-		if err != nil {
-			os.Exit(0) //nolint:forbidigo // as above
-		}
-		if f.kind == callFrame {
-			calls <- f
-		} else {
-			p.answers <- f
-		}
-	}
 }
 
 // Ask asks the parent for something in the middle of a call.
 func (p *Parent) Ask(operation string, request []byte) ([]byte, error) {
 	p.asking.Lock()
 	defer p.asking.Unlock()
-	if err := p.send(frame{askFrame, operation, request}); err != nil {
+	if err := p.replies.send(frame{askFrame, p.call, operation, request}); err != nil {
 		return nil, err
 	}
 	f := <-p.answers
@@ -130,5 +143,5 @@ func (p *Parent) Ask(operation string, request []byte) ([]byte, error) {
 
 // Note says what is worked on, so that the parent can name it where the worker dies.
 func (p *Parent) Note(what []byte) {
-	_ = p.send(frame{noteFrame, "", what}) // without a parent, listen ends the process
+	_ = p.replies.send(frame{kind: noteFrame, call: p.call, body: what}) // without a parent, listen ends the process
 }

@@ -4,11 +4,11 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -17,9 +17,6 @@ import (
 // maxResident is how much memory a worker may hold, in bytes.
 const maxResident = 896 << 20
 
-// watchEvery is how often the parent looks at a worker that computes.
-const watchEvery = 20 * time.Millisecond
-
 // startTime is how long a worker may take to start.
 const startTime = time.Minute
 
@@ -27,7 +24,11 @@ const startTime = time.Minute
 // the limit of the kernel. A worker has no other environment.
 func collection() []string { return []string{"GOGC=off", "GOMEMLIMIT=640MiB"} }
 
-// worker is a child process. It is for one call at a time.
+// errTogether says that a worker ended while it was at several calls, so that it is
+// not known which of them it died of.
+var errTogether = errors.New("a worker ended in the middle of several calls")
+
+// worker is a child process.
 type worker struct {
 	command     *exec.Cmd
 	in          io.WriteCloser
@@ -35,12 +36,33 @@ type worker struct {
 	frames      *bufio.Reader
 	confinement Confinement
 	said        *said
-	// ended is closed when the process has ended.
-	ended chan struct{}
+	// ended is closed when the process has ended, lost when nothing more is read from it.
+	ended, lost chan struct{}
+
+	mu      sync.Mutex
+	killed  bool
+	last    uint32 // number of a call
+	flights map[uint32]*flight
 }
 
-// start starts a worker and waits until it is confined.
-func start(ctx context.Context, mode Mode) (*worker, error) {
+// flight is a call that a worker is at.
+type flight struct {
+	call Call
+	// number is that of the call in frames.
+	number uint32
+	frames chan frame
+	// The rest is guarded by worker.mu. together is set where the worker was at another
+	// call at the same time; note is the last one.
+	together bool
+	note     []byte
+}
+
+// maxAhead is how many frames a worker may send before they are taken: a question, and
+// the end of the call.
+const maxAhead = 2
+
+// spawn starts a process that will be a worker.
+func spawn(mode Mode) (*worker, error) {
 	self, err := executable()
 	if err != nil {
 		return nil, fmt.Errorf("find the running program: %w", err)
@@ -50,7 +72,7 @@ func start(ctx context.Context, mode Mode) (*worker, error) {
 		return nil, fmt.Errorf("start a worker: %w", err)
 	}
 	w := &worker{command: exec.Command(self, Command, string(mode)), out: read, frames: bufio.NewReaderSize(read, 64<<10),
-		said: &said{}, ended: make(chan struct{})}
+		said: &said{}, ended: make(chan struct{}), lost: make(chan struct{}), flights: map[uint32]*flight{}}
 	w.command.Env = collection()
 	w.command.Dir = "/"
 	apart(w.command) // a key that interrupts this process is not for the worker
@@ -68,9 +90,12 @@ func start(ctx context.Context, mode Mode) (*worker, error) {
 		_ = w.command.Wait() // its state says how it ended
 		close(w.ended)
 	}()
-	ctx, cancel := context.WithTimeout(ctx, startTime)
-	defer cancel()
-	stop := context.AfterFunc(ctx, w.kill)
+	return w, nil
+}
+
+// greet waits until a process is a confined worker.
+func (w *worker) greet() error {
+	late := time.AfterFunc(startTime, w.kill)
 	hello, err := readFrame(w.frames)
 	if err == nil && hello.kind != helloFrame {
 		err = errFrame
@@ -78,98 +103,207 @@ func start(ctx context.Context, mode Mode) (*worker, error) {
 	if err == nil {
 		err = json.Unmarshal(hello.body, &w.confinement)
 	}
-	if !stop() && err == nil {
-		err = context.Cause(ctx)
+	if !late.Stop() && err == nil {
+		err = os.ErrDeadlineExceeded
 	}
 	if err != nil {
 		w.kill()
 		<-w.ended
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		}
-		return nil, fmt.Errorf("start a worker: %w (%s) %.4096s", err, w.command.ProcessState, w.said)
+		return fmt.Errorf("start a worker: %w (%s) %.4096s", err, w.command.ProcessState, w.said)
 	}
-	return w, nil
+	go w.read()
+	return nil
+}
+
+// read hands frames to the calls that they belong to, until the worker is gone. It
+// waits for nobody: a call may wait for another one of the same worker.
+func (w *worker) read() {
+	defer close(w.lost)
+	for {
+		f, err := readFrame(w.frames)
+		if err != nil || !w.hand(f) {
+			w.kill()
+			return
+		}
+	}
+}
+
+// hand gives a frame to its call. It reports whether the worker keeps to the protocol.
+func (w *worker) hand(f frame) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	to := w.flights[f.call]
+	switch {
+	case to == nil: // the call has ended
+	case f.kind == noteFrame:
+		to.note = f.body[:min(len(f.body), maxNote)]
+	default:
+		select {
+		case to.frames <- f:
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// next waits for a frame. ok is false where the worker is gone.
+func (w *worker) next(f *flight) (got frame, ok bool) {
+	select {
+	case got = <-f.frames:
+		return got, true
+	case <-w.lost:
+	}
+	select {
+	case got = <-f.frames: // it came before the end
+		return got, true
+	default:
+		return frame{}, false
+	}
 }
 
 func (w *worker) kill() {
+	w.mu.Lock()
+	w.killed = true
+	w.mu.Unlock()
 	_ = w.command.Process.Kill() // it may have ended already
 	_ = w.in.Close()
 	_ = w.out.Close()
 }
 
-// do makes a call. alive is false where the worker is not to be used again.
-func (w *worker) do(ctx context.Context, call Call) (result []byte, alive bool, err error) {
-	w.said.forget() // it is not about this call
+// gone reports whether a worker ends or has ended.
+func (w *worker) gone() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	select {
+	case <-w.ended:
+		return true
+	default:
+		return w.killed
+	}
+}
+
+// take makes a worker begin with a call; nil where it is gone.
+func (w *worker) take(call Call) *flight {
+	if w.gone() {
+		return nil
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.killed {
+		return nil
+	}
+	w.last++
+	taken := &flight{call: call, number: w.last, frames: make(chan frame, maxAhead), together: len(w.flights) > 0}
+	for _, other := range w.flights {
+		other.together = true
+	}
+	w.flights[taken.number] = taken
+	return taken
+}
+
+// leave ends what take began.
+func (w *worker) leave(f *flight) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.flights, f.number)
+}
+
+func (w *worker) together(f *flight) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return f.together
+}
+
+func (w *worker) note(f *flight) []byte {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return f.note
+}
+
+// do makes a call that was taken. The error is errTogether where the worker ended and
+// was at more than this.
+func (w *worker) do(ctx context.Context, f *flight) ([]byte, error) {
+	result, err := w.converse(ctx, f)
+	var limit *LimitError
+	if errors.As(err, &limit) && limit.Limit != Questions && limit.Limit != Output && w.together(f) {
+		return nil, errTogether
+	}
+	return result, err
+}
+
+func (w *worker) converse(ctx context.Context, f *flight) ([]byte, error) {
+	call := f.call
+	if !w.together(f) {
+		w.said.forget() // it is not about this call
+	}
 	watch := newWatch(w, call.Time)
 	stop := context.AfterFunc(ctx, w.kill)
 	defer stop()
 	defer watch.end()
-	var note []byte
-	finish := func(result []byte, failed error) ([]byte, bool, error) {
+	finish := func(result []byte, failed error) ([]byte, error) {
 		over := watch.end()
 		if !stop() { // it was killed, or is about to be
 			w.kill()
-			return nil, false, context.Cause(ctx)
+			return nil, context.Cause(ctx)
 		}
 		if over == "" {
-			return result, true, failed
+			return result, failed
 		}
-		return nil, false, &LimitError{Limit: over, Allowed: call.Time, Note: note}
+		return nil, &LimitError{Limit: over, Allowed: call.Time, Note: w.note(f)}
 	}
-	if err := (frame{callFrame, call.Method, call.Request}).write(w.in); err != nil {
-		return w.died(ctx, watch, call, note)
+	end := func(limit Limit, detail string) ([]byte, error) {
+		w.kill()
+		return nil, &LimitError{Limit: limit, Note: w.note(f), Detail: detail}
+	}
+	if err := (frame{callFrame, f.number, call.Method, call.Request}).write(w.in); err != nil {
+		return nil, w.died(ctx, watch, f)
 	}
 	for asks := 0; ; {
-		f, err := readFrame(w.frames)
-		if err != nil {
-			return w.died(ctx, watch, call, note)
+		got, ok := w.next(f)
+		if !ok {
+			return nil, w.died(ctx, watch, f)
 		}
-		switch f.kind {
-		case noteFrame:
-			note = f.body[:min(len(f.body), maxNote)]
+		switch got.kind {
 		case askFrame:
 			if asks++; asks > maxAsks || call.Answer == nil {
-				w.kill()
-				return nil, false, &LimitError{Limit: Questions, Note: note}
+				return end(Questions, "")
 			}
 			watch.pause()
-			answer := frame{answerFrame, "", nil}
-			data, err := call.Answer(ctx, f.name, f.body)
+			answer := frame{kind: answerFrame, call: f.number}
+			data, err := call.Answer(ctx, got.name, got.body)
 			if answer.body = data; err != nil {
-				answer = frame{refuseFrame, "", []byte(err.Error())}
+				answer.kind, answer.body = refuseFrame, []byte(err.Error())
 			}
 			watch.resume()
 			if err := answer.write(w.in); err != nil {
-				return w.died(ctx, watch, call, note)
+				return nil, w.died(ctx, watch, f)
 			}
 		case doneFrame:
-			if len(f.body) > maxResult {
-				w.kill()
-				return nil, false, &LimitError{Limit: Output, Note: note}
+			if len(got.body) > maxResult {
+				return end(Output, "")
 			}
-			return finish(f.body, nil)
+			return finish(got.body, nil)
 		case failFrame:
-			if string(f.body) == errOutput {
-				return finish(nil, &LimitError{Limit: Output, Note: note})
+			if string(got.body) == errOutput {
+				return finish(nil, &LimitError{Limit: Output, Note: w.note(f)})
 			}
-			return finish(nil, &MethodError{text(f.body)})
+			return finish(nil, &MethodError{text(got.body)})
 		default:
-			w.kill()
-			return nil, false, &LimitError{Limit: Crash, Note: note, Detail: errFrame.Error()}
+			return end(Crash, errFrame.Error())
 		}
 	}
 }
 
 // died says why a worker ended in the middle of a call.
-func (w *worker) died(ctx context.Context, watch *watch, call Call, note []byte) ([]byte, bool, error) {
+func (w *worker) died(ctx context.Context, watch *watch, f *flight) error {
 	over := watch.end()
 	w.kill()
 	<-w.ended
 	if ctx.Err() != nil {
-		return nil, false, context.Cause(ctx)
+		return context.Cause(ctx)
 	}
-	failure := &LimitError{Limit: over, Allowed: call.Time, Note: note, Detail: w.command.ProcessState.String()}
+	failure := &LimitError{Limit: over, Allowed: f.call.Time, Note: w.note(f), Detail: w.command.ProcessState.String()}
 	text := w.said.String()
 	switch {
 	case over != "":
@@ -180,121 +314,5 @@ func (w *worker) died(ctx context.Context, watch *watch, call Call, note []byte)
 	default:
 		failure.Limit = Crash
 	}
-	return nil, false, failure
-}
-
-// outOfMemory recognises what the Go runtime says, and that of the race detector, when
-// there is no more memory. The garbage collector of Go 1.26 does not look whether it
-// got memory for its queue of spans: it reads address 0 then.
-func outOfMemory(text string) bool {
-	if strings.HasPrefix(text, "SIGSEGV") && strings.Contains(text, "addr=0x0\n") && strings.Contains(text, "runtime.(*spanQueue)") {
-		return true
-	}
-	return slices.ContainsFunc([]string{"out of memory", "allocate memory", "cannot map pages", "failed to allocate", "cannot reserve", "failed to reserve", "new OS thread", "newosproc", "pthread_create failed", "errno=12"},
-		func(words string) bool { return strings.Contains(text, words) })
-}
-
-// watch looks at a worker while it computes and kills it when it takes too much.
-type watch struct {
-	worker  *worker
-	allowed time.Duration
-
-	mu     sync.Mutex
-	over   Limit
-	paused bool
-	spent  time.Duration // by the clock, without the answers
-	since  time.Time
-	before time.Duration // CPU time at the start of the call; negative is unknown
-	timer  *time.Timer
-	ended  bool
-}
-
-func newWatch(w *worker, allowed time.Duration) *watch {
-	t := &watch{worker: w, allowed: allowed, since: time.Now(), before: -1}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.timer = time.AfterFunc(watchEvery, t.look)
-	return t
-}
-
-func (t *watch) look() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.ended {
-		return
-	}
-	spent := t.spent
-	if !t.paused {
-		spent += time.Since(t.since)
-	}
-	cpu, resident, ok := usage(t.worker.command.Process.Pid)
-	if ok && t.before < 0 {
-		t.before = max(0, cpu-spent)
-	}
-	switch {
-	case ok && resident > maxResident:
-		t.over = Memory
-	case t.allowed > 0 && (ok && cpu-t.before > t.allowed || spent > patience*t.allowed):
-		t.over = Time
-	}
-	if t.over != "" {
-		t.worker.kill()
-		return
-	}
-	t.timer.Reset(watchEvery)
-}
-
-func (t *watch) pause() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.spent += time.Since(t.since)
-	t.paused = true
-}
-
-func (t *watch) resume() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.since, t.paused = time.Now(), false
-}
-
-// end stops watching and returns the limit that the worker was killed for.
-func (t *watch) end() Limit {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.ended = true
-	t.timer.Stop()
-	return t.over
-}
-
-// said keeps the end of what a worker prints during a call: there the Go runtime says
-// why it ends, and shows a hundred calls of a stack at most. It is safe for concurrent
-// use.
-type said struct {
-	mu   sync.Mutex
-	text []byte
-}
-
-const maxSaid = 64 << 10 // bytes
-
-// Write implements io.Writer.
-func (s *said) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.text = append(s.text, p[max(0, len(p)-maxSaid):]...)
-	s.text = slices.Delete(s.text, 0, max(0, len(s.text)-maxSaid))
-	return len(p), nil
-}
-
-// forget drops what was kept.
-func (s *said) forget() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.text = s.text[:0]
-}
-
-// String returns what was kept.
-func (s *said) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return string(s.text)
+	return failure
 }

@@ -65,8 +65,8 @@ func answering[Q, A any](compute func(Q) (A, error)) confine.Method {
 // what one repository file leaves behind must not be what another one dies of.
 const maxKept = 1 << 20
 
-// kept is what a worker has compiled, by its text. A worker answers one call at a
-// time.
+// kept is what a worker has compiled, by its text. A worker is at one of the calls that
+// use it at a time: none of them is Together.
 type kept[T any] struct {
 	by   map[string]T
 	size int

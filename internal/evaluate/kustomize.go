@@ -55,6 +55,8 @@ func Kustomization(ctx context.Context, view source.View, folder string) ([]map[
 
 // build is methodBuild, in the worker.
 func build(_ context.Context, folder []byte, parent *confine.Parent) ([]byte, error) {
+	loading.serve(parent)
+	defer loading.serve(nil)
 	objects, err := kustomize.Build(source.NewAsked(parent.Ask), string(folder))
 	if err != nil {
 		return nil, err

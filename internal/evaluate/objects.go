@@ -29,7 +29,7 @@ type parsed struct {
 // Objects parses a file of manifests in a worker: what aliases expand to is bounded by
 // the memory of the worker. limit is how much CPU time it may take.
 func Objects(ctx context.Context, file string, data []byte, limit time.Duration) ([]manifest.Object, error) {
-	reply, err := Workers.Do(ctx, confine.Call{Method: methodObjects, Request: data, Time: limit})
+	reply, err := Workers.Do(ctx, confine.Call{Method: methodObjects, Request: data, Together: true, Time: limit})
 	var ended *confine.LimitError
 	if errors.As(err, &ended) {
 		return nil, fmt.Errorf("reading it %w; %s", ended, wayOut(ended.Limit))

@@ -100,6 +100,8 @@ func render(ctx context.Context, view source.View, request Request, parent *conf
 		if !request.Offline {
 			options.Remote = func(address string) (kustomize.Remote, error) { return remote(parent, address) }
 		}
+		loading.serve(parent)
+		defer loading.serve(nil)
 		return kustomize.Render(ctx, view, src, options)
 	case component.Manifests:
 		objects, encrypted, err := plain.Render(ctx, view, src, plain.Filter{Include: src.Include, Exclude: src.Exclude}, charts.Note)

@@ -170,7 +170,9 @@ func Source(ctx context.Context, view *source.Recording, request Request, fetch 
 	}
 	body = append(append(body, '\n'), ahead(view, request.Source)...)
 	answers := &answers{view: view, fetch: fetch, offline: request.Offline, checkouts: map[string]*source.Recording{}}
-	data, err := Workers.Do(ctx, confine.Call{Method: methodSource, Request: body, Answer: answers.answer, Time: limit})
+	// Kustomize keeps schemas and a client for the whole process.
+	together := request.Source.Kind != component.Kustomize
+	data, err := Workers.Do(ctx, confine.Call{Method: methodSource, Request: body, Answer: answers.answer, Together: together, Time: limit})
 	if err != nil {
 		return Reply{}, explain(err, request.Source.Position, "the source")
 	}

@@ -2,9 +2,11 @@ package evaluate
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"net/http"
 	"os"
+	"sync"
 	"time"
 
 	_ "time/tzdata" // a worker cannot read the time zones of the system
@@ -42,21 +44,40 @@ func init() {
 }
 
 // prepare makes the worker ask its parent for what libraries would fetch.
-func prepare(parent *confine.Parent) {
+func prepare() {
 	time.Local = time.UTC
-	http.DefaultTransport = transport{parent}
+	http.DefaultTransport = loading
 }
 
-// transport is the only way of a worker to a network: the parent fetches, or
-// refuses.
-type transport struct{ parent *confine.Parent }
+// loading is the only way of a worker to a network: the parent fetches, or refuses.
+var loading = &transport{}
+
+// transport asks for what the kustomization needs that is built. The libraries do not
+// say what they fetch something for, so a worker builds one at a time.
+type transport struct {
+	mu     sync.Mutex
+	parent *confine.Parent
+}
+
+// serve lets libraries fetch for a call.
+func (t *transport) serve(parent *confine.Parent) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.parent = parent
+}
 
 // RoundTrip implements http.RoundTripper.
-func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
+func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Body != nil {
 		defer func() { _ = r.Body.Close() }() // requests have none
 	}
-	data, err := t.parent.Ask(opFile, []byte(r.URL.String()))
+	t.mu.Lock()
+	parent := t.parent
+	t.mu.Unlock()
+	if parent == nil {
+		return nil, errors.New("nothing is fetched here")
+	}
+	data, err := parent.Ask(opFile, []byte(r.URL.String()))
 	if err != nil {
 		return nil, err
 	}

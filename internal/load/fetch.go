@@ -1,10 +1,7 @@
 package load
 
 import (
-	"cmp"
-	"os"
-	"path/filepath"
-
+	"github.com/rollout-ladder/ladder/internal/cachedir"
 	"github.com/rollout-ladder/ladder/internal/evaluate"
 	"github.com/rollout-ladder/ladder/internal/fetch"
 	"github.com/rollout-ladder/ladder/internal/intake/checkout"
@@ -13,14 +10,11 @@ import (
 // Fetcher returns what fetches for a repository. The host of its own remote may be
 // private. The caller closes it.
 func (o Options) Fetcher(repository string) *fetch.Fetcher {
-	out := fetch.Options{Offline: o.Offline, AllowHosts: o.AllowHosts, NoCache: o.NoCache, CacheDir: o.CacheDir}
+	out := fetch.Options{Offline: o.Offline, AllowHosts: o.AllowHosts, NoCache: o.NoCache, CacheDir: cachedir.Join(o.CacheDir)}
 	if here, err := checkout.Read(repository); err == nil {
 		if host, ok := fetch.HostOf(here.URL); ok {
 			out.OwnHosts = []string{host}
 		}
-	}
-	if user, err := os.UserCacheDir(); err == nil {
-		out.CacheDir = cmp.Or(out.CacheDir, filepath.Join(user, "ladder"))
 	}
 	return fetch.New(out)
 }

@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"sync"
@@ -14,6 +12,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/rollout-ladder/ladder/internal/cachedir"
 	"github.com/rollout-ladder/ladder/internal/component"
 	"github.com/rollout-ladder/ladder/internal/evaluate"
 	"github.com/rollout-ladder/ladder/internal/manifest"
@@ -98,29 +97,14 @@ func New(root, repository string, opts Options) *Renderer {
 	}
 	r := &Renderer{opts: opts, scopes: manifest.NewScopes()}
 	r.tree, r.fault = source.NewTree(root, repository)
-	if dir := cacheFolder(opts.CacheDir); dir != "" && !opts.NoCache {
+	if dir := cachedir.Join(opts.CacheDir, cachedir.Render); dir != "" && !opts.NoCache {
 		r.cache = openCache(dir)
 	}
 	return r
 }
 
-// cacheFolder is where results are kept; empty where that is nowhere.
-func cacheFolder(dir string) string {
-	if dir == "" {
-		user, err := os.UserCacheDir()
-		if err != nil {
-			return ""
-		}
-		dir = filepath.Join(user, "ladder")
-	}
-	return filepath.Join(dir, "render")
-}
-
 // Cached reports whether there is a cache of results; dir is that of Options.
-func Cached(dir string) bool {
-	_, err := os.Stat(cacheFolder(dir))
-	return err == nil
-}
+func Cached(dir string) bool { return cachedir.Exists(dir, cachedir.Render) }
 
 // Component renders one component. It knows only the CRDs of what this
 // Renderer rendered before, and of the component itself: use All where charts

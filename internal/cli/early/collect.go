@@ -1,4 +1,4 @@
-package collect
+package early
 
 import (
 	"math"
@@ -11,15 +11,11 @@ import (
 // for the first time, in bytes.
 const uncollected = 160 << 20
 
-// The tables that the packages of Kubernetes make at the start of a process are
-// megabytes already. Packages that depend on nothing else are initialised in the
-// order of their paths, so that this one comes before those. Source: The Go
-// Programming Language Specification, "Program initialization".
-func init() { late() }
-
-// late puts off the first collection. From then on it is as without; GOGC and
-// GOMEMLIMIT of the environment stay in force.
-func late() {
+// collectLate puts off the first garbage collection: the tables that the packages of
+// Kubernetes make at the start of a process are megabytes already, most commands end
+// before they have made much more, and a collection is a third of their work. From then
+// on it is as without; GOGC and GOMEMLIMIT of the environment stay in force.
+func collectLate() {
 	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
 		return
 	}

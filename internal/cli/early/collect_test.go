@@ -1,4 +1,4 @@
-package collect
+package early
 
 import (
 	"math"
@@ -17,7 +17,7 @@ func TestLate(t *testing.T) {
 		debug.SetGCPercent(before)
 		debug.SetMemoryLimit(math.MaxInt64)
 	})
-	late()
+	collectLate()
 	if limit := debug.SetMemoryLimit(-1); limit != uncollected {
 		t.Fatalf("limit = %d", limit)
 	}
@@ -39,7 +39,7 @@ func TestLateWithSettings(t *testing.T) {
 	t.Setenv("GOGC", "50")
 	before := debug.SetMemoryLimit(math.MaxInt64) // that of the start of the test
 	t.Cleanup(func() { debug.SetMemoryLimit(before) })
-	late()
+	collectLate()
 	if limit := debug.SetMemoryLimit(-1); limit != math.MaxInt64 {
 		t.Errorf("limit = %d", limit)
 	}
