@@ -8,10 +8,14 @@ import (
 // watchEvery is how often the parent looks at a worker that computes.
 const watchEvery = 20 * time.Millisecond
 
+// togetherTime is how much CPU time a worker may take for a call beside others: one that
+// takes longer is made again alone, so that others do not wait for it.
+const togetherTime = 2 * time.Second
+
 // watch looks at a worker while it computes and kills it when it takes too much.
 type watch struct {
-	worker  *worker
-	allowed time.Duration
+	worker *worker
+	flight *flight
 
 	mu     sync.Mutex
 	over   Limit
@@ -23,8 +27,8 @@ type watch struct {
 	ended  bool
 }
 
-func newWatch(w *worker, allowed time.Duration) *watch {
-	t := &watch{worker: w, allowed: allowed, since: time.Now(), before: -1}
+func newWatch(w *worker, f *flight) *watch {
+	t := &watch{worker: w, flight: f, since: time.Now(), before: -1}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.timer = time.AfterFunc(watchEvery, t.look)
@@ -45,10 +49,14 @@ func (t *watch) look() {
 	if ok && t.before < 0 {
 		t.before = max(0, cpu-spent)
 	}
+	allowed := t.flight.call.Time
+	if t.worker.together(t.flight) {
+		allowed = min(allowed, togetherTime)
+	}
 	switch {
 	case ok && resident > maxResident:
 		t.over = Memory
-	case t.allowed > 0 && (ok && cpu-t.before > t.allowed || spent > patience*t.allowed):
+	case allowed > 0 && (ok && cpu-t.before > allowed || spent > patience*allowed):
 		t.over = Time
 	}
 	if t.over != "" {

@@ -237,7 +237,7 @@ func (w *worker) converse(ctx context.Context, f *flight) ([]byte, error) {
 	if !w.together(f) {
 		w.said.forget() // it is not about this call
 	}
-	watch := newWatch(w, call.Time)
+	watch := newWatch(w, f)
 	stop := context.AfterFunc(ctx, w.kill)
 	defer stop()
 	defer watch.end()
