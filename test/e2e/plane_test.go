@@ -191,6 +191,7 @@ func TestPlaneIsACluster(t *testing.T) {
 	t.Run("a namespace is deleted with its content", func(t *testing.T) { namespaceIsDeleted(t, client) })
 	t.Run("a quota is enforced", func(t *testing.T) { quotaIsEnforced(t, client) })
 	t.Run("a prepared volume is bound", func(t *testing.T) { volumeIsBound(t, client) })
+	t.Run("a volume of the machine stays", func(t *testing.T) { volumeOfTheMachineStays(t, client) })
 	t.Run("a claim waits for its provisioner", func(t *testing.T) { claimWaits(t, client) })
 }
 

@@ -2,10 +2,12 @@ package e2e
 
 import (
 	"fmt"
+	"os"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
@@ -57,6 +59,42 @@ func volumeIsBound(t *testing.T, client kubernetes.Interface) {
 		t.Fatal(err)
 	}
 	awaitPhase(t, client, "manual", corev1.ClaimBound)
+}
+
+// volumeOfTheMachineStays deletes a claim whose volume is a folder of a node: those of
+// the machine are not the plane's, whatever they are called. Kubernetes' own plugin
+// deletes them below /tmp.
+func volumeOfTheMachineStays(t *testing.T, client kubernetes.Interface) {
+	ctx := t.Context()
+	folder, err := os.MkdirTemp("/tmp", "ladder-volume-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(folder) })
+	v := volume("machine", "machine")
+	v.Spec.PersistentVolumeReclaimPolicy = corev1.PersistentVolumeReclaimDelete
+	v.Spec.HostPath.Path = folder
+	if _, err := client.CoreV1().PersistentVolumes().Create(ctx, v, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	claims := client.CoreV1().PersistentVolumeClaims("default")
+	if _, err := claims.Create(ctx, claim("machine", "machine"), metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	awaitPhase(t, client, "machine", corev1.ClaimBound)
+	if err := claims.Delete(ctx, "machine", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, func() error {
+		left, err := client.CoreV1().PersistentVolumes().Get(ctx, "machine", metav1.GetOptions{})
+		if apierrors.IsNotFound(err) || err == nil && left.Status.Phase == corev1.VolumeFailed {
+			return nil // the controller has done what it does
+		}
+		return fmt.Errorf("the volume is %s, %w", left.Status.Phase, err)
+	})
+	if _, err := os.Stat(folder); err != nil {
+		t.Errorf("the folder of the machine is gone: %v", err)
+	}
 }
 
 // claimWaits plays the external provisioner: the binder names it on the claim,

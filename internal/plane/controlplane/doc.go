@@ -1,6 +1,6 @@
 // Package controlplane runs a whole Kubernetes control plane in this process:
-// etcd, kube-apiserver, kube-controller-manager and kube-scheduler, with
-// simulated nodes.
+// etcd, kube-apiserver, the controllers of kube-controller-manager, and
+// kube-scheduler, with simulated nodes.
 //
 // It is heavy (it links k8s.io/kubernetes), so only the command's main package
 // imports it; everything else talks to a plane through package plane. A process
@@ -24,7 +24,7 @@
 //     volume.kubernetes.io/storage-provisioner and waits for somebody to create a
 //     PersistentVolume with a claimRef. With WaitForFirstConsumer that happens
 //     after the scheduler has set volume.kubernetes.io/selected-node. Nothing is
-//     ever attached, recycled or expanded. There is no StorageClass at first.
+//     ever attached, recycled, expanded, or deleted by a plugin of Kubernetes'. There is no StorageClass at first.
 //   - Webhooks, aggregated APIs and kubelets: see package egress.
 //   - Load balancers, Ingress addresses, metrics.
 //   - Nodes stay Ready without heartbeats, because nothing watches for them.

@@ -133,10 +133,6 @@ func (p *plane) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	controllers, err := newControllerManager(made)
-	if err != nil {
-		return err
-	}
 	sched, err := newScheduler(made)
 	if err != nil {
 		return err
@@ -154,7 +150,7 @@ func (p *plane) run(ctx context.Context) error {
 	if err := p.await(ctx, func(ctx context.Context) error { return waitServing(ctx, config) }); err != nil {
 		return err
 	}
-	p.start(ctx, "kube-controller-manager", controllers.run)
+	p.start(ctx, "controllers", func(ctx context.Context) error { return runControllers(ctx, made) })
 	p.start(ctx, "kube-scheduler", sched.run)
 	if err := p.await(ctx, func(ctx context.Context) error { return p.populate(ctx, config) }); err != nil {
 		return err
