@@ -18,7 +18,7 @@ func TestOptions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := options{kubeconfig: dir + "/k", dir: dir, namespace: "argocd", reconcile: 5 * time.Second, logLevel: "warn", clientQPS: 100}
+	want := options{kubeconfig: dir + "/k", dir: dir, namespace: "argocd", reconcile: 5 * time.Second, logLevel: "warn", clientQPS: 100, confine: "auto"}
 	if o != want {
 		t.Errorf("got %+v, want %+v", o, want)
 	}

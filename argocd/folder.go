@@ -82,6 +82,10 @@ func environment(o options, getenv func(string) string) []string {
 		"ARGOCD_LOG_LEVEL=" + o.logLevel,
 		"GIT_CONFIG_NOSYSTEM=1",
 		"GIT_TERMINAL_PROMPT=0",
+		confineVariable + "=" + o.confine,
+	}
+	if o.offline {
+		env = append(env, offlineVariable+"=1")
 	}
 	if o.clientQPS > 0 {
 		env = append(env, "ARGOCD_K8S_CLIENT_QPS="+strconv.Itoa(o.clientQPS), "ARGOCD_K8S_CLIENT_BURST="+strconv.Itoa(2*o.clientQPS))

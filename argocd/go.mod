@@ -4,7 +4,10 @@ go 1.26.0
 
 require (
 	github.com/argoproj/argo-cd/v3 v3.2.11
+	github.com/elastic/go-seccomp-bpf v1.6.0
+	github.com/landlock-lsm/go-landlock v0.11.0
 	github.com/sirupsen/logrus v1.9.3
+	golang.org/x/sys v0.48.0
 	helm.sh/helm/v4 v4.0.5
 	k8s.io/api v0.34.1
 	k8s.io/apimachinery v0.34.1
@@ -199,7 +202,6 @@ require (
 	golang.org/x/net v0.47.0 // indirect
 	golang.org/x/oauth2 v0.31.0 // indirect
 	golang.org/x/sync v0.19.0 // indirect
-	golang.org/x/sys v0.39.0 // indirect
 	golang.org/x/term v0.38.0 // indirect
 	golang.org/x/text v0.32.0 // indirect
 	golang.org/x/time v0.13.0 // indirect
@@ -225,6 +227,7 @@ require (
 	k8s.io/kubectl v0.34.1 // indirect
 	k8s.io/kubernetes v1.34.2 // indirect
 	k8s.io/utils v0.0.0-20250604170112-4c0f3b243397 // indirect
+	kernel.org/pub/linux/libs/security/libcap/psx v1.2.77 // indirect
 	layeh.com/gopher-json v0.0.0-20190114024228-97fed8db8427 // indirect
 	oras.land/oras-go/v2 v2.6.0 // indirect
 	sigs.k8s.io/json v0.0.0-20241014173422-cfa47c3a1cc8 // indirect

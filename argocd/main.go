@@ -27,6 +27,12 @@ func main() {
 
 // dispatch runs what the binary was called as, and returns its exit code.
 func dispatch(name string, args []string) int {
+	if name == helmName || name == kustomizeName {
+		if err := confine(); err != nil {
+			fmt.Fprintln(os.Stderr, "ladder-argocd: "+err.Error())
+			return 1
+		}
+	}
 	switch name {
 	case helmName:
 		return helm(args)

@@ -24,6 +24,10 @@ type options struct {
 	clientQPS int
 	// objectHealth has the status of Applications say how healthy each object is.
 	objectHealth bool
+	// confine says how much the kernel confines helm and kustomize: auto, required or
+	// off; offline keeps everything that reads a repository from the network.
+	confine string
+	offline bool
 }
 
 // parseOptions reads the command line of run.
@@ -38,6 +42,8 @@ func parseOptions(args []string) (options, error) {
 	f.DurationVar(&o.waveDelay, "wave-delay", 0, "rest between two sync waves; Argo CD's own is 2s")
 	f.IntVar(&o.clientQPS, "client-qps", 0, "requests per second of each controller to the API server; 0 for Argo CD's own 50")
 	f.BoolVar(&o.objectHealth, "object-health", false, "keep the health of each object in the status of its Application, as Argo CD can (controller.resource.health.persist)")
+	f.StringVar(&o.confine, "confine", "auto", "confinement of helm and kustomize by the kernel: auto, required or off")
+	f.BoolVar(&o.offline, "offline", false, "fetch nothing")
 	f.StringVar(&o.logLevel, "log-level", "warn", "debug, info, warn or error")
 	if err := f.Parse(args); err != nil {
 		return o, usageError("run: " + err.Error())

@@ -42,6 +42,11 @@ const (
 // no other user can enter: its own command listens on a port, for everybody. What
 // it remembers stays in its memory: nobody else reads it, so there is no Redis.
 func serveRepositories(_ context.Context, o options, ready func()) error {
+	if o.offline {
+		if err := noNetwork(); err != nil {
+			return fmt.Errorf("keep the repo server offline: %w", err)
+		}
+	}
 	remembered := cacheutil.NewCache(cacheutil.NewInMemoryCache(cacheLife))
 	credentials := askpass.NewServer(askpass.SocketPath)
 	server, err := reposerver.NewServer(metrics.NewMetricsServer(),

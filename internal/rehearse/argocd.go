@@ -13,6 +13,7 @@ import (
 
 	"github.com/rollout-ladder/ladder/internal/component"
 	"github.com/rollout-ladder/ladder/internal/drive"
+	"github.com/rollout-ladder/ladder/internal/evaluate"
 	"github.com/rollout-ladder/ladder/internal/load"
 	"github.com/rollout-ladder/ladder/internal/observe"
 	"github.com/rollout-ladder/ladder/internal/perform"
@@ -93,6 +94,7 @@ func (s *stage) playArgo(ctx context.Context, access *rest.Config, loaded *load.
 	argo, err := argocd.Start(ctx, argocd.Options{
 		Executable: s.options.ArgoCD, Kubeconfig: s.plane.Kubeconfig, Dir: filepath.Join(s.plane.Dir, argoFolder, "run"), Namespace: a.scene.namespace,
 		Reconcile: reconcile, ClientQPS: clientQPS, ObjectHealth: true, LogLevel: s.options.logLevel(),
+		Confine: string(evaluate.Workers.Mode()), Offline: s.options.Load.Offline,
 	})
 	if err != nil {
 		return a.outcome(ctx, err)

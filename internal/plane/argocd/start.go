@@ -45,6 +45,11 @@ type Options struct {
 	ClientQPS int
 	// ObjectHealth has the status of Applications say how healthy each object is.
 	ObjectHealth bool
+	// Confine says how much the kernel confines helm and kustomize: auto, required or
+	// off; default auto.
+	Confine string
+	// Offline keeps everything that reads a repository from the network.
+	Offline bool
 	// LogLevel is that of the controllers: debug, info, warn or error; default warn.
 	LogLevel string
 }
@@ -155,13 +160,16 @@ func spawn(o Options) (*Argo, io.Reader, error) {
 // arguments are the command line for the binary.
 func (o Options) arguments() []string {
 	args := []string{"run", "--kubeconfig", o.Kubeconfig, "--dir", o.Dir, "--wave-delay", o.WaveDelay.String()}
-	for _, f := range []struct{ flag, value string }{{"--namespace", o.Namespace}, {"--log-level", o.LogLevel}} {
+	for _, f := range []struct{ flag, value string }{{"--namespace", o.Namespace}, {"--log-level", o.LogLevel}, {"--confine", o.Confine}} {
 		if f.value != "" {
 			args = append(args, f.flag, f.value)
 		}
 	}
 	if o.Reconcile > 0 {
 		args = append(args, "--reconcile", o.Reconcile.String())
+	}
+	if o.Offline {
+		args = append(args, "--offline")
 	}
 	if o.ObjectHealth {
 		args = append(args, "--object-health")
