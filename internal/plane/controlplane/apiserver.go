@@ -19,6 +19,8 @@ import (
 	"k8s.io/kubernetes/pkg/controlplane"
 	controlplaneapiserver "k8s.io/kubernetes/pkg/controlplane/apiserver"
 	generatedopenapi "k8s.io/kubernetes/pkg/generated/openapi"
+	rbacrest "k8s.io/kubernetes/pkg/registry/rbac/rest"
+	schedulingrest "k8s.io/kubernetes/pkg/registry/scheduling/rest"
 
 	"github.com/rollout-ladder/ladder/internal/plane/egress"
 )
@@ -32,9 +34,11 @@ type apiServer struct {
 	backend egress.WebhookBackend
 	// trusted is trusted for webhooks besides their own caBundle, PEM.
 	trusted []byte
+	// filled says that etcd has the roles and priority classes already.
+	filled bool
 }
 
-func newAPIServer(files files, listener net.Listener, backend egress.WebhookBackend, trusted []byte) (*apiServer, error) {
+func newAPIServer(files files, listener net.Listener, backend egress.WebhookBackend, trusted []byte, filled bool) (*apiServer, error) {
 	port := listener.Addr().(*net.TCPAddr).Port
 	o := options.NewServerRunOptions()
 	err := parseFlags("kube-apiserver", o.Flags(), []string{
@@ -80,7 +84,7 @@ func newAPIServer(files files, listener net.Listener, backend egress.WebhookBack
 	if err := o.GenericServerRunOptions.ComponentGlobalsRegistry.Set(); err != nil {
 		return nil, fmt.Errorf("set the feature gates of kube-apiserver: %w", err)
 	}
-	return &apiServer{options: o, backend: backend, trusted: trusted}, nil
+	return &apiServer{options: o, backend: backend, trusted: trusted, filled: filled}, nil
 }
 
 // run serves until ctx ends.
@@ -123,6 +127,11 @@ func (s *apiServer) configure(o options.CompletedOptions) (kasapp.CompletedConfi
 	}
 	generic.EffectiveVersion = stampedVersion{generic.EffectiveVersion}
 	generic.EgressSelector = egressTo(s.backend)
+
+	if s.filled {
+		// Each waits a second before it looks for what is there.
+		generic.DisabledPostStartHooks.Insert(rbacrest.PostStartHookName, schedulingrest.PostStartHookName)
+	}
 
 	services := namedServices{aggregatorapiserver.NewClusterIPServiceResolver(informers.Core().V1().Services().Lister())}
 	// Decorators see each admission plugin after its initialisation and before
