@@ -18,7 +18,6 @@ import (
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 	"k8s.io/kubernetes/pkg/controlplane"
 	controlplaneapiserver "k8s.io/kubernetes/pkg/controlplane/apiserver"
-	generatedopenapi "k8s.io/kubernetes/pkg/generated/openapi"
 	rbacrest "k8s.io/kubernetes/pkg/registry/rbac/rest"
 	schedulingrest "k8s.io/kubernetes/pkg/registry/scheduling/rest"
 
@@ -104,23 +103,23 @@ func (s *apiServer) run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("assemble the servers: %w", err)
 	}
-	prepared, err := server.PrepareRun()
-	if err != nil {
-		return fmt.Errorf("prepare the servers: %w", err)
+	described := config.Aggregator.GenericConfig
+	if err := installOpenAPI(server.GenericAPIServer, described.OpenAPIConfig, described.OpenAPIV3Config); err != nil {
+		return err
 	}
-	return prepared.Run(ctx)
+	// The aggregator's own PrepareRun is this and the description of the API.
+	return server.GenericAPIServer.PrepareRun().RunWithContext(ctx)
 }
 
-// configure does what kube-apiserver's own NewConfig does, with three changes:
-// the version it tells, where connections into the cluster go, and whom webhooks
-// are trusted from.
+// configure does what kube-apiserver's own NewConfig does, with these
+// changes: the version it tells, where connections into the cluster go, whom
+// webhooks are trusted from, and when the API is described.
 func (s *apiServer) configure(o options.CompletedOptions) (kasapp.CompletedConfig, error) {
 	none := kasapp.CompletedConfig{}
-	generic, informers, storage, err := controlplaneapiserver.BuildGenericConfig(
+	generic, informers, storage, err := buildGenericConfig(
 		o.CompletedOptions,
 		[]*runtime.Scheme{legacyscheme.Scheme, apiextensionsapiserver.Scheme, aggregatorscheme.Scheme},
 		controlplane.DefaultAPIResourceConfigSource(),
-		generatedopenapi.GetOpenAPIDefinitions,
 	)
 	if err != nil {
 		return none, fmt.Errorf("configure the API server: %w", err)
@@ -160,6 +159,7 @@ func (s *apiServer) configure(o options.CompletedOptions) (kasapp.CompletedConfi
 	if err != nil {
 		return none, fmt.Errorf("configure the aggregator: %w", err)
 	}
+	kube.ControlPlane.Generic.SkipOpenAPIInstallation = true // see openAPI
 	config := &kasapp.Config{Options: o, Aggregator: aggregator, KubeAPIs: kube, ApiExtensions: extensions}
 	completed, err := config.Complete()
 	if err != nil {
