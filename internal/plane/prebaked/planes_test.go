@@ -38,9 +38,6 @@ type running struct {
 // start starts a plane without a simulated world, plainly or prebaked.
 func start(t *testing.T, plain bool) running {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts a plane")
-	}
 	dir := t.TempDir()
 	options := child.Options{Dir: dir, Name: "x", Nodes: 1, Plain: plain, World: []string{plane.EmptyWorld}}
 	command := exec.Command(planetest.Binary(t), append([]string{"plane", "run"}, options.Arguments()...)...)
@@ -77,12 +74,15 @@ func start(t *testing.T, plain bool) running {
 	return running{dir, config, etcd}
 }
 
+// patience bounds a wait; only failures take that long.
+const patience = 5 * time.Minute
+
 // within waits until something holds, and reports whether it came to.
 func within(t *testing.T, holds func() bool) bool {
 	t.Helper()
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()
-	for deadline := time.After(30 * time.Second); ; {
+	for deadline := time.After(patience); ; {
 		if holds() {
 			return true
 		}

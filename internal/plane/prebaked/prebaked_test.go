@@ -11,84 +11,78 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/rollout-ladder/ladder/internal/plane/planetest"
 	"github.com/rollout-ladder/ladder/internal/plane/prebaked"
 )
 
 var update = flag.Bool("update", false, "write etcd.gob.gz from a plane that began with an empty etcd")
 
-func TestMain(m *testing.M) { os.Exit(planetest.Main(m, 2)) }
-
-// TestUpToDate holds that the embedded contents are what a plane that begins with
-// an empty etcd comes to have.
-func TestUpToDate(t *testing.T) {
-	t.Parallel()
+// TestPlanes compares a plane that began with an empty etcd with two that did not.
+func TestPlanes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts planes")
+	}
 	plain := start(t, true)
-	version := plain.version(t)
-	want, err := prebaked.For(version)
-	if err != nil && !*update {
-		t.Fatal(err)
-	}
-	var got []prebaked.Pair
-	// Controllers work on after the plane is ready: they add up roles, and judge the
-	// API's own groups.
-	settled := within(t, func() bool {
-		before := got
-		got = plain.bare(t)
-		if *update {
-			return plain.settled(t) && cmp.Equal(before, got)
-		}
-		return cmp.Equal(want, got)
-	})
-	if !settled {
-		t.Fatalf("write etcd.gob.gz anew: go test ./internal/plane/prebaked -update\n%s", cmp.Diff(want, got))
-	}
-	if !*update {
+	if *update {
+		write(t, plain)
 		return
 	}
+	one, other := start(t, false), start(t, false)
+
+	t.Run("the embedded contents are what a plane comes to have", func(t *testing.T) {
+		want, err := prebaked.For(plain.version(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Controllers work on after the plane is ready: they add up roles, and judge
+		// the API's own groups.
+		var got []prebaked.Pair
+		if !within(t, func() bool { got = plain.bare(t); return cmp.Equal(want, got) }) {
+			t.Errorf("write etcd.gob.gz anew: go test ./internal/plane/prebaked -update\n%s", cmp.Diff(want, got))
+		}
+	})
+	t.Run("the objects of all kinds are the same", func(t *testing.T) {
+		var want, got map[string]any
+		if !within(t, func() bool { want, got = plain.objects(t), one.objects(t); return cmp.Equal(want, got) }) {
+			t.Errorf("(-plain +prebaked):\n%s", cmp.Diff(want, got))
+		}
+		for _, kind := range []string{"ClusterRole", "Namespace", "PriorityClass", "FlowSchema", "APIService", "ServiceAccount", "Node", "ServiceCIDR"} {
+			if !slices.ContainsFunc(keys(got), func(key string) bool { return kindOf(key) == kind }) {
+				t.Errorf("no %s was compared", kind)
+			}
+		}
+	})
+	t.Run("no two planes share a key, a certificate or a UID", func(t *testing.T) {
+		mine, theirs := one.secrets(t), other.secrets(t)
+		for _, what := range []string{"certificate", "key", "uid"} {
+			if len(mine[what]) == 0 || len(theirs[what]) == 0 {
+				t.Errorf("no %s was found: %d and %d", what, len(mine[what]), len(theirs[what]))
+			}
+			for secret := range mine[what] {
+				if theirs[what][secret] {
+					t.Errorf("both planes have the %s %q", what, secret)
+				}
+			}
+		}
+	})
+}
+
+// write writes the embedded contents from a plane that began with an empty etcd.
+func write(t *testing.T, plain running) {
+	t.Helper()
+	var pairs []prebaked.Pair
+	if !within(t, func() bool {
+		before := pairs
+		pairs = plain.bare(t)
+		return plain.settled(t) && cmp.Equal(before, pairs)
+	}) {
+		t.Fatal("the plane does not settle")
+	}
 	var content bytes.Buffer
-	if err := prebaked.Write(&content, prebaked.Contents{Kubernetes: version, Pairs: got}); err != nil {
+	if err := prebaked.Write(&content, prebaked.Contents{Kubernetes: plain.version(t), Pairs: pairs}); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile("etcd.gob.gz", content.Bytes(), 0o644); err != nil {
 		t.Fatal(err)
-	}
-}
-
-// TestSameObjects holds that a plane that begins with the prebaked etcd has the
-// objects of one that began with an empty one, of all kinds.
-func TestSameObjects(t *testing.T) {
-	t.Parallel()
-	plain, filled := start(t, true), start(t, false)
-	var want, got map[string]any
-	if !within(t, func() bool {
-		want, got = plain.objects(t), filled.objects(t)
-		return cmp.Equal(want, got)
-	}) {
-		t.Errorf("(-plain +prebaked):\n%s", cmp.Diff(want, got))
-	}
-	for _, kind := range []string{"ClusterRole", "Namespace", "PriorityClass", "FlowSchema", "APIService", "ServiceAccount", "Node", "ServiceCIDR"} {
-		if !slices.ContainsFunc(keys(got), func(key string) bool { return kindOf(key) == kind }) {
-			t.Errorf("no %s was compared", kind)
-		}
-	}
-}
-
-// TestNothingShared holds that two planes have no key, certificate, token or UID
-// in common, in etcd or in their folders.
-func TestNothingShared(t *testing.T) {
-	t.Parallel()
-	one, other := start(t, false), start(t, false)
-	mine, theirs := one.secrets(t), other.secrets(t)
-	for _, what := range []string{"certificate", "key", "uid"} {
-		if len(mine[what]) == 0 || len(theirs[what]) == 0 {
-			t.Errorf("no %s was found: %d and %d", what, len(mine[what]), len(theirs[what]))
-		}
-		for secret := range mine[what] {
-			if theirs[what][secret] {
-				t.Errorf("both planes have the %s %s", what, secret)
-			}
-		}
 	}
 }
 
