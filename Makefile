@@ -64,7 +64,7 @@ fmt: ## Format the Go code
 	gofmt -w $$(git ls-files '*.go')
 
 generate: ## Write the generated files: command reference, pages of rules, schemas, licences of others
-	go test ./internal/cli ./internal/report ./internal/schema -update
+	go test ./internal/cli ./internal/report ./internal/schema ./internal/plane/prebaked -update
 	cd tools && go run ./licences
 
 verify: lint ## Fail when formatting, static checks, modules or generated files are off

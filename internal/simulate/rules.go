@@ -35,7 +35,7 @@ func LoadRules(ctx context.Context, own []Rules) (*rule.Set, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read the embedded rules: %w", err)
 		}
-		if err := set.Add(f.Name(), text); err != nil {
+		if err := set.AddTested(f.Name(), text); err != nil {
 			return nil, err
 		}
 	}

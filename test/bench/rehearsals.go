@@ -6,10 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
-	"time"
 
 	"github.com/rollout-ladder/ladder/internal/report"
 )
@@ -98,62 +96,4 @@ func (s *suite) policies(ctx context.Context) error {
 		})
 	}
 	return nil
-}
-
-// plane measures how soon a control plane is ready and what it needs idle.
-func (s *suite) plane(ctx context.Context) error {
-	var ready, memory []float64
-	for i := range s.runs {
-		name := fmt.Sprintf("bench-%d", i)
-		started := time.Now()
-		up := exec.CommandContext(ctx, s.ladder, "plane", "up", name, "--quiet")
-		up.Env = append(os.Environ(), "XDG_STATE_HOME="+s.temp)
-		if out, err := up.CombinedOutput(); err != nil {
-			return fmt.Errorf("plane up: %w\n%s", err, out)
-		}
-		ready = append(ready, time.Since(started).Seconds())
-		rss, err := s.planeMemory(ctx, name)
-		down := exec.CommandContext(ctx, s.ladder, "plane", "down", name)
-		down.Env = up.Env
-		if out, downErr := down.CombinedOutput(); downErr != nil {
-			return fmt.Errorf("plane down: %w\n%s", downErr, out)
-		}
-		if err != nil {
-			return err
-		}
-		memory = append(memory, rss)
-	}
-	s.add(row{
-		what: "plane up, from exec until ready", measured: fmt.Sprintf("%.2f s", median(ready)), against: "bound 3 s",
-		ratio: fmt.Sprintf("%.2f", median(ready)/3), target: "<= 1", ok: median(ready) <= 3,
-	})
-	s.add(row{
-		what: "plane, resident memory after 5 s idle", measured: fmt.Sprintf("%.0f MB", median(memory)), against: "bound 500 MB",
-		ratio: fmt.Sprintf("%.2f", median(memory)/500), target: "<= 1", ok: median(memory) <= 500,
-	})
-	return nil
-}
-
-// planeMemory reads the resident memory of a plane in megabytes.
-func (s *suite) planeMemory(ctx context.Context, name string) (float64, error) {
-	select {
-	case <-time.After(5 * time.Second):
-	case <-ctx.Done():
-		return 0, ctx.Err()
-	}
-	pid, err := s.planePID(ctx, "XDG_STATE_HOME="+s.temp, name)
-	if err != nil {
-		return 0, err
-	}
-	status, err := os.ReadFile(filepath.Join("/proc", pid, "status"))
-	if err != nil {
-		return 0, err
-	}
-	for entry := range bytes.Lines(status) {
-		var kilobytes float64
-		if n, _ := fmt.Sscanf(string(entry), "VmRSS: %f kB", &kilobytes); n == 1 {
-			return kilobytes * 1024 / 1e6, nil
-		}
-	}
-	return 0, fmt.Errorf("/proc/%s/status says nothing of memory", pid)
 }

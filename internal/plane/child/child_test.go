@@ -15,7 +15,7 @@ import (
 func TestArgumentsAreParsedBack(t *testing.T) {
 	cases := map[string]child.Options{
 		"throwaway": {Dir: "/dev/shm/x", Name: "plane", Nodes: 3},
-		"kept":      {Dir: "/var/x y", Name: "dev", Port: 6443, Nodes: 1, Confine: "required", Remove: true, Verbose: true},
+		"kept":      {Dir: "/var/x y", Name: "dev", Port: 6443, Nodes: 1, Confine: "required", Remove: true, Verbose: true, Plain: true},
 		"world":     {Dir: "/x", Name: "n", World: []string{"--seed", "7", "-x"}},
 	}
 	for name, want := range cases {

@@ -38,6 +38,9 @@ type Options struct {
 	// Verbose sends the control plane's logs to standard error too, and more of
 	// them.
 	Verbose bool
+	// Plain makes the plane begin with an empty etcd and not with what every plane
+	// has; a test compares the two.
+	Plain bool
 	// Confine is a confine.Mode: how what evaluates rules of a repository is confined.
 	Confine string
 	// World are arguments for the simulated world, passed on as they are.
@@ -58,7 +61,7 @@ func (o Options) Arguments() []string {
 	for _, f := range []struct {
 		name string
 		set  bool
-	}{{"--remove", o.Remove}, {"--verbose", o.Verbose}} {
+	}{{"--remove", o.Remove}, {"--verbose", o.Verbose}, {"--plain", o.Plain}} {
 		if f.set {
 			args = append(args, f.name)
 		}
@@ -81,6 +84,7 @@ func Parse(args []string) (Options, error) {
 	flags.StringVar(&o.Confine, "confine", "", "how the kernel confines what evaluates rules")
 	flags.BoolVar(&o.Remove, "remove", false, "delete the folder at the end")
 	flags.BoolVar(&o.Verbose, "verbose", false, "log to standard error too")
+	flags.BoolVar(&o.Plain, "plain", false, "begin with an empty etcd")
 	if err := flags.Parse(args); err != nil {
 		return Options{}, fmt.Errorf("plane run: %w", err)
 	}

@@ -18,7 +18,8 @@ import (
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 	"k8s.io/kubernetes/pkg/controlplane"
 	controlplaneapiserver "k8s.io/kubernetes/pkg/controlplane/apiserver"
-	generatedopenapi "k8s.io/kubernetes/pkg/generated/openapi"
+	rbacrest "k8s.io/kubernetes/pkg/registry/rbac/rest"
+	schedulingrest "k8s.io/kubernetes/pkg/registry/scheduling/rest"
 
 	"github.com/rollout-ladder/ladder/internal/plane/egress"
 )
@@ -32,9 +33,11 @@ type apiServer struct {
 	backend egress.WebhookBackend
 	// trusted is trusted for webhooks besides their own caBundle, PEM.
 	trusted []byte
+	// filled says that etcd has the roles and priority classes already.
+	filled bool
 }
 
-func newAPIServer(files files, listener net.Listener, backend egress.WebhookBackend, trusted []byte) (*apiServer, error) {
+func newAPIServer(files files, listener net.Listener, backend egress.WebhookBackend, trusted []byte, filled bool) (*apiServer, error) {
 	port := listener.Addr().(*net.TCPAddr).Port
 	o := options.NewServerRunOptions()
 	err := parseFlags("kube-apiserver", o.Flags(), []string{
@@ -80,7 +83,7 @@ func newAPIServer(files files, listener net.Listener, backend egress.WebhookBack
 	if err := o.GenericServerRunOptions.ComponentGlobalsRegistry.Set(); err != nil {
 		return nil, fmt.Errorf("set the feature gates of kube-apiserver: %w", err)
 	}
-	return &apiServer{options: o, backend: backend, trusted: trusted}, nil
+	return &apiServer{options: o, backend: backend, trusted: trusted, filled: filled}, nil
 }
 
 // run serves until ctx ends.
@@ -100,29 +103,34 @@ func (s *apiServer) run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("assemble the servers: %w", err)
 	}
-	prepared, err := server.PrepareRun()
-	if err != nil {
-		return fmt.Errorf("prepare the servers: %w", err)
+	described := config.Aggregator.GenericConfig
+	if err := installOpenAPI(server.GenericAPIServer, described.OpenAPIConfig, described.OpenAPIV3Config); err != nil {
+		return err
 	}
-	return prepared.Run(ctx)
+	// The aggregator's own PrepareRun is this and the description of the API.
+	return server.GenericAPIServer.PrepareRun().RunWithContext(ctx)
 }
 
-// configure does what kube-apiserver's own NewConfig does, with three changes:
-// the version it tells, where connections into the cluster go, and whom webhooks
-// are trusted from.
+// configure does what kube-apiserver's own NewConfig does, with these
+// changes: the version it tells, where connections into the cluster go, whom
+// webhooks are trusted from, and when the API is described.
 func (s *apiServer) configure(o options.CompletedOptions) (kasapp.CompletedConfig, error) {
 	none := kasapp.CompletedConfig{}
-	generic, informers, storage, err := controlplaneapiserver.BuildGenericConfig(
+	generic, informers, storage, err := buildGenericConfig(
 		o.CompletedOptions,
 		[]*runtime.Scheme{legacyscheme.Scheme, apiextensionsapiserver.Scheme, aggregatorscheme.Scheme},
 		controlplane.DefaultAPIResourceConfigSource(),
-		generatedopenapi.GetOpenAPIDefinitions,
 	)
 	if err != nil {
 		return none, fmt.Errorf("configure the API server: %w", err)
 	}
 	generic.EffectiveVersion = stampedVersion{generic.EffectiveVersion}
 	generic.EgressSelector = egressTo(s.backend)
+
+	if s.filled {
+		// Each waits a second before it looks for what is there.
+		generic.DisabledPostStartHooks.Insert(rbacrest.PostStartHookName, schedulingrest.PostStartHookName)
+	}
 
 	services := namedServices{aggregatorapiserver.NewClusterIPServiceResolver(informers.Core().V1().Services().Lister())}
 	// Decorators see each admission plugin after its initialisation and before
@@ -151,6 +159,7 @@ func (s *apiServer) configure(o options.CompletedOptions) (kasapp.CompletedConfi
 	if err != nil {
 		return none, fmt.Errorf("configure the aggregator: %w", err)
 	}
+	kube.ControlPlane.Generic.SkipOpenAPIInstallation = true // see openAPI
 	config := &kasapp.Config{Options: o, Aggregator: aggregator, KubeAPIs: kube, ApiExtensions: extensions}
 	completed, err := config.Complete()
 	if err != nil {

@@ -14,6 +14,10 @@
 // quotas, disruption budgets, autoscaling, certificates, and volume binding; the
 // scheduler.
 //
+// etcd begins with what every cluster has (package prebaked), and the API is
+// described when somebody first reads the description (openAPI); designs/0012 says
+// why.
+//
 // # What is left to the simulated world (World)
 //
 //   - Pods: nothing runs them. A pod is scheduled and stays Pending until the

@@ -6,8 +6,14 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"time"
 
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/server/v3/embed"
+	"go.etcd.io/etcd/server/v3/etcdserver"
+	"go.etcd.io/etcd/server/v3/storage/wal"
+
+	"github.com/rollout-ladder/ladder/internal/plane/prebaked"
 )
 
 const (
@@ -18,12 +24,15 @@ const (
 	etcdTickMilliseconds     = 10
 	etcdElectionMilliseconds = 100
 	etcdQuotaBytes           = 4 << 30
+	// etcdSegmentBytes is what a part of etcd's log takes before anything is in it.
+	// There are two of them, and the folder lies in memory.
+	etcdSegmentBytes = 8 << 20
 )
 
-// startEtcd starts etcd and returns when it serves. It ends with ctx; failures
-// after the start go to the returned channel. Errors are logged to log, which is
-// a path or "stderr".
-func startEtcd(ctx context.Context, dir, log string) (<-chan error, error) {
+// startEtcd starts etcd with contents and returns when it serves. It ends with
+// ctx; failures after the start go to the returned channel. Errors are logged to
+// log, which is a path or "stderr".
+func startEtcd(ctx context.Context, dir, log string, contents []prebaked.Pair) (<-chan error, error) {
 	data := filepath.Join(dir, "etcd")
 	if err := os.MkdirAll(data, 0o700); err != nil {
 		return nil, fmt.Errorf("make etcd's folder: %w", err)
@@ -43,6 +52,7 @@ func startEtcd(ctx context.Context, dir, log string) (<-chan error, error) {
 	cfg.QuotaBackendBytes = etcdQuotaBytes
 	cfg.TickMs, cfg.ElectionMs = etcdTickMilliseconds, etcdElectionMilliseconds
 	cfg.InitialElectionTickAdvance = true
+	wal.SegmentSizeBytes = etcdSegmentBytes
 
 	server, err := embed.StartEtcd(cfg)
 	if err != nil {
@@ -55,6 +65,10 @@ func startEtcd(ctx context.Context, dir, log string) (<-chan error, error) {
 	case <-ctx.Done():
 		server.Close()
 		return nil, ctx.Err()
+	}
+	if err := fill(ctx, server.Server, contents); err != nil {
+		server.Close()
+		return nil, err
 	}
 
 	done := make(chan error, 1)
@@ -69,4 +83,25 @@ func startEtcd(ctx context.Context, dir, log string) (<-chan error, error) {
 		}
 	}()
 	return done, nil
+}
+
+// fill writes contents in one transaction, as objects that are made now.
+func fill(ctx context.Context, server *etcdserver.EtcdServer, contents []prebaked.Pair) error {
+	if len(contents) == 0 {
+		return nil
+	}
+	now := time.Now()
+	request := &etcdserverpb.TxnRequest{}
+	for _, p := range contents {
+		fresh, err := p.Fresh(now)
+		if err != nil {
+			return fmt.Errorf("fill etcd: %w", err)
+		}
+		put := &etcdserverpb.PutRequest{Key: []byte(fresh.Key), Value: fresh.Value}
+		request.Success = append(request.Success, &etcdserverpb.RequestOp{Request: &etcdserverpb.RequestOp_RequestPut{RequestPut: put}})
+	}
+	if _, err := server.Txn(ctx, request); err != nil {
+		return fmt.Errorf("fill etcd: %w", err)
+	}
+	return nil
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/plane/child"
 	"github.com/rollout-ladder/ladder/internal/plane/egress"
 	"github.com/rollout-ladder/ladder/internal/plane/pki"
+	"github.com/rollout-ladder/ladder/internal/plane/prebaked"
 )
 
 // World is what a simulated world gets from its plane.
@@ -127,9 +128,15 @@ func (p *plane) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	var contents []prebaked.Pair
+	if !o.Plain {
+		if contents, err = prebaked.For(kubernetesVersion()); err != nil {
+			return err
+		}
+	}
 	// Options set global feature gates, so they are made one after the other
 	// before anything runs.
-	api, err := newAPIServer(made, listener, &p.egress, webhooks.Bundle())
+	api, err := newAPIServer(made, listener, &p.egress, webhooks.Bundle(), len(contents) > 0)
 	if err != nil {
 		return err
 	}
@@ -139,7 +146,7 @@ func (p *plane) run(ctx context.Context) error {
 	}
 	rest.SetDefaultWarningHandler(rest.NoWarnings{})
 
-	if p.etcd, err = startEtcd(ctx, o.Dir, etcdLog(o.Dir, o.Verbose)); err != nil {
+	if p.etcd, err = startEtcd(ctx, o.Dir, etcdLog(o.Dir, o.Verbose), contents); err != nil {
 		return err
 	}
 	p.start(ctx, "kube-apiserver", api.run)

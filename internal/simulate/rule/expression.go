@@ -31,15 +31,16 @@ type Scope map[string]any
 // variables that expressions know. Absent ones are null.
 var variables = []string{"self", "vars", "refs", "item", "missing", "controller", "object", "ready", "held"}
 
-// Expression is a compiled CEL expression.
+// Expression is a CEL expression.
 type Expression struct {
 	text    string
-	program cel.Program
+	program func() (cel.Program, error)
 }
 
 // compiler makes expressions, and what is evaluated of them.
 type compiler struct {
-	env *cel.Env
+	// late compiles an expression when it is first evaluated.
+	late bool
 	// elsewhere evaluates them, where this process does not.
 	elsewhere Elsewhere
 }
@@ -79,28 +80,34 @@ var newEnv = sync.OnceValues(func() (*cel.Env, error) {
 	return env, nil
 })
 
-func newCompiler() (*compiler, error) {
-	env, err := newEnv()
-	if err != nil {
-		return nil, err
-	}
-	return &compiler{env: env}, nil
-}
-
 // compile returns nil for an empty text.
 func (c *compiler) compile(text string) (*Expression, error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, nil
 	}
-	ast, issues := c.env.Compile(text)
+	e := &Expression{text, sync.OnceValues(func() (cel.Program, error) { return program(text) })}
+	if !c.late {
+		if _, err := e.program(); err != nil {
+			return nil, err
+		}
+	}
+	return e, nil
+}
+
+func program(text string) (cel.Program, error) {
+	env, err := newEnv()
+	if err != nil {
+		return nil, err
+	}
+	ast, issues := env.Compile(text)
 	if err := issues.Err(); err != nil {
 		return nil, fmt.Errorf("expression %q: %w", text, err)
 	}
-	program, err := c.env.Program(ast, cel.CostLimit(maxCost))
+	program, err := env.Program(ast, cel.CostLimit(maxCost))
 	if err != nil {
 		return nil, fmt.Errorf("expression %q: %w", text, err)
 	}
-	return &Expression{text, program}, nil
+	return program, nil
 }
 
 // Eval returns the value as plain Go: nil, bool, int64, uint64, float64,
@@ -110,7 +117,11 @@ func (e *Expression) Eval(s Scope) (any, error) {
 	for _, v := range variables {
 		activation[v] = s[v]
 	}
-	value, _, err := e.program.Eval(activation)
+	program, err := e.program()
+	if err != nil {
+		return nil, err
+	}
+	value, _, err := program.Eval(activation)
 	if err != nil {
 		return nil, fmt.Errorf("expression %q: %w", e.text, err)
 	}

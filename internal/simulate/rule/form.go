@@ -90,11 +90,7 @@ func (c *compiler) form(f Form) (*Evaluation, error) {
 
 // Compile makes an evaluation of a form in this process.
 func Compile(f Form) (*Evaluation, error) {
-	c, err := newCompiler()
-	if err != nil {
-		return nil, err
-	}
-	return c.form(f)
+	return (&compiler{}).form(f)
 }
 
 // All evaluates the form; a nil one makes null, once. Items for which When does not

@@ -121,10 +121,16 @@ func Documents(source, text string) ([]Document, error) {
 // Add parses a file of rule documents and appends its rules to the set. They are
 // evaluated in this process.
 func (s *Set) Add(source string, text []byte) error {
-	c, err := newCompiler()
-	if err != nil {
-		return err
-	}
+	return s.addHere(&compiler{}, source, text)
+}
+
+// AddTested is Add for rules whose expressions are known to compile. Each is
+// compiled when it is first evaluated: a platform uses few of them.
+func (s *Set) AddTested(source string, text []byte) error {
+	return s.addHere(&compiler{late: true}, source, text)
+}
+
+func (s *Set) addHere(c *compiler, source string, text []byte) error {
 	documents, err := Documents(source, string(text))
 	if err != nil {
 		return err

@@ -10,11 +10,7 @@ import (
 
 func compileTemplate(t *testing.T, value any) (*Template, error) {
 	t.Helper()
-	c, err := newCompiler()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c.template(value)
+	return (&compiler{}).template(value)
 }
 
 func TestTemplate(t *testing.T) {
@@ -76,11 +72,7 @@ func TestBounds(t *testing.T) {
 	if _, err := cost.Eval(scope); err == nil {
 		t.Error("the cost is not bounded")
 	}
-	c, err := newCompiler()
-	if err != nil {
-		t.Fatal(err)
-	}
-	each, err := c.compile("self.list")
+	each, err := (&compiler{}).compile("self.list")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,6 +123,28 @@ func TestAddRefuses(t *testing.T) {
 		if !errors.As(err, &parse) || parse.Source != "own.yaml" {
 			t.Errorf("%s: %v, want a ParseError that names the document", name, err)
 		}
+	}
+}
+
+// A rule that is known to be right is compiled when it is evaluated, and means the
+// same.
+func TestAddTested(t *testing.T) {
+	const text = "apiVersion: " + APIVersion + "\noperators: [{for: [a/B], when: 'self.wanted'}, {for: [a/C], when: 'self.'}]"
+	if err := new(Set).Add("own.yaml", []byte(text)); err == nil {
+		t.Error("Add takes what does not compile")
+	}
+	var s Set
+	if err := s.AddTested("own.yaml", []byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	for _, wanted := range []bool{true, false} {
+		holds, err := s.Operators[0].WhenExpr.Holds(t.Context(), Scope{"self": map[string]any{"wanted": wanted}})
+		if err != nil || holds != wanted {
+			t.Errorf("wanted %v: %v, %v", wanted, holds, err)
+		}
+	}
+	if _, err := s.Operators[1].WhenExpr.Holds(t.Context(), Scope{}); err == nil || !strings.Contains(err.Error(), "self.") {
+		t.Errorf("what does not compile evaluates: %v", err)
 	}
 }
 
