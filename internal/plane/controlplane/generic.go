@@ -28,8 +28,8 @@ import (
 	"github.com/rollout-ladder/ladder/internal/plane/pki"
 )
 
-// resync is how often informers of the API server go over what they have.
-const resync = 10 * time.Minute
+// resync is how often informers hand out everything again.
+const resync = time.Hour
 
 // buildGenericConfig is BuildGenericConfig of kube-apiserver but for the
 // certificate by which the server knows itself: there two RSA keys are made for it,

@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/discovery"
 	cacheddiscovery "k8s.io/client-go/discovery/cached/memory"
@@ -22,12 +21,8 @@ import (
 	"k8s.io/kubernetes/pkg/controller/garbagecollector"
 )
 
-const (
-	// resync is how often informers hand out everything again.
-	resync = time.Hour
-	// rediscover is how often kinds are looked for. Source: kube-controller-manager.
-	rediscover = 30 * time.Second
-)
+// rediscover is how often kinds are looked for. Source: kube-controller-manager.
+const rediscover = 30 * time.Second
 
 // manager runs the controllers of a plane, as kube-controller-manager does. That
 // program itself links the kubelet and every volume plugin, a tenth of the packages of
@@ -109,12 +104,4 @@ func (m *manager) authority() ([]byte, error) {
 		return nil, fmt.Errorf("read the authority: %w", err)
 	}
 	return bundle, nil
-}
-
-// withoutManagedFields takes out of an object what no controller reads.
-func withoutManagedFields(obj any) (any, error) {
-	if object, err := meta.Accessor(obj); err == nil && object.GetManagedFields() != nil {
-		object.SetManagedFields(nil)
-	}
-	return obj, nil
 }
