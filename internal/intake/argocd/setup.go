@@ -136,13 +136,7 @@ func (w *walk) finishSetup(components []component.Component) {
 			s.Projects = append(s.Projects, p)
 		}
 	}
-	s.Settings = r.settings
-	s.Settings.Health = slices.Clone(r.settings.Health)
-	s.Settings.Global = slices.Sorted(slices.Values(r.settings.Global))
-	s.Settings.Global = slices.Compact(s.Settings.Global)
-	slices.SortFunc(s.Settings.Health, func(a, b argo.GroupKind) int {
-		return cmp.Or(strings.Compare(a.Group, b.Group), strings.Compare(a.Kind, b.Kind))
-	})
+	s.Settings = r.installed(s.ApplicationSets)
 	for _, m := range r.misplaced {
 		for _, c := range components {
 			if !m.Template && m.Object.Group != "argoproj.io" && holds(c, m.Position.File) {
