@@ -28,8 +28,9 @@ type Settings struct {
 	// Versions are the versions of kustomize that sources may ask for, sorted.
 	Versions []string
 	// Exclusions are what Argo CD does not see; where there are Inclusions, it sees
-	// nothing else. Source: argo-cd, util/settings, ResourcesFilter.
-	Exclusions, Inclusions []Filter
+	// nothing else. They are one for each place that has some: of several, one may be
+	// written over another. Source: argo-cd, util/settings, ResourcesFilter.
+	Exclusions, Inclusions []Filters
 	// Stray are settings in the one of the two ConfigMaps where nothing reads them,
 	// sorted by position.
 	Stray []Stray
@@ -56,11 +57,15 @@ type BuildOptions struct {
 	Position finding.Position
 }
 
-// Filter is one entry of the exclusions or inclusions. An empty list stands for all.
-type Filter struct {
-	Groups, Kinds, Clusters []string
-	Position                finding.Position
+// Filters are the exclusions or inclusions of one place.
+type Filters struct {
+	Filters  []Filter
+	Position finding.Position
 }
+
+// Filter is one entry of them. An empty list stands for all; groups and clusters are
+// patterns.
+type Filter struct{ Groups, Kinds, Clusters []string }
 
 // Stray is a setting that nothing reads where it is written.
 type Stray struct {

@@ -44,9 +44,11 @@ type order struct {
 	// foreign is set where the repository says by Applications what is applied.
 	foreign bool
 	// unassessed is set where Applications are known to count as Healthy at once,
+	// unstepped where RollingSync is known to order nothing,
 	// made are the Applications that an ApplicationSet makes which is Healthy before
 	// they are, with its name.
 	unassessed bool
+	unstepped  bool
 	made       map[string]string
 }
 
@@ -78,6 +80,7 @@ func newOrder(in Input) *order {
 	o := &order{ladder: in.Ladder, byName: map[string]*component.Component{}, steppedAt: map[phased]int{}, automated: map[string]bool{}, made: map[string]string{}}
 	o.foreign = len(in.Argo.Applications) > 0
 	o.unassessed = in.Argo.Settings.Known && !in.Argo.Settings.Assesses("argoproj.io", "Application")
+	o.unstepped = in.Argo.Settings.Unordered()
 	for _, s := range in.Argo.ApplicationSets {
 		if s.RollingSync {
 			continue
@@ -180,8 +183,8 @@ func (o *order) compare(a, b *component.Component) int {
 }
 
 // passes reports whether what stands later follows although the first of two is not
-// Healthy: nothing assesses the health of Applications, or an ApplicationSet stands
-// there, which is Healthy once it has generated. Source: argo-cd,
+// Healthy: nothing assesses the health of Applications, RollingSync is not switched on,
+// or an ApplicationSet stands there, which is Healthy once it has generated. Source: argo-cd,
 // resource_customizations/argoproj.io/ApplicationSet/health.lua.
 func (o *order) passes(first, later *component.Component) bool {
 	if first.PreArgo || later.PreArgo {
@@ -192,7 +195,7 @@ func (o *order) passes(first, later *component.Component) bool {
 		at++
 	}
 	if at == len(first.Waves) || at == len(later.Waves) {
-		return false // steps of one set
+		return o.unstepped // steps of one set
 	}
 	stands := first.Name // what has the wave: the component, or its parent on that level
 	if at+1 < len(first.Parents) {

@@ -242,11 +242,15 @@ func describe(r *installation.Reader) string {
 	if len(s.Versions) > 0 {
 		fmt.Fprintf(&b, "versions %v\n", s.Versions)
 	}
-	for _, f := range s.Exclusions {
-		fmt.Fprintf(&b, "excluded %v %v %v %s\n", f.Groups, f.Kinds, f.Clusters, f.Position)
+	for _, place := range s.Exclusions {
+		for _, f := range place.Filters {
+			fmt.Fprintf(&b, "excluded %v %v %v %s\n", f.Groups, f.Kinds, f.Clusters, place.Position)
+		}
 	}
-	for _, f := range s.Inclusions {
-		fmt.Fprintf(&b, "included %v %v %v %s\n", f.Groups, f.Kinds, f.Clusters, f.Position)
+	for _, place := range s.Inclusions {
+		for _, f := range place.Filters {
+			fmt.Fprintf(&b, "included %v %v %v %s\n", f.Groups, f.Kinds, f.Clusters, place.Position)
+		}
 	}
 	for _, x := range s.Stray {
 		fmt.Fprintf(&b, "stray %s in %s, of %s, %s\n", x.Key, x.In, x.Home, x.Position)

@@ -35,9 +35,9 @@ func (r *Reader) key(key string, v *yamlpos.Value, at finding.Position, in home)
 	case key == customizations:
 		r.older(parsed(v))
 	case key == exclusionsKey:
-		r.found.Exclusions = append(r.found.Exclusions, filters(v, at)...)
+		r.found.Exclusions = append(r.found.Exclusions, argo.Filters{Filters: filters(v), Position: at})
 	case key == inclusionsKey:
-		r.found.Inclusions = append(r.found.Inclusions, filters(v, at)...)
+		r.found.Inclusions = append(r.found.Inclusions, argo.Filters{Filters: filters(v), Position: at})
 	case key == buildKey, strings.HasPrefix(key, buildKey+"."):
 		version := strings.TrimPrefix(strings.TrimPrefix(key, buildKey), ".")
 		r.found.Build = append(r.found.Build, argo.BuildOptions{Version: version, Text: v.Text, Position: at})
@@ -151,13 +151,11 @@ func (r *Reader) globals(v *yamlpos.Value) {
 }
 
 // filters reads exclusions or inclusions.
-func filters(v *yamlpos.Value, at finding.Position) []argo.Filter {
+func filters(v *yamlpos.Value) []argo.Filter {
 	var all []argo.Filter
 	for _, item := range parsed(v).Elements() {
 		if item.Kind == yamlpos.Map {
-			all = append(all, argo.Filter{
-				Groups: texts(item.At("apiGroups")), Kinds: texts(item.At("kinds")), Clusters: texts(item.At("clusters")), Position: at,
-			})
+			all = append(all, argo.Filter{Groups: texts(item.At("apiGroups")), Kinds: texts(item.At("kinds")), Clusters: texts(item.At("clusters"))})
 		}
 	}
 	return all
