@@ -44,6 +44,8 @@ type Application struct {
 	// Automated is set where spec.syncPolicy.automated is there and not disabled.
 	Automated   bool
 	SyncOptions []string
+	// Needs are what its kustomizations cannot be built without, one for each option.
+	Needs []BuildNeed
 	// Sources are the addresses and charts it may use, as AppProjects judge them.
 	Sources     []Source
 	Destination Destination

@@ -1,6 +1,10 @@
 package argo
 
-import "github.com/rollout-ladder/ladder/internal/finding"
+import (
+	"strings"
+
+	"github.com/rollout-ladder/ladder/internal/finding"
+)
 
 // Settings are those of the installation of Argo CD that bear on what is applied and
 // in which order, as far as the repository has them: in argocd-cm and
@@ -12,6 +16,9 @@ type Settings struct {
 	// Position. Where it is not, nothing follows from what is missing.
 	Known    bool
 	Position finding.Position
+	// Whole is where the repository says what makes all of argocd-cm: the chart, the
+	// ArgoCD resource, or Argo CD's own manifests. A ConfigMap alone may be a patch.
+	Whole finding.Position
 	// Started is where the repository says how the processes of Argo CD are started:
 	// argocd-cmd-params-cm, or what makes it. Where it is the zero value, nothing
 	// follows from what is missing of those settings.
@@ -23,8 +30,10 @@ type Settings struct {
 	// ProgressiveSyncs has RollingSync order anything; NewGlobbing has a star of a Git
 	// generator's files stop at a slash.
 	ProgressiveSyncs, NewGlobbing Switch
-	// Build are the options of kustomize build, one for each place that has some.
-	Build []BuildOptions
+	// Build are the options of kustomize build, one for each place that has some;
+	// BuildUnread is a file that mentions them in a way that is not read.
+	Build       []BuildOptions
+	BuildUnread string
 	// Versions are the versions of kustomize that sources may ask for, sorted.
 	Versions []string
 	// Exclusions are what Argo CD does not see; where there are Inclusions, it sees
@@ -72,6 +81,51 @@ type Stray struct {
 	// Key is the setting, In the ConfigMap that has it, Home the one that it belongs to.
 	Key, In, Home string
 	Position      finding.Position
+}
+
+// BuildNeed is something that kustomize builds only when it is told to.
+type BuildNeed struct {
+	// Option is the option of kustomize build, empty where a Version of kustomize is
+	// needed.
+	Option, Version string
+	// Reason reads on after the Application: "inflates the chart redis".
+	Reason   string
+	Position finding.Position
+}
+
+// The options that kustomizations need, as they are written.
+const (
+	EnableHelm   = "--enable-helm"
+	Unrestricted = "--load-restrictor LoadRestrictionsNone"
+)
+
+// Refuses reports that Argo CD is known not to build what needs something: all of the
+// settings are there, or those of kustomize, and none of them gives it.
+func (s Settings) Refuses(n BuildNeed) bool {
+	if s.BuildUnread != "" {
+		return false
+	}
+	if n.Option == "" {
+		for _, v := range s.Versions {
+			if v == n.Version {
+				return false
+			}
+		}
+		return s.Whole.File != "" || len(s.Versions) > 0
+	}
+	// The options of a version count as well: which of them Argo CD takes has changed.
+	signs := []string{n.Option}
+	if n.Option == Unrestricted {
+		signs = []string{"LoadRestrictionsNone", "restrictor none", "restrictor=none"}
+	}
+	for _, b := range s.Build {
+		for _, sign := range signs {
+			if strings.Contains(b.Text, sign) {
+				return false
+			}
+		}
+	}
+	return s.Whole.File != "" || len(s.Build) > 0
 }
 
 // Assesses reports whether the settings have a health script for a kind.

@@ -160,9 +160,9 @@ func Scan(ctx context.Context, tree *files.Tree, opts Options) (*Repository, err
 
 // looked is what one file says to Argo CD.
 type looked struct {
-	own, settings, wave bool // what it mentions
-	templated           bool // it is a template of a chart, and not parsed
-	progressive         bool // it mentions progressive syncs
+	own, settings, wave bool   // what it mentions
+	templated           bool   // it is a template of a chart, and not parsed
+	unread              []byte // what is not parsed of a file with settings
 	values              []*yamlpos.Value
 	broken              *files.InputError // why it could not be parsed
 }
@@ -194,7 +194,9 @@ func (r *Repository) look(file string) (l looked) {
 	if !l.own && !l.settings && !l.wave {
 		return l
 	}
-	l.progressive = l.settings && installation.MentionsProgressiveSyncs(data)
+	if l.settings {
+		l.unread = data
+	}
 	if l.templated = r.inTemplates(file); l.templated {
 		return l
 	}
@@ -210,16 +212,15 @@ func (r *Repository) look(file string) (l looked) {
 
 // take keeps what was found in a file.
 func (r *Repository) take(file string, l looked) {
-	if l.progressive && (l.templated || l.broken != nil) {
-		r.installation.Unread(file)
-	}
 	switch {
 	case l.templated:
+		r.installation.Unread(file, l.unread)
 		if l.own {
 			r.templated = append(r.templated, file)
 		}
 		return
 	case l.broken != nil:
+		r.installation.Unread(file, l.unread)
 		// A template of some other tool is no reason to read nothing; a file that
 		// an Application needs is refused when it is read.
 		if l.own {

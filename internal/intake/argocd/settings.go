@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/argo"
-	"github.com/rollout-ladder/ladder/internal/intake/installation"
 	"github.com/rollout-ladder/ladder/internal/intake/yamlpos"
 )
 
@@ -26,23 +25,25 @@ func (r *Repository) readGlobalProjects(file string) {
 	}
 }
 
-// installed are the settings of the installation for an environment. Where that
-// progressive syncs are off would void an order, the files that are no manifests are
-// asked as well: scripts, Terraform and the like may switch them on.
-func (r *Repository) installed(sets []argo.ApplicationSet) argo.Settings {
-	isRolling := func(s argo.ApplicationSet) bool { return s.RollingSync }
-	if r.settings.Unordered() && !r.searched && slices.ContainsFunc(sets, isRolling) {
-		r.searched = true
-		for _, file := range r.all {
-			if _, ok := slices.BinarySearch(r.manifests, file); ok || isDocument(file) {
-				continue
-			}
-			if data, err := r.tree.Read(file); err == nil && installation.MentionsProgressiveSyncs(data) {
-				r.installation.Unread(file)
-			}
-		}
-		r.settings = r.installation.Settings()
+// installed are the settings of the installation for an environment. Where something
+// follows from what they lack, the files that are no manifests are asked as well:
+// scripts, Terraform and the like may have it.
+func (r *Repository) installed(s argo.Setup) argo.Settings {
+	follows := r.settings.Unordered() && slices.ContainsFunc(s.ApplicationSets, func(set argo.ApplicationSet) bool { return set.RollingSync }) ||
+		slices.ContainsFunc(s.Applications, func(a argo.Application) bool { return slices.ContainsFunc(a.Needs, r.settings.Refuses) })
+	if !follows || r.searched {
+		return r.settings
 	}
+	r.searched = true
+	for _, file := range r.all {
+		if _, ok := slices.BinarySearch(r.manifests, file); ok || isDocument(file) {
+			continue
+		}
+		if data, err := r.tree.Read(file); err == nil {
+			r.installation.Unread(file, data)
+		}
+	}
+	r.settings = r.installation.Settings()
 	return r.settings
 }
 

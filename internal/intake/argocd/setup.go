@@ -69,6 +69,7 @@ func (w *walk) recordApplication(parent string, d document) int {
 			RepoURL: s.repoURL(), Path: s.path(), Chart: s.value.TextAt("chart"), Revision: s.value.TextAt("targetRevision"),
 		})
 	}
+	app.Needs = w.repository.buildNeeds(d)
 	if _, ok := spec.Get("dependsOn"); ok {
 		app.DependsOn = d.at("spec", "dependsOn")
 	}
@@ -136,7 +137,7 @@ func (w *walk) finishSetup(components []component.Component) {
 			s.Projects = append(s.Projects, p)
 		}
 	}
-	s.Settings = r.installed(s.ApplicationSets)
+	s.Settings = r.installed(*s)
 	for _, m := range r.misplaced {
 		for _, c := range components {
 			if !m.Template && m.Object.Group != "argoproj.io" && holds(c, m.Position.File) {

@@ -82,8 +82,7 @@ func (r *Reader) parameter(v *yamlpos.Value) {
 // operator reads the ArgoCD resource, which stands for both ConfigMaps. Source:
 // argocd-operator, ArgoCDSpec.
 func (r *Reader) operator(v *yamlpos.Value) {
-	r.known(v.Position)
-	r.started(v.Position)
+	r.whole(v.Position)
 	if spec := v.At("spec"); spec != nil {
 		for _, e := range spec.Entries {
 			r.field(e.Key, e.Value, e.Position)

@@ -75,17 +75,6 @@ func Mentions(text []byte) bool {
 	return false
 }
 
-// MentionsProgressiveSyncs reports whether a text of any kind has to do with
-// progressive syncs.
-func MentionsProgressiveSyncs(text []byte) bool {
-	for _, mark := range []string{"progressive.syncs", "progressive-syncs", "PROGRESSIVE_SYNCS", "progressiveSyncs", "ProgressiveSyncs"} {
-		if bytes.Contains(text, []byte(mark)) {
-			return true
-		}
-	}
-	return false
-}
-
 // belongs is the home of a key, and whether it is one that is read here.
 func belongs(key string) (h home, known bool) {
 	switch {

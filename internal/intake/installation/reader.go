@@ -1,6 +1,7 @@
 package installation
 
 import (
+	"bytes"
 	"cmp"
 	"path"
 	"slices"
@@ -32,12 +33,17 @@ func (r *Reader) Read(values []*yamlpos.Value) {
 	}
 }
 
-// Unread notes a file that mentions progressive syncs in a way that is not read.
-func (r *Reader) Unread(file string) {
-	s := &r.found.ProgressiveSyncs
-	if s.Unread == "" || file < s.Unread {
-		s.Unread = file
+// Unread takes a file that cannot be read as settings: what it has to do with is not
+// known to be absent.
+func (r *Reader) Unread(file string, text []byte) {
+	note := func(to *string, signs ...string) {
+		mentioned := slices.ContainsFunc(signs, func(sign string) bool { return bytes.Contains(text, []byte(sign)) })
+		if mentioned && (*to == "" || file < *to) {
+			*to = file
+		}
 	}
+	note(&r.found.ProgressiveSyncs.Unread, "progressive.syncs", `progressive\`, "progressive-syncs", "PROGRESSIVE_SYNCS", "progressiveSyncs", "ProgressiveSyncs")
+	note(&r.found.BuildUnread, "buildOptions", "BuildOptions", pathPrefix, versionPrefix)
 }
 
 // Settings are those that were read so far.
@@ -63,6 +69,15 @@ func (r *Reader) Ignored() []component.IgnoreDifference { return r.ignored }
 func (r *Reader) known(at finding.Position) {
 	if !r.found.Known || at.Compare(r.found.Position) < 0 {
 		r.found.Known, r.found.Position = true, at
+	}
+}
+
+// whole notes what makes both ConfigMaps.
+func (r *Reader) whole(at finding.Position) {
+	r.known(at)
+	r.started(at)
+	if r.found.Whole.File == "" || at.Compare(r.found.Whole) < 0 {
+		r.found.Whole = at
 	}
 }
 
@@ -120,10 +135,8 @@ func (r *Reader) object(v *yamlpos.Value, in home, nested int) {
 		in = h
 		r.stands(in, v.Position)
 	}
-	// The values of the chart may say nothing: then it makes both ConfigMaps as they are.
 	if v.TextAt("chart") == chartName || v.TextAt("name") == chartName && (v.At("repository") != nil || v.At("repo") != nil) {
-		r.known(v.Position)
-		r.started(v.Position)
+		r.chart(v)
 	}
 	if kind == operatorKind && strings.HasPrefix(v.TextAt("apiVersion"), argoGroup) {
 		r.operator(v)
@@ -134,6 +147,17 @@ func (r *Reader) object(v *yamlpos.Value, in home, nested int) {
 	for _, e := range v.Entries {
 		r.entry(v, e, in, nested)
 	}
+}
+
+// chart takes a use of the chart argo-cd, whose values may say nothing: then it makes
+// both ConfigMaps as they are. Values of another repository may say anything.
+func (r *Reader) chart(v *yamlpos.Value) {
+	files := slices.Concat(v.At("helm", "valueFiles").Elements(), v.At("values").Elements())
+	if slices.ContainsFunc(files, func(f *yamlpos.Value) bool { return strings.HasPrefix(f.Text, "$") || strings.Contains(f.Text, "://") }) {
+		r.known(v.Position)
+		return
+	}
+	r.whole(v.Position)
 }
 
 func (r *Reader) entry(of *yamlpos.Value, e yamlpos.Entry, in home, nested int) {
@@ -174,13 +198,16 @@ func (r *Reader) section(v *yamlpos.Value, homes map[string]home, in home, neste
 			r.value(e.Value, in, nested)
 			continue
 		}
-		if e.Value.TextAt("create") == "false" {
-			r.Unread(e.Position.File) // another one takes its place
+		if e.Value.TextAt("create") == "false" { // another one takes its place
+			r.Unread(e.Position.File, []byte(map[home]string{settings: buildKey, parameters: progressiveKey}[h]))
 		}
 		if slices.ContainsFunc(e.Value.Entries, func(o yamlpos.Entry) bool {
 			return h == settings && isSetting(o.Key) || h == parameters && isParameter(o.Key)
 		}) {
 			r.stands(h, e.Value.Position)
+			if h == settings && r.found.Whole.File == "" {
+				r.found.Whole = e.Value.Position
+			}
 		}
 		r.value(e.Value, h, nested)
 	}
@@ -191,8 +218,7 @@ func (r *Reader) section(v *yamlpos.Value, homes map[string]home, in home, neste
 func (r *Reader) remote(list *yamlpos.Value) {
 	for _, item := range list.Items {
 		if strings.Contains(item.Text, "argoproj/argo-cd") && strings.Contains(item.Text, "manifests") {
-			r.known(item.Position)
-			r.started(item.Position)
+			r.whole(item.Position)
 		}
 	}
 }
