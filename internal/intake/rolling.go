@@ -19,11 +19,16 @@ const (
 )
 
 // readPhases gives components the phase of their label, where every step of their
-// ApplicationSet matches by it, or by it and the part.
+// ApplicationSet matches by it, or by it and the part. Where some Applications of the set
+// are parents, what those apply has no phase: the set orders by steps alone.
 func readPhases(setup argo.Setup, components []component.Component) {
+	parted := component.Parted(components)
 	for i := range components {
 		c := &components[i]
-		if c.Phase != component.NoPhase || c.Set == "" {
+		if parted[c.Set] {
+			c.Phase = component.NoPhase
+		}
+		if c.Phase != component.NoPhase || c.Set == "" || parted[c.Set] {
 			continue
 		}
 		set, ok := rollingSet(setup, c.Set)
