@@ -97,7 +97,7 @@ func (x ladderIndex) find(c *component.Component) (p place, ok bool) {
 	if x.parted[c.Set] && c.Step > 0 && !slices.Contains(c.Parents, component.AtSteps(c.Set)) {
 		p.waves, p.rolling = append(slices.Clone(c.Waves), c.Step), 0
 	}
-	if len(c.Waves) == 0 && x.noSteps {
+	if len(p.waves) == 0 && x.noSteps {
 		p.waves = []int{0} // Argo CD's default
 	}
 	return p, len(p.waves) > 0
