@@ -29,6 +29,8 @@ type Misplaced struct {
 // Application is one Application, written or generated.
 type Application struct {
 	Name, Namespace string
+	// Placed is where its namespace is written; the zero value where it is not.
+	Placed finding.Position
 	// Component is the component that stands for it; empty for a parent that
 	// applies nothing but Applications.
 	Component string

@@ -36,6 +36,11 @@ type Settings struct {
 	BuildUnread string
 	// Versions are the versions of kustomize that sources may ask for, sorted.
 	Versions []string
+	// Namespaces are those that Argo CD is installed in, sorted; Watched are patterns of
+	// others in which it takes Applications, and WatchedUnread is a file that mentions
+	// those in a way that is not read.
+	Namespaces, Watched []string
+	WatchedUnread       string
 	// Exclusions are what Argo CD does not see; where there are Inclusions, it sees
 	// nothing else. They are one for each place that has some: of several, one may be
 	// written over another. Source: argo-cd, util/settings, ResourcesFilter.

@@ -30,7 +30,9 @@ func (r *Repository) readGlobalProjects(file string) {
 // scripts, Terraform and the like may have it.
 func (r *Repository) installed(s argo.Setup) argo.Settings {
 	follows := r.settings.Unordered() && slices.ContainsFunc(s.ApplicationSets, func(set argo.ApplicationSet) bool { return set.RollingSync }) ||
-		slices.ContainsFunc(s.Applications, func(a argo.Application) bool { return slices.ContainsFunc(a.Needs, r.settings.Refuses) })
+		slices.ContainsFunc(s.Applications, func(a argo.Application) bool {
+			return slices.ContainsFunc(a.Needs, r.settings.Refuses) || !slices.Contains(r.settings.Namespaces, a.Namespace)
+		})
 	if !follows || r.searched {
 		return r.settings
 	}

@@ -69,6 +69,9 @@ func (w *walk) recordApplication(parent string, d document) int {
 			RepoURL: s.repoURL(), Path: s.path(), Chart: s.value.TextAt("chart"), Revision: s.value.TextAt("targetRevision"),
 		})
 	}
+	if d.value.TextAt("metadata", "namespace") != "" {
+		app.Placed = d.at("metadata", "namespace")
+	}
 	app.Needs = w.repository.buildNeeds(d)
 	if _, ok := spec.Get("dependsOn"); ok {
 		app.DependsOn = d.at("spec", "dependsOn")

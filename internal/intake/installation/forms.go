@@ -8,7 +8,7 @@ import (
 
 // arguments reads the flags of the ApplicationSet controller in a text.
 func (r *Reader) arguments(v *yamlpos.Value) {
-	if !strings.Contains(v.Text, "--enable-") {
+	if !strings.Contains(v.Text, "--enable-") && !strings.Contains(v.Text, watchedFlag) {
 		return
 	}
 	for _, word := range strings.Fields(v.Text) {
@@ -21,6 +21,11 @@ func (r *Reader) arguments(v *yamlpos.Value) {
 			turn(&r.found.ProgressiveSyncs, value, v.Position)
 		case globbingFlag:
 			turn(&r.found.NewGlobbing, value, v.Position)
+		case watchedFlag:
+			if !written { // its value is the next argument
+				value = "*"
+			}
+			r.watch(value)
 		}
 	}
 }
@@ -36,6 +41,8 @@ func (r *Reader) variable(v *yamlpos.Value) {
 		turn(&r.found.ProgressiveSyncs, value.Text, value.Position)
 	case globbingVariable:
 		turn(&r.found.NewGlobbing, value.Text, value.Position)
+	case watchedVariable:
+		r.watch(value.Text)
 	}
 }
 
@@ -83,6 +90,7 @@ func (r *Reader) parameter(v *yamlpos.Value) {
 // argocd-operator, ArgoCDSpec.
 func (r *Reader) operator(v *yamlpos.Value) {
 	r.whole(v.Position)
+	r.installedIn(v.TextAt("metadata", "namespace"))
 	if spec := v.At("spec"); spec != nil {
 		for _, e := range spec.Entries {
 			r.field(e.Key, e.Value, e.Position)

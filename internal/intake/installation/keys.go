@@ -50,6 +50,14 @@ const (
 	globbingFlag        = "--enable-new-git-file-globbing"
 )
 
+// The namespaces in which Argo CD takes Applications, apart from its own, are written
+// as a switch is.
+const (
+	watchedKey      = "application.namespaces"
+	watchedVariable = "ARGOCD_APPLICATION_NAMESPACES"
+	watchedFlag     = "--application-namespaces"
+)
+
 const (
 	chartName    = "argo-cd"
 	operatorKind = "ArgoCD"
@@ -61,7 +69,7 @@ func marks() []string {
 	return []string{
 		string(settings), // argocd-cmd-params-cm begins with it
 		customizations, chartName, globalKey, progressiveKey, progressiveVariable, progressiveFlag, globbingKey, globbingVariable, globbingFlag,
-		exclusionsKey, inclusionsKey, buildKey, "kustomizeBuildOptions", pathPrefix, versionPrefix, "kind: " + operatorKind, `"kind": "` + operatorKind, "argoproj/argo-cd",
+		watchedKey, watchedVariable, watchedFlag, exclusionsKey, inclusionsKey, buildKey, "kustomizeBuildOptions", pathPrefix, versionPrefix, "kind: " + operatorKind, `"kind": "` + operatorKind, "argoproj/argo-cd",
 	}
 }
 
@@ -78,7 +86,7 @@ func Mentions(text []byte) bool {
 // belongs is the home of a key, and whether it is one that is read here.
 func belongs(key string) (h home, known bool) {
 	switch {
-	case key == progressiveKey, key == globbingKey:
+	case key == progressiveKey, key == globbingKey, key == watchedKey:
 		return parameters, true
 	case key == customizations, strings.HasPrefix(key, healthPrefix), strings.HasPrefix(key, ignoredPrefix),
 		key == exclusionsKey, key == inclusionsKey, key == buildKey, strings.HasPrefix(key, buildKey+"."),
@@ -96,7 +104,7 @@ func isParameter(key string) bool {
 			return true
 		}
 	}
-	return key == "application.namespaces"
+	return key == watchedKey
 }
 
 func isSetting(key string) bool {

@@ -43,6 +43,7 @@ func (r *Reader) Unread(file string, text []byte) {
 		}
 	}
 	note(&r.found.ProgressiveSyncs.Unread, "progressive.syncs", `progressive\`, "progressive-syncs", "PROGRESSIVE_SYNCS", "progressiveSyncs", "ProgressiveSyncs")
+	note(&r.found.WatchedUnread, "application.namespaces", `application\.namespaces`, "application-namespaces", watchedVariable, "sourceNamespaces", "applicationNamespaces")
 	note(&r.found.BuildUnread, "buildOptions", "BuildOptions", pathPrefix, versionPrefix)
 }
 
@@ -55,6 +56,8 @@ func (r *Reader) Settings() argo.Settings {
 	})
 	s.Health = slices.Compact(s.Health)
 	s.Global = slices.Compact(slices.Sorted(slices.Values(s.Global)))
+	s.Namespaces = slices.Compact(slices.Sorted(slices.Values(s.Namespaces)))
+	s.Watched = slices.Compact(slices.Sorted(slices.Values(s.Watched)))
 	s.Versions = slices.Compact(slices.Sorted(slices.Values(s.Versions)))
 	s.Build, s.Exclusions, s.Inclusions, s.Stray = slices.Clone(s.Build), slices.Clone(s.Exclusions), slices.Clone(s.Inclusions), slices.Clone(s.Stray)
 	slices.SortStableFunc(s.Build, func(a, b argo.BuildOptions) int { return a.Position.Compare(b.Position) })
@@ -134,6 +137,7 @@ func (r *Reader) object(v *yamlpos.Value, in home, nested int) {
 	if h := homeOf(v.TextAt("metadata", "name")); kind == "ConfigMap" && h != anywhere {
 		in = h
 		r.stands(in, v.Position)
+		r.installedIn(v.TextAt("metadata", "namespace"))
 	}
 	if v.TextAt("chart") == chartName || v.TextAt("name") == chartName && (v.At("repository") != nil || v.At("repo") != nil) {
 		r.chart(v)
@@ -141,11 +145,30 @@ func (r *Reader) object(v *yamlpos.Value, in home, nested int) {
 	if kind == operatorKind && strings.HasPrefix(v.TextAt("apiVersion"), argoGroup) {
 		r.operator(v)
 	}
+	if kind == "Application" && v.At("spec") != nil && isChart(v.At("spec")) {
+		r.installedIn(v.TextAt("spec", "destination", "namespace"))
+	}
+	if v.At("configMapGenerator") != nil || v.At("resources") != nil {
+		r.installedIn(v.TextAt("namespace")) // of a kustomization
+	}
 	r.variable(v)
 	r.operation(v, in)
 	r.parameter(v)
 	for _, e := range v.Entries {
 		r.entry(v, e, in, nested)
+	}
+}
+
+// isChart reports whether a source of an Application is the chart argo-cd.
+func isChart(spec *yamlpos.Value) bool {
+	return spec.TextAt("source", "chart") == chartName ||
+		slices.ContainsFunc(spec.At("sources").Elements(), func(s *yamlpos.Value) bool { return s.TextAt("chart") == chartName })
+}
+
+// installedIn notes a namespace that Argo CD may be installed in.
+func (r *Reader) installedIn(namespace string) {
+	if namespace != "" {
+		r.found.Namespaces = append(r.found.Namespaces, namespace)
 	}
 }
 
@@ -199,7 +222,7 @@ func (r *Reader) section(v *yamlpos.Value, homes map[string]home, in home, neste
 			continue
 		}
 		if e.Value.TextAt("create") == "false" { // another one takes its place
-			r.Unread(e.Position.File, []byte(map[home]string{settings: buildKey, parameters: progressiveKey}[h]))
+			r.Unread(e.Position.File, []byte(map[home]string{settings: buildKey, parameters: progressiveKey + watchedKey}[h]))
 		}
 		if slices.ContainsFunc(e.Value.Entries, func(o yamlpos.Entry) bool {
 			return h == settings && isSetting(o.Key) || h == parameters && isParameter(o.Key)

@@ -25,6 +25,8 @@ func (r *Reader) key(key string, v *yamlpos.Value, at finding.Position, in home)
 		turn(&r.found.ProgressiveSyncs, v.Text, at)
 	case key == globbingKey:
 		turn(&r.found.NewGlobbing, v.Text, at)
+	case key == watchedKey:
+		r.watch(v.Text)
 	case key == globalKey:
 		r.globals(v)
 		return true // nothing follows of what is not there
@@ -65,6 +67,8 @@ func (r *Reader) field(name string, v *yamlpos.Value, at finding.Position) {
 		for _, item := range v.Elements() {
 			r.health(argo.GroupKind{Group: item.TextAt("group"), Kind: item.TextAt("kind")})
 		}
+	case "sourceNamespaces":
+		r.found.Watched = append(r.found.Watched, texts(v)...)
 	case "kustomizeVersions":
 		for _, item := range v.Elements() {
 			r.found.Versions = append(r.found.Versions, item.TextAt("version"))
@@ -77,6 +81,15 @@ func (r *Reader) field(name string, v *yamlpos.Value, at finding.Position) {
 			if custom := item.At("customization"); custom != nil {
 				r.ignore(argo.GroupKind{Group: item.TextAt("group"), Kind: item.TextAt("kind")}, custom)
 			}
+		}
+	}
+}
+
+// watch takes a list of namespaces with commas between them.
+func (r *Reader) watch(list string) {
+	for name := range strings.SplitSeq(list, ",") {
+		if name = strings.TrimSpace(name); name != "" {
+			r.found.Watched = append(r.found.Watched, name)
 		}
 	}
 }
