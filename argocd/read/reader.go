@@ -205,7 +205,7 @@ func (r *reader) render(ctx context.Context, app *v1alpha1.Application, made *Ap
 		response, err := r.server.GenerateManifest(ctx, &apiclient.ManifestRequest{
 			Repo: r.repository(source.RepoURL), Revision: head, AppName: app.Name, Namespace: app.Spec.Destination.Namespace,
 			ApplicationSource: &source, KubeVersion: r.request.KubeVersion, ApiVersions: r.request.APIVersions,
-			KustomizeOptions:   &v1alpha1.KustomizeOptions{BuildOptions: r.request.BuildOptions},
+			KustomizeOptions:   r.kustomize(),
 			HasMultipleSources: app.Spec.HasMultipleSources(), RefSources: refs,
 			ProjectName: app.Spec.Project, ProjectSourceRepos: []string{"*"},
 		})
@@ -216,6 +216,15 @@ func (r *reader) render(ctx context.Context, app *v1alpha1.Application, made *Ap
 		manifests = append(manifests, response.Manifests...)
 	}
 	return manifests, nil
+}
+
+// kustomize are the settings of kustomize, with which there is one program.
+func (r *reader) kustomize() *v1alpha1.KustomizeOptions {
+	options := &v1alpha1.KustomizeOptions{BuildOptions: r.request.BuildOptions}
+	for _, name := range r.request.Versions {
+		options.Versions = append(options.Versions, v1alpha1.KustomizeVersion{Name: name, Path: "kustomize"})
+	}
+	return options
 }
 
 // head is the only revision that the repository has.

@@ -14,8 +14,10 @@ type Request struct {
 	// KubeVersion and APIVersions are those of the target.
 	KubeVersion string   `json:"kubeVersion"`
 	APIVersions []string `json:"apiVersions"`
-	// BuildOptions are kustomize.buildOptions.
+	// BuildOptions are kustomize.buildOptions, Versions those of kustomize that sources
+	// may ask for; all of them are one program.
 	BuildOptions string    `json:"buildOptions"`
+	Versions     []string  `json:"versions"`
 	Clusters     []Cluster `json:"clusters"`
 	// Roots are the objects that are applied by hand.
 	Roots []map[string]any `json:"roots"`

@@ -29,6 +29,8 @@ type Misplaced struct {
 // Application is one Application, written or generated.
 type Application struct {
 	Name, Namespace string
+	// Placed is where its namespace is written; the zero value where it is not.
+	Placed finding.Position
 	// Component is the component that stands for it; empty for a parent that
 	// applies nothing but Applications.
 	Component string
@@ -44,6 +46,8 @@ type Application struct {
 	// Automated is set where spec.syncPolicy.automated is there and not disabled.
 	Automated   bool
 	SyncOptions []string
+	// Needs are what its kustomizations cannot be built without, one for each option.
+	Needs []BuildNeed
 	// Sources are the addresses and charts it may use, as AppProjects judge them.
 	Sources     []Source
 	Destination Destination
@@ -159,20 +163,6 @@ type Project struct {
 // GroupKind is a pattern of kinds: "*" matches everything.
 type GroupKind struct{ Group, Kind string }
 
-// Settings are those of argocd-cm that bear on order.
-type Settings struct {
-	// Known is set where the repository holds argocd-cm, or the values of the
-	// argo-cd chart that make it. Where it is not, nothing follows from what is
-	// missing.
-	Known bool
-	// Health are the kinds with a health script of their own.
-	Health []GroupKind
-	// Global are the names of the AppProjects that others inherit from, sorted.
-	Global []string
-	// Position is where the settings are.
-	Position finding.Position
-}
-
 // Inherit gives a project what the global ones allow. Which projects a global one
 // is for, its label selector says; here it is for all, and what it denies is left
 // out, so that nothing is taken to be forbidden that may be allowed. Source: Argo
@@ -187,14 +177,4 @@ func (p Project) Inherit(global []Project) Project {
 		}
 	}
 	return p
-}
-
-// Assesses reports whether the settings have a health script for a kind.
-func (s Settings) Assesses(group, kind string) bool {
-	for _, k := range s.Health {
-		if (k.Group == group || k.Group == "*") && (k.Kind == kind || k.Kind == "*") {
-			return true
-		}
-	}
-	return false
 }

@@ -78,7 +78,9 @@ type Component struct {
 	// Parents names what applies each step of Waves, from the root: "" for what is
 	// applied by hand, a folder that ends in a slash for a parent that is not in the
 	// repository and applies that folder. Waves below different parents do not order
-	// each other. It is empty where the parents are not told.
+	// each other. What RollingSync orders below an ApplicationSet has its step among
+	// the waves, and AtSteps of the set as its parent there. It is empty where the
+	// parents are not told.
 	Parents []string
 	// Set is the ApplicationSet that generates the component, Step its RollingSync
 	// step there, from 1; 0 where no step orders it.

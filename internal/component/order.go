@@ -1,6 +1,50 @@
 package component
 
-import "cmp"
+import (
+	"cmp"
+	"strings"
+)
+
+const stepsOf = "ApplicationSet "
+
+// AtSteps is the parent, in Component.Parents, of what stands in the RollingSync steps
+// of an ApplicationSet: no Application has such a name.
+func AtSteps(set string) string { return stepsOf + set }
+
+// StepsAt is the ApplicationSet whose RollingSync step an element of Waves is; ok is
+// false for a sync wave.
+func (c *Component) StepsAt(i int) (set string, ok bool) {
+	if i >= len(c.Parents) {
+		return "", false
+	}
+	return strings.CutPrefix(c.Parents[i], stepsOf)
+}
+
+// Parted are the ApplicationSets whose RollingSync steps stand among the waves of what
+// their Applications apply, by name.
+func Parted(components []Component) map[string]bool {
+	parted := map[string]bool{}
+	for i := range components {
+		for at := range components[i].Waves {
+			if set, ok := components[i].StepsAt(at); ok {
+				parted[set] = true
+			}
+		}
+	}
+	return parted
+}
+
+// compareSteps orders what an ApplicationSet generates against what its parents apply.
+func compareSteps(a, b *Component) int {
+	at := len(a.Waves)
+	if at >= len(b.Waves) || a.Set == "" || a.Step == 0 {
+		return 0
+	}
+	if set, ok := b.StepsAt(at); !ok || set != a.Set {
+		return 0
+	}
+	return cmp.Compare(a.Step, b.Waves[at])
+}
 
 // Compare orders two components of one environment by what Argo CD, or the
 // ladder, does with them: -1 where a comes earlier, +1 where it comes later, 0
@@ -15,7 +59,8 @@ import "cmp"
 //     them: RollingSync orders inside one ApplicationSet only. A layout with
 //     several parents of phases (tiers) is the caller's to order first.
 //   - Components of one ApplicationSet compare by their RollingSync step, where
-//     both have one.
+//     both have one; what a parent among them applies stands in the step of the
+//     parent.
 //
 // The relation is not transitive where it says 0; it is no sort order.
 func Compare(a, b *Component) int {
@@ -31,6 +76,9 @@ func Compare(a, b *Component) int {
 	}
 	order, together := compareWaves(a, b)
 	if order != 0 || !together {
+		return order
+	}
+	if order := cmp.Or(compareSteps(a, b), -compareSteps(b, a)); order != 0 {
 		return order
 	}
 	if a.Set != "" && b.Set != "" && a.Set != b.Set {

@@ -48,6 +48,12 @@ func TestCompare(t *testing.T) {
 		"phases of two sets":                    {set("s", 1, 10), set("t", 2, 20), 0},
 		"phases where only one says its set":    {set("s", 0, 10), set("", 0, 20), -1},
 		"waves of two sets":                     {set("s", 2, NoPhase, 1), set("t", 1, NoPhase, 2), -1},
+		"below parents of two steps":            {under([]string{"r", AtSteps("s"), "a"}, 0, 1, 9), under([]string{"r", AtSteps("s"), "b"}, 0, 2, 1), -1},
+		"below parents of one step":             {under([]string{"r", AtSteps("s"), "a"}, 0, 1, 9), under([]string{"r", AtSteps("s"), "b"}, 0, 1, 1), 0},
+		"below a parent of a step, and a step":  {under([]string{AtSteps("s"), "a"}, 1, 9), set("s", 2, NoPhase), -1},
+		"a step, and below a parent of it":      {set("s", 2, NoPhase), under([]string{AtSteps("s"), "a"}, 2, 9), 0},
+		"below a parent, and a step elsewhere":  {under([]string{AtSteps("s"), "a"}, 1, 9), set("t", 2, NoPhase), 0},
+		"below a parent, and in no step":        {under([]string{AtSteps("s"), "a"}, 1, 9), set("s", 0, NoPhase), 0},
 		"steps of sets with one name elsewhere": {set("s", 1, NoPhase, 1), set("s", 2, NoPhase, 1, 1), 0},
 	} {
 		t.Run(name, func(t *testing.T) {

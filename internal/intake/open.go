@@ -126,6 +126,9 @@ func (r *Repository) platform(ctx context.Context, environment string) (*Platfor
 	if len(p.Ladder.Steps) == 0 {
 		p.Ladder.Steps = ladderfile.DeriveSteps(p.Ladder, p.Components)
 	}
+	if p.Ladder.Layout != plan.Tiers {
+		p.Findings = append(p.Findings, reversed(p.Argo, p.Ladder.Steps, p.Components)...)
+	}
 	sortComponents(p.Ladder, p.Components)
 	for i := range p.Findings {
 		p.Findings[i].Environment = cmp.Or(p.Findings[i].Environment, environment)

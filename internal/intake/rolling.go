@@ -2,12 +2,14 @@ package intake
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/argo"
 	"github.com/rollout-ladder/ladder/internal/component"
+	"github.com/rollout-ladder/ladder/internal/finding"
 	"github.com/rollout-ladder/ladder/internal/plan"
 )
 
@@ -19,11 +21,16 @@ const (
 )
 
 // readPhases gives components the phase of their label, where every step of their
-// ApplicationSet matches by it, or by it and the part.
+// ApplicationSet matches by it, or by it and the part. Where some Applications of the set
+// are parents, what those apply has no phase: the set orders by steps alone.
 func readPhases(setup argo.Setup, components []component.Component) {
+	parted := component.Parted(components)
 	for i := range components {
 		c := &components[i]
-		if c.Phase != component.NoPhase || c.Set == "" {
+		if parted[c.Set] {
+			c.Phase = component.NoPhase
+		}
+		if c.Phase != component.NoPhase || c.Set == "" || parted[c.Set] {
 			continue
 		}
 		set, ok := rollingSet(setup, c.Set)
@@ -90,6 +97,51 @@ func rollingSteps(setup argo.Setup, components []component.Component) (steps []p
 		steps = append(steps, own...)
 	}
 	return steps, len(names)
+}
+
+// ruleReversed is the rule of an order that a plan does not have.
+const ruleReversed = "steps-against-plan"
+
+// reversed tells of ApplicationSets whose RollingSync steps stand the other way round
+// in the plan, which goes by the phases of all components where the steps of several
+// sets cannot be one after the other.
+func reversed(setup argo.Setup, steps []plan.LadderStep, components []component.Component) []finding.Finding {
+	at := map[component.Phase]int{}
+	for i, s := range steps {
+		for _, p := range s.Phases {
+			if _, known := at[p]; !known {
+				at[p] = i
+			}
+		}
+	}
+	bySet := map[string][]*component.Component{}
+	for i := range components {
+		c := &components[i]
+		if _, placed := at[c.Phase]; placed && c.Set != "" && c.Step > 0 {
+			bySet[c.Set] = append(bySet[c.Set], c)
+		}
+	}
+	var found []finding.Finding
+	for _, set := range setup.ApplicationSets {
+		members := bySet[set.Name]
+		slices.SortStableFunc(members, func(a, b *component.Component) int { return cmp.Compare(a.Step, b.Step) })
+		var last *component.Component // the one that the plan has last so far
+		for _, c := range members {
+			if last == nil || at[c.Phase] >= at[last.Phase] {
+				last = c
+				continue
+			}
+			found = append(found, finding.Finding{
+				Rule: ruleReversed, Severity: finding.Warning, Scope: finding.Rule, Basis: finding.Declared,
+				Component: c.Name, Provider: last.Name, Position: set.Steps[c.Step-1].Position,
+				Message: fmt.Sprintf("ApplicationSet %s has %s (phase %s) in step %d, before %s (phase %s) in step %d; the plan goes by phases, and has them the other way round",
+					set.Name, last.Name, last.Phase, last.Step, c.Name, c.Phase, c.Step),
+				Fix: finding.Fix{Summary: "give earlier steps the smaller phases, or write the steps of the ladder in ladder.yaml"},
+			})
+			break
+		}
+	}
+	return found
 }
 
 // ladderSteps reads the steps of a set as those of a ladder; nil where one of

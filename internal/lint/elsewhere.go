@@ -33,6 +33,7 @@ func elsewhere() []Rule {
 		documented("phase-not-numeric", finding.Error, "A phase is not a number from 0 to 999"),
 		documented(RuleRenderFailed, finding.Warning, "A chart, kustomization or manifest cannot be rendered"),
 		documented("several-clusters", finding.Warning, "Components that are rolled out together go to several clusters"),
+		documented("steps-against-plan", finding.Warning, "The plan has RollingSync steps the other way round"),
 		documented("sync-option", finding.Warning, "A sync option has no effect, or another one, without Argo CD"),
 		documented("unknown-field", finding.Warning, "A field is not known, most likely misspelt"),
 		documented("unknown-requirement", finding.Error, "A component requires something that nothing provides"),

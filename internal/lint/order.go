@@ -44,9 +44,11 @@ type order struct {
 	// foreign is set where the repository says by Applications what is applied.
 	foreign bool
 	// unassessed is set where Applications are known to count as Healthy at once,
+	// unstepped where RollingSync is known to order nothing,
 	// made are the Applications that an ApplicationSet makes which is Healthy before
 	// they are, with its name.
 	unassessed bool
+	unstepped  bool
 	made       map[string]string
 }
 
@@ -78,6 +80,7 @@ func newOrder(in Input) *order {
 	o := &order{ladder: in.Ladder, byName: map[string]*component.Component{}, steppedAt: map[phased]int{}, automated: map[string]bool{}, made: map[string]string{}}
 	o.foreign = len(in.Argo.Applications) > 0
 	o.unassessed = in.Argo.Settings.Known && !in.Argo.Settings.Assesses("argoproj.io", "Application")
+	o.unstepped = in.Argo.Settings.Unordered()
 	for _, s := range in.Argo.ApplicationSets {
 		if s.RollingSync {
 			continue
@@ -180,8 +183,8 @@ func (o *order) compare(a, b *component.Component) int {
 }
 
 // passes reports whether what stands later follows although the first of two is not
-// Healthy: nothing assesses the health of Applications, or an ApplicationSet stands
-// there, which is Healthy once it has generated. Source: argo-cd,
+// Healthy: nothing assesses the health of Applications, RollingSync is not switched on,
+// or an ApplicationSet stands there, which is Healthy once it has generated. Source: argo-cd,
 // resource_customizations/argoproj.io/ApplicationSet/health.lua.
 func (o *order) passes(first, later *component.Component) bool {
 	if first.PreArgo || later.PreArgo {
@@ -191,8 +194,14 @@ func (o *order) passes(first, later *component.Component) bool {
 	for at < len(first.Waves) && at < len(later.Waves) && first.Waves[at] == later.Waves[at] {
 		at++
 	}
-	if at == len(first.Waves) || at == len(later.Waves) {
-		return false // steps of one set
+	if at == len(first.Waves) {
+		return o.unstepped // a step waits for the Applications of the step before
+	}
+	if _, isStep := first.StepsAt(at); isStep {
+		return o.unstepped || o.unassessed && at+1 < len(first.Waves)
+	}
+	if at == len(later.Waves) {
+		return false
 	}
 	stands := first.Name // what has the wave: the component, or its parent on that level
 	if at+1 < len(first.Parents) {
@@ -224,14 +233,8 @@ func (o *order) place(c *component.Component) string {
 	switch {
 	case c.PreArgo:
 		return "before Argo CD"
-	case len(c.Waves) == 1 && step != "":
-		return "wave " + c.Order() + ", " + step
-	case len(c.Waves) == 1:
-		return "wave " + c.Order()
-	case len(c.Waves) > 1 && step != "":
-		return "waves " + c.Order() + ", " + step
-	case len(c.Waves) > 1:
-		return "waves " + c.Order()
+	case len(c.Waves) > 0:
+		return strings.Join(slices.DeleteFunc(append(walked(c), step), func(part string) bool { return part == "" }), ", ")
 	case step != "":
 		return step
 	case c.Phase >= 0 && o.ladder.Layout == plan.Tiers:
@@ -241,6 +244,32 @@ func (o *order) place(c *component.Component) string {
 	default:
 		return "no place"
 	}
+}
+
+// walked says the path of sync waves and steps that leads to a component.
+func walked(c *component.Component) []string {
+	var all []string
+	var waves []int
+	flush := func() {
+		if len(waves) > 0 {
+			at := component.Component{Waves: waves, Phase: component.NoPhase}
+			all = append(all, map[bool]string{true: "wave ", false: "waves "}[len(waves) == 1]+at.Order())
+		}
+		waves = nil
+	}
+	for i, w := range c.Waves {
+		set, isStep := c.StepsAt(i)
+		if !isStep {
+			waves = append(waves, w)
+			continue
+		}
+		flush()
+		if set != c.Set { // else the step is told of the component itself
+			all = append(all, fmt.Sprintf("step %d of ApplicationSet %s", w, set))
+		}
+	}
+	flush()
+	return all
 }
 
 // placed is the evidence of where a component stands.
@@ -261,6 +290,8 @@ func (o *order) after(consumer, provider *component.Component) string {
 	switch {
 	case consumer.PreArgo:
 		return fmt.Sprintf("apply %s before Argo CD as well, or %s after it", provider.Name, consumer.Name)
+	case stepped(consumer, provider) != "":
+		return stepped(consumer, provider)
 	case len(consumer.Waves) > 0 || len(provider.Waves) > 0:
 		return o.afterByWaves(apart(consumer, provider))
 	case consumer.Phase >= 0:
@@ -268,6 +299,31 @@ func (o *order) after(consumer, provider *component.Component) string {
 	default:
 		return fmt.Sprintf("put %s behind %s: a later sync wave under one parent, or a later RollingSync step", consumer.Name, provider.Name)
 	}
+}
+
+// stepped says how to put one component behind another where the steps of an
+// ApplicationSet part the two, of which one at least is below a parent; "" elsewhere.
+func stepped(consumer, provider *component.Component) string {
+	for i := range max(len(consumer.Waves), len(provider.Waves)) {
+		p, of := atStep(consumer, i)
+		q, set := atStep(provider, i)
+		if set != "" && set == of && p != q {
+			return fmt.Sprintf("put %s into a later RollingSync step of ApplicationSet %s than %s", p, set, q)
+		}
+	}
+	return ""
+}
+
+// atStep is what stands in the step of an ApplicationSet at a level of the path of a
+// component, and the set: the component, or its parent there.
+func atStep(c *component.Component, level int) (name, set string) {
+	if set, ok := c.StepsAt(level); ok {
+		return append(slices.Clone(c.Parents), c.Name)[level+1], set
+	}
+	if level == len(c.Waves) && c.Step > 0 {
+		return c.Name, c.Set
+	}
+	return "", ""
 }
 
 // apart are the two that an order has to be given to: where the paths of parents

@@ -161,9 +161,13 @@ type rolling struct {
 	applications []argo.Application
 }
 
-// generated pairs the ApplicationSets with RollingSync with their Applications.
+// generated pairs the ApplicationSets with RollingSync with their Applications. Where
+// nothing makes Argo CD order by it, there are none.
 func generated(s argo.Setup) []rolling {
 	var all []rolling
+	if s.Settings.Unordered() {
+		return nil
+	}
 	for _, set := range s.ApplicationSets {
 		if !set.RollingSync {
 			continue

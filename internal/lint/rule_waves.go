@@ -90,17 +90,67 @@ func applicationHealth(in Input) []finding.Finding {
 		f.Evidence = append(f.Evidence,
 			where(waveAt(first), "%s has wave %d", first.name, first.wave.Value),
 			where(waveAt(last), "%s has wave %d", last.name, last.wave.Value))
-		f.Fix.Summary = "add resource.customizations.health.argoproj.io_Application to argocd-cm"
-		if s.Known {
-			f.Evidence = append(f.Evidence, where(s.Position, "these settings of Argo CD have no health check for argoproj.io/Application"))
-		} else {
-			f.Severity = finding.Info
-			f.Message += "; argocd-cm is not in this repository and may have the check"
-		}
+		unassessedBy(&f, s)
 		out = append(out, f)
 		delete(children, parent.Name)
 	}
+	return append(out, stepsOfParents(in.Argo)...)
+}
+
+// stepsOfParents finds RollingSync steps that do not wait for what the parents of an
+// earlier step apply: a parent is Healthy once it has created its Applications.
+func stepsOfParents(setup argo.Setup) []finding.Finding {
+	holds := map[string]argo.Application{}
+	for _, a := range setup.Applications {
+		if _, known := holds[a.Parent]; !known && a.Parent != "" && a.Set == "" {
+			holds[a.Parent] = a
+		}
+	}
+	var out []finding.Finding
+	for _, g := range generated(setup) {
+		first, last := len(g.set.Steps), -1 // of a parent, of anything
+		var parent argo.Application
+		for _, app := range g.applications {
+			steps := g.steps(app)
+			if len(steps) == 0 {
+				continue
+			}
+			last = max(last, steps[0])
+			if _, isParent := holds[app.Name]; isParent && steps[0] < first {
+				first, parent = steps[0], app
+			}
+		}
+		if first >= last {
+			continue
+		}
+		child := holds[parent.Name]
+		f := aboutSet(g.set, ruleAppHealth, finding.Warning, g.set.Steps[first].Position,
+			"the RollingSync steps of %s do not wait for what %s applies: nothing assesses the health of Applications, so %s (step %d) is Healthy as soon as it has created %s, before step %d",
+			g.set.Name, parent.Name, parent.Name, first+1, child.Name, last+1)
+		f.Evidence = append(f.Evidence, where(child.Position, "%s applies %s", parent.Name, child.Name))
+		unassessedBy(&f, setup.Settings)
+		out = append(out, f)
+	}
 	return out
+}
+
+const applicationHealthKey = "resource.customizations.health.argoproj.io_Application"
+
+// unassessedBy says why the health of Applications is not assessed, and how it would
+// be. Where the settings are elsewhere, it may be.
+func unassessedBy(f *finding.Finding, s argo.Settings) {
+	f.Fix.Summary = "add " + applicationHealthKey + " to argocd-cm"
+	for _, x := range s.Stray {
+		if x.Key == applicationHealthKey {
+			f.Evidence = append(f.Evidence, where(x.Position, "the health check stands in %s, where nothing reads it", x.In))
+		}
+	}
+	if s.Known {
+		f.Evidence = append(f.Evidence, where(s.Position, "these settings of Argo CD have no health check for argoproj.io/Application"))
+		return
+	}
+	f.Severity = finding.Info
+	f.Message += "; argocd-cm is not in this repository and may have the check"
 }
 
 func waveAt(s sibling) finding.Position {

@@ -64,8 +64,12 @@ func argoRules() []Rule {
 		judged(ruleGeneratedWave, finding.Warning, "A sync wave on generated Applications orders nothing", waveOnGenerated),
 		judged(ruleAppHealth, finding.Warning, "Sync waves between Applications do not wait", applicationHealth),
 		judged(ruleMisplaced, finding.Error, "A sync wave is written beside the annotations", waveMisplaced),
+		judged(ruleProgressive, finding.Warning, "RollingSync orders nothing: progressive syncs are off", progressiveSyncsOff),
 		judged(ruleAutomated, finding.Warning, "RollingSync switches automated sync off", automatedUnderRollingSync),
 		judged(ruleHealthCheck, finding.Warning, "Nothing assesses the health of a kind that others wait for", healthCheckMissing),
+		judged(ruleExcluded, finding.Warning, "The settings of Argo CD hide a kind that the repository applies", kindExcluded),
+		judged(ruleUnwatched, finding.Warning, "Argo CD does not look for Applications in a namespace", applicationUnwatched),
+		judged(ruleBuild, finding.Warning, "Argo CD cannot build a kustomization with the options of its settings", buildOptionMissing),
 		judged(ruleDryRun, finding.Error, "A dry run fails for a kind that the same sync would bring", dryRunOnMissing),
 		judged(ruleProject, finding.Error, "The AppProject does not allow a source, destination or kind", projectForbids),
 	}

@@ -37,6 +37,9 @@ type ladderIndex struct {
 	inSet   map[string]map[component.Phase]int
 	anySet  map[component.Phase]int
 	noSteps bool
+	// parted are the ApplicationSets whose steps are among the waves of what their
+	// Applications apply: the others of the set stand beside those.
+	parted map[string]bool
 }
 
 // indexLadder sorts the steps into the order in which they run: by tier in
@@ -91,7 +94,10 @@ func (x ladderIndex) find(c *component.Component) (p place, ok bool) {
 		}
 	}
 	p.rolling = c.Step
-	if len(c.Waves) == 0 && x.noSteps {
+	if x.parted[c.Set] && c.Step > 0 && !slices.Contains(c.Parents, component.AtSteps(c.Set)) {
+		p.waves, p.rolling = append(slices.Clone(c.Waves), c.Step), 0
+	}
+	if len(p.waves) == 0 && x.noSteps {
 		p.waves = []int{0} // Argo CD's default
 	}
 	return p, len(p.waves) > 0
@@ -133,6 +139,7 @@ type placement struct {
 // nothing are kept.
 func placeAll(components []component.Component, l Ladder) (placement, error) {
 	x := indexLadder(l)
+	x.parted = component.Parted(components)
 	out := placement{stepOf: make([]int, len(components))}
 	places := make([]place, len(components))
 	used := make([]bool, len(x.steps))

@@ -123,6 +123,14 @@ func TestSteps(t *testing.T) {
 		c.Domain = domain
 		return c
 	}
+	rolling := func(name string, step int) component.Component {
+		return component.Component{Name: name, Set: "s", Step: step, Enabled: true, Phase: component.NoPhase}
+	}
+	below := func(name string, step, w int) component.Component {
+		c := wave(name, step, w)
+		c.Parents = []string{component.AtSteps("s"), "parent"}
+		return c
+	}
 	tests := map[string]struct {
 		components []component.Component
 		ladder     Ladder
@@ -137,6 +145,11 @@ func TestSteps(t *testing.T) {
 			[]component.Component{wave("w", 10, 30), wave("v", 60, 10), wave("s", -3), wave("u", 10), pre},
 			Ladder{},
 			[]string{"pre  0: [z-cni]", "-3  0: [s]", "10  0: [u]", "(10,30)  0: [w]", "(60,10)  0: [v]"},
+		},
+		"RollingSync steps of a set, of which one Application is a parent": {
+			[]component.Component{rolling("last", 3), below("child", 1, 7), below("later", 2, 0), rolling("first", 1)},
+			Ladder{},
+			[]string{"1  0: [first]", "(1,7)  0: [child]", "(2,0)  0: [later]", "3  0: [last]"},
 		},
 		"tiers in parent order, the same phase in each": {
 			[]component.Component{tier("db", "data", 10), tier("ns", "foundation", 10), tier("app", "apps", 10)},

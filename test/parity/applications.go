@@ -129,12 +129,18 @@ func (c *comparison) application(a argo.Application, one *component.Component, o
 		c.applications.equal++
 	}
 	objects, rendered := c.loaded.Objects[a.Component]
+	refused := slices.ContainsFunc(a.Needs, c.loaded.Argo.Settings.Refuses)
+	if refused && other.Failure == "" && !other.Elsewhere {
+		c.differ(a.Name, "Argo CD renders it, and Ladder tells that it does not")
+	}
 	switch {
 	case one == nil || !one.Enabled:
 	case other.Elsewhere:
 		c.elsewhere++
 	case other.Failure != "" && !rendered:
 		c.unrendered++
+	case other.Failure != "" && refused:
+		c.refused++ // lint says that Argo CD does not build it
 	case other.Failure != "":
 		c.objects.different += len(objects)
 		c.differ(a.Name, "Argo CD cannot render it, Ladder does: %s", first(other.Failure))

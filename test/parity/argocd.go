@@ -20,6 +20,7 @@ type request struct {
 	KubeVersion  string           `json:"kubeVersion"`
 	APIVersions  []string         `json:"apiVersions"`
 	BuildOptions string           `json:"buildOptions"`
+	Versions     []string         `json:"versions"`
 	Clusters     []cluster        `json:"clusters"`
 	Roots        []map[string]any `json:"roots"`
 }

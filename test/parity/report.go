@@ -14,9 +14,10 @@ type report struct {
 	// random are objects that Argo CD makes differently each time.
 	random int
 	// assumed are Applications whose parameters are not in the repository; elsewhere
-	// those with a source in another one; unrendered those that neither side can render.
-	assumed, elsewhere, unrendered int
-	differences                    []difference
+	// those with a source in another one; unrendered those that neither side can render;
+	// refused those of which Ladder tells that Argo CD does not build them.
+	assumed, elsewhere, unrendered, refused int
+	differences                             []difference
 
 	// read are the names of all environments; others are what Argo CD alone has.
 	read   map[string]bool
@@ -55,8 +56,8 @@ func (r *report) print(out io.Writer, name string) {
 	for _, d := range r.differences {
 		fmt.Fprintf(out, "  %s\n", d)
 	}
-	fmt.Fprintf(out, "%s: Applications %d equal, %d different; objects %d equal, %d different; %d random, %d assumed, %d elsewhere, %d neither renders\n",
-		name, r.applications.equal, r.applications.different, r.objects.equal, r.objects.different, r.random, r.assumed, r.elsewhere, r.unrendered)
+	fmt.Fprintf(out, "%s: Applications %d equal, %d different; objects %d equal, %d different; %d random, %d assumed, %d elsewhere, %d neither renders, %d refused\n",
+		name, r.applications.equal, r.applications.different, r.objects.equal, r.objects.different, r.random, r.assumed, r.elsewhere, r.unrendered, r.refused)
 }
 
 // first is the first line of a text, of its last 300 characters.

@@ -7,7 +7,9 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 
+	"github.com/rollout-ladder/ladder/internal/argo"
 	"github.com/rollout-ladder/ladder/internal/intake/argocd"
 	"github.com/rollout-ladder/ladder/internal/load"
 	"github.com/rollout-ladder/ladder/internal/manifest"
@@ -19,7 +21,7 @@ import (
 const kubeVersion = "1.34.0"
 
 // compare compares both readings of a repository; scratch is an empty folder.
-func compare(ctx context.Context, dir, scratch string, argo *reader) (*report, error) {
+func compare(ctx context.Context, dir, scratch string, reader *reader) (*report, error) {
 	environments, err := load.LoadAll(ctx, dir, load.Options{Offline: true, NoCache: true, KubeVersion: kubeVersion})
 	if err != nil {
 		return nil, err
@@ -40,11 +42,11 @@ func compare(ctx context.Context, dir, scratch string, argo *reader) (*report, e
 		if err != nil {
 			return nil, err
 		}
-		read, err := argo.read(q)
+		read, err := reader.read(q)
 		if err != nil {
 			return nil, err
 		}
-		c := &comparison{report: r, loaded: e, read: read, again: func() (result, error) { return argo.read(q) }}
+		c := &comparison{report: r, loaded: e, read: read, again: func() (result, error) { return reader.read(q) }}
 		if err := c.run(); err != nil {
 			return nil, err
 		}
@@ -58,7 +60,7 @@ func ask(e *load.Result, s snapshot.Snapshot) (request, error) {
 	p := e.Platform
 	q := request{
 		Address: s.Address, Own: p.Applied.Addresses, Namespace: "argocd", NewGlobbing: p.Applied.NewGlobbing,
-		KubeVersion: kubeVersion, BuildOptions: "--load-restrictor LoadRestrictionsNone --enable-helm",
+		KubeVersion: kubeVersion, BuildOptions: buildOptions(e.Argo.Settings), Versions: e.Argo.Settings.Versions,
 	}
 	q.APIVersions = versions(e)
 	for _, c := range p.Applied.Clusters {
@@ -81,6 +83,21 @@ func ask(e *load.Result, s snapshot.Snapshot) (request, error) {
 		q.Roots = append(q.Roots, root)
 	}
 	return q, nil
+}
+
+// buildOptions are those that the settings of the installation give. Where they are not
+// in the repository, everything is allowed, as Ladder builds it.
+func buildOptions(s argo.Settings) string {
+	var all []string
+	for _, b := range s.Build {
+		if b.Version == "" {
+			all = append(all, b.Text)
+		}
+	}
+	if len(all) == 0 && s.Whole.File == "" || s.BuildUnread != "" {
+		return argo.Unrestricted + " " + argo.EnableHelm
+	}
+	return strings.Join(all, " ")
 }
 
 // versions are the API versions that charts of the environment are told: those that

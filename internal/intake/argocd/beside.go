@@ -24,6 +24,9 @@ func (w *walk) others(parent document, y yield, own place) {
 		}
 		count++
 	}
+	if y.more {
+		first = min(first, 0) // what is not read here stands at Argo CD's default
+	}
 	switch {
 	case count == 0 && !y.more:
 		return

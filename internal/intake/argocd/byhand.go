@@ -48,7 +48,7 @@ func (r *Repository) Addresses() []string {
 }
 
 // NewGlobbing reports whether the newer globbing of Git generators is switched on.
-func (r *Repository) NewGlobbing() bool { return r.newGlobbing }
+func (r *Repository) NewGlobbing() bool { return r.settings.NewGlobbing.On }
 
 // NormaliseAddress makes the forms of one address equal: https, ssh and scp-like,
 // with and without .git.

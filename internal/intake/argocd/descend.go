@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/rollout-ladder/ladder/internal/component"
 	"github.com/rollout-ladder/ladder/internal/finding"
 	"github.com/rollout-ladder/ladder/internal/intake/files"
 	"github.com/rollout-ladder/ladder/internal/intake/yamlpos"
@@ -149,6 +150,9 @@ func (w *walk) application(ctx context.Context, parent string, d document, at pl
 	}
 	if len(t.applications) >= MaxDepth {
 		return &files.InputError{Position: d.position(), Message: fmt.Sprintf("the app-of-apps is nested more than %d levels deep", MaxDepth)}
+	}
+	if d.generated != nil && d.generated.step > 0 {
+		at = at.below(component.AtSteps(d.generated.set.name()), d.generated.step)
 	}
 	return w.children(ctx, d, below, at, t.application(d.name()))
 }

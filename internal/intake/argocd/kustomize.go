@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rollout-ladder/ladder/internal/argo"
 	"github.com/rollout-ladder/ladder/internal/component"
 	"github.com/rollout-ladder/ladder/internal/evaluate"
 	"github.com/rollout-ladder/ladder/internal/finding"
@@ -31,6 +32,8 @@ type kustomizations struct {
 	repository *Repository
 	closures   map[string][]string
 	built      map[string]built
+	// needs are what each of them needs of kustomize, by its folder.
+	needs map[string][]argo.BuildNeed
 	// inflating are the kustomizations whose charts make Applications, inflates
 	// these charts.
 	inflating, inflates map[string]bool

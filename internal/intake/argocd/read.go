@@ -71,6 +71,9 @@ func (r *Repository) Read(ctx context.Context, e Environment) (Reading, error) {
 		w.add(c, inCluster, -1)
 	}
 	components := w.finish()
+	for i := range components {
+		components[i].IgnoreDifferences = append(components[i].IgnoreDifferences, r.installation.Ignored()...)
+	}
 	found := slices.Concat(folded(distinct(r.findings)), waiting(components))
 	return Reading{Components: components, Setup: w.setup, Findings: found}, ctx.Err()
 }

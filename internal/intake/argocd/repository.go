@@ -18,6 +18,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/finding"
 	"github.com/rollout-ladder/ladder/internal/intake/appset"
 	"github.com/rollout-ladder/ladder/internal/intake/files"
+	"github.com/rollout-ladder/ladder/internal/intake/installation"
 	"github.com/rollout-ladder/ladder/internal/intake/yamlpos"
 	"github.com/rollout-ladder/ladder/internal/manifest"
 )
@@ -67,9 +68,12 @@ type Repository struct {
 	// fixtures are those in the data of tests, tests those of them that make
 	// Applications and that nothing applies.
 	fixtures, tests []document
-	settings        argo.Settings
-	newGlobbing     bool // of Git generators, see settings.go
-	misplaced       []argo.Misplaced
+	// settings are those of the installation, which it reads; searched is set once
+	// the files that are no manifests were asked as well.
+	settings     argo.Settings
+	installation installation.Reader
+	searched     bool
+	misplaced    []argo.Misplaced
 	// templated are chart templates that hold Applications.
 	templated []string
 	// broken are files with something of Argo CD's that are no YAML.
@@ -110,6 +114,7 @@ func Scan(ctx context.Context, tree *files.Tree, opts Options) (*Repository, err
 		patches: map[string]bool{}, own: map[string]bool{}, tallied: map[string]bool{}, charts: map[string]bool{},
 		yields: map[*yamlpos.Value]kept[yield]{}, expanded: map[*yamlpos.Value]kept[[]document]{}, partial: map[*yamlpos.Value]bool{},
 	}
+	r.installation.Open = tree.Read
 	r.kustomizations = kustomizations{repository: r, inflating: map[string]bool{}, inflates: map[string]bool{}}
 	found, err := tree.Find(ctx, ".", func(string) bool { return true })
 	if err != nil {
@@ -148,14 +153,16 @@ func Scan(ctx context.Context, tree *files.Tree, opts Options) (*Repository, err
 	for i, file := range r.manifests {
 		r.take(file, all[i])
 	}
+	r.settings = r.installation.Settings()
 	r.findOwnURLs(ctx)
 	return r, ctx.Err()
 }
 
 // looked is what one file says to Argo CD.
 type looked struct {
-	own, settings, wave bool // what it mentions
-	templated           bool // it is a template of a chart, and not parsed
+	own, settings, wave bool   // what it mentions
+	templated           bool   // it is a template of a chart, and not parsed
+	unread              []byte // what is not parsed of a file with settings
 	values              []*yamlpos.Value
 	broken              *files.InputError // why it could not be parsed
 }
@@ -182,10 +189,13 @@ func (r *Repository) look(file string) (l looked) {
 		return l
 	}
 	l.own = !r.patches[file] && bytes.Contains(data, []byte("argoproj.io/")) && mentions.Match(data)
-	l.settings = mentionsSettings(data)
+	l.settings = installation.Mentions(data)
 	l.wave = misplacedWave.Match(data)
 	if !l.own && !l.settings && !l.wave {
 		return l
+	}
+	if l.settings {
+		l.unread = data
 	}
 	if l.templated = r.inTemplates(file); l.templated {
 		return l
@@ -204,11 +214,13 @@ func (r *Repository) look(file string) (l looked) {
 func (r *Repository) take(file string, l looked) {
 	switch {
 	case l.templated:
+		r.installation.Unread(file, l.unread)
 		if l.own {
 			r.templated = append(r.templated, file)
 		}
 		return
 	case l.broken != nil:
+		r.installation.Unread(file, l.unread)
 		// A template of some other tool is no reason to read nothing; a file that
 		// an Application needs is refused when it is read.
 		if l.own {
@@ -218,7 +230,7 @@ func (r *Repository) take(file string, l looked) {
 		return
 	}
 	if l.settings {
-		r.readSettings(file, l.values)
+		r.installation.Read(l.values)
 	}
 	documents := split(l.values)
 	if l.wave {

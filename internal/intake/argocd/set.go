@@ -19,7 +19,7 @@ import (
 // installation has them read it.
 func (r *Repository) data() appset.Data {
 	data := r.opts.Data
-	data.NewGlobbing = data.NewGlobbing || r.newGlobbing
+	data.NewGlobbing = data.NewGlobbing || r.settings.NewGlobbing.On
 	return data
 }
 

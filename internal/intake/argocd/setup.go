@@ -69,6 +69,10 @@ func (w *walk) recordApplication(parent string, d document) int {
 			RepoURL: s.repoURL(), Path: s.path(), Chart: s.value.TextAt("chart"), Revision: s.value.TextAt("targetRevision"),
 		})
 	}
+	if d.value.TextAt("metadata", "namespace") != "" {
+		app.Placed = d.at("metadata", "namespace")
+	}
+	app.Needs = w.repository.buildNeeds(d)
 	if _, ok := spec.Get("dependsOn"); ok {
 		app.DependsOn = d.at("spec", "dependsOn")
 	}
@@ -136,13 +140,7 @@ func (w *walk) finishSetup(components []component.Component) {
 			s.Projects = append(s.Projects, p)
 		}
 	}
-	s.Settings = r.settings
-	s.Settings.Health = slices.Clone(r.settings.Health)
-	s.Settings.Global = slices.Sorted(slices.Values(r.settings.Global))
-	s.Settings.Global = slices.Compact(s.Settings.Global)
-	slices.SortFunc(s.Settings.Health, func(a, b argo.GroupKind) int {
-		return cmp.Or(strings.Compare(a.Group, b.Group), strings.Compare(a.Kind, b.Kind))
-	})
+	s.Settings = r.installed(*s)
 	for _, m := range r.misplaced {
 		for _, c := range components {
 			if !m.Template && m.Object.Group != "argoproj.io" && holds(c, m.Position.File) {

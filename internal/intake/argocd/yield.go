@@ -193,6 +193,7 @@ func (r *Repository) yieldSources(ctx context.Context, d document) (yield, error
 		}
 		dir, ok := r.local(s)
 		if !ok || s.value.TextAt("ref") != "" && s.path() == "" {
+			all.more = all.more || s.path() != "" || s.value.TextAt("chart") != ""
 			continue
 		}
 		s, _ = r.overridden(d, s, dir) // what is refused is told when it is rendered
@@ -215,7 +216,8 @@ func (r *Repository) yieldSources(ctx context.Context, d document) (yield, error
 		}
 		all.documents = append(all.documents, y.documents...)
 		all.folders = append(all.folders, y.folders...)
-		all.more = all.more || y.more
+		// A chart or folder beside one that holds Applications is applied as well.
+		all.more = all.more || y.more || len(y.documents) == 0
 	}
 	// Argo CD may manage its own root: an Application in its own source.
 	all.documents = slices.DeleteFunc(all.documents, func(o document) bool {

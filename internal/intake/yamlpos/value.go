@@ -86,6 +86,14 @@ func (v *Value) At(keys ...string) *Value {
 	return v
 }
 
+// Elements are the items of a list; none where there is no list.
+func (v *Value) Elements() []*Value {
+	if v == nil {
+		return nil
+	}
+	return v.Items
+}
+
 // TextAt returns the text of the scalar at a path of keys, or "".
 func (v *Value) TextAt(keys ...string) string {
 	found := v.At(keys...)
