@@ -17,28 +17,38 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
+// TestMain is the command where the binary is called by that name.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){
-		"ladder-process": func() { os.Exit(Main("ladder", os.Args[1:], "test", stream.System())) },
-	})
+	if filepath.Base(os.Args[0]) == "ladder" {
+		os.Exit(Main("ladder", os.Args[1:], "test", stream.System()))
+	}
+	os.Exit(m.Run())
 }
 
 // TestScripts runs the command as users do; every file in testdata/script is a
-// scenario. There "ladder" is a call, "exec ladder-process" a process of its own: to
-// start one, and its workers, takes longer than what most commands do.
+// scenario. There "ladder" is a call, "exec ladder" a process of its own: to start
+// one, and its workers, takes longer than what most commands do.
 func TestScripts(t *testing.T) {
 	dir, err := filepath.Abs(filepath.Join("testdata", "script")) // calls change the working directory
 	if err != nil {
 		t.Fatal(err)
 	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	bin := t.TempDir()
+	if err := os.Symlink(self, filepath.Join(bin, "ladder")); err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
-		Dir:                 dir,
-		UpdateScripts:       *update,
-		RequireExplicitExec: true,
-		RequireUniqueNames:  true,
+		Dir:                dir,
+		UpdateScripts:      *update,
+		RequireUniqueNames: true,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("XDG_CACHE_HOME", filepath.Join(env.WorkDir, ".cache"))
 			env.Setenv("XDG_STATE_HOME", filepath.Join(env.WorkDir, ".state"))
+			env.Setenv("PATH", bin+string(os.PathListSeparator)+env.Getenv("PATH"))
 			env.Values[variables{}] = env.Vars
 			return nil
 		},
