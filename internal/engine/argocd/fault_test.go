@@ -122,7 +122,7 @@ func silent(t *testing.T) {
 func TestFaults(t *testing.T) {
 	n := *schedules
 	if testing.Short() {
-		n = min(n, 50)
+		n = min(n, 10)
 	}
 	silent(t)
 	var sum journey

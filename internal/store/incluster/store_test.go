@@ -91,7 +91,11 @@ func TestWhatIsSavedIsLoaded(t *testing.T) {
 // Whatever the sequence of writes, faults and kills: what is loaded is what was
 // acknowledged last, or what was being written then.
 func TestNothingAcknowledgedIsLost(t *testing.T) {
-	for seed := range uint64(60) {
+	seeds := uint64(60)
+	if testing.Short() {
+		seeds = 10
+	}
+	for seed := range seeds {
 		synctest.Test(t, func(t *testing.T) { live(t, seed) })
 	}
 }
