@@ -114,6 +114,9 @@ func entryFiles() []string {
 			names = append(names, strings.TrimSuffix(f.Name(), ".yaml"))
 		}
 	}
+	for _, o := range Operators() {
+		names = append(names, o.Name)
+	}
 	slices.Sort(names)
 	return slices.Compact(names)
 }
@@ -146,7 +149,13 @@ func embedded(chart string) ([]Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	return merge(generated, added), nil
+	all := merge(generated, added)
+	for _, o := range Operators() {
+		if e := o.entry(); o.Name == chart && len(e.Manifests) > 0 {
+			all = append(all, e)
+		}
+	}
+	return all, nil
 }
 
 func entriesOf(folder, chart string) ([]Entry, error) {

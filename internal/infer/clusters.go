@@ -69,5 +69,6 @@ func (r *Result) sort() {
 	slices.SortFunc(r.Dependencies, func(a, b dependency.Dependency) int { return compareDependencies(&a, &b) })
 	slices.SortFunc(r.Missing, compareMissing)
 	slices.SortFunc(r.Lacks, byConsumer)
+	slices.SortFunc(r.Installations, func(a, b dependency.Installation) int { return compareEnds(&a.Subscription, &b.Subscription) })
 	r.Edges = merge(r.Edges)
 }

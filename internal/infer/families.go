@@ -29,6 +29,7 @@ var families = []family{
 	{provides: providesIssuer, requires: requiresIssuer},
 	{provides: providesClass, requires: requiresClass},
 	{provides: providesInstance, requires: requiresInstance},
+	{provides: providesInstallation, requires: requiresInstallation},
 	{requires: requiresObjectStore},
 	{requires: requiresPostgresSource},
 	{provides: providesParameters, requires: requiresParameters},

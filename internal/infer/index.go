@@ -118,6 +118,7 @@ func newIndex(in Input) *index {
 	x.late = true
 	x.learnChildren()
 	x.learnControllers()
+	x.learnPackages()
 	for k, all := range x.provide {
 		x.kinds[k.Kind] = true
 		if k.Kind == kindService {

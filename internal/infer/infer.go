@@ -19,6 +19,9 @@ type Input struct {
 	// Catalogue says what is known of the chart of a component; nil knows
 	// nothing.
 	Catalogue func(component.Component) (Known, bool)
+	// Package says what is known of a package of the Operator Lifecycle Manager; nil
+	// knows nothing.
+	Package func(name string) (KnownPackage, bool)
 	// Assessed says whether Argo CD assesses the health of a kind, so that a sync
 	// waits for its objects. Where it is nil every kind counts as assessed.
 	Assessed func(group, kind string) bool
@@ -48,6 +51,9 @@ type Result struct {
 	// Lacks are the parts that nothing puts into what is provided, one for each part
 	// and component.
 	Lacks []dependency.Lack
+	// Installations are the operators that Subscriptions install, by component and
+	// place in their files.
+	Installations []dependency.Installation
 	// Edges are the dependencies between components and the declared
 	// requirements, merged: at most one of a basis between two components. They
 	// are as strong as the need is, whether or not Argo CD assesses the consumer.
@@ -75,6 +81,7 @@ func Infer(in Input) Result {
 		out.Dependencies = joined(out.Dependencies, found.dependencies())
 		out.Missing = append(out.Missing, found.sortedMissing()...)
 		out.Lacks = append(out.Lacks, found.sortedLacks()...)
+		out.Installations = append(out.Installations, x.installations()...)
 		out.Findings = append(out.Findings, findings...)
 		out.Edges = joined(out.Edges, merge(declared, found.edges()))
 	}

@@ -42,10 +42,6 @@ func providesKind(o *object, add func(key)) {
 		define("constraints.gatekeeper.sh", text(root, "spec", "crd", "spec", "names", "kind"), "")
 	case o.is("kro.run", "ResourceGraphDefinition"): // Source: kro, "ResourceGraphDefinition"
 		define(either(text(root, "spec", "schema", "group"), "kro.run"), text(root, "spec", "schema", "kind"), "")
-	case o.is("operators.coreos.com", "Subscription"):
-		for _, group := range olmGroups[text(root, "spec", "name")] {
-			add(kindKey(group, "*"))
-		}
 	case o.is("pkg.crossplane.io", "Provider"):
 		add(key{Kind: kindPackage, Name: packageName(text(root, "spec", "package"))})
 	}
@@ -56,7 +52,7 @@ func requiresKind(_ *world, o *object, add func(need)) {
 		return
 	}
 	n := need{key: kindKey(o.g, o.k), field: "apiVersion", strength: plan.Hard, effect: dependency.Apply,
-		verb: "is of kind " + o.k + " of " + o.g, absent: true}
+		verb: "is of kind " + o.k + " of " + o.g, absent: !sharedGroup(o.g)}
 	n.or = append([]key{kindKey(o.g, "*")}, packagesOf(o.g)...)
 	n.or = append(n.or, key{Kind: kindAPIService, Name: o.g})
 	add(n)
@@ -83,62 +79,4 @@ func builtinGroup(group string) bool {
 		return true
 	}
 	return false
-}
-
-// olmGroups are the groups that a package of the Operator Lifecycle Manager
-// brings the CRDs of. Source: the bundles of OperatorHub.
-var olmGroups = map[string][]string{
-	"cert-manager":                                 {"cert-manager.io", "acme.cert-manager.io"},
-	"openshift-cert-manager-operator":              {"cert-manager.io", "acme.cert-manager.io", "operator.openshift.io"},
-	"external-secrets-operator":                    {"external-secrets.io", "generators.external-secrets.io", "operator.external-secrets.io"},
-	"openshift-external-secrets-operator":          {"external-secrets.io", "generators.external-secrets.io", "operator.openshift.io"},
-	"strimzi-kafka-operator":                       {"kafka.strimzi.io", "core.strimzi.io"},
-	"amq-streams":                                  {"kafka.strimzi.io", "core.strimzi.io"},
-	"cloudnative-pg":                               {"postgresql.cnpg.io"},
-	"cloud-native-postgresql":                      {"postgresql.k8s.enterprisedb.io"},
-	"keycloak-operator":                            {"k8s.keycloak.org"},
-	"rhbk-operator":                                {"k8s.keycloak.org"},
-	"grafana-operator":                             {"grafana.integreatly.org"},
-	"prometheus":                                   {"monitoring.coreos.com"},
-	"opentelemetry-operator":                       {"opentelemetry.io"},
-	"opentelemetry-product":                        {"opentelemetry.io"},
-	"tempo-operator":                               {"tempo.grafana.com"},
-	"tempo-product":                                {"tempo.grafana.com"},
-	"loki-operator":                                {"loki.grafana.com"},
-	"cluster-logging":                              {"observability.openshift.io"},
-	"elastic-cloud-eck":                            {"elasticsearch.k8s.elastic.co", "kibana.k8s.elastic.co", "apm.k8s.elastic.co", "beat.k8s.elastic.co", "agent.k8s.elastic.co", "logstash.k8s.elastic.co"},
-	"elasticsearch-eck-operator-certified":         {"elasticsearch.k8s.elastic.co", "kibana.k8s.elastic.co", "apm.k8s.elastic.co", "beat.k8s.elastic.co", "agent.k8s.elastic.co", "logstash.k8s.elastic.co"},
-	"openshift-gitops-operator":                    {"argoproj.io", "pipelines.openshift.io"},
-	"argocd-operator":                              {"argoproj.io"},
-	"openshift-pipelines-operator-rh":              {"operator.tekton.dev"},
-	"serverless-operator":                          {"operator.knative.dev"},
-	"kubevirt-hyperconverged":                      {"hco.kubevirt.io"},
-	"rhacs-operator":                               {"platform.stackrox.io"},
-	"advanced-cluster-management":                  {"operator.open-cluster-management.io"},
-	"multicluster-engine":                          {"multicluster.openshift.io"},
-	"odf-operator":                                 {"odf.openshift.io"},
-	"ocs-operator":                                 {"ocs.openshift.io"},
-	"lvms-operator":                                {"lvm.topolvm.io"},
-	"local-storage-operator":                       {"local.storage.openshift.io"},
-	"nfd":                                          {"nfd.openshift.io", "nfd.k8s-sigs.io"},
-	"gpu-operator-certified":                       {"nvidia.com"},
-	"kubernetes-nmstate-operator":                  {"nmstate.io"},
-	"metallb-operator":                             {"metallb.io"},
-	"sriov-network-operator":                       {"sriovnetwork.openshift.io"},
-	"kiali-ossm":                                   {"kiali.io"},
-	"kiali":                                        {"kiali.io"},
-	"quay-operator":                                {"quay.redhat.com"},
-	"vault-secrets-operator":                       {"secrets.hashicorp.com"},
-	"rhods-operator":                               {"datasciencecluster.opendatahub.io", "dscinitialization.opendatahub.io"},
-	"opendatahub-operator":                         {"datasciencecluster.opendatahub.io", "dscinitialization.opendatahub.io"},
-	"openshift-custom-metrics-autoscaler-operator": {"keda.sh"},
-	"authorino-operator":                           {"authorino.kuadrant.io", "operator.authorino.kuadrant.io"},
-	"compliance-operator":                          {"compliance.openshift.io"},
-	"redhat-oadp-operator":                         {"oadp.openshift.io", "velero.io"},
-	"openshift-secondary-scheduler-operator":       {"operator.openshift.io"},
-	"cluster-observability-operator":               {"monitoring.rhobs", "observability.openshift.io"},
-	"devspaces":                                    {"org.eclipse.che"},
-	"rabbitmq-cluster-operator":                    {"rabbitmq.com"},
-	"mariadb-operator":                             {"k8s.mariadb.com"},
-	"minio-operator":                               {"minio.min.io"},
 }

@@ -96,3 +96,17 @@ type KnownChild struct {
 	// Unless is a field that, where it is set, says that there is no child.
 	Unless string
 }
+
+// KnownPackage is what is known of a package of the Operator Lifecycle Manager.
+type KnownPackage struct {
+	// Source says what it was read from: "as known of package cert-manager 1.16.5".
+	Source string
+	// Kinds are those whose CRDs it brings; Groups are groups of which it brings
+	// kinds that are not listed.
+	Kinds  []KnownKind
+	Groups []string
+	// Webhooks refuse objects while the operator does not run.
+	Webhooks []KnownWebhook
+	// Modes are the install modes that it supports; none where they are not known.
+	Modes []string
+}

@@ -120,6 +120,9 @@ func (x *index) provided(p provider) finding.Evidence {
 	if p.object != nil {
 		r := p.object.resource()
 		e.Text, e.Object = "provided by "+r.Human()+" of "+x.name(p.component), r.String()
+		if p.by != "" {
+			e.Text += ", " + p.by
+		}
 	}
 	return e
 }

@@ -31,7 +31,8 @@ type worldOf struct {
 // and namespace, then words: "disabled", "unrendered", "creates-namespace",
 // "phase=n" (else ten more than the one before), "requires=x", "validates=x"; a
 // file "NAME.yaml" with the objects of a component; a file "NAME.known" with what
-// the catalogue knows of it, as JSON; a file "unassessed" with kinds whose health
+// the catalogue knows of it, as JSON; a file "PACKAGE.package" with what is known of a
+// package of OLM, as JSON; a file "unassessed" with kinds whose health
 // nobody assesses; and the files "edges", "dependencies", "missing" and "lacks" with
 // what must come out.
 func scenario(t *testing.T, archive *txtar.Archive) worldOf {
@@ -91,6 +92,16 @@ func scenario(t *testing.T, archive *txtar.Archive) worldOf {
 	}
 	for _, c := range w.in.Components {
 		land(w.in.Objects[c.Name], c.Namespace, scopes)
+	}
+	w.in.Package = func(name string) (k KnownPackage, ok bool) {
+		text, ok := w.files[name+".package"]
+		if !ok {
+			return k, false
+		}
+		if err := json.Unmarshal([]byte(text), &k); err != nil {
+			t.Fatal(err)
+		}
+		return k, true
 	}
 	w.in.Catalogue = func(c component.Component) (Known, bool) {
 		k, ok := known[c.Name]

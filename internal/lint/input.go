@@ -20,6 +20,8 @@ type Input struct {
 	Dependencies []dependency.Dependency
 	Missing      []dependency.Missing
 	Lacks        []dependency.Lack
+	// Installations are the operators that the Operator Lifecycle Manager installs.
+	Installations []dependency.Installation
 	// Edges are Dependencies and declared requirements, merged by component.
 	Edges []plan.Edge
 	// Unrendered are the names of components that could not be rendered.

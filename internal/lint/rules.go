@@ -9,7 +9,7 @@ import (
 
 // Rules lists the rules that judge an Input, sorted by id.
 func Rules() []Rule {
-	all := slices.Concat(orderRules(), ladderRules(), argoRules(), repositoryRules())
+	all := slices.Concat(orderRules(), ladderRules(), argoRules(), olmRules(), repositoryRules())
 	slices.SortFunc(all, func(a, b Rule) int { return cmp.Compare(a.ID, b.ID) })
 	return all
 }
@@ -72,6 +72,16 @@ func argoRules() []Rule {
 		judged(ruleBuild, finding.Warning, "Argo CD cannot build a kustomization with the options of its settings", buildOptionMissing),
 		judged(ruleDryRun, finding.Error, "A dry run fails for a kind that the same sync would bring", dryRunOnMissing),
 		judged(ruleProject, finding.Error, "The AppProject does not allow a source, destination or kind", projectForbids),
+	}
+}
+
+// olmRules judge what the Operator Lifecycle Manager is told to install.
+func olmRules() []Rule {
+	return []Rule{
+		judged(ruleApproval, finding.Warning, "Nothing approves the InstallPlan of an operator", installPlanApproval),
+		judged(ruleGroupMissing, finding.Error, "A Subscription has no OperatorGroup in its namespace", operatorGroupMissing),
+		judged(ruleSeveralGroups, finding.Error, "Two OperatorGroups are in one namespace", operatorGroupsSeveral),
+		judged(ruleInstallMode, finding.Error, "An operator does not support what its OperatorGroup targets", installModeUnsupported),
 	}
 }
 

@@ -23,7 +23,7 @@ func (r *Result) Lint() lint.Input {
 	in := lint.Input{
 		Environment: r.Platform.Environment, Ladder: r.Platform.Ladder, Components: r.Platform.Components,
 		Dependencies: r.Dependencies, Missing: r.Missing, Lacks: r.Lacks, Edges: r.Edges, Argo: r.Argo, Findings: r.Findings,
-		ByHand: r.byHand,
+		ByHand: r.byHand, Installations: r.Installations,
 	}
 	for _, e := range r.Unrendered {
 		if !slices.Contains(in.Unrendered, e.Component) {

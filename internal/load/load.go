@@ -78,7 +78,9 @@ type Result struct {
 	Dependencies []dependency.Dependency
 	Missing      []dependency.Missing
 	Lacks        []dependency.Lack
-	Edges        []plan.Edge
+	// Installations are the operators that OLM installs.
+	Installations []dependency.Installation
+	Edges         []plan.Edge
 	// Argo is what the repository says to Argo CD.
 	Argo argo.Setup
 	// Findings of intake and inference, sorted.
@@ -281,8 +283,10 @@ func (r *Result) infer(known *knowledge) {
 			return r.assess.by(schema.GroupKind{Group: group, Kind: kind}, nil) != ""
 		},
 		Order: orderOf(r.Platform.Ladder), Existing: r.Platform.Namespaces, Read: r.tree.Read,
+		Package: catalogue.KnownPackage,
 	})
 	r.Dependencies, r.Missing, r.Lacks, r.Edges = inferred.Dependencies, inferred.Missing, inferred.Lacks, inferred.Edges
+	r.Installations = inferred.Installations
 	r.Findings = append(slices.Clone(r.Platform.Findings), inferred.Findings...)
 	for _, c := range r.Platform.Components {
 		r.Findings = append(r.Findings, r.numberWaves(c, objects[c.Name])...)

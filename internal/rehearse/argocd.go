@@ -172,6 +172,9 @@ func (a *argoStage) prepare(ctx context.Context) error {
 	if err := applyConfig(ctx, a.access, config, a.loaded.Platform.Namespaces); err != nil {
 		return fmt.Errorf("set up the simulated world: %w", err)
 	}
+	if err := applyOLM(ctx, a.access, a.loaded); err != nil {
+		return fmt.Errorf("set up the simulated world: %w", err)
+	}
 	return nil
 }
 

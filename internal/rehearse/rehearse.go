@@ -70,6 +70,7 @@ func Run(ctx context.Context, o Options) (Rehearsal, error) {
 	}
 	loaded.Findings = append(loaded.Findings, perform.Spread(loaded.Platform.Components)...)
 	loaded.Findings = append(loaded.Findings, perform.ParentsAtOnce(loaded)...)
+	loaded.Findings = append(loaded.Findings, toldOfOLM(loaded)...)
 	finding.Sort(loaded.Findings)
 	return world.playWhileUp(ctx, loaded, planned)
 }
@@ -205,6 +206,9 @@ func (s *stage) play(ctx context.Context, access *rest.Config, loaded *load.Resu
 		return Rehearsal{}, err
 	}
 	if err := applyConfig(ctx, access, config, loaded.Platform.Namespaces); err != nil {
+		return Rehearsal{}, fmt.Errorf("set up the simulated world: %w", err)
+	}
+	if err := applyOLM(ctx, access, loaded); err != nil {
 		return Rehearsal{}, fmt.Errorf("set up the simulated world: %w", err)
 	}
 	engine, err := s.nativeEngine(ctx, access, loaded, perform.Enabled(loaded), spec)

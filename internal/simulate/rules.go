@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/rollout-ladder/ladder/internal/catalogue"
 	"github.com/rollout-ladder/ladder/internal/evaluate"
 	"github.com/rollout-ladder/ladder/internal/simulate/rule"
 	"github.com/rollout-ladder/ladder/internal/simulate/settings"
@@ -16,8 +17,8 @@ import (
 //go:embed rules/*.yaml
 var embedded embed.FS
 
-// LoadRules takes rule documents of the user, which come first, and the embedded
-// ones. Those of the user are read and evaluated in workers. The error of a document that cannot be used is a
+// LoadRules takes rule documents of the user, which come first, the embedded ones, and
+// those of the operators of the catalogue. Those of the user are read and evaluated in workers. The error of a document that cannot be used is a
 // *rule.ParseError.
 func LoadRules(ctx context.Context, own []Rules) (*rule.Set, error) {
 	set := &rule.Set{}
@@ -36,6 +37,14 @@ func LoadRules(ctx context.Context, own []Rules) (*rule.Set, error) {
 			return nil, fmt.Errorf("read the embedded rules: %w", err)
 		}
 		if err := set.AddTested(f.Name(), text); err != nil {
+			return nil, err
+		}
+	}
+	for _, o := range catalogue.Operators() {
+		if len(o.Rehearsal) == 0 {
+			continue
+		}
+		if err := set.AddSection(o.Name, o.Rehearsal); err != nil {
 			return nil, err
 		}
 	}

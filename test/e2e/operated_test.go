@@ -247,11 +247,21 @@ spec: {compositeTypeRef: {apiVersion: made.example.com/v1, kind: XShop}, mode: P
 	},
 	{
 		name: "olm", operator: []string{"catalog-operator"},
+		silent: []string{"OperatorGroup"},
 		objects: `
-{apiVersion: operators.coreos.com, kind: CatalogSource, metadata: {name: hub}, spec: {sourceType: grpc, image: example.com/hub}}
+{apiVersion: operators.coreos.com/v1alpha1, kind: CatalogSource, metadata: {name: hub}, spec: {sourceType: grpc, image: example.com/hub}}
 ---
-{apiVersion: operators.coreos.com, kind: Subscription, metadata: {name: shop}, spec: {channel: stable, name: shop, source: hub, sourceNamespace: olm}}
+{apiVersion: operators.coreos.com/v1, kind: OperatorGroup, metadata: {name: all}, spec: {}}
+---
+{apiVersion: operators.coreos.com/v1alpha1, kind: Subscription, metadata: {name: certs}, spec: {channel: stable, name: cert-manager, source: hub, sourceNamespace: olm}}
+---
+{apiVersion: operators.coreos.com/v1alpha1, kind: InstallPlan, metadata: {name: by-hand}, spec: {approval: Manual, approved: true, generation: 1, clusterServiceVersionNames: [not-known.v1.0.0]}}
+---
+{apiVersion: operators.coreos.com/v1alpha1, kind: ClusterServiceVersion, metadata: {name: alone}, spec: {displayName: alone, install: {strategy: deployment}}}
 `,
+		children: []string{"Deployment/cert-manager", "Deployment/cert-manager-webhook"},
+		// Of a kind that the package brings, reconciled by the operator that OLM starts.
+		then: `{apiVersion: cert-manager.io/v1, kind: Issuer, metadata: {name: self}, spec: {selfSigned: {}}}`,
 	},
 	{
 		name: "kagent", operator: []string{"kagent-controller"},

@@ -36,6 +36,9 @@ func TestUpToDate(t *testing.T) {
 	folder := filepath.Join("..", "data", "generated")
 	have := map[string][]byte{}
 	err = filepath.WalkDir(folder, func(file string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() && d.Name() == "olm" {
+			return fs.SkipDir // from other input
+		}
 		if err != nil || d.IsDir() {
 			return err
 		}

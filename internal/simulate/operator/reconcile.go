@@ -234,10 +234,11 @@ func (w *work) hasWork() bool {
 	return false
 }
 
-// takesTime is true of the kinds that the plane itself makes ready, later.
+// takesTime is true of the kinds that the plane itself, or other rules, make ready
+// later.
 func takesTime(kind string) bool {
 	switch kind {
-	case "Deployment", "StatefulSet", "DaemonSet", "Pod", "Job", "PersistentVolumeClaim":
+	case "Deployment", "StatefulSet", "DaemonSet", "Pod", "Job", "PersistentVolumeClaim", "InstallPlan", "ClusterServiceVersion":
 		return true
 	}
 	return false

@@ -70,6 +70,14 @@ var newEnv = sync.OnceValues(func() (*cel.Env, error) {
 		cel.UnaryBinding(func(v ref.Val) ref.Val {
 			return types.DefaultTypeAdapter.NativeToValue(secretRefs(native(v), 0))
 		}))))
+	options = append(options, cel.Function("olmPackage", cel.Overload("olm_package", []*cel.Type{cel.StringType}, cel.DynType,
+		cel.UnaryBinding(func(v ref.Val) ref.Val {
+			known := olmPackage(fmt.Sprint(v.Value()))
+			if known == nil {
+				return types.NullValue
+			}
+			return types.DefaultTypeAdapter.NativeToValue(known)
+		}))))
 	for _, v := range variables {
 		options = append(options, cel.Variable(v, cel.DynType))
 	}
