@@ -2,14 +2,19 @@ package intake
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/rollout-ladder/ladder/internal/evaluate"
 	"github.com/rollout-ladder/ladder/internal/finding"
 	"github.com/rollout-ladder/ladder/internal/intake/argocd"
+	"github.com/rollout-ladder/ladder/internal/intake/flux"
 	"github.com/rollout-ladder/ladder/internal/intake/ladderfile"
+	"github.com/rollout-ladder/ladder/internal/manifest"
 	"github.com/rollout-ladder/ladder/internal/plan"
 )
 
@@ -101,6 +106,38 @@ func (r *Repository) findApplications(ctx context.Context) error {
 	slices.Sort(r.environments)
 	return nil
 }
+
+// findClusters reads the repository as Flux does: its clusters are the environments.
+// --root names the folders that are synced.
+func (r *Repository) findClusters(ctx context.Context) error {
+	if r.opts.Renderer == nil {
+		return nil
+	}
+	result, err := flux.Load(ctx, r.tree, flux.Options{
+		Path: ".", Roots: r.opts.Roots, Renderer: r.opts.Renderer(r.tree.Root, r.tree.Repository),
+		Objects: func(ctx context.Context, file string, data []byte) ([]manifest.Object, error) {
+			return evaluate.Objects(ctx, file, data, readingTime)
+		},
+	})
+	if errors.Is(err, flux.ErrNothing) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if !r.file.LayoutSet {
+		r.file.Ladder.Layout = plan.DependsOn
+	}
+	r.flux, r.overlays = result, nil
+	for _, c := range result.Clusters {
+		r.environments = append(r.environments, c.Name)
+	}
+	slices.Sort(r.environments)
+	return nil
+}
+
+// readingTime is how much CPU time it may take to parse a file.
+const readingTime = 20 * time.Second
 
 // skipGenerated leaves out what was generated of other files of the repository,
 // unless somebody names it: it would be there twice.

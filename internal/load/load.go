@@ -22,6 +22,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/infer"
 	"github.com/rollout-ladder/ladder/internal/intake"
 	"github.com/rollout-ladder/ladder/internal/intake/files"
+	"github.com/rollout-ladder/ladder/internal/intake/flux"
 	"github.com/rollout-ladder/ladder/internal/intake/yamlpos"
 	"github.com/rollout-ladder/ladder/internal/manifest"
 	"github.com/rollout-ladder/ladder/internal/plan"
@@ -314,7 +315,7 @@ func (r *run) knowledge(p *intake.Platform) (*knowledge, error) {
 	if err != nil {
 		return nil, err
 	}
-	known := &knowledge{catalogue: charts, lacking: map[string][]*render.Error{}}
+	known := &knowledge{catalogue: charts, lacking: map[string][]*render.Error{}, flux: p.Flux != nil}
 	target := p.Target()
 	known.renderer = render.New(p.Root, p.Repository, render.Options{
 		KubeVersion: cmp.Or(r.options.KubeVersion, target.KubeVersion),
@@ -329,8 +330,11 @@ func (r *run) knowledge(p *intake.Platform) (*knowledge, error) {
 func (r *run) rendered(ctx context.Context, known *knowledge, components []component.Component) []render.Result {
 	results := known.renderer.All(ctx, components, r.options.rendering())
 	for i, c := range components {
-		if c.AppOfApps {
+		switch {
+		case c.AppOfApps:
 			results[i].Objects = slices.DeleteFunc(results[i].Objects, isArgo)
+		case known.flux:
+			results[i].Objects = flux.Applied(results[i].Objects, c)
 		}
 	}
 	return results

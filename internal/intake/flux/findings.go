@@ -1,0 +1,101 @@
+package flux
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rollout-ladder/ladder/internal/finding"
+)
+
+// tell says what is wrong with the cluster, what was not read and what is not known.
+func (p *platform) tell() {
+	p.references()
+	for _, problem := range p.result.Problems {
+		if problem.Cluster == p.cluster.Name {
+			p.problem(problem)
+		}
+	}
+	p.unknownVariables()
+	p.left()
+}
+
+// problem turns what went wrong on reading into a finding. What the renderer says of
+// a component is not said twice.
+func (p *platform) problem(problem Problem) {
+	switch {
+	case problem.Kind == Missing:
+		f := p.finding(ruleMissing, finding.Error, problem.Position, "", "Kustomization %s: %s", problem.Name, problem.Message)
+		f.Fix.Summary = "correct spec.path"
+	case problem.Kind == Build && problem.Mild:
+		p.finding(ruleAssumed, finding.Info, problem.Position, "", "%s", problem.Message)
+	case problem.Kind == Build || problem.Kind == Invalid && !strings.Contains(problem.Message, "names no chart"):
+		f := p.finding(ruleInvalid, finding.Error, problem.Position, "", "%s", problem.Message)
+		f.Unread = []finding.Unread{{Name: problem.Name, Position: problem.Position, Reason: problem.Message, Part: true}}
+	}
+}
+
+// unknownVariables tells of the variables that stay as they are written, once for each
+// source that has them.
+func (p *platform) unknownVariables() {
+	type holding struct {
+		variables []string
+		in        []string
+		at        finding.Position
+	}
+	var sources []string
+	of := map[string]*holding{}
+	for i := range p.cluster.Kustomizations {
+		k := &p.cluster.Kustomizations[i]
+		var names []string
+		for _, o := range k.Objects {
+			names = append(names, unfilled(o.Object)...)
+		}
+		if len(k.Unknown) == 0 || len(names) == 0 {
+			continue
+		}
+		source := strings.Join(k.Unknown, " and ")
+		h := of[source]
+		if h == nil {
+			h = &holding{at: k.Position}
+			sources, of[source] = append(sources, source), h
+		}
+		h.variables, h.in = append(h.variables, names...), append(h.in, k.Name)
+	}
+	for _, source := range sources {
+		h := of[source]
+		slices.Sort(h.variables)
+		h.variables = slices.Compact(h.variables)
+		f := p.finding(ruleNotRead, finding.Info, h.at, "", "the variables of %s are not known: %s stay as they are written, in the objects of %s", source, few(h.variables), few(h.in))
+		f.Fix.Summary = "nothing to do where only values depend on them; names that depend on them are better written in a ConfigMap of the repository"
+		f.Unread = []finding.Unread{{Position: h.at, Reason: f.Message, Part: true}}
+	}
+}
+
+// left tells of what was not read.
+func (p *platform) left() {
+	var names []string
+	var unread []finding.Unread
+	var at finding.Position
+	for _, l := range p.result.Left {
+		switch {
+		case l.Cluster == p.cluster.Name:
+			f := p.finding(ruleNotRead, finding.Info, l.Position, "", "%s %s: %s", l.Kind, l.Name, l.Reason)
+			f.Unread = []finding.Unread{{Name: l.Name, Position: l.Position, Reason: f.Message}}
+		case l.Cluster == "" && p.first:
+			if len(unread) == 0 {
+				at = l.Position
+			}
+			names = append(names, l.Kind+" "+l.Name)
+			unread = append(unread, finding.Unread{Name: l.Name, Position: l.Position, Reason: fmt.Sprintf("%s %s: %s", l.Kind, l.Name, l.Reason)})
+		}
+	}
+	if len(unread) == 0 {
+		return
+	}
+	f := p.finding(ruleNotRead, finding.Info, at, "", "%d Kustomizations and HelmReleases are not read, since no cluster that was found applies them: %s", len(unread), few(names))
+	if len(unread) == 1 {
+		f.Message = fmt.Sprintf("%s is not read, since no cluster that was found applies it", names[0])
+	}
+	f.Unread = unread
+}
