@@ -1,6 +1,10 @@
 package fluxcd
 
-import "github.com/rollout-ladder/ladder/internal/dag"
+import (
+	"sync"
+
+	"github.com/rollout-ladder/ladder/internal/dag"
+)
 
 // Order answers which units start and become Ready before others.
 //
@@ -14,10 +18,11 @@ type Order struct {
 	graph *dag.Graph
 	// reached are the moments before a start, by unit, found when first asked for.
 	reached map[int][]bool
+	mu      sync.Mutex     // guards reached
 	of      map[string]int // the unit of a component
 }
 
-// Ordered makes the order of a setup. It is not safe for concurrent use.
+// Ordered makes the order of a setup. It is safe for concurrent use.
 func (s *Setup) Ordered() *Order {
 	o := &Order{units: s.Units, reached: map[int][]bool{}, of: map[string]int{}}
 	var edges []dag.Edge
@@ -59,7 +64,10 @@ func (o *Order) Unit(component string) (i int, ok bool) {
 	return i, ok
 }
 
+// before marks the moments before a unit starts.
 func (o *Order) before(i int) []bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	if known, ok := o.reached[i]; ok {
 		return known
 	}
@@ -77,6 +85,25 @@ func (o *Order) ReadyBefore(a, b int) bool { return a != b && o.before(b)[ready(
 // StartsBefore reports whether a has applied its own objects before b starts: b
 // depends on it, or a applies what b is part of.
 func (o *Order) StartsBefore(a, b int) bool { return a != b && o.before(b)[start(a)] }
+
+// Compare is negative where the unit of one component has applied its objects before
+// that of another starts, and 0 where nothing orders the two, or a circle does.
+func (o *Order) Compare(a, b string) int {
+	i, first := o.of[a]
+	j, second := o.of[b]
+	if !first || !second {
+		return 0
+	}
+	earlier, later := o.StartsBefore(i, j), o.StartsBefore(j, i)
+	switch {
+	case earlier == later:
+		return 0
+	case earlier:
+		return -1
+	default:
+		return 1
+	}
+}
 
 // Applies reports whether a applies b, directly or not.
 func (o *Order) Applies(a, b int) bool {

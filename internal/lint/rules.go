@@ -9,7 +9,7 @@ import (
 
 // Rules lists the rules that judge an Input, sorted by id.
 func Rules() []Rule {
-	all := slices.Concat(orderRules(), ladderRules(), argoRules(), repositoryRules())
+	all := slices.Concat(orderRules(), ladderRules(), argoRules(), fluxRules(), repositoryRules())
 	slices.SortFunc(all, func(a, b Rule) int { return cmp.Compare(a.ID, b.ID) })
 	return all
 }
@@ -68,6 +68,14 @@ func argoRules() []Rule {
 		judged(ruleHealthCheck, finding.Warning, "Nothing assesses the health of a kind that others wait for", healthCheckMissing),
 		judged(ruleDryRun, finding.Error, "A dry run fails for a kind that the same sync would bring", dryRunOnMissing),
 		judged(ruleProject, finding.Error, "The AppProject does not allow a source, destination or kind", projectForbids),
+	}
+}
+
+// fluxRules judge what a repository says to Flux.
+func fluxRules() []Rule {
+	return []Rule{
+		judged(ruleUnawaited, finding.Info, "A Kustomization that others depend on is Ready before what it applies", dependsOnWithoutWait),
+		judged(ruleDelay, finding.Info, "A long chain of dependencies delays the rollout by the polling of Flux", dependsOnDelay),
 	}
 }
 
