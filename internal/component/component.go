@@ -194,6 +194,8 @@ func (c *Component) Order() string {
 type Requirement struct {
 	Text     string
 	Position finding.Position
+	// Field is where it is written in the object at Position; empty in a descriptor.
+	Field string
 }
 
 // Capability splits a requirement that names a capability. ok is false for one

@@ -50,7 +50,7 @@ func layered(in Input, placed placement) placement {
 		}
 	}
 	for i := range last + 1 {
-		out.steps = append(out.steps, Step{Index: i + 1, Label: strconv.Itoa(i)})
+		out.steps = append(out.steps, Step{Index: i + 1, Label: "depth " + strconv.Itoa(i)})
 	}
 	return out
 }

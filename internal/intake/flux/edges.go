@@ -41,7 +41,7 @@ func (p *platform) edges() {
 		}
 		c := &p.components[i]
 		if !slices.ContainsFunc(c.Requires, func(r component.Requirement) bool { return r.Text == b }) {
-			c.Requires = append(c.Requires, component.Requirement{Text: b, Position: position})
+			c.Requires = append(c.Requires, component.Requirement{Text: b, Position: position, Field: "spec.dependsOn"})
 		}
 	}
 	pairs := 0

@@ -82,7 +82,7 @@ func (p *platform) left() {
 		case l.Cluster == p.cluster.Name:
 			f := p.finding(ruleNotRead, finding.Info, l.Position, "", "%s %s: %s", l.Kind, l.Name, l.Reason)
 			f.Unread = []finding.Unread{{Name: l.Name, Position: l.Position, Reason: f.Message}}
-		case l.Cluster == "" && p.first:
+		case l.Cluster == "":
 			if len(unread) == 0 {
 				at = l.Position
 			}

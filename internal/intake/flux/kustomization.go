@@ -50,14 +50,15 @@ func durationAt(o map[string]any, fields ...string) time.Duration {
 
 // references are entries of dependsOn; the namespace is that of the object where
 // none is written.
-func references(o manifest.Object, namespace string) []Reference {
+func (l *loader) references(o manifest.Object, namespace string) []Reference {
 	var all []Reference
-	for _, item := range listAt(o.Object, "spec", "dependsOn") {
+	for i, item := range listAt(o.Object, "spec", "dependsOn") {
 		m, ok := item.(map[string]any)
 		if !ok {
 			continue
 		}
-		r := Reference{Namespace: textAt(m, "namespace"), Name: textAt(m, "name"), Expression: textAt(m, "readyExpr") != "", Position: o.Origin.Position()}
+		r := Reference{Namespace: textAt(m, "namespace"), Name: textAt(m, "name"), Expression: textAt(m, "readyExpr") != ""}
+		r.Position = l.lines.Field(o.Origin.Position(), fmt.Sprintf("spec.dependsOn[%d]", i))
 		if r.Namespace == "" {
 			r.Namespace = namespace
 		}
@@ -91,7 +92,7 @@ func (l *loader) kustomization(o manifest.Object, parent int) (next pending, ok 
 		}
 	}
 	k.Wait = k.WaitAll || len(k.HealthChecks) > 0
-	k.DependsOn = references(o, k.Namespace)
+	k.DependsOn = l.references(o, k.Namespace)
 	id := key("Kustomization", k.Namespace, k.Name)
 	if _, known := l.seen[id]; known {
 		return pending{}, false, nil

@@ -59,7 +59,7 @@ const (
 
 // Load reads the clusters of a repository.
 func Load(ctx context.Context, tree *files.Tree, o Options) (*Result, error) {
-	l := &loader{ctx: ctx, tree: tree, options: o, result: &Result{}, built: map[string]built{}, read: map[written]bool{}}
+	l := &loader{ctx: ctx, tree: tree, options: o, result: &Result{}, built: map[string]built{}, read: map[written]bool{}, lines: manifest.NewLines(tree.Read)}
 	s, err := l.search()
 	if err != nil {
 		return nil, err
@@ -93,6 +93,7 @@ type loader struct {
 	options Options
 	result  *Result
 
+	lines   *manifest.Lines
 	current *Cluster
 	root    rootFolder
 	// sources are Flux's own objects and the ConfigMaps of the current cluster.

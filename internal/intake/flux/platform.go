@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/rollout-ladder/ladder/internal/component"
 	"github.com/rollout-ladder/ladder/internal/finding"
 	"github.com/rollout-ladder/ladder/internal/fluxcd"
@@ -28,7 +30,7 @@ func (r *Result) Reading(cluster string) (out Reading, ok bool) {
 	if at < 0 {
 		return Reading{}, false
 	}
-	p := &platform{result: r, cluster: &r.Clusters[at], first: at == 0, names: newNames(r.Clusters)}
+	p := &platform{result: r, cluster: &r.Clusters[at], names: newNames(r.Clusters)}
 	p.setup = p.units()
 	for i := range p.cluster.Kustomizations {
 		p.kustomization(i)
@@ -42,10 +44,8 @@ func (r *Result) Reading(cluster string) (out Reading, ok bool) {
 }
 
 type platform struct {
-	result  *Result
-	cluster *Cluster
-	// first is set for the first cluster, which tells what is said of the repository.
-	first      bool
+	result     *Result
+	cluster    *Cluster
 	names      *names
 	setup      *fluxcd.Setup
 	components []component.Component
@@ -158,6 +158,7 @@ func (p *platform) kustomization(i int) {
 	if p.setup.Units[i].Workloads {
 		c.Type = component.Runtime
 	}
+	c.Health = p.health(k)
 	switch {
 	case k.WaitAll:
 		c.Gate = "everything that the Kustomization applies is Ready"
@@ -179,6 +180,37 @@ func (p *platform) kustomization(i int) {
 	p.components = append(p.components, c)
 }
 
+// health are the kinds that a Kustomization does not wait for as Argo CD would: all of
+// them where it does not wait; else those that Flux takes for Ready without an address.
+// Source: github.com/fluxcd/cli-utils, kstatus.
+func (p *platform) health(k *Kustomization) []component.HealthCheck {
+	if k.WaitAll {
+		return []component.HealthCheck{atOnce("", "Service", k.Position), atOnce("networking.k8s.io", "Ingress", k.Position)}
+	}
+	awaited := map[string]bool{}
+	for _, check := range k.HealthChecks {
+		awaited[check.Kind] = true
+	}
+	seen := map[schema.GroupKind]bool{}
+	var all []component.HealthCheck
+	for _, o := range k.Objects {
+		gk := o.GroupVersionKind().GroupKind()
+		if !seen[gk] && !awaited[gk.Kind] {
+			seen[gk] = true
+			all = append(all, atOnce(gk.Group, gk.Kind, k.Position))
+		}
+	}
+	slices.SortFunc(all, func(a, b component.HealthCheck) int {
+		return cmp.Or(strings.Compare(a.Group, b.Group), strings.Compare(a.Kind, b.Kind))
+	})
+	return all
+}
+
+// atOnce says that objects of a kind are Ready as soon as they are applied.
+func atOnce(group, kind string, at finding.Position) component.HealthCheck {
+	return component.HealthCheck{Group: group, Kind: kind, CEL: "true", Position: at}
+}
+
 func (p *platform) release(i int) {
 	r := &p.cluster.Releases[i]
 	c := p.component(len(p.cluster.Kustomizations)+i, cmp.Or(r.TargetNamespace, r.Namespace), r.Position)
@@ -186,6 +218,7 @@ func (p *platform) release(i int) {
 	if !r.Waits {
 		c.Gate = "the chart is installed"
 	}
+	c.Health = []component.HealthCheck{atOnce("networking.k8s.io", "Ingress", r.Position)}
 	if r.CreateNamespace {
 		c.SyncOptions = []string{"CreateNamespace=true"}
 	}

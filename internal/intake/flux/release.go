@@ -35,7 +35,7 @@ func (l *loader) release(a applied) {
 			r.ReleaseName = r.TargetNamespace + "-" + r.Name
 		}
 	}
-	r.DependsOn = references(o, r.Namespace)
+	r.DependsOn = l.references(o, r.Namespace)
 	l.chart(o, &r)
 	l.values(o, &r)
 	if l.options.Import {
