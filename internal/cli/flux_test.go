@@ -63,7 +63,7 @@ spec:
 		var depends []string
 		for _, j := range []int{i / 2, i - 7} { // the first: half as far, the second: a week ago
 			if j >= 0 && j < i && !strings.Contains(strings.Join(depends, ""), fmt.Sprintf("app-%03d", j)) {
-				depends = append(depends, fmt.Sprintf("  - {name: app-%03d, namespace: group-%d}\n", j, j%5))
+				depends = append(depends, fmt.Sprintf("  - {name: app-%03d}\n", j))
 				dependencies++
 			}
 		}
@@ -74,7 +74,7 @@ spec:
 		folder := "kubernetes/apps/" + namespace + "/" + name
 		write(folder+"/ks.yaml", fmt.Sprintf(`apiVersion: kustomize.toolkit.fluxcd.io/v1
 kind: Kustomization
-metadata: {name: %[1]s, namespace: %[2]s}
+metadata: {name: %[1]s, namespace: flux-system}
 spec:
   interval: 1h
   path: ./%[3]s/app

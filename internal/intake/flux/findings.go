@@ -45,9 +45,14 @@ func (p *platform) unknownVariables() {
 	}
 	var sources []string
 	of := map[string]*holding{}
+	values := map[int][]string{} // of releases, by Kustomization
+	for i := range p.cluster.Releases {
+		r := &p.cluster.Releases[i]
+		values[r.Kustomization] = append(values[r.Kustomization], r.Unfilled...)
+	}
 	for i := range p.cluster.Kustomizations {
 		k := &p.cluster.Kustomizations[i]
-		var names []string
+		names := values[i]
 		for _, o := range k.Objects {
 			names = append(names, unfilled(o.Object)...)
 		}
@@ -66,7 +71,7 @@ func (p *platform) unknownVariables() {
 		h := of[source]
 		slices.Sort(h.variables)
 		h.variables = slices.Compact(h.variables)
-		f := p.finding(ruleNotRead, finding.Info, h.at, "", "the variables of %s are not known: %s stay as they are written, in the objects of %s", source, few(h.variables), few(h.in))
+		f := p.finding(ruleNotRead, finding.Info, h.at, "", "the variables of %s are not known: %s stay as written in what is applied by %s", source, few(h.variables), few(h.in))
 		f.Fix.Summary = "nothing to do where only values depend on them; names that depend on them are better written in a ConfigMap of the repository"
 		f.Unread = []finding.Unread{{Position: h.at, Reason: f.Message, Part: true}}
 	}

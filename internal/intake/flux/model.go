@@ -144,6 +144,8 @@ type Release struct {
 	Values []map[string]any
 	// ValuesFiles are files in the chart that replace its own values.
 	ValuesFiles []string
+	// Unfilled are the variables in them that are not known.
+	Unfilled []string
 	// Incomplete says which values are not known, and why.
 	Incomplete      []string
 	SkipCRDs        bool

@@ -197,9 +197,7 @@ func (l *loader) known(values map[string]any, at string, r *Release) map[string]
 		return values
 	}
 	if !l.options.Import {
-		if names := unfilled(values); len(names) > 0 {
-			r.Incomplete = append(r.Incomplete, "variables are not known: "+strings.Join(names, ", "))
-		}
+		r.Unfilled = append(r.Unfilled, unfilled(values)...)
 		return values
 	}
 	out := map[string]any{}
