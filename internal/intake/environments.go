@@ -104,7 +104,14 @@ func (r *Repository) findApplications(ctx context.Context) error {
 		r.environments = append(r.environments, e.Name)
 	}
 	slices.Sort(r.environments)
-	return nil
+	if len(all) == 0 || len(r.opts.Roots) > 0 {
+		return nil
+	}
+	written, err := flux.Written(ctx, r.tree)
+	if err == nil && len(written) > 0 {
+		r.besides = []finding.Finding{flux.NotRead(written, "the repository is read as Argo CD reads it; --root FOLDER reads what Flux syncs from a folder")}
+	}
+	return err
 }
 
 // findClusters reads the repository as Flux does: its clusters are the environments.

@@ -115,6 +115,9 @@ func (r *Repository) platform(ctx context.Context, environment string) (*Platfor
 		return nil, err
 	}
 
+	if r.overlays != nil {
+		p.Findings = append(p.Findings, r.besides...)
+	}
 	switch {
 	case len(pre) > 0:
 	case r.overlays != nil:
@@ -172,6 +175,9 @@ type Repository struct {
 	// overlays are the environments of applications, by name; nil for a platform
 	// of descriptors.
 	overlays map[string]argocd.Environment
+	// besides says what is written for others than Argo CD, in a repository that is read
+	// as Argo CD reads it.
+	besides []finding.Finding
 	// flux is the repository as Flux sees it; nil unless Flux applies it.
 	flux *flux.Result
 }

@@ -1,6 +1,7 @@
 package flux
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -79,28 +80,34 @@ func (p *platform) unknownVariables() {
 
 // left tells of what was not read.
 func (p *platform) left() {
-	var names []string
-	var unread []finding.Unread
-	var at finding.Position
+	var alone []Left
 	for _, l := range p.result.Left {
-		switch {
-		case l.Cluster == p.cluster.Name:
+		switch l.Cluster {
+		case p.cluster.Name:
 			f := p.finding(ruleNotRead, finding.Info, l.Position, "", "%s %s: %s", l.Kind, l.Name, l.Reason)
 			f.Unread = []finding.Unread{{Name: l.Name, Position: l.Position, Reason: f.Message}}
-		case l.Cluster == "":
-			if len(unread) == 0 {
-				at = l.Position
-			}
-			names = append(names, l.Kind+" "+l.Name)
-			unread = append(unread, finding.Unread{Name: l.Name, Position: l.Position, Reason: fmt.Sprintf("%s %s: %s", l.Kind, l.Name, l.Reason)})
+		case "":
+			alone = append(alone, l)
 		}
 	}
-	if len(unread) == 0 {
-		return
+	if len(alone) > 0 {
+		f := NotRead(alone, "no cluster that was found applies this")
+		f.Environment = p.cluster.Name
+		p.findings = append(p.findings, f)
 	}
-	f := p.finding(ruleNotRead, finding.Info, at, "", "%d Kustomizations and HelmReleases are not read, since no cluster that was found applies them: %s", len(unread), few(names))
-	if len(unread) == 1 {
-		f.Message = fmt.Sprintf("%s is not read, since no cluster that was found applies it", names[0])
+}
+
+// NotRead tells of Kustomizations and HelmReleases that were not read, one or more.
+func NotRead(all []Left, why string) finding.Finding {
+	f := finding.Finding{Rule: ruleNotRead, Severity: finding.Info, Scope: finding.Rule, Basis: finding.Declared, Position: all[0].Position}
+	var names []string
+	for _, l := range all {
+		names = append(names, l.Kind+" "+l.Name)
+		f.Unread = append(f.Unread, finding.Unread{Name: l.Name, Position: l.Position, Reason: l.Kind + " " + l.Name + ": " + cmp.Or(l.Reason, why)})
 	}
-	f.Unread = unread
+	f.Message = fmt.Sprintf("%d Kustomizations and HelmReleases of Flux are not read: %s (%s)", len(all), why, few(names))
+	if len(all) == 1 {
+		f.Message = fmt.Sprintf("%s of Flux is not read: %s", names[0], why)
+	}
+	return f
 }

@@ -2,9 +2,28 @@ package flux
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"slices"
 	"strings"
+
+	"github.com/rollout-ladder/ladder/internal/intake/files"
 )
+
+// Written lists the Kustomizations and HelmReleases that are written in the files of a
+// repository, sorted by position: for one that is not read as Flux reads it.
+func Written(ctx context.Context, tree *files.Tree) ([]Left, error) {
+	l := &loader{ctx: ctx, tree: tree, options: Options{Path: "."}}
+	s, err := l.search()
+	if errors.Is(err, ErrNothing) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(s.written, func(a, b Left) int { return a.Position.Compare(b.Position) })
+	return s.written, nil
+}
 
 // left adds the Kustomizations and HelmReleases that are written somewhere and that no
 // cluster applies.
