@@ -50,7 +50,10 @@ type Unit struct {
 	Retries bool
 	// RetryInterval is the time between two tries.
 	RetryInterval time.Duration
-	Position      finding.Position
+	// Before is where something installs it before Flux runs, as a Helmfile that
+	// bootstraps the cluster; the zero value for nowhere.
+	Before   finding.Position
+	Position finding.Position
 }
 
 // Reference is an entry of dependsOn.

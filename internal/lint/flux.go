@@ -54,14 +54,18 @@ func (o *order) fluxAcross(l link) (f finding.Finding, wrong bool) {
 	f = fromDependency(l, finding.Cross)
 	switch {
 	case o.flux.StartsBefore(i, j):
-		return o.fluxReversed(l, f, i, j)
+		f, wrong = o.fluxReversed(l, f, i, j)
 	case o.flux.StartsBefore(j, i):
-		return o.fluxTooEarly(l, f, i, j)
+		f, wrong = o.fluxTooEarly(l, f, i, j)
 	case o.flux.forgotten(l, l.consumer, l.provider):
-		return o.fluxForgotten(l, f, i, j), true
-	default:
-		return f, false
+		f, wrong = o.fluxForgotten(l, f, i, j), true
 	}
+	if before := o.flux.units[j].Before; wrong && before.File != "" {
+		f.Severity = finding.Info
+		f.Message += fmt.Sprintf("; %s installs %s before Flux runs, so that it may be there", before.File, l.provider.Name)
+		f.Evidence = append(f.Evidence, where(before, "installs %s", l.provider.Name))
+	}
+	return f, wrong
 }
 
 // fluxReversed judges a consumer that is applied before its provider starts.

@@ -64,6 +64,7 @@ func Load(ctx context.Context, tree *files.Tree, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	l.result.Before = s.before
 	var names []string
 	for _, r := range s.found {
 		names = append(names, r.name)

@@ -12,9 +12,19 @@ import (
 type Result struct {
 	Clusters []Cluster
 	Problems []Problem
+	// Before are the releases that are installed before Flux runs, in the order of the
+	// files.
+	Before []Before
 	// Left are the Kustomizations and HelmReleases in files that no cluster reads, and
 	// what Ladder does not read, sorted by position.
 	Left []Left
+}
+
+// Before is a release that something installs before Flux runs. Chart is the last part
+// of its name, "." where it is not written.
+type Before struct {
+	Name, Namespace, Chart string
+	Position               finding.Position
 }
 
 // Left is something of Flux's that was not read.

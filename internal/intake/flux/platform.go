@@ -100,9 +100,20 @@ func (p *platform) units() *fluxcd.Setup {
 			Kind: fluxcd.HelmRelease, Namespace: r.Namespace, Name: r.Name, Component: p.names.release(r), Parent: r.Kustomization,
 			DependsOn: references("HelmRelease", r.DependsOn), Wait: r.Waits, Workloads: true,
 			Suspended: r.Suspend || suspended(c, r.Kustomization), Retries: r.Retries, RetryInterval: r.RetryInterval, Position: r.Position,
+			Before: p.before(r),
 		})
 	}
 	return setup
+}
+
+// before is where a release is installed before Flux runs; the zero value for nowhere.
+func (p *platform) before(r *Release) finding.Position {
+	for _, b := range p.result.Before {
+		if b.Name == r.Name && (b.Namespace == "" || b.Namespace == r.Namespace || r.Chart != "" && b.Chart == r.Chart) {
+			return b.Position
+		}
+	}
+	return finding.Position{}
 }
 
 // stands reports whether a component stands for a Kustomization: not for one that is

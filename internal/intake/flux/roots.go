@@ -33,7 +33,8 @@ func (l *loader) search() (*searched, error) {
 			return nil, err
 		}
 		text := string(data)
-		if !strings.Contains(text, "fluxcd.io") && !(strings.Contains(text, "instance:") && strings.Contains(text, "sync:")) {
+		helmfile := isHelmfile(file)
+		if !strings.Contains(text, "fluxcd.io") && !helmfile && !(strings.Contains(text, "instance:") && strings.Contains(text, "sync:")) {
 			continue
 		}
 		documents, err := yamlpos.Parse(file, data)
@@ -43,6 +44,9 @@ func (l *loader) search() (*searched, error) {
 		}
 		for _, d := range documents {
 			s.add(file, d)
+			if helmfile {
+				s.installed(d)
+			}
 		}
 	}
 	s.choose()
@@ -82,6 +86,9 @@ type searched struct {
 	kustomizations, others []string
 	// written are the Kustomizations and HelmReleases themselves.
 	written []Left
+	// before are the releases of Helmfiles: who uses both bootstraps a cluster with
+	// these.
+	before []Before
 }
 
 // written is where objects of one kind are written.
@@ -109,7 +116,7 @@ func (s *searched) add(file string, d *yamlpos.Value) {
 		}
 	case group == groupHelm && kind == "HelmRelease":
 		s.others = append(s.others, dir)
-		if d.At("spec", "chart") != nil || d.At("spec", "chartRef") != nil {
+		if d.At("spec", "chart", "spec", "chart") != nil || d.At("spec", "chartRef", "name") != nil {
 			s.note(d, kind)
 		}
 		s.instances(d, 0)
@@ -121,6 +128,26 @@ func (s *searched) add(file string, d *yamlpos.Value) {
 
 func (s *searched) note(d *yamlpos.Value, kind string) {
 	s.written = append(s.written, Left{Kind: kind, Name: d.TextAt("metadata", "name"), Position: d.Position})
+}
+
+// isHelmfile reports whether a file is a Helmfile by its name: helmfile.yaml, or one in
+// a folder helmfile or helmfile.d.
+func isHelmfile(file string) bool {
+	parts := strings.Split(strings.ToLower(file), "/")
+	return slices.ContainsFunc(parts, func(part string) bool { return strings.HasPrefix(part, "helmfile") })
+}
+
+// installed notes the releases of a Helmfile.
+func (s *searched) installed(d *yamlpos.Value) {
+	releases := d.At("releases")
+	if releases == nil {
+		return
+	}
+	for _, r := range releases.Items {
+		if name := r.TextAt("name"); name != "" {
+			s.before = append(s.before, Before{Name: name, Namespace: r.TextAt("namespace"), Chart: path.Base(r.TextAt("chart")), Position: r.Position})
+		}
+	}
 }
 
 // start takes what a FluxInstance syncs.
