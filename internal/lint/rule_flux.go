@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -158,7 +159,7 @@ func dependsOnDelay(in Input) []finding.Finding {
 	f := finding.Finding{Rule: ruleDelay, Severity: finding.Info, Scope: finding.Rule, Basis: finding.Declared}
 	for i, c := range chain {
 		u := &o.flux.units[c]
-		names[i] = u.Name
+		names[i] = cmp.Or(u.Component, u.Name)
 		if i > 0 {
 			f.Evidence = append(f.Evidence, where(u.Position, "%s waits for what comes before", u))
 		}

@@ -26,7 +26,7 @@ func (p *platform) tell() {
 func (p *platform) problem(problem Problem) {
 	switch {
 	case problem.Kind == Missing:
-		f := p.finding(ruleMissing, finding.Error, problem.Position, "", "Kustomization %s: %s", problem.Name, problem.Message)
+		f := p.finding(ruleMissing, finding.Error, problem.Position, "", "%s", strings.TrimSpace("Kustomization "+problem.Name)+": "+problem.Message)
 		f.Fix.Summary = "correct spec.path"
 	case problem.Kind == Build && problem.Mild:
 		p.finding(ruleAssumed, finding.Info, problem.Position, "", "%s", problem.Message)

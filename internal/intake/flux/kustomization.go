@@ -137,9 +137,12 @@ func (l *loader) existingComponents(o manifest.Object, k *Kustomization) {
 	})
 }
 
+// ownPath is a path of what is synced as one of the repository.
+func (l *loader) ownPath(p string) string { return path.Join(l.root.base, clean(p)) }
+
 // pathOf is the folder of this repository that a Kustomization applies.
 func (l *loader) pathOf(o manifest.Object, k *Kustomization) string {
-	p := clean(textAt(o.Object, "spec", "path"))
+	p := l.ownPath(textAt(o.Object, "spec", "path"))
 	kind, name := textAt(o.Object, "spec", "sourceRef", "kind"), textAt(o.Object, "spec", "sourceRef", "name")
 	namespace := textAt(o.Object, "spec", "sourceRef", "namespace")
 	if namespace == "" {
@@ -201,7 +204,7 @@ func (l *loader) isOwn(namespace, name, p string) bool {
 	}
 	source, known := l.sources[key("GitRepository", namespace, name)]
 	if !known {
-		return l.tree.IsDir(p)
+		return p != l.root.base && l.tree.IsDir(p) // every repository has a top folder
 	}
 	address := textAt(source.Object, "spec", "url")
 	if own := l.ownAddress(); own != "" && address != "" {
@@ -209,7 +212,7 @@ func (l *loader) isOwn(namespace, name, p string) bool {
 	}
 	// The repository of a root has the folder of the root; another one rarely has
 	// the same folders.
-	return len(l.root.path) > 0 && l.tree.IsDir(p) && textAt(source.Object, "spec", "include") == "" && p != "."
+	return len(l.root.path) > 0 && l.tree.IsDir(p) && textAt(source.Object, "spec", "include") == "" && p != l.root.base
 }
 
 // ownAddress is that of what is synced; empty where it is not known.

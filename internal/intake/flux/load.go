@@ -202,7 +202,7 @@ func (l *loader) start() (pending, error) {
 		return pending{}, err
 	}
 	for _, o := range objects {
-		if isKustomization(o) && clean(textAt(o.Object, "spec", "path")) == l.root.path && l.mayBeOwn(o) {
+		if isKustomization(o) && l.ownPath(textAt(o.Object, "spec", "path")) == l.root.path && l.mayBeOwn(o) {
 			if _, _, err := l.kustomization(o, -1); err != nil {
 				return pending{}, err
 			}

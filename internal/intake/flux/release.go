@@ -136,7 +136,7 @@ func (l *loader) fromSpec(spec map[string]any, namespace string, r *Release) {
 		}
 		r.Repository, r.Chart, r.Version = withoutUser(address), chart, version
 	case "GitRepository":
-		p := clean(chart)
+		p := l.ownPath(chart)
 		if l.isOwn(namespace, name, p) && l.tree.IsDir(p) {
 			r.Path = p
 			break

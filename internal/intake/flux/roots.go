@@ -14,6 +14,9 @@ import (
 // rootFolder is what a cluster starts with.
 type rootFolder struct {
 	name, path string
+	// base is the folder that is the top of what is synced: "." or, where only a part of
+	// the repository is packed for it, that part.
+	base string
 	// address is that of the repository that is synced; empty where it is not known.
 	address  string
 	position finding.Position
@@ -49,6 +52,7 @@ func (l *loader) search() (*searched, error) {
 			}
 		}
 	}
+	l.locate(s)
 	s.choose()
 	if len(l.options.Roots) > 0 {
 		s.given(l.options.Roots)
@@ -61,6 +65,31 @@ func (l *loader) search() (*searched, error) {
 	return s, nil
 }
 
+// locate finds the folders that are said to be synced: from the top of the repository,
+// or from a folder above what says so, where only that folder is packed and synced.
+// What is nowhere is no start.
+func (l *loader) locate(s *searched) {
+	var found []rootFolder
+	for _, r := range s.starts {
+		for base := path.Dir(r.position.File); ; base = path.Dir(base) {
+			if l.tree.IsDir(r.path) {
+				break
+			}
+			if p := path.Join(base, r.path); l.tree.IsDir(p) {
+				r.base, r.path = base, p
+				break
+			}
+			if base == "." {
+				break
+			}
+		}
+		if l.tree.IsDir(r.path) {
+			found = append(found, r)
+		}
+	}
+	s.starts = found
+}
+
 // ErrNothing is the cause of the error that says that there is nothing of Flux's.
 var ErrNothing = errors.New("there is nothing of Flux's")
 
@@ -71,7 +100,7 @@ func (s *searched) given(roots []string) {
 	}
 	s.found = nil
 	for _, r := range roots {
-		s.found = append(s.found, rootFolder{path: clean(r), position: finding.Position{File: clean(r)}})
+		s.found = append(s.found, rootFolder{path: clean(r), base: ".", position: finding.Position{File: clean(r)}})
 	}
 	s.found = named(s.found)
 }
@@ -110,9 +139,15 @@ func (s *searched) add(file string, d *yamlpos.Value) {
 			return
 		}
 		p := clean(d.TextAt("spec", "path"))
+		// Everything lies in the top folder: only the names that bootstrapping gives say
+		// that it is this repository.
+		source := d.TextAt("spec", "sourceRef", "name")
+		if p == "." && source != systemName && source != d.TextAt("metadata", "name") {
+			return
+		}
 		s.applied = append(s.applied, p)
 		if within(dir, p) {
-			s.starts = append(s.starts, rootFolder{path: p, position: d.Position})
+			s.starts = append(s.starts, rootFolder{path: p, base: ".", position: d.Position})
 		}
 	case group == groupHelm && kind == "HelmRelease":
 		s.others = append(s.others, dir)
@@ -156,7 +191,7 @@ func (s *searched) start(sync *yamlpos.Value) {
 		return
 	}
 	if p := sync.TextAt("path"); p != "" && !strings.ContainsAny(p, "${") {
-		s.starts = append(s.starts, rootFolder{path: clean(p), address: withoutUser(sync.TextAt("url")), position: sync.Position})
+		s.starts = append(s.starts, rootFolder{path: clean(p), base: ".", address: withoutUser(sync.TextAt("url")), position: sync.Position})
 	}
 }
 
@@ -217,7 +252,7 @@ func (s *searched) choose() {
 	for _, p := range tops {
 		r, ok := known[p]
 		if !ok {
-			r = rootFolder{path: p, position: finding.Position{File: p}}
+			r = rootFolder{path: p, base: ".", position: finding.Position{File: p}}
 		}
 		s.found = append(s.found, r)
 	}
