@@ -107,11 +107,11 @@ func (r *Repository) findApplications(ctx context.Context) error {
 	if len(all) == 0 || len(r.opts.Roots) > 0 {
 		return nil
 	}
-	written, err := flux.Written(ctx, r.tree)
-	if err == nil && len(written) > 0 {
+	// What is wrong with files of others is no concern here.
+	if written, err := flux.Written(ctx, r.tree); err == nil && len(written) > 0 {
 		r.besides = []finding.Finding{flux.NotRead(written, "the repository is read as Argo CD reads it; --root FOLDER reads what Flux syncs from a folder")}
 	}
-	return err
+	return ctx.Err()
 }
 
 // findClusters reads the repository as Flux does: its clusters are the environments.

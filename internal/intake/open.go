@@ -215,7 +215,7 @@ func Look(ctx context.Context, dir string, opts Options) (*Repository, error) {
 		}
 		if len(r.environments) == 0 {
 			if err := r.findClusters(ctx); err != nil {
-				return nil, err
+				return nil, cmp.Or(unreadable, err)
 			}
 		}
 		if len(r.environments) == 0 && unreadable != nil {

@@ -216,6 +216,9 @@ func FuzzLoad(f *testing.F) {
 // TestHostile: manifests that expand to more than the machine holds cost their file,
 // and variables that do are not filled in.
 func TestHostile(t *testing.T) {
+	if testing.Short() {
+		t.Skip("uses whole limits up")
+	}
 	bomb := "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n"
 	for i := range 8 {
 		bomb += fmt.Sprintf("a%d:\u2028&a%d [*a%d, *a%d, *a%d, *a%d, *a%d, *a%d, *a%d, *a%d, *a%d, *a%d]\n", i+1, i+1, i, i, i, i, i, i, i, i, i, i)
