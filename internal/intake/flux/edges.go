@@ -165,6 +165,12 @@ func (p *platform) unknownReference(u *fluxcd.Unit, d fluxcd.Reference, open str
 		f.Severity = finding.Warning
 		f.Message = fmt.Sprintf("%s depends on %s %s/%s, which nothing that was read defines; %s is not read and may define it", u, u.Kind, d.Namespace, d.Name, open)
 	}
+	for _, l := range p.result.Left {
+		if l.Kind == string(u.Kind) && l.Name == d.Name {
+			f.Severity = finding.Warning
+			f.Message = fmt.Sprintf("%s depends on %s %s/%s, which is written in %s; no cluster that was found applies that", u, u.Kind, d.Namespace, d.Name, l.Position.File)
+		}
+	}
 	f.Scope = finding.Cross
 	f.Fix.Summary = "correct the name, or drop the dependency"
 	var near []string

@@ -18,6 +18,7 @@ func (p *platform) tell() {
 		}
 	}
 	p.unknownVariables()
+	p.postRenderers()
 	p.left()
 }
 
@@ -76,6 +77,25 @@ func (p *platform) unknownVariables() {
 		f.Fix.Summary = "nothing to do where only values depend on them; names that depend on them are better written in a ConfigMap of the repository"
 		f.Unread = []finding.Unread{{Position: h.at, Reason: f.Message, Part: true}}
 	}
+}
+
+// postRenderers tells of the charts whose objects Flux changes further.
+func (p *platform) postRenderers() {
+	var names []string
+	var at finding.Position
+	for i := range p.cluster.Releases {
+		if r := &p.cluster.Releases[i]; r.PostRendered {
+			if len(names) == 0 {
+				at = r.Position
+			}
+			names = append(names, r.Name)
+		}
+	}
+	if len(names) == 0 {
+		return
+	}
+	f := p.finding(ruleNotRead, finding.Info, at, "", "postRenderers are not applied to what the charts of %s render to", few(names))
+	f.Unread = []finding.Unread{{Position: at, Reason: f.Message, Part: true}}
 }
 
 // left tells of what was not read.

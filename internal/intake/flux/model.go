@@ -157,8 +157,10 @@ type Release struct {
 	// Unfilled are the variables in them that are not known.
 	Unfilled []string
 	// Incomplete says which values are not known, and why.
-	Incomplete      []string
-	SkipCRDs        bool
+	Incomplete []string
+	SkipCRDs   bool
+	// PostRendered is set where Flux changes what the chart renders to.
+	PostRendered    bool
 	CreateNamespace bool
 	// Waits is set where it is ready only when its workloads are, Retries where a
 	// failed install is tried again.

@@ -38,6 +38,7 @@ func (l *loader) release(a applied) {
 	r.DependsOn = l.references(o, r.Namespace)
 	l.chart(o, &r)
 	l.values(o, &r)
+	r.PostRendered = len(listAt(o.Object, "spec", "postRenderers")) > 0
 	if l.options.Import {
 		l.lost(o, &r)
 	}
