@@ -196,6 +196,8 @@ func (c *Component) Order() string {
 type Requirement struct {
 	Text     string
 	Position finding.Position
+	// Field is where it is written in the object at Position; empty in a descriptor.
+	Field string
 }
 
 // Capability splits a requirement that names a capability. ok is false for one
@@ -271,6 +273,9 @@ type Source struct {
 	APIVersions []string
 	// Kustomize is what an Application sets over a kustomization.
 	Kustomize *KustomizeOptions
+	// PostBuild is what Flux does with the objects before it applies them; nil for
+	// nothing.
+	PostBuild *PostBuild
 	// Recurse descends into sub-folders of a folder of plain YAML; Include and
 	// Exclude choose among its files, as globs whose star also matches slashes.
 	Recurse          bool
@@ -299,6 +304,16 @@ type Jsonnet struct {
 type JsonnetVariable struct {
 	Name, Value string
 	Code        bool
+}
+
+// PostBuild is what Flux does with what a kustomization builds: it fills in
+// variables and decrypts. Source: Flux, spec.postBuild and spec.decryption.
+type PostBuild struct {
+	// Variables are those that are known. Substitute is set where variables are filled
+	// in at all; Open where there are others that are not known: a variable without a
+	// value and a default stays as it is written.
+	Variables        map[string]string
+	Substitute, Open bool
 }
 
 // ValueFile is one layer of Helm values.

@@ -22,6 +22,9 @@ type KustomizeOptions struct {
 	Patches []any
 	// Components are folders relative to the kustomization.
 	Components []string
+	// Generate makes a kustomization of all manifests below the folder, where it has
+	// none. Source: Flux, github.com/fluxcd/pkg/kustomize, Generator.
+	Generate bool
 }
 
 // Apply edits the content of a kustomization, decoded from YAML, the way Argo CD

@@ -16,6 +16,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/render/helm"
 	"github.com/rollout-ladder/ladder/internal/render/kustomize"
 	"github.com/rollout-ladder/ladder/internal/render/plain"
+	"github.com/rollout-ladder/ladder/internal/render/postbuild"
 	"github.com/rollout-ladder/ladder/internal/render/source"
 )
 
@@ -102,7 +103,11 @@ func render(ctx context.Context, view source.View, request Request, parent *conf
 		}
 		loading.serve(parent)
 		defer loading.serve(nil)
-		return kustomize.Render(ctx, view, src, options)
+		result, err := kustomize.Render(ctx, view, src, options)
+		if err == nil {
+			err = postbuild.Apply(result.Objects, src.PostBuild, request.MaxOutput)
+		}
+		return result, err
 	case component.Manifests:
 		objects, encrypted, err := plain.Render(ctx, view, src, plain.Filter{Include: src.Include, Exclude: src.Exclude}, charts.Note)
 		result := helm.Result{Objects: objects}

@@ -1,6 +1,7 @@
 package infer
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -44,7 +45,7 @@ func Declared(components []component.Component) []plan.Edge {
 // statements visits what a descriptor declares.
 func statements(c component.Component, visit func(r component.Requirement, verb, field string)) {
 	for i, r := range c.Requires {
-		visit(r, "requires", fmt.Sprintf("requires[%d]", i))
+		visit(r, "requires", cmp.Or(r.Field, fmt.Sprintf("requires[%d]", i)))
 	}
 	for i, r := range c.Validates {
 		visit(r, "validates", fmt.Sprintf("validates[%d]", i))

@@ -2,14 +2,19 @@ package intake
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/rollout-ladder/ladder/internal/evaluate"
 	"github.com/rollout-ladder/ladder/internal/finding"
 	"github.com/rollout-ladder/ladder/internal/intake/argocd"
+	"github.com/rollout-ladder/ladder/internal/intake/flux"
 	"github.com/rollout-ladder/ladder/internal/intake/ladderfile"
+	"github.com/rollout-ladder/ladder/internal/manifest"
 	"github.com/rollout-ladder/ladder/internal/plan"
 )
 
@@ -99,8 +104,47 @@ func (r *Repository) findApplications(ctx context.Context) error {
 		r.environments = append(r.environments, e.Name)
 	}
 	slices.Sort(r.environments)
+	if len(all) == 0 || len(r.opts.Roots) > 0 {
+		return nil
+	}
+	// What is wrong with files of others is no concern here.
+	if written, err := flux.Written(ctx, r.tree); err == nil && len(written) > 0 {
+		r.besides = []finding.Finding{flux.NotRead(written, "the repository is read as Argo CD reads it; --root FOLDER reads what Flux syncs from a folder")}
+	}
+	return ctx.Err()
+}
+
+// findClusters reads the repository as Flux does: its clusters are the environments.
+// --root names the folders that are synced.
+func (r *Repository) findClusters(ctx context.Context) error {
+	if r.opts.Renderer == nil {
+		return nil
+	}
+	result, err := flux.Load(ctx, r.tree, flux.Options{
+		Path: ".", Roots: r.opts.Roots, Renderer: r.opts.Renderer(r.tree.Root, r.tree.Repository),
+		Objects: func(ctx context.Context, file string, data []byte) ([]manifest.Object, error) {
+			return evaluate.Objects(ctx, file, data, readingTime)
+		},
+	})
+	if errors.Is(err, flux.ErrNothing) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if !r.file.LayoutSet {
+		r.file.Ladder.Layout = plan.DependsOn
+	}
+	r.flux, r.overlays = result, nil
+	for _, c := range result.Clusters {
+		r.environments = append(r.environments, c.Name)
+	}
+	slices.Sort(r.environments)
 	return nil
 }
+
+// readingTime is how much CPU time it may take to parse a file.
+const readingTime = 20 * time.Second
 
 // skipGenerated leaves out what was generated of other files of the repository,
 // unless somebody names it: it would be there twice.

@@ -15,6 +15,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/finding"
 	"github.com/rollout-ladder/ladder/internal/intake/argocd"
 	"github.com/rollout-ladder/ladder/internal/intake/files"
+	"github.com/rollout-ladder/ladder/internal/intake/flux"
 	"github.com/rollout-ladder/ladder/internal/intake/ladderfile"
 	"github.com/rollout-ladder/ladder/internal/plan"
 )
@@ -84,7 +85,12 @@ func (r *Repository) platform(ctx context.Context, environment string) (*Platfor
 		ArgoCD:     r.file.ArgoCD,
 	}
 	var problems []error
-	read, err := r.read(ctx, environment)
+	var fluxRead flux.Reading
+	if r.flux != nil {
+		fluxRead, _ = r.flux.Reading(environment) // it is one of the environments
+		p.Flux = fluxRead.Setup
+	}
+	read, err := r.read(ctx, environment, fluxRead)
 	if err != nil {
 		if len(InputErrors(err)) == 0 {
 			return nil, fmt.Errorf("read environment %s: %w", environment, err)
@@ -109,8 +115,15 @@ func (r *Repository) platform(ctx context.Context, environment string) (*Platfor
 		return nil, err
 	}
 
-	if r.overlays != nil && len(pre) == 0 {
+	if r.overlays != nil {
+		p.Findings = append(p.Findings, r.besides...)
+	}
+	switch {
+	case len(pre) > 0:
+	case r.overlays != nil:
 		p.Namespaces = r.applications.Namespaces()
+	case r.flux != nil:
+		p.Namespaces = fluxRead.Namespaces
 	}
 	var findings []finding.Finding
 	p.Components, findings = merge(pre, read.Components)
@@ -165,6 +178,11 @@ type Repository struct {
 	// overlays are the environments of applications, by name; nil for a platform
 	// of descriptors.
 	overlays map[string]argocd.Environment
+	// besides says what is written for others than Argo CD, in a repository that is read
+	// as Argo CD reads it.
+	besides []finding.Finding
+	// flux is the repository as Flux sees it; nil unless Flux applies it.
+	flux *flux.Result
 }
 
 // Look reads what the environments of the platform that dir belongs to share.
@@ -193,14 +211,24 @@ func Look(ctx context.Context, dir string, opts Options) (*Repository, error) {
 		}
 	}
 	if len(r.environments) == 0 {
-		if err := r.findApplications(ctx); err != nil {
-			return nil, err
+		// What is wrong with Applications matters only where there is nothing else.
+		unreadable := r.findApplications(ctx)
+		if unreadable != nil && (len(InputErrors(unreadable)) == 0 || len(r.file.Folders) > 0) {
+			return nil, unreadable
+		}
+		if len(r.environments) == 0 {
+			if err := r.findClusters(ctx); err != nil {
+				return nil, cmp.Or(unreadable, err)
+			}
+		}
+		if len(r.environments) == 0 && unreadable != nil {
+			return nil, unreadable
 		}
 	}
 	if len(r.environments) == 0 {
 		return nil, &InputError{
 			Message: fmt.Sprintf("%s holds no platform", dir),
-			Hint:    "a platform has environments/<name>/components/**/component.yaml or Argo CD Applications",
+			Hint:    "a platform has environments/<name>/components/**/component.yaml, Argo CD Applications, or Kustomizations and HelmReleases of Flux",
 		}
 	}
 	return r, ctx.Err()
@@ -222,9 +250,12 @@ func (r *Repository) scan(ctx context.Context, skip func(content []byte) bool) e
 }
 
 // read reads the components of an environment and what it says to Argo CD.
-func (r *Repository) read(ctx context.Context, environment string) (argocd.Reading, error) {
-	if r.overlays != nil {
+func (r *Repository) read(ctx context.Context, environment string, cluster flux.Reading) (argocd.Reading, error) {
+	switch {
+	case r.overlays != nil:
 		return r.applications.Read(ctx, r.overlays[environment])
+	case r.flux != nil:
+		return argocd.Reading{Components: cluster.Components, Findings: cluster.Findings}, ctx.Err()
 	}
 	components, findings, err := r.descriptors(ctx, environment)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/argo"
 	"github.com/rollout-ladder/ladder/internal/component"
 	"github.com/rollout-ladder/ladder/internal/finding"
+	"github.com/rollout-ladder/ladder/internal/fluxcd"
 	"github.com/rollout-ladder/ladder/internal/intake/appset"
 	"github.com/rollout-ladder/ladder/internal/intake/argocd"
 	"github.com/rollout-ladder/ladder/internal/intake/files"
@@ -60,6 +61,9 @@ type Platform struct {
 	Lint       ladderfile.Lint
 	// Argo is what the environment says to Argo CD.
 	Argo argo.Setup
+	// Flux is what the cluster is told by Kustomizations and HelmReleases; nil where
+	// Flux does not apply the platform.
+	Flux *fluxcd.Setup
 	// ArgoCD is what the ladder file says of the objects of Argo CD that are
 	// generated.
 	ArgoCD ladderfile.ArgoCD

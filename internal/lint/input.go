@@ -5,6 +5,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/component"
 	"github.com/rollout-ladder/ladder/internal/dependency"
 	"github.com/rollout-ladder/ladder/internal/finding"
+	"github.com/rollout-ladder/ladder/internal/fluxcd"
 	"github.com/rollout-ladder/ladder/internal/plan"
 )
 
@@ -27,6 +28,8 @@ type Input struct {
 	// Unrendered are the names of components that could not be rendered.
 	Unrendered []string
 	Argo       argo.Setup
+	// Flux is what the cluster is told by Flux; nil where that does not apply it.
+	Flux *fluxcd.Setup
 	// ByHand is the command in the repository by which somebody applies a CRD of that
 	// name by hand; nil where none is known.
 	ByHand func(crd string) (finding.Evidence, bool)

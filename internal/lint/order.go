@@ -50,6 +50,8 @@ type order struct {
 	unassessed bool
 	unstepped  bool
 	made       map[string]string
+	// flux is the order of Flux; nil where it does not apply the environment.
+	flux *fluxOrder
 }
 
 // phased is what a ladder knows of a component.
@@ -78,6 +80,7 @@ func newOrder(in Input) *order {
 		return in.order
 	}
 	o := &order{ladder: in.Ladder, byName: map[string]*component.Component{}, steppedAt: map[phased]int{}, automated: map[string]bool{}, made: map[string]string{}}
+	o.flux = newFluxOrder(in.Flux)
 	o.foreign = len(in.Argo.Applications) > 0
 	o.unassessed = in.Argo.Settings.Known && !in.Argo.Settings.Assesses("argoproj.io", "Application")
 	o.unstepped = in.Argo.Settings.Unordered()
@@ -104,7 +107,7 @@ func newOrder(in Input) *order {
 			o.steppedAt[at] = stepOf(in.Ladder, at)
 		}
 	}
-	o.any = o.anyOrdered()
+	o.any = o.flux != nil || o.anyOrdered()
 	o.look(in)
 	o.hard = sync.OnceValue(o.hardGraph)
 	o.speakers = sync.OnceValue(o.findSpeakers)
@@ -166,6 +169,9 @@ func (o *order) stepAt(c *component.Component) int {
 // compare is negative where a comes earlier, positive where it comes later, and
 // 0 where nothing orders the two.
 func (o *order) compare(a, b *component.Component) int {
+	if o.flux != nil {
+		return o.flux.Compare(a.Name, b.Name)
+	}
 	if a.PreArgo || b.PreArgo || len(a.Waves) > 0 || len(b.Waves) > 0 || a.Set != "" || b.Set != "" {
 		return component.Compare(a, b)
 	}
@@ -231,6 +237,8 @@ func (o *order) place(c *component.Component) string {
 		step = fmt.Sprintf("step %d of ApplicationSet %s", c.Step, c.Set)
 	}
 	switch {
+	case o.flux != nil:
+		return "ordered by dependsOn"
 	case c.PreArgo:
 		return "before Argo CD"
 	case len(c.Waves) > 0:
@@ -287,6 +295,11 @@ func (o *order) placed(c *component.Component) finding.Evidence {
 
 // after says how to put one component behind another.
 func (o *order) after(consumer, provider *component.Component) string {
+	if o.flux != nil {
+		if i, j, ok := o.flux.pair(consumer, provider); ok {
+			return o.flux.mend(i, j)
+		}
+	}
 	switch {
 	case consumer.PreArgo:
 		return fmt.Sprintf("apply %s before Argo CD as well, or %s after it", provider.Name, consumer.Name)

@@ -45,6 +45,12 @@ func Parity(environments []Input, accepted []Acceptance) (found []finding.Findin
 			unused = append(unused, a)
 		}
 	}
+	if slices.ContainsFunc(environments, func(in Input) bool { return in.Flux != nil }) {
+		// Clusters that one repository feeds need not be overlays of one platform.
+		for i := range p.found {
+			p.found[i].Severity = finding.Info
+		}
+	}
 	finding.Sort(p.found)
 	return p.found, p.hidden, unused
 }

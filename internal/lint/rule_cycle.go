@@ -16,6 +16,9 @@ const ruleCycle = "cycle"
 // cycles names every cycle of hard edges whole.
 func cycles(in Input) []finding.Finding {
 	o := newOrder(in)
+	if o.flux != nil {
+		return o.fluxCycles()
+	}
 	found := o.hard().Cycles()
 	if len(found) == 0 {
 		return nil

@@ -15,6 +15,9 @@ const ruleDeclared = "declared-edge-against-order"
 func declaredAgainstOrder(in Input) []finding.Finding {
 	var out []finding.Finding
 	o := newOrder(in)
+	if o.flux != nil {
+		return nil // what is declared is the order
+	}
 	stores := o.stores(in)
 	for _, e := range o.steps {
 		if e.Basis != finding.Declared {

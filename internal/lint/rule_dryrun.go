@@ -25,8 +25,8 @@ const skipDryRun = "SkipDryRunOnMissingResource=true"
 // new custom resources types"; gitops-engine, pkg/sync, hasCRDOfGroupKind.
 func dryRunOnMissing(in Input) []finding.Finding {
 	links := newOrder(in).byRule[ruleCRD]
-	if len(links) == 0 {
-		return nil
+	if len(links) == 0 || in.Flux != nil {
+		return nil // Flux has no such option: see crd-before-use
 	}
 	dryRun := newDryRun(in)
 	var out []finding.Finding

@@ -16,6 +16,9 @@ const ruleHealthCheck = "health-check-missing"
 // healthCheckMissing finds custom kinds that something later waits for and that
 // count as Healthy as soon as they are applied, so that the wait is none.
 func healthCheckMissing(in Input) []finding.Finding {
+	if in.Flux != nil {
+		return nil // Flux judges every kind by its conditions
+	}
 	o := newOrder(in)
 	unjudged := map[dependency.End]*Object{}
 	for i := range in.Objects {

@@ -50,7 +50,7 @@ func judgeUse(in Input, rule string) []finding.Finding {
 	var out []finding.Finding
 	o := newOrder(in)
 	var dryRun dryRun
-	if rule == ruleCRD && len(o.byRule[rule]) > 0 {
+	if rule == ruleCRD && len(o.byRule[rule]) > 0 && o.flux == nil {
 		dryRun = newDryRun(in)
 	}
 	for _, l := range o.byRule[rule] {
@@ -152,6 +152,9 @@ func movesNamespace(l link) bool {
 // wrong where no order is meant at all. Where the environment orders its
 // components, the two were forgotten.
 func (o *order) useAcross(l link) (f finding.Finding, wrong bool) {
+	if o.flux != nil {
+		return o.fluxAcross(l)
+	}
 	if !l.across() {
 		return f, false
 	}
@@ -195,6 +198,9 @@ func (o *order) has(c *component.Component) bool {
 // forgotten reports whether nothing orders a dependency that needs an order, in an
 // environment that has one: the consumer would be refused.
 func (o *order) forgotten(l link, consumer, provider *component.Component) bool {
+	if o.flux != nil {
+		return o.flux.forgotten(l, consumer, provider)
+	}
 	return o.any && l.Strength == plan.Hard && l.Effect == dependency.Apply && !nested(consumer, provider) &&
 		o.has(consumer) && o.has(provider) && together(consumer, provider) && o.compare(consumer, provider) == 0
 }
@@ -268,6 +274,9 @@ func nested(a, b *component.Component) bool {
 // useWithin judges a dependency between two objects of one component. What is
 // applied and becomes Ready later is judged by the rule gate-deadlock.
 func (o *order) useWithin(l link) (f finding.Finding, wrong bool) {
+	if o.flux != nil {
+		return o.fluxWithin(l)
+	}
 	consumer := l.consumer
 	rank := l.Consumer.Place.Compare(l.Provider.Place)
 	if consumer == nil || l.Effect != dependency.Apply || rank > 0 {

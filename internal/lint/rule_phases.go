@@ -22,7 +22,7 @@ const phaseField = "rolloutPhase"
 // descriptors, disabled ones included. It is empty for a repository of Argo CD
 // Applications and for one whose descriptors use sync waves only.
 func onLadder(in Input) []*component.Component {
-	if in.Ladder.Layout == plan.AppOfApps {
+	if in.Ladder.Layout == plan.AppOfApps || in.Ladder.Layout == plan.DependsOn {
 		return nil
 	}
 	var all []*component.Component

@@ -9,7 +9,7 @@ import (
 
 // Rules lists the rules that judge an Input, sorted by id.
 func Rules() []Rule {
-	all := slices.Concat(orderRules(), ladderRules(), argoRules(), olmRules(), repositoryRules())
+	all := slices.Concat(orderRules(), ladderRules(), argoRules(), olmRules(), fluxRules(), repositoryRules())
 	slices.SortFunc(all, func(a, b Rule) int { return cmp.Compare(a.ID, b.ID) })
 	return all
 }
@@ -82,6 +82,14 @@ func olmRules() []Rule {
 		judged(ruleGroupMissing, finding.Error, "A Subscription has no OperatorGroup in its namespace", operatorGroupMissing),
 		judged(ruleSeveralGroups, finding.Error, "Two OperatorGroups are in one namespace", operatorGroupsSeveral),
 		judged(ruleInstallMode, finding.Error, "An operator does not support what its OperatorGroup targets", installModeUnsupported),
+	}
+}
+
+// fluxRules judge what a repository says to Flux.
+func fluxRules() []Rule {
+	return []Rule{
+		judged(ruleUnawaited, finding.Info, "A Kustomization that others depend on is Ready before what it applies", dependsOnWithoutWait),
+		judged(ruleDelay, finding.Info, "A long chain of dependencies delays the rollout by the polling of Flux", dependsOnDelay),
 	}
 }
 

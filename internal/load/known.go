@@ -44,6 +44,8 @@ type knowledge struct {
 	renderer  *render.Renderer
 	// lacking is what could not be rendered, by component.
 	lacking map[string][]*render.Error
+	// flux is set where Flux applies the components.
+	flux bool
 }
 
 // find answers for one source.

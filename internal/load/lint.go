@@ -22,7 +22,7 @@ const syncOptionsAnnotation = "argocd.argoproj.io/sync-options"
 func (r *Result) Lint() lint.Input {
 	in := lint.Input{
 		Environment: r.Platform.Environment, Ladder: r.Platform.Ladder, Components: r.Platform.Components,
-		Dependencies: r.Dependencies, Missing: r.Missing, Lacks: r.Lacks, Edges: r.Edges, Argo: r.Argo, Findings: r.Findings,
+		Dependencies: r.Dependencies, Missing: r.Missing, Lacks: r.Lacks, Edges: r.Edges, Argo: r.Argo, Flux: r.Platform.Flux, Findings: r.Findings,
 		ByHand: r.byHand, Installations: r.Installations,
 	}
 	for _, e := range r.Unrendered {

@@ -22,6 +22,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/infer"
 	"github.com/rollout-ladder/ladder/internal/intake"
 	"github.com/rollout-ladder/ladder/internal/intake/files"
+	"github.com/rollout-ladder/ladder/internal/intake/flux"
 	"github.com/rollout-ladder/ladder/internal/intake/yamlpos"
 	"github.com/rollout-ladder/ladder/internal/manifest"
 	"github.com/rollout-ladder/ladder/internal/plan"
@@ -279,14 +280,16 @@ func (r *Result) infer(known *knowledge) {
 	maps.Copy(objects, r.Objects)
 	inferred := infer.Infer(infer.Input{
 		Components: r.Platform.Components, Objects: objects, Catalogue: known.component,
-		Assessed: func(group, kind string) bool {
-			return r.assess.by(schema.GroupKind{Group: group, Kind: kind}, nil) != ""
-		},
-		Order: orderOf(r.Platform.Ladder), Existing: r.Platform.Namespaces, Read: r.tree.Read,
+		Assessed: r.assessed(), Order: orderOf(r.Platform), Existing: r.Platform.Namespaces, Read: r.tree.Read,
 		Package: catalogue.KnownPackage,
 	})
 	r.Dependencies, r.Missing, r.Lacks, r.Edges = inferred.Dependencies, inferred.Missing, inferred.Lacks, inferred.Edges
 	r.Installations = inferred.Installations
+	if r.Platform.Flux != nil {
+		// What Flux applies first in any case waits for nothing that it applies later.
+		order := r.Platform.Flux.Ordered()
+		r.Edges = slices.DeleteFunc(r.Edges, func(e plan.Edge) bool { return e.Basis != finding.Declared && order.Compare(e.From, e.To) < 0 })
+	}
 	r.Findings = append(slices.Clone(r.Platform.Findings), inferred.Findings...)
 	for _, c := range r.Platform.Components {
 		r.Findings = append(r.Findings, r.numberWaves(c, objects[c.Name])...)
@@ -297,9 +300,25 @@ func (r *Result) infer(known *knowledge) {
 	finding.Sort(r.Findings)
 }
 
-// orderOf compares components of a ladder: tiers come one after the other. It is
-// nil where phases and waves say it all.
-func orderOf(l plan.Ladder) func(a, b *component.Component) int {
+// assessed says which kinds a sync waits for. Flux judges every kind by its
+// conditions.
+func (r *Result) assessed() func(group, kind string) bool {
+	if r.Platform.Flux != nil {
+		return nil
+	}
+	return func(group, kind string) bool {
+		return r.assess.by(schema.GroupKind{Group: group, Kind: kind}, nil) != ""
+	}
+}
+
+// orderOf compares components of a platform: of Flux by what starts first; tiers come
+// one after the other. It is nil where phases and waves say it all.
+func orderOf(p *intake.Platform) func(a, b *component.Component) int {
+	if p.Flux != nil {
+		order := p.Flux.Ordered()
+		return func(a, b *component.Component) int { return order.Compare(a.Name, b.Name) }
+	}
+	l := p.Ladder
 	if l.Layout != plan.Tiers {
 		return nil
 	}
@@ -318,7 +337,7 @@ func (r *run) knowledge(p *intake.Platform) (*knowledge, error) {
 	if err != nil {
 		return nil, err
 	}
-	known := &knowledge{catalogue: charts, lacking: map[string][]*render.Error{}}
+	known := &knowledge{catalogue: charts, lacking: map[string][]*render.Error{}, flux: p.Flux != nil}
 	target := p.Target()
 	known.renderer = render.New(p.Root, p.Repository, render.Options{
 		KubeVersion: cmp.Or(r.options.KubeVersion, target.KubeVersion),
@@ -333,8 +352,11 @@ func (r *run) knowledge(p *intake.Platform) (*knowledge, error) {
 func (r *run) rendered(ctx context.Context, known *knowledge, components []component.Component) []render.Result {
 	results := known.renderer.All(ctx, components, r.options.rendering())
 	for i, c := range components {
-		if c.AppOfApps {
+		switch {
+		case c.AppOfApps:
 			results[i].Objects = slices.DeleteFunc(results[i].Objects, isArgo)
+		case known.flux:
+			results[i].Objects = flux.Applied(results[i].Objects, c)
 		}
 	}
 	return results

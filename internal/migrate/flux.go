@@ -35,7 +35,7 @@ type FluxOptions struct {
 // FromFlux makes a platform of a repository of Flux. It is not placed yet.
 func FromFlux(ctx context.Context, tree *files.Tree, o FluxOptions) (*Platform, error) {
 	result, err := flux.Load(ctx, tree, flux.Options{
-		Path: o.Path, Clusters: o.Clusters,
+		Path: o.Path, Clusters: o.Clusters, Import: true,
 		Renderer: render.New(tree.Root, tree.Repository, render.Options{Offline: true}),
 		Objects: func(ctx context.Context, file string, data []byte) ([]manifest.Object, error) {
 			return evaluate.Objects(ctx, file, data, render.DefaultTimeout)

@@ -128,9 +128,16 @@ func Requirements(spec rollout.Spec) map[string][]string {
 	return out
 }
 
-// PlanInput is the input of the plan of a loaded platform.
+// PlanInput is the input of the plan of a loaded platform. An empty policy is the one
+// of what applies the platform: phases, or edges for Flux.
 func PlanInput(loaded *load.Result, policy rollout.Policy, durations map[string]time.Duration, maxInFlight int) plan.Input {
 	p := loaded.Platform
+	if policy == "" {
+		policy = rollout.Phases
+		if p.Flux != nil {
+			policy = rollout.Edges // Flux knows no other
+		}
+	}
 	all := map[string]time.Duration{}
 	for name, d := range p.Simulation.Durations {
 		all[name] = d

@@ -44,7 +44,11 @@ func Build(in Input) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	placed = untangle(in, placed)
+	if in.Ladder.Layout == DependsOn {
+		placed = layered(in, placed)
+	} else {
+		placed = untangle(in, placed)
+	}
 	p := &Plan{
 		Environment: in.Environment, Policy: in.Policy,
 		Steps: placed.steps, Unplaced: placed.unplaced, graph: number(in, placed),

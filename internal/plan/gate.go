@@ -33,18 +33,7 @@ func (p *Plan) gate() {
 // withoutCycles leaves out the edges inside a cycle: no member can wait for
 // another. RollingSync starts them together as well.
 func withoutCycles(n int, edges []dag.Edge) *dag.Graph {
-	g := dag.New(n, edges)
-	knot, knots := g.Components()
-	if knots == n {
-		return g
-	}
-	kept := edges[:0]
-	for _, e := range edges {
-		if knot[e.From] != knot[e.To] {
-			kept = append(kept, e)
-		}
-	}
-	return dag.New(n, kept)
+	return dag.New(n, acyclic(n, edges))
 }
 
 // fallBack lets the components of which no requirement is known wait for all

@@ -49,6 +49,9 @@ func TakeInventory(in Input) (Inventory, error) {
 	if err != nil {
 		return Inventory{}, err
 	}
+	if in.Ladder.Layout == DependsOn {
+		placed = layered(in, placed)
+	}
 	requires := make(map[string][]string)
 	for _, e := range in.Edges {
 		requires[e.From] = append(requires[e.From], e.To)

@@ -53,6 +53,9 @@ const (
 	Single    Layout = "single"
 	Tiers     Layout = "tiers"
 	AppOfApps Layout = "app-of-apps"
+	// DependsOn is no layout of Argo CD's: Flux orders components by what each depends
+	// on, and by nothing else.
+	DependsOn Layout = "depends-on"
 )
 
 // Ladder is ladder.yaml with every default filled in.

@@ -16,6 +16,8 @@ type Coverage struct {
 	Unread []UnreadPart `json:"unread"`
 	// Assumptions are what is taken to be so that the repository does not say.
 	Assumptions []Assumption `json:"assumptions"`
+	// Noun is what is counted, for people; empty for Applications.
+	Noun string `json:"-"`
 }
 
 // ApplicationCount counts Applications, in a platform of descriptors its
@@ -83,12 +85,12 @@ func (c Coverage) String() string {
 	case a.Found == 0:
 		return "nothing judged"
 	case a.Rendered == 0:
-		return fmt.Sprintf("nothing judged of %s: %s", count(a.Found, "Application"), strings.Join(why, ", "))
+		return fmt.Sprintf("nothing judged of %s: %s", count(a.Found, cmp.Or(c.Noun, "Application")), strings.Join(why, ", "))
 	case c.Whole():
 		return "all judged"
 	case len(why) == 0:
 		return "all judged but for " + count(len(c.Unread), "part")
 	default:
-		return fmt.Sprintf("%d of %d Applications judged: %s", a.Rendered, a.Found, strings.Join(why, ", "))
+		return fmt.Sprintf("%d of %d %ss judged: %s", a.Rendered, a.Found, cmp.Or(c.Noun, "Application"), strings.Join(why, ", "))
 	}
 }

@@ -87,6 +87,8 @@ func ExplainText(w io.Writer, e Explanation) error {
 		place = "wave " + e.Phase
 	}
 	switch {
+	case e.Phase == "" && e.Step > 0:
+		place = fmt.Sprintf("step %d", e.Step)
 	case e.Phase == "":
 		place = "no place in the ladder"
 	case e.Step > 0:

@@ -66,7 +66,7 @@ revision, environment or folder, or it cannot be read.`,
 	source.CompleteEnvironment(cmd)
 	o.Result.Register(cmd, "text", "markdown", "json")
 	f := cmd.Flags()
-	f.StringVar(&o.Policy, "policy", "phases", "policy of the expected times: phases, edges or serial")
+	f.StringVar(&o.Policy, "policy", "", "policy of the expected times: phases, edges or serial (default: phases, for Flux edges)")
 	f.StringVar(&o.Durations, "durations", "", "file of expected durations per component (JSON or YAML map, or a rollout report)")
 	f.BoolVar(&o.ExitCode, "exit-code", false, "exit with 1 when the two differ")
 	_ = cmd.RegisterFlagCompletionFunc("policy", cobra.FixedCompletions([]string{"phases", "edges", "serial"}, cobra.ShellCompDirectiveNoFileComp))
@@ -77,7 +77,7 @@ func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *
 	if err := flags.OneOf("format", o.Format, "text", "markdown", "json"); err != nil {
 		return err
 	}
-	if err := flags.OneOf("policy", o.Policy, "phases", "edges", "serial"); err != nil {
+	if err := flags.Policy(o.Policy); err != nil {
 		return err
 	}
 	if err := stream.CheckResult(o.Output); err != nil {

@@ -57,7 +57,7 @@ its documentation; with nothing, list the rules.`,
 	o.Source.Register(cmd)
 	source.CompleteEnvironment(cmd)
 	o.Result.Register(cmd, "text", "json")
-	cmd.Flags().StringVar(&o.Policy, "policy", "phases", "phases, edges or serial")
+	cmd.Flags().StringVar(&o.Policy, "policy", "", "phases, edges or serial (default: phases, for Flux edges)")
 	return cmd
 }
 
@@ -65,7 +65,7 @@ func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *
 	if err := flags.OneOf("format", o.Format, "text", "json"); err != nil {
 		return err
 	}
-	if err := flags.OneOf("policy", o.Policy, "phases", "edges", "serial"); err != nil {
+	if err := flags.Policy(o.Policy); err != nil {
 		return err
 	}
 	if done, err := explainRule(streams, o); done || err != nil {

@@ -107,6 +107,14 @@ func OneOf(flag, value string, allowed ...string) error {
 	return exit.With(exit.Usage, fmt.Errorf("--%s %q: choose one of %s", flag, value, strings.Join(allowed, ", ")))
 }
 
+// Policy refuses what is no policy; empty is that of what applies the platform.
+func Policy(value string) error {
+	if value == "" {
+		return nil
+	}
+	return OneOf("policy", value, "phases", "edges", "serial")
+}
+
 func completeWith(cmd *cobra.Command, flag string, values ...string) {
 	// The error only reports an unknown flag, which a test of the command tree
 	// would show at once.

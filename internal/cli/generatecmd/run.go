@@ -121,6 +121,9 @@ type generated struct {
 // generate makes the files of one environment.
 func (o *Options) generate(ctx context.Context, l *load.Result) (*generated, error) {
 	p := l.Platform
+	if p.Flux != nil {
+		return nil, exit.With(exit.Usage, errors.New("Flux applies this platform: ladder import flux makes descriptors of it, of which the objects of Argo CD are generated"))
+	}
 	planned, err := plan.Build(perform.PlanInput(l, rollout.Phases, nil, 0))
 	if err != nil {
 		return nil, exit.With(exit.Usage, err)

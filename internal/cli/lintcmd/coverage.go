@@ -30,6 +30,9 @@ func (j *judgement) coverage() report.Coverage {
 		c.Applications.Found += read
 		c.Applications.Read += read
 		c.Applications.Rendered += rendered
+		if in.Flux != nil {
+			c.Noun = "component" // Kustomizations and HelmReleases
+		}
 		for _, f := range in.Findings {
 			if len(f.Unread) == 0 && f.Rule != argocd.RuleAssumed {
 				continue

@@ -70,7 +70,7 @@ the repository has error findings.`,
 	source.CompleteEnvironment(cmd)
 	o.Result.Register(cmd, formats...)
 	f := cmd.Flags()
-	f.StringVar(&o.Policy, "policy", "phases", "phases, edges or serial")
+	f.StringVar(&o.Policy, "policy", "", "phases, edges or serial (default: phases, for Flux edges)")
 	f.StringVar(&o.Durations, "durations", "", "file of expected durations per component (JSON or YAML map, or a rollout report)")
 	f.IntVar(&o.MaxInFlight, "max-in-flight", 0, "most components in flight at once under the policy edges (default: the ladder's)")
 	f.BoolVar(&o.Compare, "compare", false, "show all policies side by side")
@@ -88,7 +88,7 @@ func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *
 	if err := flags.OneOf("format", o.Format, allowed...); err != nil {
 		return err
 	}
-	if err := flags.OneOf("policy", o.Policy, "phases", "edges", "serial"); err != nil {
+	if err := flags.Policy(o.Policy); err != nil {
 		return err
 	}
 	expected, err := durations.Read(o.Durations)

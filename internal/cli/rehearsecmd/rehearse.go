@@ -2,6 +2,7 @@
 package rehearsecmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -111,7 +112,7 @@ on with --resume).`,
 	f := cmd.Flags()
 	f.StringVar(&o.Engine, "engine", rehearse.EngineNative, "what applies the objects: native, or argocd for the real Argo CD")
 	f.StringVar(&o.ArgoCD, "argocd-binary", "", "the binary with the controllers of Argo CD (default: ladder-argocd beside ladder, else on PATH)")
-	f.StringVar(&o.Policy, "policy", "phases", "phases, edges or serial; with --engine argocd Ladder drives the Applications only if it is given")
+	f.StringVar(&o.Policy, "policy", "", "phases, edges or serial (default: phases, for Flux edges); with --engine argocd Ladder drives the Applications only if it is given")
 	f.StringVar(&o.OnFailure, "on-failure", "halt", "halt, or continue with what does not need the failed component")
 	f.Float64Var(&o.Speed, "speed", settings.DefaultSpeed, "divides the simulated delays, timeouts and retries")
 	f.Int64Var(&o.Seed, "seed", 1, "seed of the simulated delays")
@@ -185,7 +186,7 @@ func (o *Options) parse() (rehearse.Options, error) {
 	if err := flags.OneOf("format", o.Format, "text", "json", "markdown"); err != nil {
 		return none, err
 	}
-	for _, check := range []struct{ flag, value string }{{"engine", o.Engine}, {"policy", o.Policy}, {"on-failure", o.OnFailure}} {
+	for _, check := range []struct{ flag, value string }{{"engine", o.Engine}, {"policy", cmp.Or(o.Policy, "phases")}, {"on-failure", o.OnFailure}} {
 		if err := flags.OneOf(check.flag, check.value, choices[check.flag]...); err != nil {
 			return none, err
 		}

@@ -2,6 +2,7 @@
 package rolloutcmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -100,7 +101,7 @@ nobody approves; 3 the cluster does not answer, or another run holds the rollout
 	o.Flags.Register(cmd)
 	f := cmd.Flags()
 	f.StringVar(&o.Engine, "engine", perform.Native, "what applies: native or argocd")
-	f.StringVar(&o.Policy, "policy", "phases", "phases, edges or serial")
+	f.StringVar(&o.Policy, "policy", "", "phases, edges or serial (default: phases, for Flux edges)")
 	f.StringVar(&o.OnFailure, "on-failure", "halt", "halt, or continue with what does not need the failed component")
 	f.StringVar(&o.From, "from", "", "first phase that is rolled out")
 	f.StringVar(&o.To, "to", "", "last phase that is rolled out")
@@ -187,7 +188,7 @@ func (o *Options) parse(ctx context.Context) (perform.ClusterOptions, error) {
 	if err := flags.OneOf("format", o.Format, "text", "json", "markdown"); err != nil {
 		return none, err
 	}
-	for _, check := range []struct{ flag, value string }{{"engine", o.Engine}, {"policy", o.Policy}, {"on-failure", o.OnFailure}, {"self-heal", o.SelfHeal}} {
+	for _, check := range []struct{ flag, value string }{{"engine", o.Engine}, {"policy", cmp.Or(o.Policy, "phases")}, {"on-failure", o.OnFailure}, {"self-heal", o.SelfHeal}} {
 		if err := flags.OneOf(check.flag, check.value, choices[check.flag]...); err != nil {
 			return none, err
 		}

@@ -1,6 +1,7 @@
 package flux
 
 import (
+	"encoding/json"
 	"fmt"
 	"path"
 	"slices"
@@ -49,14 +50,15 @@ func durationAt(o map[string]any, fields ...string) time.Duration {
 
 // references are entries of dependsOn; the namespace is that of the object where
 // none is written.
-func references(o manifest.Object, namespace string) []Reference {
+func (l *loader) references(o manifest.Object, namespace string) []Reference {
 	var all []Reference
-	for _, item := range listAt(o.Object, "spec", "dependsOn") {
+	for i, item := range listAt(o.Object, "spec", "dependsOn") {
 		m, ok := item.(map[string]any)
 		if !ok {
 			continue
 		}
-		r := Reference{Namespace: textAt(m, "namespace"), Name: textAt(m, "name"), Position: o.Origin.Position()}
+		r := Reference{Namespace: textAt(m, "namespace"), Name: textAt(m, "name"), Expression: textAt(m, "readyExpr") != ""}
+		r.Position = l.lines.Field(o.Origin.Position(), fmt.Sprintf("spec.dependsOn[%d]", i))
 		if r.Namespace == "" {
 			r.Namespace = namespace
 		}
@@ -74,14 +76,23 @@ func (l *loader) kustomization(o manifest.Object, parent int) (next pending, ok 
 	if parent >= 0 {
 		owner = &l.current.Kustomizations[parent]
 	}
-	o = l.filled(o, parent)
 	at := o.Origin.Position()
 	k := Kustomization{
 		Namespace: namespaceOf(o, owner), Name: o.GetName(), Parent: parent, Suspend: flagAt(o.Object, "spec", "suspend"),
-		Timeout: durationAt(o.Object, "spec", "timeout"), Position: at, Options: options(o.Object),
+		Timeout: durationAt(o.Object, "spec", "timeout"), RetryInterval: durationAt(o.Object, "spec", "interval"),
+		KubeConfig: kubeConfig(o), Position: at, Options: options(o.Object),
 	}
-	k.Wait = flagAt(o.Object, "spec", "wait") || len(listAt(o.Object, "spec", "healthChecks")) > 0
-	k.DependsOn = references(o, k.Namespace)
+	if retry := durationAt(o.Object, "spec", "retryInterval"); retry > 0 {
+		k.RetryInterval = retry
+	}
+	k.WaitAll = flagAt(o.Object, "spec", "wait")
+	for _, item := range listAt(o.Object, "spec", "healthChecks") {
+		if m, ok := item.(map[string]any); ok {
+			k.HealthChecks = append(k.HealthChecks, Check{textAt(m, "kind"), textAt(m, "namespace"), textAt(m, "name")})
+		}
+	}
+	k.Wait = k.WaitAll || len(k.HealthChecks) > 0
+	k.DependsOn = l.references(o, k.Namespace)
 	id := key("Kustomization", k.Namespace, k.Name)
 	if _, known := l.seen[id]; known {
 		return pending{}, false, nil
@@ -90,20 +101,48 @@ func (l *loader) kustomization(o manifest.Object, parent int) (next pending, ok 
 		return pending{}, false, &files.InputError{Position: at, Message: fmt.Sprintf("there are more than %d Kustomizations", maxKustomizations)}
 	}
 	l.seen[id] = len(l.current.Kustomizations)
-	l.sources[id] = o
-	l.optionsOf(o, &k)
+	l.postBuild(o, &k)
+	if l.options.Import {
+		l.optionsOf(o, &k)
+	}
 	k.Path = l.pathOf(o, &k)
+	l.existingComponents(o, &k)
 	l.current.Kustomizations = append(l.current.Kustomizations, k)
 	// The root applies itself as well.
-	if k.Path == "" || k.Path == l.root {
+	if k.Path == "" || k.Path == l.root.path {
 		return pending{}, false, nil
 	}
 	return pending{k.Path, len(l.current.Kustomizations) - 1}, true, nil
 }
 
+// kubeConfig names what gives access to another cluster; empty where none is written.
+func kubeConfig(o manifest.Object) string {
+	for _, field := range []string{"secretRef", "configMapRef"} {
+		if name := textAt(o.Object, "spec", "kubeConfig", field, "name"); name != "" {
+			return name
+		}
+	}
+	return ""
+}
+
+// existingComponents leaves the components out that are not there, where Flux is told
+// to.
+func (l *loader) existingComponents(o manifest.Object, k *Kustomization) {
+	list, ok := k.Options["components"].([]any)
+	if !ok || k.Path == "" || !flagAt(o.Object, "spec", "ignoreMissingComponents") {
+		return
+	}
+	k.Options["components"] = slices.DeleteFunc(slices.Clone(list), func(item any) bool {
+		return !l.tree.IsDir(path.Join(k.Path, fmt.Sprint(item)))
+	})
+}
+
+// ownPath is a path of what is synced as one of the repository.
+func (l *loader) ownPath(p string) string { return path.Join(l.root.base, clean(p)) }
+
 // pathOf is the folder of this repository that a Kustomization applies.
 func (l *loader) pathOf(o manifest.Object, k *Kustomization) string {
-	p := clean(textAt(o.Object, "spec", "path"))
+	p := l.ownPath(textAt(o.Object, "spec", "path"))
 	kind, name := textAt(o.Object, "spec", "sourceRef", "kind"), textAt(o.Object, "spec", "sourceRef", "name")
 	namespace := textAt(o.Object, "spec", "sourceRef", "namespace")
 	if namespace == "" {
@@ -112,6 +151,7 @@ func (l *loader) pathOf(o manifest.Object, k *Kustomization) string {
 	switch {
 	case strings.Contains(p, "$"):
 		l.problem(Problem{Kind: Substitution, Name: k.Name, Position: k.Position, Message: "the path " + p + " has a variable that is not known"})
+		k.Elsewhere = &Elsewhere{Kind: kind, Name: name, Path: p}
 		return ""
 	case kind == "ExternalArtifact":
 		for _, c := range l.artifacts[namespace+"/"+name] {
@@ -123,38 +163,67 @@ func (l *loader) pathOf(o manifest.Object, k *Kustomization) string {
 				return folder
 			}
 		}
-		l.elsewhere(k, kind, name)
+		l.elsewhere(k, kind, namespace, name, p)
 		return ""
-	case kind == "Bucket" || kind == "OCIRepository":
-		l.elsewhere(k, kind, name)
-		return ""
-	case kind == "GitRepository" && !l.isOwn(namespace, name, p):
-		l.elsewhere(k, kind, name)
+	case name == systemName && l.tree.IsDir(p):
+		return p // what is synced, of whatever kind
+	case kind == "GitRepository" && l.isOwn(namespace, name, p):
+		return p
+	default:
+		l.elsewhere(k, kind, namespace, name, p)
 		return ""
 	}
-	return p
 }
 
-func (l *loader) elsewhere(k *Kustomization, kind, name string) {
+func (l *loader) elsewhere(k *Kustomization, kind, namespace, name, p string) {
+	k.Elsewhere = &Elsewhere{Kind: kind, Name: name, Path: p}
+	if o, ok := l.sources[key(kind, namespace, name)]; ok {
+		k.Elsewhere.URL, k.Elsewhere.Revision = withoutUser(textAt(o.Object, "spec", "url")), revisionOf(o)
+	}
 	l.problem(Problem{
 		Kind: Source, Name: k.Name, Position: k.Position, Hint: "vendor it into the repository",
 		Message: fmt.Sprintf("what it applies is in the %s %s, not in this repository", kind, name),
 	})
 }
 
-// isOwn reports whether a GitRepository is this repository: that of the root, or
-// one of which nothing says otherwise and which has the folder.
+// revisionOf is what a source follows, the most particular first.
+func revisionOf(o manifest.Object) string {
+	for _, field := range []string{"commit", "digest", "tag", "semver", "name", "branch"} {
+		if text := textAt(o.Object, "spec", "ref", field); text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+// isOwn reports whether a GitRepository is this repository: that of the root, one of
+// its address, or one of which nothing says otherwise and which has the folder.
 func (l *loader) isOwn(namespace, name, p string) bool {
-	if name == "flux-system" {
+	if name == systemName {
 		return true
 	}
 	source, known := l.sources[key("GitRepository", namespace, name)]
 	if !known {
-		return l.tree.IsDir(p)
+		return p != l.root.base && l.tree.IsDir(p) // every repository has a top folder
+	}
+	address := textAt(source.Object, "spec", "url")
+	if own := l.ownAddress(); own != "" && address != "" {
+		return sameRepository(own, address) && l.tree.IsDir(p)
 	}
 	// The repository of a root has the folder of the root; another one rarely has
 	// the same folders.
-	return len(l.root) > 0 && l.tree.IsDir(p) && textAt(source.Object, "spec", "include") == "" && p != "."
+	return len(l.root.path) > 0 && l.tree.IsDir(p) && textAt(source.Object, "spec", "include") == "" && p != l.root.base
+}
+
+// ownAddress is that of what is synced; empty where it is not known.
+func (l *loader) ownAddress() string {
+	if l.root.address != "" {
+		return l.root.address
+	}
+	if o, ok := l.sources[key("GitRepository", systemName, systemName)]; ok {
+		return textAt(o.Object, "spec", "url")
+	}
+	return ""
 }
 
 // generator reads which folders the artifacts of an ArtifactGenerator hold.
@@ -209,21 +278,58 @@ func options(o map[string]any) map[string]any {
 	if annotations := mapAt(spec, "commonMetadata", "annotations"); len(annotations) > 0 {
 		out["commonAnnotations"] = annotations
 	}
-	// Older fields, which are patches of the newer form.
-	for _, name := range []string{"patchesStrategicMerge", "patchesJson6902"} {
-		if v, ok := spec[name]; ok && v != nil {
-			out[name] = v
-		}
+	if older := olderPatches(spec); len(older) > 0 {
+		patches, _ := out["patches"].([]any)
+		out["patches"] = append(slices.Clone(patches), older...)
 	}
 	return out
 }
 
+// olderPatches are the patches of the fields that older versions of Flux have, in the
+// form of the newer one.
+func olderPatches(spec map[string]any) []any {
+	var all []any
+	for _, item := range listAt(spec, "patchesStrategicMerge") {
+		if text, err := json.Marshal(item); err == nil {
+			all = append(all, map[string]any{"patch": string(text)})
+		}
+	}
+	for _, item := range listAt(spec, "patchesJson6902") {
+		m, ok := item.(map[string]any)
+		if !ok {
+			continue
+		}
+		if text, err := json.Marshal(m["patch"]); err == nil {
+			all = append(all, map[string]any{"patch": string(text), "target": m["target"]})
+		}
+	}
+	return all
+}
+
+// metadataOf are the labels and annotations that a Kustomization gives to everything.
+func metadataOf(o map[string]any) (labels, annotations map[string]string) {
+	words := func(m map[string]any) map[string]string {
+		out := map[string]string{}
+		for name, value := range m {
+			out[name] = fmt.Sprint(value)
+		}
+		return out
+	}
+	if list, _ := o["labels"].([]any); len(list) == 1 {
+		if m, ok := list[0].(map[string]any); ok {
+			labels = words(mapAt(m, "pairs"))
+		}
+	}
+	if m, ok := o["commonAnnotations"].(map[string]any); ok {
+		annotations = words(m)
+	}
+	return labels, annotations
+}
+
 // kustomizeOptions are the options in the form that builds take.
 func kustomizeOptions(o map[string]any) *component.KustomizeOptions {
-	if len(o) == 0 {
-		return nil
-	}
-	k := &component.KustomizeOptions{LabelWithoutSelector: true}
+	k := &component.KustomizeOptions{LabelWithoutSelector: true, Generate: true}
+	k.CommonLabels, k.CommonAnnotations = metadataOf(o)
 	k.NamePrefix, _ = o["namePrefix"].(string)
 	k.NameSuffix, _ = o["nameSuffix"].(string)
 	k.Namespace, _ = o["namespace"].(string)
@@ -267,38 +373,31 @@ func (l *loader) optionsOf(o manifest.Object, k *Kustomization) {
 	if len(listAt(spec, "healthCheckExprs")) > 0 {
 		tell(Option, false, "write health: with an expression over object", "healthCheckExprs is not carried over")
 	}
-	for _, name := range []string{"patchesStrategicMerge", "patchesJson6902"} {
-		if _, ok := spec[name]; ok {
-			tell(Option, false, "write it as patches, which are carried over", "%s is not carried over", name)
-			delete(k.Options, name)
-		}
-	}
 	for _, item := range listAt(spec, "healthChecks") {
 		if m, ok := item.(map[string]any); ok {
 			tell(Option, true, "", "its health check of %s %s is not carried over: a component is ready when everything in it is", textAt(m, "kind"), textAt(m, "name"))
 		}
 	}
-	for _, item := range listAt(spec, "postBuild", "substituteFrom") {
-		if m, ok := item.(map[string]any); ok {
-			tell(Substitution, false, "write the values into the manifests, or into layers of values", "variables of the %s %s are not filled in", textAt(m, "kind"), textAt(m, "name"))
-		}
+	for _, source := range k.Unknown {
+		tell(Substitution, false, "write the values into the manifests, or into layers of values", "variables of the %s are not filled in", source)
 	}
 	if flagAt(spec, "force") {
 		tell(Option, true, "", "force is not carried over")
 	}
 }
 
-// keep sorts the objects of a folder: what is Flux's own or encrypted is removed.
+// keep sorts the objects of a folder: what is Flux's own is removed, and for an import
+// what is encrypted and Flux itself.
 func (l *loader) keep(k *Kustomization, objects []manifest.Object) {
-	index := l.seen[key("Kustomization", k.Namespace, k.Name)]
+	encrypted := l.encrypted(k)
 	for _, o := range objects {
-		group := o.GroupVersionKind().Group
 		id := Identity{o.GetAPIVersion(), o.GetKind(), o.GetNamespace(), o.GetName()}
-		_, encrypted := o.Object["sops"]
 		switch {
-		case isFlux(group):
+		case isFlux(o.GroupVersionKind().Group):
 			k.Removed = append(k.Removed, id)
-		case encrypted:
+		case l.options.Import && o.GetLabels()["app.kubernetes.io/part-of"] == "flux":
+			k.Removed = append(k.Removed, id)
+		case encrypted[id]:
 			k.Removed = append(k.Removed, id)
 			l.problem(Problem{
 				Kind: Secret, Name: k.Name, Position: o.Origin.Position(),
@@ -306,66 +405,28 @@ func (l *loader) keep(k *Kustomization, objects []manifest.Object) {
 				Hint:    "make an ExternalSecret or a SealedSecret of it",
 			})
 		default:
-			filled := l.filled(o, index)
-			if filled.Unstructured != o.Unstructured {
-				k.Filled = true
-			}
-			k.Objects = append(k.Objects, filled)
+			k.Objects = append(k.Objects, o)
+			l.unfilled(k, o)
 		}
 	}
 }
 
-// filled fills in the variables of the Kustomization that applies an object. The
-// object is returned itself where there are none.
-func (l *loader) filled(o manifest.Object, owner int) manifest.Object {
-	if owner < 0 || owner >= len(l.current.Kustomizations) {
-		return o
+// encrypted are the objects of a Kustomization that are encrypted, for an import.
+func (l *loader) encrypted(k *Kustomization) map[Identity]bool {
+	if !l.options.Import || k.PostBuild == nil {
+		return nil
 	}
-	k := l.current.Kustomizations[owner]
-	variables, complete, ok := l.variables(k)
-	if !ok || o.GetAnnotations()[groupKustomize+"/substitute"] == "disabled" || o.GetLabels()[groupKustomize+"/substitute"] == "disabled" {
-		return o
+	src := k.source()
+	src.PostBuild = nil
+	plain, err := l.build(src)
+	if err != nil {
+		return nil
 	}
-	s := substitution{variables: variables, complete: complete, room: &l.room}
-	out := o
-	out.Unstructured = &unstructured.Unstructured{Object: mapOf(s.value(o.Object))}
-	if !s.used {
-		return o
-	}
-	if l.room < 0 {
-		l.problem(Problem{
-			Kind: Substitution, Name: k.Name, Position: o.Origin.Position(), Hint: "write the values into the manifests",
-			Message: fmt.Sprintf("its variables are not filled in: those of all objects add more than %d MiB", maxFilled>>20),
-		})
-		return o
-	}
-	slices.Sort(s.unknown)
-	for _, name := range slices.Compact(s.unknown) {
-		l.problem(Problem{
-			Kind: Substitution, Name: k.Name, Position: o.Origin.Position(), Hint: "write the value into the manifest, or into layers of values",
-			Message: fmt.Sprintf("the variable %s in %s %s is not known", name, o.GetKind(), o.GetName()),
-		})
-	}
-	return out
-}
-
-func mapOf(v any) map[string]any {
-	m, _ := v.(map[string]any)
-	return m
-}
-
-// variables are those that a Kustomization itself gives; complete is set where it
-// takes none from elsewhere, ok is false where it fills in none.
-func (l *loader) variables(k Kustomization) (all map[string]string, complete, ok bool) {
-	o, ok := l.sources[key("Kustomization", k.Namespace, k.Name)]
-	if !ok || len(mapAt(o.Object, "spec", "postBuild")) == 0 {
-		return nil, false, false
-	}
-	all = map[string]string{}
-	for name, value := range mapAt(o.Object, "spec", "postBuild", "substitute") {
-		if _, isMap := value.(map[string]any); !isMap && value != nil {
-			all[name] = fmt.Sprint(value)
+	found := map[Identity]bool{}
+	for _, o := range plain {
+		if _, ok := o.Object["sops"]; ok {
+			found[Identity{o.GetAPIVersion(), o.GetKind(), o.GetNamespace(), o.GetName()}] = true
 		}
 	}
-	return all, len(listAt(o.Object, "spec", "postBuild", "substituteFrom")) == 0, true
+	return found
 }

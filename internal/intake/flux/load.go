@@ -4,15 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
+	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/component"
 	"github.com/rollout-ladder/ladder/internal/finding"
 	"github.com/rollout-ladder/ladder/internal/intake/files"
-	"github.com/rollout-ladder/ladder/internal/intake/yamlpos"
 	"github.com/rollout-ladder/ladder/internal/manifest"
 )
 
@@ -25,11 +23,16 @@ type Renderer interface {
 type Options struct {
 	// Path is the folder that is searched, relative to the root.
 	Path string
+	// Roots are the folders that are synced; empty to find them.
+	Roots []string
 	// Clusters are those to read; empty for all.
 	Clusters []string
 	Renderer Renderer
 	// Objects parses the manifests of a file.
 	Objects func(ctx context.Context, file string, data []byte) ([]manifest.Object, error)
+	// Import is set where files are written of the result: then it says what cannot be
+	// carried over, and has nothing that only Flux can apply.
+	Import bool
 }
 
 // The groups of Flux's kinds.
@@ -41,24 +44,29 @@ const (
 	groupInstance  = "fluxcd.controlplane.io"
 )
 
+// systemName is the name of what flux bootstrap and a FluxInstance sync, and of the
+// namespace that Flux runs in.
+const systemName = "flux-system"
+
 // The limits on what is followed.
 const (
 	maxKustomizations = 5000
 	maxDepth          = 30
-	// maxFilled is how much the values of variables may add to all objects together,
-	// in bytes.
-	maxFilled = 64 << 20
+	// maxPasses is how often a cluster is read until all ConfigMaps with variables are
+	// known that other Kustomizations apply.
+	maxPasses = 4
 )
 
 // Load reads the clusters of a repository.
 func Load(ctx context.Context, tree *files.Tree, o Options) (*Result, error) {
-	l := &loader{ctx: ctx, tree: tree, options: o, result: &Result{}, room: maxFilled}
-	roots, err := l.roots()
+	l := &loader{ctx: ctx, tree: tree, options: o, result: &Result{}, built: map[string]built{}, read: map[written]bool{}, lines: manifest.NewLines(tree.Read)}
+	s, err := l.search()
 	if err != nil {
 		return nil, err
 	}
+	l.result.Before = s.before
 	var names []string
-	for _, r := range roots {
+	for _, r := range s.found {
 		names = append(names, r.name)
 	}
 	for _, name := range o.Clusters {
@@ -66,13 +74,16 @@ func Load(ctx context.Context, tree *files.Tree, o Options) (*Result, error) {
 			return nil, &files.InputError{Message: fmt.Sprintf("there is no cluster %q", name), Hint: "the clusters are " + strings.Join(names, ", ")}
 		}
 	}
-	for _, r := range roots {
+	for _, r := range s.found {
 		if len(o.Clusters) > 0 && !slices.Contains(o.Clusters, r.name) {
 			continue
 		}
 		if err := l.cluster(r); err != nil {
 			return nil, err
 		}
+	}
+	if len(o.Clusters) == 0 {
+		l.left(s.written)
 	}
 	return l.result, ctx.Err()
 }
@@ -83,30 +94,85 @@ type loader struct {
 	options Options
 	result  *Result
 
+	lines   *manifest.Lines
 	current *Cluster
-	// objects are Flux's own and ConfigMaps of the current cluster.
+	root    rootFolder
+	// sources are Flux's own objects and the ConfigMaps of the current cluster.
 	sources map[string]manifest.Object
-	seen    map[string]int
-	root    string
-	// generated maps the artifacts of ArtifactGenerators to folders.
+	// releases are the HelmReleases of the current cluster, with the index of the
+	// Kustomization that applies each.
+	releases map[string]applied
+	seen     map[string]int
+	// configs are the ConfigMaps that the pass before found, asked those that variables
+	// were taken from.
+	configs map[string]map[string]any
+	asked   map[string]bool
+	// artifacts maps the artifacts of ArtifactGenerators to folders.
 	artifacts map[string][]copied
-	built     map[string][]manifest.Object
-	// room is how much the values of variables may still add, in bytes.
-	room int
+	// built are the folders that were built, by what they were built from.
+	built map[string]built
+	// read are the objects of Flux that were read, by where they are written.
+	read map[written]bool
+}
+
+// applied is an object with the index of the Kustomization that applies it; -1 for
+// none.
+type applied struct {
+	object manifest.Object
+	by     int
 }
 
 // copied says that an artifact holds a folder of the repository at a place.
 type copied struct{ from, to string }
 
-// cluster reads everything that a root applies.
+// cluster reads everything that a root applies. Variables may come from ConfigMaps
+// that are found only later, so that it is read again when there were any.
 func (l *loader) cluster(r rootFolder) error {
-	l.current = &Cluster{Name: r.name, Path: r.path}
-	l.sources, l.seen, l.built = map[string]manifest.Object{}, map[string]int{}, map[string][]manifest.Object{}
-	l.artifacts = map[string][]copied{}
-	l.root = r.path
-	queue := []pending{{path: r.path, parent: -1}}
+	before, left := len(l.result.Problems), len(l.result.Left)
+	l.configs = map[string]map[string]any{}
+	for pass := 1; ; pass++ {
+		l.result.Problems, l.result.Left = l.result.Problems[:before], l.result.Left[:left]
+		if err := l.once(r); err != nil {
+			return err
+		}
+		found := l.foundConfigs()
+		same := true
+		for id := range l.asked {
+			same = same && maps.EqualFunc(found[id], l.configs[id], func(a, b any) bool { return fmt.Sprint(a) == fmt.Sprint(b) })
+		}
+		if same || pass == maxPasses {
+			break
+		}
+		l.configs = found
+	}
+	l.result.Clusters = append(l.result.Clusters, *l.current)
+	return nil
+}
+
+// foundConfigs is the data of the ConfigMaps of the current cluster.
+func (l *loader) foundConfigs() map[string]map[string]any {
+	found := map[string]map[string]any{}
+	for id, o := range l.sources {
+		if o.GetKind() == "ConfigMap" {
+			found[id] = mapAt(o.Object, "data")
+		}
+	}
+	return found
+}
+
+// once reads a cluster with the ConfigMaps that are known.
+func (l *loader) once(r rootFolder) error {
+	l.current = &Cluster{Name: r.name, Path: r.path, Position: r.position}
+	l.sources, l.seen, l.releases = map[string]manifest.Object{}, map[string]int{}, map[string]applied{}
+	l.artifacts, l.asked = map[string][]copied{}, map[string]bool{}
+	l.root = r
+	first, err := l.start()
+	if err != nil {
+		return err
+	}
 	// Sources and generators may be anywhere, so that Kustomizations are followed
 	// before what they hold is read.
+	queue := []pending{first}
 	for depth := 0; len(queue) > 0; depth++ {
 		if depth > maxDepth {
 			return &files.InputError{Position: finding.Position{File: r.path}, Message: "Kustomizations apply others too deep"}
@@ -121,13 +187,54 @@ func (l *loader) cluster(r rootFolder) error {
 		}
 		queue = next
 	}
-	l.releases()
-	l.result.Clusters = append(l.result.Clusters, *l.current)
+	for _, id := range slices.Sorted(maps.Keys(l.releases)) {
+		l.release(l.releases[id])
+	}
 	return nil
 }
 
+// start finds the Kustomization that applies the folder of the root: the one that
+// lies in it, as flux bootstrap writes it, or the one that Flux's operator makes. For
+// an import, one that is written nowhere is none.
+func (l *loader) start() (pending, error) {
+	objects, err := l.objects(l.root.path, nil)
+	if err != nil {
+		return pending{}, err
+	}
+	for _, o := range objects {
+		if isKustomization(o) && l.ownPath(textAt(o.Object, "spec", "path")) == l.root.path && l.mayBeOwn(o) {
+			if _, _, err := l.kustomization(o, -1); err != nil {
+				return pending{}, err
+			}
+			k := &l.current.Kustomizations[0]
+			k.Path, k.Root, k.Elsewhere = l.root.path, true, nil
+			return pending{l.root.path, 0}, nil
+		}
+	}
+	if l.options.Import {
+		return pending{l.root.path, -1}, nil
+	}
+	k := Kustomization{
+		Namespace: systemName, Name: systemName, Path: l.root.path, Root: true, Made: true, Parent: -1, Position: l.root.position,
+		PostBuild: &component.PostBuild{},
+	}
+	l.seen[key("Kustomization", k.Namespace, k.Name)] = 0
+	l.current.Kustomizations = append(l.current.Kustomizations, k)
+	return pending{l.root.path, 0}, nil
+}
+
+// mayBeOwn reports whether the source of a Kustomization that applies the root may be
+// this repository.
+func (l *loader) mayBeOwn(o manifest.Object) bool {
+	ns := textAt(o.Object, "spec", "sourceRef", "namespace")
+	if ns == "" {
+		ns = namespaceOf(o, nil)
+	}
+	return textAt(o.Object, "spec", "sourceRef", "kind") == "GitRepository" || textAt(o.Object, "spec", "sourceRef", "name") == systemName && ns == systemName
+}
+
 // pending is a folder that is still to be read, with the Kustomization that
-// applies it; -1 for the root.
+// applies it; -1 for the root of an import.
 type pending struct {
 	path   string
 	parent int
@@ -148,12 +255,19 @@ func (l *loader) follow(p pending) ([]pending, error) {
 	}
 	var own []manifest.Object
 	for _, o := range objects {
-		switch group := o.GroupVersionKind().Group; {
-		case group == groupKustomize && o.GetKind() == "Kustomization":
+		group := o.GroupVersionKind().Group
+		if isFlux(group) {
+			l.read[written{o.GetKind(), o.Origin.File}] = true
+		}
+		switch {
+		case isKustomization(o):
 			own = append(own, o)
+		case group == groupHelm && o.GetKind() == "HelmRelease":
+			l.releases[key(o.GetKind(), namespaceOf(o, k), o.GetName())] = applied{o, p.parent}
 		case isFlux(group) || o.GetKind() == "ConfigMap" && group == "":
-			l.sources[key(o.GetKind(), namespaceOf(o, k), o.GetName())] = l.owned(o, p.parent)
+			l.sources[key(o.GetKind(), namespaceOf(o, k), o.GetName())] = o
 			l.generator(o)
+			l.unread(o)
 		}
 	}
 	var next []pending
@@ -169,6 +283,21 @@ func (l *loader) follow(p pending) ([]pending, error) {
 	return next, nil
 }
 
+// unread records what makes objects in a way that Ladder does not read.
+func (l *loader) unread(o manifest.Object) {
+	if o.GroupVersionKind().Group != groupInstance || o.GetKind() != "ResourceSet" {
+		return
+	}
+	l.result.Left = append(l.result.Left, Left{
+		Kind: "ResourceSet", Name: o.GetName(), Cluster: l.current.Name, Position: o.Origin.Position(),
+		Reason: "the objects that its templates make are not read",
+	})
+}
+
+func isKustomization(o manifest.Object) bool {
+	return o.GroupVersionKind().Group == groupKustomize && o.GetKind() == "Kustomization"
+}
+
 func key(kind, namespace, name string) string { return kind + "/" + namespace + "/" + name }
 
 // namespaceOf is where an object lands; that of its Kustomization where it names
@@ -180,7 +309,7 @@ func namespaceOf(o manifest.Object, k *Kustomization) string {
 	case k != nil:
 		return k.Namespace
 	default:
-		return "flux-system"
+		return systemName
 	}
 }
 
@@ -189,198 +318,12 @@ func isFlux(group string) bool {
 	return strings.HasSuffix(group, groupSuffix) || group == groupExtension || group == groupInstance
 }
 
-// ownerKey is the annotation in which the index of the Kustomization that applies an
-// object is kept while the cluster is read.
-const ownerKey = "ladder.rollout-ladder.dev/kustomization"
-
-func (l *loader) owned(o manifest.Object, parent int) manifest.Object {
-	copied := o
-	copied.Unstructured = o.DeepCopy()
-	annotations := copied.GetAnnotations()
-	if annotations == nil {
-		annotations = map[string]string{}
-	}
-	annotations[ownerKey] = strconv.Itoa(parent)
-	copied.SetAnnotations(annotations)
-	return copied
-}
-
 // problem records a problem of the current cluster.
 func (l *loader) problem(p Problem) {
 	if l.current != nil {
 		p.Cluster = l.current.Name
 	}
 	l.result.Problems = append(l.result.Problems, p)
-}
-
-// objects are those of a folder as a Kustomization applies it.
-func (l *loader) objects(dir string, k *Kustomization) ([]manifest.Object, error) {
-	at := finding.Position{File: dir}
-	name := ""
-	var options *component.KustomizeOptions
-	if k != nil {
-		at, name = k.Position, k.Name
-		options = kustomizeOptions(k.Options)
-	}
-	if _, err := l.tree.Resolve(dir, at); err != nil {
-		l.problem(Problem{Kind: Build, Name: name, Position: at, Message: oneLine(err)})
-		return nil, nil
-	}
-	if !l.tree.IsDir(dir) {
-		l.problem(Problem{Kind: Build, Name: name, Position: at, Message: "there is no folder " + dir})
-		return nil, nil
-	}
-	found, err := l.folder(dir, options, name, at, 0)
-	if k != nil && !l.isKustomization(dir) {
-		k.Filled = true
-	}
-	return found, err
-}
-
-// folder builds a folder: the kustomization in it or, as Flux makes one up where
-// there is none, everything below it.
-func (l *loader) folder(dir string, options *component.KustomizeOptions, name string, at finding.Position, depth int) ([]manifest.Object, error) {
-	if err := l.ctx.Err(); err != nil {
-		return nil, err
-	}
-	if depth > maxDepth {
-		return nil, nil
-	}
-	if l.isKustomization(dir) {
-		return l.build(dir, options, name, at)
-	}
-	names, err := l.tree.List(dir)
-	if err != nil {
-		return nil, err
-	}
-	var all []manifest.Object
-	for _, n := range names {
-		p := path.Join(dir, n)
-		switch {
-		case strings.HasPrefix(n, ".") && n != ".":
-			// Flux leaves hidden files out. Source: source-controller, sourceignore.
-		case l.tree.IsDir(p):
-			below, err := l.folder(p, nil, name, at, depth+1)
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, below...)
-		case (strings.HasSuffix(n, ".yaml") || strings.HasSuffix(n, ".yml")) && l.tree.IsFile(p):
-			all = append(all, l.file(p, name)...)
-		}
-	}
-	return all, nil
-}
-
-func (l *loader) isKustomization(dir string) bool {
-	for _, name := range []string{"kustomization.yaml", "kustomization.yml", "Kustomization"} {
-		if l.tree.IsFile(path.Join(dir, name)) {
-			return true
-		}
-	}
-	return false
-}
-
-// build builds a kustomization. One that cannot be built is read without its
-// patches: the order must not be lost with them.
-func (l *loader) build(dir string, options *component.KustomizeOptions, name string, at finding.Position) ([]manifest.Object, error) {
-	c := component.Component{
-		Name: "build", Position: at, Phase: component.NoPhase, Enabled: true,
-		Sources: []component.Source{{Kind: component.Kustomize, Path: dir, Kustomize: options, Position: at}},
-	}
-	objects, err := l.options.Renderer.Component(l.ctx, c)
-	if err == nil {
-		return objects, nil
-	}
-	if l.ctx.Err() != nil {
-		return nil, l.ctx.Err()
-	}
-	l.problem(Problem{
-		Kind: Build, Name: name, Position: finding.Position{File: dir}, Mild: true,
-		Message: fmt.Sprintf("the kustomization %s cannot be built (%s); its files are read without its patches", dir, oneLine(err)),
-	})
-	found, err := l.listed(dir, map[string]bool{}, 0)
-	if err != nil {
-		return nil, err
-	}
-	var all []manifest.Object
-	for _, file := range found {
-		all = append(all, l.file(file, name)...)
-	}
-	return all, nil
-}
-
-// listed are the files that a kustomization takes, without building it.
-func (l *loader) listed(dir string, seen map[string]bool, depth int) ([]string, error) {
-	if seen[dir] || depth > maxDepth {
-		return nil, nil
-	}
-	seen[dir] = true
-	var file string
-	for _, name := range []string{"kustomization.yaml", "kustomization.yml", "Kustomization"} {
-		if l.tree.IsFile(path.Join(dir, name)) {
-			file = path.Join(dir, name)
-		}
-	}
-	if file == "" {
-		return nil, nil
-	}
-	data, err := l.tree.Read(file)
-	if err != nil {
-		return nil, err
-	}
-	v, err := yamlpos.ParseOne(file, data)
-	if err != nil {
-		l.problem(Problem{Kind: Invalid, Position: finding.Position{File: file}, Message: oneLine(err)})
-		return nil, nil
-	}
-	var all []string
-	for _, key := range []string{"resources", "bases", "components"} {
-		list := v.At(key)
-		if list == nil {
-			continue
-		}
-		for _, item := range list.Items {
-			p := path.Join(dir, item.Text)
-			if strings.Contains(item.Text, "://") || strings.Contains(item.Text, "?ref=") {
-				continue
-			}
-			if _, err := l.tree.Resolve(p, item.Position); err != nil {
-				continue
-			}
-			if l.tree.IsFile(p) {
-				all = append(all, p)
-				continue
-			}
-			below, err := l.listed(p, seen, depth+1)
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, below...)
-		}
-	}
-	return all, nil
-}
-
-// file reads the objects of one file.
-func (l *loader) file(file, name string) []manifest.Object {
-	data, err := l.tree.Read(file)
-	if err != nil {
-		l.problem(Problem{Kind: Build, Name: name, Position: finding.Position{File: file}, Message: oneLine(err)})
-		return nil
-	}
-	found, err := l.options.Objects(l.ctx, file, data)
-	if err != nil {
-		l.problem(Problem{Kind: Invalid, Name: name, Position: finding.Position{File: file}, Message: oneLine(err)})
-		return nil
-	}
-	var all []manifest.Object
-	for _, o := range found {
-		if !strings.HasPrefix(o.GetAPIVersion(), "kustomize.config.k8s.io/") {
-			all = append(all, o)
-		}
-	}
-	return all
 }
 
 // oneLine is the message of an error on one line.

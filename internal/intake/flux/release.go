@@ -3,45 +3,31 @@ package flux
 import (
 	"fmt"
 	"path"
-	"slices"
 	"strconv"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/rollout-ladder/ladder/internal/intake/yamlpos"
 	"github.com/rollout-ladder/ladder/internal/manifest"
 )
 
-// releases reads the HelmReleases of the current cluster.
-func (l *loader) releases() {
-	var ids []string
-	for id, o := range l.sources {
-		if o.GetKind() == "HelmRelease" && o.GroupVersionKind().Group == groupHelm {
-			ids = append(ids, id)
-		}
-	}
-	slices.Sort(ids)
-	for _, id := range ids {
-		l.release(l.sources[id])
-	}
-}
-
-func (l *loader) release(o manifest.Object) {
-	owner, err := strconv.Atoi(o.GetAnnotations()[ownerKey])
-	if err != nil {
-		owner = -1
-	}
+func (l *loader) release(a applied) {
+	o := a.object
 	var k *Kustomization
-	if owner >= 0 {
-		k = &l.current.Kustomizations[owner]
+	if a.by >= 0 {
+		k = &l.current.Kustomizations[a.by]
 	}
-	o = l.filled(o, owner)
 	r := Release{
-		Namespace: namespaceOf(o, k), Name: o.GetName(), Kustomization: owner, Position: o.Origin.Position(),
+		Namespace: namespaceOf(o, k), Name: o.GetName(), Kustomization: a.by, Position: o.Origin.Position(),
 		ReleaseName: textAt(o.Object, "spec", "releaseName"), TargetNamespace: textAt(o.Object, "spec", "targetNamespace"),
-		Suspend: flagAt(o.Object, "spec", "suspend"), Timeout: durationAt(o.Object, "spec", "timeout"),
+		Suspend: flagAt(o.Object, "spec", "suspend"), Timeout: durationAt(o.Object, "spec", "timeout"), KubeConfig: kubeConfig(o),
 		CreateNamespace: flagAt(o.Object, "spec", "install", "createNamespace"),
-		SkipCRDs:        textAt(o.Object, "spec", "install", "crds") == "Skip",
+		SkipCRDs:        textAt(o.Object, "spec", "install", "crds") == "Skip" || flagAt(o.Object, "spec", "install", "skipCRDs"),
+		Waits:           !flagAt(o.Object, "spec", "install", "disableWait"),
+		RetryInterval:   durationAt(o.Object, "spec", "interval"),
 	}
+	r.Retries = retries(o)
 	if r.ReleaseName == "" {
 		r.ReleaseName = r.Name
 		// Source: Flux, HelmRelease "Release name": the target namespace comes before.
@@ -49,15 +35,35 @@ func (l *loader) release(o manifest.Object) {
 			r.ReleaseName = r.TargetNamespace + "-" + r.Name
 		}
 	}
-	r.DependsOn = references(o, r.Namespace)
+	r.DependsOn = l.references(o, r.Namespace)
 	l.chart(o, &r)
 	l.values(o, &r)
-	l.lost(o, &r)
+	r.PostRendered = len(listAt(o.Object, "spec", "postRenderers")) > 0
+	if l.options.Import {
+		l.lost(o, &r)
+	}
 	l.current.Releases = append(l.current.Releases, r)
+}
+
+// retries reports whether an install that fails is tried again: by the strategy, or as
+// often as remediation says, which is never where it says nothing. Source:
+// helm-controller, api/v2, Install.
+func retries(o manifest.Object) bool {
+	if textAt(o.Object, "spec", "install", "strategy", "name") == "RetryOnFailure" {
+		return true
+	}
+	n, _, _ := unstructured.NestedInt64(o.Object, "spec", "install", "remediation", "retries")
+	return n != 0
 }
 
 func (l *loader) tell(r *Release, kind Kind, hint, format string, args ...any) {
 	l.problem(Problem{Kind: kind, Name: r.Name, Position: r.Position, Hint: hint, Message: fmt.Sprintf(format, args...)})
+}
+
+// unknown records why the chart of a release is not known.
+func (l *loader) unknown(r *Release, kind Kind, hint, format string, args ...any) {
+	r.Unknown = fmt.Sprintf(format, args...)
+	l.tell(r, kind, hint, "%s", r.Unknown)
 }
 
 // chart finds the chart of a release.
@@ -70,19 +76,19 @@ func (l *loader) chart(o manifest.Object, r *Release) {
 		source, ok := l.sources[key(textAt(ref, "kind"), namespace, textAt(ref, "name"))]
 		switch {
 		case !ok:
-			l.tell(r, Source, "add it to the repository", "its chart is in the %s %s/%s, which is not in the repository", textAt(ref, "kind"), namespace, textAt(ref, "name"))
+			l.unknown(r, Source, "add it to the repository", "its chart is in the %s %s/%s, which is not in the repository", textAt(ref, "kind"), namespace, textAt(ref, "name"))
 		case source.GetKind() == "OCIRepository":
 			l.registry(source, r)
 		case source.GetKind() == "HelmChart":
-			l.fromSpec(mapAt(source.Object, "spec"), source.GetNamespace(), r)
+			l.fromSpec(mapAt(source.Object, "spec"), namespace, r)
 		default:
-			l.tell(r, Source, "", "its chart is in a %s", source.GetKind())
+			l.unknown(r, Source, "", "its chart is in a %s", source.GetKind())
 		}
 		return
 	}
 	spec := mapAt(o.Object, "spec", "chart", "spec")
 	if len(spec) == 0 {
-		l.tell(r, Invalid, "", "it names no chart")
+		l.unknown(r, Invalid, "", "it names no chart")
 		return
 	}
 	l.fromSpec(spec, r.Namespace, r)
@@ -90,14 +96,10 @@ func (l *loader) chart(o manifest.Object, r *Release) {
 
 // registry reads an OCIRepository that holds one chart.
 func (l *loader) registry(source manifest.Object, r *Release) {
-	owner, err := strconv.Atoi(source.GetAnnotations()[ownerKey])
-	if err == nil {
-		source = l.filled(source, owner)
-	}
 	address := strings.TrimSuffix(textAt(source.Object, "spec", "url"), "/")
 	slash := strings.LastIndexByte(address, '/')
 	if !strings.HasPrefix(address, "oci://") || slash < len("oci://") || holdsVariable(address) {
-		l.tell(r, Source, "", "the address of its OCIRepository %s is not known", source.GetName())
+		l.unknown(r, Source, "", "the address of its OCIRepository %s is not known", source.GetName())
 		return
 	}
 	r.Repository, r.Chart = withoutUser(address[:slash]), address[slash+1:]
@@ -105,7 +107,7 @@ func (l *loader) registry(source manifest.Object, r *Release) {
 	if semver := textAt(source.Object, "spec", "ref", "semver"); semver != "" {
 		r.Version = semver
 	}
-	if digest := textAt(source.Object, "spec", "ref", "digest"); digest != "" {
+	if digest := textAt(source.Object, "spec", "ref", "digest"); digest != "" && l.options.Import {
 		l.tell(r, Source, "name the version that has the digest", "its chart is chosen by digest, which is not carried over")
 	}
 }
@@ -122,33 +124,39 @@ func (l *loader) fromSpec(spec map[string]any, namespace string, r *Release) {
 	case "HelmRepository":
 		source, ok := l.sources[key(kind, namespace, name)]
 		if !ok {
-			l.tell(r, Source, "add it to the repository", "its HelmRepository %s/%s is not in the repository", namespace, name)
+			l.unknown(r, Source, "add it to the repository", "its HelmRepository %s/%s is not in the repository", namespace, name)
 			return
-		}
-		if owner, err := strconv.Atoi(source.GetAnnotations()[ownerKey]); err == nil {
-			source = l.filled(source, owner)
 		}
 		address := textAt(source.Object, "spec", "url")
 		if address == "" || holdsVariable(address) {
-			l.tell(r, Source, "", "the address of its HelmRepository %s is not known", name)
+			l.unknown(r, Source, "", "the address of its HelmRepository %s is not known", name)
 			return
 		}
-		if len(mapAt(source.Object, "spec", "secretRef")) > 0 {
+		if len(mapAt(source.Object, "spec", "secretRef")) > 0 && l.options.Import {
 			l.tell(r, Secret, "give Argo CD a repository Secret", "the credentials of the HelmRepository %s are not carried over", name)
 		}
 		r.Repository, r.Chart, r.Version = withoutUser(address), chart, version
 	case "GitRepository":
-		p := clean(chart)
+		p := l.ownPath(chart)
 		if l.isOwn(namespace, name, p) && l.tree.IsDir(p) {
 			r.Path = p
-			return
+			break
 		}
-		l.tell(r, Source, "vendor the chart into the repository", "its chart %s is in the GitRepository %s, not in this repository", chart, name)
+		l.unknown(r, Source, "vendor the chart into the repository", "its chart %s is in the GitRepository %s, not in this repository", chart, name)
+		return
 	default:
-		l.tell(r, Source, "vendor the chart into the repository", "its chart %s is in the %s %s", chart, kind, name)
+		l.unknown(r, Source, "vendor the chart into the repository", "its chart %s is in the %s %s", chart, kind, name)
+		return
 	}
-	for _, file := range listAt(spec, "valuesFiles") {
-		l.tell(r, Values, "write them into a layer of values", "the values of %s in the chart are not carried over", path.Base(fmt.Sprint(file)))
+	files := listAt(spec, "valuesFiles")
+	if one := textAt(spec, "valuesFile"); one != "" && len(files) == 0 {
+		files = []any{one} // older
+	}
+	for _, file := range files {
+		r.ValuesFiles = append(r.ValuesFiles, fmt.Sprint(file))
+		if l.options.Import {
+			l.tell(r, Values, "write them into a layer of values", "the values of %s in the chart are not carried over", path.Base(fmt.Sprint(file)))
+		}
 	}
 }
 
@@ -183,8 +191,16 @@ func (l *loader) values(o manifest.Object, r *Release) {
 	r.Values = append(r.Values, l.known(inline, "", r))
 }
 
-// known takes the values out that hold a variable without a value.
+// known takes the values out that hold a variable without a value, for an import.
+// Otherwise they stay as they are written.
 func (l *loader) known(values map[string]any, at string, r *Release) map[string]any {
+	if !l.substitutes(r) {
+		return values
+	}
+	if !l.options.Import {
+		r.Unfilled = append(r.Unfilled, unfilled(values)...)
+		return values
+	}
 	out := map[string]any{}
 	for k, v := range values {
 		p := yamlpos.Join(at, k)
@@ -193,7 +209,7 @@ func (l *loader) known(values map[string]any, at string, r *Release) map[string]
 			out[k] = l.known(v, p, r)
 			continue
 		case string, []any:
-			if l.substitutes(r) && holdsVariable(fmt.Sprint(v)) {
+			if holdsVariable(v) {
 				l.tell(r, Substitution, "write it into the layer of values of each environment", "the value %s is left out: a variable in it is not known", p)
 				continue
 			}
@@ -203,40 +219,80 @@ func (l *loader) known(values map[string]any, at string, r *Release) map[string]
 	return out
 }
 
-// substitutes reports whether Flux fills in variables of a release.
+// substitutes reports whether Flux fills in variables of a release of which not all are
+// known.
 func (l *loader) substitutes(r *Release) bool {
-	if r.Kustomization < 0 {
-		return false
+	return r.Kustomization >= 0 && l.current.Kustomizations[r.Kustomization].PostBuild.Open
+}
+
+// withoutValues records values that are not known.
+func (l *loader) withoutValues(r *Release, kind Kind, hint, what, why string) {
+	if why == "" {
+		r.Incomplete = append(r.Incomplete, what+" are not known")
+	} else {
+		r.Incomplete = append(r.Incomplete, what+" are not known: "+why)
+		why = ": " + why
 	}
-	_, _, ok := l.variables(l.current.Kustomizations[r.Kustomization])
-	return ok
+	if l.options.Import {
+		l.tell(r, kind, hint, "%s are not carried over%s", what, why)
+	}
+}
+
+// atPath is a value at a dotted path, typed as Helm types what --set gives. ok is false
+// for lists and for names with quotes.
+func atPath(target, text string) (values map[string]any, ok bool) {
+	if strings.ContainsAny(target, `[]{},=\"'`) || strings.Contains("."+target+".", "..") {
+		return nil, false
+	}
+	var value any = text
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+		value = n
+	} else if text == "true" || text == "false" {
+		value = text == "true"
+	}
+	steps := strings.Split(target, ".")
+	for i := len(steps) - 1; i >= 0; i-- {
+		value = map[string]any{steps[i]: value}
+	}
+	values, ok = value.(map[string]any)
+	return values, ok
 }
 
 func (l *loader) valuesFrom(m map[string]any, r *Release) {
-	kind, name, valuesKey := textAt(m, "kind"), textAt(m, "name"), textAt(m, "valuesKey")
+	kind, name, valuesKey, target := textAt(m, "kind"), textAt(m, "name"), textAt(m, "valuesKey"), textAt(m, "targetPath")
 	if valuesKey == "" {
 		valuesKey = "values.yaml"
 	}
 	if kind == "Secret" {
-		l.tell(r, Secret, "let the chart read the Secret itself", "values of the Secret %s are not carried over", name)
+		l.withoutValues(r, Secret, "let the chart read the Secret itself", "values of the Secret "+name, "")
 		return
 	}
+	const hint = "write them into a layer of values"
 	o, ok := l.sources[key(kind, r.Namespace, name)]
 	if !ok || kind != "ConfigMap" {
-		l.tell(r, Values, "write them into a layer of values", "values of the %s %s are not carried over: it is not in the repository", kind, name)
+		if !flagAt(m, "optional") || l.options.Import {
+			l.withoutValues(r, Values, hint, "values of the "+kind+" "+name, "it is not in the repository")
+		}
 		return
 	}
-	if owner, err := strconv.Atoi(o.GetAnnotations()[ownerKey]); err == nil {
-		o = l.filled(o, owner)
-	}
 	text := textAt(o.Object, "data", valuesKey)
-	if textAt(m, "targetPath") != "" || text == "" {
-		l.tell(r, Values, "write them into a layer of values", "the value %s of the ConfigMap %s is not carried over", valuesKey, name)
+	switch {
+	case text == "":
+		l.withoutValues(r, Values, hint, "values of the ConfigMap "+name, "it has no key "+valuesKey)
+		return
+	case target != "":
+		values, ok := atPath(target, strings.TrimSpace(text))
+		if !ok {
+			l.withoutValues(r, Values, hint, "values of the ConfigMap "+name, "its targetPath "+target+" is not read")
+			return
+		}
+		r.Values = append(r.Values, l.known(values, "", r))
 		return
 	}
 	v, err := yamlpos.ParseOne(name, []byte(text))
 	if err != nil {
 		l.tell(r, Values, "", "the value %s of the ConfigMap %s is no YAML", valuesKey, name)
+		r.Incomplete = append(r.Incomplete, "values of the ConfigMap "+name+" are no YAML")
 		return
 	}
 	if values, ok := v.Any().(map[string]any); ok && len(values) > 0 {

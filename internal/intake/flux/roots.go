@@ -1,19 +1,30 @@
 package flux
 
 import (
+	"errors"
 	"path"
 	"slices"
 	"strings"
 
+	"github.com/rollout-ladder/ladder/internal/finding"
 	"github.com/rollout-ladder/ladder/internal/intake/files"
 	"github.com/rollout-ladder/ladder/internal/intake/yamlpos"
 )
 
 // rootFolder is what a cluster starts with.
-type rootFolder struct{ name, path string }
+type rootFolder struct {
+	name, path string
+	// base is the folder that is the top of what is synced: "." or, where only a part of
+	// the repository is packed for it, that part.
+	base string
+	// address is that of the repository that is synced; empty where it is not known.
+	address  string
+	position finding.Position
+}
 
-// roots finds the folders that clusters start with.
-func (l *loader) roots() ([]rootFolder, error) {
+// search finds the folders that clusters start with, and what of Flux's is written
+// anywhere.
+func (l *loader) search() (*searched, error) {
 	found, err := l.tree.Find(l.ctx, l.options.Path, func(name string) bool { return strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml") })
 	if err != nil {
 		return nil, err
@@ -24,7 +35,9 @@ func (l *loader) roots() ([]rootFolder, error) {
 		if err != nil {
 			return nil, err
 		}
-		if !strings.Contains(string(data), "fluxcd.io") {
+		text := string(data)
+		helmfile := isHelmfile(file)
+		if !strings.Contains(text, "fluxcd.io") && !strings.Contains(text, groupInstance) && !helmfile && !(strings.Contains(text, "instance:") && strings.Contains(text, "sync:")) {
 			continue
 		}
 		documents, err := yamlpos.Parse(file, data)
@@ -34,23 +47,81 @@ func (l *loader) roots() ([]rootFolder, error) {
 		}
 		for _, d := range documents {
 			s.add(file, d)
+			if helmfile {
+				s.installed(d)
+			}
 		}
 	}
-	roots := s.roots()
-	if len(roots) == 0 {
-		return nil, &files.InputError{Message: l.options.Path + " holds no Kustomization or HelmRelease of Flux", Hint: "give the folder of a repository that Flux applies"}
+	l.locate(s)
+	s.choose()
+	if len(l.options.Roots) > 0 {
+		s.given(l.options.Roots)
 	}
-	return named(roots), nil
+	if len(s.found) == 0 {
+		return nil, &files.InputError{
+			Message: l.options.Path + " holds no Kustomization or HelmRelease of Flux", Hint: "give the folder of a repository that Flux applies", Err: ErrNothing,
+		}
+	}
+	return s, nil
+}
+
+// locate finds the folders that are said to be synced: from the top of the repository,
+// or from a folder above what says so, where only that folder is packed and synced.
+// What is nowhere is no start.
+func (l *loader) locate(s *searched) {
+	var found []rootFolder
+	for _, r := range s.starts {
+		for base := path.Dir(r.position.File); ; base = path.Dir(base) {
+			if l.tree.IsDir(r.path) {
+				break
+			}
+			if p := path.Join(base, r.path); l.tree.IsDir(p) {
+				r.base, r.path = base, p
+				break
+			}
+			if base == "." {
+				break
+			}
+		}
+		if l.tree.IsDir(r.path) {
+			found = append(found, r)
+		}
+	}
+	s.starts = found
+}
+
+// ErrNothing is the cause of the error that says that there is nothing of Flux's.
+var ErrNothing = errors.New("there is nothing of Flux's")
+
+// given are roots that somebody named, where there is anything of Flux's at all.
+func (s *searched) given(roots []string) {
+	if len(s.found) == 0 {
+		return
+	}
+	s.found = nil
+	for _, r := range roots {
+		s.found = append(s.found, rootFolder{path: clean(r), base: ".", position: finding.Position{File: clean(r)}})
+	}
+	s.found = named(s.found)
 }
 
 // searched are Flux's objects in the files of a repository.
 type searched struct {
-	// starts are folders that are said to be synced, applied those that any
-	// Kustomization applies.
-	starts, applied []string
+	// found are the roots, chosen of starts, which are folders that are said to be
+	// synced; applied are the folders that any Kustomization applies.
+	found, starts []rootFolder
+	applied       []string
 	// kustomizations and others are the folders of files with objects of Flux.
 	kustomizations, others []string
+	// written are the Kustomizations and HelmReleases themselves.
+	written []Left
+	// before are the releases of Helmfiles: who uses both bootstraps a cluster with
+	// these.
+	before []Before
 }
+
+// written is where objects of one kind are written.
+type written struct{ kind, file string }
 
 // add looks at one document.
 func (s *searched) add(file string, d *yamlpos.Value) {
@@ -58,21 +129,90 @@ func (s *searched) add(file string, d *yamlpos.Value) {
 	kind, dir := d.TextAt("kind"), path.Dir(file)
 	switch {
 	case group == groupInstance && kind == "FluxInstance":
-		if p := d.TextAt("spec", "sync", "path"); p != "" && !strings.Contains(p, "$") {
-			s.starts = append(s.starts, clean(p))
-		}
+		s.start(d.At("spec", "sync"))
 	case group == groupKustomize && kind == "Kustomization":
 		s.kustomizations = append(s.kustomizations, dir)
+		if d.At("spec", "sourceRef") != nil {
+			s.note(d, kind)
+		}
 		if d.At("spec", "path") == nil {
 			return
 		}
 		p := clean(d.TextAt("spec", "path"))
+		// Everything lies in the top folder: only the names that bootstrapping gives say
+		// that it is this repository.
+		source := d.TextAt("spec", "sourceRef", "name")
+		if p == "." && source != systemName && source != d.TextAt("metadata", "name") {
+			return
+		}
 		s.applied = append(s.applied, p)
 		if within(dir, p) {
-			s.starts = append(s.starts, p)
+			s.starts = append(s.starts, rootFolder{path: p, base: ".", position: d.Position})
 		}
 	case group == groupHelm && kind == "HelmRelease":
 		s.others = append(s.others, dir)
+		if d.At("spec", "chart", "spec", "chart") != nil || d.At("spec", "chartRef", "name") != nil {
+			s.note(d, kind)
+		}
+		s.instances(d, 0)
+	case strings.HasSuffix(group, "fluxcd.io"):
+	default:
+		s.instances(d, 0)
+	}
+}
+
+func (s *searched) note(d *yamlpos.Value, kind string) {
+	s.written = append(s.written, Left{Kind: kind, Name: d.TextAt("metadata", "name"), Position: d.Position})
+}
+
+// isHelmfile reports whether a file is a Helmfile by its name: helmfile.yaml, or one in
+// a folder helmfile or helmfile.d.
+func isHelmfile(file string) bool {
+	parts := strings.Split(strings.ToLower(file), "/")
+	return slices.ContainsFunc(parts, func(part string) bool { return strings.HasPrefix(part, "helmfile") })
+}
+
+// installed notes the releases of a Helmfile.
+func (s *searched) installed(d *yamlpos.Value) {
+	releases := d.At("releases")
+	if releases == nil {
+		return
+	}
+	for _, r := range releases.Items {
+		if name := r.TextAt("name"); name != "" {
+			s.before = append(s.before, Before{Name: name, Namespace: r.TextAt("namespace"), Chart: path.Base(r.TextAt("chart")), Position: r.Position})
+		}
+	}
+}
+
+// start takes what a FluxInstance syncs.
+func (s *searched) start(sync *yamlpos.Value) {
+	if sync == nil {
+		return
+	}
+	if p := sync.TextAt("path"); p != "" && !strings.ContainsAny(p, "${") {
+		s.starts = append(s.starts, rootFolder{path: clean(p), base: ".", address: withoutUser(sync.TextAt("url")), position: sync.Position})
+	}
+}
+
+// maxNested is how deep values are searched for those of an instance.
+const maxNested = 12
+
+// instances finds the values of the chart that makes a FluxInstance: of an Application,
+// a HelmRelease or a Helmfile, or in a file of values. Source:
+// github.com/controlplaneio-fluxcd/charts, flux-instance, values.yaml.
+func (s *searched) instances(v *yamlpos.Value, depth int) {
+	if v == nil || depth > maxNested {
+		return
+	}
+	if sync := v.At("instance", "sync"); sync != nil && (sync.At("kind") != nil || sync.At("url") != nil) {
+		s.start(sync)
+	}
+	for _, e := range v.Entries {
+		s.instances(e.Value, depth+1)
+	}
+	for _, item := range v.Items {
+		s.instances(item, depth+1)
 	}
 }
 
@@ -85,10 +225,18 @@ func within(dir, other string) bool {
 // clusters; where there are more, the repository is one.
 const maxRoots = 50
 
-// roots are the folders that are synced. Where none says so, they are those with
+// choose finds the folders that are synced. Where none says so, they are those with
 // Kustomizations that no Kustomization applies.
-func (s *searched) roots() []rootFolder {
-	tops := outermost(s.starts)
+func (s *searched) choose() {
+	var started []string
+	known := map[string]rootFolder{}
+	for _, r := range s.starts {
+		started = append(started, r.path)
+		if have, ok := known[r.path]; !ok || have.address == "" {
+			known[r.path] = r
+		}
+	}
+	tops := outermost(started)
 	if len(tops) == 0 {
 		var free []string
 		for _, dir := range s.kustomizations {
@@ -101,11 +249,14 @@ func (s *searched) roots() []rootFolder {
 	if all := slices.Concat(s.kustomizations, s.others); len(all) > 0 && (len(tops) == 0 || len(tops) > maxRoots) {
 		tops = []string{common(all)}
 	}
-	var out []rootFolder
 	for _, p := range tops {
-		out = append(out, rootFolder{path: p})
+		r, ok := known[p]
+		if !ok {
+			r = rootFolder{path: p, base: ".", position: finding.Position{File: p}}
+		}
+		s.found = append(s.found, r)
 	}
-	return out
+	s.found = named(s.found)
 }
 
 // outermost are the folders that lie in no other of the list, sorted.

@@ -29,6 +29,9 @@ type repository struct {
 	root    string
 	fetched map[string]source.View // by absolute path
 	replace map[string][]byte      // by absolute path
+	// generated are kustomization files that the repository does not have, by absolute
+	// path, before they are rewritten.
+	generated map[string][]byte
 	// rewrite changes a kustomization file when it is first read.
 	rewrite func(abs string, data []byte) ([]byte, error)
 	// first is the first thing that went wrong; kustomize's own errors name
@@ -39,7 +42,7 @@ type repository struct {
 func newRepository(view source.View) *repository {
 	return &repository{
 		view: view, root: "/" + rand.Text() + strings.Repeat("/_", climb),
-		fetched: map[string]source.View{}, replace: map[string][]byte{},
+		fetched: map[string]source.View{}, replace: map[string][]byte{}, generated: map[string][]byte{},
 	}
 }
 
@@ -139,8 +142,11 @@ func (r *repository) ReadFile(name string) ([]byte, error) {
 	return data, nil
 }
 
-// read reads a file as it is.
+// read reads a file as it is, or as it was generated.
 func (r *repository) read(name string) ([]byte, error) {
+	if data, ok := r.generated[name]; ok {
+		return data, nil
+	}
 	view, inside, _ := r.locate(name)
 	if view == nil {
 		return nil, &source.EscapeError{Path: inside}
@@ -157,6 +163,13 @@ func (r *repository) again() {
 	}
 }
 
+// standsIn reports whether a file is not, or not as it is, one of the repository.
+func (r *repository) standsIn(name string) bool {
+	_, replaced := r.replace[name]
+	_, generated := r.generated[name]
+	return replaced || generated
+}
+
 // stat says what a path is.
 func (r *repository) stat(name string) (source.Kind, error) {
 	view, inside, _ := r.locate(name)
@@ -169,7 +182,7 @@ func (r *repository) stat(name string) (source.Kind, error) {
 // CleanedAbs implements filesys.FileSystem: the folder and file of a path,
 // links resolved.
 func (r *repository) CleanedAbs(name string) (filesys.ConfirmedDir, string, error) {
-	if _, ok := r.replace[name]; ok {
+	if r.standsIn(name) {
 		return filesys.ConfirmedDir(filepath.Dir(name)), filepath.Base(name), nil
 	}
 	kind, err := r.stat(name)
@@ -193,7 +206,7 @@ func (r *repository) CleanedAbs(name string) (filesys.ConfirmedDir, string, erro
 
 // Exists implements filesys.FileSystem.
 func (r *repository) Exists(name string) bool {
-	if _, ok := r.replace[name]; ok {
+	if r.standsIn(name) {
 		return true
 	}
 	kind, err := r.stat(name)

@@ -65,6 +65,11 @@ func Render(ctx context.Context, view source.View, src component.Source, opts Op
 	b := &build{ctx: ctx, src: src, opts: opts, root: files.abs(root), files: files, charts: map[string]chartOrigins{}}
 	files.rewrite = b.rewrite
 	opts.Charts.Note(b.position(), "kustomization "+src.Path)
+	if src.Kustomize != nil && src.Kustomize.Generate {
+		if empty, err := b.generate(root); err != nil || empty {
+			return helm.Result{}, err
+		}
+	}
 	built, err := b.run()
 	if err != nil {
 		return helm.Result{ReadsCapabilities: b.readsCapabilities, Lacking: b.lacking}, b.explain(err)

@@ -139,17 +139,13 @@ func (s *Set) addHere(c *compiler, source string, text []byte) error {
 }
 
 // AddSection appends the rules of a document that is a part of another one, and has no
-// apiVersion of its own.
+// apiVersion of its own. Its expressions are known to compile, as for AddTested.
 func (s *Set) AddSection(source string, text []byte) error {
-	c, err := newCompiler()
-	if err != nil {
-		return err
-	}
 	var d Document
 	if err := yaml.UnmarshalStrict(text, &d); err != nil {
 		return &ParseError{Source: source, Err: err}
 	}
-	return s.addDocument(c, source, d)
+	return s.addDocument(&compiler{late: true}, source, d)
 }
 
 // AddElsewhere is Add for rules that this process neither parses nor evaluates.
