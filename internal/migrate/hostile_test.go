@@ -30,7 +30,7 @@ func TestHostile(t *testing.T) {
 		"many that wait for many": {
 			"-- clusters/main/a.yaml --\n" + fmt.Sprintf(kustomization, "a", "") + "-- clusters/main/b.yaml --\n" + fmt.Sprintf(kustomization, "b", ", dependsOn: [{name: a}]") +
 				"-- apps/a/all.yaml --\n" + releases("a") + "-- apps/b/all.yaml --\n" + releases("b"),
-			"clusters/main/b.yaml:1: more than 1000000 pairs of components wait for each other",
+			"clusters/main/b.yaml:4: more than 1000000 pairs of components wait for each other",
 			func(dir string) error {
 				tree, err := files.Discover(dir)
 				if err != nil {

@@ -82,10 +82,33 @@ func Load(ctx context.Context, tree *files.Tree, o Options) (*Result, error) {
 			return nil, err
 		}
 	}
+	l.result.Clusters = distinct(l.result.Clusters)
 	if len(o.Clusters) == 0 {
 		l.left(s.written)
 	}
 	return l.result, ctx.Err()
+}
+
+// distinct leaves a guessed cluster out where the others hold every Kustomization of
+// it: then its folder is a part of theirs.
+func distinct(clusters []Cluster) []Cluster {
+	kept := slices.Clone(clusters)
+	for i := len(kept) - 1; i >= 0; i-- {
+		if !kept[i].guessed || len(kept) == 1 {
+			continue
+		}
+		others := map[finding.Position]bool{}
+		for j := range kept {
+			for _, k := range kept[j].Kustomizations {
+				others[k.Position] = others[k.Position] || j != i
+			}
+		}
+		alone := slices.ContainsFunc(kept[i].Kustomizations, func(k Kustomization) bool { return !k.Made && !others[k.Position] })
+		if !alone {
+			kept = slices.Delete(kept, i, i+1)
+		}
+	}
+	return kept
 }
 
 type loader struct {
@@ -162,7 +185,7 @@ func (l *loader) foundConfigs() map[string]map[string]any {
 
 // once reads a cluster with the ConfigMaps that are known.
 func (l *loader) once(r rootFolder) error {
-	l.current = &Cluster{Name: r.name, Path: r.path, Position: r.position}
+	l.current = &Cluster{Name: r.name, Path: r.path, Position: r.position, guessed: r.guessed}
 	l.sources, l.seen, l.releases = map[string]manifest.Object{}, map[string]int{}, map[string]applied{}
 	l.artifacts, l.asked = map[string][]copied{}, map[string]bool{}
 	l.root = r

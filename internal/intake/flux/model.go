@@ -43,6 +43,8 @@ type Cluster struct {
 	Position       finding.Position
 	Kustomizations []Kustomization
 	Releases       []Release
+	// guessed is set where nothing says that the folder is synced.
+	guessed bool
 }
 
 // Kind says what a Problem is about.

@@ -18,7 +18,9 @@ type rootFolder struct {
 	// the repository is packed for it, that part.
 	base string
 	// address is that of the repository that is synced; empty where it is not known.
-	address  string
+	address string
+	// guessed is set where nothing says that it is synced.
+	guessed  bool
 	position finding.Position
 }
 
@@ -141,8 +143,7 @@ func (s *searched) add(file string, d *yamlpos.Value) {
 		p := clean(d.TextAt("spec", "path"))
 		// Everything lies in the top folder: only the names that bootstrapping gives say
 		// that it is this repository.
-		source := d.TextAt("spec", "sourceRef", "name")
-		if p == "." && source != systemName && source != d.TextAt("metadata", "name") {
+		if p == "." && d.TextAt("spec", "sourceRef", "name") != systemName && path.Base(file) != "gotk-sync.yaml" {
 			return
 		}
 		s.applied = append(s.applied, p)
@@ -252,7 +253,7 @@ func (s *searched) choose() {
 	for _, p := range tops {
 		r, ok := known[p]
 		if !ok {
-			r = rootFolder{path: p, base: ".", position: finding.Position{File: p}}
+			r = rootFolder{path: p, base: ".", guessed: true, position: finding.Position{File: p}}
 		}
 		s.found = append(s.found, r)
 	}
