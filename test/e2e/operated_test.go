@@ -247,7 +247,6 @@ spec: {compositeTypeRef: {apiVersion: made.example.com/v1, kind: XShop}, mode: P
 	},
 	{
 		name: "olm", operator: []string{"catalog-operator"},
-		silent: []string{"OperatorGroup"},
 		objects: `
 {apiVersion: operators.coreos.com/v1alpha1, kind: CatalogSource, metadata: {name: hub}, spec: {sourceType: grpc, image: example.com/hub}}
 ---
