@@ -27,6 +27,13 @@ type Repository interface {
 type Cluster struct {
 	Name, Server, Project string
 	Labels, Annotations   map[string]string
+	// OpenLabels and OpenAnnotations are set where it may have more than are known.
+	OpenLabels, OpenAnnotations bool
+	// Position is where the repository describes it; zero for one that the ladder file
+	// gives.
+	Position finding.Position
+	// Assumed is what is taken to be so of it; empty where nothing is.
+	Assumed string
 }
 
 // Data is what generators would learn outside the repository.

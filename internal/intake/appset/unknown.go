@@ -29,6 +29,28 @@ func mark(name string) string {
 	return markSign + strings.TrimLeft(notInMark.ReplaceAllString(name, ""), ".") + markSign
 }
 
+// Mark stands in a text for what is not known, by its name.
+func Mark(name string) string { return mark(name) }
+
+// Marks lists the names of what is not known in a text, in their order.
+func Marks(text string) []string { return named(text) }
+
+// IsMarked reports whether a text holds something that is not known.
+func IsMarked(text string) bool { return isMarked(text) }
+
+// Fill replaces marks by what is found for their names.
+func Fill(text string, find func(name string) (string, bool)) string {
+	return marks.ReplaceAllStringFunc(text, func(m string) string {
+		if found, ok := find(marks.FindStringSubmatch(m)[1]); ok {
+			return found
+		}
+		return m
+	})
+}
+
+// Written turns marks into what stands in a template: {{name}}.
+func Written(text string) string { return written(text) }
+
 func isMarked(text string) bool { return strings.Contains(text, markSign) }
 
 // written turns marks into what stands in a template: {{name}}.
