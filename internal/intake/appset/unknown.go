@@ -65,12 +65,16 @@ func named(text string) []string {
 	return all
 }
 
-// holdsMark reports whether a parameter, or one below it, is not known.
+// holdsMark reports whether a parameter, or one below it, is not known, or may be there
+// beside those that are.
 func holdsMark(v any) bool {
 	switch v := v.(type) {
 	case string:
 		return isMarked(v)
 	case map[string]any:
+		if isOpen(v) {
+			return true
+		}
 		for _, item := range v {
 			if holdsMark(item) {
 				return true
@@ -133,14 +137,15 @@ func knows(p map[string]any, fields []string) bool {
 		if !ok {
 			return !holdsMark(v)
 		}
+		open = open || isOpen(m)
 		next, there := m[field]
 		if !there {
 			return !open
 		}
 		v = next
 	}
-	_, isMap := v.(map[string]any)
-	return !holdsMark(v) && (!isMap || !open)
+	m, isMap := v.(map[string]any)
+	return !holdsMark(v) && (!isMap || !open && !isOpen(m))
 }
 
 // knowsTag reports whether the parameter of an older template is known, or is

@@ -63,6 +63,7 @@ func (r *Repository) Read(ctx context.Context, e Environment) (Reading, error) {
 		r.findings = append(r.findings, unapplied(e.unapplied))
 	}
 	r.findings = append(r.findings, e.idle...)
+	r.findings = append(r.findings, r.assumptions(w.generated)...)
 	w.disabled()
 	for _, c := range w.objects {
 		for w.applied[c.Name] {

@@ -20,6 +20,9 @@ import (
 func (r *Repository) data() appset.Data {
 	data := r.opts.Data
 	data.NewGlobbing = data.NewGlobbing || r.newGlobbing
+	if len(r.clusters.all) > 0 {
+		data.Clusters, data.Found = r.clusters.given(), true
+	}
 	return data
 }
 
@@ -31,6 +34,7 @@ func (r *Repository) expand(ctx context.Context, set document) []document {
 		return k.value
 	}
 	before := len(r.findings)
+	r.switchOn(set)
 	result, err := evaluate.Applications(ctx, set.value, view{r}, r.data())
 	if err != nil {
 		return nil // the end of ctx, which the caller reports
@@ -98,7 +102,7 @@ func (r *Repository) unread(rule string, set document, problem *files.InputError
 func (r *Repository) generated(set document, app appset.Application) document {
 	d := document{
 		value: app.Value, written: app.Template, rendered: set.rendered,
-		generated: &generated{set: set, parameters: app.Parameters, element: app.Element, assumed: app.Assumed, lacks: app.Lacks},
+		generated: &generated{set: set, parameters: app.Parameters, element: app.Element, assumed: app.Assumed, lacks: app.Lacks, cluster: app.Cluster},
 	}
 	d.generated.element.File = strings.TrimPrefix(app.Element.File, r.prefix)
 	// What a kustomization built has lines of its own; the file is what people
