@@ -24,6 +24,8 @@ type foundClusters struct {
 	// secrets are those of cluster Secrets in manifests.
 	secrets []clusters.Cluster
 	all     []foundCluster
+	// addresses are those that are taken to be this repository's.
+	addresses []string
 }
 
 // foundCluster is a cluster with what is taken to be so of it.
@@ -66,6 +68,9 @@ func (r *Repository) findClusters(ctx context.Context) error {
 			for _, address := range one.Own {
 				url := normaliseURL(address)
 				r.own[url], r.tallied[url] = true, true
+				if !slices.Contains(r.clusters.addresses, address) {
+					r.clusters.addresses = append(r.clusters.addresses, address)
+				}
 			}
 		}
 		return solved
@@ -155,7 +160,7 @@ func sameCluster(a, b clusters.Cluster) bool {
 // loads by itself, then for each of the others, which are for one environment each.
 func (r *Repository) terraformRuns(dir string, folders map[string][]terraform.File) [][]terraform.File {
 	var always, chosen []terraform.File
-	for _, file := range r.within(dir) {
+	for _, file := range r.under(dir) {
 		rel, _ := below(dir, file)
 		if path.Ext(file) != ".tfvars" || strings.Contains(rel, ".terraform/") || rel != path.Base(rel) && len(folders[path.Dir(file)]) > 0 {
 			continue
@@ -187,36 +192,42 @@ func (r *Repository) terraformRuns(dir string, folders map[string][]terraform.Fi
 }
 
 // assumptions tells what is taken to be so of the clusters that Applications were
-// generated for.
-func (r *Repository) assumptions(apps []document) []finding.Finding {
+// generated for in an environment.
+func (r *Repository) assumptions(e Environment, apps []document) []finding.Finding {
 	used := map[int]bool{}
 	for _, app := range apps {
-		if app.generated != nil && app.generated.cluster > 0 {
+		if app.generated != nil && app.generated.cluster > 0 && e.takes(app) {
 			used[app.generated.cluster] = true
 		}
 	}
 	var all []finding.Finding
 	for _, n := range slices.Sorted(maps.Keys(used)) {
 		c := r.clusters.all[n-1]
-		at := c.Position
-		tell := func(format string, args ...any) {
-			f := newFinding(RuleAssumed, finding.Info, at, "", format, args...)
-			f.Fix.Summary = "say in ladder.yaml which clusters there are: generators.clusters; ladder init writes what is assumed"
+		for _, why := range c.assumptions() {
+			f := newFinding(RuleAssumed, finding.Info, c.Position, "", "%s", why)
+			f.Fix.Summary = "say in ladder.yaml which clusters there are: generators.clusters; ladder init writes down what is assumed"
 			all = append(all, f)
 		}
-		name := appset.Written(c.Name)
-		switch {
-		case c.Origin == "":
-			tell("a cluster %s is taken to be there, which ApplicationSets select", name)
-		case c.Assumed() != "":
-			tell("the cluster %s is taken to be as %s says", name, c.Origin)
-		}
-		for _, why := range c.why {
-			tell("of the cluster %s: %s", name, why)
-		}
-		if len(c.switched) > 0 {
-			tell("the cluster %s is taken to have the labels %s, which ApplicationSets select", name, few(c.switched))
-		}
+	}
+	return all
+}
+
+// assumptions says what is taken to be so of a cluster, each by itself.
+func (c foundCluster) assumptions() []string {
+	var all []string
+	tell := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
+	name := appset.Written(c.Name)
+	switch {
+	case c.Origin == "":
+		tell("a cluster %s is taken to be there, which ApplicationSets select", name)
+	case c.Assumed() != "":
+		tell("the cluster %s is taken to be as %s says", name, c.Origin)
+	}
+	for _, why := range c.why {
+		tell("of the cluster %s: %s", name, why)
+	}
+	if len(c.switched) > 0 {
+		tell("the cluster %s is taken to have the labels %s, which ApplicationSets select", name, few(c.switched))
 	}
 	return all
 }

@@ -35,6 +35,18 @@ func (p *placing) Files() []string { return p.repository.paths }
 // Own implements clusters.Tree.
 func (p *placing) Own(address string) bool { return p.repository.own[normaliseURL(address)] }
 
+// May implements clusters.Tree: while no address is known to be this repository's, one
+// that nothing else speaks of may be.
+func (p *placing) May(address string) bool {
+	r := p.repository
+	for _, own := range r.own {
+		if own {
+			return r.own[normaliseURL(address)]
+		}
+	}
+	return !r.tallied[normaliseURL(address)]
+}
+
 // Fits implements clusters.Tree: a source that sets something of a chart takes one that
 // reads the values it sets.
 func (p *placing) Fits(folder string, s clusters.Source) bool {
@@ -60,7 +72,7 @@ func (p *placing) chart(dir string) string {
 	}
 	r := p.repository
 	var b strings.Builder
-	for _, file := range r.within(dir) {
+	for _, file := range r.under(dir) {
 		rel, _ := below(dir, file)
 		if rel != "values.yaml" && !strings.HasPrefix(rel, "templates/") {
 			continue

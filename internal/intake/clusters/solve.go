@@ -40,6 +40,8 @@ type Tree interface {
 	Folders() []string
 	Files() []string
 	Own(address string) bool
+	// May reports whether an address may be that of the repository.
+	May(address string) bool
 	// Fits reports whether a folder is what a source takes: a chart that reads the
 	// values which it sets, or manifests.
 	Fits(folder string, s Source) bool
@@ -137,7 +139,7 @@ func (s *solving) address(template string, set Set) (text string, here bool) {
 	if !ok {
 		return "", false
 	}
-	return text, appset.IsMarked(text) || s.tree.Own(text)
+	return text, appset.IsMarked(text) || s.tree.May(text)
 }
 
 // place fills in the path of a source.
@@ -152,7 +154,7 @@ func (s *solving) place(one Solution, set Set, source Source) []Solution {
 		return keep
 	}
 	own := func(n Solution) Solution {
-		if text := s.defaulted(address); appset.IsMarked(address) && !appset.IsMarked(text) && !s.tree.Own(text) {
+		if text := s.defaulted(address); !appset.IsMarked(text) && !s.tree.Own(text) {
 			n.Own = append(slices.Clone(n.Own), text)
 		}
 		return n
