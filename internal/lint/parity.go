@@ -45,6 +45,11 @@ func Parity(environments []Input, accepted []Acceptance) (found []finding.Findin
 			unused = append(unused, a)
 		}
 	}
+	var components []component.Component
+	for _, e := range environments {
+		components = append(components, e.Components...)
+	}
+	weaken(components, p.found)
 	finding.Sort(p.found)
 	return p.found, p.hidden, unused
 }

@@ -32,6 +32,9 @@ type Cluster struct {
 	// Position is where the repository describes it; zero for one that the ladder file
 	// gives.
 	Position finding.Position
+	// Elsewhere is set where it is known to another installation of Argo CD than the
+	// one that has the ApplicationSet.
+	Elsewhere bool
 	// Assumed is what is taken to be so of it; empty where nothing is.
 	Assumed string
 }

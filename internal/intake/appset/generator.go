@@ -215,7 +215,7 @@ func (x *expansion) clusters(at finding.Position, v *yamlpos.Value) ([]parameter
 	}
 	var all []parameters
 	inCluster := false
-	add := func(c Cluster, known bool) *files.InputError {
+	add := func(c Cluster, index int, known bool) *files.InputError {
 		// One of which the address is not known may be that of Argo CD.
 		inCluster = inCluster || c.Server == inClusterServer || isMarked(c.Server) || c.Assumed != "" && c.Server == "https://"+c.Name
 		p := x.cluster(c)
@@ -227,12 +227,15 @@ func (x *expansion) clusters(at finding.Position, v *yamlpos.Value) ([]parameter
 		}
 		made := parameters{values: p, at: at, assumed: c.Assumed != ""}
 		if x.data.Found {
-			made.cluster = slices.IndexFunc(x.data.Clusters, func(o Cluster) bool { return o.Name == c.Name && o.Server == c.Server }) + 1
+			made.cluster = index
 		}
 		all = append(all, made)
 		return nil
 	}
-	for _, c := range x.data.Clusters {
+	for i, c := range x.data.Clusters {
+		if c.Elsewhere {
+			continue
+		}
 		labels := maps.Clone(c.Labels)
 		if labels == nil {
 			labels = map[string]string{}
@@ -241,7 +244,7 @@ func (x *expansion) clusters(at finding.Position, v *yamlpos.Value) ([]parameter
 		if asks && !selected.Matches(labels) {
 			continue
 		}
-		if err := add(c, true); err != nil {
+		if err := add(c, i+1, true); err != nil {
 			return nil, err
 		}
 	}
@@ -249,7 +252,7 @@ func (x *expansion) clusters(at finding.Position, v *yamlpos.Value) ([]parameter
 		return x.someCluster(at, v)
 	}
 	if !asks && !inCluster {
-		if err := add(Cluster{Name: inClusterName, Server: inClusterServer}, len(x.data.Clusters) > 0 && !x.data.Found); err != nil {
+		if err := add(Cluster{Name: inClusterName, Server: inClusterServer}, 0, len(x.data.Clusters) > 0 && !x.data.Found); err != nil {
 			return nil, err
 		}
 	}

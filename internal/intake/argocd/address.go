@@ -60,7 +60,7 @@ func (r *Repository) findOwnURLs(ctx context.Context) {
 	t = tallies{}
 	for _, set := range r.sets {
 		r.switchOn(set)
-		result, err := evaluate.Applications(ctx, set.value, view{r}, r.data())
+		result, err := evaluate.Applications(ctx, set.value, view{r}, r.data(set))
 		if err != nil {
 			return // the end of ctx, which the caller reports
 		}

@@ -26,6 +26,8 @@ type foundClusters struct {
 	all     []foundCluster
 	// addresses are those that are taken to be this repository's.
 	addresses []string
+	// holding are the folders of Terraform with clusters below which sets lie.
+	holding map[string]bool
 }
 
 // foundCluster is a cluster with what is taken to be so of it.
@@ -53,6 +55,12 @@ func (r *Repository) findClusters(ctx context.Context) error {
 		return err
 	}
 	found = append(found, terraformed...)
+	r.clusters.holding = map[string]bool{}
+	for _, c := range terraformed {
+		if slices.ContainsFunc(r.sets, func(set document) bool { _, ok := below(c.Folder, set.position().File); return ok }) {
+			r.clusters.holding[c.Folder] = true
+		}
+	}
 	place := &placing{repository: r}
 	known := clusters.Known{Goes: r.namedClusters()}
 	add := func(c clusters.Cluster, sets []clusters.Set) bool {
@@ -140,7 +148,7 @@ func (r *Repository) terraformClusters(ctx context.Context) ([]clusters.Cluster,
 				if len(run) > 0 {
 					origin = run[len(run)-1].Path
 				}
-				one := clusters.Cluster{Cluster: c.Cluster, Defaults: c.Defaults, Origin: origin}
+				one := clusters.Cluster{Cluster: c.Cluster, Defaults: c.Defaults, Origin: origin, Folder: dir}
 				if !slices.ContainsFunc(all, func(o clusters.Cluster) bool { return sameCluster(o, one) }) {
 					all = append(all, one)
 				}
@@ -243,14 +251,53 @@ func (c foundCluster) Assumed() string {
 	return c.Origin
 }
 
-// given are the clusters as generators see them.
-func (f *foundClusters) given() []appset.Cluster {
-	all := make([]appset.Cluster, len(f.all))
-	for i, c := range f.all {
+// given are the clusters as the generators of a set see them.
+func (r *Repository) given(set document) []appset.Cluster {
+	all := make([]appset.Cluster, len(r.clusters.all))
+	for i, c := range r.clusters.all {
 		all[i] = c.Cluster.Cluster
-		all[i].Assumed = c.Assumed()
+		all[i].Assumed, all[i].Elsewhere = c.Assumed(), !r.sees(set, c.Folder)
 	}
 	return all
+}
+
+// beside reports whether a folder lies in that of another which is the only one there with
+// sets, as spokes/ beside hub/ do.
+func (r *Repository) beside(holding, folder string) bool {
+	parent := path.Dir(holding)
+	if _, ok := below(parent, folder); !ok {
+		return false
+	}
+	for other := range r.clusters.holding {
+		if _, ok := below(parent, other); ok && other != holding {
+			return false
+		}
+	}
+	return true
+}
+
+// named are the clusters by which destinations may name one.
+func (r *Repository) named() []appset.Cluster {
+	if len(r.clusters.all) > 0 {
+		return r.given(document{})
+	}
+	return r.opts.Data.Clusters
+}
+
+// sees reports whether a set is of the installation of Argo CD that knows the clusters of
+// a folder of Terraform. Where several such folders hold sets, each is an installation of
+// its own: it knows its clusters, and those of the folders beside it that hold no sets.
+func (r *Repository) sees(set document, folder string) bool {
+	if folder == "" || len(r.clusters.holding) < 2 || set.value == nil {
+		return true
+	}
+	file := set.written.Position.File
+	for holding := range r.clusters.holding {
+		if _, ok := below(holding, file); ok {
+			return folder == holding || !r.clusters.holding[folder] && r.beside(holding, folder)
+		}
+	}
+	return false
 }
 
 // switchOn gives clusters the labels that a set selects and that none of them has: those
@@ -268,6 +315,9 @@ func (r *Repository) switchOn(set document) {
 		able := make([]bool, len(r.clusters.all))
 		met := false
 		for i, c := range r.clusters.all {
+			if !r.sees(set, c.Folder) {
+				continue
+			}
 			needs[i], able[i] = c.Meet(selector, c.denied)
 			met = met || able[i] && len(needs[i]) == 0
 		}

@@ -25,7 +25,7 @@ func (r *Repository) clusterOf(d document) string {
 	if to == inCluster || hasPlaceholder(to) {
 		return ""
 	}
-	for _, c := range r.data().Clusters {
+	for _, c := range r.named() {
 		if c.Name == to && c.Server == inClusterServer {
 			return ""
 		}

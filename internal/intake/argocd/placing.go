@@ -181,6 +181,9 @@ func valueKeys(helm *yamlpos.Value) []string {
 func (r *Repository) setsOf(c clusters.Cluster) []clusters.Set {
 	var all []clusters.Set
 	for _, set := range r.sets {
+		if !r.sees(set, c.Folder) {
+			continue
+		}
 		for _, g := range clusterGenerators(set.value.At("spec", "generators")) {
 			if _, ok := c.Settled().Meet(appset.ParseSelector(g), nil); ok {
 				all = append(all, solvable(set, g))
@@ -205,7 +208,7 @@ func (r *Repository) unmet() []selected {
 			selector := appset.ParseSelector(g)
 			met := slices.ContainsFunc(r.clusters.all, func(c foundCluster) bool {
 				_, ok := c.Meet(selector, nil)
-				return ok
+				return ok && r.sees(set, c.Folder)
 			})
 			if met || hasPlaceholder(fmt.Sprint(selector)) {
 				continue

@@ -17,11 +17,11 @@ import (
 
 // data is what generators would learn outside the repository, and how the
 // installation has them read it.
-func (r *Repository) data() appset.Data {
+func (r *Repository) data(set document) appset.Data {
 	data := r.opts.Data
 	data.NewGlobbing = data.NewGlobbing || r.newGlobbing
 	if len(r.clusters.all) > 0 {
-		data.Clusters, data.Found = r.clusters.given(), true
+		data.Clusters, data.Found = r.given(set), true
 	}
 	return data
 }
@@ -35,7 +35,7 @@ func (r *Repository) expand(ctx context.Context, set document) []document {
 	}
 	before := len(r.findings)
 	r.switchOn(set)
-	result, err := evaluate.Applications(ctx, set.value, view{r}, r.data())
+	result, err := evaluate.Applications(ctx, set.value, view{r}, r.data(set))
 	if err != nil {
 		return nil // the end of ctx, which the caller reports
 	}

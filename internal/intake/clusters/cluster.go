@@ -25,6 +25,8 @@ type Cluster struct {
 	// Origin says where it is from: "Terraform", "the Secret x"; empty for one of
 	// which only a selector tells.
 	Origin string
+	// Folder is the folder of Terraform that registers it; empty for others.
+	Folder string
 }
 
 // Named are the labels of the cluster that were added since a selector asks for them.
