@@ -7,11 +7,12 @@ import (
 	"slices"
 	"strings"
 
+	"sigs.k8s.io/yaml"
+
 	"github.com/rollout-ladder/ladder/internal/intake/appset"
 	"github.com/rollout-ladder/ladder/internal/intake/clusters"
 	"github.com/rollout-ladder/ladder/internal/intake/yamlpos"
 	"github.com/rollout-ladder/ladder/internal/manifest"
-	"sigs.k8s.io/yaml"
 )
 
 // placing is the repository as the places that templates name are looked for in it.
@@ -60,8 +61,8 @@ func (p *placing) Fits(folder string, s clusters.Source) bool {
 	}
 	text := p.chart(dir)
 	return !slices.ContainsFunc(s.Keys, func(key string) bool {
-		reads := regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(key) + `:|\.Values\.` + regexp.QuoteMeta(key) + `\b`)
-		return !reads.MatchString(text)
+		reads, err := regexp.Compile(`(?m)^` + regexp.QuoteMeta(key) + `:|\.Values\.` + regexp.QuoteMeta(key) + `\b`)
+		return err != nil || !reads.MatchString(text)
 	})
 }
 
