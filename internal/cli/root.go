@@ -21,6 +21,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/cli/generatecmd"
 	"github.com/rollout-ladder/ladder/internal/cli/historycmd"
 	"github.com/rollout-ladder/ladder/internal/cli/importcmd"
+	"github.com/rollout-ladder/ladder/internal/cli/initcmd"
 	"github.com/rollout-ladder/ladder/internal/cli/inventory"
 	"github.com/rollout-ladder/ladder/internal/cli/lintcmd"
 	"github.com/rollout-ladder/ladder/internal/cli/newcmd"
@@ -115,6 +116,7 @@ Exit codes: 0 fine; 1 the answer is no; 2 wrong usage or unreadable input;
 		explain.New(streams, global),
 		importcmd.New(streams, global),
 		historycmd.New(streams, global),
+		initcmd.New(streams, global),
 		inventory.New(streams, global),
 		lintcmd.New(streams, global, version),
 		newcmd.New(streams, global),

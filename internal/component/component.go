@@ -90,6 +90,9 @@ type Component struct {
 	// Assumed marks a component that its ApplicationSet is only supposed to
 	// generate: what its generators yield is not in the repository.
 	Assumed bool
+	// Solved marks a component that rests on parameters which are not written: they
+	// are taken from the only place of the repository that fits.
+	Solved bool
 	// Enabled is false for a component that keeps its place but is not rolled
 	// out (enabled: false, or a file named component.disabled.yaml).
 	Enabled bool

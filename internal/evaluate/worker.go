@@ -12,6 +12,7 @@ import (
 	_ "time/tzdata" // a worker cannot read the time zones of the system
 
 	"github.com/rollout-ladder/ladder/internal/confine"
+	"github.com/rollout-ladder/ladder/internal/intake/terraform"
 )
 
 // Workers are the workers of this process.
@@ -35,6 +36,7 @@ func init() {
 		methodRules:     answering(readRules),
 		methodForm:      answering(fillForm),
 		methodHelmfile:  loadHelmfile,
+		methodTerraform: answering(terraform.Read),
 		methodObjects:   parseObjects,
 
 		methodIgnoreCheck: answering(checkIgnore),

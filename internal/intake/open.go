@@ -101,7 +101,8 @@ func (r *Repository) platform(ctx context.Context, environment string) (*Platfor
 	if r.overlays != nil {
 		p.Applied = &Applied{
 			ByHand: r.overlays[environment].ByHand(), Addresses: r.applications.Addresses(),
-			Clusters: r.file.Repository.Generators.Clusters, NewGlobbing: r.applications.NewGlobbing(),
+			Clusters: r.applications.Clusters(), NewGlobbing: r.applications.NewGlobbing(),
+			Found: r.applications.Found(), Taken: r.applications.Taken(),
 		}
 	}
 	pre, preFindings, err := r.preArgo(environment)

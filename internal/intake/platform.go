@@ -93,10 +93,15 @@ type Applied struct {
 	// Addresses are those under which the Applications know the repository, as
 	// argocd.NormaliseAddress writes them, sorted.
 	Addresses []string
-	// Clusters are those besides the one that Argo CD runs in; NewGlobbing is set
+	// Clusters are those besides the one that Argo CD runs in, as far as all is known
+	// of them; NewGlobbing is set
 	// where its Git generators match files by the newer globbing.
 	Clusters    []appset.Cluster
 	NewGlobbing bool
+	// Found are the clusters that are taken to be there, Taken the addresses that are
+	// taken to be the repository's, where the ladder file does not say.
+	Found []argocd.Found
+	Taken []string
 }
 
 // Own reports whether an address is one of the repository.

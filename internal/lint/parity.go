@@ -51,6 +51,11 @@ func Parity(environments []Input, accepted []Acceptance) (found []finding.Findin
 			p.found[i].Severity = finding.Info
 		}
 	}
+	var components []component.Component
+	for _, e := range environments {
+		components = append(components, e.Components...)
+	}
+	weaken(components, p.found)
 	finding.Sort(p.found)
 	return p.found, p.hidden, unused
 }

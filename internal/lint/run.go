@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/rollout-ladder/ladder/internal/component"
 	"github.com/rollout-ladder/ladder/internal/finding"
 )
 
@@ -57,9 +58,25 @@ func Run(in Input, o Options) []finding.Finding {
 	for i := range found {
 		found[i].Environment = cmp.Or(found[i].Environment, in.Environment)
 	}
+	weaken(in.Components, found)
 	settled := Settle(found, o)
 	mend(in, settled)
 	return settled
+}
+
+// weaken takes one level off what is found of components that rest on parameters which
+// nobody wrote.
+func weaken(components []component.Component, found []finding.Finding) {
+	solved := map[string]bool{}
+	for _, c := range components {
+		solved[c.Name] = solved[c.Name] || c.Solved
+	}
+	lower := map[finding.Severity]finding.Severity{finding.Error: finding.Warning, finding.Warning: finding.Info}
+	for i, f := range found {
+		if to, ok := lower[f.Severity]; ok && solved[f.Component] {
+			found[i].Severity = to
+		}
+	}
 }
 
 // sideBySide runs rules on all processors; their findings are in the order of the rules.

@@ -235,6 +235,18 @@ func Open(ctx context.Context, path string, o Options) (*intake.Platform, error)
 	return intake.Open(ctx, path, r.intake(o.Environment))
 }
 
+// OpenAll reads every environment of a platform, or the one that is asked for, as Open
+// does.
+func OpenAll(ctx context.Context, path string, o Options) ([]*intake.Platform, error) {
+	r := newRun(o)
+	defer r.close()
+	if o.Environment != "" {
+		one, err := intake.Open(ctx, path, r.intake(o.Environment))
+		return []*intake.Platform{one}, err
+	}
+	return intake.OpenAll(ctx, path, r.intake(""))
+}
+
 // prove renders a platform and infers what its components require.
 func (r *run) prove(ctx context.Context, p *intake.Platform) (*Result, error) {
 	out := &Result{Platform: p, Argo: p.Argo, Objects: map[string][]manifest.Object{}, Partial: map[string][]manifest.Object{}}

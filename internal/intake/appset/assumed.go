@@ -240,7 +240,7 @@ func (x *expansion) name(app *Application, alone bool) {
 	app.called = called
 	taken := map[string]bool{}
 	for _, other := range x.result.Applications {
-		if app.Assumed && applied(other.Value) == what && (!other.Assumed || other.called == called) {
+		if app.Assumed && applied(other.Value) == what && (!other.Assumed && app.Cluster == 0 || other.called == called) && (app.Cluster == 0 || other.Cluster == app.Cluster) {
 			app.Value = nil
 			return
 		}

@@ -1,6 +1,7 @@
 package appset
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -42,7 +43,7 @@ func (x *expansion) matrix(v *yamlpos.Value, outer map[string]any) ([]parameters
 			if isWhole(children.Items[1], b.at.Line) {
 				at = a.at
 			}
-			all = append(all, parameters{values: values, at: at, assumed: a.assumed || b.assumed})
+			all = append(all, parameters{values: values, at: at, assumed: a.assumed || b.assumed, cluster: cmp.Or(a.cluster, b.cluster)})
 		}
 		if len(all) > maxParameters {
 			return nil, fail(v.Position, "", "the matrix makes more than %d sets of parameters", maxParameters)
@@ -140,7 +141,10 @@ func (x *expansion) merge(v *yamlpos.Value, outer map[string]any) ([]parameters,
 		return nil, err
 	}
 	for _, child := range children.Items[1:] {
+		was := x.overriding
+		x.overriding = true
 		overrides, err := x.parameters(child, outer)
+		x.overriding = was
 		if err != nil {
 			return nil, err
 		}
@@ -148,9 +152,9 @@ func (x *expansion) merge(v *yamlpos.Value, outer map[string]any) ([]parameters,
 		if err != nil {
 			return nil, err
 		}
-		open := slices.IndexFunc(overrides, func(p parameters) bool { return p.assumed })
+		open := slices.IndexFunc(overrides, parameters.supposed)
 		for i := range base {
-			if base[i].assumed {
+			if base[i].supposed() {
 				continue // it stands for one that nothing overrides
 			}
 			if open >= 0 {
@@ -188,14 +192,14 @@ func doubted(keys []string, p, by parameters) parameters {
 			values[k] = value
 		}
 	}
-	return parameters{values: values, at: p.at, assumed: true}
+	return parameters{values: values, at: p.at, assumed: true, cluster: p.cluster}
 }
 
 // byKeys indexes sets of parameters; two of the same key are refused.
 func byKeys(v *yamlpos.Value, keys []string, sets []parameters) (map[string]parameters, *files.InputError) {
 	found := make(map[string]parameters, len(sets))
 	for _, p := range sets {
-		if p.assumed {
+		if p.supposed() {
 			continue
 		}
 		key := mergeKey(keys, p.values)

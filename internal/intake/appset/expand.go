@@ -27,12 +27,24 @@ type Repository interface {
 type Cluster struct {
 	Name, Server, Project string
 	Labels, Annotations   map[string]string
+	// OpenLabels and OpenAnnotations are set where it may have more than are known.
+	OpenLabels, OpenAnnotations bool
+	// Position is where the repository describes it; zero for one that the ladder file
+	// gives.
+	Position finding.Position
+	// Elsewhere is set where it is known to another installation of Argo CD than the
+	// one that has the ApplicationSet.
+	Elsewhere bool
+	// Assumed is what is taken to be so of it; empty where nothing is.
+	Assumed string
 }
 
 // Data is what generators would learn outside the repository.
 type Data struct {
-	// Clusters are those besides the one that Argo CD runs in.
+	// Clusters are those besides the one that Argo CD runs in. There may be others
+	// where they are Found.
 	Clusters []Cluster
+	Found    bool
 	// Parameters are those of other generators, by the field that holds the
 	// generator: pullRequest, scmProvider, plugin, clusterDecisionResource.
 	Parameters map[string][]Parameters
@@ -61,6 +73,8 @@ type Application struct {
 	// Assumed is set where a generator is only supposed to make such a one. What
 	// needs a parameter that is not known is {{name}}, or left out.
 	Assumed bool
+	// Cluster is which of the clusters of Data it is made for, from 1; 0 for none.
+	Cluster int
 	// Lacks says of each source which of its values are not known; empty where all
 	// are.
 	Lacks []string
@@ -107,6 +121,8 @@ type expansion struct {
 	set        string
 	engine     *engine
 	result     Result
+	// overriding is set below the children of a merge that only override the first.
+	overriding bool
 	// reasons are why parameters of the generator at hand are not known.
 	reasons []*files.InputError
 }
@@ -150,8 +166,9 @@ func (x *expansion) generator(set, g *yamlpos.Value) {
 			x.unread(err)
 			continue
 		}
-		app := Application{Value: value, Template: written, Parameters: p.values, Element: p.at, Assumed: p.assumed}
-		if x.engine.partly {
+		app := Application{Value: value, Template: written, Parameters: p.values, Element: p.at, Assumed: p.assumed, Cluster: p.cluster}
+		// What is made for a cluster is what it says, as far as that is known.
+		if x.engine.partly && !(p.cluster > 0 && marked(value) == nil) {
 			err := x.settle(set, &app, len(sets) == 1)
 			switch {
 			case err != nil && p.assumed:

@@ -20,7 +20,12 @@ type parameters struct {
 	at     finding.Position
 	// assumed is set where it is only supposed that the generator makes them.
 	assumed bool
+	// cluster is which cluster of Data they are of, from 1; 0 for none.
+	cluster int
 }
+
+// supposed reports whether they stand for all that a generator may make.
+func (p parameters) supposed() bool { return p.assumed && p.cluster == 0 }
 
 // maxParameters is how many sets of parameters one generator may make.
 const maxParameters = MaxApplications
@@ -68,7 +73,7 @@ func (x *expansion) parameters(g *yamlpos.Value, outer map[string]any) ([]parame
 	if selected == nil {
 		return all, nil
 	}
-	return slices.DeleteFunc(all, func(p parameters) bool { return !p.assumed && !selected.matches(flatten(p.values)) }), nil
+	return slices.DeleteFunc(all, func(p parameters) bool { return !p.assumed && !selected.Matches(flatten(p.values)) }), nil
 }
 
 // supposed is the one set of parameters that stands for all that a generator may
@@ -210,8 +215,9 @@ func (x *expansion) clusters(at finding.Position, v *yamlpos.Value) ([]parameter
 	}
 	var all []parameters
 	inCluster := false
-	add := func(c Cluster, known bool) *files.InputError {
-		inCluster = inCluster || c.Server == inClusterServer
+	add := func(c Cluster, index int, known bool) *files.InputError {
+		// One of which the address is not known may be that of Argo CD.
+		inCluster = inCluster || c.Server == inClusterServer || isMarked(c.Server) || c.Assumed != "" && c.Server == "https://"+c.Name
 		p := x.cluster(c)
 		if !known {
 			x.unlabelled(at, p)
@@ -219,24 +225,34 @@ func (x *expansion) clusters(at finding.Position, v *yamlpos.Value) ([]parameter
 		if err := x.values(v, p); err != nil {
 			return err
 		}
-		all = append(all, parameters{values: p, at: at})
+		made := parameters{values: p, at: at, assumed: c.Assumed != ""}
+		if x.data.Found {
+			made.cluster = index
+		}
+		all = append(all, made)
 		return nil
 	}
-	for _, c := range x.data.Clusters {
+	for i, c := range x.data.Clusters {
+		if c.Elsewhere {
+			continue
+		}
 		labels := maps.Clone(c.Labels)
 		if labels == nil {
 			labels = map[string]string{}
 		}
 		labels["argocd.argoproj.io/secret-type"] = "cluster"
-		if asks && !selected.matches(labels) {
+		if asks && !selected.Matches(labels) {
 			continue
 		}
-		if err := add(c, true); err != nil {
+		if err := add(c, i+1, true); err != nil {
 			return nil, err
 		}
 	}
+	if asks && len(all) == 0 && x.data.Found && !x.overriding {
+		return x.someCluster(at, v)
+	}
 	if !asks && !inCluster {
-		if err := add(Cluster{Name: inClusterName, Server: inClusterServer}, len(x.data.Clusters) > 0); err != nil {
+		if err := add(Cluster{Name: inClusterName, Server: inClusterServer}, 0, len(x.data.Clusters) > 0 && !x.data.Found); err != nil {
 			return nil, err
 		}
 	}
@@ -284,17 +300,24 @@ func (x *expansion) unlabelled(at finding.Position, p map[string]any) {
 }
 
 func (x *expansion) cluster(c Cluster) map[string]any {
-	p := map[string]any{"name": c.Name, "nameNormalized": normalize(c.Name), "server": c.Server, "project": c.Project}
+	p := map[string]any{"name": c.Name, "nameNormalized": c.Name, "server": c.Server, "project": c.Project}
+	if !isMarked(c.Name) {
+		p["nameNormalized"] = normalize(c.Name)
+	}
 	if x.engine.goTemplate {
 		metadata := map[string]any{}
-		if len(c.Labels) > 0 {
-			metadata["labels"] = anyMap(c.Labels)
+		if len(c.Labels) > 0 || c.OpenLabels {
+			metadata["labels"] = openMap(c.Labels, c.OpenLabels)
 		}
-		if len(c.Annotations) > 0 {
-			metadata["annotations"] = anyMap(c.Annotations)
+		if len(c.Annotations) > 0 || c.OpenAnnotations {
+			metadata["annotations"] = openMap(c.Annotations, c.OpenAnnotations)
 		}
 		p["metadata"] = metadata
+		x.engine.partly = x.engine.partly || holdsMark(p) || c.OpenLabels || c.OpenAnnotations
 		return p
+	}
+	if c.OpenLabels || c.OpenAnnotations {
+		p[openKey] = true
 	}
 	for k, value := range c.Labels {
 		p["metadata.labels."+k] = value
@@ -302,7 +325,17 @@ func (x *expansion) cluster(c Cluster) map[string]any {
 	for k, value := range c.Annotations {
 		p["metadata.annotations."+k] = value
 	}
+	x.engine.partly = x.engine.partly || holdsMark(p) || isOpen(p)
 	return p
+}
+
+// openMap is a map of which more may be there than is known.
+func openMap(m map[string]string, open bool) map[string]any {
+	out := anyMap(m)
+	if open {
+		out[openKey] = true
+	}
+	return out
 }
 
 func anyMap(m map[string]string) map[string]any {

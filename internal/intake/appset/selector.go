@@ -8,26 +8,36 @@ import (
 	"github.com/rollout-ladder/ladder/internal/intake/yamlpos"
 )
 
-// requirement is one expression of a label selector.
-type requirement struct {
-	key, operator string
-	values        []string
+// Requirement is one expression of a label selector.
+type Requirement struct {
+	Key, Operator string
+	Values        []string
 }
 
-// selector holds for labels that meet all its requirements. Source: Kubernetes,
+// Selector holds for labels that meet all its requirements. Source: Kubernetes,
 // label selectors; Argo CD lets values be any text.
-type selector []requirement
+type Selector []Requirement
+
+// ParseSelector reads the field selector of a generator; nil where there is none, or
+// where it is not valid.
+func ParseSelector(of *yamlpos.Value) Selector {
+	s, err := parseSelector(of)
+	if err != nil {
+		return nil
+	}
+	return s
+}
 
 // parseSelector reads the field selector; nil where there is none.
-func parseSelector(of *yamlpos.Value) (selector, *files.InputError) {
+func parseSelector(of *yamlpos.Value) (Selector, *files.InputError) {
 	v := of.At("selector")
 	if v == nil || v.Kind == yamlpos.Null {
 		return nil, nil
 	}
-	s := selector{}
+	s := Selector{}
 	if labels := v.At("matchLabels"); labels != nil {
 		for _, e := range labels.Entries {
-			s = append(s, requirement{key: e.Key, operator: "In", values: []string{e.Value.Text}})
+			s = append(s, Requirement{Key: e.Key, Operator: "In", Values: []string{e.Value.Text}})
 		}
 	}
 	expressions := v.At("matchExpressions")
@@ -35,10 +45,10 @@ func parseSelector(of *yamlpos.Value) (selector, *files.InputError) {
 		return s, nil
 	}
 	for _, item := range expressions.Items {
-		r := requirement{key: item.TextAt("key"), operator: item.TextAt("operator")}
+		r := Requirement{Key: item.TextAt("key"), Operator: item.TextAt("operator")}
 		if list := item.At("values"); list != nil {
 			for _, value := range list.Items {
-				r.values = append(r.values, value.Text)
+				r.Values = append(r.Values, value.Text)
 			}
 		}
 		if !r.valid() {
@@ -49,44 +59,46 @@ func parseSelector(of *yamlpos.Value) (selector, *files.InputError) {
 	return s, nil
 }
 
-func (r requirement) valid() bool {
-	switch r.operator {
+func (r Requirement) valid() bool {
+	switch r.Operator {
 	case "In", "NotIn":
-		return r.key != "" && len(r.values) > 0
+		return r.Key != "" && len(r.Values) > 0
 	case "Exists", "DoesNotExist":
-		return r.key != "" && len(r.values) == 0
+		return r.Key != "" && len(r.Values) == 0
 	case "Gt", "Lt":
-		if len(r.values) != 1 {
+		if len(r.Values) != 1 {
 			return false
 		}
-		_, err := strconv.ParseInt(r.values[0], 10, 64)
-		return r.key != "" && err == nil
+		_, err := strconv.ParseInt(r.Values[0], 10, 64)
+		return r.Key != "" && err == nil
 	default:
 		return false
 	}
 }
 
-func (s selector) matches(labels map[string]string) bool {
-	return !slices.ContainsFunc(s, func(r requirement) bool { return !r.matches(labels) })
+// Matches reports whether all requirements hold.
+func (s Selector) Matches(labels map[string]string) bool {
+	return !slices.ContainsFunc(s, func(r Requirement) bool { return !r.Matches(labels) })
 }
 
-func (r requirement) matches(labels map[string]string) bool {
-	value, ok := labels[r.key]
-	switch r.operator {
+// Matches reports whether the requirement holds for labels.
+func (r Requirement) Matches(labels map[string]string) bool {
+	value, ok := labels[r.Key]
+	switch r.Operator {
 	case "In":
-		return ok && slices.Contains(r.values, value)
+		return ok && slices.Contains(r.Values, value)
 	case "NotIn":
-		return !ok || !slices.Contains(r.values, value)
+		return !ok || !slices.Contains(r.Values, value)
 	case "Exists":
 		return ok
 	case "DoesNotExist":
 		return !ok
 	default: // Gt, Lt
 		have, err := strconv.ParseInt(value, 10, 64)
-		want, wantErr := strconv.ParseInt(r.values[0], 10, 64)
+		want, wantErr := strconv.ParseInt(r.Values[0], 10, 64)
 		if !ok || err != nil || wantErr != nil {
 			return false
 		}
-		return r.operator == "Gt" && have > want || r.operator == "Lt" && have < want
+		return r.Operator == "Gt" && have > want || r.Operator == "Lt" && have < want
 	}
 }

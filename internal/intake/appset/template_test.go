@@ -104,9 +104,9 @@ func FuzzSelector(f *testing.F) {
 		// A selector is the conjunction of its parts.
 		all := true
 		for _, r := range s {
-			all = all && selector{r}.matches(m)
+			all = all && Selector{r}.Matches(m)
 		}
-		if s.matches(m) != all {
+		if s.Matches(m) != all {
 			t.Fatalf("%v and its parts disagree on %v", s, m)
 		}
 	})

@@ -29,6 +29,28 @@ func mark(name string) string {
 	return markSign + strings.TrimLeft(notInMark.ReplaceAllString(name, ""), ".") + markSign
 }
 
+// Mark stands in a text for what is not known, by its name.
+func Mark(name string) string { return mark(name) }
+
+// Marks lists the names of what is not known in a text, in their order.
+func Marks(text string) []string { return named(text) }
+
+// IsMarked reports whether a text holds something that is not known.
+func IsMarked(text string) bool { return isMarked(text) }
+
+// Fill replaces marks by what is found for their names.
+func Fill(text string, find func(name string) (string, bool)) string {
+	return marks.ReplaceAllStringFunc(text, func(m string) string {
+		if found, ok := find(marks.FindStringSubmatch(m)[1]); ok {
+			return found
+		}
+		return m
+	})
+}
+
+// Written turns marks into what stands in a template: {{name}}.
+func Written(text string) string { return written(text) }
+
 func isMarked(text string) bool { return strings.Contains(text, markSign) }
 
 // written turns marks into what stands in a template: {{name}}.
@@ -43,12 +65,16 @@ func named(text string) []string {
 	return all
 }
 
-// holdsMark reports whether a parameter, or one below it, is not known.
+// holdsMark reports whether a parameter, or one below it, is not known, or may be there
+// beside those that are.
 func holdsMark(v any) bool {
 	switch v := v.(type) {
 	case string:
 		return isMarked(v)
 	case map[string]any:
+		if isOpen(v) {
+			return true
+		}
 		for _, item := range v {
 			if holdsMark(item) {
 				return true
@@ -111,14 +137,15 @@ func knows(p map[string]any, fields []string) bool {
 		if !ok {
 			return !holdsMark(v)
 		}
+		open = open || isOpen(m)
 		next, there := m[field]
 		if !there {
 			return !open
 		}
 		v = next
 	}
-	_, isMap := v.(map[string]any)
-	return !holdsMark(v) && (!isMap || !open)
+	m, isMap := v.(map[string]any)
+	return !holdsMark(v) && (!isMap || !open && !isOpen(m))
 }
 
 // knowsTag reports whether the parameter of an older template is known, or is

@@ -53,10 +53,14 @@ func (r *Repository) findOwnURLs(ctx context.Context) {
 		}
 	}
 	r.decide(t)
+	if err := r.findClusters(ctx); err != nil {
+		return // the end of ctx, which the caller reports
+	}
 	// What sets generate of lists shows more addresses.
 	t = tallies{}
 	for _, set := range r.sets {
-		result, err := evaluate.Applications(ctx, set.value, view{r}, r.data())
+		r.switchOn(set)
+		result, err := evaluate.Applications(ctx, set.value, view{r}, r.data(set))
 		if err != nil {
 			return // the end of ctx, which the caller reports
 		}

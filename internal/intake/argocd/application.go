@@ -66,7 +66,7 @@ func (r *Repository) component(d document, environment string, waves []int) comp
 	var problems yamlpos.Problems
 	c := component.Component{
 		Name: d.name(), Environment: environment, Phase: component.NoPhase,
-		Project: d.value.TextAt("spec", "project"), Namespace: d.value.TextAt("spec", "destination", "namespace"), Cluster: clusterOf(d),
+		Project: d.value.TextAt("spec", "project"), Namespace: d.value.TextAt("spec", "destination", "namespace"), Cluster: r.clusterOf(d),
 		Waves: waves, Type: component.Runtime, Enabled: true,
 		Position: d.position(), Fields: map[string]finding.Position{},
 	}

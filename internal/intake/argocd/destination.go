@@ -18,11 +18,17 @@ func destination(d document) string {
 	return cmp.Or(strings.TrimSuffix(host, "/"), map[bool]string{false: server}[ok])
 }
 
-// clusterOf is the cluster of a component.
-func clusterOf(d document) string {
+// clusterOf is the cluster of a component; empty for the one that Argo CD runs in,
+// whatever its name.
+func (r *Repository) clusterOf(d document) string {
 	to := destination(d)
 	if to == inCluster || hasPlaceholder(to) {
 		return ""
+	}
+	for _, c := range r.named() {
+		if c.Name == to && c.Server == inClusterServer {
+			return ""
+		}
 	}
 	return to
 }

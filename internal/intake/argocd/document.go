@@ -29,6 +29,8 @@ type generated struct {
 	element finding.Position
 	// assumed is set where a set is only supposed to generate it.
 	assumed bool
+	// cluster is which of the clusters that were found it is for, from 1; 0 for none.
+	cluster int
 	// lacks says of each source which of its values are not known.
 	lacks []string
 	// step is the RollingSync step that matches it, from 1; 0 for none.

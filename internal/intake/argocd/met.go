@@ -42,6 +42,7 @@ func (w *walk) leaf(d document, at place, index int) {
 
 func (w *walk) add(c component.Component, destination string, index int) {
 	w.applied[c.Name] = true
+	c.Solved = w.solved > 0
 	w.met = append(w.met, met{component: c, destination: destination, application: index})
 }
 

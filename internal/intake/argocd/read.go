@@ -38,6 +38,9 @@ type walk struct {
 	owners map[string]string
 	// generated are the Applications that sets generate.
 	generated []document
+	// solved counts the Applications on the way to the one at hand that are for a
+	// cluster of which something is assumed.
+	solved int
 	// objects are the components of what lies beside the Applications of overlays.
 	objects []component.Component
 }
@@ -63,6 +66,7 @@ func (r *Repository) Read(ctx context.Context, e Environment) (Reading, error) {
 		r.findings = append(r.findings, unapplied(e.unapplied))
 	}
 	r.findings = append(r.findings, e.idle...)
+	r.findings = append(r.findings, r.assumptions(e, w.generated)...)
 	w.disabled()
 	for _, c := range w.objects {
 		for w.applied[c.Name] {

@@ -17,6 +17,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/component"
 	"github.com/rollout-ladder/ladder/internal/finding"
 	"github.com/rollout-ladder/ladder/internal/intake/appset"
+	"github.com/rollout-ladder/ladder/internal/intake/clusters"
 	"github.com/rollout-ladder/ladder/internal/intake/files"
 	"github.com/rollout-ladder/ladder/internal/intake/installation"
 	"github.com/rollout-ladder/ladder/internal/intake/yamlpos"
@@ -68,6 +69,7 @@ type Repository struct {
 	// fixtures are those in the data of tests, tests those of them that make
 	// Applications and that nothing applies.
 	fixtures, tests []document
+	clusters        foundClusters
 	// settings are those of the installation, which it reads; searched is set once
 	// the files that are no manifests were asked as well.
 	settings     argo.Settings
@@ -160,7 +162,8 @@ func Scan(ctx context.Context, tree *files.Tree, opts Options) (*Repository, err
 
 // looked is what one file says to Argo CD.
 type looked struct {
-	own, settings, wave bool   // what it mentions
+	own, settings, wave bool // what it mentions
+	cluster             bool
 	templated           bool   // it is a template of a chart, and not parsed
 	unread              []byte // what is not parsed of a file with settings
 	values              []*yamlpos.Value
@@ -191,7 +194,8 @@ func (r *Repository) look(file string) (l looked) {
 	l.own = !r.patches[file] && bytes.Contains(data, []byte("argoproj.io/")) && mentions.Match(data)
 	l.settings = installation.Mentions(data)
 	l.wave = misplacedWave.Match(data)
-	if !l.own && !l.settings && !l.wave {
+	l.cluster = !r.patches[file] && clusters.Mentioned.Match(data)
+	if !l.own && !l.settings && !l.wave && !l.cluster {
 		return l
 	}
 	if l.settings {
@@ -235,6 +239,13 @@ func (r *Repository) take(file string, l looked) {
 	documents := split(l.values)
 	if l.wave {
 		r.findMisplaced(documents)
+	}
+	if l.cluster && !files.IsFixture(file) {
+		for _, d := range documents {
+			if c, ok := clusters.FromObject(d.value); ok {
+				r.clusters.secrets = append(r.clusters.secrets, c)
+			}
+		}
 	}
 	if l.own {
 		r.add(file, documents)

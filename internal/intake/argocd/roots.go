@@ -418,8 +418,9 @@ func (r *Repository) names(ctx context.Context, root entry) (map[string]bool, er
 		}
 	}
 	add := func(app document) {
-		// That two sets are supposed to make one does not tell roots apart.
-		if app.generated == nil || !app.generated.assumed {
+		// That two sets are supposed to make one does not tell roots apart, unless it is
+		// for a cluster.
+		if app.generated == nil || !app.generated.assumed || app.generated.cluster > 0 {
 			names[app.name()] = true
 		}
 	}

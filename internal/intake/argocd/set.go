@@ -17,9 +17,12 @@ import (
 
 // data is what generators would learn outside the repository, and how the
 // installation has them read it.
-func (r *Repository) data() appset.Data {
+func (r *Repository) data(set document) appset.Data {
 	data := r.opts.Data
 	data.NewGlobbing = data.NewGlobbing || r.settings.NewGlobbing.On
+	if len(r.clusters.all) > 0 {
+		data.Clusters, data.Found = r.given(set), true
+	}
 	return data
 }
 
@@ -31,7 +34,8 @@ func (r *Repository) expand(ctx context.Context, set document) []document {
 		return k.value
 	}
 	before := len(r.findings)
-	result, err := evaluate.Applications(ctx, set.value, view{r}, r.data())
+	r.switchOn(set)
+	result, err := evaluate.Applications(ctx, set.value, view{r}, r.data(set))
 	if err != nil {
 		return nil // the end of ctx, which the caller reports
 	}
@@ -98,7 +102,7 @@ func (r *Repository) unread(rule string, set document, problem *files.InputError
 func (r *Repository) generated(set document, app appset.Application) document {
 	d := document{
 		value: app.Value, written: app.Template, rendered: set.rendered,
-		generated: &generated{set: set, parameters: app.Parameters, element: app.Element, assumed: app.Assumed, lacks: app.Lacks},
+		generated: &generated{set: set, parameters: app.Parameters, element: app.Element, assumed: app.Assumed, lacks: app.Lacks, cluster: app.Cluster},
 	}
 	d.generated.element.File = strings.TrimPrefix(app.Element.File, r.prefix)
 	// What a kustomization built has lines of its own; the file is what people
