@@ -53,7 +53,7 @@ A ladder.yaml that exists is not overwritten.`,
 			return run(cmd.Context(), streams, o)
 		},
 	}
-	o.Source.Register(cmd)
+	o.Register(cmd)
 	cmd.Flags().StringVarP(&o.Output, "output", "o", "", "file to write, - for stdout (default ladder.yaml in the root of the platform)")
 	return cmd
 }

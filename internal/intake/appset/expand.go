@@ -168,7 +168,7 @@ func (x *expansion) generator(set, g *yamlpos.Value) {
 		}
 		app := Application{Value: value, Template: written, Parameters: p.values, Element: p.at, Assumed: p.assumed, Cluster: p.cluster}
 		// What is made for a cluster is what it says, as far as that is known.
-		if x.engine.partly && !(p.cluster > 0 && marked(value) == nil) {
+		if x.engine.partly && (p.cluster == 0 || marked(value) != nil) {
 			err := x.settle(set, &app, len(sets) == 1)
 			switch {
 			case err != nil && p.assumed:

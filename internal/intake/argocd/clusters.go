@@ -63,10 +63,8 @@ func (r *Repository) findClusters(ctx context.Context) error {
 	}
 	place := &placing{repository: r}
 	known := clusters.Known{Goes: r.namedClusters()}
-	add := func(c clusters.Cluster, sets []clusters.Set) bool {
-		solved := false
+	add := func(c clusters.Cluster, sets []clusters.Set) {
 		for _, one := range clusters.Solve(c, sets, place, known) {
-			solved = solved || len(one.Values) > 0
 			if c.Origin == "" && len(one.Values) == 0 {
 				continue
 			}
@@ -81,7 +79,6 @@ func (r *Repository) findClusters(ctx context.Context) error {
 				}
 			}
 		}
-		return solved
 	}
 	for _, c := range found {
 		add(c, r.setsOf(c))
