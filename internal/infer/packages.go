@@ -57,8 +57,14 @@ func (x *index) learnPackages() {
 	if x.in.Package == nil {
 		return
 	}
+	brought := map[string]map[int]bool{}
 	x.subscriptions(func(i int, o *object) {
-		known, ok := x.in.Package(text(o.root(), "spec", "name"))
+		name := text(o.root(), "spec", "name")
+		if brought[name] == nil {
+			brought[name] = map[int]bool{}
+		}
+		brought[name][i] = true
+		known, ok := x.in.Package(name)
 		if !ok {
 			return
 		}
@@ -80,7 +86,7 @@ func (x *index) learnPackages() {
 			x.add(controllerKey(group, "*"), p)
 		}
 		for _, hook := range known.Webhooks {
-			x.knownHooks = append(x.knownHooks, knownHook{KnownWebhook: hook, provider: p})
+			x.knownHooks = append(x.knownHooks, knownHook{KnownWebhook: hook, provider: p, brought: brought[name]})
 		}
 	})
 }

@@ -34,6 +34,9 @@ type knownHook struct {
 	provider provider
 	// placed is set where waves or hooks may be written on its workload.
 	placed bool
+	// brought are the components that bring the webhook as well: two that have the
+	// same Subscription. nil where it is one.
+	brought map[int]bool
 }
 
 // typeKey is what the rules of a webhook tell objects apart by.
@@ -247,7 +250,7 @@ func (x *index) intercepted(found *collection, o *object, n interception, config
 func (x *index) interceptKnown(found *collection, hook knownHook, objects []*object) {
 	r := finding.Resource{Group: "admissionregistration.k8s.io", Kind: "ValidatingWebhookConfiguration", Name: hook.Name}
 	for _, o := range objects {
-		if o.component == hook.provider.component && !hook.meets(o) {
+		if o.component == hook.provider.component && !hook.meets(o) || hook.brought[o.component] {
 			continue
 		}
 		n := interception{verb: "is admitted by webhook " + hook.Name, strength: plan.Hard, effect: dependency.Apply}

@@ -48,13 +48,13 @@ func clusterHasOLM(loaded *load.Result) bool {
 // toldOfOLM says what a rehearsal takes for granted of OLM and its packages.
 func toldOfOLM(loaded *load.Result) []finding.Finding {
 	var out []finding.Finding
-	tell := func(i int, text string) {
+	tell := func(i int, severity finding.Severity, text string) {
 		at := loaded.Installations[i].Subscription
-		out = append(out, finding.Finding{Rule: "assumed", Severity: finding.Info, Scope: finding.Rule, Component: at.Component, Resource: at.Object,
+		out = append(out, finding.Finding{Rule: "assumed", Severity: severity, Scope: finding.Rule, Component: at.Component, Resource: at.Object,
 			Position: at.Position, Basis: finding.Catalogue, Message: text})
 	}
 	if clusterHasOLM(loaded) {
-		tell(0, "the cluster is taken to have the Operator Lifecycle Manager with the catalogues of OpenShift, since nothing here brings its CRDs")
+		tell(0, finding.Warning, "the cluster is taken to have the Operator Lifecycle Manager with the catalogues of OpenShift, since nothing here brings its CRDs")
 	}
 	told := map[string]bool{}
 	for i, in := range loaded.Installations {
@@ -63,10 +63,10 @@ func toldOfOLM(loaded *load.Result) []finding.Finding {
 		}
 		told[in.Package] = true
 		if in.Known == "" {
-			tell(i, fmt.Sprintf("package %s is not known: the rehearsal lets its ClusterServiceVersion succeed, and makes no CRDs and nothing that runs", in.Package))
+			tell(i, finding.Warning, fmt.Sprintf("package %s is not known: the rehearsal lets its ClusterServiceVersion succeed, and makes no CRDs and nothing that runs", in.Package))
 			continue
 		}
-		tell(i, fmt.Sprintf("the CRDs that package %s brings accept any field in the rehearsal: their names are known and not their schemas, %s", in.Package, in.Known))
+		tell(i, finding.Info, fmt.Sprintf("the CRDs that package %s brings accept any field in the rehearsal: their names are known and not their schemas, %s", in.Package, in.Known))
 	}
 	return out
 }

@@ -78,11 +78,11 @@ func TestOperatorsByOLM(t *testing.T) {
 	t.Parallel()
 	t.Run("installed", func(t *testing.T) {
 		t.Parallel()
-		r, out := rehearsal(t, olmPlatform(t, "", ""), ".")
+		r, out := rehearsal(t, olmPlatform(t, "", ""), ".", "--verbose")
 		wantHealthy(t, r, out)
-		told := strings.Contains(out.stdout, "taken to have the Operator Lifecycle Manager") && strings.Contains(out.stdout, "accept any field in the rehearsal")
+		told := strings.Contains(out.stderr, "taken to have the Operator Lifecycle Manager") && strings.Contains(out.stderr, "accept any field in the rehearsal")
 		if !told {
-			t.Errorf("the report does not tell what is taken for granted:\n%s", out.stdout)
+			t.Errorf("it is not told what is taken for granted:\n%s", out.stderr)
 		}
 	})
 	for name, change := range map[string][2]string{
