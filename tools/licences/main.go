@@ -30,8 +30,10 @@ var allowed = []string{
 
 // others are further licences that single modules have, with why that is fine.
 var others = map[string]string{
-	"kernel.org/pub/linux/libs/security/libcap/psx GPL-2.0": "BSD-3-Clause or GPL-2.0, as one chooses: BSD-3-Clause is chosen",
-	"layeh.com/gopher-json Unlicense":                       "public domain",
+	"kernel.org/pub/linux/libs/security/libcap/psx GPL-2.0":     "BSD-3-Clause or GPL-2.0, as one chooses: BSD-3-Clause is chosen",
+	"layeh.com/gopher-json Unlicense":                           "public domain",
+	"github.com/apparentlymart/go-textseg/v15 Unicode-DFS-2016": "tables of Unicode, on terms like those of MIT",
+	"github.com/apparentlymart/go-textseg/v17 Unicode-DFS-2016": "tables of Unicode, on terms like those of MIT",
 }
 
 // left are files that license nothing of what is linked.
