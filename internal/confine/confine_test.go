@@ -438,7 +438,7 @@ func TestRequired(t *testing.T) {
 
 // FuzzFrame reads frames of a worker that lies.
 func FuzzFrame(f *testing.F) {
-	for _, one := range []frame{{doneFrame, 1, "", []byte("x")}, {askFrame, 2, "read", []byte("name")}, {noteFrame, 3, "", nil}} {
+	for _, one := range []frame{{doneFrame, 1, "", []byte("x")}, {askFrame, 2, "read", []byte("name")}, {failFrame, 3, "", nil}} {
 		var b bytes.Buffer
 		if err := one.write(&b); err != nil {
 			f.Fatal(err)

@@ -18,7 +18,6 @@ const (
 	askFrame    kind = 'A' // worker: an operation and its request, in the middle of a call
 	answerFrame kind = 'R' // parent: what an operation gave
 	refuseFrame kind = 'X' // parent: why an operation failed
-	noteFrame   kind = 'N' // worker: what it works on
 	doneFrame   kind = 'D' // worker: what a method gave
 	failFrame   kind = 'F' // worker: why a method failed
 )

@@ -10,7 +10,6 @@ import (
 	"os"
 	"runtime/debug"
 	"sync"
-	"time"
 )
 
 // Command is the hidden command with which a process starts itself as a worker.
@@ -35,6 +34,9 @@ const collectAt = 400
 // standard error are left to libraries that print, and to the Go runtime.
 const output = 3
 
+// shared is the descriptor of its board.
+const shared = 4
+
 // Serve confines the process for good and answers calls until standard input ends,
 // then ends the process. prepare runs before the confinement; it loads what methods
 // read from files.
@@ -47,19 +49,24 @@ func Serve(args []string, prepare func(), methods map[string]Method) {
 		fmt.Fprintln(os.Stderr, "ladder: "+Command+" is started by ladder itself")
 		os.Exit(2) //nolint:forbidigo // a worker never reaches main
 	}
+	// A parent that has no board for it gave it none.
+	notes, err := openBoard(os.NewFile(shared, "board"))
+	if err != nil {
+		notes = nil
+	}
 	prepare()
 	hello, err := json.Marshal(restrict(Mode(args[2])))
 	replies := &writer{out: out}
 	if err != nil || replies.send(frame{kind: helloFrame, body: hello}) != nil {
 		os.Exit(3) //nolint:forbidigo // as above
 	}
-	listen(os.Stdin, replies, methods)
+	listen(os.Stdin, replies, notes, methods)
 	os.Exit(0) //nolint:forbidigo // as above
 }
 
 // listen runs the methods that the parent calls and hands on its answers. It returns
 // when the parent is gone, whatever methods are at.
-func listen(in io.Reader, replies *writer, methods map[string]Method) {
+func listen(in io.Reader, replies *writer, notes board, methods map[string]Method) {
 	buffered := bufio.NewReaderSize(in, 64<<10)
 	var running sync.Map // from the number of a call to its *Parent
 	for {
@@ -73,12 +80,11 @@ func listen(in io.Reader, replies *writer, methods map[string]Method) {
 			}
 			continue
 		}
-		parent := &Parent{replies: replies, call: f.call, answers: make(chan frame, 1)}
+		parent := &Parent{replies: replies, call: f.call, answers: make(chan frame, 1), board: notes}
 		running.Store(f.call, parent)
 		go func() {
 			reply := run(parent, methods, f)
 			running.Delete(f.call)
-			parent.end()
 			replies.send(reply) //nolint:errcheck // without a parent, listen ends the process
 		}()
 	}
@@ -127,11 +133,7 @@ type Parent struct {
 	call    uint32
 	asking  sync.Mutex // of one question and its answer
 	answers chan frame
-
-	mu    sync.Mutex // of the rest
-	note  []byte
-	timer *time.Timer // that sends the note; nil where it is sent
-	ended bool
+	board   board
 }
 
 // Ask asks the parent for something in the middle of a call.
@@ -148,35 +150,5 @@ func (p *Parent) Ask(operation string, request []byte) ([]byte, error) {
 	return f.body, nil
 }
 
-// noteAfter is how long a note is kept before it is sent. Templates that are rendered
-// meanwhile make one note of many: most calls send none, which saves a tenth of the CPU
-// time of a lint of examples/ameide. What ends a worker takes longer.
-const noteAfter = 2 * time.Millisecond
-
 // Note says what is worked on, so that the parent can name it where the worker dies.
-func (p *Parent) Note(what []byte) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.note = what
-	if p.timer == nil && !p.ended {
-		p.timer = time.AfterFunc(noteAfter, p.tell)
-	}
-}
-
-func (p *Parent) tell() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.timer = nil
-	if !p.ended {
-		_ = p.replies.send(frame{kind: noteFrame, call: p.call, body: p.note}) // without a parent, listen ends the process
-	}
-}
-
-// end forgets what is not sent.
-func (p *Parent) end() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.ended = true; p.timer != nil {
-		p.timer.Stop()
-	}
-}
+func (p *Parent) Note(what []byte) { p.board.write(p.call, what) }

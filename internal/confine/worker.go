@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"sync"
 	"time"
@@ -36,6 +37,7 @@ type worker struct {
 	frames      *bufio.Reader
 	confinement Confinement
 	said        *said
+	board       board
 	// ended is closed when the process has ended, lost when nothing more is read from it.
 	ended, lost chan struct{}
 
@@ -51,10 +53,9 @@ type flight struct {
 	// number is that of the call in frames.
 	number uint32
 	frames chan frame
-	// The rest is guarded by worker.mu. together is set where the worker was at another
-	// call at the same time; note is the last one.
+	// together is set where the worker was at another call at the same time. worker.mu
+	// guards it.
 	together bool
-	note     []byte
 }
 
 // maxAhead is how many frames a worker may send before they are taken: a question, and
@@ -71,12 +72,21 @@ func spawn(mode Mode) (*worker, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start a worker: %w", err)
 	}
-	w := &worker{command: exec.Command(self, Command, string(mode)), out: read, frames: bufio.NewReaderSize(read, 64<<10),
+	shared, file, err := newBoard()
+	if err != nil {
+		return nil, err
+	}
+	w := &worker{command: exec.Command(self, Command, string(mode)), out: read, board: shared, frames: bufio.NewReaderSize(read, 64<<10),
 		said: &said{}, ended: make(chan struct{}), lost: make(chan struct{}), flights: map[uint32]*flight{}}
+	runtime.AddCleanup(w, board.close, shared)
 	w.command.Env = collection()
 	w.command.Dir = "/"
 	apart(w.command) // a key that interrupts this process is not for the worker
 	w.command.ExtraFiles = []*os.File{write}
+	if file != nil {
+		defer func() { _ = file.Close() }() // the worker has its own
+		w.command.ExtraFiles = append(w.command.ExtraFiles, file)
+	}
 	w.command.Stdout, w.command.Stderr = w.said, w.said
 	if w.in, err = w.command.StdinPipe(); err == nil {
 		err = w.command.Start()
@@ -135,8 +145,6 @@ func (w *worker) hand(f frame) bool {
 	to := w.flights[f.call]
 	switch {
 	case to == nil: // the call has ended
-	case f.kind == noteFrame:
-		to.note = f.body[:min(len(f.body), maxNote)]
 	default:
 		select {
 		case to.frames <- f:
@@ -215,11 +223,8 @@ func (w *worker) together(f *flight) bool {
 	return f.together
 }
 
-func (w *worker) note(f *flight) []byte {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return f.note
-}
+// note is what the worker said last that it was at.
+func (w *worker) note(f *flight) []byte { return w.board.read(f.number) }
 
 // do makes a call that was taken. The error is errTogether where the worker ended and
 // was at more than this.
