@@ -71,14 +71,21 @@ func runPart(args []string) error {
 	return part(context.Background(), o, func() { _, _ = os.NewFile(readyFile, "ready").Write([]byte{1}) })
 }
 
-// helm is the helm command of the repo server and of its kustomize, which asks Helm 3
-// for the version of the client; Helm 4 has no other.
+// helmClient is what the helm that Argo CD 3.2 ships says of itself. Source: argo-cd,
+// hack/tool-versions.sh.
+const helmClient = "v3.18.4"
+
+// helm is the helm command of the repo server and of its kustomize. Kustomize asks for
+// the version of the client, as nobody else does, and takes Helm 3 only, though what
+// it calls is the same in Helm 4.
 func helm(args []string) int {
-	if len(args) > 0 && args[0] == "version" {
-		args = slices.DeleteFunc(slices.Clone(args), func(arg string) bool { return arg == "-c" || arg == "--client" })
+	if len(args) > 0 && args[0] == "version" && (slices.Contains(args, "-c") || slices.Contains(args, "--client")) {
+		fmt.Println(helmClient)
+		return 0
 	}
 	command, err := helmcmd.NewRootCmd(os.Stdout, args, helmcmd.SetupLogging)
 	if err == nil {
+		command.SetArgs(args) // else it takes those of the process
 		err = command.Execute()
 	}
 	return code(err)
