@@ -143,16 +143,15 @@ func (w *worker) hand(f frame) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	to := w.flights[f.call]
-	switch {
-	case to == nil: // the call has ended
-	default:
-		select {
-		case to.frames <- f:
-		default:
-			return false
-		}
+	if to == nil {
+		return true // the call has ended
 	}
-	return true
+	select {
+	case to.frames <- f:
+		return true
+	default:
+		return false
+	}
 }
 
 // next waits for a frame. ok is false where the worker is gone.

@@ -46,7 +46,7 @@ func automatedUnderRollingSync(in Input) []finding.Finding {
 		if n == 0 {
 			continue
 		}
-		f := aboutSet(g.set, ruleAutomated, finding.Warning, g.set.Template,
+		f := aboutSet(g.set, ruleAutomated, g.set.Template,
 			"ApplicationSet %s orders with RollingSync, which switches the automated sync of %s off: drift is no longer corrected between rollouts",
 			g.set.Name, count(n, "Application"))
 		f.Evidence = append(f.Evidence, where(g.set.Position, "%s has %s", g.set.Name, count(len(g.set.Steps), "RollingSync step")))

@@ -40,7 +40,7 @@ func progressiveSyncsOff(in Input) []finding.Finding {
 		if !set.RollingSync || len(set.Steps) == 0 {
 			continue
 		}
-		f := aboutSet(set, ruleProgressive, finding.Warning, set.Steps[0].Position,
+		f := aboutSet(set, ruleProgressive, set.Steps[0].Position,
 			"ApplicationSet %s orders with RollingSync, but progressive syncs are not switched on: its %s order nothing, and all its Applications sync at once",
 			set.Name, count(len(set.Steps), "step"))
 		f.Evidence = append(f.Evidence, why)

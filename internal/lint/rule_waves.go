@@ -25,7 +25,7 @@ func waveOnGenerated(in Input) []finding.Finding {
 		if w.Written == "" {
 			continue
 		}
-		f := aboutSet(set, ruleGeneratedWave, finding.Warning, w.Position,
+		f := aboutSet(set, ruleGeneratedWave, w.Position,
 			"ApplicationSet %s stamps sync wave %s on the Applications that it generates, which orders nothing", set.Name, w.Written)
 		f.Fix.Summary = "put the annotation on the ApplicationSet itself, or order its Applications with RollingSync steps"
 		if set.Wave.Written == w.Written {
@@ -38,13 +38,13 @@ func waveOnGenerated(in Input) []finding.Finding {
 	return out
 }
 
-// aboutSet is a finding about one ApplicationSet.
-func aboutSet(set argo.ApplicationSet, rule string, severity finding.Severity, at finding.Position, format string, args ...any) finding.Finding {
+// aboutSet is a warning about one ApplicationSet.
+func aboutSet(set argo.ApplicationSet, rule string, at finding.Position, format string, args ...any) finding.Finding {
 	if at.File == "" {
 		at = set.Position
 	}
 	return finding.Finding{
-		Rule: rule, Severity: severity, Scope: finding.Rule, Component: set.Name,
+		Rule: rule, Severity: finding.Warning, Scope: finding.Rule, Component: set.Name,
 		Resource: finding.Resource{Group: "argoproj.io", Kind: "ApplicationSet", Namespace: set.Namespace, Name: set.Name},
 		Position: at, Basis: finding.Declared, Message: fmt.Sprintf(format, args...),
 	}
@@ -124,7 +124,7 @@ func stepsOfParents(setup argo.Setup) []finding.Finding {
 			continue
 		}
 		child := holds[parent.Name]
-		f := aboutSet(g.set, ruleAppHealth, finding.Warning, g.set.Steps[first].Position,
+		f := aboutSet(g.set, ruleAppHealth, g.set.Steps[first].Position,
 			"the RollingSync steps of %s do not wait for what %s applies: nothing assesses the health of Applications, so %s (step %d) is Healthy as soon as it has created %s, before step %d",
 			g.set.Name, parent.Name, parent.Name, first+1, child.Name, last+1)
 		f.Evidence = append(f.Evidence, where(child.Position, "%s applies %s", parent.Name, child.Name))

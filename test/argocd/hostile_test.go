@@ -106,6 +106,7 @@ func TestKustomizeStaysInItsFolder(t *testing.T) {
 	dir, repository = commands(t, map[string]string{
 		"kustomization.yaml":    "helmGlobals: {chartHome: .}\nhelmCharts: [{name: c, releaseName: c}]\n",
 		"c/Chart.yaml":          "apiVersion: v2\nname: c\nversion: 1.0.0\n",
+		"c/values.yaml":         "{}\n",
 		"c/templates/made.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: made}\n",
 	})
 	if out, err := build(t, dir, repository, "LADDER_OFFLINE=1"); err != nil || !strings.Contains(out, "name: made") {

@@ -39,7 +39,7 @@ func (l *loader) search() (*searched, error) {
 		}
 		text := string(data)
 		helmfile := isHelmfile(file)
-		if !strings.Contains(text, "fluxcd.io") && !strings.Contains(text, groupInstance) && !helmfile && !(strings.Contains(text, "instance:") && strings.Contains(text, "sync:")) {
+		if !strings.Contains(text, "fluxcd.io") && !strings.Contains(text, groupInstance) && !helmfile && (!strings.Contains(text, "instance:") || !strings.Contains(text, "sync:")) {
 			continue
 		}
 		documents, err := yamlpos.Parse(file, data)

@@ -81,7 +81,7 @@ func fill(o map[string]any, p *component.PostBuild) (filled map[string]any, size
 		return nil, 0, errors.New("nothing is left")
 	}
 	if u := (&unstructured.Unstructured{Object: filled}); u.GetKind() == "" || u.GetAPIVersion() == "" {
-		return nil, 0, fmt.Errorf("no object is left")
+		return nil, 0, errors.New("no object is left")
 	}
 	return filled, len(out), nil
 }
