@@ -2,7 +2,6 @@ package postbuild
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/fluxcd/pkg/envsubst"
