@@ -27,7 +27,7 @@ func TestCollectionIsPutOffFirst(t *testing.T) {
 		}
 		return at
 	}
-	first := before("github.com/rollout-ladder/ladder/internal/cli/collect")
+	first := before("github.com/rollout-ladder/ladder/internal/cli/early")
 	for _, name := range []string{"k8s.io/client-go/kubernetes/scheme", "k8s.io/kubernetes/pkg/features", "k8s.io/apiserver/pkg/admission/metrics", "go.etcd.io/etcd/api/v3/etcdserverpb"} {
 		if before(name) < first {
 			t.Errorf("%s is initialised first", name)
