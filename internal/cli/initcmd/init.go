@@ -18,6 +18,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/cli/flags"
 	"github.com/rollout-ladder/ladder/internal/cli/source"
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
+	"github.com/rollout-ladder/ladder/internal/confidential"
 	"github.com/rollout-ladder/ladder/internal/finding"
 	"github.com/rollout-ladder/ladder/internal/intake"
 	"github.com/rollout-ladder/ladder/internal/intake/appset"
@@ -123,7 +124,8 @@ func cluster(b *bytes.Buffer, c argocd.Found) {
 // oneLine keeps a text of the repository within its comment.
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// texts writes labels or annotations. Those that are not known are comments.
+// texts writes labels or annotations. Those that are not known, or may be secret, are
+// comments without their values.
 func texts(b *bytes.Buffer, what string, all map[string]string) {
 	if len(all) == 0 {
 		return
@@ -133,6 +135,10 @@ func texts(b *bytes.Buffer, what string, all map[string]string) {
 	for _, k := range slices.Sorted(maps.Keys(all)) {
 		if appset.IsMarked(all[k]) {
 			fmt.Fprintf(b, "        # %q: %q is not known\n", k, appset.Written(all[k]))
+			continue
+		}
+		if confidential.Named([]string{k}, false) || confidential.Text(all[k]) {
+			fmt.Fprintf(b, "        # %q may be secret and is left out\n", k)
 			continue
 		}
 		known = true

@@ -2,6 +2,7 @@ package terraform
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -45,7 +46,8 @@ const (
 	typeCluster = "cluster"
 )
 
-// Read reads the clusters of a folder. Files that are no Terraform say nothing.
+// Read reads the clusters of a folder. A file that is no Terraform is an error, as it is
+// for who applies the folder; one of variables, which may be encrypted, says nothing.
 func Read(f Folder) ([]Cluster, error) {
 	m := &module{
 		variables: map[string]variable{}, locals: map[string]hclsyntax.Expression{}, set: map[string]cty.Value{},
@@ -53,15 +55,17 @@ func Read(f Folder) ([]Cluster, error) {
 	}
 	var blocks []*hclsyntax.Block
 	for _, file := range f.Files {
-		if body := parse(file); body != nil {
-			for _, b := range body.Blocks {
-				m.declare(b)
-				blocks = append(blocks, b)
-			}
+		body, err := parse(file)
+		if err != nil {
+			return nil, err
+		}
+		for _, b := range body.Blocks {
+			m.declare(b)
+			blocks = append(blocks, b)
 		}
 	}
 	for _, file := range f.Variables {
-		if body := parse(file); body != nil {
+		if body, err := parse(file); err == nil {
 			for name, a := range body.Attributes {
 				if v, problems := a.Expr.Value(nil); !problems.HasErrors() {
 					m.set[name] = v
@@ -79,13 +83,22 @@ func Read(f Folder) ([]Cluster, error) {
 	return all, nil
 }
 
-func parse(file File) *hclsyntax.Body {
+// parse reads a file. Its error quotes nothing of it, which may be secret.
+func parse(file File) (*hclsyntax.Body, error) {
 	parsed, problems := hclsyntax.ParseConfig(file.Content, file.Path, hcl.InitialPos)
-	if problems.HasErrors() || parsed == nil {
-		return nil
+	for _, p := range problems {
+		if p.Severity == hcl.DiagError && p.Subject != nil {
+			return nil, fmt.Errorf("%s:%d: %s", file.Path, p.Subject.Start.Line, p.Summary)
+		}
 	}
-	body, _ := parsed.Body.(*hclsyntax.Body)
-	return body
+	if problems.HasErrors() || parsed == nil {
+		return nil, fmt.Errorf("%s is no Terraform", file.Path)
+	}
+	body, ok := parsed.Body.(*hclsyntax.Body)
+	if !ok {
+		return nil, fmt.Errorf("%s is no Terraform", file.Path)
+	}
+	return body, nil
 }
 
 // declare notes the variables and locals of a block.

@@ -153,3 +153,16 @@ func TestHostileTerraformEnds(t *testing.T) {
 		}
 	}
 }
+
+// A file that is no Terraform is told by its place, and nothing of it is quoted.
+func TestNoTerraform(t *testing.T) {
+	for name, text := range map[string]string{
+		"a block without end": "locals {\n  password = \"canary\"\n",
+		"a template":          "locals {\n  {% if canary %}\n}\n",
+	} {
+		_, err := terraform.Read(terraform.Folder{Files: []terraform.File{{Path: "infra/main.tf", Content: []byte(text)}}})
+		if err == nil || !strings.HasPrefix(err.Error(), "infra/main.tf:") || strings.Contains(err.Error(), "canary") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
