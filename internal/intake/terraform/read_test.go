@@ -140,7 +140,6 @@ func TestHostileTerraformEnds(t *testing.T) {
 	module := "\nmodule \"b\" {\n  cluster = { addons = local.a, metadata = {} }\n}\n"
 	for name, text := range map[string]string{
 		"a circle":    "locals {\n  a = local.b\n  b = local.a\n}" + module,
-		"no HCL":      "module \"b\" {{{",
 		"a file":      "locals {\n  a = { x = file(\"/etc/passwd\"), y = templatefile(\"z\", {}) }\n}" + module,
 		"deep locals": "locals {\n  a = " + strings.Repeat("(", 500) + "1" + strings.Repeat(")", 500) + "\n}" + module,
 	} {
@@ -158,6 +157,7 @@ func TestHostileTerraformEnds(t *testing.T) {
 func TestNoTerraform(t *testing.T) {
 	for name, text := range map[string]string{
 		"a block without end": "locals {\n  password = \"canary\"\n",
+		"braces":              "module \"b\" {{{",
 		"a template":          "locals {\n  {% if canary %}\n}\n",
 	} {
 		_, err := terraform.Read(terraform.Folder{Files: []terraform.File{{Path: "infra/main.tf", Content: []byte(text)}}})
