@@ -130,6 +130,11 @@ func (e *Engine) holdOwners(ctx context.Context, o *owners) error {
 		if err := e.hold(ctx, e.watcher.Application(parent.Ref)); err != nil {
 			return err
 		}
+		// A comparison that began before the parent was held may yet sync it, and undo
+		// what is held next. The one that is asked for now comes after it.
+		if err := e.settleParent(ctx, parent); err != nil {
+			return err
+		}
 	}
 	for _, set := range o.sets {
 		if err := e.holdSet(ctx, set); err != nil {
