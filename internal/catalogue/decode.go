@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/rollout-ladder/ladder/internal/manifest"
 )
 
 // Decode reads a list of entries in YAML or JSON. A field that entries do not
@@ -46,7 +48,11 @@ func decodeSet(data []byte) (Set, error) {
 }
 
 func strict(data []byte, to any) error {
-	raw, err := yaml.YAMLToJSONStrict(data)
+	err := manifest.CheckAliases(data)
+	var raw []byte
+	if err == nil {
+		raw, err = yaml.YAMLToJSONStrict(data)
+	}
 	if err != nil {
 		return fmt.Errorf("read YAML: %w", err)
 	}

@@ -102,9 +102,8 @@ func releasesJSON(r io.Reader, name string, consider func(release) error) error 
 	if ok, err := enter(d, name, '['); !ok {
 		return err
 	}
-	for d.More() {
+	for text.left = maxRelease; d.More(); text.left = maxRelease {
 		var one release
-		text.left = maxRelease
 		if err := d.Decode(&one); errors.Is(err, errPace) {
 			return tooLarge(name)
 		} else if err != nil {
