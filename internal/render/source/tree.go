@@ -17,8 +17,8 @@ import (
 	"github.com/rollout-ladder/ladder/internal/regular"
 )
 
-// MaxFile is the greatest file that is read, in bytes.
-const MaxFile = 64 << 20
+// MaxFile is the greatest file that is read, in bytes: as much as a source may render to.
+const MaxFile = 32 << 20
 
 // maxKept is how much of the content of files is kept for who reads them again, in bytes.
 const maxKept = 128 << 20
