@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 
@@ -170,16 +171,31 @@ type looked struct {
 	broken              *files.InputError // why it could not be parsed
 }
 
+// maxValues is how many values there may be in all files that say something to Argo CD:
+// they stay in memory, a hundred bytes and more for each that may be two bytes of text. A
+// platform of ten thousand Applications has a million. Tests lower it.
+var maxValues = int64(3_000_000)
+
 // lookInto looks into files side by side: most of a large repository says nothing
 // to Argo CD, and reading it is most of the work.
 func (r *Repository) lookInto(ctx context.Context, names []string) ([]looked, error) {
 	all := make([]looked, len(names))
+	var values atomic.Int64
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	for i, file := range names {
 		group.Go(func() error {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
 			all[i] = r.look(file)
-			return ctx.Err()
+			for _, v := range all[i].values {
+				values.Add(int64(v.Size()))
+			}
+			if values.Load() > maxValues {
+				return &files.InputError{Message: fmt.Sprintf("the files with objects of Argo CD hold more than %d values together", maxValues), Hint: "look for files that are not for Argo CD"}
+			}
+			return nil
 		})
 	}
 	return all, group.Wait()
