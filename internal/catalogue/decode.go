@@ -93,6 +93,11 @@ func (e *Entry) check() error {
 			problems = append(problems, fmt.Errorf("%s: %s: %w", e.Chart, field, err))
 		}
 	}
+	for _, pattern := range e.Manifests {
+		if len(pattern) > maxPattern {
+			problems = append(problems, fmt.Errorf("%s: a pattern of manifests has more than %d bytes", e.Chart, maxPattern))
+		}
+	}
 	for _, c := range e.CRDs {
 		if (c.Set == "") == (len(c.List) == 0) {
 			problems = append(problems, fmt.Errorf("%s: crds has either set or list", e.Chart))
