@@ -227,6 +227,7 @@ func TestMistakes(t *testing.T) {
 		head + "  objects: [{kind: Job, name: a}]":                           "Job",
 		head + "  objects: [{kind: Secret, name: a, when: {default: true}}]": "one of value, all and any",
 		head + "  requires: [{kind: Certificate}]":                           "group/Kind",
+		head + "  manifests: ['" + strings.Repeat("*a", 1000) + "']":         "more than 1024 bytes",
 	} {
 		_, err := Decode([]byte(text))
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/rollout-ladder/ladder/internal/manifest"
 )
 
 // Decode reads a list of entries in YAML or JSON. A field that entries do not
@@ -46,7 +48,11 @@ func decodeSet(data []byte) (Set, error) {
 }
 
 func strict(data []byte, to any) error {
-	raw, err := yaml.YAMLToJSONStrict(data)
+	err := manifest.CheckAliases(data)
+	var raw []byte
+	if err == nil {
+		raw, err = yaml.YAMLToJSONStrict(data)
+	}
 	if err != nil {
 		return fmt.Errorf("read YAML: %w", err)
 	}
@@ -85,6 +91,11 @@ func (e *Entry) check() error {
 	when := func(field string, w *When) {
 		if err := w.check(); err != nil {
 			problems = append(problems, fmt.Errorf("%s: %s: %w", e.Chart, field, err))
+		}
+	}
+	for _, pattern := range e.Manifests {
+		if len(pattern) > maxPattern {
+			problems = append(problems, fmt.Errorf("%s: a pattern of manifests has more than %d bytes", e.Chart, maxPattern))
 		}
 	}
 	for _, c := range e.CRDs {

@@ -104,6 +104,10 @@ func isRival(repository string) bool {
 	return false
 }
 
+// maxPattern bounds the patterns of addresses, in bytes. The library takes no patterns
+// without end, and much memory for long ones.
+const maxPattern = 1 << 10
+
 func glob(pattern string) *regexp.Regexp {
 	var b strings.Builder
 	b.WriteString("(?i)^")

@@ -111,20 +111,10 @@ Exit codes: 0 fine; 1 the answer is no; 2 wrong usage or unreadable input;
 	root.AddCommand(
 		bootstrapcmd.New(streams, global),
 		cataloguecmd.New(streams, global),
-		diffcmd.New(streams, global),
-		generatecmd.New(streams, global),
-		explain.New(streams, global),
-		importcmd.New(streams, global),
 		historycmd.New(streams, global),
-		initcmd.New(streams, global),
-		inventory.New(streams, global),
-		lintcmd.New(streams, global, version),
-		newcmd.New(streams, global),
 		orphanscmd.New(streams, global),
-		plancmd.New(streams, global),
 		planecmd.New(streams, global),
 		rehearsecmd.New(streams, global),
-		rendercmd.New(streams, global),
 		rolloutcmd.New(streams, global),
 		schemacmd.New(streams),
 		smokecmd.New(streams, global),
@@ -133,6 +123,19 @@ Exit codes: 0 fine; 1 the answer is no; 2 wrong usage or unreadable input;
 		watchcmd.New(streams, global),
 	)
 	root.AddCommand(steercmd.New(streams, global)...)
+	root.AddCommand(promptly(
+		grace,
+		diffcmd.New(streams, global),
+		explain.New(streams, global),
+		generatecmd.New(streams, global),
+		importcmd.New(streams, global),
+		initcmd.New(streams, global),
+		inventory.New(streams, global),
+		lintcmd.New(streams, global, version),
+		newcmd.New(streams, global),
+		plancmd.New(streams, global),
+		rendercmd.New(streams, global),
+	)...)
 	usageErrors(root)
 	return root
 }

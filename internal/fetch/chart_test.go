@@ -107,6 +107,9 @@ func TestHostileIndex(t *testing.T) {
 		"not yaml":  {"entries:\n  app:\n  - version: [\n", ""},
 		"not JSON":  {`{"entries":{"app":[{"version":`, ""},
 		"JSON tree": {`{"entries":` + strings.Repeat("[", 1_000_000), ""},
+		// Of these, the memory would hold many times the text.
+		"JSON deep":  {`{"x":` + strings.Repeat("[", 1<<20), "nested more than"},
+		"JSON large": {`{"entries":{"app":[{"version":"1.0.0","urls":[` + strings.Repeat(`"",`, 1<<19) + `""]}]}}`, "larger than"},
 	} {
 		index = c.index
 		_, err := open(t, allow(s, other)).Chart(background, s.URL+"/charts", "app", "1.0.0")

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"strings"
 
@@ -90,7 +91,8 @@ func releases(r io.Reader, name string, consider func(release) error) error {
 }
 
 func releasesJSON(r io.Reader, name string, consider func(release) error) error {
-	d := json.NewDecoder(r)
+	text := &paced{Reader: r, left: math.MaxInt}
+	d := json.NewDecoder(text)
 	if _, err := d.Token(); err != nil {
 		return err
 	}
@@ -100,9 +102,11 @@ func releasesJSON(r io.Reader, name string, consider func(release) error) error 
 	if ok, err := enter(d, name, '['); !ok {
 		return err
 	}
-	for d.More() {
+	for text.left = maxRelease; d.More(); text.left = maxRelease {
 		var one release
-		if err := d.Decode(&one); err != nil {
+		if err := d.Decode(&one); errors.Is(err, errPace) {
+			return tooLarge(name)
+		} else if err != nil {
 			return err
 		}
 		if err := consider(one); err != nil {
@@ -110,6 +114,29 @@ func releasesJSON(r io.Reader, name string, consider func(release) error) error 
 		}
 	}
 	return nil
+}
+
+func tooLarge(name string) error {
+	return fmt.Errorf("a release of chart %s is larger than %d bytes", name, maxRelease)
+}
+
+// paced bounds how much is read until it is set again: a json.Decoder holds the whole of
+// what it decodes. It gives little at a time, so that little is read ahead.
+type paced struct {
+	io.Reader
+	left int
+}
+
+var errPace = errors.New("a value is too large")
+
+// Read implements io.Reader.
+func (p *paced) Read(data []byte) (int, error) {
+	if p.left == 0 {
+		return 0, errPace
+	}
+	n, err := p.Reader.Read(data[:min(len(data), p.left, 64<<10)])
+	p.left -= n
+	return n, err
 }
 
 // enter moves to the value of a key of the object that is being read, and into it.
@@ -134,6 +161,10 @@ func enter(d *json.Decoder, key string, open json.Delim) (bool, error) {
 	return false, nil
 }
 
+// maxNested bounds lists and maps in each other: a json.Decoder remembers all that are
+// open.
+const maxNested = 1000
+
 // skip reads a value without keeping it.
 func skip(d *json.Decoder) error {
 	for depth := 0; ; {
@@ -143,7 +174,9 @@ func skip(d *json.Decoder) error {
 		}
 		switch t {
 		case json.Delim('{'), json.Delim('['):
-			depth++
+			if depth++; depth > maxNested {
+				return fmt.Errorf("it is nested more than %d levels deep", maxNested)
+			}
 		case json.Delim('}'), json.Delim(']'):
 			depth--
 		}
@@ -204,7 +237,7 @@ func releasesYAML(r *bufio.Reader, name string, consider func(release) error) er
 				}
 			}
 			if item.Len()+len(line) > maxRelease {
-				return fmt.Errorf("a release of chart %s is larger than %d bytes", name, maxRelease)
+				return tooLarge(name)
 			}
 			item.Write(line)
 		case state == chart:

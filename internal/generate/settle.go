@@ -6,9 +6,8 @@ import (
 	"regexp"
 	"strings"
 
-	"sigs.k8s.io/yaml"
-
 	"github.com/rollout-ladder/ladder/internal/intake/checkout"
+	"github.com/rollout-ladder/ladder/internal/manifest"
 )
 
 // Settle fills in what neither the caller nor the ladder file says of the
@@ -37,7 +36,7 @@ func sourceOf(root []byte) Source {
 	}
 	for _, document := range bytes.Split(root, []byte("\n---\n")) {
 		var app Application
-		if yaml.Unmarshal(document, &app) == nil && app.Kind == kindApplication && app.Spec.Source != nil {
+		if manifest.Unmarshal(document, &app) == nil && app.Kind == kindApplication && app.Spec.Source != nil {
 			return *app.Spec.Source
 		}
 	}

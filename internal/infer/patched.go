@@ -7,6 +7,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/rollout-ladder/ladder/internal/component"
+	"github.com/rollout-ladder/ladder/internal/manifest"
 )
 
 // patched reports whether a kustomization of a component may write sync waves or
@@ -51,7 +52,7 @@ func (x *index) places(folder string, seen map[string]bool) bool {
 		return true
 	}
 	var k map[string]any
-	if yaml.Unmarshal(data, &k) != nil {
+	if manifest.Unmarshal(data, &k) != nil {
 		return false
 	}
 	for _, field := range []string{"patches", "patchesStrategicMerge", "patchesJson6902", "transformers"} {

@@ -5,11 +5,10 @@ import (
 	"strconv"
 	"strings"
 
-	"sigs.k8s.io/yaml"
-
 	"github.com/rollout-ladder/ladder/internal/component"
 	"github.com/rollout-ladder/ladder/internal/dependency"
 	"github.com/rollout-ladder/ladder/internal/finding"
+	"github.com/rollout-ladder/ladder/internal/manifest"
 	"github.com/rollout-ladder/ladder/internal/plan"
 )
 
@@ -36,7 +35,7 @@ func (x *index) layers(src component.Source) []layer {
 			continue
 		}
 		var data map[string]any
-		if yaml.Unmarshal(text, &data) == nil && data != nil {
+		if manifest.Unmarshal(text, &data) == nil && data != nil {
 			out = append(out, layer{data, finding.Position{File: f.Path, Line: 1}})
 		}
 	}

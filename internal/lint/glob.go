@@ -13,9 +13,16 @@ func glob(pattern, text string, separators ...rune) bool {
 	if !strings.ContainsAny(pattern, `*?[{\`) {
 		return pattern == text
 	}
+	if len(pattern) > maxPattern {
+		return false
+	}
 	re, err := regexp.Compile(expression(pattern, string(separators)))
 	return err == nil && re.MatchString(text)
 }
+
+// maxPattern bounds patterns, in bytes: names and addresses are shorter, and to compile
+// a long one takes a thousand times its memory.
+const maxPattern = 4 << 10
 
 // expression translates a glob to an anchored regular expression.
 func expression(pattern, separators string) string {

@@ -2,6 +2,7 @@ package lint
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/rollout-ladder/ladder/internal/argo"
@@ -147,6 +148,7 @@ func TestGlob(t *testing.T) {
 		{"https://x/*", "https://x/y/z", false}, {"https://x/**", "https://x/y/z", true}, {"te?m", "team", true}, {"te?m", "te/m", false},
 		{"{a,b}-*", "b-1", true}, {"{a,b}-*", "c-1", false}, {"[ab]c", "ac", true}, {"[!ab]c", "ac", false}, {"a.c*", "abc", false},
 		{"[", "[", true}, {"{a", "a", false}, {"ü*", "übung", true},
+		{strings.Repeat("*", maxPattern+1), "a", false},
 	} {
 		if got := glob(c.pattern, c.text, '/'); got != c.want {
 			t.Errorf("glob(%q, %q) = %v", c.pattern, c.text, got)

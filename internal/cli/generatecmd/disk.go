@@ -14,6 +14,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/finding"
 	"github.com/rollout-ladder/ladder/internal/generate"
 	"github.com/rollout-ladder/ladder/internal/patch"
+	"github.com/rollout-ladder/ladder/internal/regular"
 )
 
 // The states of a file.
@@ -52,13 +53,11 @@ func (g *generated) compare() error {
 		}
 		name := filepath.ToSlash(rel)
 		after, generates := wanted[name]
-		var before []byte
-		if d.Type().IsRegular() {
-			if before, err = os.ReadFile(file); err != nil {
-				return err
-			}
+		before, err := readGenerated(file)
+		if err != nil {
+			return err
 		}
-		switch own := d.Type().IsRegular() && generate.Marked(before); {
+		switch own := generate.Marked(before); {
 		case !own && generates:
 			return fmt.Errorf("%s is in the way: ladder generate did not write it; move it, or choose another folder with --out", path.Join(g.shown, name))
 		case !own:
@@ -82,6 +81,19 @@ func (g *generated) compare() error {
 	}
 	slices.SortFunc(g.changes, func(a, b change) int { return strings.Compare(a.path, b.path) })
 	return nil
+}
+
+// maxGenerated is the greatest file that may be Ladder's, in bytes.
+const maxGenerated = 16 << 20
+
+// readGenerated reads a file that Ladder may have written: nothing of what is no file, or
+// larger. A link is not followed: it may lead out of the repository.
+func readGenerated(file string) ([]byte, error) {
+	info, err := os.Lstat(file)
+	if err != nil || !info.Mode().IsRegular() || info.Size() > maxGenerated {
+		return nil, err
+	}
+	return regular.Read(file, maxGenerated)
 }
 
 // isStale reports whether anything is different.

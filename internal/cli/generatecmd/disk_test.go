@@ -1,11 +1,13 @@
 package generatecmd
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -178,5 +180,36 @@ func TestSecretsAreNotShown(t *testing.T) {
 	before := generate.Mark + "kind: Secret\nstringData:\n  password: hunter2\n"
 	if diff := g.diff(change{path: "settings/repository.yaml", state: stale, before: []byte(before), after: []byte("x")}); diff != "" {
 		t.Errorf("shown: %s", diff)
+	}
+}
+
+// TestWhatIsNoFile: what a repository has in the place of a generated file is not waited
+// for, not read without end, and not followed out of the repository.
+func TestWhatIsNoFile(t *testing.T) {
+	outside := filepath.Join(t.TempDir(), "outside")
+	if err := os.WriteFile(outside, []byte(generate.Mark), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for what, place := range map[string]func(string) error{
+		"a pipe":   func(name string) error { return syscall.Mkfifo(name, 0o600) },
+		"a device": func(name string) error { return os.Symlink("/dev/zero", name) },
+		"a link":   func(name string) error { return os.Symlink(outside, name) },
+		"a very long file": func(name string) error {
+			return errors.Join(os.WriteFile(name, []byte(generate.Mark), 0o600), os.Truncate(name, 1<<40))
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			name := filepath.Join(t.TempDir(), generate.RootFile)
+			if err := place(name); err != nil {
+				t.Fatal(err)
+			}
+			if text, err := readGenerated(name); err != nil || text != nil {
+				t.Errorf("%d bytes, %v", len(text), err)
+			}
+			g := made(filepath.Dir(name), map[string]string{generate.RootFile: "x"})
+			if err := g.compare(); err == nil || !strings.Contains(err.Error(), "did not write it") {
+				t.Errorf("%v", err)
+			}
+		})
 	}
 }

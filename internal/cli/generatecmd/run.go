@@ -204,7 +204,7 @@ func refuseLinks(base, dir, root string) error {
 
 // address fills in what ladder.yaml does not say of the repository.
 func (g *generated) address(in *generate.Input) error {
-	root, err := os.ReadFile(filepath.Join(g.dir, generate.RootFile))
+	root, err := readGenerated(filepath.Join(g.dir, generate.RootFile))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("read what was generated before: %w", err)
 	}

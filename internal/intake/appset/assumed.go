@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"sigs.k8s.io/yaml"
-
 	"github.com/rollout-ladder/ladder/internal/intake/files"
 	"github.com/rollout-ladder/ladder/internal/intake/yamlpos"
 	"github.com/rollout-ladder/ladder/internal/manifest"
@@ -168,7 +166,7 @@ func parsedValues(helm, text *yamlpos.Value) *yamlpos.Value {
 	}
 	// Helm takes the last of two keys of one name.
 	var values map[string]any
-	if manifest.CheckAliases([]byte(text.Text)) != nil || yaml.Unmarshal([]byte(text.Text), &values) != nil {
+	if manifest.Unmarshal([]byte(text.Text), &values) != nil {
 		return helm
 	}
 	return helm.With("valuesObject", pruned(yamlpos.FromAny(values, text.Position)))

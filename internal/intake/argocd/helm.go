@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"sigs.k8s.io/yaml"
-
 	"github.com/rollout-ladder/ladder/internal/component"
 	"github.com/rollout-ladder/ladder/internal/finding"
 	"github.com/rollout-ladder/ladder/internal/intake/yamlpos"
@@ -70,10 +68,7 @@ func (r *Repository) values(to *component.Source, d document, s source, f *yamlp
 	at := s.at("helm", "values")
 	// Helm takes the last of two keys of one name.
 	var values map[string]any
-	err := manifest.CheckAliases([]byte(text))
-	if err == nil {
-		err = yaml.Unmarshal([]byte(text), &values)
-	}
+	err := manifest.Unmarshal([]byte(text), &values)
 	if err != nil && hasPlaceholder(text) {
 		r.partNotRead(at, d.name(), "helm.values of the source waits for another tool to fill it in, and is no YAML before")
 		return

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"sigs.k8s.io/yaml"
-
 	"github.com/rollout-ladder/ladder/internal/intake/appset"
 	"github.com/rollout-ladder/ladder/internal/intake/clusters"
 	"github.com/rollout-ladder/ladder/internal/intake/yamlpos"
@@ -168,7 +166,7 @@ func valueKeys(helm *yamlpos.Value) []string {
 		}
 	}
 	var values map[string]any
-	if text := helm.TextAt("values"); text != "" && manifest.CheckAliases([]byte(text)) == nil && yaml.Unmarshal([]byte(text), &values) == nil {
+	if text := helm.TextAt("values"); text != "" && manifest.Unmarshal([]byte(text), &values) == nil {
 		for key := range values {
 			keys = append(keys, key)
 		}

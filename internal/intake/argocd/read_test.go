@@ -199,3 +199,16 @@ func FuzzApplications(f *testing.F) {
 		}
 	})
 }
+
+// TestManyValues: what stays in memory is bounded for all files together.
+func TestManyValues(t *testing.T) {
+	defer argocd.LimitValues(50)()
+	content := map[string]string{}
+	for i := range 8 {
+		content[fmt.Sprintf("apps/%d.yaml", i)] = application(fmt.Sprintf("a%d", i), "x") + "other: [a, a, a, a]\n"
+	}
+	_, err := argocd.Scan(t.Context(), tree(t, content), argocd.Options{})
+	if problems := files.InputErrors(err); len(problems) != 1 || !strings.Contains(problems[0].Message, "more than 50 values") {
+		t.Errorf("%v", err)
+	}
+}

@@ -10,6 +10,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 
@@ -59,6 +61,10 @@ type Repository struct {
 	prefix string
 	// files are the parsed files that hold Applications or ApplicationSets.
 	files map[string][]document
+	// counted is the number of values in the files that were parsed, large is held while a
+	// large one is.
+	counted atomic.Int64
+	large   sync.Mutex
 	// manifests are all files of YAML and JSON, sorted.
 	manifests []string
 	// applications are all Applications of files, by file and line; disabled
@@ -170,6 +176,15 @@ type looked struct {
 	broken              *files.InputError // why it could not be parsed
 }
 
+// maxValues is how many values there may be in all files that say something to Argo CD:
+// they stay in memory, a hundred bytes and more for each that may be two bytes of text. A
+// platform of ten thousand Applications has a million. Tests lower it.
+var maxValues = int64(2_000_000)
+
+// largeFile is the size from which files are parsed one at a time, in bytes: meanwhile
+// each takes a hundred times that.
+const largeFile = 256 << 10
+
 // lookInto looks into files side by side: most of a large repository says nothing
 // to Argo CD, and reading it is most of the work.
 func (r *Repository) lookInto(ctx context.Context, names []string) ([]looked, error) {
@@ -178,14 +193,21 @@ func (r *Repository) lookInto(ctx context.Context, names []string) ([]looked, er
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	for i, file := range names {
 		group.Go(func() error {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
 			all[i] = r.look(file)
-			return ctx.Err()
+			if r.counted.Load() > maxValues {
+				return &files.InputError{Message: fmt.Sprintf("the files with objects of Argo CD hold more than %d values together", maxValues), Hint: "look for files that are not for Argo CD"}
+			}
+			return nil
 		})
 	}
 	return all, group.Wait()
 }
 
-// look looks into one file for what is Argo CD's; it changes nothing.
+// look looks into one file for what is Argo CD's; it changes nothing but the number of
+// values.
 func (r *Repository) look(file string) (l looked) {
 	data, err := r.tree.Read(file)
 	if err != nil || r.opts.Skip != nil && r.opts.Skip(data) {
@@ -204,12 +226,22 @@ func (r *Repository) look(file string) (l looked) {
 	if l.templated = r.inTemplates(file); l.templated {
 		return l
 	}
+	if len(data) > largeFile {
+		r.large.Lock()
+		defer r.large.Unlock()
+	}
+	if r.counted.Load() > maxValues {
+		return looked{} // there are too many already
+	}
 	if l.values, err = yamlpos.Parse(file, data); err != nil {
 		problem := files.InputErrors(err)
 		if len(problem) == 0 {
 			return looked{}
 		}
 		l.broken = &files.InputError{Position: problem[0].Position, Message: unparsed(data, problem[0].Message)}
+	}
+	for _, v := range l.values {
+		r.counted.Add(int64(v.Size()))
 	}
 	return l
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/address"
+	"github.com/rollout-ladder/ladder/internal/regular"
 )
 
 // Checkout is what is known of one; empty fields are not known.
@@ -83,9 +84,13 @@ func gitDir(path string) (string, error) {
 	return to, nil
 }
 
-// read returns the content of a file, nothing where there is none.
+// maxFile bounds the files that are read, in bytes.
+const maxFile = 16 << 20
+
+// read returns the content of a file, nothing where there is none. Who sends a folder
+// with .git in it may have put a pipe or a device there.
 func read(path string) ([]byte, error) {
-	content, err := os.ReadFile(path)
+	content, err := regular.Read(path, maxFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

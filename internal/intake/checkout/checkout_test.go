@@ -1,13 +1,16 @@
 package checkout_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rollout-ladder/ladder/internal/intake/checkout"
+	"github.com/rollout-ladder/ladder/internal/regular"
 )
 
 func write(t *testing.T, files map[string]string) string {
@@ -60,5 +63,25 @@ func TestRead(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// TestHostile: a folder that somebody sent may have anything in .git.
+func TestHostile(t *testing.T) {
+	pipe := func(name string) error { return syscall.Mkfifo(name, 0o600) }
+	endless := func(name string) error { return os.Symlink("/dev/zero", name) }
+	for _, file := range []string{".git", ".git/HEAD", ".git/commondir", ".git/config"} {
+		for what, put := range map[string]func(string) error{"a pipe": pipe, "a device": endless} {
+			t.Run(file+" is "+what, func(t *testing.T) {
+				dir := write(t, map[string]string{".git/HEAD": "ref: refs/heads/main\n"})
+				name := filepath.Join(dir, filepath.FromSlash(file))
+				if err := errors.Join(os.RemoveAll(name), put(name)); err != nil {
+					t.Fatal(err)
+				}
+				if got, err := checkout.Read(dir); !errors.Is(err, regular.ErrIrregular) {
+					t.Errorf("%+v, %v", got, err)
+				}
+			})
+		}
 	}
 }

@@ -3,8 +3,6 @@ package yamlpos
 import (
 	"encoding/json"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/rollout-ladder/ladder/internal/finding"
 )
 
@@ -64,9 +62,6 @@ func (w *wire) value(file string) *Value {
 		file = *w.File
 	}
 	v := &Value{Kind: w.Kind, Text: w.Text, Position: finding.Position{File: file, Line: w.Line}, tag: w.Tag}
-	if w.Kind == Scalar {
-		v.node = &yaml.Node{Kind: yaml.ScalarNode, Tag: w.Tag, Value: w.Text}
-	}
 	for _, item := range w.Items {
 		v.Items = append(v.Items, item.value(file))
 	}

@@ -181,7 +181,7 @@ func (c *converter) convert(n *yaml.Node) (*Value, error) {
 			return v, nil
 		}
 	}
-	v := &Value{Position: c.at(n), node: n}
+	v := &Value{Position: c.at(n)}
 	var err error
 	switch n.Kind {
 	case yaml.DocumentNode:

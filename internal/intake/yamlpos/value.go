@@ -49,8 +49,7 @@ type Value struct {
 	Entries  []Entry
 	Position finding.Position
 
-	tag  string
-	node *yaml.Node
+	tag string
 }
 
 // Entry is one key of a map with its value.
@@ -112,7 +111,7 @@ func (v *Value) Bool() (b, ok bool) {
 	if v.Kind != Scalar || v.tag != "!!bool" {
 		return false, false
 	}
-	err := v.node.Decode(&b)
+	err := v.decode(&b)
 	return b, err == nil
 }
 
@@ -139,6 +138,12 @@ func (v *Value) Any() any {
 	}
 }
 
+// decode reads a scalar as YAML does.
+func (v *Value) decode(to any) error {
+	node := yaml.Node{Kind: yaml.ScalarNode, Tag: v.tag, Value: v.Text}
+	return node.Decode(to)
+}
+
 func (v *Value) scalar() any {
 	switch v.tag {
 	case "!!bool":
@@ -147,7 +152,7 @@ func (v *Value) scalar() any {
 		}
 	case "!!int":
 		var n int64
-		if v.node.Decode(&n) == nil {
+		if v.decode(&n) == nil {
 			return n
 		}
 		if f, err := strconv.ParseFloat(v.Text, 64); err == nil {
@@ -155,7 +160,7 @@ func (v *Value) scalar() any {
 		}
 	case "!!float":
 		var f float64
-		if v.node.Decode(&f) == nil && !math.IsNaN(f) && !math.IsInf(f, 0) {
+		if v.decode(&f) == nil && !math.IsNaN(f) && !math.IsInf(f, 0) {
 			return f
 		}
 	}
@@ -230,7 +235,7 @@ func (v *Value) With(key string, value *Value) *Value {
 // Located returns the value with every position replaced: that of a text inside
 // another file.
 func (v *Value) Located(at finding.Position) *Value {
-	out := &Value{Kind: v.Kind, Text: v.Text, Position: at, tag: v.tag, node: v.node}
+	out := &Value{Kind: v.Kind, Text: v.Text, Position: at, tag: v.tag}
 	for _, item := range v.Items {
 		out.Items = append(out.Items, item.Located(at))
 	}
@@ -265,6 +270,6 @@ func FromAny(value any, at finding.Position) *Value {
 		if err := node.Encode(value); err != nil || node.Kind != yaml.ScalarNode {
 			return Text(fmt.Sprint(value), at)
 		}
-		return &Value{Kind: Scalar, Text: node.Value, Position: at, tag: node.ShortTag(), node: node}
+		return &Value{Kind: Scalar, Text: node.Value, Position: at, tag: node.ShortTag()}
 	}
 }

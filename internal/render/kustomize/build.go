@@ -6,6 +6,9 @@ import (
 	"path"
 
 	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/api/resmap"
+	"sigs.k8s.io/kustomize/kyaml/openapi"
+	"sigs.k8s.io/kustomize/kyaml/openapi/kubernetesapi"
 
 	"github.com/rollout-ladder/ladder/internal/render/source"
 )
@@ -19,7 +22,7 @@ func Build(view source.View, folder string) ([]json.RawMessage, error) {
 	plain := func(err error) error {
 		return errors.New(files.plain(pointers.ReplaceAllString(err.Error(), "")))
 	}
-	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(files, path.Join(files.root, folder))
+	built, err := run(krusty.MakeDefaultOptions(), files, path.Join(files.root, folder))
 	if err != nil {
 		return nil, plain(err)
 	}
@@ -32,4 +35,17 @@ func Build(view source.View, folder string) ([]json.RawMessage, error) {
 		objects = append(objects, raw)
 	}
 	return objects, nil
+}
+
+// run runs kustomize. The library keeps the schema that a kustomization names (openapi),
+// also for those after it that name none: it is forgotten, so that what is built depends
+// on nothing that was built before. The one that is usual stays, since it takes long to
+// read.
+func run(options *krusty.Options, files *repository, folder string) (resmap.ResMap, error) {
+	defer func() {
+		if openapi.GetSchemaVersion() != kubernetesapi.DefaultOpenAPI {
+			openapi.ResetOpenAPI()
+		}
+	}()
+	return krusty.MakeKustomizer(options).Run(files, folder)
 }

@@ -45,7 +45,7 @@ type Remote struct {
 
 // Render builds a kustomization. Objects are in kustomize's own order. One is built
 // at a time in a process: the library keeps the schema of the kinds that it knows in
-// a variable.
+// a variable, see run.
 func Render(ctx context.Context, view source.View, src component.Source, opts Options) (helm.Result, error) {
 	kind, err := view.Stat(src.Path)
 	if err != nil {
@@ -119,7 +119,7 @@ func (b *build) once() (objects resmap.ResMap, err error) {
 	}()
 	options := krusty.MakeDefaultOptions()
 	options.LoadRestrictions = types.LoadRestrictionsNone // the file system restricts
-	return krusty.MakeKustomizer(options).Run(b.files, b.root)
+	return run(options, b.files, b.root)
 }
 
 // explain turns an error of kustomize into one sentence without absolute paths.

@@ -36,6 +36,9 @@ func NewAhead(v View) *Ahead { return &Ahead{view: v} }
 func (a *Ahead) add(operation, name string) []byte {
 	name = path.Clean(name)
 	data, err := one(a.view, operation, name)
+	if len(a.parts)+len(data) > aheadBytes {
+		return data
+	}
 	a.heads = append(a.heads, aheadPart{operation, name})
 	a.parts = appendPart(a.parts, data, err)
 	return data
@@ -43,7 +46,7 @@ func (a *Ahead) add(operation, name string) []byte {
 
 // File tells the content of a file.
 func (a *Ahead) File(name string) {
-	if a.files < aheadFiles && len(a.parts) < aheadBytes {
+	if a.files < aheadFiles {
 		a.files++
 		a.add(opRead, name)
 	}

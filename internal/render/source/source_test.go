@@ -107,3 +107,35 @@ func write(t *testing.T, name, text string) {
 		t.Fatal(err)
 	}
 }
+
+// TestWhatIsNotKept: what is over the limit is read again, and is the same or an error.
+func TestWhatIsNotKept(t *testing.T) {
+	tree, dir := layout(t)
+	tree.limit = 3
+	for _, name := range []string{"two", "also"} {
+		write(t, dir+"/repo/platform/"+name+".yaml", "xy")
+	}
+	view := tree.View()
+	for range 2 {
+		for name, want := range map[string]string{"two.yaml": "xy", "also.yaml": "xy", "b.yaml": "b"} {
+			if data, err := view.Read(name); err != nil || string(data) != want {
+				t.Errorf("%s: %q, %v", name, data, err)
+			}
+		}
+	}
+	if kept := tree.kept.Load(); kept != 3 {
+		t.Errorf("%d bytes are kept", kept)
+	}
+	changed := 0
+	for _, name := range []string{"two", "also"} {
+		write(t, dir+"/repo/platform/"+name+".yaml", "changed")
+		if data, err := view.Read(name + ".yaml"); err != nil {
+			changed++
+		} else if string(data) != "xy" {
+			t.Errorf("%s changes to %q", name, data)
+		}
+	}
+	if changed != 1 {
+		t.Errorf("%d of two files were read again", changed)
+	}
+}

@@ -12,29 +12,36 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/rollout-ladder/ladder/internal/regular"
 )
 
-// MaxFile is the greatest file that is read, in bytes.
-const MaxFile = 64 << 20
+// MaxFile is the greatest file that is read, in bytes: as much as a source may render to.
+const MaxFile = 32 << 20
 
-// Tree is a repository. It reads every file once, so that all components see
-// the same content; a later change of the files needs a new Tree. It is safe
-// for concurrent use.
+// maxKept is how much of the content of files is kept for who reads them again, in bytes.
+const maxKept = 128 << 20
+
+// Tree is a repository. All components see the same content of a file: it is kept, or,
+// of what is over maxKept, its digest is, and a file that has changed cannot be read
+// again. A later change of the files needs a new Tree. It is safe for concurrent use.
 type Tree struct {
 	root       string // of the platform, links resolved
 	repository string // links resolved
 
 	mu    sync.Mutex
 	files map[string]*file // by absolute path, links resolved
+	kept  atomic.Int64     // bytes of their content
+	limit int64            // on kept
 
 	folders sync.Map // absolute path -> links resolved; those that are there
 }
 
 type file struct {
 	once   sync.Once
-	data   []byte
+	data   []byte // where it is kept
+	kept   bool
 	digest string
 	err    error
 }
@@ -53,7 +60,7 @@ func NewTree(root, repository string) (*Tree, error) {
 	if !within(resolvedRepository, resolvedRoot) {
 		return nil, fmt.Errorf("open platform: %s is not in the repository %s", root, repository)
 	}
-	return &Tree{root: resolvedRoot, repository: resolvedRepository, files: map[string]*file{}}, nil
+	return &Tree{root: resolvedRoot, repository: resolvedRepository, files: map[string]*file{}, limit: maxKept}, nil
 }
 
 func resolve(dir string) (string, error) {
@@ -144,8 +151,27 @@ func (t *Tree) read(abs string) ([]byte, string, error) {
 		t.files[abs] = f
 	}
 	t.mu.Unlock()
-	f.once.Do(func() { f.data, f.digest, f.err = readFile(abs, t.Rel(abs)) })
-	return f.data, f.digest, f.err
+	var fresh []byte
+	f.once.Do(func() {
+		fresh, f.digest, f.err = readFile(abs, t.Rel(abs))
+		n := int64(len(fresh))
+		if f.kept = t.kept.Add(n) <= t.limit; f.kept {
+			f.data = fresh
+		} else {
+			t.kept.Add(-n)
+		}
+	})
+	switch {
+	case f.kept || f.err != nil:
+		return f.data, f.digest, f.err
+	case fresh != nil:
+		return fresh, f.digest, nil
+	}
+	again, digest, err := readFile(abs, t.Rel(abs))
+	if err == nil && digest != f.digest {
+		err = &fs.PathError{Op: "read", Path: t.Rel(abs), Err: errors.New("it has changed since it was read before")}
+	}
+	return again, digest, err
 }
 
 func readFile(abs, shown string) ([]byte, string, error) {
