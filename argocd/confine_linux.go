@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 
 	seccomp "github.com/elastic/go-seccomp-bpf"
@@ -170,9 +171,22 @@ func fileRules(names ...string) ([]landlock.Rule, error) {
 	return []landlock.Rule{
 		landlock.PathAccess(executing, programs...).IgnoreIfMissing(),
 		landlock.PathAccess(executing|reading, folders...).IgnoreIfMissing(),
-		landlock.PathAccess(reading, "/etc", "/usr/share", "/usr/local/share", "/usr/lib", "/lib", "/lib64", "/proc/self").IgnoreIfMissing(),
+		landlock.PathAccess(reading, "/etc", "/usr/share", "/usr/local/share", "/usr/lib", "/lib", "/lib64", "/nix/store", "/proc/self").IgnoreIfMissing(),
+		landlock.PathAccess(landlocksys.AccessFSReadFile, elsewhere()...).IgnoreIfMissing(),
 		landlock.PathAccess(landlocksys.AccessFSReadFile|landlocksys.AccessFSWriteFile, "/dev/null", "/dev/urandom").IgnoreIfMissing(),
 	}, nil
+}
+
+// elsewhere are files by which hosts are found and trusted that may lie outside of the
+// folders of the system: systemd keeps resolv.conf below /run.
+func elsewhere() []string {
+	var files []string
+	for _, file := range []string{"/etc/resolv.conf", os.Getenv("SSL_CERT_FILE")} {
+		if real, err := filepath.EvalSymlinks(file); file != "" && err == nil {
+			files = append(files, real)
+		}
+	}
+	return files
 }
 
 // interpreter is the loader of a program; empty for one that needs none.
