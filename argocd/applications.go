@@ -1,10 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
 	"net/http"
+	"net/url"
+	"strconv"
 	"time"
 
 	"github.com/argoproj/argo-cd/v3/common"
@@ -95,6 +98,16 @@ func silence(ctx context.Context, server *http.Server, ready func()) {
 		<-ctx.Done() // were the server to end, so would the controller
 		return ctx
 	}
+}
+
+// portOf is the port of an address of a control plane.
+func portOf(address string) (uint16, error) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return 0, err
+	}
+	port, err := strconv.ParseUint(cmp.Or(u.Port(), "443"), 10, 16)
+	return uint16(port), err
 }
 
 // access is how the controllers reach the control plane.

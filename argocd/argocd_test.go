@@ -38,7 +38,7 @@ func TestOptions(t *testing.T) {
 // Nothing of the user's own configuration reaches the parts.
 func TestEnvironment(t *testing.T) {
 	user := map[string]string{"PATH": "/usr/bin", "HOME": "/home/user", "GIT_DIR": "/x", "HTTPS_PROXY": "http://proxy", "AWS_SECRET_ACCESS_KEY": "canary"}
-	env := environment(options{dir: "/d", kubeconfig: "/k", reconcile: 10 * time.Second, waveDelay: 2 * time.Second, logLevel: "warn"}, func(name string) string { return user[name] })
+	env := environment(options{dir: "/d", kubeconfig: "/k", reconcile: 10 * time.Second, waveDelay: 2 * time.Second, logLevel: "warn"}, repoServer, func(name string) string { return user[name] })
 	for _, want := range []string{"PATH=/d/bin:/usr/bin", "HOME=/d/home", "KUBECONFIG=/k", "HTTPS_PROXY=http://proxy", "ARGOCD_SYNC_WAVE_DELAY=2", "ARGOCD_LOG_LEVEL=warn"} {
 		if !slices.Contains(env, want) {
 			t.Errorf("%s is missing in %v", want, env)

@@ -6,11 +6,18 @@ import (
 	"path/filepath"
 )
 
-// What is wanted of the kernel, as ladder's --confine says it.
-const (
-	confineOff      = "off"
-	confineRequired = "required"
-)
+// confineOff asks nothing of the kernel, as ladder's --confine says it. Every other
+// value asks for all of it.
+const confineOff = "off"
+
+// unconfinedError says that the kernel cannot hold Argo CD.
+type unconfinedError struct{ missing string }
+
+// Error implements error.
+func (e *unconfinedError) Error() string {
+	return "Argo CD starts programs, reads files and connects as its settings say, which are the repository's, and this kernel cannot keep it from that: " +
+		e.missing + "; for a repository that you trust, leave that to it with --confine off"
+}
 
 // The variables that tell the commands of the repo server how they are confined.
 const (

@@ -53,16 +53,20 @@ func makeFolders(dir, executable string) error {
 	return nil
 }
 
-// passedOn are the variables of the environment that the parts see as they are:
-// how to reach sources elsewhere, and which authorities to trust.
-var passedOn = []string{ //nolint:gochecknoglobals // a constant list
-	"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy",
-	"SSL_CERT_FILE", "SSL_CERT_DIR", "LANG", "TZ",
+// passedOn are the variables of the environment that a part sees as they are. How to
+// reach sources elsewhere, and which authorities to trust, is for the repo server
+// alone: proxies have passwords, and health checks in Lua may ask for variables.
+func passedOn(part string) []string {
+	all := []string{"LANG", "TZ"}
+	if part == repoServer {
+		all = append(all, "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy", "SSL_CERT_FILE", "SSL_CERT_DIR")
+	}
+	return all
 }
 
-// environment is that of every part. Nothing of the user's own configuration of
+// environment is that of a part. Nothing of the user's own configuration of
 // git, helm, SSH or GnuPG is seen.
-func environment(o options, getenv func(string) string) []string {
+func environment(o options, part string, getenv func(string) string) []string {
 	in := func(folder string) string { return filepath.Join(o.dir, folder) }
 	env := []string{
 		"PATH=" + in(binFolder) + string(os.PathListSeparator) + getenv("PATH"),
@@ -90,7 +94,7 @@ func environment(o options, getenv func(string) string) []string {
 	if o.clientQPS > 0 {
 		env = append(env, "ARGOCD_K8S_CLIENT_QPS="+strconv.Itoa(o.clientQPS), "ARGOCD_K8S_CLIENT_BURST="+strconv.Itoa(2*o.clientQPS))
 	}
-	for _, name := range passedOn {
+	for _, name := range passedOn(part) {
 		if value := getenv(name); value != "" {
 			env = append(env, name+"="+value)
 		}

@@ -24,10 +24,12 @@ type options struct {
 	clientQPS int
 	// objectHealth has the status of Applications say how healthy each object is.
 	objectHealth bool
-	// confine says how much the kernel confines helm and kustomize: auto, required or
-	// off; offline keeps everything that reads a repository from the network.
+	// confine says whether the kernel confines the parts and their commands: auto and
+	// required, which are one here, or off; offline keeps them from the network.
 	confine string
 	offline bool
+	// repositories is the folder of those of this machine that may be read.
+	repositories string
 }
 
 // parseOptions reads the command line of run.
@@ -42,8 +44,9 @@ func parseOptions(args []string) (options, error) {
 	f.DurationVar(&o.waveDelay, "wave-delay", 0, "rest between two sync waves; Argo CD's own is 2s")
 	f.IntVar(&o.clientQPS, "client-qps", 0, "requests per second of each controller to the API server; 0 for Argo CD's own 50")
 	f.BoolVar(&o.objectHealth, "object-health", false, "keep the health of each object in the status of its Application, as Argo CD can (controller.resource.health.persist)")
-	f.StringVar(&o.confine, "confine", "auto", "confinement of helm and kustomize by the kernel: auto, required or off")
+	f.StringVar(&o.confine, "confine", "auto", "confinement by the kernel: auto, required or off")
 	f.BoolVar(&o.offline, "offline", false, "fetch nothing")
+	f.StringVar(&o.repositories, "repositories", "", "folder of the repositories of this machine (file://) that may be read")
 	f.StringVar(&o.logLevel, "log-level", "warn", "debug, info, warn or error")
 	if err := f.Parse(args); err != nil {
 		return o, usageError("run: " + err.Error())
@@ -60,6 +63,9 @@ func parseOptions(args []string) (options, error) {
 			return o, fmt.Errorf("find %s: %w", *path, err)
 		}
 		*path = absolute
+	}
+	if o.repositories != "" && !filepath.IsAbs(o.repositories) {
+		return o, usageError("run: --repositories must be an absolute path")
 	}
 	if o.reconcile <= 0 || o.waveDelay < 0 || o.clientQPS < 0 {
 		return o, usageError("run: --reconcile must be above zero, --wave-delay and --client-qps may not be below")

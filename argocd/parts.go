@@ -10,6 +10,7 @@ import (
 
 	"github.com/argoproj/argo-cd/v3/util/cli"
 	"github.com/argoproj/argo-cd/v3/util/log"
+	gitopsio "github.com/argoproj/gitops-engine/pkg/utils/io"
 	helmcmd "helm.sh/helm/v4/pkg/cmd"
 	"k8s.io/klog/v2"
 	kustomizecmd "sigs.k8s.io/kustomize/kustomize/v5/commands"
@@ -41,9 +42,10 @@ func runPart(args []string) error {
 		return usageError("part: the name of a part is missing")
 	}
 	var part func(ctx context.Context, o options, ready func()) error
+	confine := confineController
 	switch args[0] {
 	case repoServer:
-		part = serveRepositories
+		part, confine = serveRepositories, confineRepositories
 	case applicationController:
 		part = controlApplications
 	case setController:
@@ -58,6 +60,10 @@ func runPart(args []string) error {
 	if err := os.Chdir(o.dir); err != nil { // sockets are named relative to it
 		return fmt.Errorf("enter the folder: %w", err)
 	}
+	if err := confine(o); err != nil {
+		return fmt.Errorf("confine %s: %w", args[0], err)
+	}
+	gitopsio.TempDir = ""          // the folder's own, not one that others of the machine share
 	syscall.CloseOnExec(readyFile) // not for the commands that it starts
 	go func() {
 		_, _ = io.Copy(io.Discard, os.Stdin)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/argoproj/argo-cd/v3/pkg/apis/application/v1alpha1"
 	"github.com/argoproj/argo-cd/v3/reposerver"
 	"github.com/argoproj/argo-cd/v3/reposerver/apiclient"
 	reposervercache "github.com/argoproj/argo-cd/v3/reposerver/cache"
@@ -14,6 +15,8 @@ import (
 	"github.com/argoproj/argo-cd/v3/reposerver/repository"
 	"github.com/argoproj/argo-cd/v3/util/askpass"
 	cacheutil "github.com/argoproj/argo-cd/v3/util/cache"
+	utilio "github.com/argoproj/argo-cd/v3/util/io"
+	"google.golang.org/grpc"
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
@@ -85,5 +88,37 @@ func serveRepositories(_ context.Context, o options, ready func()) error {
 
 // repositories connects to the repo server.
 func repositories() apiclient.Clientset {
-	return apiclient.NewRepoServerClientset("unix:"+repoSocket, repoTimeoutSeconds, apiclient.TLSConfiguration{DisableTLS: true})
+	return oneKustomize{apiclient.NewRepoServerClientset("unix:"+repoSocket, repoTimeoutSeconds, apiclient.TLSConfiguration{DisableTLS: true})}
+}
+
+// oneKustomize has manifests made by the kustomize that is here, whatever program the
+// settings name for a version of it: they are the repository's.
+type oneKustomize struct{ apiclient.Clientset }
+
+// NewRepoServerClient implements apiclient.Clientset.
+func (c oneKustomize) NewRepoServerClient() (utilio.Closer, apiclient.RepoServerServiceClient, error) {
+	closer, client, err := c.Clientset.NewRepoServerClient()
+	return closer, kustomizing{client}, err
+}
+
+type kustomizing struct {
+	apiclient.RepoServerServiceClient
+}
+
+// GenerateManifest implements apiclient.RepoServerServiceClient.
+func (k kustomizing) GenerateManifest(ctx context.Context, r *apiclient.ManifestRequest, o ...grpc.CallOption) (*apiclient.ManifestResponse, error) {
+	r.KustomizeOptions = withoutPrograms(r.KustomizeOptions)
+	return k.RepoServerServiceClient.GenerateManifest(ctx, r, o...)
+}
+
+// withoutPrograms leaves of options what is no path of a program.
+func withoutPrograms(o *v1alpha1.KustomizeOptions) *v1alpha1.KustomizeOptions {
+	if o == nil {
+		return nil
+	}
+	clean := &v1alpha1.KustomizeOptions{BuildOptions: o.BuildOptions}
+	for _, v := range o.Versions {
+		clean.Versions = append(clean.Versions, v1alpha1.KustomizeVersion{Name: v.Name, Path: kustomizeName, BuildOptions: v.BuildOptions})
+	}
+	return clean
 }

@@ -42,6 +42,9 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout io.Writer) 
 	if err != nil {
 		return err
 	}
+	if err := confinable(o.confine, o.offline); err != nil {
+		return errors.Join(err, tell(stdout, message{Error: err.Error()}))
+	}
 	syscall.Umask(0o077) // nothing that it makes is for other users
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -136,7 +139,7 @@ func (a *argo) spawn(executable, name string) error {
 	}
 	defer func() { _ = told.Close() }() // likewise
 	command := exec.Command(executable, append([]string{partCommand, name}, a.args...)...)
-	command.Env = environment(a.options, os.Getenv)
+	command.Env = environment(a.options, name, os.Getenv)
 	command.Stdout, command.Stderr, command.ExtraFiles = log, log, []*os.File{told}
 	ownGroup(command)
 	stdin, err := command.StdinPipe()

@@ -33,7 +33,7 @@ func runPlane(started time.Time, args []string) int {
 		Simulate: simulateWorld,
 	})
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "ladder:", err)
+		fmt.Fprintln(os.Stderr, child.LastWords+err.Error())
 		return int(exit.CouldNotRun)
 	}
 	return int(exit.OK)

@@ -41,7 +41,7 @@ func acquire(ctx context.Context, path string) (*os.File, error) {
 // held tells whether a living process holds the lock at path. A shared lock is
 // tried, so that two that look at once do not see each other.
 func held(path string) bool {
-	file, err := os.Open(path)
+	file, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0) // no pipe makes it wait
 	if err != nil {
 		return false
 	}

@@ -5,10 +5,15 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/rollout-ladder/ladder/internal/plane/child"
 )
 
 // EmptyWorld is the argument in Options.World that leaves the simulated world
@@ -27,6 +32,9 @@ type Options struct {
 	Port int
 	// Nodes is the number of simulated nodes; 0 takes child.DefaultNodes.
 	Nodes int
+	// Memory is the most that the plane's process takes, in bytes, before it ends; 0
+	// takes child.DefaultMemory.
+	Memory uint64
 	// World are arguments for the simulated world inside the plane.
 	World []string
 	// Log receives the control plane's logs when it is set; they are verbose then.
@@ -82,6 +90,17 @@ func (p *Plane) Done() <-chan struct{} {
 		return nil
 	}
 	return p.process.done
+}
+
+// LastWords is why the plane ended by itself, as far as it could tell.
+func (p *Plane) LastWords() string {
+	lines := lastLines(filepath.Join(p.Dir, child.LogFile))
+	for _, line := range slices.Backward(lines) {
+		if words, ok := strings.CutPrefix(line, child.LastWords); ok {
+			return words
+		}
+	}
+	return ""
 }
 
 // process is a child of this process that runs a plane.

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -50,8 +51,8 @@ func hasRoom(dir string, bytes uint64) bool {
 	return unix.Access(dir, unix.W_OK) == nil && fs.Bavail*uint64(fs.Bsize) >= bytes //nolint:gosec // a block size is positive
 }
 
-// sweep removes the folders of throwaway planes whose processes are all dead.
-// What it cannot remove (another user's) it leaves.
+// sweep removes the folders of this user's throwaway planes whose processes are all
+// dead. In those of others, who share the folder, it looks at nothing.
 func sweep(root string, now time.Time) {
 	entries, err := os.ReadDir(root)
 	if err != nil {
@@ -63,9 +64,14 @@ func sweep(root string, now time.Time) {
 		}
 		dir := filepath.Join(root, e.Name())
 		info, err := e.Info()
-		if err != nil || now.Sub(info.ModTime()) < sweepAge || held(filepath.Join(dir, child.LockFile)) {
+		if err != nil || !own(info) || now.Sub(info.ModTime()) < sweepAge || held(filepath.Join(dir, child.LockFile)) {
 			continue
 		}
 		_ = os.RemoveAll(dir)
 	}
+}
+
+func own(info os.FileInfo) bool {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(stat.Uid) == os.Getuid()
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/rollout-ladder/ladder/internal/plane/child"
 )
 
@@ -43,6 +45,34 @@ func TestSweep(t *testing.T) {
 	}
 	if !exists(living) || !exists(foreign) {
 		t.Errorf("living plane kept: %v, other folder kept: %v", exists(living), exists(foreign))
+	}
+}
+
+// TestSweepWaitsForNobody sweeps where another user of the machine has put a folder
+// like those of planes, with a pipe for a lock, which whoever opens it waits for.
+func TestSweepWaitsForNobody(t *testing.T) {
+	root := t.TempDir()
+	dir := filepath.Join(root, throwawayPrefix+"1")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Mkfifo(filepath.Join(dir, child.LockFile), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const other = 65534
+	theirs := os.Getuid() == 0 && os.Chown(dir, other, other) == nil // only root can make it theirs
+	done := make(chan struct{})
+	go func() {
+		sweep(root, time.Now().Add(2*sweepAge))
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-time.After(10 * time.Second):
+		t.Fatal("the sweep waits for whoever writes into the pipe")
+	}
+	if _, err := os.Stat(dir); theirs && err != nil {
+		t.Errorf("the folder of another user was removed: %v", err)
 	}
 }
 

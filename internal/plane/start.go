@@ -119,7 +119,7 @@ func (p *Plane) spawn(ctx context.Context, o Options) (io.ReadCloser, error) {
 		return nil, errors.Join(fmt.Errorf("open the plane's log: %w", err), lock.Close())
 	}
 	defer log.Close() //nolint:errcheck // the child has its own copy
-	arguments := child.Options{Dir: o.Dir, Name: o.Name, Port: o.Port, Nodes: o.Nodes, Confine: string(evaluate.Workers.Mode()), Remove: true, Verbose: o.Log != nil, World: o.World}.Arguments()
+	arguments := child.Options{Dir: o.Dir, Name: o.Name, Port: o.Port, Nodes: o.Nodes, Memory: o.Memory, Confine: string(evaluate.Workers.Mode()), Remove: true, Verbose: o.Log != nil, World: o.World}.Arguments()
 	command := exec.Command(o.Executable, append([]string{"plane", "run"}, arguments...)...)
 	// A session of its own keeps the terminal's signals away: the parent decides.
 	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true}

@@ -31,6 +31,8 @@ const (
 const (
 	// argoFolder holds what Argo CD writes, in the plane's folder.
 	argoFolder = "argocd"
+	// repositoryFolder is the snapshot, in that folder.
+	repositoryFolder = "repository"
 	// controllersShare is what Argo CD itself may take of the time from the start of
 	// a component to Healthy, to make manifests and to apply them.
 	controllersShare = 30 * time.Second
@@ -95,6 +97,7 @@ func (s *stage) playArgo(ctx context.Context, access *rest.Config, loaded *load.
 		Executable: s.options.ArgoCD, Kubeconfig: s.plane.Kubeconfig, Dir: filepath.Join(s.plane.Dir, argoFolder, "run"), Namespace: a.scene.namespace,
 		Reconcile: reconcile, ClientQPS: clientQPS, ObjectHealth: true, LogLevel: s.options.logLevel(),
 		Confine: string(evaluate.Workers.Mode()), Offline: s.options.Load.Offline,
+		Repositories: filepath.Join(s.plane.Dir, argoFolder, repositoryFolder),
 	})
 	if err != nil {
 		return a.outcome(ctx, err)
@@ -145,7 +148,7 @@ func (a *argoStage) prepare(ctx context.Context) error {
 		return fmt.Errorf("make the folder of Argo CD: %w", err)
 	}
 	a.options.Observer.Stage("making a repository of the work tree")
-	if err := a.setScene(ctx, filepath.Join(folder, "repository")); err != nil {
+	if err := a.setScene(ctx, filepath.Join(folder, repositoryFolder)); err != nil {
 		return err
 	}
 	a.spec.Revision = a.scene.revision

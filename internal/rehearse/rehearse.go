@@ -186,7 +186,7 @@ func (s *stage) playWhileUp(ctx context.Context, loaded *load.Result, planned *p
 	case err == nil && !r.Interrupted:
 		return r, nil
 	case gone:
-		return Rehearsal{}, &PlaneEndedError{PID: s.plane.PID}
+		return Rehearsal{}, &PlaneEndedError{PID: s.plane.PID, Reason: s.plane.LastWords()}
 	case mute > 0:
 		return Rehearsal{}, &PlaneSilentError{PID: s.plane.PID, Server: s.plane.Server, For: mute, Kept: s.kept}
 	}
@@ -297,9 +297,16 @@ func (e *PlaneError) Unwrap() error { return e.Err }
 
 // PlaneEndedError says that the control plane's process ended during the
 // rollout: it was killed, or the machine had no memory left for it.
-type PlaneEndedError struct{ PID int }
+type PlaneEndedError struct {
+	PID int
+	// Reason is what the plane said last; empty for one that was killed.
+	Reason string
+}
 
 // Error implements error.
 func (e *PlaneEndedError) Error() string {
+	if e.Reason != "" {
+		return "the control plane ended in the middle of the rollout: " + e.Reason
+	}
 	return fmt.Sprintf("the control plane ended in the middle of the rollout: its process %d is gone, killed or out of memory", e.PID)
 }

@@ -40,6 +40,7 @@ func (s *site) argo() {
 	must(s.t, installer.Install(s.t.Context(), binary, observe.DefaultNamespace))
 	running, err := argocd.Start(s.t.Context(), argocd.Options{
 		Executable: binary, Kubeconfig: s.plane.Kubeconfig, Dir: filepath.Join(s.t.TempDir(), "argocd"), Namespace: observe.DefaultNamespace,
+		Repositories: s.repo,
 	})
 	must(s.t, err)
 	s.t.Cleanup(func() { running.Stop() })

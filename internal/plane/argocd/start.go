@@ -45,11 +45,14 @@ type Options struct {
 	ClientQPS int
 	// ObjectHealth has the status of Applications say how healthy each object is.
 	ObjectHealth bool
-	// Confine says how much the kernel confines helm and kustomize: auto, required or
-	// off; default auto.
+	// Confine says whether the kernel confines it: auto and required, which are one
+	// here, or off; default auto.
 	Confine string
 	// Offline keeps everything that reads a repository from the network.
 	Offline bool
+	// Repositories is the folder of the repositories of this machine (file://) that it
+	// may read; empty allows none.
+	Repositories string
 	// LogLevel is that of the controllers: debug, info, warn or error; default warn.
 	LogLevel string
 }
@@ -160,7 +163,7 @@ func spawn(o Options) (*Argo, io.Reader, error) {
 // arguments are the command line for the binary.
 func (o Options) arguments() []string {
 	args := []string{"run", "--kubeconfig", o.Kubeconfig, "--dir", o.Dir, "--wave-delay", o.WaveDelay.String()}
-	for _, f := range []struct{ flag, value string }{{"--namespace", o.Namespace}, {"--log-level", o.LogLevel}, {"--confine", o.Confine}} {
+	for _, f := range []struct{ flag, value string }{{"--namespace", o.Namespace}, {"--log-level", o.LogLevel}, {"--confine", o.Confine}, {"--repositories", o.Repositories}} {
 		if f.value != "" {
 			args = append(args, f.flag, f.value)
 		}

@@ -14,9 +14,9 @@ import (
 
 func TestArgumentsAreParsedBack(t *testing.T) {
 	cases := map[string]child.Options{
-		"throwaway": {Dir: "/dev/shm/x", Name: "plane", Nodes: 3},
-		"kept":      {Dir: "/var/x y", Name: "dev", Port: 6443, Nodes: 1, Confine: "required", Remove: true, Verbose: true, Plain: true},
-		"world":     {Dir: "/x", Name: "n", World: []string{"--seed", "7", "-x"}},
+		"throwaway": {Dir: "/dev/shm/x", Name: "plane", Nodes: 3, Memory: child.DefaultMemory},
+		"kept":      {Dir: "/var/x y", Name: "dev", Port: 6443, Nodes: 1, Memory: 1 << 30, Confine: "required", Remove: true, Verbose: true, Plain: true},
+		"world":     {Dir: "/x", Name: "n", Memory: child.DefaultMemory, World: []string{"--seed", "7", "-x"}},
 	}
 	for name, want := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -9,6 +9,9 @@ import (
 	"time"
 )
 
+// LastWords begin the line of its log in which a plane says why it ended by itself.
+const LastWords = "ladder: "
+
 // Message is what a plane tells its parent, once.
 type Message struct {
 	// Kubeconfig is the path of the administrator's kubeconfig.

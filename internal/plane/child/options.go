@@ -19,6 +19,10 @@ const (
 	LockFile = "lock"
 )
 
+// DefaultMemory is the most that the process of a plane takes, in bytes: twice what 335
+// CRDs with what they define take while they are installed.
+const DefaultMemory = 6 << 30
+
 // DefaultNodes is the number of simulated nodes of a plane.
 const DefaultNodes = 3
 
@@ -33,6 +37,8 @@ type Options struct {
 	Port int
 	// Nodes is the number of simulated nodes.
 	Nodes int
+	// Memory is the most that the process takes, in bytes; a plane that takes more ends.
+	Memory uint64
 	// Remove makes the plane delete Dir when it ends in order.
 	Remove bool
 	// Verbose sends the control plane's logs to standard error too, and more of
@@ -54,6 +60,9 @@ func (o Options) Arguments() []string {
 		"--name", o.Name,
 		"--port", strconv.Itoa(o.Port),
 		"--nodes", strconv.Itoa(o.Nodes),
+	}
+	if o.Memory != 0 {
+		args = append(args, "--memory", strconv.FormatUint(o.Memory, 10))
 	}
 	if o.Confine != "" {
 		args = append(args, "--confine", o.Confine)
@@ -81,6 +90,7 @@ func Parse(args []string) (Options, error) {
 	flags.StringVar(&o.Name, "name", "plane", "name of the cluster in the kubeconfig")
 	flags.IntVar(&o.Port, "port", 0, "port of the API server, 0 for a free one")
 	flags.IntVar(&o.Nodes, "nodes", DefaultNodes, "simulated nodes")
+	flags.Uint64Var(&o.Memory, "memory", DefaultMemory, "most memory of the process, in bytes")
 	flags.StringVar(&o.Confine, "confine", "", "how the kernel confines what evaluates rules")
 	flags.BoolVar(&o.Remove, "remove", false, "delete the folder at the end")
 	flags.BoolVar(&o.Verbose, "verbose", false, "log to standard error too")

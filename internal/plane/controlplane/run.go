@@ -149,6 +149,7 @@ func (p *plane) run(ctx context.Context) error {
 	if p.etcd, err = startEtcd(ctx, o.Dir, etcdLog(o.Dir, o.Verbose), contents); err != nil {
 		return err
 	}
+	p.start(ctx, "memory", func(ctx context.Context) error { return boundMemory(ctx, o.Memory) })
 	p.start(ctx, "kube-apiserver", api.run)
 	config, err := adminConfig(made.admin)
 	if err != nil {
