@@ -20,6 +20,10 @@ TEST ?= go test
 # The static checks vet.
 QUICKLY := -ldflags=-w -vet=off
 
+# The package that takes longest begins first, and is no reason for a core to wait: its
+# rehearsals wait for simulated delays.
+LONGEST := -p $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1) ./test/e2e ./test/cluster
+
 .PHONY: help build noplane argocd parity test test-short test-race test-long lint generate verify bench picture demo fmt clean
 
 help: ## List the targets
@@ -45,7 +49,7 @@ parity: argocd ## Compare what Ladder reads with what Argo CD's own code makes o
 	go run ./test/parity -bin $(BIN) $(or $(REPOSITORIES),examples/zerotouch)
 
 test: ## Run every test: units, simulations, and end to end on the embedded control plane
-	$(TEST) $(QUICKLY) -timeout 60m ./...
+	$(TEST) $(QUICKLY) -timeout 60m $(LONGEST) ./...
 
 test-short: ## Run the tests that need no control plane
 	go test -short $(QUICKLY) ./internal/...
