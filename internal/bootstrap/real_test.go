@@ -83,7 +83,7 @@ func TestRealArgoCD(t *testing.T) {
 
 	ctx, stop := context.WithCancel(t.Context())
 	started := make(chan error, 1)
-	go func() { started <- w.startArgoCD(ctx, executable) }()
+	go func() { started <- w.startArgoCD(ctx, executable, repository) }()
 	t.Cleanup(func() {
 		stop()
 		if err := <-started; err != nil && !errors.Is(err, context.Canceled) {
@@ -112,9 +112,9 @@ func TestRealArgoCD(t *testing.T) {
 	w.checkCanaries()
 }
 
-// startArgoCD starts the controllers when the bootstrap has installed Argo CD,
-// and stops them at the end of ctx.
-func (w *world) startArgoCD(ctx context.Context, executable string) error {
+// startArgoCD starts the controllers, which may read one repository of this machine,
+// when the bootstrap has installed Argo CD, and stops them at the end of ctx.
+func (w *world) startArgoCD(ctx context.Context, executable, repository string) error {
 	for {
 		server, err := w.client.Resource(apps("deployments")).Namespace("argocd").Get(ctx, "argocd-server", metav1.GetOptions{})
 		if err != nil && !apierrors.IsNotFound(err) {
@@ -136,7 +136,7 @@ func (w *world) startArgoCD(ctx context.Context, executable string) error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	running, err := argocd.Start(ctx, argocd.Options{Executable: executable, Kubeconfig: w.plane.Kubeconfig, Dir: dir})
+	running, err := argocd.Start(ctx, argocd.Options{Executable: executable, Kubeconfig: w.plane.Kubeconfig, Dir: dir, Repositories: repository})
 	if err != nil {
 		return err
 	}

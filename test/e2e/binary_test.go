@@ -7,7 +7,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/plane/planetest"
 )
 
-func TestMain(m *testing.M) { os.Exit(planetest.MainInTurn(m, 6)) }
+func TestMain(m *testing.M) { os.Exit(planetest.MainInTurn(m, 4)) }
 
 // ladderBinary is the command under test.
 func ladderBinary(t *testing.T) string {

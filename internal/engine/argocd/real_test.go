@@ -118,8 +118,12 @@ func startShared(executable, binary string) (err error) {
 	if err := installer.Install(ctx, executable, observe.DefaultNamespace); err != nil {
 		return err
 	}
+	repositories := filepath.Join(shared.dir, "repos")
+	if err := os.MkdirAll(repositories, 0o700); err != nil {
+		return err
+	}
 	shared.argo, err = realargo.Start(ctx, realargo.Options{
-		Executable: executable, Kubeconfig: shared.plane.Kubeconfig, Dir: filepath.Join(shared.dir, "argocd"), Reconcile: 2 * time.Second,
+		Executable: executable, Kubeconfig: shared.plane.Kubeconfig, Dir: filepath.Join(shared.dir, "argocd"), Repositories: repositories, Reconcile: 2 * time.Second,
 	})
 	return err
 }
