@@ -41,6 +41,13 @@ func TestScripts(t *testing.T) {
 	if err := os.Symlink(self, filepath.Join(bin, "ladder")); err != nil {
 		t.Fatal(err)
 	}
+	verbs := online()
+	verbs["ladder"] = func(ts *testscript.TestScript, neg bool, args []string) {
+		if code := call(ts, dir, args); (code == 0) == neg {
+			ts.Fatalf("exit code %d", code)
+		}
+	}
+	verbs["code"] = func(ts *testscript.TestScript, neg bool, args []string) { exitCode(ts, dir, neg, args) }
 	testscript.Run(t, testscript.Params{
 		Dir:                dir,
 		UpdateScripts:      *update,
@@ -50,16 +57,10 @@ func TestScripts(t *testing.T) {
 			env.Setenv("XDG_STATE_HOME", filepath.Join(env.WorkDir, ".state"))
 			env.Setenv("PATH", bin+string(os.PathListSeparator)+env.Getenv("PATH"))
 			env.Values[variables{}] = env.Vars
+			env.Values[sites{}] = map[string]*site{}
 			return nil
 		},
-		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"ladder": func(ts *testscript.TestScript, neg bool, args []string) {
-				if code := call(ts, dir, args); (code == 0) == neg {
-					ts.Fatalf("exit code %d", code)
-				}
-			},
-			"code": func(ts *testscript.TestScript, neg bool, args []string) { exitCode(ts, dir, neg, args) },
-		},
+		Cmds: verbs,
 	})
 }
 

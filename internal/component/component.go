@@ -243,20 +243,51 @@ const (
 	Kustomize SourceKind = "kustomize" // a kustomization in the repository
 	Manifests SourceKind = "manifests" // a folder or file of plain YAML
 	// Git is a folder of another Git repository (RepoURL, with the folder as
-	// Name and the revision as Version), Plugin one that a config management
-	// plugin renders. Neither can be rendered here.
+	// Name and the revision as Version), which is rendered where it can be fetched.
+	// Plugin is what a config management plugin renders, which is not run.
 	Git    SourceKind = "git"
 	Plugin SourceKind = "plugin"
 )
+
+// KindOf is what Argo CD builds a folder as that no field of the source names: the last
+// file by name decides, so that a kustomization beside a chart wins. names are sorted,
+// without folders or with a slash behind them. Source: argo-cd, util/app/discovery.
+func KindOf(names []string, isFile func(name string) bool) SourceKind {
+	kind := Manifests
+	for _, name := range names {
+		var of SourceKind
+		switch {
+		case strings.HasSuffix(name, "Chart.yaml"):
+			of = Chart
+		case IsKustomizationFile(name):
+			of = Kustomize
+		default:
+			continue
+		}
+		if isFile(name) {
+			kind = of
+		}
+	}
+	return kind
+}
+
+// IsKustomizationFile reports whether a file of that name is a kustomization.
+func IsKustomizationFile(name string) bool {
+	return name == "kustomization.yaml" || name == "kustomization.yml" || name == "Kustomization"
+}
 
 // Source is what a component is rendered from.
 type Source struct {
 	Kind SourceKind
 	// Path is relative to the root of the platform; empty for a remote chart.
 	Path string
-	// RepoURL, Name and Version name a remote chart.
+	// RepoURL, Name and Version name a remote chart; of a source of kind Git, a
+	// repository, the folder in it, and the revision. Every other path is relative to the
+	// top of that repository then.
 	RepoURL, Name, Version string
-	ReleaseName            string
+	// As is how a source of kind Git is rendered; empty where its files say so.
+	As          SourceKind
+	ReleaseName string
 	// ValueFiles are the layers of values, later ones win.
 	ValueFiles []ValueFile
 	// Values are inline values, which win over every file.

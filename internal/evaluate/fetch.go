@@ -12,7 +12,11 @@ import (
 
 // With fetches with a fetcher.
 func With(f *fetch.Fetcher) Fetch {
-	return Fetch{Chart: f.Chart, File: f.File, Base: func(ctx context.Context, address string) (Base, error) { return base(ctx, f, address) }}
+	return Fetch{
+		Chart: f.Chart, File: f.File,
+		Base:       func(ctx context.Context, address string) (Base, error) { return base(ctx, f, address) },
+		Repository: func(ctx context.Context, address string) (Base, error) { return repository(ctx, f, address) },
+	}
 }
 
 // base gets a file or a folder. An address over HTTP may be that of a file or of a
@@ -28,6 +32,11 @@ func base(ctx context.Context, f *fetch.Fetcher, address string) (Base, error) {
 			return Base{}, err
 		}
 	}
+	return repository(ctx, f, address)
+}
+
+// repository gets a folder of a repository.
+func repository(ctx context.Context, f *fetch.Fetcher, address string) (Base, error) {
 	checkout, err := f.Repository(ctx, address)
 	if err != nil {
 		return Base{}, err

@@ -47,6 +47,8 @@ type Fetch struct {
 	File func(ctx context.Context, address string) ([]byte, error)
 	// Base gets a file or a folder that a kustomization names.
 	Base func(ctx context.Context, address string) (Base, error)
+	// Repository gets a folder of a Git repository.
+	Repository func(ctx context.Context, address string) (Base, error)
 }
 
 // Base is something remote that a kustomization takes in.

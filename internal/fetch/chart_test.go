@@ -1,9 +1,6 @@
 package fetch_test
 
 import (
-	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -17,6 +14,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/registry"
 
 	"github.com/rollout-ladder/ladder/internal/fetch"
+	"github.com/rollout-ladder/ladder/test/fixtures"
 )
 
 // charts is a chart repository with an index.
@@ -148,39 +146,12 @@ func TestChartNames(t *testing.T) {
 // push puts a chart into a registry.
 func push(t *testing.T, s *server, repository, tag, archive, mediaType string, size int) {
 	t.Helper()
-	send := func(method, address string, body []byte, kind string) {
-		t.Helper()
-		request, err := http.NewRequest(method, address, bytes.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		request.Header.Set("Content-Type", kind)
-		response, err := s.Client().Do(request)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_ = response.Body.Close()
-		if response.StatusCode >= 300 {
-			t.Fatal(response.Status)
-		}
+	if err := fixtures.PushChart(s.Client(), s.URL, repository, tag, []byte(archive), mediaType, size); err != nil {
+		t.Fatal(err)
 	}
-	digest := func(b []byte) string {
-		sum := sha256.Sum256(b)
-		return "sha256:" + hex.EncodeToString(sum[:])
-	}
-	config := []byte("{}")
-	for _, blob := range [][]byte{config, []byte(archive)} {
-		send(http.MethodPost, s.URL+"/v2/"+repository+"/blobs/uploads/?digest="+digest(blob), blob, "application/octet-stream")
-	}
-	if size < 0 {
-		size = len(archive)
-	}
-	manifest := fmt.Sprintf(`{"schemaVersion":2,"mediaType":"application/vnd.oci.image.manifest.v1+json","config":{"mediaType":"application/vnd.cncf.helm.config.v1+json","digest":%q,"size":2},"layers":[{"mediaType":%q,"digest":%q,"size":%d}]}`,
-		digest(config), mediaType, digest([]byte(archive)), size)
-	send(http.MethodPut, s.URL+"/v2/"+repository+"/manifests/"+tag, []byte(manifest), "application/vnd.oci.image.manifest.v1+json")
 }
 
-const chartLayer = "application/vnd.cncf.helm.chart.content.v1.tar+gzip"
+const chartLayer = fixtures.ChartContent
 
 func TestRegistry(t *testing.T) {
 	corrupt := false

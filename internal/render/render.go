@@ -297,7 +297,7 @@ func incomplete(c component.Component, src component.Source) *Error {
 // Values merges the values that a source is rendered with. complete is false
 // where some of them cannot be read.
 func (r *Renderer) Values(src component.Source) (values map[string]any, complete bool) {
-	if r.fault != nil {
+	if r.fault != nil || src.Kind == component.Git {
 		return nil, false
 	}
 	values, complete = helm.Values(r.tree.View(), src)
@@ -310,15 +310,18 @@ func (r *Renderer) source(ctx context.Context, view *source.Recording, c compone
 		return evaluate.Reply{}, source.Errorf(src.Position, "%s", src.Refused)
 	}
 	if src.RepoURL != "" && src.Kind != component.Chart {
-		return evaluate.Reply{}, source.Errorf(src.Position, "%s of repository %s is not in this repository, so it is not rendered; vendor it, or run Ladder there",
-			src.Name, helm.Address(src))
+		view.MarkRemote()
+		return r.elsewhere(ctx, c, src, versions)
 	}
-	reply, err := evaluate.Source(ctx, view, evaluate.Request{
+	return r.evaluate(ctx, view, c, src, versions)
+}
+
+func (r *Renderer) evaluate(ctx context.Context, view *source.Recording, c component.Component, src component.Source, versions []string) (evaluate.Reply, error) {
+	return evaluate.Source(ctx, view, evaluate.Request{
 		Source: src, Component: c.Name, Namespace: c.Namespace,
 		KubeVersion: r.opts.KubeVersion, APIVersions: slices.Concat(r.opts.APIVersions, versions),
 		MaxOutput: r.opts.MaxOutput, Partial: r.opts.Partial, Offline: r.opts.Offline,
 	}, r.opts.Fetch, r.opts.Timeout)
-	return reply, err
 }
 
 // explain wraps what went wrong with a source.

@@ -176,7 +176,7 @@ func (r *Repository) source(d document, s source, refs map[string]source, proble
 		to.RepoURL, to.Name, to.Version = s.repoURL(), s.value.TextAt("chart"), s.value.TextAt("targetRevision")
 	case !local:
 		to.Kind = component.Git
-		to.RepoURL, to.Name, to.Version = s.repoURL(), s.path(), s.value.TextAt("targetRevision")
+		r.elsewhere(&to, d, s, refs, problems)
 	case r.isKustomizePlugin(s, dir):
 		to.Kind, to.Path = component.Kustomize, dir
 		r.assumed(s.at("plugin"), d.name(), "the plugin %s is taken for kustomize build", s.value.TextAt("plugin", "name"))
@@ -221,29 +221,13 @@ func (r *Repository) kind(s source, dir string) component.SourceKind {
 	return r.kindByFiles(dir)
 }
 
-// kindByFiles is the kind of a source whose folder tells it: the last file by name
-// decides, so that a kustomization beside a chart wins. Source: Argo CD, util/app/discovery.
+// kindByFiles is the kind of a source whose folder tells it.
 func (r *Repository) kindByFiles(dir string) component.SourceKind {
-	kind := component.Manifests
 	names, err := r.tree.List(dir)
 	if err != nil {
-		return kind // who renders it tells
+		return component.Manifests // who renders it tells
 	}
-	for _, name := range names { // sorted
-		var of component.SourceKind
-		switch {
-		case strings.HasSuffix(name, "Chart.yaml"):
-			of = component.Chart
-		case descriptor.IsKustomizationFile(name):
-			of = component.Kustomize
-		default:
-			continue
-		}
-		if r.tree.IsFile(path.Join(dir, name)) {
-			kind = of
-		}
-	}
-	return kind
+	return component.KindOf(names, func(name string) bool { return r.tree.IsFile(path.Join(dir, name)) })
 }
 
 // directory reads the directory section of a source.

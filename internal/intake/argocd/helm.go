@@ -23,7 +23,9 @@ func (r *Repository) helm(to *component.Source, d document, s source, refs map[s
 	for _, item := range f.Texts("valueFiles") {
 		at := s.item(item.Index, "helm", "valueFiles")
 		if p, ok := r.valueFile(to, d, s, at, refs, item.Text); ok {
-			r.noteEncrypted(d, at, p)
+			if to.Kind != component.Git {
+				r.noteEncrypted(d, at, p)
+			}
 			to.ValueFiles = append(to.ValueFiles, component.ValueFile{Path: p, Optional: optional, Position: at})
 		}
 	}
@@ -112,7 +114,10 @@ func (r *Repository) valueFile(to *component.Source, d document, from source, at
 			r.findings = append(r.findings, newFinding(RuleInvalid, finding.Error, at, d.name(), "the value file %s needs a source with ref: %s", written, ref))
 			return "", false
 		}
-		if !r.isOwn(s, rest) {
+		if to.Kind == component.Git && normaliseURL(s.repoURL()) == normaliseURL(to.RepoURL) && s.value.TextAt("targetRevision") == to.Version {
+			return path.Clean(rest), true
+		}
+		if to.Kind == component.Git || !r.isOwn(s, rest) {
 			r.partNotRead(at, d.name(), "the value file %s is in the repository %s", written, s.repoURL())
 			return "", false
 		}
@@ -121,6 +126,8 @@ func (r *Repository) valueFile(to *component.Source, d document, from source, at
 		}
 		p, _ := r.existing(rest)
 		return p, true
+	case to.Kind == component.Git:
+		return valueFileElsewhere(to, written), true
 	case to.RepoURL != "":
 		r.partNotRead(at, d.name(), "the value file %s is inside the remote chart", written)
 		return "", false

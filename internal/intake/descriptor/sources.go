@@ -65,11 +65,6 @@ func (d *decoder) preArgoPath(f *yamlpos.Fields) {
 	d.c.Sources = append(d.c.Sources, s)
 }
 
-// IsKustomizationFile reports whether a file of that name is a kustomization.
-func IsKustomizationFile(name string) bool {
-	return name == "kustomization.yaml" || name == "kustomization.yml" || name == "Kustomization"
-}
-
 // IsKustomization reports whether a folder holds a kustomization file, under
 // one of the names that kustomize knows.
 func IsKustomization(isFile func(string) bool, dir string) bool {

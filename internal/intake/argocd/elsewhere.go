@@ -1,0 +1,41 @@
+package argocd
+
+import (
+	"path"
+
+	"github.com/rollout-ladder/ladder/internal/component"
+	"github.com/rollout-ladder/ladder/internal/intake/yamlpos"
+)
+
+// elsewhere reads a source in another Git repository. What its folder holds is known
+// when it has been fetched.
+func (r *Repository) elsewhere(to *component.Source, d document, s source, refs map[string]source, problems *yamlpos.Problems) {
+	to.Kind = component.Git
+	to.RepoURL, to.Name, to.Version = s.repoURL(), s.path(), s.value.TextAt("targetRevision")
+	if s.value.At("plugin") != nil {
+		to.Refused = pluginRefused(s)
+		return
+	}
+	directory := s.value.At("directory")
+	if to.As = r.kindBySpec(s); to.As == component.Manifests && !isExplicit(directory) {
+		to.As = ""
+	}
+	to.ReleaseName = d.name()
+	if helm := s.value.At("helm"); helm != nil && helm.Kind == yamlpos.Map {
+		r.helm(to, d, s, refs, yamlpos.Read(helm, "helm", problems))
+	}
+	to.Kustomize = r.kustomizeOptions(d, s, s.path(), problems)
+	to.Recurse = boolAt(directory, "recurse")
+	to.Include, to.Exclude = directory.TextAt("include"), directory.TextAt("exclude")
+	if directory.At("jsonnet") != nil {
+		to.Incomplete = "the Jsonnet settings of a source in another repository are not read"
+	}
+}
+
+// valueFileElsewhere is the path of a value file in the other repository of a source.
+func valueFileElsewhere(to *component.Source, written string) string {
+	if path.IsAbs(written) {
+		return path.Clean(written)[1:]
+	}
+	return path.Join(to.Name, written)
+}

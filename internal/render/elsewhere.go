@@ -1,0 +1,84 @@
+package render
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"path"
+	"strings"
+
+	"github.com/rollout-ladder/ladder/internal/component"
+	"github.com/rollout-ladder/ladder/internal/evaluate"
+	"github.com/rollout-ladder/ladder/internal/finding"
+	"github.com/rollout-ladder/ladder/internal/manifest"
+	"github.com/rollout-ladder/ladder/internal/render/helm"
+	"github.com/rollout-ladder/ladder/internal/render/source"
+)
+
+// elsewhere renders a folder of another repository, which is fetched. Everything that is
+// found in it stands where the source is written: its own files are not here.
+func (r *Renderer) elsewhere(ctx context.Context, c component.Component, src component.Source, versions []string) (evaluate.Reply, error) {
+	if r.opts.Offline || r.opts.Fetch.Repository == nil {
+		return evaluate.Reply{}, source.Errorf(src.Position, "%s of repository %s is not in this repository, so it is not rendered; vendor it, or run Ladder there",
+			src.Name, helm.Address(src))
+	}
+	base, err := r.opts.Fetch.Repository(ctx, folderOf(src))
+	if err != nil {
+		return evaluate.Reply{}, source.Errorf(src.Position, "%s of repository %s cannot be fetched: %w; check address, path and revision, or vendor it", src.Name, helm.Address(src), err)
+	}
+	view := base.Tree.View()
+	there, err := asOwn(view, src, base.Path)
+	if err != nil {
+		return evaluate.Reply{}, source.Errorf(src.Position, "%s of repository %s: %w", src.Name, helm.Address(src), err)
+	}
+	reply, err := r.evaluate(ctx, view, c, there, versions)
+	at := manifest.Origin{File: src.Position.File, Line: src.Position.Line}
+	for i := range reply.Objects {
+		reply.Objects[i].Origin = at
+	}
+	for i := range reply.Lacking {
+		l := &reply.Lacking[i]
+		l.Position, l.Reason = src.Position, saidThere(src, l.Position, l.Reason)
+	}
+	var problem *source.Error
+	if errors.As(err, &problem) {
+		return reply, source.Errorf(src.Position, "%s", saidThere(src, problem.Position, problem.Reason))
+	}
+	return reply, err
+}
+
+// folderOf is the address of a source in another repository, as kustomize writes it.
+func folderOf(src component.Source) string {
+	address := strings.TrimSuffix(src.RepoURL, "/")
+	if folder := strings.Trim(path.Clean("/"+src.Name), "/"); folder != "" {
+		address += "//" + folder
+	}
+	if src.Version != "" && src.Version != "HEAD" {
+		address += "?ref=" + url.QueryEscape(src.Version)
+	}
+	return address
+}
+
+// asOwn is a source as the repository that it is in sees it.
+func asOwn(view source.View, src component.Source, folder string) (component.Source, error) {
+	own := src
+	own.Kind, own.Path, own.RepoURL, own.Name, own.Version, own.As = src.As, folder, "", "", "", ""
+	if own.Kind == "" {
+		names, err := view.List(folder)
+		if err != nil {
+			return own, err
+		}
+		own.Kind = component.KindOf(names, func(name string) bool { return !strings.HasSuffix(name, "/") })
+	}
+	return own, nil
+}
+
+// saidThere is what was said about a file of another repository.
+func saidThere(src component.Source, at finding.Position, reason string) string {
+	where := helm.Address(src)
+	if at.File != "" && at.File != src.Position.File {
+		where = fmt.Sprintf("%s:%d of %s", at.File, at.Line, where)
+	}
+	return where + ": " + reason
+}
