@@ -1,8 +1,11 @@
 package fetch
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"fmt"
+	"io"
 	"net/url"
 	"strings"
 
@@ -100,7 +103,27 @@ func (f *Fetcher) indexed(ctx context.Context, repository, name, version string)
 		return nil, &RefusedError{Address: show(at.String()), Reason: "the index was encrypted and the archive would not be", Fix: "ask the owner of the repository to use https"}
 	}
 	content, _, err := f.download(ctx, at)
+	if err == nil {
+		err = f.isWhole(content, show(at.String()))
+	}
 	return content, err
+}
+
+// isWhole fails for what is no archive, or only a part of one. A server may end in the
+// middle, and a login page answers 200: neither is kept in the cache.
+func (f *Fetcher) isWhole(archive []byte, shown string) error {
+	unpacked, err := gzip.NewReader(bytes.NewReader(archive))
+	if err != nil {
+		return &DamagedError{shown, err}
+	}
+	n, err := io.Copy(io.Discard, io.LimitReader(unpacked, f.limits.Bytes+1))
+	switch {
+	case err != nil:
+		return &DamagedError{shown, err}
+	case n > f.limits.Bytes:
+		return &LimitError{Address: shown, Limit: size(f.limits.Bytes)}
+	}
+	return nil
 }
 
 // resolve makes the address of an archive absolute. Source: Helm, the field "urls"

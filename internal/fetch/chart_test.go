@@ -2,7 +2,6 @@ package fetch_test
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"log"
 	"net/http"
@@ -25,7 +24,7 @@ func charts(t *testing.T, index *string) *server {
 			_, _ = w.Write([]byte(*index))
 			return
 		}
-		fmt.Fprintf(w, "archive %s?%s", r.URL.Path, r.URL.RawQuery)
+		_, _ = w.Write([]byte(packed("archive " + r.URL.Path + "?" + r.URL.RawQuery)))
 	}))
 }
 
@@ -72,7 +71,7 @@ generated: "2030-01-01T00:00:00Z"
 			">=2.0.0-0": "app-2.0.0-rc.1.tgz", "2.0.0-rc.1": "app-2.0.0-rc.1.tgz", "~1.2": "app-1.2.0.tgz",
 		} {
 			got, err := f.Chart(background, s.URL+"/charts/?token=a", "app", version)
-			if err != nil || string(got) != "archive /charts/"+want+"?token=a" {
+			if err != nil || string(got) != packed("archive /charts/"+want+"?token=a") {
 				t.Errorf("%s: %q, %v, want %s", version, got, err, want)
 			}
 		}
@@ -91,7 +90,7 @@ generated: "2030-01-01T00:00:00Z"
 func TestHostileIndex(t *testing.T) {
 	index := ""
 	s := charts(t, &index)
-	other := serve(t, text("elsewhere"))
+	other := serve(t, text(packed("elsewhere")))
 	for name, c := range map[string]struct{ index, reason string }{
 		"alias":     {"x: &a [1]\nentries:\n  app:\n  - version: 1.0.0\n    urls: *a\n", "unknown anchor"},
 		"bomb":      {"entries:\n  app:\n  - version: 1.0.0\n    a: &a [x,x,x,x,x,x,x,x,x]\n    b: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\n    c: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\n    d: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c]\n    e: &e [*d,*d,*d,*d,*d,*d,*d,*d]\n    urls: *e\n", ""},
@@ -118,7 +117,7 @@ func TestHostileIndex(t *testing.T) {
 	// An archive on another host gets no credentials of the repository.
 	index = "entries:\n  app:\n  - {version: 1.0.0, urls: ['" + other.URL + "/x']}\n"
 	got, err := open(t, allow(s, other)).Chart(background, strings.Replace(s.URL, "https://", "https://bot:canary@", 1)+"/charts", "app", "1.0.0")
-	if err != nil || string(got) != "elsewhere" {
+	if err != nil || string(got) != packed("elsewhere") {
 		t.Fatalf("%q, %v", got, err)
 	}
 	if s.last().Header.Get("Authorization") == "" || other.last().Header.Get("Authorization") != "" {

@@ -46,6 +46,20 @@ func (e *LimitError) Error() string {
 	return fmt.Sprintf("%s exceeds the limit of %s", e.Address, e.Limit)
 }
 
+// DamagedError reports an archive that is none, or not whole.
+type DamagedError struct {
+	Address string // without credentials
+	Err     error
+}
+
+// Error implements error.
+func (e *DamagedError) Error() string {
+	return fmt.Sprintf("%s: the answer is no whole archive: %v", e.Address, e.Err)
+}
+
+// Unwrap returns why it cannot be unpacked.
+func (e *DamagedError) Unwrap() error { return e.Err }
+
 // TimeoutError reports a download that took too long.
 type TimeoutError struct{ After time.Duration }
 
@@ -75,6 +89,7 @@ func failure(ctx context.Context, shown string, err error) error {
 	var offline *OfflineError
 	var limit *LimitError
 	var status *StatusError
+	var damaged *DamagedError
 	switch {
 	case err == nil:
 		return nil
@@ -86,6 +101,8 @@ func failure(ctx context.Context, shown string, err error) error {
 		return limit
 	case errors.As(err, &status):
 		return status
+	case errors.As(err, &damaged):
+		return damaged
 	}
 	for {
 		var of *url.Error

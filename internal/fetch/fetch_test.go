@@ -540,7 +540,7 @@ func TestCache(t *testing.T) {
 			_, _ = w.Write([]byte("entries:\n  app:\n  - version: 1.2.3\n    urls:\n    - app-1.2.3.tgz\n"))
 			return
 		}
-		_, _ = w.Write([]byte("archive"))
+		_, _ = w.Write([]byte(packed("archive")))
 	}))
 	o := allow(s)
 	o.CacheDir, o.Now = t.TempDir(), clock
@@ -549,7 +549,7 @@ func TestCache(t *testing.T) {
 		t.Helper()
 		f := fetch.New(o)
 		for range 2 {
-			if got, err := f.Chart(background, address, "app", version); err != nil || string(got) != "archive" {
+			if got, err := f.Chart(background, address, "app", version); err != nil || string(got) != packed("archive") {
 				t.Fatalf("%q, %v", got, err)
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -43,14 +44,16 @@ func (f *Fetcher) registry(ctx context.Context, repository, name, version string
 	if r.Reference.Reference != "" {
 		return nil, &RefusedError{Address: show(repository), Reason: "it has a tag or a digest", Fix: "write the version into its own field"}
 	}
-	tag := version
-	// Source: Helm, a version that is no range is a tag.
-	if version == "" || strings.ContainsAny(version, "*^~<>=|, xX") {
-		if tag, err = chooseTag(ctx, r, version); err != nil {
-			return nil, err
+	return f.speak(r, func() ([]byte, error) {
+		tag := version
+		// Source: Helm, a version that is no range is a tag.
+		if version == "" || strings.ContainsAny(version, "*^~<>=|, xX") {
+			if tag, err = chooseTag(ctx, r, version); err != nil {
+				return nil, err
+			}
 		}
-	}
-	return f.pull(ctx, r, strings.ReplaceAll(tag, "+", "_"))
+		return f.pull(ctx, r, strings.ReplaceAll(tag, "+", "_"))
+	})
 }
 
 // reference fetches the chart of a whole reference: oci://host/path:tag.
@@ -59,7 +62,22 @@ func (f *Fetcher) reference(ctx context.Context, address string) ([]byte, error)
 	if err != nil {
 		return nil, err
 	}
-	return f.pull(ctx, r, r.Reference.Reference)
+	return f.speak(r, func() ([]byte, error) { return f.pull(ctx, r, r.Reference.Reference) })
+}
+
+// speak asks a registry over https, and one that may speak plain http and does so over
+// that, without the credentials of the user: no address of a registry has a scheme.
+func (f *Fetcher) speak(r *remote.Repository, ask func() ([]byte, error)) ([]byte, error) {
+	answer, err := ask()
+	if !errors.Is(err, http.ErrSchemeMismatch) {
+		return answer, err
+	}
+	if _, _, err := f.rules.check("http://"+r.Reference.Registry, "http"); err != nil {
+		return nil, err
+	}
+	r.PlainHTTP = true
+	r.Client = &auth.Client{Client: f.client, Cache: auth.NewCache()}
+	return ask()
 }
 
 // openRegistry returns a client for one repository of a registry.

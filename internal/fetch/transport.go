@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"golang.org/x/net/http/httpproxy"
+	"oras.land/oras-go/v2/registry/remote/retry"
 )
 
 const (
@@ -129,7 +130,26 @@ func (g *gate) RoundTrip(request *http.Request) (*http.Response, error) {
 
 // client returns an HTTP client behind the gate.
 func (g *gate) client() *http.Client {
-	return &http.Client{Transport: g, CheckRedirect: redirect}
+	return &http.Client{Transport: &retry.Transport{Base: g, Policy: patience}, CheckRedirect: redirect}
+}
+
+// patience is how often a server is asked again that has too much to do, and how long
+// Ladder waits before: as long as the server asks for, but not longer than a user would.
+func patience() retry.Policy {
+	return &retry.GenericPolicy{
+		Retryable: func(response *http.Response, err error) (bool, error) {
+			return err == nil && busy(response.StatusCode), err
+		},
+		Backoff: retry.DefaultBackoff, MinWait: 100 * time.Millisecond, MaxWait: 5 * time.Second, MaxRetry: 3,
+	}
+}
+
+func busy(status int) bool {
+	switch status {
+	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return true
+	}
+	return false
 }
 
 // redirect decides whether a redirect is followed. The gate judges where it leads.

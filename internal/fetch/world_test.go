@@ -1,6 +1,8 @@
 package fetch_test
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"crypto/x509"
 	"errors"
@@ -102,6 +104,15 @@ func (s *server) done(t *testing.T) {
 
 func text(content string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(content)) })
+}
+
+// packed is what an archive of a text is.
+func packed(content string) string {
+	var out bytes.Buffer
+	w := gzip.NewWriter(&out)
+	_, _ = w.Write([]byte(content))
+	_ = w.Close()
+	return out.String()
 }
 
 // trust returns options that trust the certificates of servers, and no host.
