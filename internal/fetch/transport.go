@@ -140,7 +140,7 @@ func patience() retry.Policy {
 		Retryable: func(response *http.Response, err error) (bool, error) {
 			return err == nil && busy(response.StatusCode), err
 		},
-		Backoff: retry.DefaultBackoff, MinWait: 100 * time.Millisecond, MaxWait: 5 * time.Second, MaxRetry: 3,
+		Backoff: retry.DefaultBackoff, MinWait: 100 * time.Millisecond, MaxWait: 3 * time.Second, MaxRetry: 2,
 	}
 }
 
