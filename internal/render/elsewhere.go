@@ -2,6 +2,7 @@ package render
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
@@ -41,11 +42,37 @@ func (r *Renderer) elsewhere(ctx context.Context, c component.Component, src com
 		l := &reply.Lacking[i]
 		l.Position, l.Reason = src.Position, saidThere(src, l.Position, l.Reason)
 	}
+	if n := makesMore(reply.Objects); n > 0 {
+		reply.Lacking = append(reply.Lacking, evaluate.Lack{
+			Source: src, Namespace: c.Namespace, Position: src.Position,
+			Reason: fmt.Sprintf("%s holds %d objects that apply more, which is not read; run Ladder there", helm.Address(src), n),
+		})
+	}
 	var problem *source.Error
 	if errors.As(err, &problem) {
 		return reply, source.Errorf(src.Position, "%s", saidThere(src, problem.Position, problem.Reason))
 	}
 	return reply, err
+}
+
+// makesMore counts the objects by which Argo CD or Flux applies what is read in the
+// repository that they are in only.
+func makesMore(objects []evaluate.Object) int {
+	n := 0
+	for _, o := range objects {
+		var is struct{ APIVersion, Kind string }
+		if err := json.Unmarshal(o.Object, &is); err != nil {
+			continue // who reads the objects tells
+		}
+		group, _, _ := strings.Cut(is.APIVersion, "/")
+		switch {
+		case group == "argoproj.io" && (is.Kind == "Application" || is.Kind == "ApplicationSet"),
+			group == "kustomize.toolkit.fluxcd.io" && is.Kind == "Kustomization",
+			group == "helm.toolkit.fluxcd.io" && is.Kind == "HelmRelease":
+			n++
+		}
+	}
+	return n
 }
 
 // folderOf is the address of a source in another repository, as kustomize writes it.

@@ -181,8 +181,11 @@ func (p *platform) kustomization(i int) {
 	src := k.source()
 	if k.Path == "" {
 		e := k.Elsewhere
-		src = component.Source{Kind: component.Git, RepoURL: e.URL, Name: e.Path, Version: e.Revision, Position: k.Position}
-		src.Refused = fmt.Sprintf("what it applies is in the %s %s, not in this repository; vendor it, or run Ladder there", e.Kind, e.Name)
+		src.Kind, src.As = component.Git, component.Kustomize
+		src.RepoURL, src.Name, src.Version = e.URL, e.Path, e.Revision
+		if e.Kind != "GitRepository" || e.URL == "" {
+			src.Refused = fmt.Sprintf("what it applies is in the %s %s, not in this repository; vendor it, or run Ladder there", e.Kind, e.Name)
+		}
 		if strings.Contains(e.Path, "$") {
 			src.Refused = "its path " + e.Path + " has a variable that is not known"
 		}
