@@ -27,8 +27,8 @@ type layer struct {
 func (x *index) layers(src component.Source) []layer {
 	var out []layer
 	for _, f := range src.ValueFiles {
-		if x.in.Read == nil {
-			break
+		if x.in.Read == nil || src.Kind == component.Git {
+			break // there is nothing to read, or not here
 		}
 		text, err := x.in.Read(f.Path)
 		if err != nil || len(text) > maxValues {

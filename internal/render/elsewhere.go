@@ -42,7 +42,7 @@ func (r *Renderer) elsewhere(ctx context.Context, c component.Component, src com
 		l := &reply.Lacking[i]
 		l.Position, l.Reason = src.Position, saidThere(src, l.Position, l.Reason)
 	}
-	if n := makesMore(reply.Objects); n > 0 {
+	if n := makesMore(reply.Objects); n > 0 && r.opts.Partial {
 		reply.Lacking = append(reply.Lacking, evaluate.Lack{
 			Source: src, Namespace: c.Namespace, Position: src.Position,
 			Reason: fmt.Sprintf("%s holds %d objects that apply more, which is not read; run Ladder there", helm.Address(src), n),

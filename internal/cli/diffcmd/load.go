@@ -280,6 +280,9 @@ func lacking(p *intake.Platform, e end, tree *revision.Tree) error {
 func files(c component.Component) []string {
 	out := []string{c.Position.File}
 	for _, s := range c.Sources {
+		if s.Kind == component.Git {
+			continue // its files are in another repository
+		}
 		if s.Path != "" {
 			out = append(out, s.Path)
 		}
