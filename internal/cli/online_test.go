@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"encoding/pem"
 	"io"
 	"log"
 	"net/http"
@@ -37,7 +38,8 @@ import (
 //	close NAME             it is gone
 //	fill FILE...           ${NAME} in files becomes the address of the server
 //
-// $NAME is the address of a server, $NAME_HOST its host and port.
+// $NAME is the address of a server, $NAME_HOST its host and port. One whose name begins
+// with TLS speaks https; NAME.pem is the certificate of all of these.
 func online() map[string]func(ts *testscript.TestScript, neg bool, args []string) {
 	verbs := map[string]func(ts *testscript.TestScript, neg bool, args []string){}
 	for name, verb := range map[string]struct {
@@ -93,10 +95,16 @@ func open(ts *testscript.TestScript, variable, path string, content http.Handler
 	s := &site{content: content}
 	s.Server = httptest.NewUnstartedServer(s)
 	s.Config.ErrorLog = log.New(io.Discard, "", 0)
-	s.Start()
+	if strings.HasPrefix(variable, "TLS") {
+		s.StartTLS()
+		certificate := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
+		ts.Check(os.WriteFile(ts.MkAbs(variable+".pem"), certificate, 0o600))
+	} else {
+		s.Start()
+	}
 	ts.Defer(s.Close)
 	ts.Value(sites{}).(map[string]*site)[variable] = s
-	host := strings.TrimPrefix(s.URL, "http://")
+	_, host, _ := strings.Cut(s.URL, "://")
 	ts.Setenv(variable, s.URL+path)
 	ts.Setenv(variable+"_HOST", host)
 	return s
