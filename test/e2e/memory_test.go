@@ -19,7 +19,7 @@ import (
 // what the machine has.
 func TestMemoryOfAPlaneIsBounded(t *testing.T) {
 	t.Parallel()
-	p, err := plane.Start(t.Context(), plane.Options{Executable: planetest.Binary(t), Memory: 512 << 20})
+	p, err := plane.Start(t.Context(), plane.Options{Executable: planetest.Binary(t), Memory: 384 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,7 @@ func TestMemoryOfAPlaneIsBounded(t *testing.T) {
 	case <-time.After(5 * time.Minute):
 		t.Fatal("the plane goes on")
 	}
-	if words := p.LastWords(); !strings.Contains(words, "more memory than the 512 MiB") {
+	if words := p.LastWords(); !strings.Contains(words, "more memory than the 384 MiB") {
 		t.Errorf("the plane said %q", words)
 	}
 }
