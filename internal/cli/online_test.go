@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"context"
 	"encoding/pem"
 	"io"
 	"log"
@@ -242,7 +243,7 @@ func serveCharts(ts *testscript.TestScript, args []string) {
 func serveRegistry(ts *testscript.TestScript, args []string) {
 	s := open(ts, args[0], "", registry.New(registry.Logger(log.New(io.Discard, "", 0))))
 	for _, a := range pack(ts, args[1]) {
-		ts.Check(fixtures.PushChart(s.Client(), s.URL, "charts/"+a.name, a.version, a.content, fixtures.ChartContent, -1))
+		ts.Check(fixtures.PushChart(context.Background(), s.Client(), s.URL, "charts/"+a.name, a.version, a.content, fixtures.ChartContent, -1))
 	}
 	s.set(func(s *site) { s.paths = nil })
 }

@@ -116,6 +116,7 @@ func (f *Fetcher) isWhole(archive []byte, shown string) error {
 	if err != nil {
 		return &DamagedError{shown, err}
 	}
+	unpacked.Multistream(false) // Helm ignores what comes after the archive too
 	n, err := io.Copy(io.Discard, io.LimitReader(unpacked, f.limits.Bytes+1))
 	switch {
 	case err != nil:

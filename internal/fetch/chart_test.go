@@ -145,7 +145,7 @@ func TestChartNames(t *testing.T) {
 // push puts a chart into a registry.
 func push(t *testing.T, s *server, repository, tag, archive, mediaType string, size int) {
 	t.Helper()
-	if err := fixtures.PushChart(s.Client(), s.URL, repository, tag, []byte(archive), mediaType, size); err != nil {
+	if err := fixtures.PushChart(t.Context(), s.Client(), s.URL, repository, tag, []byte(archive), mediaType, size); err != nil {
 		t.Fatal(err)
 	}
 }

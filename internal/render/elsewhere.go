@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/component"
@@ -89,13 +90,17 @@ func folderOf(src component.Source) string {
 
 // asOwn is a source as the repository that it is in sees it.
 func asOwn(view source.View, src component.Source, folder string) (component.Source, error) {
+	names, err := view.List(folder)
+	if err != nil {
+		return src, err
+	}
+	// Source: argo-cd, reposerver/repository, mergeSourceParameters.
+	if i := slices.IndexFunc(names, func(name string) bool { return strings.HasPrefix(name, ".argocd-source") }); i >= 0 {
+		return src, fmt.Errorf("it has a %s, which is read in its own repository only; run Ladder there", names[i])
+	}
 	own := src
 	own.Kind, own.Path, own.RepoURL, own.Name, own.Version, own.As = src.As, folder, "", "", "", ""
 	if own.Kind == "" {
-		names, err := view.List(folder)
-		if err != nil {
-			return own, err
-		}
 		own.Kind = component.KindOf(names, func(name string) bool { return !strings.HasSuffix(name, "/") })
 	}
 	return own, nil

@@ -130,9 +130,7 @@ func (e *Engine) holdOwners(ctx context.Context, o *owners) error {
 		if err := e.hold(ctx, e.watcher.Application(parent.Ref)); err != nil {
 			return err
 		}
-		// A comparison that began before the parent was held may yet sync it, and undo
-		// what is held next. The one that is asked for now comes after it.
-		if err := e.settleParent(ctx, parent); err != nil {
+		if err := e.outlastComparison(ctx, parent); err != nil { // else it undoes what is held next
 			return err
 		}
 	}

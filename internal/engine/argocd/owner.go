@@ -178,6 +178,19 @@ const settlePatience = time.Minute
 // settleParent waits until a parent has applied what the repository says, so that
 // the specs of what it applies are of the commit.
 func (e *Engine) settleParent(ctx context.Context, parent *observe.Application) error {
+	return e.compareParent(ctx, parent, "Synced", func(a *observe.Application) bool { return a.Status.Sync.Status == observe.Synced })
+}
+
+// outlastComparison waits until a parent that is held has been compared once more, and
+// syncs no longer: a comparison that began before may yet sync it. It need not be Synced,
+// since it is held.
+func (e *Engine) outlastComparison(ctx context.Context, parent *observe.Application) error {
+	return e.compareParent(ctx, parent, "compared", func(*observe.Application) bool { return true })
+}
+
+// compareParent has a parent compared, and waits until that is over and is enough. what
+// says what it is then.
+func (e *Engine) compareParent(ctx context.Context, parent *observe.Application, what string, enough func(*observe.Application) bool) error {
 	if err := e.refresh(ctx, parent.Ref); err != nil {
 		return err
 	}
@@ -188,11 +201,11 @@ func (e *Engine) settleParent(ctx context.Context, parent *observe.Application) 
 			return true
 		}
 		_, asked := a.Annotations[observe.RefreshAnnotation]
-		return !asked && !a.InProgress() && a.IsCompared() && a.Status.Sync.Status == observe.Synced
+		return !asked && !a.InProgress() && a.IsCompared() && enough(a)
 	})
 	if err != nil && ctx.Err() == nil {
 		return &RefusedError{Refusals: []Refusal{{
-			Application: parent.Ref, Reason: "it makes Applications of the rollout, and is not Synced after " + settlePatience.String(), WayOut: "see why it does not sync, and begin again",
+			Application: parent.Ref, Reason: fmt.Sprintf("it makes Applications of the rollout, and is not %s after %s", what, settlePatience), WayOut: "see why it does not sync, and begin again",
 		}}}
 	}
 	return err

@@ -25,6 +25,9 @@ func (r *Repository) elsewhere(to *component.Source, d document, s source, refs 
 		r.helm(to, d, s, refs, yamlpos.Read(helm, "helm", problems))
 	}
 	to.Kustomize = r.kustomizeOptions(d, s, s.path(), problems)
+	if kustomize := s.value.At("kustomize"); boolAt(kustomize, "ignoreMissingComponents") && kustomize.At("components") != nil {
+		to.Incomplete = "which of its components exist in the other repository is not known"
+	}
 	to.Recurse = boolAt(directory, "recurse")
 	to.Include, to.Exclude = directory.TextAt("include"), directory.TextAt("exclude")
 	if directory.At("jsonnet") != nil {
