@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/rest"
-	"k8s.io/utils/clock"
 
 	"golang.org/x/sync/errgroup"
 
@@ -18,6 +18,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/simulate/network"
 	"github.com/rollout-ladder/ladder/internal/simulate/operator"
 	"github.com/rollout-ladder/ladder/internal/simulate/settings"
+	"github.com/rollout-ladder/ladder/internal/simulate/simtime"
 	"github.com/rollout-ladder/ladder/internal/simulate/storage"
 	"github.com/rollout-ladder/ladder/internal/simulate/world"
 )
@@ -40,7 +41,6 @@ func ParseFault(s string) (Fault, error) { return settings.ParseFault(s) }
 type Options struct {
 	// Config is used until the ConfigMap ladder-system/simulation exists.
 	Config Config
-	Clock  clock.WithTicker
 	Log    *slog.Logger
 	// Smoke runs the checks of a smoke once and says what does not hold; nil
 	// runs them against the plane by package smoke.
@@ -63,13 +63,10 @@ const (
 // Run runs the simulated world of a plane until ctx ends. It returns nil when
 // ctx ended, else why it could not run.
 func Run(ctx context.Context, cfg *rest.Config, o Options) error {
-	if o.Clock == nil {
-		o.Clock = clock.RealClock{}
-	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	w, err := world.New(cfg, o.Clock, o.Log, o.Config)
+	w, err := world.New(cfg, simtime.New(o.Config.Rate()), o.Log, o.Config)
 	if err != nil {
 		return fmt.Errorf("simulate the world: %w", err)
 	}
@@ -79,7 +76,7 @@ func Run(ctx context.Context, cfg *rest.Config, o Options) error {
 	}
 	rules := &ruleBook{log: o.Log}
 	rules.load(ctx, o.Config.Rules)
-	public, err := certificate.NewAuthority("Simulated Public CA", o.Clock.Now())
+	public, err := certificate.NewAuthority("Simulated Public CA", time.Now())
 	if err != nil {
 		return fmt.Errorf("simulate the world: %w", err)
 	}

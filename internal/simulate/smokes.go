@@ -19,12 +19,13 @@ import (
 	"github.com/rollout-ladder/ladder/internal/smoke"
 )
 
-// How long one pod of a smoke Job keeps trying before it fails, before that is
-// divided by the speed, with a least real time for slow machines; and how often.
+// How long one pod of a smoke Job keeps trying before it fails, with a least real
+// time for slow machines; and how often.
 const (
 	smokePatience      = 2 * time.Minute
 	smokeLeastPatience = 2 * time.Second
-	smokeEvery         = 250 * time.Millisecond
+	smokeLeastPause    = 250 * time.Millisecond
+	smokeEvery         = 5 * time.Second
 )
 
 // smokes returns what a smoke Job's pod does: it tries its checks until they
@@ -54,7 +55,7 @@ func smokes(w *world.World, once func(context.Context, []component.Check) error)
 		if e.Wait > 0 {
 			patience = e.Wait
 		}
-		deadline := w.Clock.Now().Add(max(smokeLeastPatience, w.Config().Scale(patience)))
+		deadline := w.Clock.Now().Add(w.Clock.AtLeast(patience, smokeLeastPatience))
 		for {
 			err := ask(ctx, e.Checks)
 			if err == nil || w.Clock.Now().After(deadline) {
@@ -63,7 +64,7 @@ func smokes(w *world.World, once func(context.Context, []component.Check) error)
 			select {
 			case <-ctx.Done():
 				return context.Cause(ctx)
-			case <-w.Clock.After(smokeEvery):
+			case <-w.Clock.After(w.Clock.AtLeast(smokeEvery, smokeLeastPause)):
 			}
 		}
 	}, nil
@@ -79,7 +80,7 @@ func askOnce(ctx context.Context, w *world.World, own, pod smoke.Client, checks 
 		if c.Kind == component.CheckHTTP || c.Kind == component.CheckTCP {
 			client = own
 		}
-		for _, r := range smoke.Run(ctx, client, []component.Check{c}, smoke.Options{Simulated: true, Now: w.Clock.Now}) {
+		for _, r := range smoke.Run(ctx, client, []component.Check{c}, smoke.Options{Simulated: true, Now: time.Now}) {
 			if !r.OK {
 				failures = append(failures, fmt.Errorf("%s: %s", r.Check, r.Message))
 			}
@@ -98,7 +99,7 @@ func reader(w *world.World, config *rest.Config) (smoke.Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make a client: %w", err)
 	}
-	return smoke.NewCluster(client, d, w.Clock.Now), nil
+	return smoke.NewCluster(client, d, time.Now), nil
 }
 
 // serviceAccount is whom the API server takes a pod for. Source: Kubernetes,

@@ -20,14 +20,15 @@ import (
 	"github.com/rollout-ladder/ladder/internal/simulate/world"
 )
 
-// Times of the simulated kubelet before they are divided by the speed.
+// Times of the simulated kubelet.
 const (
 	hookDelay    = 10 * time.Second // most that a Job that is a hook takes
 	crashBackOff = 10 * time.Second // as the kubelet's
 	maxBackOff   = 5 * time.Minute  // as the kubelet's
 	flapUp       = 60 * time.Second
 	flapDown     = 30 * time.Second
-	// shortest keeps a fault from keeping the plane busy at great speeds.
+	// shortest, in real time, keeps a fault from keeping the plane busy at great
+	// speeds.
 	shortest = 500 * time.Millisecond
 )
 
@@ -46,8 +47,7 @@ type Examination struct {
 	// Namespace and ServiceAccount are whom the pod acts for where it reads the
 	// cluster itself; empty where it runs a script that the checks stand for.
 	Namespace, ServiceAccount string
-	// Wait is how long the pod repeats its checks, not divided by the speed; 0
-	// where it does not say.
+	// Wait is how long the pod repeats its checks; 0 where it does not say.
 	Wait time.Duration
 }
 
@@ -227,19 +227,20 @@ func (k *Kubelet) behaviour(pod *corev1.Pod, comp string) Behaviour {
 		key = pod.Namespace + "/" + owner.GetName()
 	}
 	b := Behaviour{
+		Stamp:        k.world.Clock.Real,
 		Delay:        config.Delay(comp, key),
 		Fault:        config.Fault(comp).Kind,
-		CrashBackOff: max(shortest, config.Scale(crashBackOff)),
-		MaxBackOff:   max(shortest, config.Scale(maxBackOff)),
-		Up:           max(shortest, config.Scale(flapUp)),
-		Down:         max(shortest, config.Scale(flapDown)),
+		CrashBackOff: k.world.Clock.AtLeast(crashBackOff, shortest),
+		MaxBackOff:   k.world.Clock.AtLeast(maxBackOff, shortest),
+		Up:           k.world.Clock.AtLeast(flapUp, shortest),
+		Down:         k.world.Clock.AtLeast(flapDown, shortest),
 	}
 	job := metav1.GetControllerOf(pod)
 	isJob := job != nil && job.Kind == "Job"
 	_, reads := smokejob.Runs(&pod.Spec)
 	b.Examined = k.smoke != nil && (reads || isJob && len(config.Components[comp].Checks) > 0)
 	if isJob && !b.Examined && isHook(owner) {
-		b.Delay = min(b.Delay, config.Scale(hookDelay))
+		b.Delay = min(b.Delay, hookDelay)
 	}
 	if b.Fault == settings.Slow {
 		b.Fault = settings.NoFault // Delay holds it

@@ -10,9 +10,11 @@ import (
 	"github.com/rollout-ladder/ladder/internal/simulate/world"
 )
 
-// Behaviour is how a pod behaves in time. Durations are already divided by the
-// speed.
+// Behaviour is how a pod behaves in simulated time.
 type Behaviour struct {
+	// Stamp is the real time of a simulated one, which a status has: controllers
+	// compare it with their own clock. nil where both are the same.
+	Stamp func(time.Time) time.Time
 	// Delay is the time from the start of the pod to ready, or to completion.
 	Delay time.Duration
 	Fault settings.FaultKind

@@ -42,14 +42,22 @@ func (p *podView) waiting(c *corev1.Container, reason, message string) corev1.Co
 func (p *podView) running(c *corev1.Container, started time.Time) corev1.ContainerStatus {
 	s := p.status(c)
 	*s.Started = true
-	s.State.Running = &corev1.ContainerStateRunning{StartedAt: second(started)}
+	s.State.Running = &corev1.ContainerStateRunning{StartedAt: second(p.behaviour.stamp(started))}
 	return s
 }
 
-func terminated(started, ended time.Time, code int32, reason, message string) *corev1.ContainerStateTerminated {
+func (p *podView) terminated(started, ended time.Time, code int32, reason, message string) *corev1.ContainerStateTerminated {
+	started, ended = p.behaviour.stamp(started), p.behaviour.stamp(ended)
 	return &corev1.ContainerStateTerminated{
 		ExitCode: code, Reason: reason, Message: message, StartedAt: second(started), FinishedAt: second(ended),
 	}
+}
+
+func (b Behaviour) stamp(t time.Time) time.Time {
+	if b.Stamp == nil {
+		return t
+	}
+	return b.Stamp(t)
 }
 
 // second cuts a time to what the API server keeps, so that a status that was

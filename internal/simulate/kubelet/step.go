@@ -31,12 +31,12 @@ func (m *Memory) Step(pod *corev1.Pod, c Cluster, b Behaviour, now time.Time) Re
 		return r
 	}
 	if st.StartTime == nil {
-		st.StartTime = &metav1.Time{Time: now.Truncate(time.Second)}
+		st.StartTime = &metav1.Time{Time: b.stamp(now).Truncate(time.Second)}
 	}
 	p := podView{pod: pod, cluster: c, behaviour: b, now: now, memory: m, result: &r}
 	p.run()
 	st.Phase = phase(pod, st)
-	setConditions(pod, st, now)
+	setConditions(pod, st, b.stamp(now))
 	return r
 }
 
@@ -139,7 +139,7 @@ func (p *podView) init(container *corev1.Container) corev1.ContainerStatus {
 	}
 	s := p.status(container)
 	s.Ready = true
-	s.State.Terminated = terminated(started, ended, 0, reasonCompleted, "")
+	s.State.Terminated = p.terminated(started, ended, 0, reasonCompleted, "")
 	return s
 }
 
@@ -213,7 +213,7 @@ func (p *podView) crashing(container *corev1.Container, started time.Time, delay
 	}
 	s.RestartCount = restarts
 	if restarts > 0 || !runs {
-		s.LastTerminationState.Terminated = terminated(started, p.now, 1, reasonError, "stopped by the fault crash")
+		s.LastTerminationState.Terminated = p.terminated(started, p.now, 1, reasonError, "stopped by the fault crash")
 	}
 	return s
 }
@@ -241,9 +241,9 @@ func (p *podView) job(container *corev1.Container, started time.Time, delay time
 	}
 	s := p.status(container)
 	if failure == "" {
-		s.State.Terminated = terminated(started, p.now, 0, reasonCompleted, "")
+		s.State.Terminated = p.terminated(started, p.now, 0, reasonCompleted, "")
 	} else {
-		s.State.Terminated = terminated(started, p.now, 1, reasonError, failure)
+		s.State.Terminated = p.terminated(started, p.now, 1, reasonError, failure)
 	}
 	if old := statusOf(p.pod, container.Name); old != nil && old.State.Terminated != nil {
 		s.State.Terminated = old.State.Terminated // of a pod whose other containers still run
@@ -268,7 +268,7 @@ func (p *podView) restarting(container *corev1.Container, started time.Time, del
 			backOff.Round(time.Millisecond), container.Name, p.pod.Name, p.pod.Namespace, p.pod.UID))
 	}
 	s.RestartCount = restarts
-	s.LastTerminationState.Terminated = terminated(started, p.now, 1, reasonError, failure)
+	s.LastTerminationState.Terminated = p.terminated(started, p.now, 1, reasonError, failure)
 	return s
 }
 
@@ -282,7 +282,7 @@ func (p *podView) endSidecars() {
 	}
 	for i := range st.InitContainerStatuses {
 		if s := &st.InitContainerStatuses[i]; s.State.Running != nil {
-			s.State = corev1.ContainerState{Terminated: terminated(s.State.Running.StartedAt.Time, p.now, 0, reasonCompleted, "")}
+			s.State = corev1.ContainerState{Terminated: p.terminated(s.State.Running.StartedAt.Time, p.now, 0, reasonCompleted, "")}
 			s.Ready = false
 		}
 	}

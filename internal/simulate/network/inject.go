@@ -229,7 +229,7 @@ func (n *Network) inject(ctx context.Context, key string) (time.Duration, error)
 	}
 	for _, w := range waits {
 		if w.Kind != world.Secrets {
-			return time.Second, nil // nobody tells of a Certificate
+			return n.world.Clock.AtLeast(lookAgain, time.Second), nil // nobody tells of a Certificate
 		}
 	}
 	return 0, nil

@@ -24,9 +24,12 @@ import (
 	"github.com/rollout-ladder/ladder/internal/simulate/world"
 )
 
-// balancerTakes is how long a load balancer takes to get its address, before it
-// is divided by the speed.
-const balancerTakes = 5 * time.Second
+// balancerTakes is how long a load balancer takes to get its address. lookAgain is
+// when something is looked at again that nobody tells of.
+const (
+	balancerTakes = 5 * time.Second
+	lookAgain     = 10 * time.Second
+)
 
 // Network is the inside of the simulated cluster.
 type Network struct {
@@ -120,12 +123,11 @@ func (n *Network) balance(ctx context.Context, key string) (time.Duration, error
 		n.mu.Unlock()
 		return 0, nil
 	}
-	config := n.world.Config()
 	n.mu.Lock()
 	if _, ok := n.seen[key]; !ok {
 		n.seen[key] = n.world.Clock.Now()
 	}
-	left := n.seen[key].Add(config.Scale(balancerTakes)).Sub(n.world.Clock.Now())
+	left := n.seen[key].Add(balancerTakes).Sub(n.world.Clock.Now())
 	n.mu.Unlock()
 	if left > 0 {
 		return left, nil

@@ -20,12 +20,12 @@ import (
 	dynfake "k8s.io/client-go/dynamic/fake"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
-	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/yaml"
 
 	"github.com/rollout-ladder/ladder/internal/simulate/certificate"
 	"github.com/rollout-ladder/ladder/internal/simulate/rule"
 	"github.com/rollout-ladder/ladder/internal/simulate/settings"
+	"github.com/rollout-ladder/ladder/internal/simulate/simtime"
 	"github.com/rollout-ladder/ladder/internal/simulate/world"
 )
 
@@ -34,7 +34,7 @@ import (
 type bench struct {
 	t       *testing.T
 	engine  *Engine
-	clock   *clocktesting.FakeClock
+	clock   *simtime.Clock
 	plain   *fake.Clientset
 	dynamic *dynfake.FakeDynamicClient
 }
@@ -62,7 +62,7 @@ func newBench(t *testing.T, rules string, config settings.Config) *bench {
 
 func newBenchOf(t *testing.T, set *rule.Set, config settings.Config) *bench {
 	t.Helper()
-	b := &bench{t: t, clock: clocktesting.NewFakeClock(time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)), plain: fake.NewClientset()}
+	b := &bench{t: t, clock: simtime.New(0), plain: fake.NewClientset()}
 	b.dynamic = dynfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{
 		buckets: "BucketList", secrets: "SecretList", deployments: "DeploymentList", definitionResource: "CustomResourceDefinitionList",
 	})
@@ -260,3 +260,6 @@ func (b *bench) made(resource schema.GroupVersionResource, name string) *unstruc
 	}
 	return u
 }
+
+// step moves the simulated clock, which stands still otherwise.
+func (b *bench) step(d time.Duration) { b.clock.Advance(b.clock.Now().Add(d)) }

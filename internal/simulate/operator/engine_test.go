@@ -62,7 +62,7 @@ func courseOfAnObject(t *testing.T, b *bench) {
 	}
 	want("without a controller", "")
 	b.workload("bucket-operator", 0)
-	b.clock.Step(time.Hour)
+	b.step(time.Hour)
 	b.look("one")
 	want("while its pods are not ready", "")
 
@@ -71,7 +71,7 @@ func courseOfAnObject(t *testing.T, b *bench) {
 		t.Errorf("looks again in %s, want %s: what is applied together comes within moments", again, moments)
 	}
 	want("within moments", "")
-	b.clock.Step(moments)
+	b.step(moments)
 	b.look("one")
 	want("without the Secret", "False token not found")
 	b.secret("token")
@@ -86,7 +86,7 @@ func courseOfAnObject(t *testing.T, b *bench) {
 	if b.made(secrets, "one-access") != nil {
 		t.Error("made at once, though the controller needs 10s")
 	}
-	b.clock.Step(time.Hour)
+	b.step(time.Hour)
 	b.look("one")
 	want("in the end", "True made")
 
@@ -181,13 +181,13 @@ operators:
 			}})
 			b.bucket("{metadata: {name: one, annotations: {ladder.rollout-ladder.dev/component: files}}}")
 			b.look("one")
-			b.clock.Step(time.Second) // what the component takes
+			b.step(time.Second) // what the component takes
 			for i, want := range tc.steps {
 				b.look("one")
 				if got := b.status("one"); got != want {
 					t.Errorf("after %ds the status is %q, want %q", 30*i, got, want)
 				}
-				b.clock.Step(30 * time.Second)
+				b.step(30 * time.Second)
 			}
 		})
 	}

@@ -16,16 +16,19 @@ import (
 	"github.com/rollout-ladder/ladder/internal/simulate/world"
 )
 
-// Times of controllers before they are divided by the speed.
+// Times of controllers.
 const (
 	flapUp   = 60 * time.Second
 	flapDown = 30 * time.Second
 	moments  = 15 * time.Second
 	// lookAgain is when an object is looked at again whose requirement is of a
-	// kind that nobody follows; not divided.
-	lookAgain = 2 * time.Second
-	shortest  = 500 * time.Millisecond
-	lagging   = 50 * time.Millisecond
+	// kind that nobody follows.
+	lookAgain = 10 * time.Second
+	// shortest, in real time, keeps what repeats from keeping the plane busy at
+	// great speeds.
+	shortest = 500 * time.Millisecond
+	// lagging is how soon is looked again at what the caches do not show yet.
+	lagging = 50 * time.Millisecond
 )
 
 // work is one look at one object.
@@ -122,7 +125,7 @@ func (w *work) run(ctx context.Context) error {
 	w.scope["vars"] = vars
 	unmet, err := w.requirements(ctx)
 	if errors.Is(err, errLagging) {
-		w.look(lagging)
+		w.look(w.engine.world.Clock.AtLeast(lagging, lagging))
 		return nil
 	}
 	if err != nil {
@@ -137,7 +140,7 @@ func (w *work) run(ctx context.Context) error {
 		w.memory.met = now
 	}
 	config := w.engine.world.Config()
-	early := w.memory.met.Add(config.Scale(time.Duration(w.rule.Delay)))
+	early := w.memory.met.Add(time.Duration(w.rule.Delay))
 	due := early
 	if w.comp != "" {
 		if byComponent := w.memory.first.Add(config.Delay(w.comp, w.key)); byComponent.After(due) {
@@ -162,7 +165,7 @@ func (w *work) lacks(ctx context.Context, unmet *rule.CompiledRequirement, now t
 	if w.memory.unmet.IsZero() {
 		w.memory.unmet = now
 	}
-	if left := w.memory.unmet.Add(w.engine.world.Config().Scale(moments)).Sub(now); left > 0 {
+	if left := w.memory.unmet.Add(moments).Sub(now); left > 0 {
 		w.look(left)
 		return nil
 	}
@@ -262,8 +265,7 @@ func (w *work) trouble(err error) error {
 }
 
 func (e *Engine) flapTimes() (up, down time.Duration) {
-	c := e.world.Config()
-	return max(shortest, c.Scale(flapUp)), max(shortest, c.Scale(flapDown))
+	return e.world.Clock.AtLeast(flapUp, shortest), e.world.Clock.AtLeast(flapDown, shortest)
 }
 
 // remember returns what is remembered of the object for the rules of a name;

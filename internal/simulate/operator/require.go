@@ -214,10 +214,10 @@ func (w *work) find(ctx context.Context, kind, ns, name string) (map[string]any,
 	case followed != nil:
 		gvr = followed.gvr
 	case !ok:
-		w.look(lookAgain) // not served yet
+		w.look(w.engine.world.Clock.AtLeast(lookAgain, shortest)) // not served yet
 		return nil, nil
 	}
-	w.look(lookAgain)
+	w.look(w.engine.world.Clock.AtLeast(lookAgain, shortest))
 	resource := e.world.Dynamic.Resource(gvr)
 	get := resource.Get
 	if ns != "" {

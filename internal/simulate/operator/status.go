@@ -21,7 +21,7 @@ func (w *work) writeStatus(ctx context.Context, status map[string]any) error {
 		return nil
 	}
 	old, _ := w.self.Object["status"].(map[string]any)
-	complete(status, old, w.self.GetGeneration(), w.engine.world.Clock.Now())
+	complete(status, old, w.self.GetGeneration(), time.Now())
 	if contains(old, status) {
 		return nil
 	}

@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
@@ -24,14 +25,14 @@ const (
 	DefaultSpeed = 60.0
 	// DefaultJitter spreads readiness times by a tenth.
 	DefaultJitter = 0.1
-	// DefaultDelay is the readiness time, before it is divided by the speed, of
-	// what belongs to no component.
+	// DefaultDelay is the readiness time of what belongs to no component.
 	DefaultDelay = 10 * time.Second
 )
 
 // Config is what a rehearsal tells the simulated world.
 type Config struct {
-	// Speed divides every duration of the simulated world; 0 means DefaultSpeed.
+	// Speed is how many times as fast as the real time simulated time goes, where
+	// nobody moves it; 0 means DefaultSpeed.
 	Speed float64 `json:"speed,omitempty"`
 	// Seed spreads readiness times and makes generated values; the same seed
 	// gives the same ones.
@@ -55,8 +56,8 @@ type Rules struct {
 
 // Component is how one component behaves.
 type Component struct {
-	// Delay is the time from the start of its work to ready, before it is
-	// divided by the speed. JSON carries nanoseconds.
+	// Delay is the simulated time from the start of its work to ready. JSON
+	// carries nanoseconds.
 	Delay time.Duration `json:"delay,omitempty"`
 	Fault Fault         `json:"fault,omitzero"`
 	// Checks are what the component's Jobs check before they complete.
@@ -92,23 +93,17 @@ func (c Config) ConfigMap() (*corev1.ConfigMap, error) {
 	}, nil
 }
 
-// Scale divides a duration by the speed.
-func (c Config) Scale(d time.Duration) time.Duration {
-	speed := c.Speed
-	if speed == 0 {
-		speed = DefaultSpeed
-	}
-	return time.Duration(float64(d) / speed)
-}
+// Rate is the speed, or the default.
+func (c Config) Rate() float64 { return cmp.Or(c.Speed, DefaultSpeed) }
 
-// Delay is the scaled readiness time of one thing of a component, spread around
+// Delay is the readiness time of one thing of a component, spread around
 // the component's own by the seed and the thing's key.
 func (c Config) Delay(name, key string) time.Duration {
 	delay := DefaultDelay
 	if comp, ok := c.Components[name]; ok {
 		delay = comp.Delay + comp.Fault.Extra
 	}
-	return time.Duration(float64(c.Scale(delay)) * c.Spread(key))
+	return time.Duration(float64(delay) * c.Spread(key))
 }
 
 // Spread is a factor around 1, by at most Jitter, that depends on the seed and

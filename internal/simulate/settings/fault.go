@@ -26,7 +26,7 @@ const (
 // Fault is one fault switch: "never-ready", "crash", "flap" or "slow:5m".
 type Fault struct {
 	Kind FaultKind
-	// Extra is the additional time of Slow, not yet divided by the speed.
+	// Extra is the additional time of Slow.
 	Extra time.Duration
 }
 

@@ -57,10 +57,10 @@ func TestParseRefuses(t *testing.T) {
 }
 
 func TestDelay(t *testing.T) {
-	c := Config{Speed: 60, Seed: 1, Components: map[string]Component{"slow": {Delay: time.Minute, Fault: Fault{Kind: Slow, Extra: time.Minute}}}}
+	c := Config{Seed: 1, Components: map[string]Component{"slow": {Delay: time.Minute, Fault: Fault{Kind: Slow, Extra: time.Minute}}}}
 	got := c.Delay("slow", "key")
-	if got < 1800*time.Millisecond || got > 2200*time.Millisecond {
-		t.Errorf("2 minutes at speed 60 take %s", got)
+	if got < 108*time.Second || got > 132*time.Second {
+		t.Errorf("2 minutes, spread by a tenth, take %s", got)
 	}
 	if again := c.Delay("slow", "key"); again != got {
 		t.Errorf("the same seed and key give %s, then %s", got, again)
@@ -69,7 +69,7 @@ func TestDelay(t *testing.T) {
 	if other := c.Delay("slow", "key"); other == got {
 		t.Error("another seed gives the same spread")
 	}
-	if d := (Config{}).Delay("unknown", ""); d <= 0 || d > time.Second {
+	if d := (Config{}).Delay("unknown", ""); d < 9*time.Second || d > 11*time.Second {
 		t.Errorf("what belongs to no component takes %s", d)
 	}
 }

@@ -24,8 +24,8 @@ const (
 	provisionedByAnnotation = "pv.kubernetes.io/provisioned-by"
 )
 
-// defaultTakes is how long a volume takes to make, before it is divided by the
-// speed, by a provisioner whose rule does not say.
+// defaultTakes is how long a volume takes to make, by a provisioner whose rule does
+// not say.
 const defaultTakes = 2 * time.Second
 
 // Storage provisions claims.
@@ -95,7 +95,7 @@ func (s *Storage) sync(ctx context.Context, key string) (time.Duration, error) {
 	if takes == 0 {
 		takes = defaultTakes
 	}
-	if left := s.started(key).Add(s.world.Config().Scale(takes)).Sub(s.world.Clock.Now()); left > 0 {
+	if left := s.started(key).Add(takes).Sub(s.world.Clock.Now()); left > 0 {
 		return left, nil
 	}
 	volume := newVolume(claim, class, s.world.Nodes.Get("", claim.Annotations[selectedNodeAnnotation]))

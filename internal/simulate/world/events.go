@@ -17,7 +17,7 @@ func (w *World) Event(ctx context.Context, source string, obj metav1.Object, kin
 	if ns == "" {
 		ns = metav1.NamespaceDefault
 	}
-	now := metav1.NewTime(w.Clock.Now())
+	now := metav1.Now()
 	h := fnv.New64a()
 	fmt.Fprint(h, obj.GetUID(), reason, message, now.UnixNano())
 	event := &corev1.Event{

@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"sync/atomic"
 
+	"github.com/rollout-ladder/ladder/internal/simulate/settings"
+	"github.com/rollout-ladder/ladder/internal/simulate/simtime"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apiext "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
 	extinformers "k8s.io/apiextensions-apiserver/pkg/client/informers/externalversions"
@@ -16,9 +18,6 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
-	"k8s.io/utils/clock"
-
-	"github.com/rollout-ladder/ladder/internal/simulate/settings"
 )
 
 // World is the view of one plane.
@@ -28,7 +27,7 @@ type World struct {
 	Dynamic    dynamic.Interface
 	// REST is the configuration the clients were made from; nil for others.
 	REST  *rest.Config
-	Clock clock.WithTicker
+	Clock *simtime.Clock
 	Log   *slog.Logger
 	// Caches are filled by Start.
 	Caches
@@ -44,7 +43,7 @@ type World struct {
 type Lookup func(group, kind, namespace, name string) (metav1.Object, bool)
 
 // New prepares the view; Start fills it.
-func New(cfg *rest.Config, c clock.WithTicker, log *slog.Logger, initial settings.Config) (*World, error) {
+func New(cfg *rest.Config, c *simtime.Clock, log *slog.Logger, initial settings.Config) (*World, error) {
 	plain := rest.CopyConfig(cfg)
 	plain.QPS = -1 // the plane is ours: no throttling on our side
 	plain.UserAgent = "ladder-simulated-world"
@@ -77,7 +76,7 @@ type Clients struct {
 }
 
 // NewFor prepares the view through clients.
-func NewFor(clients Clients, c clock.WithTicker, log *slog.Logger, initial settings.Config) *World {
+func NewFor(clients Clients, c *simtime.Clock, log *slog.Logger, initial settings.Config) *World {
 	w := &World{
 		Client: clients.Plain, Extensions: clients.Extensions, Dynamic: clients.Dynamic, Clock: c, Log: log,
 		informers: informers.NewSharedInformerFactoryWithOptions(clients.Plain, 0, informers.WithTransform(dropManagedFields)),
@@ -109,8 +108,11 @@ func (w *World) Start(ctx context.Context) error {
 // Config is the current configuration.
 func (w *World) Config() settings.Config { return *w.config.Load() }
 
-// SetConfig replaces the configuration.
-func (w *World) SetConfig(c settings.Config) { w.config.Store(&c) }
+// SetConfig replaces the configuration, and has the clock go by its speed.
+func (w *World) SetConfig(c settings.Config) {
+	w.config.Store(&c)
+	w.Clock.SetRate(c.Rate())
+}
 
 // Custom returns a custom resource that a rule is for, or nil.
 func (w *World) Custom(group, kind, namespace, name string) metav1.Object {
