@@ -224,6 +224,9 @@ func TestLimits(t *testing.T) {
 		{"garble", time.Minute, Crash},
 		{"exit", time.Minute, Crash},
 	} {
+		if tc.limit == Memory && testing.Short() {
+			continue // it fills the memory
+		}
 		if _, err := do(t, p, "print", ""); err != nil {
 			t.Error(err)
 		}
@@ -274,6 +277,9 @@ func TestAsk(t *testing.T) {
 	var failed *MethodError
 	if _, err := p.Do(t.Context(), Call{Method: "ask", Answer: answer, Time: time.Minute}); !errors.As(err, &failed) || failed.Text != "ask for something" {
 		t.Errorf("a refused question: %v", err)
+	}
+	if testing.Short() {
+		return // it asks as often as a worker may
 	}
 	endless := func(context.Context, string, []byte) ([]byte, error) { return nil, nil }
 	var limit *LimitError
@@ -388,6 +394,9 @@ func TestTogether(t *testing.T) {
 // as when it is alone.
 func TestEndTogether(t *testing.T) {
 	for method, want := range map[string]Limit{"memory": Memory, "stack": Stack, "spin": Time, "garble": Crash, "exit": Crash, "pester": Questions} {
+		if (want == Memory || want == Questions) && testing.Short() {
+			continue // they take as much as a worker may have
+		}
 		p := &Pool{slots: make(chan struct{}, 4)}
 		p.once.Do(func() {})
 		answer := meeting(4)

@@ -323,6 +323,9 @@ func TestHostileTree(t *testing.T) {
 
 // TestTooMuch: each limit ends the download.
 func TestTooMuch(t *testing.T) {
+	if testing.Short() {
+		t.Skip("fetches as much as the limits allow")
+	}
 	s := newForge(t)
 	b := s.repository(t, "org/app.git")
 	b.commit("zeros", file("a", strings.Repeat("0", 1<<20)))

@@ -356,6 +356,9 @@ func TestUnknownFormat(t *testing.T) {
 // A few small trees, each of the one before many times over, hold more than any
 // disk.
 func TestTreeWithoutEnd(t *testing.T) {
+	if testing.Short() {
+		t.Skip("commits 64 MiB")
+	}
 	dir := newRepository(t, "sha1")
 	write(t, dir, map[string]string{"platform/b.yaml": strings.Repeat("x", 64<<20)})
 	run(t, dir, "commit", "-qam", "large")

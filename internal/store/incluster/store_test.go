@@ -193,6 +193,9 @@ func restored(t testing.TB, saved store.Saved) []string {
 }
 
 func TestNothingIsTooLarge(t *testing.T) {
+	if testing.Short() {
+		t.Skip("saves megabytes, again and again")
+	}
 	server := newServer()
 	s, _ := hold(t, server.cluster())
 	random := rand.New(rand.NewPCG(1, 1))
