@@ -31,7 +31,7 @@ const (
 // smokes returns what a smoke Job's pod does: it tries its checks until they
 // hold, as the scripts of smokes do, or it runs out of patience.
 func smokes(w *world.World, once func(context.Context, []component.Check) error) (kubelet.Smoke, error) {
-	own, err := reader(w, w.REST)
+	own, err := reader(w.REST)
 	if err != nil {
 		return nil, err
 	}
@@ -43,13 +43,13 @@ func smokes(w *world.World, once func(context.Context, []component.Check) error)
 			if e.ServiceAccount != "" {
 				as := rest.CopyConfig(w.REST)
 				as.Impersonate = serviceAccount(e.Namespace, e.ServiceAccount)
-				theirs, err := reader(w, as)
+				theirs, err := reader(as)
 				if err != nil {
 					return err
 				}
 				client = theirs
 			}
-			ask = func(ctx context.Context, checks []component.Check) error { return askOnce(ctx, w, own, client, checks) }
+			ask = func(ctx context.Context, checks []component.Check) error { return askOnce(ctx, own, client, checks) }
 		}
 		patience := smokePatience
 		if e.Wait > 0 {
@@ -73,7 +73,7 @@ func smokes(w *world.World, once func(context.Context, []component.Check) error)
 // askOnce runs checks through the client that has the rights of the pod. Those
 // that open connections need no rights there: what they stand for on a plane, the
 // endpoints behind an address, is read with the world's own.
-func askOnce(ctx context.Context, w *world.World, own, pod smoke.Client, checks []component.Check) error {
+func askOnce(ctx context.Context, own, pod smoke.Client, checks []component.Check) error {
 	var failures []error
 	for _, c := range checks {
 		client := pod
@@ -90,7 +90,7 @@ func askOnce(ctx context.Context, w *world.World, own, pod smoke.Client, checks 
 }
 
 // reader reads the plane with the rights of a configuration.
-func reader(w *world.World, config *rest.Config) (smoke.Client, error) {
+func reader(config *rest.Config) (smoke.Client, error) {
 	d, err := discovery.NewDiscoveryClientForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("make a discovery client: %w", err)

@@ -6,8 +6,6 @@ import (
 	"log/slog"
 	"sync/atomic"
 
-	"github.com/rollout-ladder/ladder/internal/simulate/settings"
-	"github.com/rollout-ladder/ladder/internal/simulate/simtime"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apiext "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
 	extinformers "k8s.io/apiextensions-apiserver/pkg/client/informers/externalversions"
@@ -18,6 +16,9 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/rollout-ladder/ladder/internal/simulate/settings"
+	"github.com/rollout-ladder/ladder/internal/simulate/simtime"
 )
 
 // World is the view of one plane.
