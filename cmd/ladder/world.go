@@ -31,6 +31,7 @@ func simulateWorld(ctx context.Context, w controlplane.World) error {
 		Log:          slog.New(slog.NewTextHandler(log, nil)),
 		Serve:        w.Serve,
 		Certificates: w.Certificates,
+		Orders:       w.Orders,
 		Ready:        w.Ready,
 	})
 }

@@ -27,8 +27,9 @@ type Config struct {
 	// resumed, such as the Resume of one that was aborted or the Retry of one that
 	// failed; nil gives none.
 	Reopen func(rollout.State) []rollout.Event
-	// Clock is the source of time; nil means the system's.
-	Clock clock.Clock
+	// Clock is the source of time; nil means the system's. Deadlines shows the same
+	// time and has the timers at whose end something is given up; nil means Clock.
+	Clock, Deadlines clock.Clock
 	// Control carries what people ask for: Pause, Resume, Abort, Approve, Retry.
 	Control <-chan rollout.Event
 	// Sink is told what changed, after it was persisted, from one goroutine.
@@ -96,6 +97,9 @@ func Run(ctx context.Context, config Config) (Outcome, error) {
 	if config.Clock == nil {
 		config.Clock = clock.RealClock{}
 	}
+	if config.Deadlines == nil {
+		config.Deadlines = config.Clock
+	}
 	j := &journal{store: config.Store}
 	saved, err := j.load()
 	if err != nil {
@@ -119,8 +123,10 @@ type runner struct {
 	// component.
 	attempts map[string]*attempt
 	working  sync.WaitGroup
-	timer    clock.Timer
-	wakeAt   time.Time
+	// timer ends when the machine is to wake, which is deadline where something fails
+	// then.
+	timer, deadline clock.Timer
+	wakeAt          rollout.WakeAt
 	resumed  bool
 	finished bool
 }
@@ -162,8 +168,8 @@ func (r *runner) run(ctx context.Context, first rollout.Event) (Outcome, error) 
 	go func() {
 		watched <- r.config.Engine.Watch(work, func(o Observation) { r.inbox.put(observed(o)) })
 	}()
-	r.timer = r.config.Clock.NewTimer(time.Hour)
-	defer r.timer.Stop()
+	r.timer, r.deadline = stopped(r.config.Clock), stopped(r.config.Deadlines)
+	defer func() { r.timer.Stop(); r.deadline.Stop() }()
 
 	watching := true
 	events := []rollout.Event{first}
@@ -183,6 +189,8 @@ func (r *runner) run(ctx context.Context, first rollout.Event) (Outcome, error) 
 			}
 			err = r.handle(work, []rollout.Event{event})
 		case <-r.timer.C():
+			err = r.handle(work, []rollout.Event{rollout.Tick{}})
+		case <-r.deadline.C():
 			err = r.handle(work, []rollout.Event{rollout.Tick{}})
 		case watchErr := <-watched:
 			watching = false
@@ -254,7 +262,7 @@ func (r *runner) act(ctx context.Context, effect rollout.Effect) {
 			a.cancel()
 		}
 	case rollout.WakeAt:
-		r.wake(e.At)
+		r.wake(e)
 	case rollout.Finish:
 		r.finished = true
 	}
@@ -284,19 +292,35 @@ func (r *runner) attempt(ctx context.Context, component string, number int, work
 	})
 }
 
-func (r *runner) wake(at time.Time) {
-	if at.Equal(r.wakeAt) && !at.IsZero() {
+func (r *runner) wake(w rollout.WakeAt) {
+	if w.At.Equal(r.wakeAt.At) && w.Fails == r.wakeAt.Fails {
 		return
 	}
-	r.wakeAt = at
-	if !r.timer.Stop() {
+	r.wakeAt = w
+	disarm(r.timer)
+	disarm(r.deadline)
+	timer := r.timer
+	if w.Fails {
+		timer = r.deadline
+	}
+	if !w.At.IsZero() {
+		timer.Reset(max(w.At.Sub(r.config.Clock.Now()), 0))
+	}
+}
+
+// stopped is a timer that is not armed.
+func stopped(c clock.Clock) clock.Timer {
+	t := c.NewTimer(time.Hour)
+	disarm(t)
+	return t
+}
+
+func disarm(t clock.Timer) {
+	if !t.Stop() {
 		select {
-		case <-r.timer.C():
+		case <-t.C():
 		default:
 		}
-	}
-	if !at.IsZero() {
-		r.timer.Reset(max(at.Sub(r.config.Clock.Now()), 0))
 	}
 }
 

@@ -19,11 +19,12 @@ type Audience struct {
 	names    []string // of the steps
 	expected time.Duration
 	redraw   time.Duration // least time between two boards
-	now      func() time.Time
+	// now is the time of the rollout, real that of who looks: a rehearsal may skip time.
+	now, real func() time.Time
 
-	mu    sync.Mutex
-	board report.Board
-	taken time.Time // when board was made
+	mu           sync.Mutex
+	board        report.Board
+	taken, drawn time.Time // when board was made, by now and by real
 	// newer is what changed too soon after the board was made to be shown at
 	// once; nil for nothing.
 	newer *rollout.State
@@ -32,7 +33,7 @@ type Audience struct {
 // NewAudience returns the audience of a rollout whose expected times are divided
 // by speed.
 func NewAudience(observer Observer, loaded *load.Result, planned *plan.Plan, speed float64, now func() time.Time) *Audience {
-	a := &Audience{observer: observer, phases: map[string]string{}, redraw: observer.Redraw(), now: now}
+	a := &Audience{observer: observer, phases: map[string]string{}, redraw: observer.Redraw(), now: now, real: time.Now}
 	a.expected = time.Duration(float64(planned.Makespan) / speed)
 	for _, c := range loaded.Platform.Components {
 		a.phases[c.Name] = c.Order()
@@ -55,7 +56,7 @@ func (a *Audience) Notice(n drive.Notice) {
 	state := n.View.State()
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if n.At.Sub(a.taken) < a.redraw {
+	if a.real().Sub(a.drawn) < a.redraw {
 		a.newer = &state
 		return
 	}
@@ -64,7 +65,7 @@ func (a *Audience) Notice(n drive.Notice) {
 
 // show shows a new board.
 func (a *Audience) show(board report.Board, at time.Time) {
-	a.board, a.taken, a.newer = board, at, nil
+	a.board, a.taken, a.drawn, a.newer = board, at, a.real(), nil
 	a.observer.Board(board)
 }
 
@@ -98,7 +99,7 @@ func (a *Audience) tick() {
 	defer a.mu.Unlock()
 	now := a.now()
 	passed := now.Sub(a.taken)
-	if a.taken.IsZero() || passed < a.redraw {
+	if a.taken.IsZero() || a.real().Sub(a.drawn) < a.redraw {
 		return
 	}
 	if a.newer != nil {

@@ -239,7 +239,7 @@ func (a *argoStage) before(ctx context.Context) (early, error) {
 	spec.Components = slices.DeleteFunc(slices.Clone(spec.Components), func(c rollout.ComponentSpec) bool {
 		return !slices.ContainsFunc(pre, func(p component.Component) bool { return p.Name == c.Name })
 	})
-	engine, err := a.nativeEngine(ctx, a.access, a.loaded, pre, spec)
+	engine, err := a.nativeEngine(ctx, a.access, a.loaded, pre, spec, a.realTimes())
 	if err != nil {
 		return early{}, err
 	}

@@ -1,6 +1,7 @@
 package rehearse
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -30,14 +31,16 @@ type Options struct {
 
 	Policy    rollout.Policy
 	OnFailure rollout.FailurePolicy
-	// Speed divides simulated delays, retries and timeouts.
+	// Speed divides simulated delays, retries and timeouts; 0 skips the time in which
+	// nothing happens.
 	Speed float64
 	Seed  int64
 	// Jitter spreads the simulated delays, 0 to 1; 0 makes them as expected.
 	Jitter float64
 	// LeastTimeout is the least readiness timeout of a component in real time: a
 	// correct ladder must not fail on a slow machine because its timeouts were
-	// divided by the speed.
+	// divided by the speed. Where time is skipped it is for how long nothing may have
+	// changed before a timeout is skipped to.
 	LeastTimeout time.Duration
 	// Faults by component name.
 	Faults map[string]settings.Fault
@@ -68,6 +71,19 @@ type Options struct {
 
 	Observer perform.Observer
 	Now      func() time.Time
+}
+
+// skips reports whether the time in which nothing happens is skipped.
+func (o Options) skips() bool { return o.Speed == 0 }
+
+// scale divides the times that are told.
+func (o Options) scale() float64 { return cmp.Or(o.Speed, 1) }
+
+func (o Options) smokeInterval() time.Duration {
+	if o.skips() {
+		return smokeInterval
+	}
+	return leastSmokeInterval
 }
 
 // logLevel is that of Argo CD's controllers.

@@ -30,8 +30,9 @@ const (
 	// division by the speed, until its attempt counts as failed.
 	degradedGrace = 30 * time.Minute
 	// smokeInterval is how long a smoke that does not hold waits before it runs
-	// again.
-	smokeInterval = 200 * time.Millisecond
+	// again, in simulated time; leastSmokeInterval is in real time.
+	smokeInterval      = 12 * time.Second
+	leastSmokeInterval = 200 * time.Millisecond
 	// stateFolder holds the state of the rollout in the plane's folder.
 	stateFolder = "rollout"
 )
@@ -211,7 +212,15 @@ func (s *stage) play(ctx context.Context, access *rest.Config, loaded *load.Resu
 	if err := applyOLM(ctx, access, loaded); err != nil {
 		return Rehearsal{}, fmt.Errorf("set up the simulated world: %w", err)
 	}
-	engine, err := s.nativeEngine(ctx, access, loaded, perform.Enabled(loaded), spec)
+	saved, err := s.lastSaved()
+	if err != nil {
+		return Rehearsal{}, err
+	}
+	times, err := s.times(access, saved)
+	if err != nil {
+		return Rehearsal{}, err
+	}
+	engine, err := s.nativeEngine(ctx, access, loaded, perform.Enabled(loaded), spec, times)
 	if err != nil {
 		return Rehearsal{}, err
 	}
@@ -222,19 +231,33 @@ func (s *stage) play(ctx context.Context, access *rest.Config, loaded *load.Resu
 	}
 	spec.Remove = planned.Removals(vanished, options)
 	o.Observer.Stage(fmt.Sprintf("rolling out %d components", len(spec.Components)))
-	audience := perform.NewAudience(o.Observer, loaded, planned, o.Speed, s.clock.Now)
+	audience := perform.NewAudience(o.Observer, loaded, planned, o.scale(), times.rollout.Now)
+	control := o.Control
+	if o.skips() {
+		control = bounded(ctx, control, o.Timeout)
+	}
+	began := time.Now()
+	end, err := times.begin(ctx)
+	if err != nil {
+		return Rehearsal{}, err
+	}
 	stop := audience.Refresh(ctx)
 	outcome, err := drive.Run(ctx, drive.Config{
-		Spec: spec, Engine: engine, Store: s.store, Start: o.startMode(), Sink: audience.Notice,
-		Control: o.Control,
-		Clock:   s.clock,
+		Spec: spec, Engine: engine, Store: s.store, Start: o.startMode(), Control: control,
+		Clock: times.rollout, Deadlines: times.deadlines,
+		Sink: func(n drive.Notice) {
+			times.notice()
+			audience.Notice(n)
+		},
 	})
 	stop()
+	end()
 	if err != nil {
 		return Rehearsal{}, fmt.Errorf("run the rollout: %w", err)
 	}
 	r := Rehearsal{Interrupted: outcome.Interrupted, Loaded: loaded}
-	r.Report = perform.Report(loaded, planned, outcome, perform.Conditions{Engine: EngineNative, Seed: o.Seed, Speed: o.Speed})
+	r.Report = perform.Report(loaded, planned, outcome, perform.Conditions{Engine: EngineNative, Seed: o.Seed, Speed: o.scale()})
+	r.Report.RealSeconds = time.Since(began).Seconds()
 	r.Report.PlaneReadySeconds = s.plane.ReadyAfter.Seconds()
 	if s.kept {
 		r.Report.Kubeconfig = s.plane.Kubeconfig
@@ -245,16 +268,20 @@ func (s *stage) play(ctx context.Context, access *rest.Config, loaded *load.Resu
 // specOptions are those of the rollout at a revision.
 func (s *stage) specOptions(revision string) plan.SpecOptions {
 	o := s.options
-	return plan.SpecOptions{
-		Revision: revision, OnFailure: o.OnFailure, Speed: o.Speed, TimeoutFloor: o.LeastTimeout,
+	spec := plan.SpecOptions{
+		Revision: revision, OnFailure: o.OnFailure, Speed: o.scale(), TimeoutFloor: o.LeastTimeout,
 		Timeout: o.Timeout, MaxInFlight: o.MaxInFlight, DegradedGrace: degradedGrace,
 		// What did not become Healthy once does not a second time on a plane.
 		MaxTimeouts: 1,
 	}
+	if o.skips() {
+		spec.TimeoutFloor, spec.Timeout = 0, 0 // in real time, which the rollout does not know
+	}
+	return spec
 }
 
 // nativeEngine is Ladder's own engine for some of the components.
-func (s *stage) nativeEngine(ctx context.Context, access *rest.Config, loaded *load.Result, components []component.Component, spec rollout.Spec) (*native.Engine, error) {
+func (s *stage) nativeEngine(ctx context.Context, access *rest.Config, loaded *load.Result, components []component.Component, spec rollout.Spec, t *times) (*native.Engine, error) {
 	scripts, _, err := perform.Scripts(ctx, loaded)
 	if err != nil {
 		return nil, err
@@ -266,8 +293,8 @@ func (s *stage) nativeEngine(ctx context.Context, access *rest.Config, loaded *l
 	engine, err := native.New(ctx, native.Config{
 		RESTConfig: access, Components: components, Objects: loaded.Objects, Revision: spec.Revision,
 		Scope: loaded.Platform.Environment, Requires: perform.Requirements(spec),
-		Smoke: smoke.Options{Simulated: true, Now: s.options.Now}, SmokeInterval: smokeInterval, QPS: -1,
-		Clock: s.clock, Health: assessor,
+		Smoke: smoke.Options{Simulated: true, Now: s.options.Now}, SmokeInterval: s.options.smokeInterval(), QPS: -1,
+		Clock: t.engine, Server: t.server, Health: assessor,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("prepare the engine: %w", err)

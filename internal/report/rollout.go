@@ -28,8 +28,10 @@ type Rollout struct {
 	Speed    float64 `json:"speed"`
 	Started  Time    `json:"started"`
 	Finished Time    `json:"finished"`
-	// MakespanSeconds is the measured time from the first start to the end.
+	// MakespanSeconds is the time from the first start to the end, as the rollout
+	// counts it; RealSeconds is what a rehearsal took that skipped idle time.
 	MakespanSeconds float64 `json:"makespanSeconds"`
+	RealSeconds     float64 `json:"realSeconds,omitempty"`
 	// BoundSeconds is the least time that the same expected durations need
 	// under the policy: max(critical path, work / concurrency), divided by Speed.
 	BoundSeconds      float64            `json:"boundSeconds"`

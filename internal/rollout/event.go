@@ -79,6 +79,9 @@ type Resume struct{}
 // Abort ends the rollout; syncs in flight are cancelled.
 type Abort struct{ By string }
 
+// TimeUp ends the rollout as timed out: it was allowed the time After.
+type TimeUp struct{ After time.Duration }
+
 // Approve lets a step that waits for approval start. Step is an index into
 // Spec.Steps.
 type Approve struct {
@@ -100,6 +103,7 @@ func (Observed) event()       {}
 func (Pause) event()          {}
 func (Resume) event()         {}
 func (Abort) event()          {}
+func (TimeUp) event()         {}
 func (Approve) event()        {}
 func (Retry) event()          {}
 
@@ -130,8 +134,11 @@ type Cancel struct {
 }
 
 // WakeAt asks for a Tick at a time. It replaces the one before; a zero time
-// means that nothing is due.
-type WakeAt struct{ At time.Time }
+// means that nothing is due. Fails is set where something is given up then.
+type WakeAt struct {
+	At    time.Time
+	Fails bool
+}
 
 // Finish says that the rollout has ended.
 type Finish struct {

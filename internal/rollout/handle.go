@@ -29,6 +29,10 @@ func (m *Machine) handle(event Event) {
 		m.resumed()
 	case Abort:
 		m.aborted(e)
+	case TimeUp:
+		if m.running() {
+			m.timeOut(e.After)
+		}
 	case Approve:
 		if e.Step >= 0 && e.Step < len(m.state.Spec.Steps) {
 			if k, ok := slices.BinarySearch(m.state.Approved, e.Step); !ok {
@@ -183,8 +187,8 @@ func (m *Machine) aborted(e Abort) {
 }
 
 // timeOut ends the rollout because its own time is up.
-func (m *Machine) timeOut() {
-	message := fmt.Sprintf("the rollout timed out after %s", m.state.Spec.Timeout)
+func (m *Machine) timeOut(after time.Duration) {
+	message := fmt.Sprintf("the rollout timed out after %s", after)
 	m.stop(TimedOut, message)
 	if failures := m.failures(); failures != "" {
 		message += "; " + failures

@@ -54,7 +54,7 @@ type update struct {
 	progress    bool
 	transitions []Transition
 	effects     []Effect
-	wake        time.Time // of the last WakeAt
+	wake        WakeAt // the last one
 }
 
 // statuses a State may hold.
@@ -160,27 +160,35 @@ func (m *Machine) Result() Result { return m.state.Result }
 // Count is the number of components in a status.
 func (m *Machine) Count(s Status) int { return m.count[s] }
 
-// NextWake is when the next Tick is due; zero when nothing is.
-func (m *Machine) NextWake() time.Time {
+// NextWake is when the next Tick is due; its time is zero when nothing is.
+func (m *Machine) NextWake() WakeAt {
 	if !m.running() {
-		return time.Time{}
+		return WakeAt{}
 	}
-	_, due, ok := m.timers.next()
-	if _, at, too := m.removalTimers.next(); too && (!ok || at.Before(due)) {
-		due, ok = at, true
+	var next WakeAt
+	sooner := func(at time.Time, fails bool) {
+		if next.At.IsZero() || at.Before(next.At) {
+			next = WakeAt{At: at, Fails: fails}
+		}
 	}
-	deadline := m.state.Deadline
-	if !deadline.IsZero() && m.state.PausedAt.IsZero() && (!ok || deadline.Before(due)) {
-		return deadline
+	if i, at, ok := m.timers.next(); ok {
+		c := &m.state.Components[i]
+		sooner(at, c.Status != Retrying && (at.Equal(c.Deadline) || at.Equal(m.graceEnd(i))))
 	}
-	return due
+	if i, at, ok := m.removalTimers.next(); ok {
+		sooner(at, m.state.Removals[i].Status != Retrying)
+	}
+	if at := m.state.Deadline; !at.IsZero() && m.state.PausedAt.IsZero() {
+		sooner(at, true)
+	}
+	return next
 }
 
 // alarm asks for the next Tick if its time has changed.
 func (m *Machine) alarm() {
-	if next := m.NextWake(); !next.Equal(m.wake) {
+	if next := m.NextWake(); !next.At.Equal(m.wake.At) || next.Fails != m.wake.Fails {
 		m.wake = next
-		m.effects = append(m.effects, WakeAt{At: next})
+		m.effects = append(m.effects, next)
 	}
 }
 

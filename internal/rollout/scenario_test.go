@@ -275,7 +275,7 @@ func (p *player) observation(args []string) Observed {
 func (p *player) after(d time.Duration) {
 	end := p.now.Add(d)
 	for {
-		due := p.machine.NextWake()
+		due := p.machine.NextWake().At
 		if due.IsZero() || due.After(end) {
 			break
 		}

@@ -103,7 +103,7 @@ func (m *Machine) expire() {
 	if !deadline.IsZero() && m.state.PausedAt.IsZero() && !m.now.Before(deadline) {
 		// The last moment counts: a rollout that is done has succeeded.
 		if !m.allHealthy() || m.leftToRemove > 0 {
-			m.timeOut()
+			m.timeOut(m.state.Spec.Timeout)
 			return
 		}
 	}

@@ -283,7 +283,7 @@ func (s *simulation) again(e Event) {
 				s.remove(i, c.Attempt)
 			}
 		}
-		s.carryOut(WakeAt{At: s.machine.NextWake()})
+		s.carryOut(s.machine.NextWake())
 		s.watch()
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -14,9 +15,11 @@ import (
 	"github.com/rollout-ladder/ladder/internal/component"
 	"github.com/rollout-ladder/ladder/internal/plane/egress"
 	"github.com/rollout-ladder/ladder/internal/simulate/certificate"
+	"github.com/rollout-ladder/ladder/internal/simulate/idle"
 	"github.com/rollout-ladder/ladder/internal/simulate/kubelet"
 	"github.com/rollout-ladder/ladder/internal/simulate/network"
 	"github.com/rollout-ladder/ladder/internal/simulate/operator"
+	"github.com/rollout-ladder/ladder/internal/simulate/pending"
 	"github.com/rollout-ladder/ladder/internal/simulate/settings"
 	"github.com/rollout-ladder/ladder/internal/simulate/simtime"
 	"github.com/rollout-ladder/ladder/internal/simulate/storage"
@@ -49,6 +52,9 @@ type Options struct {
 	// plane; Certificates are those it serves. Without Serve they are refused.
 	Serve        func(egress.WebhookBackend)
 	Certificates egress.Certificates
+	// Orders is given what moves the world's clock, and nil at the end; see package
+	// idle. Without it the clock only goes by itself.
+	Orders func(http.Handler)
 	// Ready is called once, when the world has seen all of the plane and works.
 	Ready func()
 }
@@ -86,6 +92,7 @@ func Run(ctx context.Context, cfg *rest.Config, o Options) error {
 	volumes := storage.New(w, workloads, rules.get)
 	operators := operator.New(ctx, w, workloads, rules.get(), public)
 	inside := network.New(w, workloads, rules.get, o.Certificates)
+	timers := pending.Follow(w, time.Now)
 	follow(w, o, func(c Config) {
 		if rules.load(ctx, c.Rules) {
 			operators.SetRules(ctx, rules.get())
@@ -109,6 +116,10 @@ func Run(ctx context.Context, cfg *rest.Config, o Options) error {
 	if o.Serve != nil {
 		o.Serve(inside)
 		defer o.Serve(nil)
+	}
+	if o.Orders != nil {
+		o.Orders(&idle.Server{Clock: w.Clock, Pace: timers.Pace})
+		defer o.Orders(nil)
 	}
 	if o.Ready != nil {
 		o.Ready()

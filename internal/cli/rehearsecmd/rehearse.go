@@ -41,7 +41,7 @@ type Options struct {
 	ArgoCD          string
 	Policy          string
 	OnFailure       string
-	Speed           float64
+	Speed           string
 	Seed            int64
 	Jitter          float64
 	LeastTimeout    time.Duration
@@ -114,10 +114,10 @@ on with --resume).`,
 	f.StringVar(&o.ArgoCD, "argocd-binary", "", "the binary with the controllers of Argo CD (default: ladder-argocd beside ladder, else on PATH)")
 	f.StringVar(&o.Policy, "policy", "", "phases, edges or serial (default: phases, for Flux edges); with --engine argocd Ladder drives the Applications only if it is given")
 	f.StringVar(&o.OnFailure, "on-failure", "halt", "halt, or continue with what does not need the failed component")
-	f.Float64Var(&o.Speed, "speed", settings.DefaultSpeed, "divides the simulated delays, timeouts and retries")
+	f.StringVar(&o.Speed, "speed", "", "skip the time in which nothing happens: skip; or a number that divides the simulated delays, timeouts and retries, to watch (default skip, with --engine argocd 60)")
 	f.Int64Var(&o.Seed, "seed", 1, "seed of the simulated delays")
 	f.Float64Var(&o.Jitter, "jitter", settings.DefaultJitter, "fraction by which the seed spreads the simulated delays, 0 to 1")
-	f.DurationVar(&o.LeastTimeout, "least-timeout", time.Minute, "least readiness timeout of a component, in real time, whatever the speed")
+	f.DurationVar(&o.LeastTimeout, "least-timeout", 0, "least readiness timeout of a component in real time; where idle time is skipped, how long nothing may change before a timeout is skipped to (default 1m0s, skipping 20s)")
 	f.StringArrayVar(&o.Fail, "fail", nil, "make a component misbehave: NAME[=never-ready|crash|flap|slow:5m]; may be repeated")
 	f.StringVar(&o.Durations, "durations", "", "file of expected durations per component (JSON or YAML map, or a rollout report)")
 	f.IntVar(&o.MaxInFlight, "max-in-flight", 0, "most components in flight at once under the policy edges (default: the ladder's)")
@@ -140,6 +140,7 @@ on with --resume).`,
 // choices are the flags with a fixed list of values.
 var choices = map[string][]string{
 	"engine":     {rehearse.EngineNative, rehearse.EngineArgoCD},
+	"speed":      {skip, "60", "1"},
 	"policy":     {"phases", "edges", "serial"},
 	"on-failure": {"halt", "continue"},
 	"approve":    {helm.EveryStep},
@@ -191,8 +192,9 @@ func (o *Options) parse() (rehearse.Options, error) {
 			return none, err
 		}
 	}
-	if !(o.Speed > 0) || o.Speed > 1e6 {
-		return none, exit.With(exit.Usage, fmt.Errorf("--speed %v: choose a number above 0 and at most 1000000", o.Speed))
+	speed, err := o.speed()
+	if err != nil {
+		return none, err
 	}
 	if o.Timeout < 0 || o.MaxInFlight < 0 || o.LeastTimeout < 0 {
 		return none, exit.With(exit.Usage, errors.New("--timeout, --least-timeout and --max-in-flight may not be negative"))
@@ -230,8 +232,8 @@ func (o *Options) parse() (rehearse.Options, error) {
 	}
 	return rehearse.Options{
 		Path: o.Path, Load: source.Options(o.Source), Engine: o.Engine, ArgoCD: binary, Drive: o.driven, Policy: rollout.Policy(o.Policy),
-		OnFailure: rollout.FailurePolicy(o.OnFailure), Speed: o.Speed, Seed: o.Seed, Faults: faults,
-		Jitter: o.Jitter, LeastTimeout: o.LeastTimeout,
+		OnFailure: rollout.FailurePolicy(o.OnFailure), Speed: speed, Seed: o.Seed, Faults: faults,
+		Jitter: o.Jitter, LeastTimeout: o.leastTimeout(speed),
 		Durations: expected, MaxInFlight: o.MaxInFlight, Timeout: o.Timeout, AllowUnrendered: o.AllowUnrendered,
 		Plane: o.Plane, Keep: o.Keep, Resume: o.Resume, Fresh: o.Fresh, Now: time.Now,
 	}, nil

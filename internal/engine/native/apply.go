@@ -264,7 +264,7 @@ func (e *Engine) remove(ctx context.Context, m mapping, r finding.Resource, uid 
 		if live == nil || (uid != nil && live.GetUID() != *uid) {
 			return nil
 		}
-		if err := pause(ctx, e.config.Clock, wait); err != nil {
+		if err := pause(ctx, e.config.Server, wait); err != nil {
 			return err
 		}
 		wait = min(2*wait, time.Second)

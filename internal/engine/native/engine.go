@@ -55,8 +55,9 @@ type Config struct {
 	// it looks every few seconds, and many operators report an error for the
 	// moment in which they have not seen what was applied with the object.
 	DegradedGrace time.Duration
-	// Clock is the source of time; nil means the system's.
-	Clock clock.Clock
+	// Clock is the source of time; nil means the system's. Server is that for what
+	// depends on the API server alone, such as repeated requests; nil means Clock.
+	Clock, Server clock.Clock
 	// Concurrency bounds the requests at once, 0 means 32; QPS bounds them per
 	// second, 0 means 500, negative means no bound.
 	Concurrency int
@@ -137,6 +138,9 @@ func (c *Config) fill(ctx context.Context) error {
 	if c.Clock == nil {
 		c.Clock = clock.RealClock{}
 	}
+	if c.Server == nil {
+		c.Server = c.Clock
+	}
 	if c.Concurrency == 0 {
 		c.Concurrency = 32
 	}
@@ -153,7 +157,7 @@ func (c *Config) fill(ctx context.Context) error {
 		c.Smoke.Now = c.Clock.Now
 	}
 	if c.Health == nil {
-		a, err := health.New(ctx, health.WithClock(c.Clock.Now))
+		a, err := health.New(ctx, health.WithClock(c.Server.Now))
 		if err != nil {
 			return err
 		}
@@ -166,12 +170,12 @@ func newEngine(ctx context.Context, config Config, client, watches dynamic.Inter
 	lasting, stop := context.WithCancel(context.WithoutCancel(ctx))
 	e := &Engine{
 		config: config, client: client, mapper: newMapper(d),
-		smokes: smoke.NewCluster(client, d, config.Clock.Now), slots: make(chan struct{}, config.Concurrency),
+		smokes: smoke.NewCluster(client, d, config.Server.Now), slots: make(chan struct{}, config.Concurrency),
 		components: map[string]*component{}, tracked: map[finding.Resource][]*component{},
 		crds: map[schema.GroupKind]broughtCRD{}, clusterWide: clusterWideKinds(config.Objects), ctx: lasting, stop: stop, dirty: newDirtySet(),
 		removals: removals{others: map[owner]inventory{}, waiting: map[string]drive.Observation{}},
 	}
-	e.observer = newObserver(lasting, watches, config.Clock, e.objectChanged, e.kindSynced)
+	e.observer = newObserver(lasting, watches, config.Server, e.objectChanged, e.kindSynced)
 	for _, m := range config.Components {
 		if err := e.add(ctx, m); err != nil {
 			stop()

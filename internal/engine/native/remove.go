@@ -166,7 +166,7 @@ func (e *Engine) deleteOne(ctx context.Context, component string, d doomed) erro
 			return nil
 		}
 		e.tellRemoval(component, r, shorten(r.Human()+" is being deleted"+heldBy(live)))
-		if err := pause(ctx, e.config.Clock, wait); err != nil {
+		if err := pause(ctx, e.config.Server, wait); err != nil {
 			return err
 		}
 	}

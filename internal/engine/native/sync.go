@@ -302,6 +302,9 @@ func (e *Engine) waitHealthy(ctx context.Context, c *component, tasks []*task) e
 	defer c.waitFor(nil)
 	e.dirty.add(c.name)
 	var degraded time.Time // since when an object is
+	grace := e.config.Clock.NewTimer(e.config.DegradedGrace)
+	grace.Stop()
+	defer grace.Stop()
 	for {
 		changed := c.changes()
 		waits, failed := c.unhealthy(ctx, e.observer, tasks)
@@ -310,10 +313,12 @@ func (e *Engine) waitHealthy(ctx context.Context, c *component, tasks []*task) e
 		}
 		if failed == nil {
 			degraded = time.Time{}
+			grace.Stop()
 		} else {
 			now := e.config.Clock.Now()
 			if degraded.IsZero() {
 				degraded = now
+				grace.Reset(e.config.DegradedGrace)
 			}
 			if failed.task.hook || failedForGood(failed) || now.Sub(degraded) >= e.config.DegradedGrace {
 				return e.verdictError(c, failed)
@@ -327,15 +332,16 @@ func (e *Engine) waitHealthy(ctx context.Context, c *component, tasks []*task) e
 		}
 		// Explanations change without the objects themselves; nothing else should
 		// need the timer.
-		timer := e.config.Clock.NewTimer(time.Second)
+		timer := e.config.Server.NewTimer(time.Second)
 		select {
 		case <-ctx.Done():
 			timer.Stop()
 			return ctx.Err()
 		case <-changed:
-			timer.Stop()
+		case <-grace.C():
 		case <-timer.C():
 		}
+		timer.Stop()
 	}
 }
 

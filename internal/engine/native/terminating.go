@@ -82,7 +82,7 @@ func (e *Engine) awaitGone(ctx context.Context, c *component, m mapping, r findi
 			return nil
 		}
 		e.tell(c, r, r.Human()+" is being deleted"+heldBy(live))
-		if err := pause(ctx, e.config.Clock, wait); err != nil {
+		if err := pause(ctx, e.config.Server, wait); err != nil {
 			return err
 		}
 		wait = min(2*wait, time.Second)

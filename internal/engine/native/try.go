@@ -33,7 +33,7 @@ const (
 // try repeats a request while its error is of the kind that goes away. The
 // number of requests at once is bounded.
 func (e *Engine) try(ctx context.Context, request func() error) error {
-	began, wait := e.config.Clock.Now(), firstPause
+	began, wait := e.config.Server.Now(), firstPause
 	for {
 		select {
 		case e.slots <- struct{}{}:
@@ -54,10 +54,10 @@ func (e *Engine) try(ctx context.Context, request func() error) error {
 		case Transient(err):
 			patience = refusalPatience
 		}
-		if e.config.Clock.Since(began)+wait > patience {
+		if e.config.Server.Since(began)+wait > patience {
 			return wordOutage(err)
 		}
-		if pause(ctx, e.config.Clock, wait) != nil {
+		if pause(ctx, e.config.Server, wait) != nil {
 			return ctx.Err()
 		}
 		wait = min(2*wait, longestPause)
@@ -78,16 +78,16 @@ func (e *Engine) lookup(ctx context.Context, gvk schema.GroupVersionKind) (mappi
 // server serves a kind shortly after its CRD is established. It is waited for as
 // long as is said, and longer where the CRD is established already.
 func (e *Engine) lateLookup(ctx context.Context, gvk schema.GroupVersionKind, patience time.Duration) (mapping, error) {
-	deadline := e.config.Clock.Now().Add(patience)
+	deadline := e.config.Server.Now().Add(patience)
 	for first := true; ; first = false {
 		m, err := e.lookup(ctx, gvk)
 		if first && isUnserved(err) && e.established(ctx, gvk) {
-			deadline = e.config.Clock.Now().Add(discoveryPatience)
+			deadline = e.config.Server.Now().Add(discoveryPatience)
 		}
-		if !isUnserved(err) || !e.config.Clock.Now().Before(deadline) {
+		if !isUnserved(err) || !e.config.Server.Now().Before(deadline) {
 			return m, err
 		}
-		if err := pause(ctx, e.config.Clock, firstPause); err != nil {
+		if err := pause(ctx, e.config.Server, firstPause); err != nil {
 			return mapping{}, err
 		}
 	}

@@ -59,7 +59,7 @@ func (e *Engine) Watch(ctx context.Context, sink func(drive.Observation)) error 
 				e.reportRemoval(name, sink)
 			}
 		}
-		if pause(ctx, e.config.Clock, settle) != nil {
+		if pause(ctx, e.config.Server, settle) != nil {
 			return nil
 		}
 	}

@@ -19,6 +19,10 @@ const (
 	LockFile = "lock"
 )
 
+// ClockPath is where the API server of a plane takes orders about the clock of the
+// simulated world; see package idle.
+const ClockPath = "/ladder/clock"
+
 // DefaultMemory is the most that the process of a plane takes, in bytes: twice what 335
 // CRDs with what they define take while they are installed.
 const DefaultMemory = 6 << 30

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 
 	apiextensionsapiserver "k8s.io/apiextensions-apiserver/pkg/apiserver"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/admission/plugin/webhook/initializer"
+	"k8s.io/apiserver/pkg/server"
 	"k8s.io/apiserver/pkg/util/webhook"
 	aggregatorapiserver "k8s.io/kube-aggregator/pkg/apiserver"
 	aggregatorscheme "k8s.io/kube-aggregator/pkg/apiserver/scheme"
@@ -21,7 +23,9 @@ import (
 	rbacrest "k8s.io/kubernetes/pkg/registry/rbac/rest"
 	schedulingrest "k8s.io/kubernetes/pkg/registry/scheduling/rest"
 
+	"github.com/rollout-ladder/ladder/internal/plane/child"
 	"github.com/rollout-ladder/ladder/internal/plane/egress"
+	"github.com/rollout-ladder/ladder/internal/plane/quiet"
 )
 
 // serviceRange is where Services get their cluster addresses from.
@@ -31,13 +35,14 @@ const serviceRange = "10.96.0.0/16"
 type apiServer struct {
 	options *options.ServerRunOptions
 	backend egress.WebhookBackend
+	orders  http.Handler
 	// trusted is trusted for webhooks besides their own caBundle, PEM.
 	trusted []byte
 	// filled says that etcd has the roles and priority classes already.
 	filled bool
 }
 
-func newAPIServer(files files, listener net.Listener, backend egress.WebhookBackend, trusted []byte, filled bool) (*apiServer, error) {
+func newAPIServer(files files, listener net.Listener, backend egress.WebhookBackend, orders http.Handler, trusted []byte, filled bool) (*apiServer, error) {
 	port := listener.Addr().(*net.TCPAddr).Port
 	o := options.NewServerRunOptions()
 	err := parseFlags("kube-apiserver", o.Flags(), []string{
@@ -83,7 +88,7 @@ func newAPIServer(files files, listener net.Listener, backend egress.WebhookBack
 	if err := o.GenericServerRunOptions.ComponentGlobalsRegistry.Set(); err != nil {
 		return nil, fmt.Errorf("set the feature gates of kube-apiserver: %w", err)
 	}
-	return &apiServer{options: o, backend: backend, trusted: trusted, filled: filled}, nil
+	return &apiServer{options: o, backend: backend, orders: orders, trusted: trusted, filled: filled}, nil
 }
 
 // run serves until ctx ends.
@@ -99,21 +104,22 @@ func (s *apiServer) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	server, err := kasapp.CreateServerChain(config)
+	chain, err := kasapp.CreateServerChain(config)
 	if err != nil {
 		return fmt.Errorf("assemble the servers: %w", err)
 	}
 	described := config.Aggregator.GenericConfig
-	if err := installOpenAPI(server.GenericAPIServer, described.OpenAPIConfig, described.OpenAPIV3Config); err != nil {
+	if err := installOpenAPI(chain.GenericAPIServer, described.OpenAPIConfig, described.OpenAPIV3Config); err != nil {
 		return err
 	}
+	chain.GenericAPIServer.Handler.NonGoRestfulMux.Handle(child.ClockPath, s.orders)
 	// The aggregator's own PrepareRun is this and the description of the API.
-	return server.GenericAPIServer.PrepareRun().RunWithContext(ctx)
+	return chain.GenericAPIServer.PrepareRun().RunWithContext(ctx)
 }
 
 // configure does what kube-apiserver's own NewConfig does, with these
 // changes: the version it tells, where connections into the cluster go, whom
-// webhooks are trusted from, and when the API is described.
+// webhooks are trusted from, when the API is described, and that requests are counted.
 func (s *apiServer) configure(o options.CompletedOptions) (kasapp.CompletedConfig, error) {
 	none := kasapp.CompletedConfig{}
 	generic, informers, storage, err := buildGenericConfig(
@@ -126,6 +132,10 @@ func (s *apiServer) configure(o options.CompletedOptions) (kasapp.CompletedConfi
 	}
 	generic.EffectiveVersion = stampedVersion{generic.EffectiveVersion}
 	generic.EgressSelector = egressTo(s.backend)
+	chain := generic.BuildHandlerChainFunc
+	generic.BuildHandlerChainFunc = func(handler http.Handler, c *server.Config) http.Handler {
+		return quiet.Requests(chain(handler, c), child.ClockPath)
+	}
 
 	if s.filled {
 		// Each waits a second before it looks for what is there.

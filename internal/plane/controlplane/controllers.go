@@ -53,6 +53,8 @@ import (
 	resourcemetrics "k8s.io/metrics/pkg/client/clientset/versioned/typed/metrics/v1beta1"
 	custommetrics "k8s.io/metrics/pkg/client/custom_metrics"
 	externalmetrics "k8s.io/metrics/pkg/client/external_metrics"
+
+	"github.com/rollout-ladder/ladder/internal/plane/quiet"
 )
 
 // loop runs a controller until ctx ends.
@@ -120,6 +122,10 @@ func workloads() []namedController {
 			return func(ctx context.Context) { c.Run(ctx, 2) }, err
 		}},
 		{"job", func(ctx context.Context, m *manager) (loop, error) {
+			// Timers of real controllers hold up a rehearsal; see package quiet. The
+			// batch of a second only spares a busy cluster some work.
+			job.SyncJobBatchPeriod = time.Millisecond
+			job.DefaultJobPodFailureBackOff, job.MaxJobPodFailureBackOff = quiet.JobBackOff, quiet.MaxJobBackOff
 			// Workloads and groups of pods are for a feature that is off.
 			c, err := job.NewController(ctx, m.client, m.informers.Core().V1().Pods(), m.informers.Batch().V1().Jobs(), nil, nil)
 			return func(ctx context.Context) { c.Run(ctx, 10) }, err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -34,6 +35,9 @@ type World struct {
 	// Serve makes the backend answer the API server's connections into the
 	// cluster. Until it is called they are refused.
 	Serve func(egress.WebhookBackend)
+	// Orders makes a handler answer at child.ClockPath, to administrators; nil, as before the
+	// first call, is not found.
+	Orders func(http.Handler)
 	// Ready must be called once: the plane is not ready before.
 	Ready func()
 	// Arguments are those of child.Options.World.
@@ -98,6 +102,7 @@ type plane struct {
 	etcd    <-chan error
 	failed  chan error
 	egress  egress.Switch
+	orders  orders
 }
 
 func (p *plane) run(ctx context.Context) error {
@@ -136,7 +141,7 @@ func (p *plane) run(ctx context.Context) error {
 	}
 	// Options set global feature gates, so they are made one after the other
 	// before anything runs.
-	api, err := newAPIServer(made, listener, &p.egress, webhooks.Bundle(), len(contents) > 0)
+	api, err := newAPIServer(made, listener, &p.egress, &p.orders, webhooks.Bundle(), len(contents) > 0)
 	if err != nil {
 		return err
 	}
@@ -230,6 +235,7 @@ func (p *plane) simulate(ctx, wait context.Context, config *rest.Config, certifi
 		Config:       config,
 		Certificates: certificates,
 		Serve:        p.egress.Set,
+		Orders:       p.orders.set,
 		Ready:        func() { once.Do(func() { close(ready) }) },
 		Arguments:    p.options.World,
 		Dir:          p.options.Dir,

@@ -15,6 +15,9 @@ type Clock struct {
 	mu     sync.Mutex
 	course []leg
 	armed  map[*timer]struct{}
+	// rate is how fast the clock goes while it is not held.
+	rate float64
+	held bool
 }
 
 var _ clock.WithTicker = (*Clock)(nil)
@@ -32,7 +35,7 @@ const longestCourse = 1 << 16
 // of 0 it stands still until Advance.
 func New(rate float64) *Clock {
 	now := time.Now()
-	return &Clock{course: []leg{{shown: now, real: now, rate: rate}}, armed: map[*timer]struct{}{}}
+	return &Clock{course: []leg{{shown: now, real: now, rate: rate}}, armed: map[*timer]struct{}{}, rate: rate}
 }
 
 // Now implements clock.PassiveClock.
@@ -83,6 +86,23 @@ func (c *Clock) Rate() float64 {
 func (c *Clock) SetRate(rate float64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.rate = rate
+	c.follow()
+}
+
+// Hold has the clock stand still, whatever its rate, until it is let go.
+func (c *Clock) Hold(held bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.held = held
+	c.follow()
+}
+
+func (c *Clock) follow() {
+	rate := c.rate
+	if c.held {
+		rate = 0
+	}
 	if c.course[len(c.course)-1].rate != rate {
 		c.turn(c.now(), rate)
 		for t := range c.armed {
@@ -123,12 +143,15 @@ func (c *Clock) turn(shown time.Time, rate float64) {
 	c.course = append(c.course, leg{shown: shown, real: time.Now(), rate: rate})
 }
 
-// Next is when the next timer is due; ok is false when there is none.
-func (c *Clock) Next() (due time.Time, ok bool) {
+// Next is when the next timer is due, but for those of parts; ok is false when
+// there is none.
+func (c *Clock) Next() (due time.Time, ok bool) { return c.next(nil) }
+
+func (c *Clock) next(p *Part) (due time.Time, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for t := range c.armed {
-		if !ok || t.due.Before(due) {
+		if t.part == p && (!ok || t.due.Before(due)) {
 			due, ok = t.due, true
 		}
 	}

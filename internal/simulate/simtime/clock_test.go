@@ -92,3 +92,40 @@ func TestRateChanges(t *testing.T) {
 		<-rang.C()
 	})
 }
+
+func TestHold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, begin := New(60), time.Now()
+		c.Hold(true)
+		c.SetRate(10)
+		step(time.Second)
+		if got := c.Since(begin); got != 0 || c.Rate() != 0 {
+			t.Errorf("a clock that is held shows %s later and goes at %v", got, c.Rate())
+		}
+		c.Hold(false)
+		step(time.Second)
+		if got := c.Since(begin); got != 10*time.Second {
+			t.Errorf("a clock that was let go shows %s later", got)
+		}
+	})
+}
+
+func TestParts(t *testing.T) {
+	c := New(0)
+	begin := c.Now()
+	p := c.Part()
+	c.NewTimer(20 * time.Second)
+	own := p.NewTimer(10 * time.Second)
+	p.NewTimer(30 * time.Second)
+	if due, ok := c.Next(); !ok || !due.Equal(begin.Add(20*time.Second)) {
+		t.Errorf("the next timer of the clock itself is due at %s (%v)", due, ok)
+	}
+	if due, ok := p.Next(); !ok || !due.Equal(begin.Add(10*time.Second)) {
+		t.Errorf("the next timer of the part is due at %s (%v)", due, ok)
+	}
+	c.Advance(begin.Add(time.Minute))
+	<-own.C()
+	if due, ok := p.Next(); ok {
+		t.Errorf("a timer of the part is due at %s, though all have ended", due)
+	}
+}

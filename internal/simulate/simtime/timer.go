@@ -9,6 +9,7 @@ import (
 // timer is a timer of a Clock. It is guarded by the clock.
 type timer struct {
 	clock *Clock
+	part  *Part
 	due   time.Time
 	// act is called when the timer ends, else ticks gets the time.
 	act   func()

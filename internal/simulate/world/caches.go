@@ -42,6 +42,7 @@ type Caches struct {
 	Volumes      Cache[corev1.PersistentVolume]
 	Services     Cache[corev1.Service]
 	Nodes        Cache[corev1.Node]
+	Namespaces   Cache[corev1.Namespace]
 	Slices       Cache[discoveryv1.EndpointSlice]
 	Classes      Cache[storagev1.StorageClass]
 	Deployments  Cache[appsv1.Deployment]
@@ -64,6 +65,7 @@ func newCaches(f informers.SharedInformerFactory, ext extinformers.SharedInforme
 		Volumes:      Cache[corev1.PersistentVolume]{core.PersistentVolumes().Informer()},
 		Services:     Cache[corev1.Service]{core.Services().Informer()},
 		Nodes:        Cache[corev1.Node]{core.Nodes().Informer()},
+		Namespaces:   Cache[corev1.Namespace]{core.Namespaces().Informer()},
 		Slices:       Cache[discoveryv1.EndpointSlice]{f.Discovery().V1().EndpointSlices().Informer()},
 		Classes:      Cache[storagev1.StorageClass]{f.Storage().V1().StorageClasses().Informer()},
 		Deployments:  Cache[appsv1.Deployment]{apps.Deployments().Informer()},

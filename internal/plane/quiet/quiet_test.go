@@ -1,0 +1,101 @@
+package quiet
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/util/workqueue"
+)
+
+const long = 5 * time.Second
+
+func TestQueues(t *testing.T) {
+	queue := workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[string]{Name: "test"})
+	defer queue.ShutDown()
+	before := open.Load()
+	queue.Add("a")
+	queue.Add("a") // it waits already
+	if got := open.Load() - before; got != 1 {
+		t.Errorf("%d items are open, want 1", got)
+	}
+	item, _ := queue.Get()
+	queue.Add(item) // again, while it is worked on
+	queue.Done(item)
+	if got := open.Load() - before; got != 1 {
+		t.Errorf("%d items are open after the first round, want 1", got)
+	}
+	item, _ = queue.Get()
+	queue.Done(item)
+	if got := open.Load() - before; got != 0 {
+		t.Errorf("%d items are open at the end", got)
+	}
+}
+
+func TestRequests(t *testing.T) {
+	var during int64
+	handler := Requests(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { during = open.Load() }), "/own")
+	for path, want := range map[string]int64{
+		"/api/v1/pods": 1, "/api/v1/pods?watch=true": 0, "/api/v1/pods?watch=0": 1, "/api/v1/watch/pods": 0, "/readyz": 0, "/livez/etcd": 0, "/own": 0,
+		"/ownership": 1,
+	} {
+		before := open.Load()
+		handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, path, nil))
+		if got := during - before; got != want {
+			t.Errorf("%s: %d requests are open, want %d", path, got, want)
+		}
+		if open.Load() != before {
+			t.Errorf("%s: the request has not ended", path)
+		}
+	}
+}
+
+func TestAwait(t *testing.T) {
+	if !Await(t.Context(), long) {
+		t.Fatal("a process that does nothing is not quiet")
+	}
+	begin()
+	if Await(t.Context(), 20*time.Millisecond) {
+		t.Error("a request is under way, and all is quiet")
+	}
+	end()
+	ctx, cancel := context.WithCancel(t.Context())
+	begin()
+	cancel()
+	if Await(ctx, long) {
+		t.Error("the context ended, and all is quiet")
+	}
+	// What never ends is not waited for forever.
+	if !Await(t.Context(), long) {
+		t.Error("what is given up is waited for")
+	}
+	if !Await(t.Context(), 20*time.Millisecond) {
+		t.Error("what is given up is waited for again")
+	}
+	end()
+	left.Store(0)
+}
+
+func TestAwaitGoroutines(t *testing.T) {
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+		}
+	}()
+	if Await(t.Context(), 50*time.Millisecond) {
+		t.Error("a goroutine runs, and all is quiet")
+	}
+	close(stop)
+	<-stopped
+	if !Await(t.Context(), long) {
+		t.Error("the goroutine has ended, and nothing is quiet")
+	}
+}

@@ -1,0 +1,104 @@
+package pending
+
+import (
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/rollout-ladder/ladder/internal/plane/quiet"
+)
+
+const (
+	realPace = 1
+	// What a controller does without a timer of its own takes no longer than these.
+	trackingTakes  = 3 * time.Second
+	schedulerTakes = 5 * time.Second
+	namespaceTakes = 15 * time.Second
+	// slack is added to a timer whose end is known.
+	slack = time.Second
+)
+
+// wait is for a timer: until when it may run, in real time, and its pace.
+type wait struct {
+	until time.Time
+	pace  float64
+}
+
+func none() wait { return wait{} }
+
+// ofPod is for a pod that the scheduler has not judged yet (it asks once a second
+// whether the claims of a pod are bound), and for the ended pod of a Job whose
+// controller has not counted it.
+func ofPod(pod *corev1.Pod, now time.Time) wait {
+	switch {
+	case pod.Spec.NodeName == "" && pod.DeletionTimestamp == nil && len(pod.Spec.SchedulingGates) == 0 && !judged(pod):
+		return wait{pod.CreationTimestamp.Add(schedulerTakes), realPace}
+	case pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed:
+		for _, f := range pod.Finalizers {
+			if f == batchv1.JobTrackingFinalizer {
+				return wait{now.Add(trackingTakes), quiet.JobPace}
+			}
+		}
+	}
+	return none()
+}
+
+func judged(pod *corev1.Pod) bool {
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodScheduled {
+			return true
+		}
+	}
+	return false
+}
+
+// ofJob is for a Job whose next pod waits after one that failed.
+func ofJob(job *batchv1.Job, now time.Time) wait {
+	if job.Status.Failed == 0 || job.Status.Active > 0 || job.Status.CompletionTime != nil || job.Spec.Suspend != nil && *job.Spec.Suspend {
+		return none()
+	}
+	for _, c := range job.Status.Conditions {
+		if (c.Type == batchv1.JobFailed || c.Type == batchv1.JobComplete) && c.Status == corev1.ConditionTrue {
+			return none()
+		}
+	}
+	longest := min(quiet.JobBackOff<<min(job.Status.Failed, 10), quiet.MaxJobBackOff)
+	return wait{now.Add(longest + slack), quiet.JobPace}
+}
+
+// ofNamespace is for a namespace that is being deleted: what it holds is looked for
+// again and again.
+func ofNamespace(n *corev1.Namespace) wait {
+	if n.DeletionTimestamp == nil {
+		return none()
+	}
+	return wait{n.DeletionTimestamp.Add(namespaceTakes), realPace}
+}
+
+// ofReady is for a workload whose pods have to stay ready for a while.
+func ofReady(least, ready, available int32, now time.Time) wait {
+	if least <= 0 || ready <= available {
+		return none()
+	}
+	return wait{now.Add(time.Duration(least)*time.Second + slack), realPace}
+}
+
+func ofDeployment(d *appsv1.Deployment, now time.Time) wait {
+	return ofReady(d.Spec.MinReadySeconds, d.Status.ReadyReplicas, d.Status.AvailableReplicas, now)
+}
+
+func ofStatefulSet(s *appsv1.StatefulSet, now time.Time) wait {
+	return ofReady(s.Spec.MinReadySeconds, s.Status.ReadyReplicas, s.Status.AvailableReplicas, now)
+}
+
+func ofDaemonSet(s *appsv1.DaemonSet, now time.Time) wait {
+	return ofReady(s.Spec.MinReadySeconds, s.Status.NumberReady, s.Status.NumberAvailable, now)
+}
+
+// key names an object of any kind.
+func key(kind string, o metav1.Object) string {
+	return kind + "/" + o.GetNamespace() + "/" + o.GetName()
+}
