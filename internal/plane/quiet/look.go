@@ -11,7 +11,7 @@ import (
 const (
 	// looks in a row have to find nothing, between apart: what arrives through a
 	// connection is nobody's for the moment in which it is read.
-	looks   = 4
+	looks   = 3
 	between = 250 * time.Microsecond
 	// unchanged is how long nothing may have begun or ended where goroutines are
 	// never at rest, or something began that never ends: a queue that was given up.
@@ -34,7 +34,7 @@ func Await(ctx context.Context, limit time.Duration) bool {
 		switch activity, pending := Activity(), open.Load(); {
 		case activity != seen || pending != rested:
 			seen, rested, since, calm = activity, pending, now, 0
-		case pending <= left.Load() && atRest():
+		case Now():
 			calm++
 		case now.Sub(since) >= unchanged:
 			left.Store(pending)
@@ -57,6 +57,9 @@ func Await(ctx context.Context, limit time.Duration) bool {
 	}
 	return true
 }
+
+// Now reports whether this process has nothing to do at this moment.
+func Now() bool { return open.Load() <= left.Load() && atRest() }
 
 // sample holds what atRest reads.
 var sample = struct {

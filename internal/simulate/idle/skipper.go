@@ -11,7 +11,7 @@ import (
 const (
 	// pause is between two looks while something goes on that nobody can see, or
 	// nothing may be skipped.
-	pause = 5 * time.Millisecond
+	pause = 2 * time.Millisecond
 	// calm is how long the rehearsal itself may take until it is quiet.
 	calm = time.Second
 	// news is how often the plane is asked at least: its lease must not end.

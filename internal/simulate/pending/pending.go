@@ -23,7 +23,7 @@ type Timers struct {
 // Follow returns the timers of the objects of a world, before it starts.
 func Follow(w *world.World, now func() time.Time) *Timers {
 	t := &Timers{now: now, waits: map[string]wait{}}
-	w.Pods.Watch(func(o *corev1.Pod, deleted bool) { t.set(world.Pods, o, deleted, ofPod(o, now())) })
+	w.Pods.Watch(func(o *corev1.Pod, deleted bool) { t.set(world.Pods, o, deleted, ofPod(o, now(), claimsBound(w, o))) })
 	w.Jobs.Watch(func(o *batchv1.Job, deleted bool) { t.set(world.Jobs, o, deleted, ofJob(o, now())) })
 	w.Namespaces.Watch(func(o *corev1.Namespace, deleted bool) { t.set("Namespace", o, deleted, ofNamespace(o)) })
 	w.Deployments.Watch(func(o *appsv1.Deployment, deleted bool) { t.set(world.Deployments, o, deleted, ofDeployment(o, now())) })
@@ -42,19 +42,47 @@ func (t *Timers) set(kind string, o metav1.Object, deleted bool, w wait) {
 	t.waits[key(kind, o)] = w
 }
 
+// claimsBound asks whether every claim of a pod is bound.
+func claimsBound(w *world.World, pod *corev1.Pod) func() bool {
+	var claims []string
+	for _, v := range pod.Spec.Volumes {
+		switch {
+		case v.PersistentVolumeClaim != nil:
+			claims = append(claims, v.PersistentVolumeClaim.ClaimName)
+		case v.Ephemeral != nil:
+			claims = append(claims, pod.Name+"-"+v.Name)
+		}
+	}
+	return func() bool {
+		for _, name := range claims {
+			if c := w.Claims.Get(pod.Namespace, name); c == nil || c.Status.Phase != corev1.ClaimBound {
+				return false
+			}
+		}
+		return true
+	}
+}
+
 // Pace is the slowest pace of the timers that run, in simulated seconds for each real
-// one; 0 where none does.
-func (t *Timers) Pace() float64 {
+// one, and the object that one of them is about; 0 where none does.
+func (t *Timers) Pace() (pace float64, of string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	pace, now := 0.0, t.now()
+	now := t.now()
 	for k, w := range t.waits {
+		if w.begins != nil {
+			if !w.begins() {
+				continue
+			}
+			w.begins, w.until = nil, now.Add(w.lasts)
+			t.waits[k] = w
+		}
 		switch {
 		case !now.Before(w.until):
 			delete(t.waits, k)
-		case pace == 0 || w.pace < pace:
-			pace = w.pace
+		case pace == 0 || w.pace < pace || w.pace == pace && k < of:
+			pace, of = w.pace, k
 		}
 	}
-	return pace
+	return pace, of
 }

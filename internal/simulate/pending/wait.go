@@ -15,7 +15,7 @@ const (
 	realPace = 1
 	// What a controller does without a timer of its own takes no longer than these.
 	trackingTakes  = 3 * time.Second
-	schedulerTakes = 5 * time.Second
+	schedulerTakes = 3 * time.Second
 	namespaceTakes = 15 * time.Second
 	// slack is added to a timer whose end is known.
 	slack = time.Second
@@ -25,21 +25,23 @@ const (
 type wait struct {
 	until time.Time
 	pace  float64
+	// begins is asked until it is true: the timer runs from then on for the time lasts.
+	begins func() bool
+	lasts  time.Duration
 }
 
 func none() wait { return wait{} }
 
-// ofPod is for a pod that the scheduler has not judged yet (it asks once a second
-// whether the claims of a pod are bound), and for the ended pod of a Job whose
-// controller has not counted it.
-func ofPod(pod *corev1.Pod, now time.Time) wait {
+// ofPod is for a pod whose claims are bound, which the scheduler looks for once a
+// second, and for the ended pod of a Job whose controller has not counted it.
+func ofPod(pod *corev1.Pod, now time.Time, bound func() bool) wait {
 	switch {
 	case pod.Spec.NodeName == "" && pod.DeletionTimestamp == nil && len(pod.Spec.SchedulingGates) == 0 && !judged(pod):
-		return wait{pod.CreationTimestamp.Add(schedulerTakes), realPace}
+		return wait{pace: realPace, begins: bound, lasts: schedulerTakes}
 	case pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed:
 		for _, f := range pod.Finalizers {
 			if f == batchv1.JobTrackingFinalizer {
-				return wait{now.Add(trackingTakes), quiet.JobPace}
+				return wait{until: now.Add(trackingTakes), pace: quiet.JobPace}
 			}
 		}
 	}
@@ -66,7 +68,7 @@ func ofJob(job *batchv1.Job, now time.Time) wait {
 		}
 	}
 	longest := min(quiet.JobBackOff<<min(job.Status.Failed, 10), quiet.MaxJobBackOff)
-	return wait{now.Add(longest + slack), quiet.JobPace}
+	return wait{until: now.Add(longest + slack), pace: quiet.JobPace}
 }
 
 // ofNamespace is for a namespace that is being deleted: what it holds is looked for
@@ -75,7 +77,7 @@ func ofNamespace(n *corev1.Namespace) wait {
 	if n.DeletionTimestamp == nil {
 		return none()
 	}
-	return wait{n.DeletionTimestamp.Add(namespaceTakes), realPace}
+	return wait{until: n.DeletionTimestamp.Add(namespaceTakes), pace: realPace}
 }
 
 // ofReady is for a workload whose pods have to stay ready for a while.
@@ -83,7 +85,7 @@ func ofReady(least, ready, available int32, now time.Time) wait {
 	if least <= 0 || ready <= available {
 		return none()
 	}
-	return wait{now.Add(time.Duration(least)*time.Second + slack), realPace}
+	return wait{until: now.Add(time.Duration(least)*time.Second + slack), pace: realPace}
 }
 
 func ofDeployment(d *appsv1.Deployment, now time.Time) wait {
