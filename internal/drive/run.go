@@ -127,8 +127,8 @@ type runner struct {
 	// then.
 	timer, deadline clock.Timer
 	wakeAt          rollout.WakeAt
-	resumed  bool
-	finished bool
+	resumed         bool
+	finished        bool
 }
 
 // attempt is one call of Engine.Sync or Engine.Remove.

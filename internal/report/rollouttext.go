@@ -191,8 +191,12 @@ func notRendered(s summary) string {
 
 // facts are the figures below the verdict.
 func facts(r Rollout, s summary) string {
+	pace := fmt.Sprintf("speed %g", r.Speed)
+	if r.RealSeconds > 0 {
+		pace = "idle time skipped: really " + Clock(seconds(r.RealSeconds))
+	}
 	parts := []string{
-		"environment " + r.Environment, "policy " + r.Policy, fmt.Sprintf("speed %g", r.Speed),
+		"environment " + r.Environment, "policy " + r.Policy, pace,
 		fmt.Sprintf("seed %d", r.Seed), "lower bound " + Clock(seconds(r.BoundSeconds)),
 	}
 	if r.PlaneReadySeconds > 0 {

@@ -27,7 +27,9 @@ func Follow(w *world.World, now func() time.Time) *Timers {
 	w.Jobs.Watch(func(o *batchv1.Job, deleted bool) { t.set(world.Jobs, o, deleted, ofJob(o, now())) })
 	w.Namespaces.Watch(func(o *corev1.Namespace, deleted bool) { t.set("Namespace", o, deleted, ofNamespace(o)) })
 	w.Deployments.Watch(func(o *appsv1.Deployment, deleted bool) { t.set(world.Deployments, o, deleted, ofDeployment(o, now())) })
-	w.StatefulSets.Watch(func(o *appsv1.StatefulSet, deleted bool) { t.set(world.StatefulSets, o, deleted, ofStatefulSet(o, now())) })
+	w.StatefulSets.Watch(func(o *appsv1.StatefulSet, deleted bool) {
+		t.set(world.StatefulSets, o, deleted, ofStatefulSet(o, now()))
+	})
 	w.DaemonSets.Watch(func(o *appsv1.DaemonSet, deleted bool) { t.set(world.DaemonSets, o, deleted, ofDaemonSet(o, now())) })
 	return t
 }
