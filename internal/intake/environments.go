@@ -107,6 +107,9 @@ func (r *Repository) findApplications(ctx context.Context) error {
 	if len(all) == 0 || len(r.opts.Roots) > 0 {
 		return nil
 	}
+	if err := r.addClusters(ctx); err != nil || r.flux != nil {
+		return err
+	}
 	// What is wrong with files of others is no concern here.
 	if written, err := flux.Written(ctx, r.tree); err == nil && len(written) > 0 {
 		r.besides = []finding.Finding{flux.NotRead(written, "the repository is read as Argo CD reads it; --root FOLDER reads what Flux syncs from a folder")}
@@ -117,19 +120,8 @@ func (r *Repository) findApplications(ctx context.Context) error {
 // findClusters reads the repository as Flux does: its clusters are the environments.
 // --root names the folders that are synced.
 func (r *Repository) findClusters(ctx context.Context) error {
-	if r.opts.Renderer == nil {
-		return nil
-	}
-	result, err := flux.Load(ctx, r.tree, flux.Options{
-		Path: ".", Roots: r.opts.Roots, Renderer: r.opts.Renderer(r.tree.Root, r.tree.Repository),
-		Objects: func(ctx context.Context, file string, data []byte) ([]manifest.Object, error) {
-			return evaluate.Objects(ctx, file, data, readingTime)
-		},
-	})
-	if errors.Is(err, flux.ErrNothing) {
-		return nil
-	}
-	if err != nil {
+	result, err := r.clusters(ctx, flux.Options{Roots: r.opts.Roots})
+	if err != nil || result == nil {
 		return err
 	}
 	if !r.file.LayoutSet {
@@ -141,6 +133,40 @@ func (r *Repository) findClusters(ctx context.Context) error {
 	}
 	slices.Sort(r.environments)
 	return nil
+}
+
+// addClusters adds the clusters of Flux that are certain to a repository that is read as
+// Argo CD does: each tool applies its own part of it.
+func (r *Repository) addClusters(ctx context.Context) error {
+	result, err := r.clusters(ctx, flux.Options{Started: true, Taken: r.environments})
+	if len(InputErrors(err)) > 0 {
+		return nil // then what is written for Flux is told as not read
+	}
+	if err != nil || result == nil {
+		return err
+	}
+	r.flux = result
+	for _, c := range result.Clusters {
+		r.environments = append(r.environments, c.Name)
+	}
+	slices.Sort(r.environments)
+	return nil
+}
+
+// clusters reads the repository as Flux does; nil where there is nothing of Flux's.
+func (r *Repository) clusters(ctx context.Context, o flux.Options) (*flux.Result, error) {
+	if r.opts.Renderer == nil {
+		return nil, nil
+	}
+	o.Path, o.Renderer = ".", r.opts.Renderer(r.tree.Root, r.tree.Repository)
+	o.Objects = func(ctx context.Context, file string, data []byte) ([]manifest.Object, error) {
+		return evaluate.Objects(ctx, file, data, readingTime)
+	}
+	result, err := flux.Load(ctx, r.tree, o)
+	if errors.Is(err, flux.ErrNothing) {
+		return nil, nil
+	}
+	return result, err
 }
 
 // readingTime is how much CPU time it may take to parse a file.

@@ -86,9 +86,14 @@ func (r *Repository) platform(ctx context.Context, environment string) (*Platfor
 	}
 	var problems []error
 	var fluxRead flux.Reading
-	if r.flux != nil {
+	_, ofArgo := r.overlays[environment]
+	ofFlux := r.flux != nil && !ofArgo
+	if ofFlux {
 		fluxRead, _ = r.flux.Reading(environment) // it is one of the environments
 		p.Flux = fluxRead.Setup
+		if !r.file.LayoutSet {
+			p.Ladder.Layout = plan.DependsOn
+		}
 	}
 	read, err := r.read(ctx, environment, fluxRead)
 	if err != nil {
@@ -98,7 +103,7 @@ func (r *Repository) platform(ctx context.Context, environment string) (*Platfor
 		problems = append(problems, err)
 	}
 	p.Argo = read.Setup
-	if r.overlays != nil {
+	if ofArgo {
 		p.Applied = &Applied{
 			ByHand: r.overlays[environment].ByHand(), Addresses: r.applications.Addresses(),
 			Clusters: r.applications.Clusters(), NewGlobbing: r.applications.NewGlobbing(),
@@ -116,14 +121,14 @@ func (r *Repository) platform(ctx context.Context, environment string) (*Platfor
 		return nil, err
 	}
 
-	if r.overlays != nil {
+	if ofArgo {
 		p.Findings = append(p.Findings, r.besides...)
 	}
 	switch {
 	case len(pre) > 0:
-	case r.overlays != nil:
+	case ofArgo:
 		p.Namespaces = r.applications.Namespaces()
-	case r.flux != nil:
+	case ofFlux:
 		p.Namespaces = fluxRead.Namespaces
 	}
 	var findings []finding.Finding
@@ -133,7 +138,7 @@ func (r *Repository) platform(ctx context.Context, environment string) (*Platfor
 	if len(p.Ladder.Steps) == 0 {
 		var sets int
 		p.Ladder.Steps, sets = rollingSteps(p.Argo, p.Components)
-		if sets == 1 && r.overlays != nil && !r.file.LayoutSet {
+		if sets == 1 && ofArgo && !r.file.LayoutSet {
 			p.Ladder.Layout = plan.Single
 		}
 	}
@@ -182,7 +187,8 @@ type Repository struct {
 	// besides says what is written for others than Argo CD, in a repository that is read
 	// as Argo CD reads it.
 	besides []finding.Finding
-	// flux is the repository as Flux sees it; nil unless Flux applies it.
+	// flux is the repository as Flux sees it; nil unless Flux applies it, or a part of it
+	// beside Argo CD.
 	flux *flux.Result
 }
 
@@ -252,9 +258,10 @@ func (r *Repository) scan(ctx context.Context, skip func(content []byte) bool) e
 
 // read reads the components of an environment and what it says to Argo CD.
 func (r *Repository) read(ctx context.Context, environment string, cluster flux.Reading) (argocd.Reading, error) {
+	overlay, ofArgo := r.overlays[environment]
 	switch {
-	case r.overlays != nil:
-		return r.applications.Read(ctx, r.overlays[environment])
+	case ofArgo:
+		return r.applications.Read(ctx, overlay)
 	case r.flux != nil:
 		return argocd.Reading{Components: cluster.Components, Findings: cluster.Findings}, ctx.Err()
 	}

@@ -32,7 +32,28 @@ func (a Acceptance) accepts(name string, aside, other []string) bool {
 // Parity compares the environments of a platform, which are overlays of the same
 // components. It returns the differences that nothing explains, those that are
 // accepted, and the acceptances that accept none.
+//
+// What Flux applies and what Argo CD applies are parts of one platform, no overlays of
+// each other.
 func Parity(environments []Input, accepted []Acceptance) (found []finding.Finding, hidden []Suppressed, unused []Acceptance) {
+	var ofFlux, others []Input
+	for _, in := range environments {
+		if in.Flux != nil {
+			ofFlux = append(ofFlux, in)
+		} else {
+			others = append(others, in)
+		}
+	}
+	if len(ofFlux) > 0 && len(others) > 0 {
+		found, hidden, unused = Parity(others, accepted)
+		more, accounted, open := Parity(ofFlux, accepted)
+		found, hidden = append(found, more...), append(hidden, accounted...)
+		finding.Sort(found)
+		unused = slices.DeleteFunc(unused, func(a Acceptance) bool {
+			return !slices.ContainsFunc(open, func(o Acceptance) bool { return o.Position == a.Position })
+		})
+		return found, hidden, unused
+	}
 	p := parity{used: make([]bool, len(accepted)), accepted: accepted}
 	p.gather(environments)
 	for i := range p.rows {
@@ -45,7 +66,7 @@ func Parity(environments []Input, accepted []Acceptance) (found []finding.Findin
 			unused = append(unused, a)
 		}
 	}
-	if slices.ContainsFunc(environments, func(in Input) bool { return in.Flux != nil }) {
+	if len(ofFlux) > 0 {
 		// Clusters that one repository feeds need not be overlays of one platform.
 		for i := range p.found {
 			p.found[i].Severity = finding.Info

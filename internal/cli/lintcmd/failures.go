@@ -35,8 +35,8 @@ func failures(r *load.Result, tree *files.Tree) []finding.Finding {
 	}
 	var found []finding.Finding
 	for _, e := range r.Unrendered {
-		if elsewhere(e, modules) {
-			continue
+		if elsewhere(e, modules) || missed(r.Findings, e.Component) {
+			continue // or who read the repository has said so
 		}
 		f := finding.Finding{
 			Rule: lint.RuleRenderFailed, Severity: finding.Warning, Scope: finding.Rule, Environment: r.Platform.Environment,
@@ -44,9 +44,6 @@ func failures(r *load.Result, tree *files.Tree) []finding.Finding {
 		}
 		if errors.Is(e.Err, fs.ErrNotExist) {
 			f.Rule, f.Severity, f.Basis = lint.RuleFileMissing, finding.Error, finding.Declared
-			if missed(r.Findings, e.Component) {
-				continue // who read the repository has said so
-			}
 		}
 		if f.Rule == lint.RuleFileMissing && blank(e.Err) && templated(tree, of[e.Component].Position.File) {
 			f.Severity = finding.Info

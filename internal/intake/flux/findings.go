@@ -27,7 +27,7 @@ func (p *platform) tell() {
 func (p *platform) problem(problem Problem) {
 	switch {
 	case problem.Kind == Missing:
-		f := p.finding(ruleMissing, finding.Error, problem.Position, "", "%s", strings.TrimSpace("Kustomization "+problem.Name)+": "+problem.Message)
+		f := p.finding(ruleMissing, finding.Error, problem.Position, p.componentAt(problem.Position), "%s", strings.TrimSpace("Kustomization "+problem.Name)+": "+problem.Message)
 		f.Fix.Summary = "correct spec.path"
 	case problem.Kind == Build && problem.Mild:
 		p.finding(ruleAssumed, finding.Info, problem.Position, "", "%s", problem.Message)
@@ -35,6 +35,15 @@ func (p *platform) problem(problem Problem) {
 		f := p.finding(ruleInvalid, finding.Error, problem.Position, "", "%s", problem.Message)
 		f.Unread = []finding.Unread{{Name: problem.Name, Position: problem.Position, Reason: problem.Message, Part: true}}
 	}
+}
+
+// componentAt names the component of the Kustomization that is written at a position.
+func (p *platform) componentAt(at finding.Position) string {
+	i := slices.IndexFunc(p.cluster.Kustomizations, func(k Kustomization) bool { return k.Position == at })
+	if i < 0 {
+		return ""
+	}
+	return p.setup.Units[i].Component
 }
 
 // unknownVariables tells of the variables that stay as they are written, once for each

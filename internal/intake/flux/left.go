@@ -13,7 +13,7 @@ import (
 // Written lists the Kustomizations and HelmReleases that are written in the files of a
 // repository, sorted by position: for one that is not read as Flux reads it.
 func Written(ctx context.Context, tree *files.Tree) ([]Left, error) {
-	l := &loader{ctx: ctx, tree: tree, options: Options{Path: "."}}
+	l := &loader{ctx: ctx, tree: tree, options: Options{Path: "."}, result: &Result{}}
 	s, err := l.search()
 	if errors.Is(err, ErrNothing) {
 		return nil, nil

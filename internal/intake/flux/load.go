@@ -25,6 +25,10 @@ type Options struct {
 	Path string
 	// Roots are the folders that are synced; empty to find them.
 	Roots []string
+	// Started is set to read only the clusters of which something says for certain that
+	// they are synced; Taken are names that clusters must not have.
+	Started bool
+	Taken   []string
 	// Clusters are those to read; empty for all.
 	Clusters []string
 	Renderer Renderer

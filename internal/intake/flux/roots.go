@@ -19,7 +19,8 @@ type rootFolder struct {
 	base string
 	// address is that of the repository that is synced; empty where it is not known.
 	address string
-	// guessed is set where nothing says that it is synced.
+	// guessed is set where nothing says that it is synced for certain: a Kustomization in
+	// the folder that it names may be applied by another one.
 	guessed  bool
 	position finding.Position
 }
@@ -54,8 +55,12 @@ func (l *loader) search() (*searched, error) {
 			}
 		}
 	}
-	l.locate(s)
-	s.choose()
+	if err := l.locate(s); err != nil {
+		return nil, err
+	}
+	s.choose(l.options.Started)
+	l.rebase(s)
+	s.rename(l.options.Taken)
 	if len(l.options.Roots) > 0 {
 		s.given(l.options.Roots)
 	}
@@ -65,31 +70,6 @@ func (l *loader) search() (*searched, error) {
 		}
 	}
 	return s, nil
-}
-
-// locate finds the folders that are said to be synced: from the top of the repository,
-// or from a folder above what says so, where only that folder is packed and synced.
-// What is nowhere is no start.
-func (l *loader) locate(s *searched) {
-	var found []rootFolder
-	for _, r := range s.starts {
-		for base := path.Dir(r.position.File); ; base = path.Dir(base) {
-			if l.tree.IsDir(r.path) {
-				break
-			}
-			if p := path.Join(base, r.path); l.tree.IsDir(p) {
-				r.base, r.path = base, p
-				break
-			}
-			if base == "." {
-				break
-			}
-		}
-		if l.tree.IsDir(r.path) {
-			found = append(found, r)
-		}
-	}
-	s.starts = found
 }
 
 // ErrNothing is the cause of the error that says that there is nothing of Flux's.
@@ -110,8 +90,10 @@ func (s *searched) given(roots []string) {
 // searched are Flux's objects in the files of a repository.
 type searched struct {
 	// found are the roots, chosen of starts, which are folders that are said to be
-	// synced; applied are the folders that any Kustomization applies.
+	// synced; applied are the folders that any Kustomization applies, located of what is
+	// declared.
 	found, starts []rootFolder
+	declared      []declared
 	applied       []string
 	// kustomizations and others are the folders of files with objects of Flux.
 	kustomizations, others []string
@@ -143,12 +125,14 @@ func (s *searched) add(file string, d *yamlpos.Value) {
 		p := clean(d.TextAt("spec", "path"))
 		// Everything lies in the top folder: only the names that bootstrapping gives say
 		// that it is this repository.
-		if p == "." && d.TextAt("spec", "sourceRef", "name") != systemName && path.Base(file) != "gotk-sync.yaml" {
+		bootstrapped := d.TextAt("spec", "sourceRef", "name") == systemName
+		sync := bootstrapped && d.TextAt("metadata", "name") == systemName || path.Base(file) == syncFile
+		if p == "." && !bootstrapped && !sync {
 			return
 		}
-		s.applied = append(s.applied, p)
-		if within(dir, p) {
-			s.starts = append(s.starts, rootFolder{path: p, base: ".", position: d.Position})
+		s.declared = append(s.declared, declared{file, p})
+		if base, ok := baseOf(dir, p); ok && (base == "." || sync) {
+			s.starts = append(s.starts, rootFolder{path: p, base: base, guessed: !sync, position: d.Position})
 		}
 	case group == groupHelm && kind == "HelmRelease":
 		s.others = append(s.others, dir)
@@ -227,17 +211,28 @@ func within(dir, other string) bool {
 const maxRoots = 50
 
 // choose finds the folders that are synced. Where none says so, they are those with
-// Kustomizations that no Kustomization applies.
-func (s *searched) choose() {
+// Kustomizations that no Kustomization applies, unless only what is certain is wanted.
+func (s *searched) choose(certain bool) {
 	var started []string
 	known := map[string]rootFolder{}
 	for _, r := range s.starts {
+		if r.guessed && certain {
+			continue
+		}
 		started = append(started, r.path)
-		if have, ok := known[r.path]; !ok || have.address == "" {
+		have, ok := known[r.path]
+		if !ok || have.guessed || have.address == "" && !r.guessed {
 			known[r.path] = r
 		}
 	}
 	tops := outermost(started)
+	if certain {
+		for _, p := range tops {
+			s.found = append(s.found, known[p])
+		}
+		s.found = named(s.found)
+		return
+	}
 	if len(tops) == 0 {
 		var free []string
 		for _, dir := range s.kustomizations {
@@ -245,7 +240,7 @@ func (s *searched) choose() {
 				free = append(free, dir)
 			}
 		}
-		tops = outermost(free)
+		tops = withoutTemplates(outermost(free))
 	}
 	if all := slices.Concat(s.kustomizations, s.others); len(all) > 0 && (len(tops) == 0 || len(tops) > maxRoots) {
 		tops = []string{common(all)}
