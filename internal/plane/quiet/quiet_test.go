@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -79,21 +80,17 @@ func TestAwait(t *testing.T) {
 }
 
 func TestAwaitGoroutines(t *testing.T) {
-	stop, stopped := make(chan struct{}), make(chan struct{})
+	var stop atomic.Bool
+	stopped := make(chan struct{})
 	go func() {
 		defer close(stopped)
-		for {
-			select {
-			case <-stop:
-				return
-			default:
-			}
+		for !stop.Load() {
 		}
 	}()
 	if Await(t.Context(), 50*time.Millisecond) {
 		t.Error("a goroutine runs, and all is quiet")
 	}
-	close(stop)
+	stop.Store(true)
 	<-stopped
 	if !Await(t.Context(), long) {
 		t.Error("the goroutine has ended, and nothing is quiet")
