@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -177,7 +178,7 @@ func TestLockEndsWithTheProcess(t *testing.T) {
 		_, err := store.Open(dir, store.Options{})
 		must(t, err)
 		fmt.Println("held")
-		select {}
+		time.Sleep(time.Hour) // killed before; a program whose goroutines all wait for nothing ends by itself
 	}
 	dir := t.TempDir()
 	cmd := exec.Command(os.Args[0], "-test.run=TestLockEndsWithTheProcess")
@@ -185,9 +186,8 @@ func TestLockEndsWithTheProcess(t *testing.T) {
 	out, err := cmd.StdoutPipe()
 	must(t, err)
 	must(t, cmd.Start())
-	buf := make([]byte, 4)
-	if _, err := out.Read(buf); err != nil {
-		t.Fatal(err)
+	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "held\n" {
+		t.Fatalf("the other process says %q (%v)", line, err)
 	}
 	var locked *store.LockedError
 	if _, err := store.Open(dir, store.Options{}); !errors.As(err, &locked) || locked.Holder.PID != cmd.Process.Pid {

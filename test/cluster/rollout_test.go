@@ -12,10 +12,12 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rollout-ladder/ladder/internal/cli/statuscmd"
 	"github.com/rollout-ladder/ladder/internal/report"
+	"github.com/rollout-ladder/ladder/internal/simulate/settings"
 )
 
 func (s *site) report(r result) report.Rollout {
@@ -43,6 +45,20 @@ func stateOf(doc statuscmd.Status, component string) string {
 		}
 	}
 	return ""
+}
+
+// standStill has no pod become ready until the returned function is called.
+func (s *site) standStill() (goOn func()) {
+	s.t.Helper()
+	hardly, err := settings.Config{Speed: 1e-6}.ConfigMap()
+	must(s.t, err)
+	_, err = s.client.CoreV1().Namespaces().Create(s.t.Context(),
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: hardly.Namespace}}, metav1.CreateOptions{})
+	must(s.t, err)
+	maps := s.client.CoreV1().ConfigMaps(hardly.Namespace)
+	_, err = maps.Create(s.t.Context(), hardly, metav1.CreateOptions{})
+	must(s.t, err)
+	return func() { must(s.t, maps.Delete(s.t.Context(), hardly.Name, metav1.DeleteOptions{})) }
 }
 
 // untouched fails the test for a component that was applied.
@@ -99,6 +115,7 @@ func TestRollout(t *testing.T) {
 		t.Errorf("status of nothing, exit code %d: %s", r.code, r.stderr)
 	}
 
+	goOn := s.standStill()
 	first := s.start(s.rollout()...)
 	eventually(t, func() error {
 		if doc, err := s.status(); err != nil || doc.Runner == "" {
@@ -146,6 +163,7 @@ func TestRollout(t *testing.T) {
 		t.Errorf("resume of nothing, exit code %d: %s", r.code, r.stderr)
 	}
 	s.untouched(name(5))
+	goOn()
 
 	again := s.start(s.rollout("--resume")...)
 	eventually(t, func() error {

@@ -75,6 +75,10 @@ are simulated, so that what is missing fails as it fails in production: a pod
 waits for its Secret, a claim for its storage class, a custom resource for its
 operator, a webhook refuses until its pods are ready.
 
+The time in which nothing happens is skipped: the times told are simulated, and
+a rollout of half an hour takes some seconds. With --speed N time passes, N times
+as fast as in a cluster. --timeout is in real time in both cases.
+
 With --engine argocd the real Argo CD rolls it out: its application controller,
 ApplicationSet controller and repo server, from the binary ladder-argocd, read a
 snapshot of the work tree with what "ladder generate" makes of it, or the

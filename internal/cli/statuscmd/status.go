@@ -112,10 +112,11 @@ func run(ctx context.Context, streams *stream.Streams, o *Options) error {
 	return verdict
 }
 
-// age prints how long ago something was; "-" for never.
+// age prints how long ago something was; "-" for never. A rehearsal that skips time
+// is ahead of the real one.
 func age(at, now time.Time) string {
 	if at.IsZero() {
 		return "-"
 	}
-	return report.Clock(now.Sub(at))
+	return report.Clock(max(now.Sub(at), 0))
 }

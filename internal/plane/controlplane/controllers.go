@@ -158,7 +158,7 @@ func (m *manager) scales() (scale.ScalesGetter, error) {
 }
 
 func autoscaler(ctx context.Context, m *manager) (loop, error) {
-	const period = 15 * time.Second
+	const period = quiet.AutoscalerPeriod
 	scales, err := m.scales()
 	if err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -26,6 +27,9 @@ func Follow(w *world.World, now func() time.Time) *Timers {
 	w.Pods.Watch(func(o *corev1.Pod, deleted bool) { t.set(world.Pods, o, deleted, ofPod(o, now(), claimsBound(w, o))) })
 	w.Jobs.Watch(func(o *batchv1.Job, deleted bool) { t.set(world.Jobs, o, deleted, ofJob(o, now())) })
 	w.Namespaces.Watch(func(o *corev1.Namespace, deleted bool) { t.set("Namespace", o, deleted, ofNamespace(o)) })
+	w.Autoscalers.Watch(func(o *autoscalingv2.HorizontalPodAutoscaler, deleted bool) {
+		t.set("HorizontalPodAutoscaler", o, deleted, ofAutoscaler(o))
+	})
 	w.Deployments.Watch(func(o *appsv1.Deployment, deleted bool) { t.set(world.Deployments, o, deleted, ofDeployment(o, now())) })
 	w.StatefulSets.Watch(func(o *appsv1.StatefulSet, deleted bool) {
 		t.set(world.StatefulSets, o, deleted, ofStatefulSet(o, now()))

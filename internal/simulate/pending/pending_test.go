@@ -5,6 +5,7 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -102,5 +103,16 @@ func TestSlowestPaceCounts(t *testing.T) {
 	all.set("Namespace", namespace, true, ofNamespace(namespace))
 	if pace, _ := all.Pace(); pace != quiet.JobPace {
 		t.Errorf("pace %v after the namespace is gone", pace)
+	}
+}
+
+func TestAutoscaler(t *testing.T) {
+	a := &autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(noon)}}
+	if w := ofAutoscaler(a); w.pace != quiet.AutoscalerPace || !w.until.Equal(noon.Add(quiet.AutoscalerPeriod+slack)) {
+		t.Errorf("pace %v until %s", w.pace, w.until.Sub(noon))
+	}
+	a.Status.Conditions = []autoscalingv2.HorizontalPodAutoscalerCondition{{Type: autoscalingv2.AbleToScale}}
+	if w := ofAutoscaler(a); w.pace != 0 {
+		t.Error("the controller has looked at it, and a timer runs")
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -78,6 +79,14 @@ func ofNamespace(n *corev1.Namespace) wait {
 		return none()
 	}
 	return wait{until: n.DeletionTimestamp.Add(namespaceTakes), pace: realPace}
+}
+
+// ofAutoscaler is for an autoscaler that its controller has not looked at.
+func ofAutoscaler(a *autoscalingv2.HorizontalPodAutoscaler) wait {
+	if len(a.Status.Conditions) > 0 {
+		return none()
+	}
+	return wait{until: a.CreationTimestamp.Add(quiet.AutoscalerPeriod + slack), pace: quiet.AutoscalerPace}
 }
 
 // ofReady is for a workload whose pods have to stay ready for a while.

@@ -3,6 +3,7 @@ package world
 import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -50,6 +51,7 @@ type Caches struct {
 	DaemonSets   Cache[appsv1.DaemonSet]
 	ReplicaSets  Cache[appsv1.ReplicaSet]
 	Jobs         Cache[batchv1.Job]
+	Autoscalers  Cache[autoscalingv2.HorizontalPodAutoscaler]
 	Definitions  Cache[apiextensionsv1.CustomResourceDefinition]
 	Validating   Cache[admissionv1.ValidatingWebhookConfiguration]
 	Mutating     Cache[admissionv1.MutatingWebhookConfiguration]
@@ -73,6 +75,7 @@ func newCaches(f informers.SharedInformerFactory, ext extinformers.SharedInforme
 		DaemonSets:   Cache[appsv1.DaemonSet]{apps.DaemonSets().Informer()},
 		ReplicaSets:  Cache[appsv1.ReplicaSet]{apps.ReplicaSets().Informer()},
 		Jobs:         Cache[batchv1.Job]{f.Batch().V1().Jobs().Informer()},
+		Autoscalers:  Cache[autoscalingv2.HorizontalPodAutoscaler]{f.Autoscaling().V2().HorizontalPodAutoscalers().Informer()},
 		Definitions:  Cache[apiextensionsv1.CustomResourceDefinition]{ext.Apiextensions().V1().CustomResourceDefinitions().Informer()},
 		Validating:   Cache[admissionv1.ValidatingWebhookConfiguration]{admission.ValidatingWebhookConfigurations().Informer()},
 		Mutating:     Cache[admissionv1.MutatingWebhookConfiguration]{admission.MutatingWebhookConfigurations().Informer()},

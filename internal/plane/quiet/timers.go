@@ -12,3 +12,11 @@ const (
 	JobBackOff    = 10 * time.Second / JobPace
 	MaxJobBackOff = 10 * time.Minute / JobPace
 )
+
+// AutoscalerPeriod is how often the autoscaler of a plane looks at an object, and how
+// long it lets a new one wait; AutoscalerPace gives the rest of the time in a cluster
+// back. Source: kube-controller-manager, --horizontal-pod-autoscaler-sync-period, 15 s.
+const (
+	AutoscalerPeriod = 3 * time.Second
+	AutoscalerPace   = 5
+)
