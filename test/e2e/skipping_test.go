@@ -30,7 +30,7 @@ func randomPlatform(random *rand.Rand, n int) (files map[string]string, requires
 	for i := range n {
 		name := fmt.Sprintf("c%02d", i)
 		// The hundredths tell the moments of different components apart.
-		takes := time.Duration(30+random.IntN(600))*time.Second + time.Duration(i)*10*time.Millisecond
+		takes := time.Duration(30+random.IntN(400))*time.Second + time.Duration(i)*10*time.Millisecond
 		begins, names := time.Duration(0), []string{}
 		for j := range i {
 			if random.IntN(i) < 2 {

@@ -13,8 +13,8 @@ const (
 	// connection is nobody's for the moment in which it is read.
 	looks   = 3
 	between = 250 * time.Microsecond
-	// unchanged is how long nothing may have begun or ended where goroutines are
-	// never at rest, or something began that never ends: a queue that was given up.
+	// unchanged is how long nothing may have begun or ended where something began that
+	// never ends: a queue that was given up.
 	unchanged = 250 * time.Millisecond
 )
 
@@ -36,7 +36,7 @@ func Await(ctx context.Context, limit time.Duration) bool {
 			seen, rested, since, calm = activity, pending, now, 0
 		case Now():
 			calm++
-		case now.Sub(since) >= unchanged:
+		case now.Sub(since) >= unchanged && atRest():
 			left.Store(pending)
 			return true
 		default:

@@ -14,6 +14,9 @@ const (
 	pause = 2 * time.Millisecond
 	// calm is how long the rehearsal itself may take until it is quiet.
 	calm = time.Second
+	// hopeless is for how long anything may be busy until time goes on as it does in
+	// reality: a program that never rests must not stop it.
+	hopeless = 30 * time.Second
 	// news is how often the plane is asked at least: its lease must not end.
 	news = time.Second
 )
@@ -41,6 +44,8 @@ type Skipper struct {
 	lead  time.Duration
 	known Answer
 	asked time.Time
+	// rested is when nothing was busy last.
+	rested time.Time
 }
 
 // Begin has the plane's clock stand still. It fails where the plane does not answer.
@@ -86,10 +91,17 @@ func (s *Skipper) turn(ctx context.Context, passed time.Duration) (moved bool) {
 	if time.Since(s.asked) >= news && s.ask(ctx, Order{}) != nil {
 		return false
 	}
-	if !quiet.Await(ctx, calm) || s.Server.Running() {
+	busy := !quiet.Await(ctx, calm) || s.Server.Running()
+	if !busy && s.known.Quiet || s.rested.IsZero() {
+		s.rested = time.Now()
+	}
+	pace := s.pace()
+	if time.Since(s.rested) > hopeless {
+		pace = max(pace, 1)
+	} else if busy {
 		return false
 	}
-	if pace := s.pace(); pace > 0 {
+	if pace > 0 {
 		s.flow(ctx, time.Duration(float64(min(passed, news))*pace))
 		return false
 	}
