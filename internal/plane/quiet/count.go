@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"k8s.io/client-go/util/workqueue"
 )
@@ -53,18 +54,25 @@ func isProbe(path string, without []string) bool {
 
 func init() { workqueue.SetProvider(provider{}) }
 
+// postponed is when an item was last put off, in nanoseconds of Unix time: a
+// controller that meets a conflict tries again some milliseconds later, and the queue
+// does not tell of what it holds until then.
+var postponed atomic.Int64
+
 // provider makes the metrics of every work queue count here: an addition begins an
 // item, the end of its work ends it.
 type provider struct{}
 
 type (
 	added  struct{}
+	later  struct{}
 	worked struct{}
 	unused struct{}
 )
 
 func (added) Inc()             { begin() }
 func (worked) Observe(float64) { end() }
+func (later) Inc()             { postponed.Store(time.Now().UnixNano()) }
 func (unused) Inc()            {}
 func (unused) Dec()            {}
 func (unused) Set(float64)     {}
@@ -74,7 +82,7 @@ func (provider) NewAddsMetric(string) workqueue.CounterMetric           { return
 func (provider) NewWorkDurationMetric(string) workqueue.HistogramMetric { return worked{} }
 func (provider) NewDepthMetric(string) workqueue.GaugeMetric            { return unused{} }
 func (provider) NewLatencyMetric(string) workqueue.HistogramMetric      { return unused{} }
-func (provider) NewRetriesMetric(string) workqueue.CounterMetric        { return unused{} }
+func (provider) NewRetriesMetric(string) workqueue.CounterMetric        { return later{} }
 func (provider) NewUnfinishedWorkSecondsMetric(string) workqueue.SettableGaugeMetric {
 	return unused{}
 }

@@ -16,6 +16,8 @@ const (
 	// unchanged is how long nothing may have begun or ended where something began that
 	// never ends: a queue that was given up.
 	unchanged = 250 * time.Millisecond
+	// putOff is how long after an item was put off something may still come of it.
+	putOff = 30 * time.Millisecond
 )
 
 // left is what was open when nothing had begun or ended for a long time.
@@ -59,7 +61,9 @@ func Await(ctx context.Context, limit time.Duration) bool {
 }
 
 // Now reports whether this process has nothing to do at this moment.
-func Now() bool { return open.Load() <= left.Load() && atRest() }
+func Now() bool {
+	return open.Load() <= left.Load() && time.Now().UnixNano()-postponed.Load() > int64(putOff) && atRest()
+}
 
 // sample holds what atRest reads.
 var sample = struct {

@@ -58,9 +58,14 @@ func judged(pod *corev1.Pod) bool {
 	return false
 }
 
-// ofJob is for a Job whose next pod waits after one that failed.
+// ofJob is for a Job whose next pod waits after one that failed, and for one whose
+// pods have ended and that has not.
 func ofJob(job *batchv1.Job, now time.Time) wait {
-	if job.Status.Failed == 0 || job.Status.Active > 0 || job.Status.CompletionTime != nil || job.Spec.Suspend != nil && *job.Spec.Suspend {
+	ended := job.Status.Failed + job.Status.Succeeded
+	if u := job.Status.UncountedTerminatedPods; u != nil {
+		ended += int32(len(u.Failed) + len(u.Succeeded))
+	}
+	if ended == 0 || job.Status.Active > 0 || job.Status.CompletionTime != nil || job.Spec.Suspend != nil && *job.Spec.Suspend {
 		return none()
 	}
 	for _, c := range job.Status.Conditions {
