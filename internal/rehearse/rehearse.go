@@ -230,7 +230,11 @@ func (s *stage) play(ctx context.Context, access *rest.Config, loaded *load.Resu
 		return Rehearsal{}, err
 	}
 	spec.Remove = planned.Removals(vanished, options)
-	o.Observer.Stage(fmt.Sprintf("rolling out %d components", len(spec.Components)))
+	stage := fmt.Sprintf("rolling out %d components", len(spec.Components))
+	if o.skips() {
+		stage += "; idle time is skipped, so times are simulated from here on"
+	}
+	o.Observer.Stage(stage)
 	audience := perform.NewAudience(o.Observer, loaded, planned, o.scale(), times.rollout.Now)
 	control := o.Control
 	if o.skips() {

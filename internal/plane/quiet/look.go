@@ -62,7 +62,11 @@ func Await(ctx context.Context, limit time.Duration) bool {
 
 // Now reports whether this process has nothing to do at this moment.
 func Now() bool {
-	return open.Load() <= left.Load() && time.Now().UnixNano()-postponed.Load() > int64(putOff) && atRest()
+	pending := open.Load()
+	if pending < left.Load() {
+		left.Store(pending) // what was taken to be given up has ended after all
+	}
+	return pending <= left.Load() && time.Now().UnixNano()-postponed.Load() > int64(putOff) && atRest()
 }
 
 // sample holds what atRest reads.

@@ -76,7 +76,15 @@ func TestAwait(t *testing.T) {
 		t.Error("what is given up is waited for again")
 	}
 	end()
-	left.Store(0)
+	// Once it ends after all, nothing else may hide behind it.
+	if !Await(t.Context(), long) {
+		t.Error("nothing is under way, and nothing is quiet")
+	}
+	begin()
+	defer end()
+	if Await(t.Context(), 20*time.Millisecond) {
+		t.Error("another request is taken for the one that was given up")
+	}
 }
 
 func TestAwaitGoroutines(t *testing.T) {

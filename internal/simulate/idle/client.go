@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -17,6 +18,9 @@ import (
 
 // askPatience bounds one order: the plane itself waits a second or two.
 const askPatience = 20 * time.Second
+
+// ErrNoClock says that a plane has no simulated world, or one that takes no orders.
+var ErrNoClock = errors.New("it is empty, or an older ladder started it; begin with another one, or let time pass with --speed 60")
 
 // Over returns what asks the plane behind an API server.
 func Over(access *rest.Config) (Ask, error) {
@@ -55,6 +59,9 @@ func post(ctx context.Context, client *http.Client, address string, o Order) (An
 	text, err := io.ReadAll(io.LimitReader(response.Body, longestOrder))
 	if err != nil {
 		return answer, err
+	}
+	if response.StatusCode == http.StatusNotFound {
+		return answer, ErrNoClock
 	}
 	if response.StatusCode != http.StatusOK {
 		return answer, fmt.Errorf("%s: %s", response.Status, strings.TrimSpace(string(text)))

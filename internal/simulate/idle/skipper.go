@@ -159,7 +159,20 @@ func (s *Skipper) next() (due time.Time, ours bool) {
 
 // flow lets time pass, but not beyond what is due.
 func (s *Skipper) flow(ctx context.Context, d time.Duration) {
-	to := s.Clock.Now().Add(d)
+	now := s.Clock.Now()
+	to := now.Add(d)
+	sooner := func(at time.Time, ok bool) {
+		if ok && at.Before(to) {
+			to = at
+		}
+	}
+	sooner(s.known.Next.Add(-s.lead), !s.known.Next.IsZero())
+	sooner(s.Clock.Next())
+	sooner(s.Wakes.Next())
+	sooner(s.Deadlines.Next())
+	if to.Before(now) {
+		to = now
+	}
 	if err := s.ask(ctx, Order{To: s.theirs(to), Flow: true}); err == nil {
 		s.Clock.Advance(to)
 	}
