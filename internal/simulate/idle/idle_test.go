@@ -28,10 +28,10 @@ func newStand(t *testing.T) *stand {
 	t.Helper()
 	s := &stand{world: simtime.New(60), changed: time.Now()}
 	s.world.Advance(time.Now().Add(time.Hour)) // a kept plane is ahead
-	server := httptest.NewServer(&Server{Clock: s.world, Pace: func() (float64, string) {
+	server := httptest.NewServer(&Server{Clock: s.world, Pace: func() float64 {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		return s.pace, "Job/shop/migrate"
+		return s.pace
 	}})
 	t.Cleanup(server.Close)
 	ask, err := Over(&rest.Config{Host: server.URL})
@@ -149,7 +149,7 @@ func TestRealWaits(t *testing.T) {
 
 func TestServerRefuses(t *testing.T) {
 	c := simtime.New(0)
-	server := &Server{Clock: c, Pace: func() (float64, string) { return 0, "" }}
+	server := &Server{Clock: c, Pace: func() float64 { return 0 }}
 	began := c.Now()
 	for name, tc := range map[string]struct {
 		method, body string

@@ -29,6 +29,4 @@ type Answer struct {
 	// Pace is how many simulated seconds pass in a real one while the timer of a real
 	// controller runs, which nobody can see or move; 0 while none does.
 	Pace float64 `json:"pace,omitempty"`
-	// Timer is the object that one of those timers is about.
-	Timer string `json:"timer,omitempty"`
 }

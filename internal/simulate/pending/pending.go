@@ -70,8 +70,8 @@ func claimsBound(w *world.World, pod *corev1.Pod) func() bool {
 }
 
 // Pace is the slowest pace of the timers that run, in simulated seconds for each real
-// one, and the object that one of them is about; 0 where none does.
-func (t *Timers) Pace() (pace float64, of string) {
+// one; 0 where none does.
+func (t *Timers) Pace() (pace float64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	now := t.now()
@@ -86,9 +86,9 @@ func (t *Timers) Pace() (pace float64, of string) {
 		switch {
 		case !now.Before(w.until):
 			delete(t.waits, k)
-		case pace == 0 || w.pace < pace || w.pace == pace && k < of:
-			pace, of = w.pace, k
+		case pace == 0 || w.pace < pace:
+			pace = w.pace
 		}
 	}
-	return pace, of
+	return pace
 }

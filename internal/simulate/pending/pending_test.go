@@ -26,15 +26,15 @@ func TestPodWithClaims(t *testing.T) {
 	now, bound := noon, false
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "db-0"}}
 	all := timers("Pod", pod, ofPod(pod, now, func() bool { return bound }), &now)
-	if pace, of := all.Pace(); pace != 0 {
-		t.Errorf("a pod whose claims are not bound waits in simulated time, not at pace %v (%s)", pace, of)
+	if pace := all.Pace(); pace != 0 {
+		t.Errorf("a pod whose claims are not bound waits in simulated time, not at pace %v", pace)
 	}
 	now, bound = noon.Add(time.Hour), true
-	if pace, of := all.Pace(); pace != 1 || of != "Pod/shop/db-0" {
-		t.Errorf("pace %v for %q, want 1 for the pod", pace, of)
+	if pace := all.Pace(); pace != 1 {
+		t.Errorf("pace %v, want 1", pace)
 	}
 	now = now.Add(schedulerTakes)
-	if pace, _ := all.Pace(); pace != 0 {
+	if pace := all.Pace(); pace != 0 {
 		t.Errorf("the timer goes on at pace %v", pace)
 	}
 	pod.Spec.NodeName = "node-1"
@@ -97,11 +97,11 @@ func TestSlowestPaceCounts(t *testing.T) {
 	all := timers("Job", job, wait{until: noon.Add(time.Second), pace: quiet.JobPace}, &now)
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "b", DeletionTimestamp: &metav1.Time{Time: noon}}}
 	all.set("Namespace", namespace, false, ofNamespace(namespace))
-	if pace, of := all.Pace(); pace != 1 || of != "Namespace//b" {
-		t.Errorf("pace %v for %q", pace, of)
+	if pace := all.Pace(); pace != 1 {
+		t.Errorf("pace %v, want that of the namespace, 1", pace)
 	}
 	all.set("Namespace", namespace, true, ofNamespace(namespace))
-	if pace, _ := all.Pace(); pace != quiet.JobPace {
+	if pace := all.Pace(); pace != quiet.JobPace {
 		t.Errorf("pace %v after the namespace is gone", pace)
 	}
 }

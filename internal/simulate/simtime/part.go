@@ -25,13 +25,6 @@ func (p *Part) NewTimer(d time.Duration) clock.Timer {
 	return t
 }
 
-// AfterFunc is Clock.AfterFunc for a timer of the part.
-func (p *Part) AfterFunc(d time.Duration, f func()) clock.Timer {
-	t := &timer{clock: p.Clock, part: p, act: f}
-	t.Reset(d)
-	return t
-}
-
 // After implements clock.Clock.
 func (p *Part) After(d time.Duration) <-chan time.Time { return p.NewTimer(d).C() }
 
