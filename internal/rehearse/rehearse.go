@@ -225,6 +225,7 @@ func (s *stage) play(ctx context.Context, access *rest.Config, loaded *load.Resu
 		return Rehearsal{}, err
 	}
 	defer engine.Close()
+	times.follow(engine)
 	vanished, err := engine.Vanished(ctx)
 	if err != nil {
 		return Rehearsal{}, err

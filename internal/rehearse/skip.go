@@ -10,6 +10,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/rollout-ladder/ladder/internal/drive"
+	"github.com/rollout-ladder/ladder/internal/engine/native"
 	"github.com/rollout-ladder/ladder/internal/rollout"
 	"github.com/rollout-ladder/ladder/internal/simulate/idle"
 	"github.com/rollout-ladder/ladder/internal/simulate/simtime"
@@ -51,6 +52,13 @@ func (s *stage) times(access *rest.Config, saved time.Time) (*times, error) {
 // realTimes are clocks that nobody moves.
 func (s *stage) realTimes() *times {
 	return &times{engine: s.clock, rollout: s.clock, deadlines: s.clock, server: s.clock, changed: time.Now()}
+}
+
+// follow has no time skipped while the engine has not seen what it did.
+func (t *times) follow(e *native.Engine) {
+	if t.skipper != nil {
+		t.skipper.Behind = e.Behind
+	}
 }
 
 // notice tells that something about the rollout changed.

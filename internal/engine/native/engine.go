@@ -124,6 +124,10 @@ func New(ctx context.Context, config Config) (*Engine, error) {
 	return newEngine(ctx, config, client, watches, d)
 }
 
+// Behind reports whether something that was applied is not seen yet: what the engine
+// reports is older than the cluster.
+func (e *Engine) Behind() bool { return e.observer.lags() }
+
 // fill sets the defaults.
 func (c *Config) fill(ctx context.Context) error {
 	if c.Revision == "" {

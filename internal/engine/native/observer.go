@@ -106,6 +106,18 @@ func (o *observer) expect(r finding.Resource, version uint64) {
 	}
 }
 
+// lags reports whether a change that the server has confirmed is not seen yet.
+func (o *observer) lags() bool {
+	o.mu.RLock()
+	defer o.mu.RUnlock()
+	for _, k := range o.kinds {
+		if k.lags() {
+			return true
+		}
+	}
+	return false
+}
+
 // sight is what the observer knows of one object.
 type sight struct {
 	object *unstructured.Unstructured // nil when it is not there

@@ -99,6 +99,12 @@ func (k *watchedKind) expect(v uint64) {
 	k.observer.running.Go(func() { k.check(v) })
 }
 
+func (k *watchedKind) lags() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.seen.Load() < k.wanted
+}
+
 // check waits until a version is seen, and what is wanted meanwhile.
 func (k *watchedKind) check(v uint64) {
 	for pause(k.observer.ctx, k.observer.clock, invisible) == nil {

@@ -20,8 +20,10 @@ const (
 	putOff = 30 * time.Millisecond
 )
 
-// left is what was open when nothing had begun or ended for a long time.
-var left atomic.Int64
+// left is what was open when nothing had begun or ended for a long time; outside, how
+// many goroutines were in the operating system then: a few are forever, such as the one
+// that waits for signals.
+var left, outside atomic.Int64
 
 // Await returns true as soon as this process has nothing to do, and false when ctx
 // ends or it still has after the limit.
@@ -38,9 +40,13 @@ func Await(ctx context.Context, limit time.Duration) bool {
 			seen, rested, since, calm = activity, pending, now, 0
 		case Now():
 			calm++
-		case now.Sub(since) >= unchanged && atRest():
-			left.Store(pending)
-			return true
+		case now.Sub(since) >= unchanged:
+			if at := look(); at.rests() {
+				left.Store(pending)
+				outside.Store(at.outside)
+				return true
+			}
+			calm = 0
 		default:
 			calm = 0
 		}
@@ -66,22 +72,38 @@ func Now() bool {
 	if pending < left.Load() {
 		left.Store(pending) // what was taken to be given up has ended after all
 	}
-	return pending <= left.Load() && time.Now().UnixNano()-postponed.Load() > int64(putOff) && atRest()
+	if pending > left.Load() || time.Now().UnixNano()-postponed.Load() <= int64(putOff) {
+		return false
+	}
+	at := look()
+	if at.outside < outside.Load() {
+		outside.Store(at.outside)
+	}
+	// A goroutine whose thread waits for a core in the middle of a write neither runs nor
+	// could run.
+	return at.rests() && at.outside <= outside.Load()
 }
 
-// sample holds what atRest reads.
+// state counts goroutines.
+type state struct{ runnable, running, outside int64 }
+
+// rests reports that no goroutine runs or could run but the one that asks.
+func (s state) rests() bool { return s.runnable == 0 && s.running <= 1 }
+
+// sample holds what look reads.
 var sample = struct {
 	sync.Mutex
 	values []metrics.Sample
 }{values: []metrics.Sample{
 	{Name: "/sched/goroutines/runnable:goroutines"},
 	{Name: "/sched/goroutines/running:goroutines"},
+	{Name: "/sched/goroutines/not-in-go:goroutines"},
 }}
 
-// atRest reports that no goroutine runs or could run but the one that asks.
-func atRest() bool {
+func look() state {
 	sample.Lock()
 	defer sample.Unlock()
 	metrics.Read(sample.values)
-	return sample.values[0].Value.Uint64() == 0 && sample.values[1].Value.Uint64() <= 1
+	at := func(i int) int64 { return int64(sample.values[i].Value.Uint64()) } //nolint:gosec // a process has fewer goroutines
+	return state{runnable: at(0), running: at(1), outside: at(2)}
 }

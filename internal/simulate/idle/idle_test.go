@@ -21,6 +21,7 @@ type stand struct {
 
 	mu      sync.Mutex
 	pace    float64
+	pending bool
 	changed time.Time
 }
 
@@ -28,10 +29,10 @@ func newStand(t *testing.T) *stand {
 	t.Helper()
 	s := &stand{world: simtime.New(60), changed: time.Now()}
 	s.world.Advance(time.Now().Add(time.Hour)) // a kept plane is ahead
-	server := httptest.NewServer(&Server{Clock: s.world, Pace: func() float64 {
+	server := httptest.NewServer(&Server{Clock: s.world, Pace: func() (float64, bool) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		return s.pace
+		return s.pace, s.pending
 	}})
 	t.Cleanup(server.Close)
 	ask, err := Over(&rest.Config{Host: server.URL})
@@ -103,7 +104,7 @@ func TestDeadlinesWait(t *testing.T) {
 // While the timer of a real controller runs, time goes at its pace.
 func TestPace(t *testing.T) {
 	s := newStand(t)
-	s.pace = 50
+	s.pace, s.pending = 50, true
 	s.skipper.Deadlines.NewTimer(24 * time.Hour)
 	real, began := time.Now(), s.skipper.Clock.Now()
 	soon := s.world.NewTimer(5 * time.Second)
@@ -112,6 +113,27 @@ func TestPace(t *testing.T) {
 	if simulated, most := s.skipper.Clock.Since(began), 60*time.Since(real); simulated > most {
 		t.Errorf("%s passed where at most %s may", simulated, most)
 	}
+}
+
+// While a real controller works by a timer that takes no simulated time, none passes.
+func TestTimeStands(t *testing.T) {
+	s := newStand(t)
+	s.pending = true
+	s.skipper.Deadlines.NewTimer(24 * time.Hour)
+	began, soon := s.skipper.Clock.Now(), s.world.NewTimer(time.Second)
+	s.run(t)
+	select {
+	case <-soon.C():
+		t.Error("time was skipped")
+	case <-time.After(200 * time.Millisecond):
+	}
+	if d := s.skipper.Clock.Since(began); d != 0 {
+		t.Errorf("%s passed", d)
+	}
+	s.mu.Lock()
+	s.pending = false
+	s.mu.Unlock()
+	await(t, "the world's timer", soon.C())
 }
 
 // While people are waited for, time goes as it does for them.
@@ -149,7 +171,7 @@ func TestRealWaits(t *testing.T) {
 
 func TestServerRefuses(t *testing.T) {
 	c := simtime.New(0)
-	server := &Server{Clock: c, Pace: func() float64 { return 0 }}
+	server := &Server{Clock: c, Pace: func() (float64, bool) { return 0, false }}
 	began := c.Now()
 	for name, tc := range map[string]struct {
 		method, body string

@@ -26,7 +26,7 @@ type Server struct {
 	// Clock is that of the simulated world.
 	Clock *simtime.Clock
 	// Pace is that of the real timers which run at the moment; see Answer.
-	Pace func() float64
+	Pace func() (pace float64, pending bool)
 
 	mu    sync.Mutex
 	ended *time.Timer
@@ -53,7 +53,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answer.Moved = s.move(r, order)
 		answer.Quiet = quiet.Await(r.Context(), patience)
 	}
-	answer.Activity, answer.Now, answer.Pace = quiet.Activity(), s.Clock.Now(), s.Pace()
+	answer.Activity, answer.Now = quiet.Activity(), s.Clock.Now()
+	answer.Pace, answer.Pending = s.Pace()
 	if due, ok := s.Clock.Next(); ok {
 		answer.Next = due
 	}

@@ -31,8 +31,10 @@ type Skipper struct {
 	// people are waited for in real time.
 	Clock            *simtime.Clock
 	Wakes, Deadlines *simtime.Part
-	// Server counts the short waits of the rehearsal that end in real time.
+	// Server counts the short waits of the rehearsal that end in real time. Behind
+	// reports whether the rollout has not seen yet what it did; nil never does.
 	Server *Waits
+	Behind func() bool
 	Ask    Ask
 	// Silence is for how long, in real time, nothing may have changed before a
 	// deadline is skipped to: what really happens must not come too late. Changed is
@@ -91,23 +93,26 @@ func (s *Skipper) turn(ctx context.Context, passed time.Duration) (moved bool) {
 	if time.Since(s.asked) >= news && s.ask(ctx, Order{}) != nil {
 		return false
 	}
-	busy := !quiet.Await(ctx, calm) || s.Server.Running()
+	busy := !quiet.Await(ctx, calm) || s.Server.Running() || s.Behind != nil && s.Behind()
 	if !busy && s.known.Quiet || s.rested.IsZero() {
 		s.rested = time.Now()
 	}
-	pace := s.pace()
+	pace, flows := s.pace()
 	if time.Since(s.rested) > hopeless {
-		pace = max(pace, 1)
+		pace, flows = max(pace, 1), true
 	} else if busy {
 		return false
 	}
-	if pace > 0 {
+	if flows {
 		s.flow(ctx, time.Duration(float64(min(passed, news))*pace))
 		return false
 	}
 	due, ours := s.next()
 	if due.IsZero() {
 		_ = s.ask(ctx, Order{}) // asked again in the next turn
+		return false
+	}
+	if !s.still(ctx) {
 		return false
 	}
 	if ours && !s.known.Now.Before(s.theirs(due)) {
@@ -122,14 +127,22 @@ func (s *Skipper) turn(ctx context.Context, passed time.Duration) (moved bool) {
 	return err == nil && s.known.Moved
 }
 
-// pace is that of the time which cannot be skipped; 0 where it can be.
-func (s *Skipper) pace() float64 {
+// still reports whether nothing has begun since the last answer. A request of the
+// rollout that waits for its answer is seen in the plane only: meanwhile the rollout
+// looks as if it had nothing to do.
+func (s *Skipper) still(ctx context.Context) bool {
+	before := s.known.Activity
+	return s.ask(ctx, Order{}) == nil && s.known.Quiet && s.known.Activity == before && quiet.Now()
+}
+
+// pace is that of the time which cannot be skipped; flows is not set where it can be.
+func (s *Skipper) pace() (pace float64, flows bool) {
 	_, wakes := s.Wakes.Next()
 	_, fails := s.Deadlines.Next()
-	if !wakes && !fails {
-		return max(s.known.Pace, 1)
+	if !wakes && !fails && !s.known.Pending {
+		return 1, true
 	}
-	return s.known.Pace
+	return s.known.Pace, s.known.Pending
 }
 
 // next is the moment to which the clocks can be moved, zero for none, and whether

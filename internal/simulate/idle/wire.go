@@ -26,7 +26,8 @@ type Answer struct {
 	Activity int64 `json:"activity"`
 	Quiet    bool  `json:"quiet"`
 	Moved    bool  `json:"moved"`
-	// Pace is how many simulated seconds pass in a real one while the timer of a real
-	// controller runs, which nobody can see or move; 0 while none does.
-	Pace float64 `json:"pace,omitempty"`
+	// Pending is set while the timer of a real controller runs, which nobody can see or
+	// move; Pace is how many simulated seconds pass in a real one then, 0 for none.
+	Pending bool    `json:"pending,omitempty"`
+	Pace    float64 `json:"pace,omitempty"`
 }

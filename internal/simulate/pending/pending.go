@@ -41,7 +41,7 @@ func Follow(w *world.World, now func() time.Time) *Timers {
 func (t *Timers) set(kind string, o metav1.Object, deleted bool, w wait) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if deleted || w.pace == 0 {
+	if deleted || !w.runs() {
 		delete(t.waits, key(kind, o))
 		return
 	}
@@ -70,8 +70,8 @@ func claimsBound(w *world.World, pod *corev1.Pod) func() bool {
 }
 
 // Pace is the slowest pace of the timers that run, in simulated seconds for each real
-// one; 0 where none does.
-func (t *Timers) Pace() (pace float64) {
+// one; pending is not set where none does.
+func (t *Timers) Pace() (pace float64, pending bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	now := t.now()
@@ -86,9 +86,9 @@ func (t *Timers) Pace() (pace float64) {
 		switch {
 		case !now.Before(w.until):
 			delete(t.waits, k)
-		case pace == 0 || w.pace < pace:
-			pace = w.pace
+		case !pending || w.pace < pace:
+			pace, pending = w.pace, true
 		}
 	}
-	return pace
+	return pace, pending
 }

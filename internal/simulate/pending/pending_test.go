@@ -26,19 +26,19 @@ func TestPodWithClaims(t *testing.T) {
 	now, bound := noon, false
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "db-0"}}
 	all := timers("Pod", pod, ofPod(pod, now, func() bool { return bound }), &now)
-	if pace := all.Pace(); pace != 0 {
-		t.Errorf("a pod whose claims are not bound waits in simulated time, not at pace %v", pace)
+	if _, pending := all.Pace(); pending {
+		t.Error("a pod whose claims are not bound waits in simulated time")
 	}
 	now, bound = noon.Add(time.Hour), true
-	if pace := all.Pace(); pace != 1 {
+	if pace, _ := all.Pace(); pace != 1 {
 		t.Errorf("pace %v, want 1", pace)
 	}
 	now = now.Add(schedulerTakes)
-	if pace := all.Pace(); pace != 0 {
-		t.Errorf("the timer goes on at pace %v", pace)
+	if _, pending := all.Pace(); pending {
+		t.Error("the timer goes on")
 	}
 	pod.Spec.NodeName = "node-1"
-	if w := ofPod(pod, now, nil); w.pace != 0 {
+	if w := ofPod(pod, now, nil); w.runs() {
 		t.Error("a pod with a node waits for the scheduler")
 	}
 }
@@ -48,11 +48,11 @@ func TestEndedPodOfJob(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Finalizers: []string{batchv1.JobTrackingFinalizer}},
 		Spec:       corev1.PodSpec{NodeName: "node-1"}, Status: corev1.PodStatus{Phase: corev1.PodSucceeded},
 	}
-	if w := ofPod(pod, noon, nil); w.pace != quiet.JobPace {
+	if w := ofPod(pod, noon, nil); !w.runs() || w.pace != standing {
 		t.Errorf("pace %v while the Job controller has not counted a pod", w.pace)
 	}
 	pod.Finalizers = nil
-	if w := ofPod(pod, noon, nil); w.pace != 0 {
+	if w := ofPod(pod, noon, nil); w.runs() {
 		t.Errorf("pace %v for a pod that was counted", w.pace)
 	}
 }
@@ -68,13 +68,14 @@ func TestJob(t *testing.T) {
 		"thrice":    {batchv1.Job{Status: batchv1.JobStatus{Failed: 3}}, 8*quiet.JobBackOff + slack},
 		"often":     {batchv1.Job{Status: batchv1.JobStatus{Failed: 50}}, quiet.MaxJobBackOff + slack},
 		"again":     {batchv1.Job{Status: batchv1.JobStatus{Failed: 1, Active: 1}}, 0},
+		"counted":   {batchv1.Job{Status: batchv1.JobStatus{Succeeded: 1}}, trackingTakes},
 		"suspended": {batchv1.Job{Spec: batchv1.JobSpec{Suspend: &suspended}, Status: batchv1.JobStatus{Failed: 1}}, 0},
 		"given up": {batchv1.Job{Status: batchv1.JobStatus{Failed: 1, Conditions: []batchv1.JobCondition{
 			{Type: batchv1.JobFailed, Status: corev1.ConditionTrue},
 		}}}, 0},
 	} {
 		w := ofJob(&tc.job, noon)
-		if tc.want == 0 && w.pace != 0 || tc.want != 0 && !w.until.Equal(noon.Add(tc.want)) {
+		if tc.want == 0 && w.runs() || tc.want != 0 && !w.until.Equal(noon.Add(tc.want)) {
 			t.Errorf("%s: pace %v until %s, want %s", name, w.pace, w.until.Sub(noon), tc.want)
 		}
 	}
@@ -86,7 +87,7 @@ func TestReadyForAWhile(t *testing.T) {
 		t.Errorf("pace %v until %s", w.pace, w.until.Sub(noon))
 	}
 	d.Status.AvailableReplicas = 2
-	if w := ofDeployment(d, noon); w.pace != 0 {
+	if w := ofDeployment(d, noon); w.runs() {
 		t.Error("all replicas are available, and a timer runs")
 	}
 }
@@ -97,11 +98,11 @@ func TestSlowestPaceCounts(t *testing.T) {
 	all := timers("Job", job, wait{until: noon.Add(time.Second), pace: quiet.JobPace}, &now)
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "b", DeletionTimestamp: &metav1.Time{Time: noon}}}
 	all.set("Namespace", namespace, false, ofNamespace(namespace))
-	if pace := all.Pace(); pace != 1 {
+	if pace, _ := all.Pace(); pace != 1 {
 		t.Errorf("pace %v, want that of the namespace, 1", pace)
 	}
 	all.set("Namespace", namespace, true, ofNamespace(namespace))
-	if pace := all.Pace(); pace != quiet.JobPace {
+	if pace, _ := all.Pace(); pace != quiet.JobPace {
 		t.Errorf("pace %v after the namespace is gone", pace)
 	}
 }
@@ -112,7 +113,7 @@ func TestAutoscaler(t *testing.T) {
 		t.Errorf("pace %v until %s", w.pace, w.until.Sub(noon))
 	}
 	a.Status.Conditions = []autoscalingv2.HorizontalPodAutoscalerCondition{{Type: autoscalingv2.AbleToScale}}
-	if w := ofAutoscaler(a); w.pace != 0 {
+	if w := ofAutoscaler(a); w.runs() {
 		t.Error("the controller has looked at it, and a timer runs")
 	}
 }

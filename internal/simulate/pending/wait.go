@@ -13,9 +13,11 @@ import (
 )
 
 const (
+	// standing is for real work, which takes no simulated time.
+	standing = 0
 	realPace = 1
 	// What a controller does without a timer of its own takes no longer than these.
-	trackingTakes  = 3 * time.Second
+	trackingTakes  = 10 * time.Second
 	schedulerTakes = 3 * time.Second
 	namespaceTakes = 15 * time.Second
 	// slack is added to a timer whose end is known.
@@ -33,6 +35,8 @@ type wait struct {
 
 func none() wait { return wait{} }
 
+func (w wait) runs() bool { return w.begins != nil || !w.until.IsZero() }
+
 // ofPod is for a pod whose claims are bound, which the scheduler looks for once a
 // second, and for the ended pod of a Job whose controller has not counted it.
 func ofPod(pod *corev1.Pod, now time.Time, bound func() bool) wait {
@@ -42,7 +46,7 @@ func ofPod(pod *corev1.Pod, now time.Time, bound func() bool) wait {
 	case pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed:
 		for _, f := range pod.Finalizers {
 			if f == batchv1.JobTrackingFinalizer {
-				return wait{until: now.Add(trackingTakes), pace: quiet.JobPace}
+				return wait{until: now.Add(trackingTakes), pace: standing}
 			}
 		}
 	}
@@ -72,6 +76,9 @@ func ofJob(job *batchv1.Job, now time.Time) wait {
 		if (c.Type == batchv1.JobFailed || c.Type == batchv1.JobComplete) && c.Status == corev1.ConditionTrue {
 			return none()
 		}
+	}
+	if job.Status.Failed == 0 {
+		return wait{until: now.Add(trackingTakes), pace: standing}
 	}
 	longest := min(quiet.JobBackOff<<min(job.Status.Failed, 10), quiet.MaxJobBackOff)
 	return wait{until: now.Add(longest + slack), pace: quiet.JobPace}
