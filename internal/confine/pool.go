@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -96,9 +97,18 @@ func (p *Pool) end() {
 
 type nestedKey struct{}
 
+// calls are under way in this process.
+var calls atomic.Int64
+
+// Busy reports whether a worker of this process has something to do, or should: this
+// process itself then only waits.
+func Busy() bool { return calls.Load() > 0 }
+
 // Do makes a call. The error is a *LimitError, *MethodError or *UnconfinedError,
 // the cause of ctx, or why no worker can be started.
 func (p *Pool) Do(ctx context.Context, call Call) ([]byte, error) {
+	calls.Add(1)
+	defer calls.Add(-1)
 	p.once.Do(func() { p.slots = make(chan struct{}, max(1, runtime.GOMAXPROCS(0))) })
 	if ctx.Value(nestedKey{}) == nil {
 		select {

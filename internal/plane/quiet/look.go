@@ -26,8 +26,9 @@ const (
 var left, outside atomic.Int64
 
 // Await returns true as soon as this process has nothing to do, and false when ctx
-// ends or it still has after the limit.
-func Await(ctx context.Context, limit time.Duration) bool {
+// ends or it still has after the limit. busy reports what else it may have to do, such
+// as to wait for another process; nil for nothing.
+func Await(ctx context.Context, limit time.Duration, busy func() bool) bool {
 	deadline := time.Now().Add(limit)
 	seen, rested := Activity(), open.Load()
 	since := time.Now()
@@ -38,10 +39,10 @@ func Await(ctx context.Context, limit time.Duration) bool {
 		switch activity, pending := Activity(), open.Load(); {
 		case activity != seen || pending != rested:
 			seen, rested, since, calm = activity, pending, now, 0
-		case Now():
+		case Now(busy):
 			calm++
 		case now.Sub(since) >= unchanged:
-			if at := look(); at.rests() {
+			if at := look(); at.rests() && (busy == nil || !busy()) {
 				left.Store(pending)
 				outside.Store(at.outside)
 				return true
@@ -67,7 +68,10 @@ func Await(ctx context.Context, limit time.Duration) bool {
 }
 
 // Now reports whether this process has nothing to do at this moment.
-func Now() bool {
+func Now(busy func() bool) bool {
+	if busy != nil && busy() {
+		return false
+	}
 	pending := open.Load()
 	if pending < left.Load() {
 		left.Store(pending) // what was taken to be given up has ended after all

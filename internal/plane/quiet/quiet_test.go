@@ -54,36 +54,47 @@ func TestRequests(t *testing.T) {
 }
 
 func TestAwait(t *testing.T) {
-	if !Await(t.Context(), long) {
+	if !Await(t.Context(), long, nil) {
 		t.Fatal("a process that does nothing is not quiet")
 	}
 	begin()
-	if Await(t.Context(), 20*time.Millisecond) {
+	if Await(t.Context(), 20*time.Millisecond, nil) {
 		t.Error("a request is under way, and all is quiet")
 	}
 	end()
 	ctx, cancel := context.WithCancel(t.Context())
 	begin()
 	cancel()
-	if Await(ctx, long) {
+	if Await(ctx, long, nil) {
 		t.Error("the context ended, and all is quiet")
 	}
 	// What never ends is not waited for forever.
-	if !Await(t.Context(), long) {
+	if !Await(t.Context(), long, nil) {
 		t.Error("what is given up is waited for")
 	}
-	if !Await(t.Context(), 20*time.Millisecond) {
+	if !Await(t.Context(), 20*time.Millisecond, nil) {
 		t.Error("what is given up is waited for again")
 	}
 	end()
 	// Once it ends after all, nothing else may hide behind it.
-	if !Await(t.Context(), long) {
+	if !Await(t.Context(), long, nil) {
 		t.Error("nothing is under way, and nothing is quiet")
 	}
 	begin()
 	defer end()
-	if Await(t.Context(), 20*time.Millisecond) {
+	if Await(t.Context(), 20*time.Millisecond, nil) {
 		t.Error("another request is taken for the one that was given up")
+	}
+}
+
+func TestAwaitOthers(t *testing.T) {
+	busy := true
+	if Await(t.Context(), 400*time.Millisecond, func() bool { return busy }) {
+		t.Error("another process works for this one, and all is quiet")
+	}
+	busy = false
+	if !Await(t.Context(), long, func() bool { return busy }) {
+		t.Error("the other process has ended its work, and nothing is quiet")
 	}
 }
 
@@ -95,12 +106,12 @@ func TestAwaitGoroutines(t *testing.T) {
 		for !stop.Load() {
 		}
 	}()
-	if Await(t.Context(), 50*time.Millisecond) {
+	if Await(t.Context(), 50*time.Millisecond, nil) {
 		t.Error("a goroutine runs, and all is quiet")
 	}
 	stop.Store(true)
 	<-stopped
-	if !Await(t.Context(), long) {
+	if !Await(t.Context(), long, nil) {
 		t.Error("the goroutine has ended, and nothing is quiet")
 	}
 }

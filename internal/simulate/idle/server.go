@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rollout-ladder/ladder/internal/confine"
 	"github.com/rollout-ladder/ladder/internal/plane/quiet"
 	"github.com/rollout-ladder/ladder/internal/simulate/simtime"
 )
@@ -51,7 +52,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	} else {
 		s.hold()
 		answer.Moved = s.move(r, order)
-		answer.Quiet = quiet.Await(r.Context(), patience)
+		answer.Quiet = quiet.Await(r.Context(), patience, confine.Busy)
 	}
 	answer.Activity, answer.Now = quiet.Activity(), s.Clock.Now()
 	answer.Pace, answer.Pending = s.Pace()
@@ -67,7 +68,7 @@ func (s *Server) move(r *http.Request, o Order) bool {
 		return false
 	}
 	// All was quiet after the last order; nothing has begun since, so nothing goes on.
-	if !o.Flow && (quiet.Activity() != o.Seen || !quiet.Now() && !quiet.Await(r.Context(), patience) || quiet.Activity() != o.Seen) {
+	if !o.Flow && (quiet.Activity() != o.Seen || !quiet.Now(confine.Busy) && !quiet.Await(r.Context(), patience, confine.Busy) || quiet.Activity() != o.Seen) {
 		return false
 	}
 	s.Clock.Advance(o.To)

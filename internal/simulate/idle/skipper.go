@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/rollout-ladder/ladder/internal/confine"
 	"github.com/rollout-ladder/ladder/internal/plane/quiet"
 	"github.com/rollout-ladder/ladder/internal/simulate/simtime"
 )
@@ -93,7 +94,7 @@ func (s *Skipper) turn(ctx context.Context, passed time.Duration) (moved bool) {
 	if time.Since(s.asked) >= news && s.ask(ctx, Order{}) != nil {
 		return false
 	}
-	busy := !quiet.Await(ctx, calm) || s.Server.Running() || s.Behind != nil && s.Behind()
+	busy := !quiet.Await(ctx, calm, confine.Busy) || s.Server.Running() || s.Behind != nil && s.Behind()
 	if !busy && s.known.Quiet || s.rested.IsZero() {
 		s.rested = time.Now()
 	}
@@ -132,7 +133,7 @@ func (s *Skipper) turn(ctx context.Context, passed time.Duration) (moved bool) {
 // looks as if it had nothing to do.
 func (s *Skipper) still(ctx context.Context) bool {
 	before := s.known.Activity
-	return s.ask(ctx, Order{}) == nil && s.known.Quiet && s.known.Activity == before && quiet.Now()
+	return s.ask(ctx, Order{}) == nil && s.known.Quiet && s.known.Activity == before && quiet.Now(confine.Busy)
 }
 
 // pace is that of the time which cannot be skipped; flows is not set where it can be.
