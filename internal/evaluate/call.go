@@ -29,9 +29,14 @@ func ask[Q, A any](ctx context.Context, method string, question Q, limit time.Du
 	if err != nil {
 		return answer, fmt.Errorf("ask a worker: %w", err)
 	}
+	same := identity(method, question, body)
+	if endless.holds(same) {
+		return answer, overTime(limit)
+	}
 	data, err := Workers.Do(ctx, confine.Call{Method: method, Request: body, Time: limit})
 	if over := (*confine.LimitError)(nil); errors.As(err, &over) && over.Limit == confine.Time {
-		return answer, fmt.Errorf("ran longer than %s", limit)
+		endless.add(same)
+		return answer, overTime(limit)
 	}
 	if err != nil {
 		return answer, err

@@ -27,6 +27,12 @@ type luaQuestion struct {
 	Check  bool           `json:"check,omitempty"`
 }
 
+// atAnyTime implements timed: no script is taken to end only at another time.
+func (q luaQuestion) atAnyTime() any {
+	q.Now = time.Time{}
+	return q
+}
+
 var luaKept kept[*script.Lua]
 
 // runLua is methodLua, in the worker. Every run has an interpreter of its own.

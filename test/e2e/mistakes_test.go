@@ -191,7 +191,7 @@ func TestMistakesAreCaught(t *testing.T) {
 			t.Parallel()
 			p := copyOf(t, "examples/ameide")
 			tc.breakIt(p)
-			r, out := rehearsal(t, p.dir, ".", "-e", "dev", "--speed", "300", "--least-timeout", "60s")
+			r, out := rehearsal(t, p.dir, ".", "-e", "dev", "--least-timeout", "5s")
 			if out.code != 1 && out.code != 4 || r.Result != "failed" && r.Result != "timed-out" {
 				t.Fatalf("exit code %d, result %q: the mistake was not caught", out.code, r.Result)
 			}
@@ -227,7 +227,7 @@ func TestFailureStopsItsDependentsOnly(t *testing.T) {
 	t.Parallel()
 	const failing = "platform-keycloak"
 	r, out := rehearsal(t, repositoryRoot(t), "examples/ameide", "-e", "dev",
-		"--fail", failing+"=never-ready", "--on-failure", "continue", "--speed", "300", "--least-timeout", "60s")
+		"--fail", failing+"=never-ready", "--on-failure", "continue", "--least-timeout", "5s")
 	if out.code != 1 || r.Result != "failed" {
 		t.Errorf("exit code %d, result %q, want 1 and failed", out.code, r.Result)
 	}
@@ -259,7 +259,7 @@ func TestFailureStopsItsDependentsOnly(t *testing.T) {
 // written down: an ExternalSecret at 130 waits for a store that comes at 155.
 func TestLadderAsWrittenFails(t *testing.T) {
 	t.Parallel()
-	r, out := rehearsal(t, fixtures.AmeideAsWritten(t, repositoryRoot(t)), ".", "-e", "dev", "--speed", "300", "--least-timeout", "60s")
+	r, out := rehearsal(t, fixtures.AmeideAsWritten(t, repositoryRoot(t)), ".", "-e", "dev", "--least-timeout", "5s")
 	if out.code != 1 || r.Result != "failed" {
 		t.Fatalf("exit code %d, result %q, want 1 and failed", out.code, r.Result)
 	}

@@ -95,7 +95,7 @@ func TestOperatorsByOLM(t *testing.T) {
 			if name == "no group" {
 				dir = olmPlatform(t, change[0]+"\nmetadata: {name: kafka, namespace: kafka}\nspec: {targetNamespaces: [kafka]}", change[1]+"\nmetadata: {name: none, namespace: kafka}")
 			}
-			r, out := rehearsal(t, dir, ".", "--least-timeout", "15s")
+			r, out := rehearsal(t, dir, ".", "--least-timeout", "5s")
 			c := byName(r)["kafka"]
 			if out.code == 0 || c.State == "healthy" || !strings.Contains(c.Object+c.Message, "Subscription") {
 				t.Errorf("exit code %d: kafka is %s: %s %s", out.code, c.State, c.Object, c.Message)
