@@ -60,7 +60,7 @@ test-race: ## Run the unit tests under the race detector (needs a C compiler)
 test-long: ## Run whole what every run of the tests does a tenth of: schedules, kills, faults, examples under Argo CD; then fuzz
 	go test -v -timeout 60m ./internal/rollout -run Simulation -schedules=1000000
 	go test -v -timeout 60m ./internal/engine/argocd -run 'Faults|TwoDrivers' -schedules=2000
-	go test -v -timeout 120m ./test/e2e -run 'Killed|Faulty|ExamplesRollOut' -long -kills=1000
+	go test -v -timeout 120m ./test/e2e -run 'Killed|Faulty|ExamplesRollOut|Mistakes|FailureStops' -long -kills=200
 	go test -v -timeout 60m ./test/argocd -run ExamplesBecomeHealthy -long
 	./test/fuzz.sh 60s
 

@@ -126,7 +126,7 @@ func TestExamplesRollOut(t *testing.T) {
 		"ameide prod":       {"examples/ameide", []string{"-e", "prod"}, 73, true, true},
 		"ameide edges":      {"examples/ameide", []string{"-e", "dev", "--policy", "edges"}, 74, false, false},
 		"ameide serial":     {"examples/ameide", []string{"-e", "dev", "--policy", "serial", "--speed", "600"}, 74, true, true},
-		"ameide tiers":      {"examples/ameide-tiers", []string{"-e", "dev"}, 64, true, false},
+		"ameide tiers":      {"examples/ameide-tiers", []string{"-e", "dev"}, 64, true, true},
 		"zerotouch main":    {"examples/zerotouch", []string{"-e", "main"}, 24, true, false},
 		"zerotouch preview": {"examples/zerotouch", []string{"-e", "preview"}, 18, true, true},
 	}
@@ -157,7 +157,7 @@ func TestExamplesRollOut(t *testing.T) {
 // blastRadius asks the plan what cannot become Healthy without a component.
 func blastRadius(t *testing.T, platform, component string) []string {
 	t.Helper()
-	out := ladder(t, repositoryRoot(t), "explain", component, platform, "-e", "dev", "--format", "json", "--progress", "none")
+	out := ladder(t, platform, "explain", component, ".", "-e", "dev", "--format", "json", "--progress", "none")
 	var e report.Explanation
 	if err := json.Unmarshal([]byte(out.stdout), &e); err != nil {
 		t.Fatalf("%v\n%s\n%s", err, out.stdout, out.stderr)
