@@ -157,7 +157,7 @@ func TestHostilePatterns(t *testing.T) {
 func TestLuaEndsWithItsCaller(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
-	if _, err := evaluate.Lua(ctx, "bad", "while true do end", object(), time.Unix(0, 0)); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := evaluate.Lua(ctx, "ends with its caller", "while true do end", object(), time.Unix(0, 0)); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("error = %v", err)
 	}
 	wantGood(t)
