@@ -21,10 +21,8 @@ TEST ?= go test
 QUICKLY := -ldflags=-w -vet=off
 
 # The package that takes longest begins first, and is no reason for a core to wait: its
-# rehearsals wait for simulated delays. With the real Argo CD there is another one, which
-# waits until that has ended.
-REAL    := $(if $(LADDER_ARGOCD),./test/argocd)
-LONGEST := -p $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1 + $(words $(REAL))) ./test/e2e ./test/cluster $(REAL)
+# rehearsals wait for simulated delays.
+LONGEST := -p $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1) ./test/e2e ./test/cluster
 
 .PHONY: help build noplane argocd parity test test-short test-race test-long lint generate verify bench picture demo fmt clean
 

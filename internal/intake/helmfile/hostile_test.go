@@ -127,7 +127,7 @@ func TestTooMany(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := evaluate.Helmfile(t.Context(), repository(t, good+test.archive), helmfile.Options{Path: "."}, 10*time.Second)
+			_, err := evaluate.Helmfile(t.Context(), repository(t, good+test.archive), helmfile.Options{Path: "."}, time.Minute)
 			var input *files.InputError
 			if !errors.As(err, &input) || !strings.Contains(input.Error(), test.want) {
 				t.Errorf("got %v, want %q", err, test.want)
