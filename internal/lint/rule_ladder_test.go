@@ -240,6 +240,8 @@ func TestRollingSyncSteps(t *testing.T) {
 	automated.Applications[0].Automated, automated.Applications[1].Automated = true, true
 	stamped := rolled(app("a", "infra"), app("b", "data"), app("c", "apps"))
 	stamped.ApplicationSets[0].TemplateWave = argo.Wave{Value: 2, Written: "2", Position: finding.Position{File: "set.yaml", Line: 20}}
+	unordered := rolled()
+	unordered.ApplicationSets[0].TemplateWave, unordered.ApplicationSets[0].Steps = stamped.ApplicationSets[0].TemplateWave, nil
 	same := rolled(app("a", "infra"), app("b", "data"), app("c", "apps"))
 	same.ApplicationSets[0].TemplateWave, same.ApplicationSets[0].Wave = stamped.ApplicationSets[0].TemplateWave, argo.Wave{Value: 2, Written: "2"}
 	cases{
@@ -250,7 +252,8 @@ func TestRollingSyncSteps(t *testing.T) {
 		"a step matches none":                    {Input{Argo: rolled(app("a", "infra"), app("c", "apps"))}, []string{"info step-without-phase - - -"}},
 		"a step without expressions matches all": {Input{Argo: everything}, nil},
 		"automated sync":                         {Input{Argo: automated}, []string{"warning automated-sync-under-rollingsync all - ApplicationSet all"}},
-		"a wave in the template":                 {Input{Argo: stamped}, []string{"warning wave-on-generated-application all - ApplicationSet all"}},
+		"a wave in the template":                 {Input{Argo: unordered}, []string{"warning wave-on-generated-application all - ApplicationSet all"}},
+		"a wave in the template beside steps":    {Input{Argo: stamped}, []string{"info wave-on-generated-application all - ApplicationSet all"}},
 		"the wave of the set in the template":    {Input{Argo: same}, []string{"info wave-on-generated-application all - ApplicationSet all"}},
 	}.run(t)
 }

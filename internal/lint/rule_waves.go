@@ -28,9 +28,14 @@ func waveOnGenerated(in Input) []finding.Finding {
 		f := aboutSet(set, ruleGeneratedWave, w.Position,
 			"ApplicationSet %s stamps sync wave %s on the Applications that it generates, which orders nothing", set.Name, w.Written)
 		f.Fix.Summary = "put the annotation on the ApplicationSet itself, or order its Applications with RollingSync steps"
-		if set.Wave.Written == w.Written {
+		switch {
+		case set.Wave.Written == w.Written:
 			f.Severity = finding.Info
 			f.Message += "; the same wave on the ApplicationSet itself does"
+			f.Fix.Summary = "drop the annotation of the template"
+		case len(set.Steps) > 0:
+			f.Severity = finding.Info
+			f.Message += "; its RollingSync steps do"
 			f.Fix.Summary = "drop the annotation of the template"
 		}
 		out = append(out, f)

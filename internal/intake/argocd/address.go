@@ -17,8 +17,28 @@ import (
 // tally counts how many of the paths below an address exist in this repository.
 type tally struct {
 	here, all int
+	// found are the different ones that exist.
+	found map[string]bool
 	// weak is set where a path says little: the root, or a bare star.
 	weak bool
+	// sure is set where one object takes several paths, and all of them exist.
+	sure bool
+}
+
+// minSure is how many different paths of one object exist by no coincidence.
+const minSure = 3
+
+// count counts a path.
+func (t *tally) count(path string, exists bool) {
+	t.all++
+	if !exists {
+		return
+	}
+	t.here++
+	if t.found == nil {
+		t.found = map[string]bool{}
+	}
+	t.found[path] = true
 }
 
 type tallies map[string]*tally
@@ -31,10 +51,21 @@ func (t tallies) at(url string) *tally {
 	return t[url]
 }
 
+// add counts what one object takes.
+func (t tallies) add(object tallies) {
+	for url, counted := range object {
+		to := t.at(url)
+		to.here, to.all = to.here+counted.here, to.all+counted.all
+		to.weak = to.weak || counted.weak
+		to.sure = to.sure || counted.here == counted.all && len(counted.found) >= minSure
+	}
+}
+
 // findOwnURLs finds out under which addresses this repository is known: those
 // that the ladder file names, and those of which at least half of the paths that
-// Applications and generators take exist in it. A path that exists by
-// coincidence does not make a foreign repository ours.
+// Applications and generators take exist in it, or all of the several paths of one
+// of them, whatever older ones say. A path that exists by coincidence does not make
+// a foreign repository ours.
 func (r *Repository) findOwnURLs(ctx context.Context) {
 	for _, alias := range r.opts.Aliases {
 		url := normaliseURL(alias)
@@ -46,11 +77,7 @@ func (r *Repository) findOwnURLs(ctx context.Context) {
 		r.tallySources(t, app)
 	}
 	for _, set := range r.sets {
-		r.tallyGenerators(t, set.value.At("spec", "generators"))
-		// A template may write its address and path out.
-		if template := set.value.At("spec", "template"); template != nil {
-			r.tallySources(t, document{value: template, written: template})
-		}
+		t.add(r.tallySet(set))
 	}
 	r.decide(t)
 	if err := r.findClusters(ctx); err != nil {
@@ -82,11 +109,20 @@ func (r *Repository) tallySources(t tallies, app document) {
 			to.weak = true
 			continue
 		}
-		to.all++
-		if _, ok := r.existing(s.path()); ok {
-			to.here++
-		}
+		_, exists := r.existing(s.path())
+		to.count(s.path(), exists)
 	}
+}
+
+// tallySet counts what one ApplicationSet takes. A template may write its address and
+// path out.
+func (r *Repository) tallySet(set document) tallies {
+	t := tallies{}
+	r.tallyGenerators(t, set.value.At("spec", "generators"))
+	if template := set.value.At("spec", "template"); template != nil {
+		r.tallySources(t, document{value: template, written: template})
+	}
+	return t
 }
 
 // tallyGenerators counts the patterns of git generators, nested ones too.
@@ -130,10 +166,7 @@ func (r *Repository) tallyPattern(to *tally, kind, pattern string) {
 		to.weak = to.weak || r.matches(kind, pattern)
 		return
 	}
-	to.all++
-	if r.matches(kind, pattern) {
-		to.here++
-	}
+	to.count(pattern, r.matches(kind, pattern))
 }
 
 func (r *Repository) matches(kind, pattern string) bool {
@@ -157,7 +190,7 @@ func (r *Repository) decide(t tallies) {
 		case r.tallied[url]:
 		case counted.all > 0:
 			r.tallied[url] = true
-			r.own[url] = counted.here > 0 && counted.here*2 >= counted.all
+			r.own[url] = counted.sure || counted.here > 0 && counted.here*2 >= counted.all
 		case counted.weak && url != "":
 			weak = url
 			candidates++
@@ -180,10 +213,7 @@ func (r *Repository) learn(documents []document) {
 		case d.isApplication():
 			r.tallySources(t, d)
 		case d.argo("ApplicationSet"):
-			r.tallyGenerators(t, d.value.At("spec", "generators"))
-			if template := d.value.At("spec", "template"); template != nil {
-				r.tallySources(t, document{value: template, written: template})
-			}
+			t.add(r.tallySet(d))
 		}
 	}
 	r.decide(t)

@@ -108,7 +108,7 @@ func (r *Repository) terraformClusters(ctx context.Context) ([]clusters.Cluster,
 	sizes := map[string]int{}
 	speaks := map[string]bool{}
 	for _, file := range r.all {
-		if path.Ext(file) != ".tf" || files.IsFixture(file) || strings.Contains(file, ".terraform/") {
+		if path.Ext(file) != ".tf" || files.IsUnused(file) || strings.Contains(file, ".terraform/") {
 			continue
 		}
 		data, err := r.tree.Read(file)

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/finding"
+	"github.com/rollout-ladder/ladder/internal/intake/files"
 )
 
 // defaultName is the environment of a repository that tells none apart.
@@ -63,10 +64,14 @@ func (r *Repository) Environments(ctx context.Context) ([]Environment, error) {
 		return nil, err
 	}
 	var told []finding.Finding
-	if len(r.tests) > 0 {
-		at := r.tests[0].position()
-		// They are nobody's platform, so that nothing lacks them.
+	// These are nobody's platform, so that nothing lacks them.
+	if i := slices.IndexFunc(r.unused, func(d document) bool { return files.IsFixture(d.position().File) }); i >= 0 {
+		at := r.unused[i].position()
 		told = append(told, newFinding(RuleNotRead, finding.Info, at, "", "the Applications in the data of tests are not read (%s)", path.Dir(at.File)))
+	}
+	if i := slices.IndexFunc(r.unused, func(d document) bool { return files.IsArchived(d.position().File) }); i >= 0 {
+		at := r.unused[i].position()
+		told = append(told, newFinding(RuleNotRead, finding.Info, at, "", "the Applications that are put away are not read (%s)", path.Dir(at.File)))
 	}
 	for _, e := range idle {
 		told = append(told, e.idle...)

@@ -72,10 +72,10 @@ type Repository struct {
 	applications, disabled []document
 	// sets are all ApplicationSets of files, projects all AppProjects.
 	sets, projects []document
-	// fixtures are those in the data of tests, tests those of them that make
+	// aside are those in the data of tests or put away, unused those of them that make
 	// Applications and that nothing applies.
-	fixtures, tests []document
-	clusters        foundClusters
+	aside, unused []document
+	clusters      foundClusters
 	// settings are those of the installation, which it reads; searched is set once
 	// the files that are no manifests were asked as well.
 	settings     argo.Settings
@@ -272,7 +272,7 @@ func (r *Repository) take(file string, l looked) {
 	if l.wave {
 		r.findMisplaced(documents)
 	}
-	if l.cluster && !files.IsFixture(file) {
+	if l.cluster && !files.IsUnused(file) {
 		for _, d := range documents {
 			if c, ok := clusters.FromObject(d.value); ok {
 				r.clusters.secrets = append(r.clusters.secrets, c)
@@ -293,9 +293,9 @@ func unparsed(data []byte, message string) string {
 }
 
 func (r *Repository) add(file string, documents []document) {
-	if files.IsFixture(file) {
+	if files.IsUnused(file) {
 		r.files[file] = documents
-		r.fixtures = append(r.fixtures, documents...)
+		r.aside = append(r.aside, documents...)
 		return
 	}
 	for _, d := range documents {

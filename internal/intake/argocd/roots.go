@@ -124,7 +124,7 @@ func (r *Repository) findRoots(ctx context.Context) (roots []entry, single []doc
 		}
 	}
 	roots, single = g.alternatives(all, roots, single)
-	r.tests = slices.DeleteFunc(slices.Clone(r.fixtures), func(d document) bool { return !d.applies() || g.reached[d.key()] })
+	r.unused = slices.DeleteFunc(slices.Clone(r.aside), func(d document) bool { return !d.applies() || g.reached[d.key()] })
 	roots = append(roots, r.rootCharts(g.folders)...)
 	slices.SortStableFunc(roots, entry.compare)
 	slices.SortStableFunc(single, func(a, b document) int {
@@ -267,7 +267,7 @@ func (r *Repository) overlays() []string {
 	candidates := slices.Clone(r.kustomized)
 	slices.Sort(candidates)
 	candidates = slices.DeleteFunc(slices.Compact(candidates), func(dir string) bool {
-		return files.IsFixture(dir+"/") || !r.yieldsFrom(r.closure(dir), document.applies)
+		return files.IsUnused(dir+"/") || !r.yieldsFrom(r.closure(dir), document.applies)
 	})
 	included := map[string]bool{}
 	for _, dir := range candidates {
@@ -341,7 +341,7 @@ func (r *Repository) rootCharts(taken map[string]bool) []entry {
 	}
 	var all []entry
 	for dir := range r.charts {
-		if files.IsFixture(dir+"/") || taken[dir] || used[dir] || r.inflates[dir] || r.isSubchart(dir) || r.isKustomization(dir) {
+		if files.IsUnused(dir+"/") || taken[dir] || used[dir] || r.inflates[dir] || r.isSubchart(dir) || r.isKustomization(dir) {
 			continue
 		}
 		bundles := slices.ContainsFunc(r.dependencies(dir), func(v *yamlpos.Value) bool { return v.TextAt("name") == bundle })

@@ -13,3 +13,16 @@ func IsFixture(file string) bool {
 		return slices.Contains([]string{"testdata", "fixtures", "__fixtures__", "__tests__"}, folder)
 	})
 }
+
+// IsArchived reports whether a file lies in a folder of what somebody has put away,
+// which nobody applies: by its name, which an application of that name does not have.
+func IsArchived(file string) bool {
+	return slices.ContainsFunc(strings.Split(path.Dir(file), "/"), func(folder string) bool {
+		name := strings.TrimLeft(folder, "._")
+		away := name != folder && slices.Contains([]string{"archive", "archives", "old", "deprecated", "disabled", "attic", "graveyard"}, name)
+		return away || name == "archived" || name == "graveyard"
+	})
+}
+
+// IsUnused reports whether a file is in a folder that nobody applies.
+func IsUnused(file string) bool { return IsFixture(file) || IsArchived(file) }
