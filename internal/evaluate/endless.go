@@ -11,21 +11,25 @@ import (
 // maxEndless bounds how many questions are remembered, of 32 bytes each.
 const maxEndless = 10_000
 
-// endless are the questions that took all the time they may take. They are not asked
-// again: a health check that never ends would otherwise cost a second of CPU time
-// whenever anybody looks at its object, and a rollout looks again and again.
-var endless = memory{seen: map[[sha256.Size]byte]bool{}}
+// endless are the questions that took all the time they may take. After the second
+// time they are not asked again: a health check that never ends would otherwise cost a
+// second of CPU time whenever anybody looks at its object, and a rollout looks again
+// and again.
+var endless = memory{seen: map[[sha256.Size]byte]int{}}
 
-// memory is a bounded set of identities.
+// tries is how often a question is asked: a busy machine can be the reason once.
+const tries = 2
+
+// memory counts identities, a bounded number of them.
 type memory struct {
 	mu   sync.Mutex
-	seen map[[sha256.Size]byte]bool
+	seen map[[sha256.Size]byte]int
 }
 
 func (m *memory) holds(id [sha256.Size]byte) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.seen[id]
+	return m.seen[id] >= tries
 }
 
 func (m *memory) add(id [sha256.Size]byte) {
@@ -34,7 +38,7 @@ func (m *memory) add(id [sha256.Size]byte) {
 	if len(m.seen) >= maxEndless {
 		clear(m.seen)
 	}
-	m.seen[id] = true
+	m.seen[id]++
 }
 
 // timed is a question that says what time it is.
