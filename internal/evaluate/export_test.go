@@ -4,6 +4,13 @@ import "time"
 
 func init() { setTime = 500 * time.Millisecond }
 
+// ForgetEndless forgets which questions have taken all of their time.
+func ForgetEndless() {
+	endless.mu.Lock()
+	defer endless.mu.Unlock()
+	clear(endless.seen)
+}
+
 // Endless is how often questions have taken all of their time.
 func Endless() int {
 	endless.mu.Lock()

@@ -240,6 +240,9 @@ func TestRollingSyncSteps(t *testing.T) {
 	automated.Applications[0].Automated, automated.Applications[1].Automated = true, true
 	stamped := rolled(app("a", "infra"), app("b", "data"), app("c", "apps"))
 	stamped.ApplicationSets[0].TemplateWave = argo.Wave{Value: 2, Written: "2", Position: finding.Position{File: "set.yaml", Line: 20}}
+	off := rolled(app("a", "infra"), app("b", "data"), app("c", "apps"))
+	off.ApplicationSets[0].TemplateWave = stamped.ApplicationSets[0].TemplateWave
+	off.Settings.Started = finding.Position{File: "argocd.yaml", Line: 1}
 	unordered := rolled()
 	unordered.ApplicationSets[0].TemplateWave, unordered.ApplicationSets[0].Steps = stamped.ApplicationSets[0].TemplateWave, nil
 	same := rolled(app("a", "infra"), app("b", "data"), app("c", "apps"))
@@ -254,6 +257,9 @@ func TestRollingSyncSteps(t *testing.T) {
 		"automated sync":                         {Input{Argo: automated}, []string{"warning automated-sync-under-rollingsync all - ApplicationSet all"}},
 		"a wave in the template":                 {Input{Argo: unordered}, []string{"warning wave-on-generated-application all - ApplicationSet all"}},
 		"a wave in the template beside steps":    {Input{Argo: stamped}, []string{"info wave-on-generated-application all - ApplicationSet all"}},
-		"the wave of the set in the template":    {Input{Argo: same}, []string{"info wave-on-generated-application all - ApplicationSet all"}},
+		"a wave in the template, progressive syncs off": {Input{Argo: off}, []string{
+			"warning progressive-syncs-off all - ApplicationSet all", "warning wave-on-generated-application all - ApplicationSet all",
+		}},
+		"the wave of the set in the template": {Input{Argo: same}, []string{"info wave-on-generated-application all - ApplicationSet all"}},
 	}.run(t)
 }

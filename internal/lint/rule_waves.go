@@ -20,6 +20,7 @@ const (
 // RollingSync; only a sync reads the annotation, and none applies them.
 func waveOnGenerated(in Input) []finding.Finding {
 	var out []finding.Finding
+	off := len(progressiveSyncsOff(in)) > 0
 	for _, set := range in.Argo.ApplicationSets {
 		w := set.TemplateWave
 		if w.Written == "" {
@@ -33,7 +34,7 @@ func waveOnGenerated(in Input) []finding.Finding {
 			f.Severity = finding.Info
 			f.Message += "; the same wave on the ApplicationSet itself does"
 			f.Fix.Summary = "drop the annotation of the template"
-		case len(set.Steps) > 0:
+		case set.RollingSync && len(set.Steps) > 0 && !off:
 			f.Severity = finding.Info
 			f.Message += "; its RollingSync steps do"
 			f.Fix.Summary = "drop the annotation of the template"

@@ -64,14 +64,15 @@ func (r *Repository) Environments(ctx context.Context) ([]Environment, error) {
 		return nil, err
 	}
 	var told []finding.Finding
-	// These are nobody's platform, so that nothing lacks them.
-	if i := slices.IndexFunc(r.unused, func(d document) bool { return files.IsFixture(d.position().File) }); i >= 0 {
-		at := r.unused[i].position()
-		told = append(told, newFinding(RuleNotRead, finding.Info, at, "", "the Applications in the data of tests are not read (%s)", path.Dir(at.File)))
-	}
-	if i := slices.IndexFunc(r.unused, func(d document) bool { return files.IsArchived(d.position().File) }); i >= 0 {
-		at := r.unused[i].position()
-		told = append(told, newFinding(RuleNotRead, finding.Info, at, "", "the Applications that are put away are not read (%s)", path.Dir(at.File)))
+	for _, kind := range []struct {
+		is    func(file string) bool
+		where string
+	}{{files.IsFixture, "in the data of tests"}, {files.IsArchived, "that are put away"}} {
+		if i := slices.IndexFunc(r.unused, func(d document) bool { return kind.is(d.position().File) }); i >= 0 {
+			at := r.unused[i].position()
+			// They are nobody's platform, so that nothing lacks them.
+			told = append(told, newFinding(RuleNotRead, finding.Info, at, "", "the Applications %s are not read (%s)", kind.where, path.Dir(at.File)))
+		}
 	}
 	for _, e := range idle {
 		told = append(told, e.idle...)

@@ -14,13 +14,14 @@ func IsFixture(file string) bool {
 	})
 }
 
-// IsArchived reports whether a file lies in a folder of what somebody has put away,
-// which nobody applies: by its name, which an application of that name does not have.
+// IsArchived reports whether the name of a folder that a file lies in says that somebody
+// has put it away, so that nobody applies it. An application may be called archive or
+// old, so that these names count behind a dot or an underscore only.
 func IsArchived(file string) bool {
 	return slices.ContainsFunc(strings.Split(path.Dir(file), "/"), func(folder string) bool {
 		name := strings.TrimLeft(folder, "._")
-		away := name != folder && slices.Contains([]string{"archive", "archives", "old", "deprecated", "disabled", "attic", "graveyard"}, name)
-		return away || name == "archived" || name == "graveyard"
+		away := name != folder && slices.Contains([]string{"archive", "archives", "old", "deprecated", "disabled"}, name)
+		return away || name == "archived"
 	})
 }
 
