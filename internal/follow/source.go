@@ -2,6 +2,7 @@ package follow
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -35,6 +36,8 @@ type Source struct {
 	// Select, if set, narrows what is asked for.
 	Select func(*metav1.ListOptions)
 	Clock  clock.Clock
+	// Open, if set, is told when a watch has begun, and when it has ended.
+	Open func(bool)
 }
 
 // ListerWatcher is the source as a reflector or an informer asks it.
@@ -58,5 +61,22 @@ func (s Source) list(ctx context.Context, options metav1.ListOptions) (runtime.O
 }
 
 func (s Source) watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-	return Watch(ctx, s.Clock, s.selected(options), s.Resource.Watch)
+	w, err := Watch(ctx, s.Clock, s.selected(options), s.Resource.Watch)
+	if err != nil || s.Open == nil {
+		return w, err
+	}
+	s.Open(true)
+	return closing{w, sync.OnceFunc(func() { s.Open(false) })}, nil
+}
+
+// closing tells when the reader of a watch, who stops every one that has ended, does so.
+type closing struct {
+	watch.Interface
+	tell func()
+}
+
+// Stop implements watch.Interface.
+func (c closing) Stop() {
+	c.Interface.Stop()
+	c.tell()
 }

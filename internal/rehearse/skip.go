@@ -57,7 +57,7 @@ func (s *stage) realTimes() *times {
 // follow has no time skipped while the engine has not seen what it did.
 func (t *times) follow(e *native.Engine) {
 	if t.skipper != nil {
-		t.skipper.Behind = e.Behind
+		t.skipper.Behind, t.skipper.BlindAt = e.Behind, e.BlindAt
 	}
 }
 

@@ -2,6 +2,7 @@ package argocd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -23,6 +24,14 @@ const (
 	// comparePatience is how long a comparison that was asked for is waited for
 	// before a sync is tried without it.
 	comparePatience = 20 * time.Second
+	// unreachable begins the message of a sync for which the controller could not read
+	// the cluster: nothing was applied. It tries to read it again after 10 s.
+	// Sources: argo-cd, controller/cache/cache.go; gitops-engine, ClusterRetryTimeout.
+	unreachable = "error synchronizing cache state"
+	// readAgain is how long such a sync waits until it is asked for again, and
+	// readLimit how many times it is.
+	readAgain = 11 * time.Second
+	readLimit = 3
 )
 
 // Sync implements drive.Engine: one sync operation of the Application of a
@@ -50,16 +59,29 @@ func (e *Engine) Sync(ctx context.Context, component string) error {
 	if err := e.holdAgain(ctx, ref); err != nil {
 		return failed(ref, err)
 	}
-	asked, token, err := e.begin(ctx, ref)
+	err := e.operate(ctx, ref)
+	for range readLimit {
+		if o := (*drive.ObjectError)(nil); !errors.As(err, &o) || !strings.HasPrefix(o.Message, unreachable) {
+			break
+		}
+		if e.pause(ctx, readAgain) != nil {
+			return err
+		}
+		err = e.operate(ctx, ref)
+	}
 	if err != nil {
 		return err
 	}
-	if token != "" {
-		if err := e.finish(ctx, ref, asked, token); err != nil {
-			return err
-		}
-	}
 	return e.afterSync(ctx, ref)
+}
+
+// operate is one operation, from its beginning to its end.
+func (e *Engine) operate(ctx context.Context, ref observe.Ref) error {
+	asked, token, err := e.begin(ctx, ref)
+	if err != nil || token == "" {
+		return err
+	}
+	return e.finish(ctx, ref, asked, token)
 }
 
 // hasDone reports whether a process of this run that died has synced the

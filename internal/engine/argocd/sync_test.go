@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -280,6 +282,40 @@ func TestSyncErrors(t *testing.T) {
 			if strings.Contains(at.Message, "hunter2") {
 				t.Error("the message has the password of an address")
 			}
+		})
+	}
+}
+
+// A controller that could not read the cluster is asked again: nothing was applied,
+// and nothing is wrong with the component.
+func TestClusterUnreadable(t *testing.T) {
+	for name, tc := range map[string]struct {
+		failures int32
+		want     string
+	}{
+		"for a while": {failures: readLimit},
+		"for good":    {failures: readLimit + 1, want: "net/http: request canceled"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := newMemory(t, idle("shop", ""))
+				var failures atomic.Int32
+				m.controller(func(a *observe.Application) (string, string) {
+					if failures.Add(1) <= tc.failures {
+						return observe.Error, unreachable + " : failed to load open api schema: net/http: request canceled"
+					}
+					return succeed(a)
+				})
+				began := time.Now()
+				err := m.engine("run-1", "shop").Sync(t.Context(), "shop")
+				var at *drive.ObjectError
+				if tc.want == "" && err != nil || tc.want != "" && (!errors.As(err, &at) || !strings.Contains(at.Message, tc.want)) {
+					t.Errorf("error = %v", err)
+				}
+				if waited := time.Since(began); waited < readLimit*readAgain {
+					t.Errorf("asked again after %s", waited)
+				}
+			})
 		})
 	}
 }

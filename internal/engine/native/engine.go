@@ -128,6 +128,10 @@ func New(ctx context.Context, config Config) (*Engine, error) {
 // reports is older than the cluster.
 func (e *Engine) Behind() bool { return e.observer.lags() }
 
+// BlindAt is the last moment by Config.Server at which the engine did not see all that
+// it has to: a watch was away. It is zero where that never happened.
+func (e *Engine) BlindAt() time.Time { return e.observer.blindAt() }
+
 // fill sets the defaults.
 func (c *Config) fill(ctx context.Context) error {
 	if c.Revision == "" {

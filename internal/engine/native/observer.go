@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -27,6 +28,9 @@ type observer struct {
 	changed func(*unstructured.Unstructured)
 	// synced is told when everything of a kind that was there has been seen.
 	synced func(schema.GroupKind)
+
+	// sighted is when a watch came back that had been away.
+	sighted atomic.Pointer[time.Time]
 
 	mu      sync.RWMutex
 	kinds   map[schema.GroupKind]*watchedKind
@@ -116,6 +120,23 @@ func (o *observer) lags() bool {
 		}
 	}
 	return false
+}
+
+// blindAt is the last moment, in real time, at which a kind was not watched; zero for
+// never.
+func (o *observer) blindAt() time.Time {
+	now := o.clock.Now()
+	o.mu.RLock()
+	defer o.mu.RUnlock()
+	for _, k := range o.kinds {
+		if k.blind(now) {
+			return now
+		}
+	}
+	if at := o.sighted.Load(); at != nil {
+		return *at
+	}
+	return time.Time{}
 }
 
 // sight is what the observer knows of one object.

@@ -152,3 +152,32 @@ func TestClusterSilentWatch(t *testing.T) {
 	}
 	seen.until(t, ctx, "healthy", healthyAt(name, "r1"))
 }
+
+// A watch that follows another at once is not missed; one that was away is, until it is
+// back.
+func TestBlind(t *testing.T) {
+	c := clocktesting.NewFakeClock(time.Unix(1000, 0))
+	o := newObserver(t.Context(), nil, c, nil, nil)
+	k := newWatchedKind(o, schema.GroupKind{Kind: "Pod"}, mapping{})
+	o.kinds[k.kind] = k
+	blind := func(want time.Time) {
+		t.Helper()
+		if got := o.blindAt(); !got.Equal(want) {
+			t.Errorf("blind at %s, want %s", got, want)
+		}
+	}
+	blind(time.Time{})
+	k.open(true)
+	k.open(false)
+	c.Step(gap)
+	blind(time.Time{})
+	k.open(true)
+	blind(time.Time{})
+	k.open(false)
+	c.Step(gap + 1)
+	blind(c.Now())
+	k.open(true)
+	back := c.Now()
+	c.Step(time.Minute)
+	blind(back)
+}

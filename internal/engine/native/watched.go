@@ -33,6 +33,8 @@ type watchedKind struct {
 	objects    cache.Indexer
 	// seen is the resource version up to which everything is in objects.
 	seen atomic.Uint64
+	// down is since when no watch is open, zero while one is.
+	down atomic.Pointer[time.Time]
 	// synced is closed when everything that was there has been seen.
 	synced     chan struct{}
 	syncedOnce sync.Once
@@ -50,16 +52,39 @@ type watchedKind struct {
 // taken for dead: a proxy may keep one open that nothing comes through any more.
 const invisible = 10 * time.Second
 
+// gap is how long the change from one watch to the next may take.
+const gap = time.Second
+
 var (
 	_ cache.TransformingStore      = (*watchedKind)(nil)
 	_ cache.ReflectorBookmarkStore = (*watchedKind)(nil)
 )
 
 func newWatchedKind(o *observer, gk schema.GroupKind, m mapping) *watchedKind {
-	return &watchedKind{
+	k := &watchedKind{
 		observer: o, kind: gk, namespaced: m.namespaced, synced: make(chan struct{}),
 		objects: cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{byOwner: ownerIndex, byInvolved: involvedIndex}),
 	}
+	k.open(false)
+	return k
+}
+
+// open notes that a watch has begun or ended.
+func (k *watchedKind) open(begun bool) {
+	now := k.observer.clock.Now()
+	if !begun {
+		k.down.Store(&now)
+		return
+	}
+	if since := k.down.Swap(nil); since != nil && now.Sub(*since) > gap {
+		k.observer.sighted.Store(&now)
+	}
+}
+
+// blind reports whether no watch was open for longer than one takes to follow another.
+func (k *watchedKind) blind(now time.Time) bool {
+	since := k.down.Load()
+	return since != nil && now.Sub(*since) > gap
 }
 
 // run watches until ctx ends.
@@ -76,7 +101,7 @@ func (k *watchedKind) run(ctx context.Context, client dynamic.Interface, gvr sch
 
 // watch lists and watches until ctx ends; a watch that ends before is made again.
 func (k *watchedKind) watch(ctx context.Context, client dynamic.Interface, gvr schema.GroupVersionResource) {
-	source := follow.Source{Client: client, Resource: client.Resource(gvr), Clock: k.observer.clock}
+	source := follow.Source{Client: client, Resource: client.Resource(gvr), Clock: k.observer.clock, Open: k.open}
 	if k.kind.Group == "" && k.kind.Kind == "Event" {
 		source.Select = func(options *metav1.ListOptions) { options.FieldSelector = "type=Warning" }
 	}

@@ -101,6 +101,30 @@ func TestDeadlinesWait(t *testing.T) {
 	}
 }
 
+// What the rollout could not see is no silence: a deadline waits until it sees again,
+// but not for ever.
+func TestDeadlinesWaitForSight(t *testing.T) {
+	for name, blind := range map[string]time.Duration{"for a while": 200 * time.Millisecond, "for good": time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			s := newStand(t)
+			began := time.Now()
+			s.skipper.BlindAt = func() time.Time {
+				now := time.Now()
+				if end := began.Add(blind); now.After(end) {
+					return end
+				}
+				return now
+			}
+			deadline := s.skipper.Deadlines.NewTimer(time.Hour)
+			s.run(t)
+			await(t, "the deadline", deadline.C())
+			if d, least := time.Since(began), min(blind+s.skipper.Silence, blindness*s.skipper.Silence); d < least {
+				t.Errorf("the deadline was skipped to after %s, want at least %s", d, least)
+			}
+		})
+	}
+}
+
 // While the timer of a real controller runs, time goes at its pace.
 func TestPace(t *testing.T) {
 	s := newStand(t)

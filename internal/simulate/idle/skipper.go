@@ -20,6 +20,9 @@ const (
 	hopeless = 30 * time.Second
 	// news is how often the plane is asked at least: its lease must not end.
 	news = time.Second
+	// blindness is after how many times the silence that is asked for a deadline is due
+	// although not all is seen: a kind whose conversion webhook is down never is.
+	blindness = 3
 )
 
 // Ask sends an order to the plane.
@@ -42,6 +45,9 @@ type Skipper struct {
 	// when something did.
 	Silence time.Duration
 	Changed func() time.Time
+	// BlindAt is when the rollout did not see last, in real time, what there is; nil is
+	// never. What it did not see is no silence, up to blindness times Silence.
+	BlindAt func() time.Time
 
 	// lead is how far the plane's clock is ahead of the rollout's.
 	lead  time.Duration
@@ -163,12 +169,21 @@ func (s *Skipper) next() (due time.Time, ours bool) {
 	at, ok = s.Wakes.Next()
 	sooner(at, ok, true)
 	if at, ok = s.Deadlines.Next(); ok && (due.IsZero() || at.Before(due)) {
-		if time.Since(s.Changed()) < s.Silence {
+		if !s.silent() {
 			return time.Time{}, false
 		}
 		due, ours = at, true
 	}
 	return due, ours
+}
+
+// silent reports whether nothing has happened for so long that nothing will.
+func (s *Skipper) silent() bool {
+	quiet := time.Since(s.Changed())
+	if s.BlindAt != nil && quiet < blindness*s.Silence {
+		quiet = min(quiet, time.Since(s.BlindAt()))
+	}
+	return quiet >= s.Silence
 }
 
 // flow lets time pass, but not beyond what is due.
