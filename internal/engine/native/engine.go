@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -86,6 +87,8 @@ type Engine struct {
 	work  sync.WaitGroup
 
 	removals removals
+	// watching is set while Watch has seen what is there.
+	watching atomic.Bool
 
 	inventoryMu        sync.Mutex
 	inventoryLoaded    bool
@@ -124,9 +127,9 @@ func New(ctx context.Context, config Config) (*Engine, error) {
 	return newEngine(ctx, config, client, watches, d)
 }
 
-// Behind reports whether something that was applied is not seen yet: what the engine
-// reports is older than the cluster.
-func (e *Engine) Behind() bool { return e.observer.lags() }
+// Behind reports whether nothing is watched yet, or something that was applied is not
+// seen: what the engine reports is older than the cluster.
+func (e *Engine) Behind() bool { return !e.watching.Load() || e.observer.lags() }
 
 // BlindAt is the last moment by Config.Server at which the engine did not see all that
 // it has to: a watch was away. It is zero where that never happened.

@@ -36,6 +36,8 @@ func (e *Engine) Watch(ctx context.Context, sink func(drive.Observation)) error 
 		return err
 	}
 	e.observer.wait(ctx, firstSight)
+	e.watching.Store(true)
+	defer e.watching.Store(false)
 	for name, c := range e.components {
 		c.forgetTold()
 		e.dirty.add(name)
