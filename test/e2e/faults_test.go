@@ -53,7 +53,7 @@ func TestFaultyAPIServer(t *testing.T) {
 	outageAt := 200
 	k := &killer{t: t, state: t.TempDir()}
 	rehearse := func(plane string) []string {
-		return []string{"rehearse", dir, "-e", "dev", "--policy", "edges", "--progress", "none", "--least-timeout", "5s", "--plane", plane}
+		return []string{"rehearse", dir, "-e", "dev", "--policy", "edges", "--progress", "none", "--least-timeout", "1m", "--plane", plane}
 	}
 	kubeconfig := k.plane("sound")
 	k.args = rehearse("sound")
