@@ -7,4 +7,4 @@ import (
 	"github.com/rollout-ladder/ladder/internal/plane/planetest"
 )
 
-func TestMain(m *testing.M) { os.Exit(planetest.Main(m, 4)) }
+func TestMain(m *testing.M) { os.Exit(planetest.Main(m, 2)) }

@@ -16,17 +16,18 @@ var long = flag.Bool("long", false, "the examples as a whole, not a component of
 // the platforms of descriptors, and the repository of Applications as it is. Nothing
 // starts before everything of the earlier places is Healthy.
 func TestExamplesBecomeHealthy(t *testing.T) {
-	cases := map[string]struct {
+	type testCase struct {
 		platform, environment string
 		enabled               int
 		// part is rolled out with what it requires, unless all is asked for.
 		part string
-	}{
+	}
+	cases := map[string]testCase{
 		"single":      {"examples/ameide", "dev", 74, "apps-threads"},
-		"tiers":       {"examples/ameide-tiers", "dev", 64, "apps-threads"},
 		"app-of-apps": {"examples/zerotouch", "preview", 18, ""},
 	}
 	if *long {
+		cases["tiers"] = testCase{"examples/ameide-tiers", "dev", 64, ""}
 		whole := cases["app-of-apps"]
 		whole.environment, whole.enabled = "main", 24
 		cases["app-of-apps, all of it"] = whole
