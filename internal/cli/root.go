@@ -92,7 +92,7 @@ Exit codes: 0 fine; 1 the answer is no; 2 wrong usage or unreadable input;
 			if err := errors.Join(cmd.ValidateRequiredFlags(), cmd.ValidateFlagGroups()); err != nil {
 				return exit.With(exit.Usage, err)
 			}
-			if err := global.Validate(); err != nil {
+			if err := errors.Join(global.Validate(), flags.Format(cmd)); err != nil {
 				return err
 			}
 			return confined(cmd.Context(), streams, global)

@@ -123,9 +123,6 @@ func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *
 }
 
 func (o *Options) check() (*bootstrap.Config, error) {
-	if err := flags.OneOf("format", o.Format, "text", "json"); err != nil {
-		return nil, err
-	}
 	if o.Timeout < 0 {
 		return nil, exit.With(exit.Usage, errors.New("--timeout may not be negative"))
 	}

@@ -37,9 +37,6 @@ type Listing struct {
 }
 
 func list(streams *stream.Streams, o *flags.Result) error {
-	if err := flags.OneOf("format", o.Format, "text", "json"); err != nil {
-		return err
-	}
 	entries := catalogue.New().Entries()
 	var b bytes.Buffer
 	if o.Format == "json" {

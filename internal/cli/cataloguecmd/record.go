@@ -55,9 +55,6 @@ values of the component; look it over, and name it in ladder.yaml under catalogu
 }
 
 func record(ctx context.Context, streams *stream.Streams, global *flags.Global, o *recordOptions) error {
-	if err := flags.OneOf("format", o.Format, "yaml"); err != nil {
-		return err
-	}
 	display := progress.New(streams, global, time.Now)
 	options := source.KeysOnly(o.Source)
 	options.Progress = display.Counted

@@ -48,9 +48,6 @@ func charts(entries []catalogue.Entry) []string {
 }
 
 func show(streams *stream.Streams, chart string, o *flags.Result) error {
-	if err := flags.OneOf("format", o.Format, "yaml"); err != nil {
-		return err
-	}
 	c := catalogue.New()
 	var found []catalogue.Entry
 	for _, e := range c.Entries() {

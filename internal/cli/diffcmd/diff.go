@@ -74,9 +74,6 @@ revision, environment or folder, or it cannot be read.`,
 }
 
 func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *Options) (err error) {
-	if err := flags.OneOf("format", o.Format, "text", "markdown", "json"); err != nil {
-		return err
-	}
 	if err := flags.Policy(o.Policy); err != nil {
 		return err
 	}

@@ -62,9 +62,6 @@ its documentation; with nothing, list the rules.`,
 }
 
 func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *Options) error {
-	if err := flags.OneOf("format", o.Format, "text", "json"); err != nil {
-		return err
-	}
 	if err := flags.Policy(o.Policy); err != nil {
 		return err
 	}

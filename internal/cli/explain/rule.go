@@ -30,9 +30,6 @@ func explainRule(streams *stream.Streams, o *Options) (done bool, err error) {
 
 // listRules prints every rule.
 func listRules(streams *stream.Streams, o *Options) error {
-	if err := flags.OneOf("format", o.Format, "text", "json"); err != nil {
-		return err
-	}
 	rules := lint.All()
 	if o.Format == "json" {
 		return writeRules(streams, o, rules)

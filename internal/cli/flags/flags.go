@@ -94,9 +94,34 @@ type Result struct {
 // default, and --output.
 func (r *Result) Register(cmd *cobra.Command, formats ...string) {
 	f := cmd.Flags()
-	f.StringVar(&r.Format, "format", formats[0], "output format: "+strings.Join(formats, ", "))
-	f.StringVarP(&r.Output, "output", "o", "", "write the result to this file instead of stdout")
+	f.StringVarP(&r.Format, "format", "o", formats[0], "output format: "+strings.Join(formats, ", "))
+	f.StringVar(&r.Output, "output", "", "write the result to this `FILE` instead of stdout")
 	completeWith(cmd, "format", formats...)
+	_ = f.SetAnnotation("format", formatsOf, formats)
+}
+
+// formatsOf is the annotation of --format that lists its values.
+const formatsOf = "formats"
+
+// Format refuses a format that the command does not have, and a file that is called as
+// one: other tools have other meanings of -o.
+func Format(cmd *cobra.Command) error {
+	format := cmd.Flags().Lookup("format")
+	if format == nil || format.Annotations == nil {
+		return nil
+	}
+	allowed, given := format.Annotations[formatsOf], format.Value.String()
+	if !slices.Contains(allowed, given) {
+		err := OneOf("format", given, allowed...)
+		if strings.ContainsAny(given, "./") {
+			err = exit.With(exit.Usage, fmt.Errorf("%w; the file is --output %s", err, given))
+		}
+		return err
+	}
+	if output := cmd.Flags().Lookup("output"); output != nil && slices.Contains(allowed, output.Value.String()) {
+		return exit.With(exit.Usage, fmt.Errorf("--output %s would be a file: the format is --format %[1]s, or -o %[1]s", output.Value))
+	}
+	return nil
 }
 
 // OneOf refuses a flag value that is not in the list.

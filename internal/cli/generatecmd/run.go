@@ -28,9 +28,6 @@ import (
 )
 
 func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *Options) error {
-	if err := flags.OneOf("format", o.Format, "text", "json"); err != nil {
-		return err
-	}
 	if o.Layout != "" {
 		if err := flags.OneOf("layout", o.Layout, layouts()...); err != nil {
 			return err

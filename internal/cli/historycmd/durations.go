@@ -54,9 +54,6 @@ components of the newest run are written.`,
 }
 
 func (o *durationsOptions) run(ctx context.Context, streams *stream.Streams, global *flags.Global, args []string) error {
-	if err := flags.OneOf("format", o.Format, "yaml", "json", "text", "markdown"); err != nil {
-		return err
-	}
 	if err := flags.OneOf("quantile", o.Quantile, "median", "p90"); err != nil {
 		return err
 	}

@@ -184,9 +184,6 @@ func showing(streams *stream.Streams, cmd *cobra.Command, look func(ctx context.
 	f.register(cmd)
 	result.Register(cmd, "text", "markdown", "json")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := flags.OneOf("format", result.Format, "text", "markdown", "json"); err != nil {
-			return err
-		}
 		if err := stream.CheckResult(result.Output); err != nil {
 			return exit.With(exit.Usage, err)
 		}

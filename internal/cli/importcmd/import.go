@@ -92,7 +92,7 @@ func (o *Options) check(args []string) error {
 			return err
 		}
 	}
-	return flags.OneOf("format", o.Format, "text", "json")
+	return nil
 }
 
 // repository opens the repository that PATH is in, or lies at, and returns PATH

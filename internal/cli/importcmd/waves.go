@@ -78,9 +78,6 @@ type wavesDocument struct {
 }
 
 func (o *wavesOptions) run(ctx context.Context, streams *stream.Streams) error {
-	if err := flags.OneOf("format", o.Format, "text", "json"); err != nil {
-		return err
-	}
 	if o.Factor < 0 || o.Factor > 999 {
 		return exit.With(exit.Usage, errors.New("--factor: write a number from 1 to 999"))
 	}

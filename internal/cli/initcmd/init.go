@@ -55,7 +55,7 @@ A ladder.yaml that exists is not overwritten.`,
 		},
 	}
 	o.Register(cmd)
-	cmd.Flags().StringVarP(&o.Output, "output", "o", "", "file to write, - for stdout (default ladder.yaml in the root of the platform)")
+	cmd.Flags().StringVar(&o.Output, "output", "", "file to write, - for stdout (default ladder.yaml in the root of the platform)")
 	return cmd
 }
 

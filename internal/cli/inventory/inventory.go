@@ -61,9 +61,6 @@ file given by --output differs from what would be written.`,
 }
 
 func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *Options) error {
-	if err := flags.OneOf("format", o.Format, "markdown", "json", "picture"); err != nil {
-		return err
-	}
 	if o.Check && o.Output == "" {
 		return exit.With(exit.Usage, errors.New("--check needs --output FILE, the file to compare with"))
 	}

@@ -124,10 +124,7 @@ func (o *Options) check() error {
 		}
 		return exit.With(exit.Usage, fmt.Errorf("--rules: there is no rule %q; %s", id, hint))
 	}
-	err := errors.Join(
-		flags.OneOf("format", o.Format, formats()...),
-		flags.OneOf("severity", o.Severity, severities()...),
-	)
+	err := flags.OneOf("severity", o.Severity, severities()...)
 	for _, on := range o.FailOn {
 		err = errors.Join(err, flags.OneOf("fail-on", on, failOn()...))
 	}

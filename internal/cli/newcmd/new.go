@@ -104,9 +104,6 @@ type File struct {
 }
 
 func (o *Options) run(ctx context.Context, streams *stream.Streams) error {
-	if err := flags.OneOf("format", o.Format, "text", "json"); err != nil {
-		return err
-	}
 	o.Scaffold.Type, o.Scaffold.Phase = component.Type(o.Type), component.NoPhase
 	if o.Phase != "" {
 		phase, err := component.ParsePhase(o.Phase)

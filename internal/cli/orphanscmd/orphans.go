@@ -131,9 +131,6 @@ func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *
 
 // check refuses arguments that do not go together.
 func (o *Options) check(streams *stream.Streams) error {
-	if err := flags.OneOf("format", o.Format, "text", "json"); err != nil {
-		return err
-	}
 	for _, file := range []string{o.Output, o.Plan} {
 		if err := stream.CheckResult(file); err != nil {
 			return exit.With(exit.Usage, err)

@@ -81,12 +81,10 @@ the repository has error findings.`,
 }
 
 func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *Options) error {
-	allowed := formats
 	if o.Compare || o.Suggest {
-		allowed = []string{"text", "json"}
-	}
-	if err := flags.OneOf("format", o.Format, allowed...); err != nil {
-		return err
+		if err := flags.OneOf("format", o.Format, "text", "json"); err != nil {
+			return err
+		}
 	}
 	if err := flags.Policy(o.Policy); err != nil {
 		return err

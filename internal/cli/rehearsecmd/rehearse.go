@@ -188,9 +188,6 @@ func run(cmd *cobra.Command, args []string, streams *stream.Streams, global *fla
 // parse checks the arguments and turns them into those of a rehearsal.
 func (o *Options) parse() (rehearse.Options, error) {
 	var none rehearse.Options
-	if err := flags.OneOf("format", o.Format, "text", "json", "markdown"); err != nil {
-		return none, err
-	}
 	for _, check := range []struct{ flag, value string }{{"engine", o.Engine}, {"policy", cmp.Or(o.Policy, "phases")}, {"on-failure", o.OnFailure}} {
 		if err := flags.OneOf(check.flag, check.value, choices[check.flag]...); err != nil {
 			return none, err

@@ -60,9 +60,6 @@ Secrets are left out; --show-secrets prints them.`,
 }
 
 func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *Options) error {
-	if err := flags.OneOf("format", o.Format, "yaml", "json"); err != nil {
-		return err
-	}
 	display := progress.New(streams, global, time.Now)
 	options := source.Options(o.Source)
 	options.SecretKeysOnly = !o.ShowSecrets

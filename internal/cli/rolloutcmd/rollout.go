@@ -185,9 +185,6 @@ func run(cmd *cobra.Command, args []string, streams *stream.Streams, global *fla
 // parse checks the arguments and turns them into those of a rollout.
 func (o *Options) parse(ctx context.Context) (perform.ClusterOptions, error) {
 	var none perform.ClusterOptions
-	if err := flags.OneOf("format", o.Format, "text", "json", "markdown"); err != nil {
-		return none, err
-	}
 	for _, check := range []struct{ flag, value string }{{"engine", o.Engine}, {"policy", cmp.Or(o.Policy, "phases")}, {"on-failure", o.OnFailure}, {"self-heal", o.SelfHeal}} {
 		if err := flags.OneOf(check.flag, check.value, choices[check.flag]...); err != nil {
 			return none, err

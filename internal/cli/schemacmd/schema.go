@@ -29,6 +29,6 @@ func New(streams *stream.Streams) *cobra.Command {
 			return streams.WriteResult(output, document)
 		},
 	}
-	cmd.Flags().StringVarP(&output, "output", "o", "", "write the schema to this file instead of stdout")
+	cmd.Flags().StringVar(&output, "output", "", "write the schema to this file instead of stdout")
 	return cmd
 }

@@ -109,9 +109,6 @@ func (o *Options) split(args []string) {
 }
 
 func (o *Options) check() error {
-	if err := flags.OneOf("format", o.Format, "text", "json", "junit"); err != nil {
-		return err
-	}
 	if o.Wait < 0 || o.Timeout <= 0 || o.Interval <= 0 {
 		return exit.With(exit.Usage, errors.New("--wait may not be negative, --timeout and --interval must be above 0"))
 	}

@@ -59,9 +59,6 @@ answer.`,
 func (o *Options) Register(cmd *cobra.Command) { o.Flags.Register(cmd) }
 
 func run(ctx context.Context, streams *stream.Streams, o *Options) error {
-	if err := flags.OneOf("format", o.Format, "text", "json"); err != nil {
-		return err
-	}
 	if err := flags.OneOf("engine", o.Engine, "native", "argocd"); err != nil {
 		return err
 	}

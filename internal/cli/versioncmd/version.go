@@ -43,9 +43,6 @@ func New(streams *stream.Streams, global *flags.Global, version string) *cobra.C
 		Args:    cobra.NoArgs,
 		Example: "  ladder version\n  ladder version -v                # and how what evaluates repositories is confined here\n  ladder version --format json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := flags.OneOf("format", result.Format, "text", "json"); err != nil {
-				return err
-			}
 			info := read(version)
 			if global.Verbose {
 				evaluate.Workers.Configure(confine.Mode(global.Confine), nil) // told below
