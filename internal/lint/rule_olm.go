@@ -24,7 +24,8 @@ const (
 func installPlanApproval(in Input) []finding.Finding {
 	var out []finding.Finding
 	for _, i := range enabledInstallations(in) {
-		if !i.Manual || i.Approved {
+		// What its component lacks may be what approves, such as a remote base.
+		if !i.Manual || i.Approved || slices.Contains(in.Unrendered, i.Subscription.Component) {
 			continue
 		}
 		f := ofInstallation(i, ruleApproval, finding.Warning)

@@ -151,6 +151,8 @@ type Release struct {
 	Repository, Chart, Version, Path string
 	// Unknown says why the chart is not known; empty where it is.
 	Unknown string
+	// Elsewhere is set where the chart is in a source that is not this repository.
+	Elsewhere bool
 	// Values are those of ConfigMaps of the repository and the inline ones, later
 	// ones win.
 	Values []map[string]any

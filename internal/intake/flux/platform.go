@@ -240,6 +240,9 @@ func (p *platform) release(i int) {
 		Kind: component.Chart, Path: r.Path, RepoURL: r.Repository, Name: r.Chart, Version: r.Version, ReleaseName: r.ReleaseName,
 		Values: r.merged(), SkipCRDs: r.SkipCRDs, Refused: r.Unknown, Position: r.Position,
 	}
+	if r.Elsewhere {
+		src.Kind = component.Git // not here, as opposed to wrong
+	}
 	incomplete := slices.Clone(r.Incomplete)
 	for _, file := range r.ValuesFiles {
 		if r.Path == "" {

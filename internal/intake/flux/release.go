@@ -3,6 +3,7 @@ package flux
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -142,9 +143,11 @@ func (l *loader) fromSpec(spec map[string]any, namespace string, r *Release) {
 			r.Path = p
 			break
 		}
+		r.Elsewhere = true
 		l.unknown(r, Source, "vendor the chart into the repository", "its chart %s is in the GitRepository %s, not in this repository", chart, name)
 		return
 	default:
+		r.Elsewhere = kind != ""
 		l.unknown(r, Source, "vendor the chart into the repository", "its chart %s is in the %s %s", chart, kind, name)
 		return
 	}
@@ -228,7 +231,9 @@ func (l *loader) substitutes(r *Release) bool {
 // withoutValues records values that are not known.
 func (l *loader) withoutValues(r *Release, kind Kind, hint, what, why string) {
 	if why == "" {
-		r.Incomplete = append(r.Incomplete, what+" are not known")
+		if why := what + " are not known"; !slices.Contains(r.Incomplete, why) {
+			r.Incomplete = append(r.Incomplete, why)
+		}
 	} else {
 		r.Incomplete = append(r.Incomplete, what+" are not known: "+why)
 		why = ": " + why
