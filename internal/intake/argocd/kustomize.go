@@ -302,8 +302,9 @@ func (g *kustomizeView) Read(name string) ([]byte, error) {
 	if err == nil && isKustomizationName(path.Base(name)) {
 		data, err = g.rewrite(name, data)
 	}
-	// kustomize tries names that do not exist; only other errors are ours to report.
-	if err != nil && !errors.Is(err, fs.ErrNotExist) && g.err == nil {
+	// kustomize tries names that do not exist, and folders as files; only other errors are
+	// ours to report.
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && !g.tree.IsDir(name) && g.err == nil {
 		g.err = err
 	}
 	return data, err

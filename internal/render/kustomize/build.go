@@ -7,22 +7,23 @@ import (
 
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/api/resmap"
+	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/openapi"
 	"sigs.k8s.io/kustomize/kyaml/openapi/kubernetesapi"
 
 	"github.com/rollout-ladder/ladder/internal/render/source"
 )
 
-// Build builds the kustomization of a folder as it is seen through the view, and
-// nothing outside of its folder, as kustomize does by default. It returns the objects
-// as JSON, in kustomize's own order.
+// Build builds the kustomization of a folder as it is seen through the view, which may
+// show files outside of the folder: whether the installation lets kustomize load them is
+// told of what applies it. It returns the objects as JSON, in kustomize's own order.
 func Build(view source.View, folder string) ([]json.RawMessage, error) {
 	files := newRepository(view)
 	files.rewrite = func(_ string, data []byte) ([]byte, error) { return data, nil }
 	plain := func(err error) error {
 		return errors.New(files.plain(pointers.ReplaceAllString(err.Error(), "")))
 	}
-	built, err := run(krusty.MakeDefaultOptions(), files, path.Join(files.root, folder))
+	built, err := run(unrestricted(), files, path.Join(files.root, folder))
 	if err != nil {
 		return nil, plain(err)
 	}
@@ -35,6 +36,14 @@ func Build(view source.View, folder string) ([]json.RawMessage, error) {
 		objects = append(objects, raw)
 	}
 	return objects, nil
+}
+
+// unrestricted are options with which kustomize loads what the view shows, and nothing
+// else.
+func unrestricted() *krusty.Options {
+	options := krusty.MakeDefaultOptions()
+	options.LoadRestrictions = types.LoadRestrictionsNone
+	return options
 }
 
 // run runs kustomize. The library keeps the schema that a kustomization names (openapi),

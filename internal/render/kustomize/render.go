@@ -11,10 +11,8 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/api/resmap"
 	"sigs.k8s.io/kustomize/api/resource"
-	"sigs.k8s.io/kustomize/api/types"
 
 	"github.com/rollout-ladder/ladder/internal/component"
 	"github.com/rollout-ladder/ladder/internal/finding"
@@ -117,9 +115,7 @@ func (b *build) once() (objects resmap.ResMap, err error) {
 			err = fmt.Errorf("kustomize panics: %v", r)
 		}
 	}()
-	options := krusty.MakeDefaultOptions()
-	options.LoadRestrictions = types.LoadRestrictionsNone // the file system restricts
-	return run(options, b.files, b.root)
+	return run(unrestricted(), b.files, b.root)
 }
 
 // explain turns an error of kustomize into one sentence without absolute paths.
