@@ -74,7 +74,7 @@ func TestFaultyAPIServer(t *testing.T) {
 		"network": {faultRates{refused: 30, cut: 30, truncated: 30}, 0, []string{"refused", "cut", "truncated"}},
 		"watches": {faultRates{watches: 1500 * time.Millisecond}, 0, []string{"watch"}},
 		"outage":  {faultRates{}, 10 * time.Second, []string{"outage"}},
-		"all": {faultRates{overload: 10, internal: 10, unavailable: 10, refused: 10, cut: 10, truncated: 10, watches: 3 * time.Second},
+		"all": {faultRates{overload: 10, internal: 10, unavailable: 10, refused: 10, cut: 10, truncated: 10, watches: 8 * time.Second},
 			10 * time.Second, []string{"overload", "internal", "unavailable", "refused", "cut", "truncated", "watch", "outage"}},
 	} {
 		if name != "all" && !*long {

@@ -21,9 +21,12 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 
 	"github.com/rollout-ladder/ladder/internal/component"
@@ -143,7 +146,38 @@ func newScene(t *testing.T) *scene {
 	intermediate := s.issue("intermediate", root)
 	s.issue("server", intermediate)
 	s.issue("stray", root)
+	s.awaitEndpoints("web", 2)
 	return s
+}
+
+// awaitEndpoints waits until a Service has so many endpoints that are ready: a check
+// holds with one.
+func (s *scene) awaitEndpoints(service string, want int) {
+	s.t.Helper()
+	slices := s.client.Resource(discoveryv1.SchemeGroupVersion.WithResource("endpointslices")).Namespace("shop")
+	ready := 0
+	err := wait.PollUntilContextTimeout(s.t.Context(), 50*time.Millisecond, 5*time.Minute, true, func(ctx context.Context) (bool, error) {
+		found, err := slices.List(ctx, metav1.ListOptions{LabelSelector: discoveryv1.LabelServiceName + "=" + service})
+		if err != nil {
+			return false, err
+		}
+		ready = 0
+		for _, item := range found.Items {
+			var slice discoveryv1.EndpointSlice
+			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(item.Object, &slice); err != nil {
+				return false, err
+			}
+			for _, e := range slice.Endpoints {
+				if e.Conditions.Ready != nil && *e.Conditions.Ready {
+					ready++
+				}
+			}
+		}
+		return ready == want, nil
+	})
+	if err != nil {
+		s.t.Fatalf("Service %s has %d ready endpoints: %v", service, ready, err)
+	}
 }
 
 func (s *scene) create(o *unstructured.Unstructured) {
