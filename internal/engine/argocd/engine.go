@@ -286,15 +286,3 @@ func (e *Engine) within(ctx context.Context, d time.Duration) (context.Context, 
 	})
 	return ctx, cancel
 }
-
-// pause waits by the engine's clock, and fails when ctx ends before.
-func (e *Engine) pause(ctx context.Context, d time.Duration) error {
-	timer := e.config.Clock.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C():
-		return nil
-	}
-}

@@ -60,11 +60,12 @@ func (e *Engine) Sync(ctx context.Context, component string) error {
 		return failed(ref, err)
 	}
 	err := e.operate(ctx, ref)
-	for range readLimit {
-		if o := (*drive.ObjectError)(nil); !errors.As(err, &o) || !strings.HasPrefix(o.Message, unreachable) {
-			break
-		}
-		if e.pause(ctx, readAgain) != nil {
+	var failure *drive.ObjectError
+	for again := 0; again < readLimit && errors.As(err, &failure) && strings.HasPrefix(failure.Message, unreachable); again++ {
+		pause, cancel := e.within(ctx, readAgain)
+		<-pause.Done()
+		cancel()
+		if ctx.Err() != nil {
 			return err
 		}
 		err = e.operate(ctx, ref)

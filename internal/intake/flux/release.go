@@ -147,7 +147,7 @@ func (l *loader) fromSpec(spec map[string]any, namespace string, r *Release) {
 		l.unknown(r, Source, "vendor the chart into the repository", "its chart %s is in the GitRepository %s, not in this repository", chart, name)
 		return
 	default:
-		r.Elsewhere = kind != ""
+		r.Elsewhere = kind == "Bucket"
 		l.unknown(r, Source, "vendor the chart into the repository", "its chart %s is in the %s %s", chart, kind, name)
 		return
 	}
