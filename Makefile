@@ -59,8 +59,8 @@ test-race: ## Run the unit tests under the race detector (needs a C compiler)
 	CGO_ENABLED=1 go test -race -timeout 30m $$(go list ./... | grep -v /test/)
 
 test-long: ## Run whole what every run of the tests does a tenth of: schedules, kills, faults, examples under Argo CD; then fuzz
-	go test -v -timeout 60m ./internal/rollout -run Simulation -schedules=1000000
-	go test -v -timeout 60m ./internal/engine/argocd -run 'Faults|TwoDrivers' -schedules=2000
+	go test -v -timeout 60m ./internal/core/rollout -run Simulation -schedules=1000000
+	go test -v -timeout 60m ./internal/argocd/engine -run 'Faults|TwoDrivers' -schedules=2000
 	go test -v -timeout 120m ./test/e2e -run 'Killed|Faulty|ExamplesRollOut|Mistakes|FailureStops' -long -kills=200
 	go test -v -timeout 60m ./test/argocd -run ExamplesBecomeHealthy -long
 	./test/fuzz.sh 60s
@@ -72,7 +72,7 @@ fmt: ## Format the Go code
 	gofmt -w $$(git ls-files '*.go')
 
 generate: ## Write the generated files: command reference, pages of rules, schemas, licences of others
-	go test ./internal/cli ./internal/report ./internal/schema ./internal/plane/prebaked -update
+	go test ./internal/cli ./internal/core/report ./internal/schema ./internal/plane/prebaked -update
 	cd tools && go run ./licences
 
 verify: lint ## Fail when formatting, static checks, modules or generated files are off

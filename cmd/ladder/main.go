@@ -13,7 +13,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/cli"
 	_ "github.com/rollout-ladder/ladder/internal/cli/early" // before the packages of Kubernetes
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
-	"github.com/rollout-ladder/ladder/internal/evaluate"
+	"github.com/rollout-ladder/ladder/internal/confine/evaluate"
 )
 
 // version is stamped by the build.

@@ -39,8 +39,8 @@ import (
 	"github.com/rollout-ladder/ladder/internal/cli/versioncmd"
 	"github.com/rollout-ladder/ladder/internal/cli/watchcmd"
 	"github.com/rollout-ladder/ladder/internal/confine"
-	"github.com/rollout-ladder/ladder/internal/evaluate"
-	"github.com/rollout-ladder/ladder/internal/finding"
+	"github.com/rollout-ladder/ladder/internal/confine/evaluate"
+	"github.com/rollout-ladder/ladder/internal/core/finding"
 )
 
 // Main runs the command line and returns the exit code of the process. name is

@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/rollout-ladder/ladder/internal/evaluate"
+	"github.com/rollout-ladder/ladder/internal/confine/evaluate"
 	"github.com/rollout-ladder/ladder/internal/plane/child"
 )
 

@@ -5,15 +5,15 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/rollout-ladder/ladder/internal/bootstrap"
-	"github.com/rollout-ladder/ladder/internal/intake/yamlpos"
+	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
+	"github.com/rollout-ladder/ladder/internal/run/bootstrap"
 )
 
 // TestBootstrapConfigurations has the schema and the reader agree on what a
 // configuration may say.
 func TestBootstrapConfigurations(t *testing.T) {
 	s := compile(t, "bootstrap")
-	whole, err := os.ReadFile(filepath.Join(root, "internal", "bootstrap", "testdata", "platform", "bootstrap", "dev.yaml"))
+	whole, err := os.ReadFile(filepath.Join(root, "internal", "run", "bootstrap", "testdata", "platform", "bootstrap", "dev.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func TestBootstrapConfigurations(t *testing.T) {
 		"other tool":          {"argocd: {skip: true}\ncluster: {create: {tool: minikube, name: dev}}\n", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			v, err := yamlpos.ParseOne("c.yaml", []byte(tc.text))
+			v, err := yamldoc.ParseOne("c.yaml", []byte(tc.text))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -5,8 +5,8 @@ import (
 
 	"github.com/invopop/jsonschema"
 
-	"github.com/rollout-ladder/ladder/internal/finding"
-	"github.com/rollout-ladder/ladder/internal/report"
+	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/report"
 )
 
 // mapOutput describes types of the written documents that reflection cannot.

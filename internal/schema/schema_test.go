@@ -16,13 +16,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/rollout-ladder/ladder/internal/finding"
-	"github.com/rollout-ladder/ladder/internal/intake/descriptor"
-	"github.com/rollout-ladder/ladder/internal/intake/files"
-	"github.com/rollout-ladder/ladder/internal/intake/ladderfile"
-	"github.com/rollout-ladder/ladder/internal/intake/yamlpos"
-	"github.com/rollout-ladder/ladder/internal/plan"
-	"github.com/rollout-ladder/ladder/internal/report"
+	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/plan"
+	"github.com/rollout-ladder/ladder/internal/core/report"
+	"github.com/rollout-ladder/ladder/internal/repo/descriptor"
+	"github.com/rollout-ladder/ladder/internal/repo/ladderfile"
+	"github.com/rollout-ladder/ladder/internal/repo/repofs"
+	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
 	"github.com/rollout-ladder/ladder/internal/schema"
 )
 
@@ -101,9 +101,9 @@ func instance(t *testing.T, v any) any {
 	return document
 }
 
-func parse(t *testing.T, name, text string) *yamlpos.Value {
+func parse(t *testing.T, name, text string) *yamldoc.Value {
 	t.Helper()
-	v, err := yamlpos.ParseOne(name, []byte(text))
+	v, err := yamldoc.ParseOne(name, []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +122,7 @@ func read(t *testing.T, schemaName, file, text string) []finding.Finding {
 		return f.Findings
 	}
 	dir := t.TempDir()
-	ctx := descriptor.Context{Tree: &files.Tree{Root: dir, Repository: dir}, Environment: "dev", Bands: ladderfile.DefaultBands()}
+	ctx := descriptor.Context{Tree: &repofs.Tree{Root: dir, Repository: dir}, Environment: "dev", Bands: ladderfile.DefaultBands()}
 	_, findings, err := descriptor.Decode(parse(t, file, text), descriptor.Place{}, ctx)
 	if err != nil {
 		t.Error(err)
@@ -246,7 +246,7 @@ func TestReadersKnowEveryField(t *testing.T) {
 		}
 		dir := t.TempDir()
 		c, _, err := descriptor.Decode(parse(t, "component.yaml", "name: a\nmanifests: m\n"+strings.Replace(b.String(), "manifests:\n", "", 1)),
-			descriptor.Place{}, descriptor.Context{Tree: &files.Tree{Root: dir, Repository: dir}})
+			descriptor.Place{}, descriptor.Context{Tree: &repofs.Tree{Root: dir, Repository: dir}})
 		if err != nil || len(c.Unknown) > 0 {
 			t.Errorf("unknown to the reader: %v, %v", c.Unknown, err)
 		}

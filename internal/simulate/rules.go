@@ -8,8 +8,8 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/rollout-ladder/ladder/internal/catalogue"
-	"github.com/rollout-ladder/ladder/internal/evaluate"
+	"github.com/rollout-ladder/ladder/internal/analysis/catalogue"
+	"github.com/rollout-ladder/ladder/internal/confine/evaluate"
 	"github.com/rollout-ladder/ladder/internal/simulate/rule"
 	"github.com/rollout-ladder/ladder/internal/simulate/settings"
 )

@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/rollout-ladder/ladder/internal/component"
+	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/plane/egress"
 	"github.com/rollout-ladder/ladder/internal/simulate/certificate"
 	"github.com/rollout-ladder/ladder/internal/simulate/idle"
@@ -47,7 +47,7 @@ type Options struct {
 	Log    *slog.Logger
 	// Smoke runs the checks of a smoke once and says what does not hold; nil
 	// runs them against the plane by package smoke.
-	Smoke func(ctx context.Context, checks []component.Check) error
+	Smoke func(ctx context.Context, checks []model.Check) error
 	// Serve is given the backend of the webhooks and aggregated APIs of the
 	// plane; Certificates are those it serves. Without Serve they are refused.
 	Serve        func(egress.WebhookBackend)

@@ -13,10 +13,10 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
-	"github.com/rollout-ladder/ladder/internal/component"
+	"github.com/rollout-ladder/ladder/internal/core/model"
+	"github.com/rollout-ladder/ladder/internal/kube/smoke"
 	"github.com/rollout-ladder/ladder/internal/simulate/kubelet"
 	"github.com/rollout-ladder/ladder/internal/simulate/world"
-	"github.com/rollout-ladder/ladder/internal/smoke"
 )
 
 // How long one pod of a smoke Job keeps trying before it fails, with a least real
@@ -30,7 +30,7 @@ const (
 
 // smokes returns what a smoke Job's pod does: it tries its checks until they
 // hold, as the scripts of smokes do, or it runs out of patience.
-func smokes(w *world.World, once func(context.Context, []component.Check) error) (kubelet.Smoke, error) {
+func smokes(w *world.World, once func(context.Context, []model.Check) error) (kubelet.Smoke, error) {
 	own, err := reader(w.REST)
 	if err != nil {
 		return nil, err
@@ -49,7 +49,7 @@ func smokes(w *world.World, once func(context.Context, []component.Check) error)
 				}
 				client = theirs
 			}
-			ask = func(ctx context.Context, checks []component.Check) error { return askOnce(ctx, own, client, checks) }
+			ask = func(ctx context.Context, checks []model.Check) error { return askOnce(ctx, own, client, checks) }
 		}
 		patience := smokePatience
 		if e.Wait > 0 {
@@ -73,14 +73,14 @@ func smokes(w *world.World, once func(context.Context, []component.Check) error)
 // askOnce runs checks through the client that has the rights of the pod. Those
 // that open connections need no rights there: what they stand for on a plane, the
 // endpoints behind an address, is read with the world's own.
-func askOnce(ctx context.Context, own, pod smoke.Client, checks []component.Check) error {
+func askOnce(ctx context.Context, own, pod smoke.Client, checks []model.Check) error {
 	var failures []error
 	for _, c := range checks {
 		client := pod
-		if c.Kind == component.CheckHTTP || c.Kind == component.CheckTCP {
+		if c.Kind == model.CheckHTTP || c.Kind == model.CheckTCP {
 			client = own
 		}
-		for _, r := range smoke.Run(ctx, client, []component.Check{c}, smoke.Options{Simulated: true, Now: time.Now}) {
+		for _, r := range smoke.Run(ctx, client, []model.Check{c}, smoke.Options{Simulated: true, Now: time.Now}) {
 			if !r.OK {
 				failures = append(failures, fmt.Errorf("%s: %s", r.Check, r.Message))
 			}
@@ -112,9 +112,9 @@ func serviceAccount(namespace, name string) rest.ImpersonationConfig {
 }
 
 // fillOpen gives Secrets that hold any key those that a smoke looks for.
-func fillOpen(ctx context.Context, w *world.World, checks []component.Check) {
+func fillOpen(ctx context.Context, w *world.World, checks []model.Check) {
 	for _, c := range checks {
-		if c.Kind != component.CheckSecret {
+		if c.Kind != model.CheckSecret {
 			continue
 		}
 		secret := w.Secrets.Get(c.Namespace, c.Name)

@@ -13,9 +13,9 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/rollout-ladder/ladder/internal/observe"
+	"github.com/rollout-ladder/ladder/internal/argocd/status"
+	"github.com/rollout-ladder/ladder/internal/core/report"
 	"github.com/rollout-ladder/ladder/internal/plane/planetest"
-	"github.com/rollout-ladder/ladder/internal/report"
 )
 
 // TestDrivenByEdges has Ladder drive the Applications of every layout by what they
@@ -83,17 +83,17 @@ func wantOnlyLadder(t *testing.T, kubeconfig string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := client.Resource(observe.Applications()).Namespace(observe.DefaultNamespace).List(t.Context(), metav1.ListOptions{})
+	list, err := client.Resource(status.Applications()).Namespace(status.DefaultNamespace).List(t.Context(), metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	synced := 0
 	for i := range list.Items {
-		a, err := observe.Parse(&list.Items[i])
+		a, err := status.Parse(&list.Items[i])
 		if err != nil {
 			t.Fatal(err)
 		}
-		if a.Annotations[observe.HeldAnnotation] != "" {
+		if a.Annotations[status.HeldAnnotation] != "" {
 			t.Errorf("%s is held", a.Ref)
 		}
 		switch a.Ref.Name {
@@ -107,13 +107,13 @@ func wantOnlyLadder(t *testing.T, kubeconfig string) {
 	if synced != 4 {
 		t.Errorf("%d Applications, want 4", synced)
 	}
-	sets, err := client.Resource(observe.ApplicationSets()).Namespace(observe.DefaultNamespace).List(t.Context(), metav1.ListOptions{})
+	sets, err := client.Resource(status.ApplicationSets()).Namespace(status.DefaultNamespace).List(t.Context(), metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i := range sets.Items {
-		s, err := observe.ParseSet(&sets.Items[i])
-		if err != nil || s.Stopped() || s.Annotations[observe.HeldAnnotation] != "" {
+		s, err := status.ParseSet(&sets.Items[i])
+		if err != nil || s.Stopped() || s.Annotations[status.HeldAnnotation] != "" {
 			t.Errorf("%s is held: %v", sets.Items[i].GetName(), err)
 		}
 	}

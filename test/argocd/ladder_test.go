@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rollout-ladder/ladder/internal/core/report"
 	"github.com/rollout-ladder/ladder/internal/plane/planetest"
-	"github.com/rollout-ladder/ladder/internal/report"
 )
 
 // binary is ladder-argocd: the one that LADDER_ARGOCD names, else that of the

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rollout-ladder/ladder/internal/component"
-	"github.com/rollout-ladder/ladder/internal/load"
+	"github.com/rollout-ladder/ladder/internal/analysis"
+	"github.com/rollout-ladder/ladder/internal/core/model"
 )
 
 // lint measures linting repositories against a shell loop of one helm or
@@ -39,7 +39,7 @@ func (s *suite) lint(ctx context.Context) error {
 
 // lintExample measures one example, cold and warm.
 func (s *suite) lintExample(ctx context.Context, root, environment string) error {
-	loaded, err := load.Load(ctx, root, load.Options{Environment: environment, Offline: true, NoCache: true})
+	loaded, err := analysis.Load(ctx, root, analysis.Options{Environment: environment, Offline: true, NoCache: true})
 	if err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func (s *suite) lintExample(ctx context.Context, root, environment string) error
 
 // processes renders every source of the repository as people do in a shell, and
 // returns how many processes that took.
-func (s *suite) processes(ctx context.Context, loaded *load.Result) (int, error) {
+func (s *suite) processes(ctx context.Context, loaded *analysis.Result) (int, error) {
 	n := 0
 	for _, c := range loaded.Platform.Components {
 		for _, source := range c.Sources {
@@ -98,13 +98,13 @@ func (s *suite) processes(ctx context.Context, loaded *load.Result) (int, error)
 				continue
 			}
 			one := c
-			one.Sources = []component.Source{source}
+			one.Sources = []model.Source{source}
 			switch source.Kind {
-			case component.Chart:
+			case model.Chart:
 				if err := template(ctx, filepath.Join(s.temp, "helm"), loaded.Platform.Root, one); err != nil {
 					return n, err
 				}
-			case component.Kustomize:
+			case model.Kustomize:
 				var stderr bytes.Buffer
 				cmd := exec.CommandContext(ctx, filepath.Join(s.temp, "kustomize"), "build", "--load-restrictor", "LoadRestrictionsNone", filepath.Join(loaded.Platform.Root, source.Path))
 				cmd.Stderr = &stderr
@@ -123,7 +123,7 @@ func (s *suite) processes(ctx context.Context, loaded *load.Result) (int, error)
 // lintScale measures judging synthetic environments, in the Go benchmark of
 // package lint, and linting written platforms of the same sizes as a whole.
 func (s *suite) lintScale(ctx context.Context) error {
-	cmd := exec.CommandContext(ctx, "go", "test", "./internal/lint", "-run", "^$", "-bench", "^BenchmarkLint", "-benchtime", "1s", "-count", strconv.Itoa(s.runs))
+	cmd := exec.CommandContext(ctx, "go", "test", "./internal/core/lint", "-run", "^$", "-bench", "^BenchmarkLint", "-benchtime", "1s", "-count", strconv.Itoa(s.runs))
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("go test -bench: %w\n%s", err, out)

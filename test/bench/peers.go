@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rollout-ladder/ladder/internal/component"
-	"github.com/rollout-ladder/ladder/internal/load"
+	"github.com/rollout-ladder/ladder/internal/analysis"
+	"github.com/rollout-ladder/ladder/internal/core/model"
 )
 
 // render measures rendering a platform against a loop of one helm process per
@@ -25,13 +25,13 @@ func (s *suite) render(ctx context.Context) error {
 		return fmt.Errorf("build helm: %w\n%s", err, out)
 	}
 	root := filepath.Join("examples", "ameide")
-	loaded, err := load.Load(ctx, root, load.Options{Environment: "dev", Offline: true, NoCache: true})
+	loaded, err := analysis.Load(ctx, root, analysis.Options{Environment: "dev", Offline: true, NoCache: true})
 	if err != nil {
 		return err
 	}
-	var charts []component.Component
+	var charts []model.Component
 	for _, c := range loaded.Platform.Components {
-		if c.Enabled && len(c.Sources) == 1 && c.Sources[0].Kind == component.Chart {
+		if c.Enabled && len(c.Sources) == 1 && c.Sources[0].Kind == model.Chart {
 			charts = append(charts, c)
 		}
 	}
@@ -78,7 +78,7 @@ func (s *suite) render(ctx context.Context) error {
 }
 
 // template renders one component as people do on the command line.
-func template(ctx context.Context, helm, root string, c component.Component) error {
+func template(ctx context.Context, helm, root string, c model.Component) error {
 	source := c.Sources[0]
 	args := []string{"template", source.ReleaseName, filepath.Join(root, source.Path), "--namespace", c.Namespace, "--kube-version", "1.36.3"}
 	if !source.SkipCRDs {
@@ -103,7 +103,7 @@ func template(ctx context.Context, helm, root string, c component.Component) err
 // planner measures planning 10,000 components with 50,000 edges against
 // ordering the same graph with plain Kahn, in the Go benchmark of package plan.
 func (s *suite) planner(ctx context.Context) error {
-	cmd := exec.CommandContext(ctx, "go", "test", "./internal/plan", "-run", "^$", "-bench", "^BenchmarkPlan", "-benchtime", "5x", "-count", strconv.Itoa(s.runs))
+	cmd := exec.CommandContext(ctx, "go", "test", "./internal/core/plan", "-run", "^$", "-bench", "^BenchmarkPlan", "-benchtime", "5x", "-count", strconv.Itoa(s.runs))
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("go test -bench: %w\n%s", err, out)

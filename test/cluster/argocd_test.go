@@ -16,8 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/rollout-ladder/ladder/internal/argocd/status"
 	"github.com/rollout-ladder/ladder/internal/cli/statuscmd"
-	"github.com/rollout-ladder/ladder/internal/observe"
 	"github.com/rollout-ladder/ladder/internal/plane/argocd"
 )
 
@@ -37,9 +37,9 @@ func (s *site) argo() {
 	must(s.t, err)
 	installer, err := argocd.NewInstaller(access)
 	must(s.t, err)
-	must(s.t, installer.Install(s.t.Context(), binary, observe.DefaultNamespace))
+	must(s.t, installer.Install(s.t.Context(), binary, status.DefaultNamespace))
 	running, err := argocd.Start(s.t.Context(), argocd.Options{
-		Executable: binary, Kubeconfig: s.plane.Kubeconfig, Dir: filepath.Join(s.t.TempDir(), "argocd"), Namespace: observe.DefaultNamespace,
+		Executable: binary, Kubeconfig: s.plane.Kubeconfig, Dir: filepath.Join(s.t.TempDir(), "argocd"), Namespace: status.DefaultNamespace,
 		Repositories: s.repo,
 	})
 	must(s.t, err)
@@ -68,7 +68,7 @@ func TestArgoCD(t *testing.T) {
 	client, err := dynamic.NewForConfig(access)
 	must(t, err)
 	for i := 1; i <= n; i++ {
-		_, err := client.Resource(observe.Applications()).Namespace(observe.DefaultNamespace).Create(t.Context(), &unstructured.Unstructured{Object: map[string]any{
+		_, err := client.Resource(status.Applications()).Namespace(status.DefaultNamespace).Create(t.Context(), &unstructured.Unstructured{Object: map[string]any{
 			"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": map[string]any{"name": name(i)},
 			"spec": map[string]any{
 				"project":     "default",
@@ -110,7 +110,7 @@ func TestArgoCD(t *testing.T) {
 // the first has its automated sync back while the second is not Healthy yet.
 func (s *site) heals(client dynamic.Interface) {
 	s.t.Helper()
-	applications := client.Resource(observe.Applications()).Namespace(observe.DefaultNamespace)
+	applications := client.Resource(status.Applications()).Namespace(status.DefaultNamespace)
 	for i := 1; i <= 2; i++ {
 		_, err := applications.Patch(s.t.Context(), name(i), types.MergePatchType, []byte(`{"spec":{"syncPolicy":{"automated":{"selfHeal":true}}}}`), metav1.PatchOptions{})
 		must(s.t, err)
@@ -139,7 +139,7 @@ spec:
 	running := s.start(s.rollout("--engine", "argocd", "--self-heal", "healthy", "--only", name(1), "--only", name(2))...)
 	eventually(s.t, func() error {
 		obj, err := applications.Get(s.t.Context(), name(2), metav1.GetOptions{})
-		if err == nil && obj.GetAnnotations()[observe.HeldAnnotation] == "" {
+		if err == nil && obj.GetAnnotations()[status.HeldAnnotation] == "" {
 			err = errors.New("the second component is not held")
 		}
 		return err

@@ -21,8 +21,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/yaml"
 
-	"github.com/rollout-ladder/ladder/internal/load"
-	"github.com/rollout-ladder/ladder/internal/manifest"
+	"github.com/rollout-ladder/ladder/internal/analysis"
+	"github.com/rollout-ladder/ladder/internal/repo/manifest"
 )
 
 // overlay is one environment of an example.
@@ -111,7 +111,7 @@ func (d definitions) of(gk schema.GroupKind) *apiextensionsv1.CustomResourceDefi
 // rendered loads one overlay; everything in it must render.
 func rendered(t *testing.T, o overlay) []manifest.Object {
 	t.Helper()
-	r, err := load.Load(t.Context(), filepath.Join(repositoryRoot(t), o.example), load.Options{Environment: o.environment, Offline: true})
+	r, err := analysis.Load(t.Context(), filepath.Join(repositoryRoot(t), o.example), analysis.Options{Environment: o.environment, Offline: true})
 	if err != nil {
 		t.Fatal(err)
 	}

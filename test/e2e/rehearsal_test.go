@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rollout-ladder/ladder/internal/report"
+	"github.com/rollout-ladder/ladder/internal/core/report"
 )
 
 // outcome is what one run of the command gave.

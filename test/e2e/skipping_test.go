@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rollout-ladder/ladder/internal/report"
+	"github.com/rollout-ladder/ladder/internal/core/report"
 )
 
 // randomPlatform is a platform of n components of one workload each, which require

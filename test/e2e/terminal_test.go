@@ -23,8 +23,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/rollout-ladder/ladder/internal/core/report"
 	"github.com/rollout-ladder/ladder/internal/plane"
-	"github.com/rollout-ladder/ladder/internal/report"
 )
 
 // gatedPlatform stops at a component that waits for a Secret which nothing

@@ -8,11 +8,11 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/rollout-ladder/ladder/internal/component"
-	"github.com/rollout-ladder/ladder/internal/intake"
-	"github.com/rollout-ladder/ladder/internal/manifest"
-	"github.com/rollout-ladder/ladder/internal/plan"
-	"github.com/rollout-ladder/ladder/internal/render"
+	"github.com/rollout-ladder/ladder/internal/core/model"
+	"github.com/rollout-ladder/ladder/internal/core/plan"
+	"github.com/rollout-ladder/ladder/internal/repo"
+	"github.com/rollout-ladder/ladder/internal/repo/manifest"
+	"github.com/rollout-ladder/ladder/internal/repo/render"
 	"github.com/rollout-ladder/ladder/test/fixtures"
 )
 
@@ -25,17 +25,17 @@ var ameideEnvironments = []string{"dev", "staging", "prod"}
 
 // platform opens one environment and renders its enabled components. Nothing
 // may be wrong with either.
-func platform(t *testing.T, environment string) (*intake.Platform, map[string][]manifest.Object) {
+func platform(t *testing.T, environment string) (*repo.Platform, map[string][]manifest.Object) {
 	t.Helper()
 	ctx := context.Background()
-	p, err := intake.Open(ctx, ameide, intake.Options{Environment: environment})
+	p, err := repo.Open(ctx, ameide, repo.Options{Environment: environment})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, f := range p.Findings {
 		t.Errorf("%s: %s: %s", f.Position, f.Rule, f.Message)
 	}
-	enabled := slices.DeleteFunc(slices.Clone(p.Components), func(c component.Component) bool { return !c.Enabled })
+	enabled := slices.DeleteFunc(slices.Clone(p.Components), func(c model.Component) bool { return !c.Enabled })
 	r := render.New(p.Root, p.Repository, render.Options{KubeVersion: p.Target().KubeVersion, Offline: true, NoCache: true})
 	objects := map[string][]manifest.Object{}
 	for _, result := range r.All(ctx, enabled, nil) {
@@ -54,7 +54,7 @@ func TestAmeideRequirementsComeEarlier(t *testing.T) {
 	for _, environment := range ameideEnvironments {
 		t.Run(environment, func(t *testing.T) {
 			p, objects := platform(t, environment)
-			phases, providers := map[string]component.Phase{}, provided(p, objects)
+			phases, providers := map[string]model.Phase{}, provided(p, objects)
 			for _, c := range p.Components {
 				if c.Enabled {
 					phases[c.Name] = c.Phase
@@ -86,13 +86,13 @@ func TestAmeideRequirementsComeEarlier(t *testing.T) {
 
 // provided maps the capabilities that descriptors of the example name to the
 // component behind them.
-func provided(p *intake.Platform, objects map[string][]manifest.Object) map[string]string {
+func provided(p *repo.Platform, objects map[string][]manifest.Object) map[string]string {
 	out := map[string]string{}
 	for _, c := range p.Components {
 		for _, o := range objects[c.Name] {
 			add := func(kind, name string) {
 				namespace := o.GetNamespace()
-				out[component.Capability{Kind: kind, Namespace: namespace, Name: name}.String()] = c.Name
+				out[model.Capability{Kind: kind, Namespace: namespace, Name: name}.String()] = c.Name
 			}
 			field := func(path ...string) string {
 				value, _, _ := unstructured.NestedString(o.Object, path...)
@@ -118,11 +118,11 @@ func provided(p *intake.Platform, objects map[string][]manifest.Object) map[stri
 // Every phase in use has one step, every step and every component says what it
 // waits for, and the original 44 steps are all there.
 func TestAmeideSteps(t *testing.T) {
-	p, err := intake.Open(context.Background(), ameide, intake.Options{Environment: "dev"})
+	p, err := repo.Open(context.Background(), ameide, repo.Options{Environment: "dev"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	matches := map[component.Phase]int{}
+	matches := map[model.Phase]int{}
 	for _, s := range p.Ladder.Steps {
 		if s.Gate == "" || !s.MaxUpdate.Set {
 			t.Errorf("%s: step %v needs a gate and maxUpdate", s.Position, s.Phases)
@@ -158,8 +158,8 @@ func TestAmeideSteps(t *testing.T) {
 // requires it.
 func TestAmeideCorrectionsWereNeeded(t *testing.T) {
 	corrected, written := open(t, ameide, "dev"), open(t, fixtures.AmeideAsWritten(t, root), "dev")
-	phases := func(p *intake.Platform) map[string]component.Phase {
-		out := map[string]component.Phase{}
+	phases := func(p *repo.Platform) map[string]model.Phase {
+		out := map[string]model.Phase{}
 		for _, c := range p.Components {
 			out[c.Name] = c.Phase
 		}
@@ -189,9 +189,9 @@ func TestAmeideCorrectionsWereNeeded(t *testing.T) {
 	}
 }
 
-func open(t *testing.T, dir, environment string) *intake.Platform {
+func open(t *testing.T, dir, environment string) *repo.Platform {
 	t.Helper()
-	p, err := intake.Open(context.Background(), dir, intake.Options{Environment: environment})
+	p, err := repo.Open(context.Background(), dir, repo.Options{Environment: environment})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,14 +27,14 @@ import (
 	"k8s.io/client-go/restmapper"
 	"sigs.k8s.io/yaml"
 
-	"github.com/rollout-ladder/ladder/internal/generate"
-	"github.com/rollout-ladder/ladder/internal/load"
-	"github.com/rollout-ladder/ladder/internal/manifest"
-	"github.com/rollout-ladder/ladder/internal/perform"
-	"github.com/rollout-ladder/ladder/internal/plan"
+	"github.com/rollout-ladder/ladder/internal/analysis"
+	"github.com/rollout-ladder/ladder/internal/argocd/generate"
+	"github.com/rollout-ladder/ladder/internal/core/plan"
+	"github.com/rollout-ladder/ladder/internal/core/rollout"
 	"github.com/rollout-ladder/ladder/internal/plane"
 	"github.com/rollout-ladder/ladder/internal/plane/planetest"
-	"github.com/rollout-ladder/ladder/internal/rollout"
+	"github.com/rollout-ladder/ladder/internal/repo/manifest"
+	"github.com/rollout-ladder/ladder/internal/run/session"
 )
 
 // patience bounds every wait; only failures take that long.
@@ -156,11 +156,11 @@ func TestExamplesReadTheirDescriptors(t *testing.T) {
 // build generates an example.
 func build(t *testing.T, s scenario) *generate.Result {
 	t.Helper()
-	loaded, err := load.Load(t.Context(), filepath.Join("..", "..", "examples", s.example), load.Options{Environment: s.environment, Offline: true})
+	loaded, err := analysis.Load(t.Context(), filepath.Join("..", "..", "examples", s.example), analysis.Options{Environment: s.environment, Offline: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	planned, err := plan.Build(perform.PlanInput(loaded, rollout.Phases, nil, 0))
+	planned, err := plan.Build(session.PlanInput(loaded, rollout.Phases, nil, 0))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/rollout-ladder/ladder/internal/manifest"
+	"github.com/rollout-ladder/ladder/internal/repo/manifest"
 )
 
 // TestExamplesHaveNoDefaultProject holds that nothing generated of the examples is

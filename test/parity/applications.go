@@ -6,15 +6,15 @@ import (
 	"path"
 	"slices"
 
-	"github.com/rollout-ladder/ladder/internal/argo"
-	"github.com/rollout-ladder/ladder/internal/component"
-	"github.com/rollout-ladder/ladder/internal/load"
+	"github.com/rollout-ladder/ladder/internal/analysis"
+	"github.com/rollout-ladder/ladder/internal/core/argo"
+	"github.com/rollout-ladder/ladder/internal/core/model"
 )
 
 // comparison is one environment, as both sides read it.
 type comparison struct {
 	*report
-	loaded *load.Result
+	loaded *analysis.Result
 	read   result
 	// again has Argo CD's side read it once more.
 	again  func() (result, error)
@@ -38,7 +38,7 @@ func (c *comparison) run() error {
 	for _, a := range c.read.Applications {
 		theirs[a.Name] = append(theirs[a.Name], a)
 	}
-	components := map[string]*component.Component{}
+	components := map[string]*model.Component{}
 	for i := range c.loaded.Platform.Components {
 		one := &c.loaded.Platform.Components[i]
 		components[one.Name] = one
@@ -117,7 +117,7 @@ func destination(a application) argo.Destination {
 
 // application compares one that both sides have; one is nil where it applies nothing
 // but Applications.
-func (c *comparison) application(a argo.Application, one *component.Component, other application) error {
+func (c *comparison) application(a argo.Application, one *model.Component, other application) error {
 	before := len(c.differences)
 	c.fields(a, other)
 	if one != nil {
@@ -170,11 +170,11 @@ func (c *comparison) fields(a argo.Application, other application) {
 }
 
 // sources compares how the sources in the repository are rendered.
-func (c *comparison) sources(one *component.Component, other application) {
+func (c *comparison) sources(one *model.Component, other application) {
 	if one.AppOfApps || other.Failure != "" {
 		return
 	}
-	kinds := map[component.SourceKind]string{component.Chart: "Helm", component.Kustomize: "Kustomize", component.Manifests: "Directory", component.Plugin: "Plugin"}
+	kinds := map[model.SourceKind]string{model.Chart: "Helm", model.Kustomize: "Kustomize", model.Manifests: "Directory", model.Plugin: "Plugin"}
 	var ours, theirs []string
 	for _, s := range one.Sources {
 		if s.Path != "" {

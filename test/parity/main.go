@@ -7,7 +7,7 @@ import (
 	"io"
 	"os"
 
-	"github.com/rollout-ladder/ladder/internal/evaluate"
+	"github.com/rollout-ladder/ladder/internal/confine/evaluate"
 )
 
 func main() {

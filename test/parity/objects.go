@@ -8,12 +8,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rollout-ladder/ladder/internal/component"
-	"github.com/rollout-ladder/ladder/internal/manifest"
+	"github.com/rollout-ladder/ladder/internal/core/model"
+	"github.com/rollout-ladder/ladder/internal/repo/manifest"
 )
 
 // compareObjects compares what an Application applies.
-func (c *comparison) compareObjects(one *component.Component, ours []manifest.Object, other application) error {
+func (c *comparison) compareObjects(one *model.Component, ours []manifest.Object, other application) error {
 	own, theirs := map[string]map[string]any{}, map[string]map[string]any{}
 	for _, o := range ours {
 		own[identity(o.Object, one.Namespace)] = plain(o.Object, one.Namespace)
@@ -59,7 +59,7 @@ func (c *comparison) compareObjects(one *component.Component, ours []manifest.Ob
 
 // madeAtRandom are the objects of an Application that a second reading of Argo CD's has
 // otherwise, and the kinds of those that it does not have.
-func (c *comparison) madeAtRandom(one *component.Component, other application, theirs map[string]map[string]any) (random, kinds map[string]bool, err error) {
+func (c *comparison) madeAtRandom(one *model.Component, other application, theirs map[string]map[string]any) (random, kinds map[string]bool, err error) {
 	if c.second == nil {
 		second, err := c.again()
 		if err != nil {

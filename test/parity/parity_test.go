@@ -12,8 +12,8 @@ import (
 
 	"golang.org/x/tools/txtar"
 
-	"github.com/rollout-ladder/ladder/internal/evaluate"
-	"github.com/rollout-ladder/ladder/internal/intake"
+	"github.com/rollout-ladder/ladder/internal/confine/evaluate"
+	"github.com/rollout-ladder/ladder/internal/repo"
 )
 
 // explained are the scenarios in which both sides differ, each with its reason. A
@@ -73,7 +73,7 @@ func TestExamples(t *testing.T) {
 
 // So is every scenario that is a repository of Applications.
 func TestScenarios(t *testing.T) {
-	files, err := filepath.Glob("../../internal/intake/testdata/*.txtar")
+	files, err := filepath.Glob("../../internal/repo/testdata/*.txtar")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +88,7 @@ func TestScenarios(t *testing.T) {
 		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
 		for _, dir := range unpack(t, file) {
 			r, err := compare(t.Context(), dir, t.TempDir(), argo)
-			if len(intake.InputErrors(err)) > 0 {
+			if len(repo.InputErrors(err)) > 0 {
 				continue // nothing that Ladder reads; the scenario says why
 			}
 			if err != nil {

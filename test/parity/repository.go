@@ -9,12 +9,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rollout-ladder/ladder/internal/argo"
-	"github.com/rollout-ladder/ladder/internal/intake/argocd"
-	"github.com/rollout-ladder/ladder/internal/load"
-	"github.com/rollout-ladder/ladder/internal/manifest"
+	"github.com/rollout-ladder/ladder/internal/analysis"
+	"github.com/rollout-ladder/ladder/internal/core/argo"
 	"github.com/rollout-ladder/ladder/internal/plane/argocd/snapshot"
-	"github.com/rollout-ladder/ladder/internal/render/helm"
+	"github.com/rollout-ladder/ladder/internal/repo/argocd"
+	"github.com/rollout-ladder/ladder/internal/repo/manifest"
+	"github.com/rollout-ladder/ladder/internal/repo/render/helm"
 )
 
 // kubeVersion is what charts are told on both sides.
@@ -22,7 +22,7 @@ const kubeVersion = "1.34.0"
 
 // compare compares both readings of a repository; scratch is an empty folder.
 func compare(ctx context.Context, dir, scratch string, reader *reader) (*report, error) {
-	environments, err := load.LoadAll(ctx, dir, load.Options{Offline: true, NoCache: true, KubeVersion: kubeVersion})
+	environments, err := analysis.LoadAll(ctx, dir, analysis.Options{Offline: true, NoCache: true, KubeVersion: kubeVersion})
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +56,7 @@ func compare(ctx context.Context, dir, scratch string, reader *reader) (*report,
 }
 
 // ask is what Argo CD is given of an environment.
-func ask(e *load.Result, s snapshot.Snapshot) (request, error) {
+func ask(e *analysis.Result, s snapshot.Snapshot) (request, error) {
 	p := e.Platform
 	q := request{
 		Address: s.Address, Own: p.Applied.Addresses, Namespace: "argocd", NewGlobbing: p.Applied.NewGlobbing,
@@ -102,7 +102,7 @@ func buildOptions(s argo.Settings) string {
 
 // versions are the API versions that charts of the environment are told: those that
 // every cluster has, and those of the CRDs of the platform. Argo CD asks the cluster.
-func versions(e *load.Result) []string {
+func versions(e *analysis.Result) []string {
 	all := slices.Clone(helm.BuiltinVersions())
 	for _, objects := range []map[string][]manifest.Object{e.Objects, e.Partial} {
 		for _, list := range objects {

@@ -11,11 +11,11 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/rollout-ladder/ladder/internal/finding"
-	"github.com/rollout-ladder/ladder/internal/health"
-	"github.com/rollout-ladder/ladder/internal/lint"
-	"github.com/rollout-ladder/ladder/internal/load"
-	"github.com/rollout-ladder/ladder/internal/manifest"
+	"github.com/rollout-ladder/ladder/internal/analysis"
+	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/lint"
+	"github.com/rollout-ladder/ladder/internal/kube/health"
+	"github.com/rollout-ladder/ladder/internal/repo/manifest"
 )
 
 // The examples are right in every environment. The warnings that are left are
@@ -34,7 +34,7 @@ func TestExamplesAreRight(t *testing.T) {
 		},
 	} {
 		t.Run(example, func(t *testing.T) {
-			all, err := load.LoadAll(context.Background(), filepath.Join(root, "examples", example), load.Options{Offline: true, NoCache: true})
+			all, err := analysis.LoadAll(context.Background(), filepath.Join(root, "examples", example), analysis.Options{Offline: true, NoCache: true})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -14,9 +14,9 @@ import (
 	"golang.org/x/tools/txtar"
 	"sigs.k8s.io/yaml"
 
-	"github.com/rollout-ladder/ladder/internal/finding"
-	"github.com/rollout-ladder/ladder/internal/lint"
-	"github.com/rollout-ladder/ladder/internal/load"
+	"github.com/rollout-ladder/ladder/internal/analysis"
+	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/lint"
 )
 
 // elsewhere are the rules that judge no order: the tests of reading and of the
@@ -126,7 +126,7 @@ func found(t *testing.T, archive *txtar.Archive, side string) []string {
 			t.Fatal(err)
 		}
 	}
-	all, err := load.LoadAll(context.Background(), dir, load.Options{Offline: true, NoCache: true})
+	all, err := analysis.LoadAll(context.Background(), dir, analysis.Options{Offline: true, NoCache: true})
 	if err != nil {
 		t.Fatal(err)
 	}

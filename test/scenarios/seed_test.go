@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rollout-ladder/ladder/internal/finding"
-	"github.com/rollout-ladder/ladder/internal/lint"
-	"github.com/rollout-ladder/ladder/internal/load"
+	"github.com/rollout-ladder/ladder/internal/analysis"
+	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/lint"
 	"github.com/rollout-ladder/ladder/test/fixtures"
 )
 
@@ -64,9 +64,9 @@ func copied(t *testing.T) string {
 	return dir
 }
 
-func loaded(t *testing.T, dir string) *load.Result {
+func loaded(t *testing.T, dir string) *analysis.Result {
 	t.Helper()
-	r, err := load.Load(context.Background(), dir, load.Options{Environment: "dev", Offline: true, NoCache: true})
+	r, err := analysis.Load(context.Background(), dir, analysis.Options{Environment: "dev", Offline: true, NoCache: true})
 	if err != nil {
 		t.Fatal(err)
 	}

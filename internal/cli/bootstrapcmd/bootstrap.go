@@ -13,15 +13,15 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/rollout-ladder/ladder/internal/bootstrap"
 	"github.com/rollout-ladder/ladder/internal/cli/cluster"
 	"github.com/rollout-ladder/ladder/internal/cli/exit"
 	"github.com/rollout-ladder/ladder/internal/cli/flags"
 	"github.com/rollout-ladder/ladder/internal/cli/progress"
 	"github.com/rollout-ladder/ladder/internal/cli/source"
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
-	"github.com/rollout-ladder/ladder/internal/perform"
-	"github.com/rollout-ladder/ladder/internal/report"
+	"github.com/rollout-ladder/ladder/internal/core/report"
+	"github.com/rollout-ladder/ladder/internal/run/bootstrap"
+	"github.com/rollout-ladder/ladder/internal/run/session"
 )
 
 // Options are the arguments of the command.
@@ -219,7 +219,7 @@ func verdict(result string) error {
 }
 
 func coded(err error) error {
-	if errors.As(err, new(*perform.RefusedError)) {
+	if errors.As(err, new(*session.RefusedError)) {
 		return exit.With(exit.Usage, err)
 	}
 	return source.Coded(err)

@@ -11,15 +11,15 @@ import (
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
 
-	"github.com/rollout-ladder/ladder/internal/catalogue"
+	"github.com/rollout-ladder/ladder/internal/analysis"
+	"github.com/rollout-ladder/ladder/internal/analysis/catalogue"
 	"github.com/rollout-ladder/ladder/internal/cli/exit"
 	"github.com/rollout-ladder/ladder/internal/cli/flags"
 	"github.com/rollout-ladder/ladder/internal/cli/progress"
 	"github.com/rollout-ladder/ladder/internal/cli/source"
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
-	"github.com/rollout-ladder/ladder/internal/component"
-	"github.com/rollout-ladder/ladder/internal/load"
-	"github.com/rollout-ladder/ladder/internal/render/helm"
+	"github.com/rollout-ladder/ladder/internal/core/model"
+	"github.com/rollout-ladder/ladder/internal/repo/render/helm"
 )
 
 type recordOptions struct {
@@ -58,7 +58,7 @@ func record(ctx context.Context, streams *stream.Streams, global *flags.Global, 
 	display := progress.New(streams, global, time.Now)
 	options := source.KeysOnly(o.Source)
 	options.Progress = display.Counted
-	c, objects, err := load.One(ctx, o.Path, o.component, options)
+	c, objects, err := analysis.One(ctx, o.Path, o.component, options)
 	display.Close()
 	if err != nil {
 		return source.Coded(err)
@@ -78,12 +78,12 @@ func record(ctx context.Context, streams *stream.Streams, global *flags.Global, 
 
 // entryOf begins an entry with what the source says of itself. A chart of the
 // repository says in Chart.yaml what it is, but not where it is published.
-func (o *recordOptions) entryOf(ctx context.Context, c component.Component) (entry catalogue.Entry, release string, err error) {
+func (o *recordOptions) entryOf(ctx context.Context, c model.Component) (entry catalogue.Entry, release string, err error) {
 	if len(c.Sources) != 1 {
 		return entry, "", exit.With(exit.Usage, fmt.Errorf("component %s has %d sources and an entry is about one: make a component of the chart alone", c.Name, len(c.Sources)))
 	}
 	src := c.Sources[0]
-	if src.Kind != component.Chart {
+	if src.Kind != model.Chart {
 		return entry, "", exit.With(exit.Usage, fmt.Errorf("component %s is no chart, and an entry is about a chart", c.Name))
 	}
 	release = cmp.Or(src.ReleaseName, c.Name)
@@ -102,8 +102,8 @@ func (o *recordOptions) entryOf(ctx context.Context, c component.Component) (ent
 
 // readChart reads name and version of a chart of the repository, which was
 // rendered before.
-func (o *recordOptions) readChart(ctx context.Context, src component.Source) (name, version string, err error) {
-	p, err := load.Open(ctx, o.Path, source.KeysOnly(o.Source))
+func (o *recordOptions) readChart(ctx context.Context, src model.Source) (name, version string, err error) {
+	p, err := analysis.Open(ctx, o.Path, source.KeysOnly(o.Source))
 	if err != nil {
 		return "", "", source.Coded(err)
 	}

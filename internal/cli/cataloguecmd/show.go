@@ -7,11 +7,11 @@ import (
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
 
-	"github.com/rollout-ladder/ladder/internal/catalogue"
+	"github.com/rollout-ladder/ladder/internal/analysis/catalogue"
 	"github.com/rollout-ladder/ladder/internal/cli/exit"
 	"github.com/rollout-ladder/ladder/internal/cli/flags"
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
-	"github.com/rollout-ladder/ladder/internal/intake/yamlpos"
+	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
 )
 
 func newShow(streams *stream.Streams) *cobra.Command {
@@ -57,7 +57,7 @@ func show(streams *stream.Streams, chart string, o *flags.Result) error {
 	}
 	if len(found) == 0 {
 		message := fmt.Sprintf("the catalogue does not know the chart %q", chart)
-		if near := yamlpos.Nearest(chart, charts(c.Entries())); near != "" {
+		if near := yamldoc.Nearest(chart, charts(c.Entries())); near != "" {
 			message += "; did you mean " + near + "?"
 		}
 		return exit.With(exit.Usage, fmt.Errorf("%s\nladder catalogue list lists them, ladder catalogue record makes an entry", message))

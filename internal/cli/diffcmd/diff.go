@@ -13,8 +13,8 @@ import (
 	"github.com/rollout-ladder/ladder/internal/cli/flags"
 	"github.com/rollout-ladder/ladder/internal/cli/source"
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
-	"github.com/rollout-ladder/ladder/internal/compare"
-	"github.com/rollout-ladder/ladder/internal/report"
+	"github.com/rollout-ladder/ladder/internal/core/report"
+	"github.com/rollout-ladder/ladder/internal/diff"
 )
 
 // Options are the arguments of the command.
@@ -90,15 +90,15 @@ func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *
 	if err != nil {
 		return source.Coded(err)
 	}
-	document := compare.NewDocument(all)
+	document := diff.NewDocument(all)
 	var b bytes.Buffer
 	switch o.Format {
 	case "json":
 		err = report.JSON(&b, document)
 	case "markdown":
-		err = compare.Markdown(&b, document)
+		err = diff.Markdown(&b, document)
 	default:
-		err = compare.Text(&b, document)
+		err = diff.Text(&b, document)
 	}
 	if err != nil {
 		return err

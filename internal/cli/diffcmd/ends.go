@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rollout-ladder/ladder/internal/analysis"
 	"github.com/rollout-ladder/ladder/internal/cli/source"
-	"github.com/rollout-ladder/ladder/internal/compare/revision"
-	"github.com/rollout-ladder/ladder/internal/intake"
-	"github.com/rollout-ladder/ladder/internal/load"
+	"github.com/rollout-ladder/ladder/internal/repo"
+	"github.com/rollout-ladder/ladder/internal/repo/revision"
 )
 
 // environmentPrefix marks the name of an environment.
@@ -66,7 +66,7 @@ func (l *loader) find(ctx context.Context, name string) (end, error) {
 	if repository.Shallow() {
 		hint += "; the clone is shallow: git fetch --unshallow gets the rest of the history"
 	}
-	return end{}, &intake.InputError{Message: fmt.Sprintf("%q is no revision of the repository and no environment of the platform", name), Hint: hint}
+	return end{}, &repo.InputError{Message: fmt.Sprintf("%q is no revision of the repository and no environment of the platform", name), Hint: hint}
 }
 
 // environment finds an environment of the work tree.
@@ -76,17 +76,17 @@ func (l *loader) environment(ctx context.Context, name, environment string) (end
 		return end{}, err
 	}
 	if !slices.Contains(names, environment) {
-		return end{}, &intake.InputError{Message: fmt.Sprintf("there is no environment %q", environment), Hint: "the environments are " + strings.Join(names, ", ")}
+		return end{}, &repo.InputError{Message: fmt.Sprintf("there is no environment %q", environment), Hint: "the environments are " + strings.Join(names, ", ")}
 	}
 	return end{name: name, environment: environment}, nil
 }
 
 // look reads what the environments of the work tree share, once.
-func (l *loader) look(ctx context.Context) (*load.Repository, error) {
+func (l *loader) look(ctx context.Context) (*analysis.Repository, error) {
 	if l.work == nil {
 		options := source.Options(l.options.Source)
 		options.Progress = l.counted
-		work, err := load.Look(ctx, l.options.Path, options)
+		work, err := analysis.Look(ctx, l.options.Path, options)
 		if err != nil {
 			return nil, err
 		}

@@ -12,20 +12,20 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rollout-ladder/ladder/internal/analysis"
 	"github.com/rollout-ladder/ladder/internal/cli/exit"
 	"github.com/rollout-ladder/ladder/internal/cli/flags"
 	"github.com/rollout-ladder/ladder/internal/cli/progress"
 	"github.com/rollout-ladder/ladder/internal/cli/source"
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
-	"github.com/rollout-ladder/ladder/internal/compare"
-	"github.com/rollout-ladder/ladder/internal/compare/revision"
-	"github.com/rollout-ladder/ladder/internal/component"
-	"github.com/rollout-ladder/ladder/internal/intake"
-	"github.com/rollout-ladder/ladder/internal/load"
-	"github.com/rollout-ladder/ladder/internal/perform"
-	"github.com/rollout-ladder/ladder/internal/plan"
-	"github.com/rollout-ladder/ladder/internal/report"
-	"github.com/rollout-ladder/ladder/internal/rollout"
+	"github.com/rollout-ladder/ladder/internal/core/model"
+	"github.com/rollout-ladder/ladder/internal/core/plan"
+	"github.com/rollout-ladder/ladder/internal/core/report"
+	"github.com/rollout-ladder/ladder/internal/core/rollout"
+	"github.com/rollout-ladder/ladder/internal/diff"
+	"github.com/rollout-ladder/ladder/internal/repo"
+	"github.com/rollout-ladder/ladder/internal/repo/revision"
+	"github.com/rollout-ladder/ladder/internal/run/session"
 )
 
 // allEnvironments is the environment that stands for every one.
@@ -40,7 +40,7 @@ type loader struct {
 
 	repository *revision.Repository
 	// work is the platform in the work tree.
-	work *load.Repository
+	work *analysis.Repository
 	// display shows how far the side called reading is.
 	display progress.Display
 	reading string
@@ -67,7 +67,7 @@ func (l *loader) close() error {
 }
 
 // compare loads both sides and compares their environments.
-func (l *loader) compare(ctx context.Context) ([]compare.Comparison, error) {
+func (l *loader) compare(ctx context.Context) ([]diff.Comparison, error) {
 	var ends [2]end
 	for i, name := range []string{l.options.From, l.options.To} {
 		e, err := l.find(ctx, name)
@@ -77,12 +77,12 @@ func (l *loader) compare(ctx context.Context) ([]compare.Comparison, error) {
 		ends[i] = e
 	}
 	if ends[0].environment != "" && ends[1].environment != "" && l.options.Environment != "" {
-		return nil, &intake.InputError{Message: "--environment goes with revisions: both sides name an environment already"}
+		return nil, &repo.InputError{Message: "--environment goes with revisions: both sides name an environment already"}
 	}
 	if l.options.Environment == allEnvironments && (ends[0].environment != "" || ends[1].environment != "") {
-		return nil, &intake.InputError{Message: "-e all goes with revisions and the work tree only", Hint: "compare an environment with one other"}
+		return nil, &repo.InputError{Message: "-e all goes with revisions and the work tree only", Hint: "compare an environment with one other"}
 	}
-	var sides [2][]compare.Side
+	var sides [2][]diff.Side
 	for i, e := range ends {
 		loaded, err := l.load(ctx, e, i)
 		if err != nil {
@@ -91,15 +91,15 @@ func (l *loader) compare(ctx context.Context) ([]compare.Comparison, error) {
 		sides[i] = loaded
 	}
 	if l.options.Environment != allEnvironments {
-		return []compare.Comparison{compare.Compare(sides[0][0], sides[1][0])}, nil
+		return []diff.Comparison{diff.Compare(sides[0][0], sides[1][0])}, nil
 	}
 	return pair(ends, sides), nil
 }
 
 // pair compares the environments of one name.
-func pair(ends [2]end, sides [2][]compare.Side) []compare.Comparison {
+func pair(ends [2]end, sides [2][]diff.Side) []diff.Comparison {
 	var names []string
-	by := [2]map[string]compare.Side{{}, {}}
+	by := [2]map[string]diff.Side{{}, {}}
 	for i := range sides {
 		for _, s := range sides[i] {
 			names = append(names, s.Environment)
@@ -107,17 +107,17 @@ func pair(ends [2]end, sides [2][]compare.Side) []compare.Comparison {
 		}
 	}
 	slices.Sort(names)
-	var out []compare.Comparison
+	var out []diff.Comparison
 	for _, name := range slices.Compact(names) {
-		var two [2]compare.Side
+		var two [2]diff.Side
 		for i, e := range ends {
 			s, ok := by[i][name]
 			if !ok {
-				s = compare.MissingSide(e.name, e.hash(), name)
+				s = diff.MissingSide(e.name, e.hash(), name)
 			}
 			two[i] = s
 		}
-		out = append(out, compare.Compare(two[0], two[1]))
+		out = append(out, diff.Compare(two[0], two[1]))
 	}
 	return out
 }
@@ -130,7 +130,7 @@ func (e end) hash() string {
 }
 
 // load reads, renders and plans one side.
-func (l *loader) load(ctx context.Context, e end, number int) ([]compare.Side, error) {
+func (l *loader) load(ctx context.Context, e end, number int) ([]diff.Side, error) {
 	l.display, l.reading = progress.New(l.streams, l.global, time.Now), e.name
 	defer l.display.Close()
 	folder := l.options.Path
@@ -147,24 +147,24 @@ func (l *loader) load(ctx context.Context, e end, number int) ([]compare.Side, e
 	if err != nil {
 		return nil, within(err, e, tree)
 	}
-	var out []compare.Side
+	var out []diff.Side
 	for _, one := range loaded {
 		if err := lacking(one.Platform, e, tree); err != nil {
 			return nil, err
 		}
-		planned, err := plan.Build(perform.PlanInput(one, rollout.Policy(l.options.Policy), l.expected, 0))
+		planned, err := plan.Build(session.PlanInput(one, rollout.Policy(l.options.Policy), l.expected, 0))
 		if err != nil {
 			return nil, within(exit.With(exit.Usage, err), e, tree)
 		}
-		out = append(out, compare.SideOf(e.name, e.hash(), one, planned, hide(perform.Unrendered(one), tree)))
+		out = append(out, diff.SideOf(e.name, e.hash(), one, planned, hide(session.Unrendered(one), tree)))
 	}
 	return out, nil
 }
 
 // platforms loads the environments of one side: the one that its name says, else
 // what --environment says.
-func (l *loader) platforms(ctx context.Context, folder, environment string) ([]*load.Result, error) {
-	var one *load.Result
+func (l *loader) platforms(ctx context.Context, folder, environment string) ([]*analysis.Result, error) {
+	var one *analysis.Result
 	var err error
 	options := source.Options(l.options.Source)
 	options.Progress = l.counted
@@ -173,14 +173,14 @@ func (l *loader) platforms(ctx context.Context, folder, environment string) ([]*
 		one, err = l.work.Load(ctx, environment) // it was looked for there
 	case options.Environment == allEnvironments:
 		options.Environment = ""
-		return load.LoadAll(ctx, folder, options)
+		return analysis.LoadAll(ctx, folder, options)
 	default:
-		one, err = load.Load(ctx, folder, options)
+		one, err = analysis.Load(ctx, folder, options)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return []*load.Result{one}, nil
+	return []*analysis.Result{one}, nil
 }
 
 // counted shows how far the rendering of a side is.
@@ -251,7 +251,7 @@ func hide(unrendered []report.Unrendered, tree *revision.Tree) []report.Unrender
 
 // lacking refuses a platform of which something is in a submodule that is not at
 // hand: without it the comparison would show as removed what is not.
-func lacking(p *intake.Platform, e end, tree *revision.Tree) error {
+func lacking(p *repo.Platform, e end, tree *revision.Tree) error {
 	if tree == nil || len(tree.Missing) == 0 {
 		return nil
 	}
@@ -264,7 +264,7 @@ func lacking(p *intake.Platform, e end, tree *revision.Tree) error {
 			file = path.Join(filepath.ToSlash(prefix), file)
 			for _, m := range tree.Missing {
 				if file == m.Path || strings.HasPrefix(file, m.Path+"/") {
-					return &intake.InputError{
+					return &repo.InputError{
 						Position: c.Position,
 						Message:  fmt.Sprintf("revision %s: component %s comes from the submodule %s, whose commit %s is not at hand", e.name, c.Name, m.Path, m.Commit[:min(len(m.Commit), 12)]),
 						Hint:     "git submodule update --init " + m.Path,
@@ -277,10 +277,10 @@ func lacking(p *intake.Platform, e end, tree *revision.Tree) error {
 }
 
 // files are the paths that a component is made from.
-func files(c component.Component) []string {
+func files(c model.Component) []string {
 	out := []string{c.Position.File}
 	for _, s := range c.Sources {
-		if s.Kind == component.Git {
+		if s.Kind == model.Git {
 			continue // its files are in another repository
 		}
 		if s.Path != "" {

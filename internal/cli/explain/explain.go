@@ -14,11 +14,11 @@ import (
 	"github.com/rollout-ladder/ladder/internal/cli/flags"
 	"github.com/rollout-ladder/ladder/internal/cli/source"
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
-	"github.com/rollout-ladder/ladder/internal/component"
-	"github.com/rollout-ladder/ladder/internal/perform"
-	"github.com/rollout-ladder/ladder/internal/plan"
-	"github.com/rollout-ladder/ladder/internal/report"
-	"github.com/rollout-ladder/ladder/internal/rollout"
+	"github.com/rollout-ladder/ladder/internal/core/model"
+	"github.com/rollout-ladder/ladder/internal/core/plan"
+	"github.com/rollout-ladder/ladder/internal/core/report"
+	"github.com/rollout-ladder/ladder/internal/core/rollout"
+	"github.com/rollout-ladder/ladder/internal/run/session"
 )
 
 // Options are the arguments of the command.
@@ -72,7 +72,7 @@ func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *
 	if err != nil {
 		return err
 	}
-	p, err := plan.Build(perform.PlanInput(loaded, rollout.Policy(o.Policy), nil, 0))
+	p, err := plan.Build(session.PlanInput(loaded, rollout.Policy(o.Policy), nil, 0))
 	if err != nil {
 		return exit.With(exit.Usage, err)
 	}
@@ -105,7 +105,7 @@ func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *
 	return streams.WriteResult(o.Output, b.Bytes())
 }
 
-func find(components []component.Component, name string) (component.Component, error) {
+func find(components []model.Component, name string) (model.Component, error) {
 	var similar []string
 	for _, c := range components {
 		if c.Name == name {
@@ -119,7 +119,7 @@ func find(components []component.Component, name string) (component.Component, e
 	if len(similar) > 0 {
 		err = fmt.Errorf("%w; did you mean %s?", err, strings.Join(similar, " or "))
 	}
-	return component.Component{}, exit.With(exit.Usage, err)
+	return model.Component{}, exit.With(exit.Usage, err)
 }
 
 // writeEdge prints the edges from the explained component to a provider; there

@@ -13,7 +13,7 @@ import (
 
 	"github.com/rollout-ladder/ladder/internal/cli/exit"
 	"github.com/rollout-ladder/ladder/internal/confine"
-	"github.com/rollout-ladder/ladder/internal/fetch"
+	"github.com/rollout-ladder/ladder/internal/repo/fetch"
 )
 
 // Global are the flags of every command.

@@ -11,10 +11,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rollout-ladder/ladder/internal/finding"
-	"github.com/rollout-ladder/ladder/internal/generate"
-	"github.com/rollout-ladder/ladder/internal/patch"
-	"github.com/rollout-ladder/ladder/internal/regular"
+	"github.com/rollout-ladder/ladder/internal/argocd/generate"
+	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/repo/patch"
+	"github.com/rollout-ladder/ladder/internal/repo/regular"
 )
 
 // The states of a file.

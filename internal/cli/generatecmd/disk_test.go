@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/rollout-ladder/ladder/internal/generate"
+	"github.com/rollout-ladder/ladder/internal/argocd/generate"
 )
 
 // writeForever has the test binary write a folder again and again.

@@ -12,19 +12,19 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rollout-ladder/ladder/internal/analysis"
+	"github.com/rollout-ladder/ladder/internal/argocd/generate"
 	"github.com/rollout-ladder/ladder/internal/cli/exit"
 	"github.com/rollout-ladder/ladder/internal/cli/flags"
 	"github.com/rollout-ladder/ladder/internal/cli/progress"
 	"github.com/rollout-ladder/ladder/internal/cli/source"
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
-	"github.com/rollout-ladder/ladder/internal/finding"
-	"github.com/rollout-ladder/ladder/internal/generate"
-	"github.com/rollout-ladder/ladder/internal/intake"
-	"github.com/rollout-ladder/ladder/internal/intake/checkout"
-	"github.com/rollout-ladder/ladder/internal/load"
-	"github.com/rollout-ladder/ladder/internal/perform"
-	"github.com/rollout-ladder/ladder/internal/plan"
-	"github.com/rollout-ladder/ladder/internal/rollout"
+	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/plan"
+	"github.com/rollout-ladder/ladder/internal/core/rollout"
+	"github.com/rollout-ladder/ladder/internal/repo"
+	"github.com/rollout-ladder/ladder/internal/repo/checkout"
+	"github.com/rollout-ladder/ladder/internal/run/session"
 )
 
 func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *Options) error {
@@ -71,20 +71,20 @@ func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *
 }
 
 // loadAll reads and renders the environments that are asked for.
-func loadAll(ctx context.Context, streams *stream.Streams, global *flags.Global, o *Options) ([]*load.Result, error) {
+func loadAll(ctx context.Context, streams *stream.Streams, global *flags.Global, o *Options) ([]*analysis.Result, error) {
 	display := progress.New(streams, global, time.Now)
 	defer display.Close()
 	options := source.KeysOnly(o.Source)
 	options.Progress = display.Counted
 	if o.Environment == everything {
 		options.Environment = ""
-		return load.LoadAll(ctx, o.Path, options)
+		return analysis.LoadAll(ctx, o.Path, options)
 	}
-	one, err := load.Load(ctx, o.Path, options)
+	one, err := analysis.Load(ctx, o.Path, options)
 	if err != nil {
 		return nil, err
 	}
-	return []*load.Result{one}, nil
+	return []*analysis.Result{one}, nil
 }
 
 // coded gives an error of the generator its exit code: an order that cannot be
@@ -116,12 +116,12 @@ type generated struct {
 }
 
 // generate makes the files of one environment.
-func (o *Options) generate(ctx context.Context, l *load.Result) (*generated, error) {
+func (o *Options) generate(ctx context.Context, l *analysis.Result) (*generated, error) {
 	p := l.Platform
 	if p.Flux != nil {
 		return nil, exit.With(exit.Usage, errors.New("Flux applies this platform: ladder import flux makes descriptors of it, of which the objects of Argo CD are generated"))
 	}
-	planned, err := plan.Build(perform.PlanInput(l, rollout.Phases, nil, 0))
+	planned, err := plan.Build(session.PlanInput(l, rollout.Phases, nil, 0))
 	if err != nil {
 		return nil, exit.With(exit.Usage, err)
 	}
@@ -158,7 +158,7 @@ func (o *Options) generate(ctx context.Context, l *load.Result) (*generated, err
 
 // base is the folder that holds those of the environments. inside is set where it
 // lies below the root of the platform: then the objects point to it.
-func (o *Options) base(p *intake.Platform) (base string, inside bool, err error) {
+func (o *Options) base(p *repo.Platform) (base string, inside bool, err error) {
 	switch {
 	case o.Out == "":
 		return filepath.Join(p.Root, filepath.FromSlash(p.ArgoCD.Out)), true, nil
@@ -214,9 +214,9 @@ func (g *generated) address(in *generate.Input) error {
 }
 
 // unrendered says why components are not wholly known.
-func unrendered(l *load.Result) map[string]string {
+func unrendered(l *analysis.Result) map[string]string {
 	why := map[string]string{}
-	for _, u := range perform.Unrendered(l) {
+	for _, u := range session.Unrendered(l) {
 		if why[u.Component] == "" {
 			why[u.Component] = u.Reason
 		}

@@ -6,12 +6,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rollout-ladder/ladder/internal/analysis"
 	"github.com/rollout-ladder/ladder/internal/cli/flags"
 	"github.com/rollout-ladder/ladder/internal/cli/progress"
 	"github.com/rollout-ladder/ladder/internal/cli/source"
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
-	"github.com/rollout-ladder/ladder/internal/load"
-	"github.com/rollout-ladder/ladder/internal/migrate"
+	"github.com/rollout-ladder/ladder/internal/importer"
 )
 
 // argocdOptions are the arguments of "ladder import argocd".
@@ -48,14 +48,14 @@ func (o *argocdOptions) run(ctx context.Context, streams *stream.Streams, global
 	if err := o.check(args); err != nil {
 		return err
 	}
-	target, err := migrate.NewTarget(o.Out)
+	target, err := importer.NewTarget(o.Out)
 	if err != nil {
 		return source.Coded(err)
 	}
 	display := progress.New(streams, global, time.Now)
-	p, err := migrate.FromArgoCD(ctx, migrate.ArgoCDOptions{
+	p, err := importer.FromArgoCD(ctx, importer.ArgoCDOptions{
 		Path: o.Path, Environments: o.Environments, Target: target,
-		Load: load.Options{Roots: o.Roots, Offline: o.Offline, AllowHosts: o.AllowHosts, Progress: display.Counted},
+		Load: analysis.Options{Roots: o.Roots, Offline: o.Offline, AllowHosts: o.AllowHosts, Progress: display.Counted},
 	})
 	display.Close()
 	if err != nil {

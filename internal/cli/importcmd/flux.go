@@ -8,7 +8,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/cli/flags"
 	"github.com/rollout-ladder/ladder/internal/cli/source"
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
-	"github.com/rollout-ladder/ladder/internal/migrate"
+	"github.com/rollout-ladder/ladder/internal/importer"
 )
 
 // fluxOptions are the arguments of "ladder import flux".
@@ -49,11 +49,11 @@ func (o *fluxOptions) run(ctx context.Context, streams *stream.Streams, global *
 	if err != nil {
 		return source.Coded(err)
 	}
-	target, err := migrate.NewTarget(o.Out)
+	target, err := importer.NewTarget(o.Out)
 	if err != nil {
 		return source.Coded(err)
 	}
-	p, err := migrate.FromFlux(ctx, tree, migrate.FluxOptions{Path: path, Clusters: o.Clusters, Target: target})
+	p, err := importer.FromFlux(ctx, tree, importer.FluxOptions{Path: path, Clusters: o.Clusters, Target: target})
 	if err != nil {
 		return source.Coded(err)
 	}

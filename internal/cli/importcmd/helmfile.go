@@ -14,10 +14,10 @@ import (
 	"github.com/rollout-ladder/ladder/internal/cli/flags"
 	"github.com/rollout-ladder/ladder/internal/cli/source"
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
-	"github.com/rollout-ladder/ladder/internal/intake/files"
-	"github.com/rollout-ladder/ladder/internal/intake/helmfile"
-	"github.com/rollout-ladder/ladder/internal/intake/yamlpos"
-	"github.com/rollout-ladder/ladder/internal/migrate"
+	"github.com/rollout-ladder/ladder/internal/importer"
+	"github.com/rollout-ladder/ladder/internal/repo/helmfile"
+	"github.com/rollout-ladder/ladder/internal/repo/repofs"
+	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
 )
 
 // helmfileOptions are the arguments of "ladder import helmfile".
@@ -79,11 +79,11 @@ func (o *helmfileOptions) run(ctx context.Context, streams *stream.Streams, glob
 	if err != nil {
 		return source.Coded(err)
 	}
-	target, err := migrate.NewTarget(o.Out)
+	target, err := importer.NewTarget(o.Out)
 	if err != nil {
 		return source.Coded(err)
 	}
-	p, err := migrate.FromHelmfile(ctx, tree, migrate.HelmfileOptions{
+	p, err := importer.FromHelmfile(ctx, tree, importer.HelmfileOptions{
 		Options: helmfile.Options{Path: path, Environments: o.Environments, Variables: variables, Values: values},
 		Domains: domains, Target: target,
 	})
@@ -103,19 +103,19 @@ func readValues(written []string) (map[string]any, error) {
 			if errors.As(err, &p) {
 				err = p.Err
 			}
-			return nil, &files.InputError{Message: fmt.Sprintf("the values of %s cannot be read: %v", file, err), Err: err}
+			return nil, &repofs.InputError{Message: fmt.Sprintf("the values of %s cannot be read: %v", file, err), Err: err}
 		}
-		data, err := io.ReadAll(io.LimitReader(f, files.MaxFileSize+1))
+		data, err := io.ReadAll(io.LimitReader(f, repofs.MaxFileSize+1))
 		if err = errors.Join(err, f.Close()); err != nil {
-			return nil, &files.InputError{Message: fmt.Sprintf("the values of %s cannot be read: %v", file, err), Err: err}
+			return nil, &repofs.InputError{Message: fmt.Sprintf("the values of %s cannot be read: %v", file, err), Err: err}
 		}
-		v, err := yamlpos.ParseOne(file, data)
+		v, err := yamldoc.ParseOne(file, data)
 		if err != nil {
 			return nil, err
 		}
 		values, ok := v.Any().(map[string]any)
 		if !ok {
-			return nil, &files.InputError{Position: v.Position, Message: "the values are no map"}
+			return nil, &repofs.InputError{Position: v.Position, Message: "the values are no map"}
 		}
 		maps.Copy(all, values)
 	}

@@ -13,14 +13,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rollout-ladder/ladder/internal/analysis"
 	"github.com/rollout-ladder/ladder/internal/cli/exit"
 	"github.com/rollout-ladder/ladder/internal/cli/flags"
 	"github.com/rollout-ladder/ladder/internal/cli/progress"
 	"github.com/rollout-ladder/ladder/internal/cli/source"
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
-	"github.com/rollout-ladder/ladder/internal/intake/files"
-	"github.com/rollout-ladder/ladder/internal/load"
-	"github.com/rollout-ladder/ladder/internal/migrate"
+	"github.com/rollout-ladder/ladder/internal/importer"
+	"github.com/rollout-ladder/ladder/internal/repo/repofs"
 )
 
 // New returns the command.
@@ -97,16 +97,16 @@ func (o *Options) check(args []string) error {
 
 // repository opens the repository that PATH is in, or lies at, and returns PATH
 // relative to its top.
-func repository(p string) (*files.Tree, string, error) {
+func repository(p string) (*repofs.Tree, string, error) {
 	abs, err := filepath.Abs(p)
 	if err != nil {
 		return nil, "", fmt.Errorf("find %s: %w", p, err)
 	}
 	dir, rest := abs, ""
-	tree, err := files.Discover(dir)
+	tree, err := repofs.Discover(dir)
 	if err != nil {
 		// A file is given by the folder it is in.
-		if tree, err = files.Discover(filepath.Dir(abs)); err != nil {
+		if tree, err = repofs.Discover(filepath.Dir(abs)); err != nil {
 			return nil, "", err
 		}
 		dir, rest = filepath.Dir(abs), filepath.Base(abs)
@@ -122,7 +122,7 @@ func repository(p string) (*files.Tree, string, error) {
 			top = here
 		}
 	}
-	tree = &files.Tree{Root: top, Repository: top}
+	tree = &repofs.Tree{Root: top, Repository: top}
 	rel, err := filepath.Rel(tree.Root, filepath.Join(resolved, rest))
 	if err != nil {
 		return nil, "", fmt.Errorf("find %s: %w", p, err)
@@ -145,19 +145,19 @@ func within(dir, other string) bool {
 }
 
 // finish places, proves, writes and reports.
-func (o *Options) finish(ctx context.Context, streams *stream.Streams, global *flags.Global, from string, p *migrate.Platform, target *migrate.Target) error {
+func (o *Options) finish(ctx context.Context, streams *stream.Streams, global *flags.Global, from string, p *importer.Platform, target *importer.Target) error {
 	display := progress.New(streams, global, time.Now)
-	options := migrate.FinishOptions{
+	options := importer.FinishOptions{
 		Groups: o.Order == orderSource || o.Order == "" && len(p.Groups) > 1, Infer: o.Infer, Force: o.Force,
-		DryRun: o.DryRun || o.Strict && p.Count(migrate.Lost) > 0,
-		Load:   load.Options{Offline: o.Offline, AllowHosts: o.AllowHosts, Progress: display.Counted},
+		DryRun: o.DryRun || o.Strict && p.Count(importer.Lost) > 0,
+		Load:   analysis.Options{Offline: o.Offline, AllowHosts: o.AllowHosts, Progress: display.Counted},
 	}
-	result, err := migrate.Finish(ctx, p, target, options)
+	result, err := importer.Finish(ctx, p, target, options)
 	display.Close()
 	if err != nil {
 		return coded(err)
 	}
-	report := migrate.Report{From: from, Out: o.Out, DryRun: options.DryRun, Result: result}
+	report := importer.Report{From: from, Out: o.Out, DryRun: options.DryRun, Result: result}
 	var b bytes.Buffer
 	if o.Format == "json" {
 		err = report.JSON(&b)
@@ -170,7 +170,7 @@ func (o *Options) finish(ctx context.Context, streams *stream.Streams, global *f
 	if err := streams.WriteResult(o.Output, b.Bytes()); err != nil {
 		return exit.With(exit.CouldNotRun, err)
 	}
-	if o.Strict && p.Count(migrate.Lost) > 0 {
+	if o.Strict && p.Count(importer.Lost) > 0 {
 		return exit.Silent(exit.No)
 	}
 	return nil
@@ -179,8 +179,8 @@ func (o *Options) finish(ctx context.Context, streams *stream.Streams, global *f
 // coded gives errors of the import their exit codes: an order that contradicts
 // itself is unreadable input.
 func coded(err error) error {
-	var cycle *migrate.CycleError
-	var group *migrate.GroupError
+	var cycle *importer.CycleError
+	var group *importer.GroupError
 	if errors.As(err, &cycle) || errors.As(err, &group) {
 		return exit.With(exit.Usage, err)
 	}

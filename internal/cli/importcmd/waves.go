@@ -14,9 +14,9 @@ import (
 	"github.com/rollout-ladder/ladder/internal/cli/flags"
 	"github.com/rollout-ladder/ladder/internal/cli/source"
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
-	"github.com/rollout-ladder/ladder/internal/component"
-	"github.com/rollout-ladder/ladder/internal/migrate"
-	"github.com/rollout-ladder/ladder/internal/report"
+	"github.com/rollout-ladder/ladder/internal/core/model"
+	"github.com/rollout-ladder/ladder/internal/core/report"
+	"github.com/rollout-ladder/ladder/internal/importer"
 )
 
 // wavesOptions are the arguments of "ladder import waves".
@@ -68,13 +68,13 @@ Waves below 100 are multiplied by ten, so that there is room between them.
 
 // wavesDocument is the JSON form of the result.
 type wavesDocument struct {
-	FormatVersion string            `json:"formatVersion"`
-	From          string            `json:"from"`
-	DryRun        bool              `json:"dryRun"`
-	Mapping       []migrate.Mapping `json:"mapping"`
-	Files         []string          `json:"files"`
-	Diff          string            `json:"diff"`
-	Notes         []migrate.Note    `json:"notes"`
+	FormatVersion string             `json:"formatVersion"`
+	From          string             `json:"from"`
+	DryRun        bool               `json:"dryRun"`
+	Mapping       []importer.Mapping `json:"mapping"`
+	Files         []string           `json:"files"`
+	Diff          string             `json:"diff"`
+	Notes         []importer.Note    `json:"notes"`
 }
 
 func (o *wavesOptions) run(ctx context.Context, streams *stream.Streams) error {
@@ -85,13 +85,13 @@ func (o *wavesOptions) run(ctx context.Context, streams *stream.Streams) error {
 	if err != nil {
 		return source.Coded(err)
 	}
-	rewriting, err := migrate.Waves(ctx, o.Path, migrate.WavesOptions{Map: phases, Factor: o.Factor})
+	rewriting, err := importer.Waves(ctx, o.Path, importer.WavesOptions{Map: phases, Factor: o.Factor})
 	if err != nil {
 		return source.Coded(err)
 	}
 	lost := 0
 	for _, n := range rewriting.Notes {
-		if n.Level == migrate.Lost {
+		if n.Level == importer.Lost {
 			lost++
 		}
 	}
@@ -120,7 +120,7 @@ func (o *wavesOptions) run(ctx context.Context, streams *stream.Streams) error {
 }
 
 // phases reads --map-file and --map, which wins.
-func (o *wavesOptions) phases() (map[int]component.Phase, error) {
+func (o *wavesOptions) phases() (map[int]model.Phase, error) {
 	written := map[string]string{}
 	if o.MapFile != "" {
 		values, err := readValues([]string{o.MapFile})
@@ -138,13 +138,13 @@ func (o *wavesOptions) phases() (map[int]component.Phase, error) {
 	for k, v := range given {
 		written[k] = v
 	}
-	all := map[int]component.Phase{}
+	all := map[int]model.Phase{}
 	for k, v := range written {
 		wave, err := strconv.Atoi(strings.TrimPrefix(k, "wave"))
-		if err != nil || wave < 0 || wave > int(component.MaxPhase) {
+		if err != nil || wave < 0 || wave > int(model.MaxPhase) {
 			return nil, exit.With(exit.Usage, fmt.Errorf("--map %s=%s: %q is no wave", k, v, k))
 		}
-		phase, err := component.ParsePhase(v)
+		phase, err := model.ParsePhase(v)
 		if err != nil || strings.HasPrefix(v, "wave") {
 			return nil, exit.With(exit.Usage, fmt.Errorf("--map %s=%s: %q is no phase from 0 to 999", k, v, v))
 		}
@@ -153,8 +153,8 @@ func (o *wavesOptions) phases() (map[int]component.Phase, error) {
 	return all, nil
 }
 
-func (o *wavesOptions) document(r *migrate.Rewriting, dry bool) wavesDocument {
-	d := wavesDocument{FormatVersion: report.FormatVersion, From: "waves", DryRun: dry, Mapping: []migrate.Mapping{}, Files: []string{}, Diff: r.Diff(), Notes: []migrate.Note{}}
+func (o *wavesOptions) document(r *importer.Rewriting, dry bool) wavesDocument {
+	d := wavesDocument{FormatVersion: report.FormatVersion, From: "waves", DryRun: dry, Mapping: []importer.Mapping{}, Files: []string{}, Diff: r.Diff(), Notes: []importer.Note{}}
 	d.Mapping = append(d.Mapping, r.Mapping...)
 	d.Notes = append(d.Notes, r.Notes...)
 	for _, c := range r.Changes {
@@ -163,7 +163,7 @@ func (o *wavesOptions) document(r *migrate.Rewriting, dry bool) wavesDocument {
 	return d
 }
 
-func (o *wavesOptions) print(b *bytes.Buffer, r *migrate.Rewriting, dry bool) {
+func (o *wavesOptions) print(b *bytes.Buffer, r *importer.Rewriting, dry bool) {
 	if len(r.Mapping) > 0 {
 		b.WriteString("wave  phase  uses\n")
 	}

@@ -14,17 +14,17 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rollout-ladder/ladder/internal/analysis"
 	"github.com/rollout-ladder/ladder/internal/cli/exit"
 	"github.com/rollout-ladder/ladder/internal/cli/flags"
 	"github.com/rollout-ladder/ladder/internal/cli/source"
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
-	"github.com/rollout-ladder/ladder/internal/confidential"
-	"github.com/rollout-ladder/ladder/internal/finding"
-	"github.com/rollout-ladder/ladder/internal/intake"
-	"github.com/rollout-ladder/ladder/internal/intake/appset"
-	"github.com/rollout-ladder/ladder/internal/intake/argocd"
-	"github.com/rollout-ladder/ladder/internal/intake/ladderfile"
-	"github.com/rollout-ladder/ladder/internal/load"
+	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/repo"
+	"github.com/rollout-ladder/ladder/internal/repo/appset"
+	"github.com/rollout-ladder/ladder/internal/repo/argocd"
+	"github.com/rollout-ladder/ladder/internal/repo/confidential"
+	"github.com/rollout-ladder/ladder/internal/repo/ladderfile"
 )
 
 // Options are the arguments of the command.
@@ -60,7 +60,7 @@ A ladder.yaml that exists is not overwritten.`,
 }
 
 func run(ctx context.Context, streams *stream.Streams, o *Options) error {
-	all, err := load.OpenAll(ctx, o.Path, source.KeysOnly(o.Source))
+	all, err := analysis.OpenAll(ctx, o.Path, source.KeysOnly(o.Source))
 	if err != nil {
 		return source.Coded(err)
 	}
@@ -88,7 +88,7 @@ func run(ctx context.Context, streams *stream.Streams, o *Options) error {
 }
 
 // write is the ladder file.
-func write(a *intake.Applied) []byte {
+func write(a *repo.Applied) []byte {
 	var b bytes.Buffer
 	b.WriteString("# written by ladder init: correct what is wrong\n")
 	if len(a.Taken) > 0 {

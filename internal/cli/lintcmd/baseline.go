@@ -13,10 +13,10 @@ import (
 
 	"github.com/rollout-ladder/ladder/internal/cli/exit"
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
-	"github.com/rollout-ladder/ladder/internal/finding"
-	"github.com/rollout-ladder/ladder/internal/intake/files"
-	"github.com/rollout-ladder/ladder/internal/lint"
-	"github.com/rollout-ladder/ladder/internal/report"
+	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/lint"
+	"github.com/rollout-ladder/ladder/internal/core/report"
+	"github.com/rollout-ladder/ladder/internal/repo/repofs"
 )
 
 // baseline is the file of --baseline: findings that are known. Only fingerprints
@@ -46,8 +46,8 @@ func readBaseline(o *Options) (map[string]int, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, exit.With(exit.Usage, fmt.Errorf("there is no baseline %s; --write-baseline makes it", o.Baseline))
 	}
-	if err == nil && info.Size() > files.MaxFileSize {
-		err = fmt.Errorf("it is larger than %d MiB", files.MaxFileSize>>20)
+	if err == nil && info.Size() > repofs.MaxFileSize {
+		err = fmt.Errorf("it is larger than %d MiB", repofs.MaxFileSize>>20)
 	}
 	var content []byte
 	if err == nil {

@@ -4,11 +4,11 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/rollout-ladder/ladder/internal/finding"
-	"github.com/rollout-ladder/ladder/internal/intake"
-	"github.com/rollout-ladder/ladder/internal/intake/argocd"
-	"github.com/rollout-ladder/ladder/internal/lint"
-	"github.com/rollout-ladder/ladder/internal/report"
+	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/lint"
+	"github.com/rollout-ladder/ladder/internal/core/report"
+	"github.com/rollout-ladder/ladder/internal/repo"
+	"github.com/rollout-ladder/ladder/internal/repo/argocd"
 )
 
 // coverage counts what was read and rendered in all environments. It rests on what
@@ -48,7 +48,7 @@ func (j *judgement) coverage() report.Coverage {
 			}
 		}
 	}
-	for _, problem := range intake.InputErrors(j.broken) {
+	for _, problem := range repo.InputErrors(j.broken) {
 		add(finding.Unread{Position: problem.Position, Reason: finding.Plain(finding.Redact(problem.Message))})
 	}
 	for _, u := range j.unrendered {

@@ -12,24 +12,24 @@ import (
 
 	"sigs.k8s.io/kustomize/api/types"
 
-	"github.com/rollout-ladder/ladder/internal/component"
-	"github.com/rollout-ladder/ladder/internal/finding"
-	"github.com/rollout-ladder/ladder/internal/intake/files"
-	"github.com/rollout-ladder/ladder/internal/lint"
-	"github.com/rollout-ladder/ladder/internal/load"
-	"github.com/rollout-ladder/ladder/internal/render"
-	"github.com/rollout-ladder/ladder/internal/render/source"
+	"github.com/rollout-ladder/ladder/internal/analysis"
+	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/lint"
+	"github.com/rollout-ladder/ladder/internal/core/model"
+	"github.com/rollout-ladder/ladder/internal/repo/render"
+	"github.com/rollout-ladder/ladder/internal/repo/render/source"
+	"github.com/rollout-ladder/ladder/internal/repo/repofs"
 )
 
 // failures are the findings about sources of the repository itself that cannot
 // be rendered. What lies elsewhere is no mistake of the repository; it is listed
 // as not rendered.
-func failures(r *load.Result, tree *files.Tree) []finding.Finding {
+func failures(r *analysis.Result, tree *repofs.Tree) []finding.Finding {
 	if len(r.Unrendered) == 0 {
 		return nil
 	}
 	modules := submodules(tree)
-	of := map[string]component.Component{}
+	of := map[string]model.Component{}
 	for _, c := range r.Platform.Components {
 		of[c.Name] = c
 	}
@@ -68,7 +68,7 @@ func blank(err error) bool {
 }
 
 // templated reports whether a file is a template of a chart.
-func templated(tree *files.Tree, file string) bool {
+func templated(tree *repofs.Tree, file string) bool {
 	for dir := path.Dir(file); dir != "." && dir != "/"; dir = path.Dir(dir) {
 		if path.Base(dir) == "templates" && tree.IsFile(path.Join(path.Dir(dir), "Chart.yaml")) {
 			return true
@@ -77,7 +77,7 @@ func templated(tree *files.Tree, file string) bool {
 	return false
 }
 
-func exists(tree *files.Tree, name string) bool { return tree.IsFile(name) || tree.IsDir(name) }
+func exists(tree *repofs.Tree, name string) bool { return tree.IsFile(name) || tree.IsDir(name) }
 
 // missed reports whether a file of a component was found to be missing.
 func missed(found []finding.Finding, component string) bool {
@@ -92,7 +92,7 @@ func elsewhere(e *render.Error, modules []string) bool {
 	switch {
 	case e.Part, e.Missing.RepoURL != "", types.IsErrOnlyBuiltinPluginsAllowed(e.Err), errors.Is(e, source.ErrEncrypted):
 		return true
-	case e.Missing.Kind == component.Git, e.Missing.Kind == component.Plugin:
+	case e.Missing.Kind == model.Git, e.Missing.Kind == model.Plugin:
 		return true
 	}
 	return slices.ContainsFunc(modules, func(m string) bool {
@@ -102,7 +102,7 @@ func elsewhere(e *render.Error, modules []string) bool {
 
 // submodules are the folders of Git submodules, relative to the root of the
 // platform: an empty one is not checked out.
-func submodules(tree *files.Tree) []string {
+func submodules(tree *repofs.Tree) []string {
 	top := tree.Rel(tree.Repository)
 	content, err := tree.Read(path.Join(top, ".gitmodules"))
 	if err != nil {

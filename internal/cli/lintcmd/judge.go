@@ -13,21 +13,21 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/rollout-ladder/ladder/internal/analysis"
 	"github.com/rollout-ladder/ladder/internal/cli/flags"
 	"github.com/rollout-ladder/ladder/internal/cli/progress"
 	"github.com/rollout-ladder/ladder/internal/cli/source"
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
-	"github.com/rollout-ladder/ladder/internal/component"
-	"github.com/rollout-ladder/ladder/internal/finding"
-	"github.com/rollout-ladder/ladder/internal/intake"
-	"github.com/rollout-ladder/ladder/internal/intake/files"
-	"github.com/rollout-ladder/ladder/internal/intake/ladderfile"
-	"github.com/rollout-ladder/ladder/internal/intake/yamlpos"
-	"github.com/rollout-ladder/ladder/internal/lint"
-	"github.com/rollout-ladder/ladder/internal/load"
-	"github.com/rollout-ladder/ladder/internal/patch"
-	"github.com/rollout-ladder/ladder/internal/perform"
-	"github.com/rollout-ladder/ladder/internal/report"
+	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/lint"
+	"github.com/rollout-ladder/ladder/internal/core/model"
+	"github.com/rollout-ladder/ladder/internal/core/report"
+	"github.com/rollout-ladder/ladder/internal/repo"
+	"github.com/rollout-ladder/ladder/internal/repo/ladderfile"
+	"github.com/rollout-ladder/ladder/internal/repo/patch"
+	"github.com/rollout-ladder/ladder/internal/repo/repofs"
+	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
+	"github.com/rollout-ladder/ladder/internal/run/session"
 )
 
 // all is the --environment that stands for every one.
@@ -39,7 +39,7 @@ const preferred = "dev"
 
 // judgement is what lint found in the environments of a platform.
 type judgement struct {
-	tree         *files.Tree
+	tree         *repofs.Tree
 	environments []string
 	inputs       []lint.Input
 	settings     lint.Options
@@ -62,7 +62,7 @@ func judge(ctx context.Context, streams *stream.Streams, global *flags.Global, o
 	defer display.Close()
 	options.Progress, options.Environment = display.Counted, ""
 	display.Stage("reading " + o.Path)
-	platform, err := load.Look(ctx, o.Path, options)
+	platform, err := analysis.Look(ctx, o.Path, options)
 	if err != nil {
 		return nil, source.Coded(err)
 	}
@@ -88,7 +88,7 @@ func judge(ctx context.Context, streams *stream.Streams, global *flags.Global, o
 		in.Findings = append(slices.Clone(in.Findings), failures(r, j.tree)...)
 		j.inputs = append(j.inputs, in)
 		j.environments = append(j.environments, in.Environment)
-		for _, u := range perform.Unrendered(r) {
+		for _, u := range session.Unrendered(r) {
 			u.Environment = in.Environment
 			j.unrendered = append(j.unrendered, u)
 		}
@@ -105,7 +105,7 @@ func judge(ctx context.Context, streams *stream.Streams, global *flags.Global, o
 }
 
 // precise gives the evidence of findings the lines of its fields, side by side.
-func precise(r *load.Result, found []finding.Finding) {
+func precise(r *analysis.Result, found []finding.Finding) {
 	var group errgroup.Group
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	for part := range slices.Chunk(found, 64) {
@@ -136,14 +136,14 @@ func choose(existing []string, name string) []string {
 
 // load reads and renders environments. Where several are meant and some cannot be
 // read, the others are linted all the same.
-func (j *judgement) load(ctx context.Context, platform *load.Repository, chosen []string) ([]*load.Result, error) {
-	var loaded []*load.Result
+func (j *judgement) load(ctx context.Context, platform *analysis.Repository, chosen []string) ([]*analysis.Result, error) {
+	var loaded []*analysis.Result
 	for _, e := range chosen {
 		one, err := platform.Load(ctx, e)
 		switch {
 		case err == nil:
 			loaded = append(loaded, one)
-		case len(chosen) > 1 && len(intake.InputErrors(err)) > 0:
+		case len(chosen) > 1 && len(repo.InputErrors(err)) > 0:
 			j.complete = false
 			j.broken = errors.Join(j.broken, fmt.Errorf("environment %s: %w", e, err))
 		default:
@@ -157,7 +157,7 @@ func (j *judgement) load(ctx context.Context, platform *load.Repository, chosen 
 }
 
 // misnamed reports settings in ladder.yaml for rules that do not exist.
-func (j *judgement) misnamed(p *intake.Platform) {
+func (j *judgement) misnamed(p *repo.Platform) {
 	ids := ruleIDs(j.settings.Rules)
 	var found []finding.Finding
 	for _, id := range slices.Sorted(maps.Keys(p.Lint.Rules)) {
@@ -170,7 +170,7 @@ func (j *judgement) misnamed(p *intake.Platform) {
 			Message: fmt.Sprintf("lint.rules names %q, which is no rule", id),
 			Fix:     finding.Fix{Summary: "ladder explain lists the rules"},
 		}
-		if near := yamlpos.Nearest(id, ids); near != "" {
+		if near := yamldoc.Nearest(id, ids); near != "" {
 			f.Fix.Summary = "did you mean " + near + "?"
 		}
 		found = append(found, f)
@@ -182,7 +182,7 @@ func (j *judgement) misnamed(p *intake.Platform) {
 // same components where the platform says so: by descriptors, or by naming its
 // environments in ladder.yaml. In any other repository they may be clusters that
 // have little in common.
-func (j *judgement) compare(p *intake.Platform) {
+func (j *judgement) compare(p *repo.Platform) {
 	overlays := len(p.Ladder.Environments) > 0 || len(j.inputs[0].Argo.Applications) == 0
 	if len(j.inputs) < 2 || !overlays {
 		return
@@ -226,8 +226,8 @@ func (j *judgement) reader() patch.Read {
 }
 
 // components of all environments.
-func (j *judgement) components() []component.Component {
-	var list []component.Component
+func (j *judgement) components() []model.Component {
+	var list []model.Component
 	for _, in := range j.inputs {
 		list = append(list, in.Components...)
 	}

@@ -13,9 +13,9 @@ import (
 	"github.com/rollout-ladder/ladder/internal/cli/flags"
 	"github.com/rollout-ladder/ladder/internal/cli/source"
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
-	"github.com/rollout-ladder/ladder/internal/finding"
-	"github.com/rollout-ladder/ladder/internal/intake/yamlpos"
-	"github.com/rollout-ladder/ladder/internal/lint"
+	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/lint"
+	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
 )
 
 // Options are the arguments of the command.
@@ -119,7 +119,7 @@ func (o *Options) check() error {
 			continue
 		}
 		hint := "the rules are " + strings.Join(ids, ", ")
-		if near := yamlpos.Nearest(id, ids); near != "" {
+		if near := yamldoc.Nearest(id, ids); near != "" {
 			hint = "did you mean " + near + "?"
 		}
 		return exit.With(exit.Usage, fmt.Errorf("--rules: there is no rule %q; %s", id, hint))

@@ -7,15 +7,15 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/rollout-ladder/ladder/internal/finding"
-	"github.com/rollout-ladder/ladder/internal/intake"
-	"github.com/rollout-ladder/ladder/internal/intake/yamlpos"
-	"github.com/rollout-ladder/ladder/internal/lint"
+	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/lint"
+	"github.com/rollout-ladder/ladder/internal/repo"
+	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
 )
 
 // suppress hides the findings that files or ladder.yaml suppress, and reports
 // suppressions that say nothing.
-func (j *judgement) suppress(p *intake.Platform) {
+func (j *judgement) suppress(p *repo.Platform) {
 	var by []lint.Suppression
 	for _, s := range p.Lint.Suppress {
 		by = append(by, lint.Suppression{Rule: s.Rule, Component: s.Component, Reason: s.Reason, Position: s.Position})
@@ -95,7 +95,7 @@ func (j *judgement) unused(s lint.Suppression) (finding.Finding, bool) {
 	case !slices.Contains(ids, s.Rule):
 		f.Message = fmt.Sprintf("the suppression names %q, which is no rule", s.Rule)
 		f.Fix.Summary = "ladder explain lists the rules"
-		if near := yamlpos.Nearest(s.Rule, ids); near != "" {
+		if near := yamldoc.Nearest(s.Rule, ids); near != "" {
 			f.Fix.Summary = "did you mean " + near + "?"
 		}
 	case s.Reason == "":
@@ -112,7 +112,7 @@ func (j *judgement) unused(s lint.Suppression) (finding.Finding, bool) {
 }
 
 // acceptances are the differences between environments that ladder.yaml accepts.
-func acceptances(p *intake.Platform) []lint.Acceptance {
+func acceptances(p *repo.Platform) []lint.Acceptance {
 	var list []lint.Acceptance
 	for _, a := range p.Lint.Parity {
 		list = append(list, lint.Acceptance{Component: a.Component, Environments: a.Environments, Reason: a.Reason, Position: a.Position})

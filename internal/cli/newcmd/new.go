@@ -14,10 +14,10 @@ import (
 	"github.com/rollout-ladder/ladder/internal/cli/flags"
 	"github.com/rollout-ladder/ladder/internal/cli/source"
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
-	"github.com/rollout-ladder/ladder/internal/component"
-	"github.com/rollout-ladder/ladder/internal/intake/files"
-	"github.com/rollout-ladder/ladder/internal/migrate"
-	"github.com/rollout-ladder/ladder/internal/report"
+	"github.com/rollout-ladder/ladder/internal/core/model"
+	"github.com/rollout-ladder/ladder/internal/core/report"
+	"github.com/rollout-ladder/ladder/internal/importer"
+	"github.com/rollout-ladder/ladder/internal/repo/repofs"
 )
 
 // New returns the command.
@@ -30,7 +30,7 @@ func New(streams *stream.Streams, _ *flags.Global) *cobra.Command {
 // Options are the arguments of "ladder new component".
 type Options struct {
 	flags.Result
-	migrate.Scaffold
+	importer.Scaffold
 
 	Path, Type, Phase string
 	DryRun            bool
@@ -79,7 +79,7 @@ is made. Nothing that exists is overwritten.`,
 	f.BoolVar(&o.DryRun, "dry-run", false, "print the files and write none")
 	o.Register(cmd, "text", "json")
 	var types []string
-	for _, t := range component.Types() {
+	for _, t := range model.Types() {
 		types = append(types, string(t))
 	}
 	_ = cmd.RegisterFlagCompletionFunc("type", cobra.FixedCompletions(types, cobra.ShellCompDirectiveNoFileComp))
@@ -104,9 +104,9 @@ type File struct {
 }
 
 func (o *Options) run(ctx context.Context, streams *stream.Streams) error {
-	o.Scaffold.Type, o.Scaffold.Phase = component.Type(o.Type), component.NoPhase
+	o.Scaffold.Type, o.Scaffold.Phase = model.Type(o.Type), model.NoPhase
 	if o.Phase != "" {
-		phase, err := component.ParsePhase(o.Phase)
+		phase, err := model.ParsePhase(o.Phase)
 		if err != nil {
 			return exit.With(exit.Usage, fmt.Errorf("--phase: %w", err))
 		}
@@ -116,7 +116,7 @@ func (o *Options) run(ctx context.Context, streams *stream.Streams) error {
 	if err != nil {
 		return source.Coded(err)
 	}
-	target, err := migrate.NewTarget(made.Root)
+	target, err := importer.NewTarget(made.Root)
 	if err != nil {
 		return source.Coded(err)
 	}
@@ -142,7 +142,7 @@ func (o *Options) run(ctx context.Context, streams *stream.Streams) error {
 
 // refuseExisting refuses files that are there already, whatever they hold. The
 // schema is shared.
-func refuseExisting(target *migrate.Target, all []migrate.File) error {
+func refuseExisting(target *importer.Target, all []importer.File) error {
 	existing, err := target.Existing(all)
 	if err != nil {
 		return err
@@ -150,13 +150,13 @@ func refuseExisting(target *migrate.Target, all []migrate.File) error {
 	var problems []error
 	for _, file := range existing {
 		if !strings.HasSuffix(file, ".schema.json") {
-			problems = append(problems, &files.InputError{Message: file + " exists", Hint: "choose another name, or remove it"})
+			problems = append(problems, &repofs.InputError{Message: file + " exists", Hint: "choose another name, or remove it"})
 		}
 	}
 	return errors.Join(problems...)
 }
 
-func (o *Options) document(made *migrate.Scaffolded) Document {
+func (o *Options) document(made *importer.Scaffolded) Document {
 	d := Document{
 		FormatVersion: report.FormatVersion, Name: o.Name, Phase: made.Phase.String(),
 		Smoke: made.Smoke, SmokePhase: made.SmokePhase.String(), DryRun: o.DryRun, Files: []File{},
@@ -170,7 +170,7 @@ func (o *Options) document(made *migrate.Scaffolded) Document {
 	return d
 }
 
-func (o *Options) print(b *bytes.Buffer, made *migrate.Scaffolded) {
+func (o *Options) print(b *bytes.Buffer, made *importer.Scaffolded) {
 	fmt.Fprintf(b, "%s at %s", o.Name, made.Phase)
 	if made.Smoke != "" {
 		fmt.Fprintf(b, ", %s at %s", made.Smoke, made.SmokePhase)

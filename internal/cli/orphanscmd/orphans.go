@@ -11,17 +11,17 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rollout-ladder/ladder/internal/analysis"
 	"github.com/rollout-ladder/ladder/internal/cli/cluster"
 	"github.com/rollout-ladder/ladder/internal/cli/exit"
 	"github.com/rollout-ladder/ladder/internal/cli/flags"
 	"github.com/rollout-ladder/ladder/internal/cli/progress"
 	"github.com/rollout-ladder/ladder/internal/cli/source"
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
-	"github.com/rollout-ladder/ladder/internal/load"
-	"github.com/rollout-ladder/ladder/internal/manifest"
-	"github.com/rollout-ladder/ladder/internal/orphan"
-	"github.com/rollout-ladder/ladder/internal/perform"
-	"github.com/rollout-ladder/ladder/internal/report"
+	"github.com/rollout-ladder/ladder/internal/core/report"
+	"github.com/rollout-ladder/ladder/internal/orphans"
+	"github.com/rollout-ladder/ladder/internal/repo/manifest"
+	"github.com/rollout-ladder/ladder/internal/run/session"
 )
 
 // Options are the arguments of the command.
@@ -94,10 +94,10 @@ func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *
 	if err := o.check(streams); err != nil {
 		return err
 	}
-	var plan orphan.Plan
+	var plan orphans.Plan
 	if o.Apply != "" {
 		var err error
-		if plan, err = orphan.ReadPlan(o.Apply); err != nil {
+		if plan, err = orphans.ReadPlan(o.Apply); err != nil {
 			return exit.With(exit.Usage, err)
 		}
 	}
@@ -108,7 +108,7 @@ func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *
 	if _, err := access.Reach(ctx); err != nil {
 		return err
 	}
-	c, err := orphan.NewCluster(access.Name, access.REST)
+	c, err := orphans.NewCluster(access.Name, access.REST)
 	if err != nil {
 		return exit.With(exit.Usage, err)
 	}
@@ -148,9 +148,9 @@ func (o *Options) check(streams *stream.Streams) error {
 }
 
 // ladder is what the repository says.
-func (o *Options) ladder(ctx context.Context, loaded *load.Result) orphan.Ladder {
-	l := orphan.Ladder{
-		Environment: loaded.Platform.Environment, Rollout: perform.KeyOf(loaded.Platform).String(), Components: loaded.Platform.Components, Objects: loaded.Objects, Partial: loaded.Partial,
+func (o *Options) ladder(ctx context.Context, loaded *analysis.Result) orphans.Ladder {
+	l := orphans.Ladder{
+		Environment: loaded.Platform.Environment, Rollout: session.KeyOf(loaded.Platform).String(), Components: loaded.Platform.Components, Objects: loaded.Objects, Partial: loaded.Partial,
 		ArgoNamespaces: loaded.Platform.Namespaces, Namespaces: o.Namespaces,
 	}
 	for _, u := range loaded.Unrendered {
@@ -161,7 +161,7 @@ func (o *Options) ladder(ctx context.Context, loaded *load.Result) orphan.Ladder
 	l.Disabled = func(name string) []manifest.Object {
 		options := source.KeysOnly(o.Source)
 		options.Environment = loaded.Platform.Environment
-		_, objects, err := load.One(ctx, o.Path, name, options)
+		_, objects, err := analysis.One(ctx, o.Path, name, options)
 		if err != nil {
 			return nil // what it would render is not known
 		}
@@ -170,19 +170,19 @@ func (o *Options) ladder(ctx context.Context, loaded *load.Result) orphan.Ladder
 	return l
 }
 
-func (o *Options) write(streams *stream.Streams, c *orphan.Cluster, found orphan.Report) error {
+func (o *Options) write(streams *stream.Streams, c *orphans.Cluster, found orphans.Report) error {
 	var b bytes.Buffer
 	var err error
 	if o.Format == "json" {
 		err = report.JSON(&b, found)
 	} else {
-		err = orphan.Text(&b, found)
+		err = orphans.Text(&b, found)
 	}
 	if err != nil {
 		return err
 	}
 	if o.Plan != "" {
-		text, err := orphan.NewPlan(found, c.Server).YAML()
+		text, err := orphans.NewPlan(found, c.Server).YAML()
 		if err != nil {
 			return exit.With(exit.CouldNotRun, err)
 		}
@@ -203,14 +203,14 @@ func (o *Options) write(streams *stream.Streams, c *orphan.Cluster, found orphan
 }
 
 // apply deletes what a plan says.
-func (o *Options) apply(ctx context.Context, streams *stream.Streams, global *flags.Global, c *orphan.Cluster, plan orphan.Plan, found orphan.Report) error {
+func (o *Options) apply(ctx context.Context, streams *stream.Streams, global *flags.Global, c *orphans.Cluster, plan orphans.Plan, found orphans.Report) error {
 	if plan.Environment != found.Environment {
 		return exit.With(exit.Usage, fmt.Errorf("%s is the plan of environment %s, not of %s", o.Apply, plan.Environment, found.Environment))
 	}
-	if server := orphan.NewPlan(orphan.Report{}, c.Server).Server; plan.Server != server {
+	if server := orphans.NewPlan(orphans.Report{}, c.Server).Server; plan.Server != server {
 		return exit.With(exit.Usage, fmt.Errorf("%s is the plan of the cluster at %s, and %s is at %s", o.Apply, plan.Server, c.Name, server))
 	}
-	chosen, stay := orphan.Choose(plan, found, o.IncludeData)
+	chosen, stay := orphans.Choose(plan, found, o.IncludeData)
 	for _, s := range stay {
 		fmt.Fprintf(streams.Err, "stays: %s: %s\n", report.Plain(s.Resource.Human()), s.Reason)
 	}
@@ -229,11 +229,11 @@ func (o *Options) apply(ctx context.Context, streams *stream.Streams, global *fl
 		}
 	}
 	deleted := 0
-	err := c.Remove(ctx, chosen, orphan.Removal{Timeout: o.Timeout, Told: told(streams, global, &deleted)})
+	err := c.Remove(ctx, chosen, orphans.Removal{Timeout: o.Timeout, Told: told(streams, global, &deleted)})
 	if _, printed := fmt.Fprintf(streams.Out, "%d of %d objects deleted.\n", deleted, len(chosen)); err == nil {
 		err = printed
 	}
-	var left *orphan.LeftError
+	var left *orphans.LeftError
 	switch {
 	case err == nil, errors.Is(err, context.Canceled):
 		return err

@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"github.com/rollout-ladder/ladder/internal/cli/exit"
-	"github.com/rollout-ladder/ladder/internal/report"
-	"github.com/rollout-ladder/ladder/internal/rollout"
+	"github.com/rollout-ladder/ladder/internal/core/report"
+	"github.com/rollout-ladder/ladder/internal/core/rollout"
 )
 
 // TestVerdict holds the table of exit codes for the ends of a rollout.

@@ -7,16 +7,16 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rollout-ladder/ladder/internal/analysis"
 	"github.com/rollout-ladder/ladder/internal/cli/durations"
 	"github.com/rollout-ladder/ladder/internal/cli/exit"
 	"github.com/rollout-ladder/ladder/internal/cli/flags"
 	"github.com/rollout-ladder/ladder/internal/cli/source"
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
-	"github.com/rollout-ladder/ladder/internal/load"
-	"github.com/rollout-ladder/ladder/internal/perform"
-	"github.com/rollout-ladder/ladder/internal/plan"
-	"github.com/rollout-ladder/ladder/internal/report"
-	"github.com/rollout-ladder/ladder/internal/rollout"
+	"github.com/rollout-ladder/ladder/internal/core/plan"
+	"github.com/rollout-ladder/ladder/internal/core/report"
+	"github.com/rollout-ladder/ladder/internal/core/rollout"
+	"github.com/rollout-ladder/ladder/internal/run/session"
 )
 
 // Options are the arguments of the command.
@@ -98,7 +98,7 @@ func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *
 		return err
 	}
 	wrong := source.PrintFindings(streams.Err, loaded.Findings, source.Least(global))
-	input := perform.PlanInput(loaded, rollout.Policy(o.Policy), expected, o.MaxInFlight)
+	input := session.PlanInput(loaded, rollout.Policy(o.Policy), expected, o.MaxInFlight)
 	var b bytes.Buffer
 	switch {
 	case o.Compare:
@@ -153,8 +153,8 @@ func compare(b *bytes.Buffer, input plan.Input, o *Options) error {
 	return report.CompareText(b, cs)
 }
 
-func write(b *bytes.Buffer, p *plan.Plan, loaded *load.Result, o *Options) error {
-	unrendered := perform.Unrendered(loaded)
+func write(b *bytes.Buffer, p *plan.Plan, loaded *analysis.Result, o *Options) error {
+	unrendered := session.Unrendered(loaded)
 	switch o.Format {
 	case "json":
 		return report.JSON(b, report.PlanDocument(p, unrendered))

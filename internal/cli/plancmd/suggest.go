@@ -6,18 +6,18 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/rollout-ladder/ladder/internal/analysis"
 	"github.com/rollout-ladder/ladder/internal/cli/exit"
-	"github.com/rollout-ladder/ladder/internal/component"
-	"github.com/rollout-ladder/ladder/internal/finding"
-	"github.com/rollout-ladder/ladder/internal/intake/files"
-	"github.com/rollout-ladder/ladder/internal/load"
-	"github.com/rollout-ladder/ladder/internal/patch"
-	"github.com/rollout-ladder/ladder/internal/plan"
-	"github.com/rollout-ladder/ladder/internal/report"
+	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/model"
+	"github.com/rollout-ladder/ladder/internal/core/plan"
+	"github.com/rollout-ladder/ladder/internal/core/report"
+	"github.com/rollout-ladder/ladder/internal/repo/patch"
+	"github.com/rollout-ladder/ladder/internal/repo/repofs"
 )
 
 // suggest writes a better placement, with the patch that makes it.
-func suggest(b *bytes.Buffer, input plan.Input, loaded *load.Result, o *Options) error {
+func suggest(b *bytes.Buffer, input plan.Input, loaded *analysis.Result, o *Options) error {
 	s, err := plan.Suggest(input)
 	if err != nil {
 		return exit.With(exit.Usage, err)
@@ -34,8 +34,8 @@ func suggest(b *bytes.Buffer, input plan.Input, loaded *load.Result, o *Options)
 
 // movesPatch is the unified diff of moves, and the components it moves: those
 // whose place is written in a file that can be changed line by line.
-func movesPatch(moves []plan.Move, loaded *load.Result) (diff string, patched map[string]bool, err error) {
-	byName := map[string]*component.Component{}
+func movesPatch(moves []plan.Move, loaded *analysis.Result) (diff string, patched map[string]bool, err error) {
+	byName := map[string]*model.Component{}
 	for i := range loaded.Platform.Components {
 		c := &loaded.Platform.Components[i]
 		byName[c.Name] = c
@@ -47,7 +47,7 @@ func movesPatch(moves []plan.Move, loaded *load.Result) (diff string, patched ma
 			groups, names = append(groups, []finding.Edit{e}), append(names, m.Component)
 		}
 	}
-	tree, err := files.Discover(loaded.Platform.Root)
+	tree, err := repofs.Discover(loaded.Platform.Root)
 	if err != nil {
 		return "", nil, fmt.Errorf("read the files that a suggestion changes: %w", err)
 	}
@@ -65,7 +65,7 @@ func movesPatch(moves []plan.Move, loaded *load.Result) (diff string, patched ma
 
 // placeEdit writes a new place where today's is written. ok is false for an
 // Application that is generated: its place is that of its ApplicationSet.
-func placeEdit(c *component.Component, m plan.Move) (e finding.Edit, ok bool) {
+func placeEdit(c *model.Component, m plan.Move) (e finding.Edit, ok bool) {
 	if m.Phase < 0 {
 		return finding.Edit{
 			File: c.Position.File, Line: c.Position.Line, Op: finding.Set,

@@ -14,8 +14,8 @@ import (
 	"github.com/rollout-ladder/ladder/internal/cli/exit"
 	"github.com/rollout-ladder/ladder/internal/cli/flags"
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
+	"github.com/rollout-ladder/ladder/internal/core/report"
 	"github.com/rollout-ladder/ladder/internal/plane"
-	"github.com/rollout-ladder/ladder/internal/report"
 )
 
 // defaultName is the plane that is meant when none is named.

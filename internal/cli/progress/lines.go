@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
-	"github.com/rollout-ladder/ladder/internal/report"
+	"github.com/rollout-ladder/ladder/internal/core/report"
 )
 
 // heartbeat is how long plain output may stay silent about a count.

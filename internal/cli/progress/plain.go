@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/text/width"
 
-	"github.com/rollout-ladder/ladder/internal/report"
+	"github.com/rollout-ladder/ladder/internal/core/report"
 )
 
 // plain is text that cannot steer a terminal: names and messages come from

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
-	"github.com/rollout-ladder/ladder/internal/report"
+	"github.com/rollout-ladder/ladder/internal/core/report"
 )
 
 // terminal draws an inline block: finished steps go to the scrollback, the

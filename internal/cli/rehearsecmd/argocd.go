@@ -2,12 +2,12 @@ package rehearsecmd
 
 import (
 	"github.com/rollout-ladder/ladder/internal/cli/exit"
-	"github.com/rollout-ladder/ladder/internal/cli/helm"
-	"github.com/rollout-ladder/ladder/internal/git"
-	"github.com/rollout-ladder/ladder/internal/plan"
+	"github.com/rollout-ladder/ladder/internal/cli/steering"
+	"github.com/rollout-ladder/ladder/internal/core/plan"
+	"github.com/rollout-ladder/ladder/internal/core/rollout"
 	"github.com/rollout-ladder/ladder/internal/plane/argocd"
-	"github.com/rollout-ladder/ladder/internal/rehearse"
-	"github.com/rollout-ladder/ladder/internal/rollout"
+	"github.com/rollout-ladder/ladder/internal/repo/git"
+	"github.com/rollout-ladder/ladder/internal/run/rehearse"
 )
 
 // argoCDAlone refuses what Argo CD cannot do: driven by Ladder it does what any
@@ -54,9 +54,9 @@ func (o *Options) argoCD() (string, error) {
 // ofArgoCD refuses steps that start by hand, which Argo CD would wait on for ever.
 func ofArgoCD(check func(*plan.Plan) error) func(*plan.Plan) error {
 	return func(p *plan.Plan) error {
-		if held := helm.HandStarted(p); len(held) > 0 {
+		if held := steering.HandStarted(p); len(held) > 0 {
 			return usage("step %s has maxUpdate 0: Argo CD syncs none of its Applications, and nobody is there to do it%s",
-				p.Steps[held[0]].Label, helm.Those(p, held))
+				p.Steps[held[0]].Label, steering.Those(p, held))
 		}
 		return check(p)
 	}

@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/rollout-ladder/ladder/internal/cli/exit"
-	"github.com/rollout-ladder/ladder/internal/perform"
 	"github.com/rollout-ladder/ladder/internal/plane"
-	"github.com/rollout-ladder/ladder/internal/rehearse"
-	"github.com/rollout-ladder/ladder/internal/store"
+	"github.com/rollout-ladder/ladder/internal/run/rehearse"
+	"github.com/rollout-ladder/ladder/internal/run/session"
+	"github.com/rollout-ladder/ladder/internal/run/store"
 )
 
 func TestExitCodes(t *testing.T) {
@@ -24,7 +24,7 @@ func TestExitCodes(t *testing.T) {
 		"the plane stopped answering":     {&rehearse.PlaneSilentError{PID: 1, For: time.Minute}, exit.CouldNotRun},
 		"another process is at it":        {&store.LockedError{}, exit.CouldNotRun},
 		"nothing to resume":               {&plane.NotFoundError{}, exit.Usage},
-		"a component of that name is not": {&perform.UnknownComponentError{}, exit.Usage},
+		"a component of that name is not": {&session.UnknownComponentError{}, exit.Usage},
 		"interrupted":                     {context.Canceled, exit.Interrupted},
 	}
 	for name, tc := range cases {

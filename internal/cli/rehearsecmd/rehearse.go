@@ -11,25 +11,25 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rollout-ladder/ladder/internal/argocd/generate"
 	"github.com/rollout-ladder/ladder/internal/cli/durations"
 	"github.com/rollout-ladder/ladder/internal/cli/exit"
 	"github.com/rollout-ladder/ladder/internal/cli/flags"
-	"github.com/rollout-ladder/ladder/internal/cli/helm"
 	"github.com/rollout-ladder/ladder/internal/cli/outcome"
 	"github.com/rollout-ladder/ladder/internal/cli/progress"
 	"github.com/rollout-ladder/ladder/internal/cli/source"
+	"github.com/rollout-ladder/ladder/internal/cli/steering"
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
-	"github.com/rollout-ladder/ladder/internal/drive"
-	"github.com/rollout-ladder/ladder/internal/generate"
-	"github.com/rollout-ladder/ladder/internal/git"
-	"github.com/rollout-ladder/ladder/internal/perform"
-	"github.com/rollout-ladder/ladder/internal/plan"
+	"github.com/rollout-ladder/ladder/internal/core/plan"
+	"github.com/rollout-ladder/ladder/internal/core/rollout"
 	"github.com/rollout-ladder/ladder/internal/plane"
 	"github.com/rollout-ladder/ladder/internal/plane/argocd"
-	"github.com/rollout-ladder/ladder/internal/rehearse"
-	"github.com/rollout-ladder/ladder/internal/rollout"
+	"github.com/rollout-ladder/ladder/internal/repo/git"
+	"github.com/rollout-ladder/ladder/internal/run/executor"
+	"github.com/rollout-ladder/ladder/internal/run/rehearse"
+	"github.com/rollout-ladder/ladder/internal/run/session"
+	"github.com/rollout-ladder/ladder/internal/run/store"
 	"github.com/rollout-ladder/ladder/internal/simulate/settings"
-	"github.com/rollout-ladder/ladder/internal/store"
 )
 
 // Options are the arguments of the command.
@@ -147,7 +147,7 @@ var choices = map[string][]string{
 	"speed":      {skip, "60", "1"},
 	"policy":     {"phases", "edges", "serial"},
 	"on-failure": {"halt", "continue"},
-	"approve":    {helm.EveryStep},
+	"approve":    {steering.EveryStep},
 }
 
 func run(cmd *cobra.Command, args []string, streams *stream.Streams, global *flags.Global, o *Options) error {
@@ -161,7 +161,7 @@ func run(cmd *cobra.Command, args []string, streams *stream.Streams, global *fla
 	if kept {
 		place = progress.KeptPlane
 	}
-	at := helm.New(cmd.Context(), place, o.Approve)
+	at := steering.New(cmd.Context(), place, o.Approve)
 	defer at.Leave()
 	display := progress.New(streams, global, time.Now)
 	defer display.Close() // a panic as well leaves the terminal as it was
@@ -244,13 +244,13 @@ func (o *Options) parse() (rehearse.Options, error) {
 func coded(err error) error {
 	var (
 		planeErr   *rehearse.PlaneError
-		unrendered *perform.UnrenderedError
-		refused    *perform.RefusedError
-		unknown    *perform.UnknownComponentError
+		unrendered *session.UnrenderedError
+		refused    *session.RefusedError
+		unknown    *session.UnknownComponentError
 		cycle      *plan.CycleError
 		place      *plan.PlaceError
 		locked     *store.LockedError
-		unfinished *drive.UnfinishedError
+		unfinished *executor.UnfinishedError
 		notUp      *plane.NotFoundError
 		ended      *rehearse.PlaneEndedError
 		silent     *rehearse.PlaneSilentError
@@ -267,8 +267,8 @@ func coded(err error) error {
 		return err
 	case errors.As(err, &notUp):
 		return exit.With(exit.Usage, fmt.Errorf("there is no rollout to resume: %w", notUp))
-	case errors.Is(err, drive.ErrNothingSaved):
-		return exit.With(exit.Usage, drive.ErrNothingSaved)
+	case errors.Is(err, executor.ErrNothingSaved):
+		return exit.With(exit.Usage, executor.ErrNothingSaved)
 	case errors.As(err, &unfinished):
 		return exit.With(exit.Usage, fmt.Errorf("%w (go on with it: --resume, with the repository and the flags as they were; forget it: --fresh)", unfinished))
 	case errors.As(err, &unrendered), errors.As(err, &refused), errors.As(err, &unknown), errors.As(err, &cycle), errors.As(err, &place), errors.As(err, &notDriven):

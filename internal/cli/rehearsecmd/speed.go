@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/rollout-ladder/ladder/internal/cli/exit"
-	"github.com/rollout-ladder/ladder/internal/rehearse"
+	"github.com/rollout-ladder/ladder/internal/run/rehearse"
 	"github.com/rollout-ladder/ladder/internal/simulate/settings"
 )
 

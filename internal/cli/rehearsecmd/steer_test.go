@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rollout-ladder/ladder/internal/cli/flags"
-	"github.com/rollout-ladder/ladder/internal/cli/helm"
 	"github.com/rollout-ladder/ladder/internal/cli/progress"
+	"github.com/rollout-ladder/ladder/internal/cli/steering"
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
 )
 
@@ -39,7 +39,7 @@ func TestHowToGoOn(t *testing.T) {
 			var out bytes.Buffer
 			cmd := New(&stream.Streams{Err: &out, Getenv: func(string) string { return "" }}, &flags.Global{})
 			cmd.RunE = func(cmd *cobra.Command, args []string) error {
-				h := helm.New(cmd.Context(), progress.Thrown, nil)
+				h := steering.New(cmd.Context(), progress.Thrown, nil)
 				defer h.Leave()
 				if tc.left {
 					h.Do(progress.Request{Leave: true})

@@ -13,15 +13,15 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
+	"github.com/rollout-ladder/ladder/internal/analysis"
 	"github.com/rollout-ladder/ladder/internal/cli/exit"
 	"github.com/rollout-ladder/ladder/internal/cli/flags"
 	"github.com/rollout-ladder/ladder/internal/cli/progress"
 	"github.com/rollout-ladder/ladder/internal/cli/source"
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
-	"github.com/rollout-ladder/ladder/internal/component"
-	"github.com/rollout-ladder/ladder/internal/load"
-	"github.com/rollout-ladder/ladder/internal/manifest"
-	"github.com/rollout-ladder/ladder/internal/report"
+	"github.com/rollout-ladder/ladder/internal/core/model"
+	"github.com/rollout-ladder/ladder/internal/core/report"
+	"github.com/rollout-ladder/ladder/internal/repo/manifest"
 )
 
 // Options are the arguments of the command.
@@ -64,7 +64,7 @@ func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *
 	options := source.Options(o.Source)
 	options.SecretKeysOnly = !o.ShowSecrets
 	options.Progress = display.Counted
-	c, objects, err := load.One(ctx, o.Path, o.Component, options)
+	c, objects, err := analysis.One(ctx, o.Path, o.Component, options)
 	display.Close()
 	if err != nil {
 		return source.Coded(err)
@@ -110,7 +110,7 @@ type Object struct {
 	Object map[string]any `json:"object"`
 }
 
-func document(c component.Component, objects []manifest.Object) Document {
+func document(c model.Component, objects []manifest.Object) Document {
 	d := Document{FormatVersion: report.FormatVersion, Component: c.Name, Environment: c.Environment, Objects: []Object{}}
 	for _, o := range objects {
 		d.Objects = append(d.Objects, Object{File: o.Origin.File, Line: o.Origin.Line, Values: o.Origin.Values, Object: o.Object})

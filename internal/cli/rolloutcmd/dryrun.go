@@ -13,8 +13,8 @@ import (
 	"github.com/rollout-ladder/ladder/internal/cli/progress"
 	"github.com/rollout-ladder/ladder/internal/cli/source"
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
-	"github.com/rollout-ladder/ladder/internal/perform"
-	"github.com/rollout-ladder/ladder/internal/report"
+	"github.com/rollout-ladder/ladder/internal/core/report"
+	"github.com/rollout-ladder/ladder/internal/run/session"
 )
 
 // changes is the JSON of --dry-run.
@@ -40,14 +40,14 @@ type objectChange struct {
 	Refused bool     `json:"refused,omitempty"`
 }
 
-func dryRun(ctx context.Context, streams *stream.Streams, global *flags.Global, o *Options, options perform.ClusterOptions) error {
+func dryRun(ctx context.Context, streams *stream.Streams, global *flags.Global, o *Options, options session.ClusterOptions) error {
 	if o.Format == "markdown" {
 		return usage("--dry-run prints text or json")
 	}
 	display := progress.New(streams, global, time.Now)
 	defer display.Close()
 	options.Observer = display
-	previews, removals, loaded, err := perform.DryRun(ctx, options)
+	previews, removals, loaded, err := session.DryRun(ctx, options)
 	display.Close()
 	if err != nil {
 		return coded(err)
@@ -72,7 +72,7 @@ func dryRun(ctx context.Context, streams *stream.Streams, global *flags.Global, 
 	return nil
 }
 
-func document(previews []perform.Preview, removals []string) changes {
+func document(previews []session.Preview, removals []string) changes {
 	doc := changes{FormatVersion: report.FormatVersion, Components: []componentChange{}, Removals: append([]string{}, removals...), Summary: map[string]int{}}
 	for _, p := range previews {
 		c := componentChange{Name: p.Component, Phase: p.Phase, Objects: []objectChange{}}

@@ -11,22 +11,22 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rollout-ladder/ladder/internal/analysis"
+	"github.com/rollout-ladder/ladder/internal/argocd/engine"
 	"github.com/rollout-ladder/ladder/internal/cli/cluster"
 	"github.com/rollout-ladder/ladder/internal/cli/durations"
 	"github.com/rollout-ladder/ladder/internal/cli/exit"
 	"github.com/rollout-ladder/ladder/internal/cli/flags"
-	"github.com/rollout-ladder/ladder/internal/cli/helm"
 	"github.com/rollout-ladder/ladder/internal/cli/outcome"
 	"github.com/rollout-ladder/ladder/internal/cli/progress"
 	"github.com/rollout-ladder/ladder/internal/cli/selector"
 	"github.com/rollout-ladder/ladder/internal/cli/source"
+	"github.com/rollout-ladder/ladder/internal/cli/steering"
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
-	"github.com/rollout-ladder/ladder/internal/component"
-	"github.com/rollout-ladder/ladder/internal/engine/argocd"
-	"github.com/rollout-ladder/ladder/internal/git"
-	"github.com/rollout-ladder/ladder/internal/load"
-	"github.com/rollout-ladder/ladder/internal/perform"
-	"github.com/rollout-ladder/ladder/internal/rollout"
+	"github.com/rollout-ladder/ladder/internal/core/model"
+	"github.com/rollout-ladder/ladder/internal/core/rollout"
+	"github.com/rollout-ladder/ladder/internal/repo/git"
+	"github.com/rollout-ladder/ladder/internal/run/session"
 )
 
 // Options are the arguments of the command.
@@ -100,7 +100,7 @@ nobody approves; 3 the cluster does not answer, or another run holds the rollout
 	o.Result.Register(cmd, "text", "json", "markdown")
 	o.Flags.Register(cmd)
 	f := cmd.Flags()
-	f.StringVar(&o.Engine, "engine", perform.Native, "what applies: native or argocd")
+	f.StringVar(&o.Engine, "engine", session.Native, "what applies: native or argocd")
 	f.StringVar(&o.Policy, "policy", "", "phases, edges or serial (default: phases, for Flux edges)")
 	f.StringVar(&o.OnFailure, "on-failure", "halt", "halt, or continue with what does not need the failed component")
 	f.StringVar(&o.From, "from", "", "first phase that is rolled out")
@@ -128,13 +128,13 @@ nobody approves; 3 the cluster does not answer, or another run holds the rollout
 
 // choices are the flags with a fixed list of values.
 var choices = map[string][]string{
-	"engine":     {perform.Native, perform.ArgoCD},
+	"engine":     {session.Native, session.ArgoCD},
 	"policy":     {"phases", "edges", "serial"},
 	"on-failure": {"halt", "continue"},
 	"self-heal":  {"end", "healthy"},
 }
 
-var selfHeal = map[string]argocd.SelfHeal{"end": argocd.HoldUntilEnd, "healthy": argocd.ReleaseHealthy}
+var selfHeal = map[string]engine.SelfHeal{"end": engine.HoldUntilEnd, "healthy": engine.ReleaseHealthy}
 
 func run(cmd *cobra.Command, args []string, streams *stream.Streams, global *flags.Global, o *Options) error {
 	ctx := cmd.Context()
@@ -157,14 +157,14 @@ func run(cmd *cobra.Command, args []string, streams *stream.Streams, global *fla
 	if o.DryRun {
 		return dryRun(ctx, streams, global, o, options)
 	}
-	at := helm.New(ctx, progress.RealCluster, o.Approve)
+	at := steering.New(ctx, progress.RealCluster, o.Approve)
 	at.Note = func(text string) { fmt.Fprintln(streams.Err, "ladder: "+text) }
 	defer at.Leave()
 	display := progress.New(streams, global, time.Now)
 	defer display.Close() // a panic as well leaves the terminal as it was
 	at.Take(display, streams)
 	options.Observer, options.Check, options.Control = display, at.Check, at.Control
-	result, err := perform.OnCluster(at.Context, options)
+	result, err := session.OnCluster(at.Context, options)
 	display.Close()
 	if err != nil {
 		return coded(at.Ended(err))
@@ -177,14 +177,14 @@ func run(cmd *cobra.Command, args []string, streams *stream.Streams, global *fla
 		return err
 	}
 	if result.Interrupted && !global.Quiet {
-		fmt.Fprintf(streams.Err, "ladder: the state of the rollout is in the cluster, and nothing new starts. Go on with:\n  %s\n", helm.Resuming(cmd, args))
+		fmt.Fprintf(streams.Err, "ladder: the state of the rollout is in the cluster, and nothing new starts. Go on with:\n  %s\n", steering.Resuming(cmd, args))
 	}
 	return outcome.Verdict(result.Report, result.Interrupted)
 }
 
 // parse checks the arguments and turns them into those of a rollout.
-func (o *Options) parse(ctx context.Context) (perform.ClusterOptions, error) {
-	var none perform.ClusterOptions
+func (o *Options) parse(ctx context.Context) (session.ClusterOptions, error) {
+	var none session.ClusterOptions
 	for _, check := range []struct{ flag, value string }{{"engine", o.Engine}, {"policy", cmp.Or(o.Policy, "phases")}, {"on-failure", o.OnFailure}, {"self-heal", o.SelfHeal}} {
 		if err := flags.OneOf(check.flag, check.value, choices[check.flag]...); err != nil {
 			return none, err
@@ -193,9 +193,9 @@ func (o *Options) parse(ctx context.Context) (perform.ClusterOptions, error) {
 	switch {
 	case o.Timeout < 0 || o.MaxInFlight < 0:
 		return none, usage("--timeout and --max-in-flight may not be negative")
-	case o.Engine != perform.ArgoCD && (o.Revision != "" || o.ArgoNamespace != "" || o.SelfHeal != "end"):
+	case o.Engine != session.ArgoCD && (o.Revision != "" || o.ArgoNamespace != "" || o.SelfHeal != "end"):
 		return none, usage("--revision, --argocd-namespace and --self-heal are for --engine argocd")
-	case o.Engine == perform.ArgoCD && o.DryRun:
+	case o.Engine == session.ArgoCD && o.DryRun:
 		return none, usage("--dry-run is for --engine native: ask Argo CD with argocd app diff")
 	}
 	for _, file := range []string{o.Output, o.Report} {
@@ -212,13 +212,13 @@ func (o *Options) parse(ctx context.Context) (perform.ClusterOptions, error) {
 		return none, err
 	}
 	revision := o.Revision
-	if o.Engine == perform.ArgoCD {
+	if o.Engine == session.ArgoCD {
 		if revision, err = commit(ctx, o.Path, o.Revision); err != nil {
 			return none, err
 		}
 	}
-	return perform.ClusterOptions{
-		Piece: perform.Piece{
+	return session.ClusterOptions{
+		Piece: session.Piece{
 			Path: o.Path, Load: source.Options(o.Source), Policy: rollout.Policy(o.Policy), Durations: expected,
 			MaxInFlight: o.MaxInFlight, AllowUnrendered: o.AllowUnrendered,
 		},
@@ -229,27 +229,27 @@ func (o *Options) parse(ctx context.Context) (perform.ClusterOptions, error) {
 }
 
 // choose returns what narrows the rollout; nil where nothing does.
-func (o *Options) choose() (func(*load.Result) ([]component.Component, error), error) {
+func (o *Options) choose() (func(*analysis.Result) ([]model.Component, error), error) {
 	if o.From == "" && o.To == "" && len(o.Only) == 0 {
 		return nil, nil
 	}
-	bounds := [2]component.Phase{component.NoPhase, component.NoPhase}
+	bounds := [2]model.Phase{model.NoPhase, model.NoPhase}
 	for i, text := range []string{o.From, o.To} {
 		if text == "" {
 			continue
 		}
-		phase, err := component.ParsePhase(text)
+		phase, err := model.ParsePhase(text)
 		if err != nil {
 			return nil, exit.With(exit.Usage, fmt.Errorf("--%s: %w", [2]string{"from", "to"}[i], err))
 		}
 		bounds[i] = phase
 	}
-	return func(loaded *load.Result) ([]component.Component, error) {
-		chosen, err := selector.Choose(perform.Enabled(loaded), loaded.Platform.Ladder.Bands, o.Only)
+	return func(loaded *analysis.Result) ([]model.Component, error) {
+		chosen, err := selector.Choose(session.Enabled(loaded), loaded.Platform.Ladder.Bands, o.Only)
 		if err != nil {
 			return nil, err
 		}
-		chosen = perform.Chosen(chosen, bounds[0], bounds[1])
+		chosen = session.Chosen(chosen, bounds[0], bounds[1])
 		if len(chosen) == 0 {
 			return nil, usage("--from, --to and --only leave no component")
 		}

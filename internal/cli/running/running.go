@@ -13,9 +13,9 @@ import (
 
 	"github.com/rollout-ladder/ladder/internal/cli/cluster"
 	"github.com/rollout-ladder/ladder/internal/cli/exit"
-	"github.com/rollout-ladder/ladder/internal/drive"
-	"github.com/rollout-ladder/ladder/internal/rollout"
-	"github.com/rollout-ladder/ladder/internal/store/incluster"
+	"github.com/rollout-ladder/ladder/internal/core/rollout"
+	"github.com/rollout-ladder/ladder/internal/run/executor"
+	"github.com/rollout-ladder/ladder/internal/run/store/incluster"
 )
 
 // Flags choose a rollout.
@@ -101,7 +101,7 @@ func (r *Rollout) Read(ctx context.Context) (Snapshot, error) {
 	}
 	s := Snapshot{Key: r.Key}
 	if found {
-		s.State, s.Transitions, found, err = drive.Restore(saved)
+		s.State, s.Transitions, found, err = executor.Restore(saved)
 	}
 	if err == nil && !found {
 		err = errors.New("the state is gone")

@@ -15,10 +15,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rollout-ladder/ladder/internal/cli/exit"
-	"github.com/rollout-ladder/ladder/internal/component"
-	"github.com/rollout-ladder/ladder/internal/intake"
-	"github.com/rollout-ladder/ladder/internal/intake/yamlpos"
-	"github.com/rollout-ladder/ladder/internal/plan"
+	"github.com/rollout-ladder/ladder/internal/core/model"
+	"github.com/rollout-ladder/ladder/internal/core/plan"
+	"github.com/rollout-ladder/ladder/internal/repo"
+	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
 )
 
 // properties are the left sides of key=value.
@@ -29,7 +29,7 @@ func properties() []string {
 // Choose returns the components that any of the selectors chooses, in their
 // order; all of them for no selector. A selector that means nothing, or chooses
 // nothing, is wrong usage.
-func Choose(components []component.Component, bands []plan.Band, selectors []string) ([]component.Component, error) {
+func Choose(components []model.Component, bands []plan.Band, selectors []string) ([]model.Component, error) {
 	if len(selectors) == 0 {
 		return components, nil
 	}
@@ -49,7 +49,7 @@ func Choose(components []component.Component, bands []plan.Band, selectors []str
 			return nil, exit.With(exit.Usage, nothing(text, components))
 		}
 	}
-	var out []component.Component
+	var out []model.Component
 	for i, c := range components {
 		if chosen[i] {
 			out = append(out, c)
@@ -66,7 +66,7 @@ func SaysCluster(selectors []string) bool {
 }
 
 // nothing says that a selector chooses nothing, and what it may have meant.
-func nothing(text string, components []component.Component) error {
+func nothing(text string, components []model.Component) error {
 	if strings.ContainsAny(text, "=*?[") {
 		return fmt.Errorf("no component is chosen by %q", text)
 	}
@@ -75,20 +75,20 @@ func nothing(text string, components []component.Component) error {
 		names[i] = c.Name
 	}
 	message := fmt.Sprintf("there is no component %q", text)
-	if near := yamlpos.Nearest(text, names); near != "" {
+	if near := yamldoc.Nearest(text, names); near != "" {
 		message += fmt.Sprintf("; did you mean %s?", near)
 	}
 	return fmt.Errorf("%s", message)
 }
 
-type matcher func(*component.Component) bool
+type matcher func(*model.Component) bool
 
 func parse(text string, bands []plan.Band) (matcher, error) {
 	if !strings.Contains(text, "=") {
 		if _, err := path.Match(text, ""); err != nil {
 			return nil, fmt.Errorf("selector %q is not a pattern of names", text)
 		}
-		return func(c *component.Component) bool {
+		return func(c *model.Component) bool {
 			ok, _ := path.Match(text, c.Name) // checked above
 			return ok || c.Name == text
 		}, nil
@@ -105,7 +105,7 @@ func parse(text string, bands []plan.Band) (matcher, error) {
 		}
 		all = append(all, m)
 	}
-	return func(c *component.Component) bool {
+	return func(c *model.Component) bool {
 		return !slices.ContainsFunc(all, func(m matcher) bool { return !m(c) })
 	}, nil
 }
@@ -116,21 +116,21 @@ func property(key, value string, bands []plan.Band) (matcher, error) {
 		if _, err := path.Match(value, ""); err != nil {
 			return nil, fmt.Errorf("cluster %q is no pattern", value)
 		}
-		return func(c *component.Component) bool {
+		return func(c *model.Component) bool {
 			ok, _ := path.Match(value, c.ClusterName()) // checked above
 			return ok
 		}, nil
 	case "domain":
-		return func(c *component.Component) bool { return c.Domain == value }, nil
+		return func(c *model.Component) bool { return c.Domain == value }, nil
 	case "namespace":
-		return func(c *component.Component) bool { return c.Namespace == value }, nil
+		return func(c *model.Component) bool { return c.Namespace == value }, nil
 	case "project":
-		return func(c *component.Component) bool { return c.Project == value }, nil
+		return func(c *model.Component) bool { return c.Project == value }, nil
 	case "type":
-		if !slices.Contains(component.Types(), component.Type(value)) {
+		if !slices.Contains(model.Types(), model.Type(value)) {
 			return nil, fmt.Errorf("%q is no type of component", value)
 		}
-		return func(c *component.Component) bool { return string(c.Type) == value }, nil
+		return func(c *model.Component) bool { return string(c.Type) == value }, nil
 	case "band":
 		i := slices.IndexFunc(bands, func(b plan.Band) bool { return b.Name == value })
 		if i < 0 {
@@ -142,11 +142,11 @@ func property(key, value string, bands []plan.Band) (matcher, error) {
 		if !isRange {
 			to = from
 		}
-		first, err := component.ParsePhase(from)
+		first, err := model.ParsePhase(from)
 		if err != nil {
 			return nil, err
 		}
-		last, err := component.ParsePhase(to)
+		last, err := model.ParsePhase(to)
 		if err != nil {
 			return nil, err
 		}
@@ -156,15 +156,15 @@ func property(key, value string, bands []plan.Band) (matcher, error) {
 	}
 }
 
-func within(from, to component.Phase) matcher {
-	return func(c *component.Component) bool {
-		return c.Phase != component.NoPhase && from <= c.Phase && c.Phase <= to
+func within(from, to model.Phase) matcher {
+	return func(c *model.Component) bool {
+		return c.Phase != model.NoPhase && from <= c.Phase && c.Phase <= to
 	}
 }
 
 // Complete completes the names of components and the keys of properties.
 func Complete(cmd *cobra.Command, root, environment string) ([]string, cobra.ShellCompDirective) {
-	p, err := intake.Open(cmd.Context(), root, intake.Options{Environment: environment})
+	p, err := repo.Open(cmd.Context(), root, repo.Options{Environment: environment})
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveDefault
 	}

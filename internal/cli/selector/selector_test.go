@@ -7,16 +7,16 @@ import (
 
 	"github.com/rollout-ladder/ladder/internal/cli/exit"
 	"github.com/rollout-ladder/ladder/internal/cli/selector"
-	"github.com/rollout-ladder/ladder/internal/component"
-	"github.com/rollout-ladder/ladder/internal/plan"
+	"github.com/rollout-ladder/ladder/internal/core/model"
+	"github.com/rollout-ladder/ladder/internal/core/plan"
 )
 
 func TestChoose(t *testing.T) {
-	components := []component.Component{
-		{Name: "cilium", PreArgo: true, Phase: component.NoPhase, Type: component.Runtime},
-		{Name: "data-postgres", Domain: "data", Namespace: "db", Phase: 250, Type: component.Runtime, Project: "data"},
-		{Name: "data-smoke", Domain: "data", Phase: 299, Type: component.Smoke},
-		{Name: "web", Domain: "apps", Phase: 650, Type: component.Runtime, Cluster: "edge"},
+	components := []model.Component{
+		{Name: "cilium", PreArgo: true, Phase: model.NoPhase, Type: model.Runtime},
+		{Name: "data-postgres", Domain: "data", Namespace: "db", Phase: 250, Type: model.Runtime, Project: "data"},
+		{Name: "data-smoke", Domain: "data", Phase: 299, Type: model.Smoke},
+		{Name: "web", Domain: "apps", Phase: 650, Type: model.Runtime, Cluster: "edge"},
 	}
 	bands := []plan.Band{{Name: "data", From: 200, To: 299}, {Name: "apps", From: 600, To: 699}}
 	for name, tc := range map[string]struct {

@@ -29,12 +29,12 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 
-	"github.com/rollout-ladder/ladder/internal/component"
-	"github.com/rollout-ladder/ladder/internal/generate/smokejob"
-	"github.com/rollout-ladder/ladder/internal/manifest"
+	"github.com/rollout-ladder/ladder/internal/argocd/generate/smokejob"
+	"github.com/rollout-ladder/ladder/internal/core/model"
+	"github.com/rollout-ladder/ladder/internal/core/report"
 	"github.com/rollout-ladder/ladder/internal/plane"
 	"github.com/rollout-ladder/ladder/internal/plane/planetest"
-	"github.com/rollout-ladder/ladder/internal/report"
+	"github.com/rollout-ladder/ladder/internal/repo/manifest"
 )
 
 const canary = "canary-of-the-smokes"
@@ -334,9 +334,9 @@ func TestSmokeOnPlane(t *testing.T) {
 
 	t.Run("a file of checks", func(t *testing.T) {
 		s.t = t
-		text, err := smokejob.Marshal("good", []component.Check{
-			{Kind: component.CheckSecret, ObjectKind: "Secret", Namespace: "shop", Name: "db", Keys: []string{"password"}},
-			{Kind: component.CheckEndpoint, ObjectKind: "Service", Namespace: "shop", Name: "idle"},
+		text, err := smokejob.Marshal("good", []model.Check{
+			{Kind: model.CheckSecret, ObjectKind: "Secret", Namespace: "shop", Name: "db", Keys: []string{"password"}},
+			{Kind: model.CheckEndpoint, ObjectKind: "Service", Namespace: "shop", Name: "idle"},
 		})
 		if err != nil {
 			t.Fatal(err)

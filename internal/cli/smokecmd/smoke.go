@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
+	"github.com/rollout-ladder/ladder/internal/argocd/generate/smokejob"
 	"github.com/rollout-ladder/ladder/internal/cli/cluster"
 	"github.com/rollout-ladder/ladder/internal/cli/exit"
 	"github.com/rollout-ladder/ladder/internal/cli/flags"
@@ -23,11 +24,10 @@ import (
 	"github.com/rollout-ladder/ladder/internal/cli/selector"
 	"github.com/rollout-ladder/ladder/internal/cli/source"
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
-	"github.com/rollout-ladder/ladder/internal/component"
-	"github.com/rollout-ladder/ladder/internal/finding"
-	"github.com/rollout-ladder/ladder/internal/generate/smokejob"
-	"github.com/rollout-ladder/ladder/internal/report"
-	"github.com/rollout-ladder/ladder/internal/smoke"
+	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/model"
+	"github.com/rollout-ladder/ladder/internal/core/report"
+	"github.com/rollout-ladder/ladder/internal/kube/smoke"
 )
 
 // Options are the arguments of the command.
@@ -161,10 +161,10 @@ func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *
 }
 
 // suites reads the components whose checks are asked.
-func (o *Options) suites(ctx context.Context, streams *stream.Streams, global *flags.Global) (chosen []component.Component, environment string, err error) {
+func (o *Options) suites(ctx context.Context, streams *stream.Streams, global *flags.Global) (chosen []model.Component, environment string, err error) {
 	if o.Checks != "" {
 		c, err := readChecks(o.Checks)
-		return []component.Component{c}, "", err
+		return []model.Component{c}, "", err
 	}
 	p, err := source.Open(ctx, o.Source)
 	if err != nil {
@@ -186,19 +186,19 @@ func (o *Options) suites(ctx context.Context, streams *stream.Streams, global *f
 }
 
 // readChecks reads a file of checks as one component.
-func readChecks(file string) (component.Component, error) {
+func readChecks(file string) (model.Component, error) {
 	f, err := os.Open(file)
 	if err != nil {
-		return component.Component{}, exit.With(exit.Usage, fmt.Errorf("read the checks: %w", err))
+		return model.Component{}, exit.With(exit.Usage, fmt.Errorf("read the checks: %w", err))
 	}
 	defer func() { _ = f.Close() }()
 	text, err := io.ReadAll(io.LimitReader(f, smokejob.MaxFile+1))
 	if err != nil {
-		return component.Component{}, exit.With(exit.Usage, fmt.Errorf("read the checks: %w", err))
+		return model.Component{}, exit.With(exit.Usage, fmt.Errorf("read the checks: %w", err))
 	}
 	name, checks, err := smokejob.Read(text)
 	if err != nil {
-		return component.Component{}, exit.With(exit.Usage, fmt.Errorf("%s: %w", file, err))
+		return model.Component{}, exit.With(exit.Usage, fmt.Errorf("%s: %w", file, err))
 	}
 	for i := range checks {
 		checks[i].Position = finding.Position{File: file}
@@ -206,7 +206,7 @@ func readChecks(file string) (component.Component, error) {
 	if name == "" {
 		name = "checks"
 	}
-	return component.Component{Name: name, Phase: component.NoPhase, Enabled: true, Smoke: checks}, nil
+	return model.Component{Name: name, Phase: model.NoPhase, Enabled: true, Smoke: checks}, nil
 }
 
 // connect makes the client of the checks.
@@ -230,7 +230,7 @@ func connect(ctx context.Context, access *cluster.Access, timeout time.Duration)
 	return on, options, nil
 }
 
-func suitesOf(chosen []component.Component) []smoke.Suite {
+func suitesOf(chosen []model.Component) []smoke.Suite {
 	suites := make([]smoke.Suite, len(chosen))
 	for i, c := range chosen {
 		suites[i] = smoke.Suite{Component: c.Name, Checks: c.Smoke}
@@ -250,7 +250,7 @@ func tell(display progress.Display, answers []smoke.Answer) {
 }
 
 // document puts the answers to their components.
-func document(chosen []component.Component, answers []smoke.Answer) report.Smoke {
+func document(chosen []model.Component, answers []smoke.Answer) report.Smoke {
 	out := report.Smoke{Components: []report.SmokeComponent{}}
 	for _, c := range chosen {
 		one := report.SmokeComponent{Name: c.Name, Phase: c.Order(), Validates: []string{}, Checks: []report.SmokeCheck{}}

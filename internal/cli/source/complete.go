@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rollout-ladder/ladder/internal/cli/flags"
-	"github.com/rollout-ladder/ladder/internal/intake"
+	"github.com/rollout-ladder/ladder/internal/repo"
 	"github.com/rollout-ladder/ladder/internal/simulate/settings"
 )
 
@@ -24,7 +24,7 @@ func CompleteComponent(f *flags.Source) cobra.CompletionFunc {
 // componentNames lists the components of a platform with what they are; none
 // where it cannot be read.
 func componentNames(cmd *cobra.Command, path, environment string) []string {
-	p, err := intake.Open(cmd.Context(), path, intake.Options{Environment: environment})
+	p, err := repo.Open(cmd.Context(), path, repo.Options{Environment: environment})
 	if err != nil {
 		return nil
 	}
@@ -61,7 +61,7 @@ func CompleteEnvironment(cmd *cobra.Command) {
 		if len(args) > 0 {
 			path = args[len(args)-1]
 		}
-		names, err := intake.Environments(cmd.Context(), path)
+		names, err := repo.Environments(cmd.Context(), path)
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}

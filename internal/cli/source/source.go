@@ -10,25 +10,25 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rollout-ladder/ladder/internal/analysis"
 	"github.com/rollout-ladder/ladder/internal/cli/exit"
 	"github.com/rollout-ladder/ladder/internal/cli/flags"
 	"github.com/rollout-ladder/ladder/internal/cli/progress"
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
-	"github.com/rollout-ladder/ladder/internal/finding"
-	"github.com/rollout-ladder/ladder/internal/intake"
-	"github.com/rollout-ladder/ladder/internal/load"
+	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/repo"
 )
 
 // Options turns the flags of a command into those of load.
-func Options(f flags.Source) load.Options {
-	return load.Options{
+func Options(f flags.Source) analysis.Options {
+	return analysis.Options{
 		Environment: f.Environment, KubeVersion: f.KubeVersion, APIVersions: f.APIVersions,
 		Offline: f.Offline, AllowHosts: f.AllowHosts, NoCache: f.NoCache,
 	}
 }
 
 // KeysOnly are those of a command that uses no value of a Secret.
-func KeysOnly(f flags.Source) load.Options {
+func KeysOnly(f flags.Source) analysis.Options {
 	o := Options(f)
 	o.SecretKeysOnly = true
 	return o
@@ -41,7 +41,7 @@ func Coded(err error) error {
 	switch {
 	case err == nil, errors.As(err, &coded), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err
-	case len(intake.InputErrors(err)) > 0:
+	case len(repo.InputErrors(err)) > 0:
 		return exit.With(exit.Usage, err)
 	default:
 		return exit.With(exit.CouldNotRun, err)
@@ -50,18 +50,18 @@ func Coded(err error) error {
 
 // Open reads the components of a platform without rendering them, charts that make
 // Applications aside.
-func Open(ctx context.Context, f flags.Source) (*intake.Platform, error) {
-	p, err := load.Open(ctx, f.Path, KeysOnly(f))
+func Open(ctx context.Context, f flags.Source) (*repo.Platform, error) {
+	p, err := analysis.Open(ctx, f.Path, KeysOnly(f))
 	return p, Coded(err)
 }
 
 // Load reads, renders and infers a platform, without the values of Secrets, and shows how far it is.
-func Load(ctx context.Context, streams *stream.Streams, global *flags.Global, f flags.Source) (*load.Result, error) {
+func Load(ctx context.Context, streams *stream.Streams, global *flags.Global, f flags.Source) (*analysis.Result, error) {
 	display := progress.New(streams, global, time.Now)
 	defer display.Close()
 	options := KeysOnly(f)
 	options.Progress = display.Counted
-	loaded, err := load.Load(ctx, f.Path, options)
+	loaded, err := analysis.Load(ctx, f.Path, options)
 	return loaded, Coded(err)
 }
 

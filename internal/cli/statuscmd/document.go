@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/rollout-ladder/ladder/internal/cli/running"
-	"github.com/rollout-ladder/ladder/internal/report"
-	"github.com/rollout-ladder/ladder/internal/rollout"
+	"github.com/rollout-ladder/ladder/internal/core/report"
+	"github.com/rollout-ladder/ladder/internal/core/rollout"
 )
 
 // Status is the JSON of the command.

@@ -7,10 +7,10 @@ import (
 	"io"
 	"time"
 
+	"github.com/rollout-ladder/ladder/internal/argocd/status"
 	"github.com/rollout-ladder/ladder/internal/cli/exit"
-	"github.com/rollout-ladder/ladder/internal/observe"
-	"github.com/rollout-ladder/ladder/internal/report"
-	"github.com/rollout-ladder/ladder/internal/rollout"
+	"github.com/rollout-ladder/ladder/internal/core/report"
+	"github.com/rollout-ladder/ladder/internal/core/rollout"
 )
 
 // Applications is the JSON of --engine argocd.
@@ -28,7 +28,7 @@ type Application struct {
 	Revision string `json:"revision"`
 	// Why is what keeps it from being Healthy at what it tracks, the root cause
 	// first.
-	Why []observe.Cause `json:"why"`
+	Why []status.Cause `json:"why"`
 }
 
 // followPatience bounds the first look at all Applications.
@@ -44,7 +44,7 @@ func follow(ctx context.Context, o *Options) (Applications, error) {
 	if _, err := access.Reach(ctx); err != nil {
 		return doc, err
 	}
-	w, err := observe.New(observe.Config{REST: access.REST, Namespace: o.ArgoNamespace})
+	w, err := status.New(status.Config{REST: access.REST, Namespace: o.ArgoNamespace})
 	if err != nil {
 		return doc, exit.With(exit.CouldNotRun, err)
 	}
@@ -59,11 +59,11 @@ func follow(ctx context.Context, o *Options) (Applications, error) {
 	}
 	for _, a := range w.All() {
 		j := w.Judge(a.Ref)
-		one := Application{Name: a.Ref.String(), Set: a.Set, Health: string(j.Health), Revision: j.Revision, Why: []observe.Cause{}}
+		one := Application{Name: a.Ref.String(), Set: a.Set, Health: string(j.Health), Revision: j.Revision, Why: []status.Cause{}}
 		if j.Health == rollout.Healthy {
 			doc.Healthy++
 		} else {
-			one.Why = append(one.Why, observe.Explain(w, a.Ref)...)
+			one.Why = append(one.Why, status.Explain(w, a.Ref)...)
 		}
 		doc.Applications = append(doc.Applications, one)
 	}

@@ -14,8 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 
-	"github.com/rollout-ladder/ladder/internal/component"
-	"github.com/rollout-ladder/ladder/internal/generate/smokejob"
+	"github.com/rollout-ladder/ladder/internal/argocd/generate/smokejob"
+	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/simulate/settings"
 	"github.com/rollout-ladder/ladder/internal/simulate/world"
 )
@@ -43,7 +43,7 @@ type Smoke func(ctx context.Context, e Examination) error
 
 // Examination is what the pod of a smoke does.
 type Examination struct {
-	Checks []component.Check
+	Checks []model.Check
 	// Namespace and ServiceAccount are whom the pod acts for where it reads the
 	// cluster itself; empty where it runs a script that the checks stand for.
 	Namespace, ServiceAccount string

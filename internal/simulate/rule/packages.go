@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rollout-ladder/ladder/internal/catalogue"
+	"github.com/rollout-ladder/ladder/internal/analysis/catalogue"
 )
 
 // olmPackage is what the catalogue knows of a package of the Operator Lifecycle

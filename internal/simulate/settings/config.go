@@ -10,7 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/rollout-ladder/ladder/internal/component"
+	"github.com/rollout-ladder/ladder/internal/core/model"
 )
 
 // Where the configuration lives on the plane.
@@ -61,7 +61,7 @@ type Component struct {
 	Delay time.Duration `json:"delay,omitempty"`
 	Fault Fault         `json:"fault,omitzero"`
 	// Checks are what the component's Jobs check before they complete.
-	Checks []component.Check `json:"checks,omitempty"`
+	Checks []model.Check `json:"checks,omitempty"`
 }
 
 // Parse reads a Config from the JSON of ConfigMap.

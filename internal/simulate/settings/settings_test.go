@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/rollout-ladder/ladder/internal/component"
+	"github.com/rollout-ladder/ladder/internal/core/model"
 )
 
 func TestParseFault(t *testing.T) {
@@ -31,7 +31,7 @@ func TestConfigTravels(t *testing.T) {
 		Speed: 30, Seed: 7,
 		Components: map[string]Component{
 			"a": {Delay: time.Minute, Fault: Fault{Kind: Slow, Extra: 5 * time.Minute}},
-			"b": {Checks: []component.Check{{Kind: component.CheckSecret, Name: "db", Keys: []string{"password"}, Timeout: time.Second}}},
+			"b": {Checks: []model.Check{{Kind: model.CheckSecret, Name: "db", Keys: []string{"password"}, Timeout: time.Second}}},
 		},
 		Rules: []Rules{{Name: "own.yaml", Text: "x: y"}},
 	}

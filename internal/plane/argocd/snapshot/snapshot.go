@@ -13,7 +13,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rollout-ladder/ladder/internal/git"
+	"github.com/rollout-ladder/ladder/internal/repo/git"
 )
 
 // Branch is the branch of the commit. HEAD points to it.

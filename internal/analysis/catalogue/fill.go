@@ -1,0 +1,230 @@
+package catalogue
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/rollout-ladder/ladder/internal/analysis/infer"
+)
+
+// fill turns an entry into what it says of one source.
+func (c *Catalogue) fill(e Entry, asked Asked) Answer {
+	v := values{given: asked.Values, partial: asked.Partial}
+	name := names(e, asked)
+	a := Answer{Entry: e}
+	a.Known.Source = e.Human(asked.Source.Version)
+	// Another version may bring kinds that the one that was read does not.
+	a.Known.Open = e.Open || !e.isVersion(asked.Source.Version)
+	for _, part := range e.CRDs {
+		_, certain := part.When.holds(v)
+		a.Known.Open = a.Known.Open || !certain
+		if part.When.claims(v) && (!part.Folder || !asked.Source.SkipCRDs) {
+			a.CRDs = append(a.CRDs, c.crds(part)...)
+		}
+	}
+	SortCRDs(a.CRDs)
+	a.CRDs = slices.CompactFunc(a.CRDs, func(x, y CRD) bool { return x.Group == y.Group && x.Kind == y.Kind })
+	for _, crd := range a.CRDs {
+		a.Known.Kinds = append(a.Known.Kinds, infer.KnownKind{Group: crd.Group, Kind: crd.Kind, Plural: crd.Plural})
+	}
+	for _, one := range e.Controllers {
+		if one.When.claims(v) {
+			a.Known.Controllers = append(a.Known.Controllers, knownKinds(one.Kinds)...)
+		}
+	}
+	for _, w := range e.Webhooks {
+		if w.When.claims(v) {
+			a.Known.Webhooks = append(a.Known.Webhooks, w.known(v, name)...)
+		}
+	}
+	if len(a.Known.Webhooks) > 0 && places(asked.Values) {
+		for i := range a.Known.Webhooks {
+			a.Known.Webhooks[i].Placed = true
+		}
+	}
+	for _, o := range e.Objects {
+		if !o.When.claims(v) {
+			continue
+		}
+		if known, ok := o.known(v, name); ok {
+			a.Known.Objects = append(a.Known.Objects, known)
+		}
+	}
+	for _, child := range e.Children {
+		group, kind, _ := splitKind(child.Of)
+		a.Known.Children = append(a.Known.Children, infer.KnownChild{
+			Group: group, Kind: kind, Makes: child.Makes, Name: child.Name, Namespace: child.Namespace, Unless: child.Unless,
+		})
+	}
+	for _, g := range e.APIGroups {
+		if g.When.claims(v) {
+			a.Known.APIGroups = append(a.Known.APIGroups, g.Group)
+		}
+	}
+	for _, r := range e.Requires {
+		if r.When.claims(v) {
+			a.Known.Requires = append(a.Known.Requires, knownKinds([]string{r.Kind})...)
+		}
+	}
+	return a
+}
+
+// places reports whether values write annotations that place objects in the sync
+// of an Application. Source: Argo CD, user guide, "Sync Phases and Waves".
+func places(v any) bool {
+	switch v := v.(type) {
+	case map[string]any:
+		for key, value := range v {
+			if key == "argocd.argoproj.io/sync-wave" || key == "argocd.argoproj.io/hook" || places(value) {
+				return true
+			}
+		}
+	case []any:
+		return slices.ContainsFunc(v, places)
+	}
+	return false
+}
+
+// Human says what an entry tells of, and which version it was read from where
+// another one is asked for: "chart cert-manager v1.21.1 of
+// https://charts.jetstack.io", "chart cert-manager of https://charts.jetstack.io
+// (as known of v1.21.1)".
+func (e *Entry) Human(version string) string {
+	what, of := "manifests of "+e.Chart, ""
+	if len(e.Repositories) > 0 {
+		what, of = "chart "+e.Chart, " of "+e.Repositories[0]
+	}
+	if e.isVersion(version) {
+		return what + " " + version + of
+	}
+	read, _, _ := strings.Cut(e.Version, " ")
+	return what + of + " (as known of " + read + ")"
+}
+
+// isVersion reports whether a version is the one that the entry was read from.
+func (e *Entry) isVersion(version string) bool {
+	have, _, _ := strings.Cut(e.Version, " ")
+	return version != "" && strings.TrimPrefix(version, "v") == strings.TrimPrefix(have, "v")
+}
+
+// crds are those of a part.
+func (c *Catalogue) crds(part CRDs) []CRD {
+	if part.Set == "" {
+		return part.List
+	}
+	all := c.set(part.Set)
+	if len(part.Kinds) == 0 {
+		return all
+	}
+	var out []CRD
+	for _, crd := range all {
+		if slices.ContainsFunc(part.Kinds, func(k string) bool { return kindMatches(k, crd.Group, crd.Kind) }) {
+			out = append(out, crd)
+		}
+	}
+	return out
+}
+
+func knownKinds(texts []string) []infer.KnownKind {
+	var out []infer.KnownKind
+	for _, text := range texts {
+		group, kind, _ := splitKind(text)
+		out = append(out, infer.KnownKind{Group: group, Kind: kind})
+	}
+	return out
+}
+
+// known makes one webhook for each group. A policy that a value sets to what is
+// not known proves nothing.
+func (w Webhook) known(v values, name func(string) (string, bool)) []infer.KnownWebhook {
+	policy := w.Policy
+	if policy == "" {
+		policy = policyFail
+	}
+	if w.PolicyValue != "" {
+		if given, set := at(v.given, w.PolicyValue); set {
+			policy, _ = given.(string)
+		} else if v.partial {
+			policy = policyIgnore
+		}
+	}
+	configuration, ok := name(w.Configuration)
+	if !ok {
+		configuration = ""
+	}
+	var out []infer.KnownWebhook
+	for _, text := range w.Kinds {
+		group, kind, _ := splitKind(text)
+		i := slices.IndexFunc(out, func(k infer.KnownWebhook) bool { return k.Group == group })
+		if i < 0 {
+			out = append(out, infer.KnownWebhook{Name: w.Name, Configuration: configuration, Group: group, FailurePolicy: policy, AtRuntime: w.Runtime, Selective: w.Selective})
+			i = len(out) - 1
+		}
+		if kind != "*" {
+			out[i].Kinds = append(out[i].Kinds, kind)
+		}
+	}
+	return out
+}
+
+// known fills the names of an object. ok is false where a name is not known.
+func (o Object) known(v values, name func(string) (string, bool)) (infer.KnownObject, bool) {
+	known := infer.KnownObject{Kind: o.Kind, Default: o.Default, WaitForFirstConsumer: o.WaitForFirstConsumer}
+	var ok bool
+	if known.Name, ok = name(o.Name); !ok {
+		return known, false
+	}
+	if o.NameValue != "" {
+		given, set := at(v.given, o.NameValue)
+		if text, isText := given.(string); set && isText && text != "" {
+			known.Name = text
+		} else if !set && v.partial {
+			return known, false
+		}
+	}
+	known.Namespace, ok = name(o.Namespace)
+	return known, ok
+}
+
+// maxName is where Helm's starter chart cuts names.
+const maxName = 63
+
+// names returns a function that fills {release}, {namespace}, {chart} and
+// {fullname}; it is not ok where what is asked for is not known.
+func names(e Entry, asked Asked) func(string) (string, bool) {
+	text := func(path string) string {
+		v, _ := at(asked.Values, path)
+		s, _ := v.(string)
+		return s
+	}
+	return func(pattern string) (string, bool) {
+		if !strings.Contains(pattern, "{") {
+			return pattern, true
+		}
+		chart := e.Chart
+		if given := text("nameOverride"); given != "" {
+			chart = given
+		}
+		full := text("fullnameOverride")
+		if full == "" {
+			full = asked.Release
+			if !strings.Contains(asked.Release, chart) {
+				full += "-" + chart
+			}
+		}
+		full = strings.TrimSuffix(full[:min(len(full), maxName)], "-")
+		for _, unknown := range []struct {
+			mark string
+			bad  bool
+		}{
+			{"{release}", asked.Release == ""},
+			{"{fullname}", asked.Release == "" && text("fullnameOverride") == "" || asked.Partial},
+			{"{namespace}", asked.Namespace == ""},
+		} {
+			if unknown.bad && strings.Contains(pattern, unknown.mark) {
+				return "", false
+			}
+		}
+		return strings.NewReplacer("{release}", asked.Release, "{namespace}", asked.Namespace, "{chart}", chart, "{fullname}", full).Replace(pattern), true
+	}
+}

@@ -1,0 +1,163 @@
+package infer
+
+import (
+	"github.com/rollout-ladder/ladder/internal/core/dependency"
+	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/plan"
+)
+
+// learnKnown takes in what a catalogue says of a component. What is rendered
+// shows the rest itself.
+func (x *index) learnKnown(i int, known Known, rendered bool) {
+	c := &x.in.Components[i]
+	p := provider{component: i, by: known.Source, position: c.Position, basis: finding.Catalogue, place: dependency.Place{Hook: 1}}
+	for _, k := range known.Controllers {
+		x.add(controllerKey(k.Group, k.Kind), p)
+	}
+	for _, child := range known.Children {
+		x.children[child.Group+"/"+child.Kind] = append(x.children[child.Group+"/"+child.Kind], child)
+	}
+	for _, hook := range known.Webhooks {
+		if (!rendered || hook.AtRuntime) && hook.FailurePolicy != "Ignore" && !hook.Selective {
+			x.knownHooks = append(x.knownHooks, knownHook{KnownWebhook: hook, provider: p, placed: hook.Placed || x.patched(c)})
+		}
+	}
+	if rendered {
+		return
+	}
+	for _, k := range known.Kinds {
+		x.world.groups[k.Group], x.world.scoped[k.Group+"/"+k.Kind] = true, true
+		if k.Plural != "" && x.world.plurals[k.Group+"/"+k.Kind] == "" {
+			x.world.plurals[k.Group+"/"+k.Kind] = k.Plural
+		}
+		x.add(kindKey(k.Group, k.Kind), p)
+		if k.Kind != "*" {
+			x.add(key{Kind: kindCRD, Name: x.world.resource(k.Group, k.Kind) + "." + k.Group}, p)
+		}
+	}
+	if len(known.Controllers)+len(known.Objects) > 0 && c.Namespace != "" && !known.placed() && !x.patched(c) {
+		x.knownLands = append(x.knownLands, knownLand{i, known.Source})
+	}
+	for _, k := range known.Requires {
+		x.knownNeeds = append(x.knownNeeds, knownNeed{k, i, known.Source})
+	}
+	for _, group := range known.APIGroups {
+		x.add(key{Kind: kindAPIService, Name: group}, p)
+	}
+	for _, o := range known.Objects {
+		x.learnKnownObject(o, p)
+	}
+}
+
+func (x *index) learnKnownObject(o KnownObject, p provider) {
+	ns := either(o.Namespace, x.in.Components[p.component].Namespace)
+	switch o.Kind {
+	case "Secret":
+		x.add(secretKey(ns, o.Name), p)
+	case "ConfigMap":
+		x.add(configMapKey(ns, o.Name), p)
+	case "Service":
+		x.add(serviceKey(ns, o.Name), p)
+	case "ServiceAccount":
+		x.add(serviceAccountKey(ns, o.Name), p)
+	case "PersistentVolumeClaim":
+		x.add(pvcKey(ns, o.Name), p)
+	case "Namespace":
+		x.add(namespaceKey(o.Name), p)
+	case "IngressClass":
+		x.add(key{Kind: kindIngressClass, Name: o.Name}, p)
+	case "GatewayClass":
+		x.add(key{Kind: kindGatewayClass, Name: o.Name}, p)
+	case "PriorityClass":
+		x.add(key{Kind: kindPriorityClass, Name: o.Name}, p)
+	case "RuntimeClass":
+		x.add(key{Kind: kindRuntimeClass, Name: o.Name}, p)
+	case "StorageClass":
+		names := []string{o.Name}
+		if o.Default {
+			names = append(names, defaultClass)
+		}
+		for _, name := range names {
+			x.add(storageClassKey(name), p)
+			if o.WaitForFirstConsumer {
+				x.add(key{Kind: kindWaiting, Name: name}, p)
+			}
+		}
+	}
+}
+
+// knownNeed is a kind of objects that a chart certainly contains.
+type knownNeed struct {
+	KnownKind
+	component int
+	source    string
+}
+
+// requireKnown looks up the kinds that charts contain by the word of a catalogue.
+// What a chart contains cannot be applied before its kinds, wherever it stands in
+// the sync of its component.
+func (x *index) requireKnown(found *collection) {
+	place := dependency.Place{Hook: 1}
+	for _, n := range x.knownNeeds {
+		k := kindKey(n.Group, n.Kind)
+		p, ok := x.find(k, n.component, place)
+		if !ok {
+			p, ok = x.find(kindKey(n.Group, "*"), n.component, place)
+		}
+		if !ok || p.component == n.component || x.there(k, n.component, p) {
+			continue
+		}
+		c := &x.in.Components[n.component]
+		verb := "has objects of kind " + n.Kind + " of " + n.Group
+		found.add(&dependency.Dependency{
+			Rule: ruleOf(k.Kind), Required: x.world.required(k), Strength: plan.Hard, Effect: dependency.Apply, Basis: finding.Catalogue, Reason: verb,
+			Consumer: dependency.End{Component: c.Name, Place: place, Position: c.Position}, Provider: x.end(p),
+			Evidence: []finding.Evidence{{Text: n.source + " " + verb, File: c.Position.File, Line: c.Position.Line}, x.provided(p)},
+		}, n.component, p.component, plan.Hard)
+	}
+}
+
+// knownLand is a component whose chart applies objects in its namespace, in wave 0.
+type knownLand struct {
+	component int
+	source    string
+}
+
+// requireLands finds the Namespaces that a component writes into a later wave than
+// the chart that lands there. Argo CD moves such a Namespace, so that this is no
+// more than a hint. Source: gitops-engine, pkg/sync, syncTasks.adjustDeps.
+func (x *index) requireLands(found *collection) {
+	place := dependency.Place{Hook: 1}
+	for _, l := range x.knownLands {
+		c := &x.in.Components[l.component]
+		p, ok := x.find(namespaceKey(c.Namespace), l.component, place)
+		if !ok || p.component != l.component || p.object == nil || place.Compare(p.place) >= 0 {
+			continue
+		}
+		verb := "has objects that land in Namespace " + c.Namespace
+		found.add(&dependency.Dependency{
+			Rule: ruleOf(kindNamespace), Required: x.world.required(namespaceKey(c.Namespace)), Strength: plan.Soft, Effect: dependency.Apply, Hint: true,
+			Basis: finding.Catalogue, Reason: verb, Consumer: dependency.End{Component: c.Name, Place: place, Position: c.Position}, Provider: x.end(p),
+			Evidence: []finding.Evidence{{Text: l.source + " " + verb, File: c.Position.File, Line: c.Position.Line}, x.provided(p)},
+		}, l.component, p.component, plan.Soft)
+	}
+}
+
+// learnChildren takes in what operators make by the word of a catalogue.
+func (x *index) learnChildren() {
+	if len(x.children) == 0 {
+		return
+	}
+	for i, of := range x.objects {
+		for _, o := range of {
+			if !customGroup(o.g) {
+				continue
+			}
+			for _, known := range x.children[o.g+"/"+o.k] {
+				child{makes: known.Makes, name: known.Name, namespace: known.Namespace, unless: known.Unless}.provide(o, func(k key) {
+					x.add(k, provider{component: i, object: o, place: o.place, position: o.Origin.Position(), basis: finding.Catalogue})
+				})
+			}
+		}
+	}
+}

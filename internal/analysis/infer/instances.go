@@ -1,0 +1,96 @@
+package infer
+
+import (
+	"strings"
+
+	"github.com/rollout-ladder/ladder/internal/core/dependency"
+	"github.com/rollout-ladder/ladder/internal/core/plan"
+)
+
+// Instances: resources that belong to another resource of their operator, a topic
+// to its Kafka, and become Ready only while that runs.
+
+// belongs is a field that names the resource to which another belongs.
+type belongs struct {
+	path      string // to the name; dots in a label are written as they are
+	label     string // or the label that does
+	namespace string // the path of its namespace, where it can be another
+	group     string
+	kind      string
+	verb      string
+	split     bool // the text may be "namespace/name"
+	cluster   bool // the owner has no namespace
+	soft      bool
+}
+
+// belonging is by "group/Kind". Source: the API reference of each operator.
+var belonging = map[string][]belongs{
+	"k8s.keycloak.org/KeycloakRealmImport":     {{path: "spec.keycloakCRName", group: "k8s.keycloak.org", kind: "Keycloak", verb: "is imported into"}},
+	"kafka.strimzi.io/KafkaTopic":              {{label: "strimzi.io/cluster", group: "kafka.strimzi.io", kind: "Kafka", verb: "belongs to"}},
+	"kafka.strimzi.io/KafkaUser":               {{label: "strimzi.io/cluster", group: "kafka.strimzi.io", kind: "Kafka", verb: "belongs to"}},
+	"kafka.strimzi.io/KafkaNodePool":           {{label: "strimzi.io/cluster", group: "kafka.strimzi.io", kind: "Kafka", verb: "belongs to", soft: true}},
+	"kafka.strimzi.io/KafkaConnector":          {{label: "strimzi.io/cluster", group: "kafka.strimzi.io", kind: "KafkaConnect", verb: "belongs to"}},
+	"postgresql.cnpg.io/Database":              {{path: "spec.cluster.name", group: "postgresql.cnpg.io", kind: "Cluster", verb: "belongs to"}},
+	"postgresql.cnpg.io/Pooler":                {{path: "spec.cluster.name", group: "postgresql.cnpg.io", kind: "Cluster", verb: "belongs to"}},
+	"postgresql.cnpg.io/ScheduledBackup":       {{path: "spec.cluster.name", group: "postgresql.cnpg.io", kind: "Cluster", verb: "belongs to", soft: true}},
+	"k8s.mariadb.com/Database":                 {{path: "spec.mariaDbRef.name", namespace: "spec.mariaDbRef.namespace", group: "k8s.mariadb.com", kind: "MariaDB", verb: "belongs to"}},
+	"k8s.mariadb.com/User":                     {{path: "spec.mariaDbRef.name", namespace: "spec.mariaDbRef.namespace", group: "k8s.mariadb.com", kind: "MariaDB", verb: "belongs to"}},
+	"k8s.mariadb.com/Grant":                    {{path: "spec.mariaDbRef.name", namespace: "spec.mariaDbRef.namespace", group: "k8s.mariadb.com", kind: "MariaDB", verb: "belongs to"}},
+	"rabbitmq.com/Queue":                       {{path: "spec.rabbitmqClusterReference.name", namespace: "spec.rabbitmqClusterReference.namespace", group: "rabbitmq.com", kind: "RabbitmqCluster", verb: "belongs to"}},
+	"rabbitmq.com/User":                        {{path: "spec.rabbitmqClusterReference.name", namespace: "spec.rabbitmqClusterReference.namespace", group: "rabbitmq.com", kind: "RabbitmqCluster", verb: "belongs to"}},
+	"rabbitmq.com/Vhost":                       {{path: "spec.rabbitmqClusterReference.name", namespace: "spec.rabbitmqClusterReference.namespace", group: "rabbitmq.com", kind: "RabbitmqCluster", verb: "belongs to"}},
+	"temporal.io/TemporalNamespace":            {{path: "spec.clusterRef.name", namespace: "spec.clusterRef.namespace", group: "temporal.io", kind: "TemporalCluster", verb: "belongs to"}},
+	"secrets.hashicorp.com/VaultStaticSecret":  {{path: "spec.vaultAuthRef", group: "secrets.hashicorp.com", kind: "VaultAuth", verb: "authenticates by", split: true}},
+	"secrets.hashicorp.com/VaultDynamicSecret": {{path: "spec.vaultAuthRef", group: "secrets.hashicorp.com", kind: "VaultAuth", verb: "authenticates by", split: true}},
+	"secrets.hashicorp.com/VaultPKISecret":     {{path: "spec.vaultAuthRef", group: "secrets.hashicorp.com", kind: "VaultAuth", verb: "authenticates by", split: true}},
+	"secrets.hashicorp.com/VaultAuth":          {{path: "spec.vaultConnectionRef", group: "secrets.hashicorp.com", kind: "VaultConnection", verb: "connects by", split: true}},
+	"apiextensions.crossplane.io/Composition":  {{path: "spec.pipeline.[].functionRef.name", group: "pkg.crossplane.io", kind: "Function", verb: "runs", cluster: true, soft: true}},
+	"pkg.crossplane.io/Provider":               {{path: "spec.runtimeConfigRef.name", group: "pkg.crossplane.io", kind: "DeploymentRuntimeConfig", verb: "runs with", cluster: true}},
+}
+
+func instanceKey(group, kind, ns, name string) key {
+	return key{Kind: kindInstance + group + "/" + kind, Namespace: ns, Name: name}
+}
+
+func providesInstance(o *object, add func(key)) {
+	switch o.g + "/" + o.k {
+	case "k8s.keycloak.org/Keycloak", "kafka.strimzi.io/Kafka", "kafka.strimzi.io/KafkaConnect", "postgresql.cnpg.io/Cluster", "k8s.mariadb.com/MariaDB",
+		"rabbitmq.com/RabbitmqCluster", "temporal.io/TemporalCluster", "secrets.hashicorp.com/VaultAuth", "secrets.hashicorp.com/VaultConnection",
+		"pkg.crossplane.io/Function", "pkg.crossplane.io/DeploymentRuntimeConfig", objectStore:
+		add(instanceKey(o.g, o.k, o.namespace(), o.name))
+	}
+}
+
+func requiresInstance(_ *world, o *object, add func(need)) {
+	if !customGroup(o.g) {
+		return
+	}
+	for _, b := range belonging[o.g+"/"+o.k] {
+		found := func(name, field string, _ map[string]any) {
+			ns := o.namespace()
+			switch {
+			case b.cluster:
+				ns = ""
+			case b.namespace != "":
+				ns = either(text(o.root(), strings.Split(b.namespace, ".")...), ns)
+			case b.split:
+				if before, after, ok := strings.Cut(name, "/"); ok {
+					ns, name = before, after
+				}
+			}
+			n := need{key: instanceKey(b.group, b.kind, ns, name), field: field, strength: plan.Hard, effect: dependency.Ready, verb: b.verb + " " + b.kind + " " + name,
+				static: b.kind == "DeploymentRuntimeConfig"}
+			if b.soft {
+				n.strength = plan.Soft
+			}
+			add(n)
+		}
+		if b.label != "" {
+			if name := text(o.root(), "metadata", "labels", b.label); name != "" {
+				found(name, "metadata.labels."+b.label, nil)
+			}
+			continue
+		}
+		follow(o.root(), strings.Split(b.path, "."), "", found)
+	}
+}

@@ -1,0 +1,71 @@
+package infer
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/rollout-ladder/ladder/internal/core/dependency"
+	"github.com/rollout-ladder/ladder/internal/core/finding"
+)
+
+// miss records a need that nothing provides. Of the things that are often made by
+// hand or by programs, only those count that nothing at hand can make.
+func (c *collection) miss(o *object, n need) {
+	if c.mayAppear(o, n.key) || c.x.inOther(n.key) {
+		return
+	}
+	m := dependency.Missing{
+		Rule: ruleOf(n.key.Kind), Required: c.x.world.required(n.key), Strength: n.strength, Effect: n.effect, Reason: n.verb,
+		Consumer: o.end(c.x.name(o.component)), Evidence: []finding.Evidence{required(o, n.verb, n.field)}, Unrendered: c.x.unrendered,
+		Managed: c.x.managed(n.key),
+	}
+	if n.key.Kind == kindKind {
+		m.Unrendered = c.x.unlisted
+	}
+	k := crossKey{o.component, -1, m.Rule, m.Required}
+	have, ok := c.missing[k]
+	if !ok || cmp.Or(compareEnds(&m.Consumer, &have.Consumer), strings.Compare(m.Evidence[0].Field, have.Evidence[0].Field)) < 0 {
+		c.missing[k] = m
+	}
+}
+
+// managed reports whether the repository provides other things of the kind: of a
+// custom kind, others of its group.
+func (x *index) managed(k key) bool {
+	if k.Kind == kindKind {
+		group, _, _ := strings.Cut(k.Name, "/")
+		return x.world.groups[group]
+	}
+	return x.kinds[k.Kind]
+}
+
+func (c *collection) sortedMissing() []dependency.Missing {
+	var out []dependency.Missing
+	for _, m := range c.missing {
+		out = append(out, m)
+	}
+	slices.SortFunc(out, compareMissing)
+	return out
+}
+
+func compareMissing(a, b dependency.Missing) int {
+	return cmp.Or(compareEnds(&a.Consumer, &b.Consumer), strings.Compare(a.Rule, b.Rule), compareResources(a.Required, b.Required))
+}
+
+// mayAppear reports whether a thing that no object provides may be made by
+// something that is not seen: a program of the component with the right to make
+// it, or an operator from a custom resource beside it.
+func (c *collection) mayAppear(o *object, k key) bool {
+	w := c.x.world
+	switch k.Kind {
+	case kindSecret, kindConfigMap:
+		return w.makesSecrets[o.component] || w.customIn[k.Namespace]
+	case kindNamespace:
+		// Where Argo CD runs, and what distributions bring.
+		return argoNamespace(k.Name) || slices.Contains(c.x.in.Existing, k.Name) || strings.HasPrefix(k.Name, "openshift-") || strings.HasPrefix(k.Name, "kube-")
+	case kindServiceAccount, kindPVC:
+		return w.customIn[k.Namespace]
+	}
+	return false
+}

@@ -1,0 +1,73 @@
+package infer
+
+import "github.com/rollout-ladder/ladder/internal/core/plan"
+
+// podSpec is the pod that an object makes, with the path of its fields.
+func podSpec(o *object) (map[string]any, string) {
+	switch o.g {
+	case "":
+		switch o.k {
+		case "Pod":
+			return mapping(o.root(), "spec"), "spec"
+		case "ReplicationController":
+			return mapping(o.root(), "spec", "template", "spec"), "spec.template.spec"
+		}
+	case "apps":
+		switch o.k {
+		case "Deployment", "StatefulSet", "DaemonSet", "ReplicaSet":
+			return mapping(o.root(), "spec", "template", "spec"), "spec.template.spec"
+		}
+	case "batch":
+		switch o.k {
+		case "Job":
+			return mapping(o.root(), "spec", "template", "spec"), "spec.template.spec"
+		case "CronJob":
+			return mapping(o.root(), "spec", "jobTemplate", "spec", "template", "spec"), "spec.jobTemplate.spec.template.spec"
+		}
+	case "argoproj.io":
+		if o.k == "Rollout" {
+			return mapping(o.root(), "spec", "template", "spec"), "spec.template.spec"
+		}
+	case "serving.knative.dev":
+		if o.k == "Service" {
+			return mapping(o.root(), "spec", "template", "spec"), "spec.template.spec"
+		}
+	}
+	return nil, ""
+}
+
+// podLabels are the labels of the pods that an object makes.
+func podLabels(o *object) map[string]any {
+	switch {
+	case o.is("", "Pod"):
+		return mapping(o.root(), "metadata", "labels")
+	case o.is("batch", "CronJob"):
+		return mapping(o.root(), "spec", "jobTemplate", "spec", "template", "metadata", "labels")
+	default:
+		return mapping(o.root(), "spec", "template", "metadata", "labels")
+	}
+}
+
+// podStrength is how much a workload needs what its pods need.
+func podStrength(o *object) plan.Strength {
+	if idle(o) {
+		return plan.Soft
+	}
+	return plan.Hard
+}
+
+// idle reports whether an object makes no pods for now: a CronJob is Healthy
+// whether or not its jobs run, and so is a workload of no pods.
+func idle(o *object) bool {
+	if o.k == "CronJob" || truth(o.root(), "spec", "suspend") {
+		return true
+	}
+	replicas, ok := value(o.root(), "spec", "replicas").(int64)
+	return ok && replicas == 0
+}
+
+func containers(spec map[string]any, path string, visit func(c map[string]any, path string)) {
+	for _, field := range []string{"initContainers", "containers"} {
+		each(list(spec, field), path+"."+field, visit)
+	}
+}

@@ -1,0 +1,155 @@
+package infer
+
+import (
+	"strings"
+
+	"github.com/rollout-ladder/ladder/internal/core/dependency"
+	"github.com/rollout-ladder/ladder/internal/core/plan"
+)
+
+// Storage: a claim binds only if its class exists, and a pod starts only with
+// its claims.
+
+const defaultClass = "\x00default" // no object can have this name
+
+func storageClassKey(name string) key { return key{Kind: kindStorageClass, Name: name} }
+
+func pvcKey(ns, name string) key { return key{Kind: kindPVC, Namespace: ns, Name: name} }
+
+func providesStorage(o *object, add func(key)) {
+	switch {
+	case o.is("storage.k8s.io", "StorageClass"):
+		names := []string{o.name}
+		if text(o.root(), "metadata", "annotations", "storageclass.kubernetes.io/is-default-class") == "true" {
+			names = append(names, defaultClass)
+		}
+		for _, name := range names {
+			add(storageClassKey(name))
+			if text(o.root(), "volumeBindingMode") == "WaitForFirstConsumer" {
+				add(key{Kind: kindWaiting, Name: name})
+			}
+		}
+	case o.is("", "PersistentVolumeClaim"):
+		add(pvcKey(o.namespace(), o.name))
+	}
+}
+
+// storageField is a field of a custom resource that asks for storage; without a
+// class there it takes the default one.
+type storageField struct{ storage, class string }
+
+// storageFields are by "group/Kind". Source: the CRDs of each operator.
+var storageFields = map[string][]storageField{
+	"postgresql.cnpg.io/Cluster":                        {{"spec.storage", "storageClass"}, {"spec.walStorage", "storageClass"}},
+	"kafka.strimzi.io/Kafka":                            {{"spec.kafka.storage", "class"}, {"spec.zookeeper.storage", "class"}},
+	"kafka.strimzi.io/KafkaNodePool":                    {{"spec.storage", "class"}},
+	"databases.spotahome.com/RedisFailover":             {{"spec.redis.storage.persistentVolumeClaim.spec", "storageClassName"}},
+	"monitoring.coreos.com/Prometheus":                  {{"spec.storage.volumeClaimTemplate.spec", "storageClassName"}},
+	"monitoring.coreos.com/Alertmanager":                {{"spec.storage.volumeClaimTemplate.spec", "storageClassName"}},
+	"monitoring.coreos.com/ThanosRuler":                 {{"spec.storage.volumeClaimTemplate.spec", "storageClassName"}},
+	"rabbitmq.com/RabbitmqCluster":                      {{"spec.persistence", "storageClassName"}},
+	"k8s.mariadb.com/MariaDB":                           {{"spec.storage", "storageClassName"}},
+	"acid.zalan.do/postgresql":                          {{"spec.volume", "storageClass"}},
+	"postgres-operator.crunchydata.com/PostgresCluster": {{"spec.instances.[].dataVolumeClaimSpec", "storageClassName"}},
+	"minio.min.io/Tenant":                               {{"spec.pools.[].volumeClaimTemplate.spec", "storageClassName"}},
+	"elasticsearch.k8s.elastic.co/Elasticsearch":        {{"spec.nodeSets.[].volumeClaimTemplates.[].spec", "storageClassName"}},
+	"operator.victoriametrics.com/VMSingle":             {{"spec.storage", "storageClassName"}},
+	"operator.victoriametrics.com/VMCluster":            {{"spec.vmstorage.storage.volumeClaimTemplate.spec", "storageClassName"}},
+	"clickhouse.altinity.com/ClickHouseInstallation":    {{"spec.templates.volumeClaimTemplates.[].spec", "storageClassName"}},
+	"cdi.kubevirt.io/DataVolume":                        {{"spec.storage", "storageClassName"}, {"spec.pvc", "storageClassName"}},
+}
+
+// claimsOf visits the claims that an object is or makes: the mapping that holds
+// the class, the name of its field and the path.
+func claimsOf(o *object, visit func(claim map[string]any, field, path string)) {
+	root := o.root()
+	if o.is("", "PersistentVolumeClaim") && text(root, "spec", "volumeName") == "" && mapping(root, "spec") != nil {
+		visit(mapping(root, "spec"), "storageClassName", "spec")
+	}
+	if o.is("apps", "StatefulSet") {
+		each(list(root, "spec", "volumeClaimTemplates"), "spec.volumeClaimTemplates", func(t map[string]any, path string) {
+			visit(mapping(t, "spec"), "storageClassName", path+".spec")
+		})
+	}
+	if customGroup(o.g) {
+		for _, f := range storageFields[o.g+"/"+o.k] {
+			mappings(root, strings.Split(f.storage, "."), "", func(storage map[string]any, path string) {
+				switch text(storage, "type") {
+				case "ephemeral":
+				case "jbod":
+					each(list(storage, "volumes"), path+".volumes", func(v map[string]any, path string) { visit(v, f.class, path) })
+				default:
+					visit(storage, f.class, path)
+				}
+			})
+		}
+	}
+	spec, path := podSpec(o)
+	each(list(spec, "volumes"), path+".volumes", func(v map[string]any, path string) {
+		if claim := mapping(v, "ephemeral", "volumeClaimTemplate", "spec"); claim != nil {
+			visit(claim, "storageClassName", path+".ephemeral.volumeClaimTemplate.spec")
+		}
+	})
+}
+
+// classOf names the StorageClass of a claim; ok is false for one that binds to a
+// volume that exists already.
+func classOf(claim map[string]any, field string) (name string, ok bool) {
+	name, set := claim[field].(string)
+	switch {
+	case set && name == "", set && name == "-":
+		return "", false
+	case set:
+		return name, true
+	default:
+		return defaultClass, true
+	}
+}
+
+func requiresStorage(_ *world, o *object, add func(need)) {
+	claimsOf(o, func(claim map[string]any, field, path string) {
+		name, ok := classOf(claim, field)
+		if !ok {
+			return
+		}
+		n := need{key: storageClassKey(name), field: path + "." + field, strength: plan.Hard, effect: dependency.Ready, verb: "stores in StorageClass " + name}
+		if name == defaultClass {
+			n.field, n.verb = path, "stores in the default StorageClass"
+		}
+		add(n)
+	})
+	podClaims(o, func(name, field string) {
+		add(need{key: pvcKey(o.namespace(), name), field: field, strength: podStrength(o), effect: dependency.Ready,
+			verb: "mounts PersistentVolumeClaim " + o.namespace() + "/" + name, absent: true, hint: idle(o)})
+	})
+}
+
+// podClaims visits the claims that the pods of an object mount.
+func podClaims(o *object, visit func(name, field string)) {
+	spec, path := podSpec(o)
+	each(list(spec, "volumes"), path+".volumes", func(v map[string]any, path string) {
+		if name := text(v, "persistentVolumeClaim", "claimName"); name != "" {
+			visit(name, path+".persistentVolumeClaim.claimName")
+		}
+	})
+}
+
+// mappings visits the mappings at a path; "[]" stands for all entries of a list.
+func mappings(v any, path []string, at string, visit func(m map[string]any, path string)) {
+	if len(path) == 0 {
+		if m, ok := v.(map[string]any); ok {
+			visit(m, at)
+		}
+		return
+	}
+	if path[0] == "[]" {
+		entries, _ := v.([]any)
+		for i, e := range entries {
+			mappings(e, path[1:], at+bracket(i), visit)
+		}
+		return
+	}
+	if m, ok := v.(map[string]any); ok {
+		mappings(m[path[0]], path[1:], join(at, path[0]), visit)
+	}
+}

@@ -1,0 +1,70 @@
+package infer
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/rollout-ladder/ladder/internal/core/model"
+)
+
+// there reports whether a thing may well be there before the provider that was
+// found, which does not come in time: the namespace that Argo CD itself runs in, and
+// kinds that an earlier component for CRDs may bring that nobody knows the content
+// of.
+func (x *index) there(k key, consumer int, p provider) bool {
+	c := &x.in.Components[consumer]
+	if p.component == consumer || k.Kind != kindNamespace && k.Kind != kindKind || x.in.Order(&x.in.Components[p.component], c) < 0 {
+		return false
+	}
+	if k.Kind == kindNamespace {
+		return !c.PreArgo && (slices.Contains(x.in.Existing, k.Name) || argoNamespace(k.Name))
+	}
+	for _, i := range x.unseen {
+		if order := x.in.Order(&x.in.Components[i], c); i != p.component && order <= 0 &&
+			mayBring(&x.in.Components[i], k, &x.in.Components[p.component]) {
+			return true
+		}
+	}
+	return false
+}
+
+// mayBring reports whether a component for CRDs may bring a kind that another is
+// seen to bring: its names share a word with the group or with that component, or
+// say nothing.
+func mayBring(c *model.Component, k key, seen *model.Component) bool {
+	group, _, _ := strings.Cut(k.Name, "/")
+	other := slices.Concat(nameWords(seen), wordsOf(group))
+	own := nameWords(c)
+	return len(own) == 0 || slices.ContainsFunc(own, func(word string) bool { return slices.Contains(other, word) })
+}
+
+func nameWords(c *model.Component) []string {
+	words := wordsOf(c.Name)
+	for _, s := range c.Sources {
+		words = append(words, wordsOf(s.Name)...)
+	}
+	return words
+}
+
+// wordsOf cuts a name into words, without those that tell nothing.
+func wordsOf(name string) []string {
+	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
+	return slices.DeleteFunc(words, func(word string) bool {
+		return slices.Contains([]string{"crd", "crds", "operator", "io", "k8s", "kube", "com", "org", "dev", "stack", "chart", "charts", "config"}, word)
+	})
+}
+
+// argoNamespace reports whether Argo CD is known to run in a namespace. Source: the
+// installation guides of Argo CD and of OpenShift GitOps.
+func argoNamespace(name string) bool {
+	return name == "argocd" || name == "argo-cd" || name == "openshift-gitops"
+}
+
+// forCRDs reports whether a component is there to bring CRDs, by its name and
+// those of its sources.
+func forCRDs(c *model.Component) bool {
+	named := func(s string) bool { return strings.Contains(strings.ToLower(s), "crd") }
+	return c.Type == model.CRDs || named(c.Name) || slices.ContainsFunc(c.Sources, func(s model.Source) bool {
+		return named(s.Name) || named(s.Path) || named(s.ReleaseName)
+	})
+}

@@ -1,0 +1,183 @@
+package infer
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/rollout-ladder/ladder/internal/core/dependency"
+	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/model"
+	"github.com/rollout-ladder/ladder/internal/core/plan"
+	"github.com/rollout-ladder/ladder/internal/repo/manifest"
+)
+
+// Values: what a chart that is not rendered is told to read. Charts pass what has
+// the form of an environment, of a source of one or of a volume on to their pods;
+// whether this one does is not seen, so that such a need is soft.
+
+// layer is one layer of the values of a chart.
+type layer struct {
+	data     map[string]any
+	position finding.Position
+}
+
+// layers reads the values of a source, the weakest first. Argo CD's parameters
+// hold no lists, so that they change nothing here.
+func (x *index) layers(src model.Source) []layer {
+	var out []layer
+	for _, f := range src.ValueFiles {
+		if x.in.Read == nil || src.Kind == model.Git {
+			break // there is nothing to read, or not here
+		}
+		text, err := x.in.Read(f.Path)
+		if err != nil || len(text) > maxValues {
+			continue
+		}
+		var data map[string]any
+		if manifest.Unmarshal(text, &data) == nil && data != nil {
+			out = append(out, layer{data, finding.Position{File: f.Path, Line: 1}})
+		}
+	}
+	if len(src.Values) > 0 {
+		out = append(out, layer{src.Values, src.Position})
+	}
+	return out
+}
+
+// maxValues is the greatest value file that is read, in bytes.
+const maxValues = 1 << 20
+
+// told finds what the unrendered charts of a component are told to read.
+func (x *index) told(found *collection, i int) {
+	c := &x.in.Components[i]
+	for _, src := range c.Sources {
+		if src.Kind != model.Chart || src.RepoURL == "" {
+			continue
+		}
+		layers := x.layers(src)
+		for n := range layers {
+			walkValues(layers[n].data, nil, func(k key, path []string) {
+				k.Namespace = c.Namespace
+				if k.Namespace == "" || !plausible(k) || builtin(k) || overridden(layers[n+1:], path) || disabled(layers, path) {
+					return
+				}
+				x.tell(found, i, k, layers[n].position, path)
+			})
+		}
+	}
+}
+
+func (x *index) tell(found *collection, i int, k key, at finding.Position, path []string) {
+	place := dependency.Place{Hook: 1}
+	p, ok := x.find(k, i, place)
+	if !ok || p.component == i {
+		return
+	}
+	required := x.world.required(k)
+	verb := "is told to read " + required.Human()
+	found.add(&dependency.Dependency{
+		Rule: ruleOf(k.Kind), Required: required, Strength: plan.Soft, Effect: dependency.Ready, Basis: finding.Rendered, Reason: verb,
+		Consumer: dependency.End{Component: x.name(i), Place: place, Position: at}, Provider: x.end(p),
+		Evidence: []finding.Evidence{{Text: "the chart of " + x.name(i) + " " + verb, File: at.File, Line: at.Line, Field: dotted(path)}, x.provided(p)},
+	}, i, p.component, plan.Soft)
+}
+
+// walkValues visits what has the form of a reference of a pod.
+func walkValues(v any, path []string, visit func(k key, path []string)) {
+	switch x := v.(type) {
+	case map[string]any:
+		for _, field := range sortedKeys(x) {
+			here := append(slices.Clone(path), field)
+			m, _ := x[field].(map[string]any)
+			if m != nil && !truth(m, "optional") {
+				switch inList := len(path) > 0 && isIndex(path[len(path)-1]); {
+				case field == "secretKeyRef":
+					visit(secretKey("", text(m, "name")), append(here, "name"))
+				case field == "configMapKeyRef":
+					visit(configMapKey("", text(m, "name")), append(here, "name"))
+				case !inList: // what follows are entries of envFrom and of volumes
+				case field == "secretRef":
+					visit(secretKey("", text(m, "name")), append(here, "name"))
+				case field == "configMapRef":
+					visit(configMapKey("", text(m, "name")), append(here, "name"))
+				case field == "secret":
+					visit(secretKey("", text(m, "secretName")), append(here, "secretName"))
+				case field == "configMap":
+					visit(configMapKey("", text(m, "name")), append(here, "name"))
+				case field == "persistentVolumeClaim":
+					visit(pvcKey("", text(m, "claimName")), append(here, "claimName"))
+				}
+			}
+			if name, ok := x[field].(string); ok {
+				switch field {
+				case "existingSecret":
+					visit(secretKey("", name), here)
+				case "existingClaim":
+					visit(pvcKey("", name), here)
+				}
+			}
+			walkValues(x[field], here, visit)
+		}
+	case []any:
+		for i, e := range x {
+			walkValues(e, append(slices.Clone(path), strconv.Itoa(i)), visit)
+		}
+	}
+}
+
+func isIndex(part string) bool { return part != "" && part[0] >= '0' && part[0] <= '9' }
+
+// overridden reports whether a later layer writes the same: lists are replaced
+// whole.
+func overridden(later []layer, path []string) bool {
+	for _, l := range later {
+		var v any = l.data
+		for _, part := range path {
+			m, ok := v.(map[string]any)
+			if !ok {
+				break
+			}
+			if v, ok = m[part]; !ok {
+				break
+			}
+			if _, more := v.(map[string]any); !more {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// disabled reports whether a part of the chart around a path is switched off.
+func disabled(layers []layer, path []string) bool {
+	for n := range path {
+		off := false
+		for _, l := range layers {
+			if on, ok := value(l.data, append(slices.Clone(path[:n]), "enabled")...).(bool); ok {
+				off = !on
+			}
+		}
+		if off {
+			return true
+		}
+	}
+	return false
+}
+
+// dotted writes a path as fields are written: "env[0].valueFrom".
+func dotted(path []string) string {
+	var b strings.Builder
+	for _, part := range path {
+		switch {
+		case part == "":
+		case isIndex(part):
+			b.WriteString("[" + part + "]")
+		case b.Len() > 0:
+			b.WriteString("." + part)
+		default:
+			b.WriteString(part)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,126 @@
+package infer
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/rollout-ladder/ladder/internal/core/model"
+	"github.com/rollout-ladder/ladder/internal/repo/manifest"
+)
+
+// world is what is known of the cluster from all objects together.
+type world struct {
+	// plurals maps "group/Kind" to the resource name that webhooks and roles use.
+	plurals map[string]string
+	// groups are the custom groups that the repository holds CRDs of.
+	groups map[string]bool
+	// scoped are the custom kinds, by "group/Kind", whose scope is known.
+	scoped map[string]bool
+	// versions maps "group/Kind" to the version it is stored in.
+	versions map[string]string
+	// labels of the namespaces that objects define, or Argo CD with labels.
+	labels map[string]map[string]string
+	// workloads by the namespace of their pods.
+	workloads map[string][]*object
+	// services are those that something provides.
+	services map[key]bool
+	// makesSecrets are the components whose programs may make Secrets, customIn
+	// the namespaces with custom resources from which an operator may make things.
+	makesSecrets map[int]bool
+	customIn     map[string]bool
+}
+
+func newWorld(x *index) *world {
+	w := &world{plurals: map[string]string{}, groups: map[string]bool{}, scoped: map[string]bool{}, versions: map[string]string{}, labels: map[string]map[string]string{},
+		workloads: map[string][]*object{}, services: map[key]bool{}, makesSecrets: map[int]bool{}, customIn: map[string]bool{}}
+	order := make([]int, len(x.objects))
+	for i, at := range x.rank {
+		order[at] = i
+	}
+	for _, i := range order {
+		for _, o := range x.objects[i] {
+			w.see(o)
+		}
+	}
+	for _, i := range order {
+		w.label(&x.in.Components[i])
+	}
+	return w
+}
+
+// label notes the labels of a namespace that Argo CD makes; those of a Namespace
+// object, and of the first component, win.
+func (w *world) label(c *model.Component) {
+	if !c.Enabled || c.Namespace == "" || len(c.NamespaceLabels) == 0 || !c.HasSyncOption("CreateNamespace=true") {
+		return
+	}
+	all := maps.Clone(c.NamespaceLabels)
+	maps.Copy(all, w.labels[c.Namespace])
+	w.labels[c.Namespace] = all
+}
+
+func (w *world) see(o *object) {
+	switch o.g {
+	case "":
+		if o.k == "Namespace" {
+			w.labels[o.name] = o.GetLabels()
+		}
+	case "apiextensions.k8s.io":
+		crd, ok := manifest.ReadCRD(o.Unstructured)
+		if !ok {
+			return
+		}
+		w.groups[crd.Group], w.scoped[crd.Group+"/"+crd.Kind] = true, true
+		if crd.Plural != "" {
+			w.plurals[crd.Group+"/"+crd.Kind] = crd.Plural
+		}
+		each(list(o.root(), "spec", "versions"), "", func(v map[string]any, _ string) {
+			if truth(v, "storage") {
+				w.versions[crd.Group+"/"+crd.Kind] = text(v, "name")
+			}
+		})
+	case "apps":
+		switch o.k {
+		case "Deployment", "StatefulSet", "DaemonSet":
+			w.workloads[o.namespace()] = append(w.workloads[o.namespace()], o)
+		}
+	case "rbac.authorization.k8s.io":
+		each(list(o.root(), "rules"), "", func(rule map[string]any, _ string) {
+			if holds(list(rule, "apiGroups"), "") && (holds(list(rule, "resources"), "secrets") || holds(list(rule, "resources"), "configmaps")) && holds(list(rule, "verbs"), "create") {
+				w.makesSecrets[o.component] = true
+			}
+		})
+	default:
+		if customGroup(o.g) && !makesNothing(o.g) {
+			w.customIn[o.namespace()] = true
+		}
+	}
+}
+
+// makesNothing reports whether it is known what the kinds of a group make, so
+// that no Secret or account appears unseen.
+func makesNothing(group string) bool {
+	return slices.Contains([]string{"cert-manager.io", "external-secrets.io", "bitnami.com", "monitoring.coreos.com", "gateway.networking.k8s.io",
+		"postgresql.cnpg.io", "traefik.io", "keda.sh", "argoproj.io", "networking.istio.io", "security.istio.io", "snapshot.storage.k8s.io", "cilium.io",
+		"metallb.io", "autoscaling.k8s.io", "onepassword.com"}, group)
+}
+
+// resource returns the plural of a kind: from its CRD, else by the rule that
+// all kinds of Kubernetes follow.
+func (w *world) resource(group, kind string) string {
+	if plural, ok := w.plurals[group+"/"+kind]; ok {
+		return plural
+	}
+	lower := strings.ToLower(kind)
+	switch {
+	case lower == "endpoints":
+		return lower
+	case strings.HasSuffix(lower, "s"), strings.HasSuffix(lower, "x"), strings.HasSuffix(lower, "ch"), strings.HasSuffix(lower, "sh"):
+		return lower + "es"
+	case strings.HasSuffix(lower, "y") && !strings.HasSuffix(lower, "ay") && !strings.HasSuffix(lower, "ey"):
+		return strings.TrimSuffix(lower, "y") + "ies"
+	default:
+		return lower + "s"
+	}
+}

@@ -1,0 +1,101 @@
+package analysis
+
+import (
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/rollout-ladder/ladder/internal/core/argo"
+	"github.com/rollout-ladder/ladder/internal/core/dependency"
+	"github.com/rollout-ladder/ladder/internal/core/lint"
+	"github.com/rollout-ladder/ladder/internal/core/model"
+	"github.com/rollout-ladder/ladder/internal/kube/health"
+	"github.com/rollout-ladder/ladder/internal/repo/manifest"
+)
+
+// syncOptionsAnnotation holds the sync options of one object. Source: Argo CD
+// user guide, "Sync Options".
+const syncOptionsAnnotation = "argocd.argoproj.io/sync-options"
+
+// Lint is what rules judge.
+func (r *Result) Lint() lint.Input {
+	in := lint.Input{
+		Environment: r.Platform.Environment, Ladder: r.Platform.Ladder, Components: r.Platform.Components,
+		Dependencies: r.Dependencies, Missing: r.Missing, Lacks: r.Lacks, Edges: r.Edges, Argo: r.Argo, Flux: r.Platform.Flux, Findings: r.Findings,
+		ByHand: r.byHand, Installations: r.Installations,
+	}
+	for _, e := range r.Unrendered {
+		if !slices.Contains(in.Unrendered, e.Component) {
+			in.Unrendered = append(in.Unrendered, e.Component)
+		}
+	}
+	for _, c := range r.Platform.Components {
+		if c.Enabled {
+			in.Objects = append(in.Objects, r.lintObjects(c)...)
+		}
+	}
+	return in
+}
+
+// lintObjects are the objects of a component that a sync applies.
+func (r *Result) lintObjects(c model.Component) []lint.Object {
+	objects := r.Objects[c.Name]
+	if objects == nil {
+		objects = r.Partial[c.Name]
+	}
+	places, applied := manifest.SyncPlaces(objects)
+	var out []lint.Object
+	for i, o := range objects {
+		if !applied[i] {
+			continue
+		}
+		gk := o.GroupVersionKind().GroupKind()
+		out = append(out, lint.Object{
+			Component: c.Name, Resource: o.Resource(), SyncOptions: syncOptions(o), Labels: o.GetLabels(), CRDFolder: o.CRDFolder,
+			Place:    dependency.Place{Hook: int(places[i].Phase), Wave: places[i].Wave, Kind: places[i].Kind, IsHook: places[i].Hook},
+			Wave:     manifest.SyncWave(o.Unstructured),
+			Health:   r.assess.by(gk, c.Health),
+			Position: o.Origin.Position(),
+		})
+	}
+	return out
+}
+
+func syncOptions(o manifest.Object) []string {
+	var out []string
+	for _, option := range strings.Split(o.GetAnnotations()[syncOptionsAnnotation], ",") {
+		if option = strings.TrimSpace(option); option != "" {
+			out = append(out, option)
+		}
+	}
+	return out
+}
+
+// assessment says who assesses the health of a kind.
+type assessment struct {
+	shipped  *health.Shipped
+	settings argo.Settings
+}
+
+// Who assesses a kind; nobody is "".
+const (
+	byConfiguration = "configured"
+	byWorkload      = "workload"
+	byArgoCD        = "builtin"
+)
+
+func (a assessment) by(gk schema.GroupKind, checks []model.HealthCheck) string {
+	own := slices.ContainsFunc(checks, func(c model.HealthCheck) bool { return c.Group == gk.Group && c.Kind == gk.Kind })
+	code, workload := a.shipped.Code(gk)
+	switch {
+	case own || a.settings.Assesses(gk.Group, gk.Kind):
+		return byConfiguration
+	case workload:
+		return byWorkload
+	case code || a.shipped.Script(gk):
+		return byArgoCD
+	default:
+		return ""
+	}
+}

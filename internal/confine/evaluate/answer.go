@@ -1,0 +1,112 @@
+package evaluate
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/rollout-ladder/ladder/internal/core/address"
+	"github.com/rollout-ladder/ladder/internal/repo/render/source"
+)
+
+// The operations that a worker asks for, beside those of a source.View.
+const (
+	opChart    = "chart"
+	opFile     = "file"
+	opBase     = "base"
+	opCheckout = "checkout/" // ID/operation of a View, on what a base is in
+)
+
+// chartRequest asks for the archive of a chart.
+type chartRequest struct {
+	RepoURL string `json:"repoURL"`
+	Name    string `json:"name"`
+	Version string `json:"version"`
+}
+
+// baseReply is the answer to opBase: one line of JSON, then the content of a file.
+type baseReply struct {
+	// Checkout names what the base is in; empty for a file.
+	Checkout string `json:"checkout,omitempty"`
+	Path     string `json:"path,omitempty"`
+}
+
+// answers gives a worker what it asks for in one call.
+type answers struct {
+	view      *source.Recording
+	fetch     Fetch
+	offline   bool
+	checkouts map[string]*source.Recording
+}
+
+func (a *answers) answer(ctx context.Context, operation string, request []byte) ([]byte, error) {
+	view := a.view
+	if rest, ok := strings.CutPrefix(operation, opCheckout); ok {
+		id, inside, _ := strings.Cut(rest, "/")
+		if view = a.checkouts[id]; view == nil {
+			return nil, errors.New("there is no such checkout")
+		}
+		operation = inside
+	}
+	if data, ok, err := source.Answer(view, operation, request); ok {
+		return data, err
+	}
+	if a.offline {
+		return nil, fmt.Errorf("%s is not fetched offline; vendor it or run without --offline", what(operation, request))
+	}
+	a.view.MarkRemote()
+	switch operation {
+	case opChart:
+		var r chartRequest
+		if err := json.Unmarshal(request, &r); err != nil {
+			return nil, errors.New("the question is malformed")
+		}
+		if a.fetch.Chart == nil {
+			return nil, errNoFetch
+		}
+		return a.fetch.Chart(ctx, r.RepoURL, r.Name, r.Version)
+	case opFile:
+		if a.fetch.File == nil {
+			return nil, errNoFetch
+		}
+		return a.fetch.File(ctx, string(request))
+	case opBase:
+		return a.base(ctx, string(request))
+	default:
+		return nil, fmt.Errorf("there is no operation %q", operation)
+	}
+}
+
+var errNoFetch = errors.New("it is not fetched here")
+
+// what names what is asked for, without credentials.
+func what(operation string, request []byte) string {
+	var r chartRequest
+	if operation == opChart && json.Unmarshal(request, &r) == nil {
+		return "the chart " + r.Name + " of " + address.WithoutCredentials(r.RepoURL)
+	}
+	return address.WithoutCredentials(string(request))
+}
+
+func (a *answers) base(ctx context.Context, where string) ([]byte, error) {
+	if a.fetch.Base == nil {
+		return nil, errNoFetch
+	}
+	base, err := a.fetch.Base(ctx, where)
+	if err != nil {
+		return nil, err
+	}
+	reply := baseReply{}
+	if base.Tree != nil {
+		reply = baseReply{Checkout: rand.Text(), Path: base.Path}
+		a.checkouts[reply.Checkout] = base.Tree.View()
+	}
+	head, err := json.Marshal(reply)
+	if err != nil {
+		return nil, err
+	}
+	return append(append(head, '\n'), base.Content...), nil
+}

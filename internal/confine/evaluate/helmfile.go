@@ -1,0 +1,99 @@
+package evaluate
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"time"
+
+	kjson "sigs.k8s.io/json"
+
+	"github.com/rollout-ladder/ladder/internal/confine"
+	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/repo/helmfile"
+	"github.com/rollout-ladder/ladder/internal/repo/repofs"
+)
+
+// methodHelmfile reads the state files of Helmfile.
+const methodHelmfile = "helmfile"
+
+const (
+	// maxBroken is how many state files may end their worker before the rest is given
+	// up as well.
+	maxBroken = 3
+	// maxState is how much state files may make, in bytes of JSON.
+	maxState = 64 << 20
+)
+
+// helmfileReply is what state files say.
+type helmfileReply struct {
+	Result  *helmfile.Result `json:"result,omitempty"`
+	Failure *repofs.Failure  `json:"failure,omitempty"`
+}
+
+// Helmfile reads state files of Helmfile in a worker, which asks for the files of
+// the tree. limit is how much CPU time it may take. A file that ends its worker is
+// left out and told as a problem. Errors about the repository are *repofs.InputError.
+func Helmfile(ctx context.Context, tree *repofs.Tree, opts helmfile.Options, limit time.Duration) (*helmfile.Result, error) {
+	opts.Broken = maps.Clone(opts.Broken)
+	if opts.Broken == nil {
+		opts.Broken = map[string]helmfile.Broken{}
+	}
+	answer := func(ctx context.Context, operation string, request []byte) ([]byte, error) {
+		data, ok, err := repofs.Answer(ctx, tree, operation, request)
+		if !ok {
+			return nil, fmt.Errorf("%s is not fetched; vendor it", what(operation, request))
+		}
+		return data, err
+	}
+	for {
+		body, err := json.Marshal(opts)
+		if err != nil {
+			return nil, fmt.Errorf("ask for the state files: %w", err)
+		}
+		data, err := Workers.Do(ctx, confine.Call{Method: methodHelmfile, Request: body, Answer: answer, Time: limit})
+		var ended *confine.LimitError
+		var failed *confine.MethodError
+		switch {
+		case errors.As(err, &ended):
+			at := finding.Position{File: opts.Path}
+			_ = json.Unmarshal(ended.Note, &at) // without a note it is all
+			reason := fmt.Sprintf("evaluating %s %s", at.File, ended.Error())
+			if _, again := opts.Broken[at.File]; again || len(opts.Broken) == maxBroken {
+				return nil, &repofs.InputError{Position: at, Message: reason, Hint: wayOut(ended.Limit), Err: err}
+			}
+			opts.Broken[at.File] = helmfile.Broken{Position: at, Reason: reason + "; " + wayOut(ended.Limit)}
+			continue
+		case errors.As(err, &failed):
+			return nil, &repofs.InputError{Position: finding.Position{File: opts.Path}, Message: "the state files cannot be evaluated: " + failed.Text, Err: err}
+		case err != nil:
+			return nil, err
+		}
+		var reply helmfileReply
+		if err := kjson.UnmarshalCaseSensitivePreserveInts(data, &reply); err != nil {
+			return nil, fmt.Errorf("read the answer of a worker: %w", err)
+		}
+		return reply.Result, reply.Failure.Err()
+	}
+}
+
+// loadHelmfile is methodHelmfile, in the worker.
+func loadHelmfile(_ context.Context, body []byte, parent *confine.Parent) ([]byte, error) {
+	var opts helmfile.Options
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(body, &opts); err != nil {
+		return nil, err
+	}
+	opts.Note = func(at finding.Position) {
+		if data, err := json.Marshal(at); err == nil {
+			parent.Note(data)
+		}
+	}
+	result, err := helmfile.Load(repofs.NewAsked(parent.Ask), opts)
+	data, jerr := json.Marshal(helmfileReply{result, repofs.Fail(err)})
+	if jerr == nil && len(data) > maxState {
+		jerr = fmt.Errorf("they make more than %d MiB", maxState>>20)
+	}
+	return data, jerr
+}

@@ -1,0 +1,150 @@
+package argo
+
+import (
+	"strings"
+
+	"github.com/rollout-ladder/ladder/internal/core/finding"
+)
+
+// Settings are those of the installation of Argo CD that bear on what is applied and
+// in which order, as far as the repository has them: in argocd-cm and
+// argocd-cmd-params-cm, in the values of the chart argo-cd, in the ArgoCD resource of
+// the operator, in patches of these. What any file says counts: which of several
+// installations an Application belongs to is not always told.
+type Settings struct {
+	// Known is set where the repository holds argocd-cm, or what makes it, at
+	// Position. Where it is not, nothing follows from what is missing.
+	Known    bool
+	Position finding.Position
+	// Whole is where the repository says what makes all of argocd-cm: the chart, the
+	// ArgoCD resource, or Argo CD's own manifests. A ConfigMap alone may be a patch.
+	Whole finding.Position
+	// Started is where the repository says how the processes of Argo CD are started:
+	// argocd-cmd-params-cm, or what makes it. Where it is the zero value, nothing
+	// follows from what is missing of those settings.
+	Started finding.Position
+	// Health are the kinds with a health script of their own, sorted.
+	Health []GroupKind
+	// Global are the names of the AppProjects that others inherit from, sorted.
+	Global []string
+	// ProgressiveSyncs has RollingSync order anything; NewGlobbing has a star of a Git
+	// generator's files stop at a slash.
+	ProgressiveSyncs, NewGlobbing Switch
+	// Build are the options of kustomize build, one for each place that has some;
+	// BuildUnread is a file that mentions them in a way that is not read.
+	Build       []BuildOptions
+	BuildUnread string
+	// Versions are the versions of kustomize that sources may ask for, sorted.
+	Versions []string
+	// Namespaces are those that Argo CD is installed in, sorted; Watched are patterns of
+	// others in which it takes Applications, and WatchedUnread is a file that mentions
+	// those in a way that is not read.
+	Namespaces, Watched []string
+	WatchedUnread       string
+	// Exclusions are what Argo CD does not see; where there are Inclusions, it sees
+	// nothing else. They are one for each place that has some: of several, one may be
+	// written over another. Source: argo-cd, util/settings, ResourcesFilter.
+	Exclusions, Inclusions []Filters
+	// Stray are settings in the one of the two ConfigMaps where nothing reads them,
+	// sorted by position.
+	Stray []Stray
+}
+
+// Switch is a setting that is on or off; off is the default.
+type Switch struct {
+	On bool
+	// Position is where it is switched: on where On is set, else to what is not on, as
+	// Text has it. It is the zero value where nothing switches it.
+	Position finding.Position
+	Text     string
+	// Unread is a file that mentions it in a way that is not read; empty where none
+	// does. Then it is not known to be off.
+	Unread string
+}
+
+// BuildOptions are what kustomize build is called with.
+type BuildOptions struct {
+	// Version is the version of kustomize that they are for, empty for the one that is
+	// used where a source asks for none.
+	Version  string
+	Text     string
+	Position finding.Position
+}
+
+// Filters are the exclusions or inclusions of one place.
+type Filters struct {
+	Filters  []Filter
+	Position finding.Position
+}
+
+// Filter is one entry of them. An empty list stands for all; groups and clusters are
+// patterns.
+type Filter struct{ Groups, Kinds, Clusters []string }
+
+// Stray is a setting that nothing reads where it is written.
+type Stray struct {
+	// Key is the setting, In the ConfigMap that has it, Home the one that it belongs to.
+	Key, In, Home string
+	Position      finding.Position
+}
+
+// BuildNeed is something that kustomize builds only when it is told to.
+type BuildNeed struct {
+	// Option is the option of kustomize build, empty where a Version of kustomize is
+	// needed.
+	Option, Version string
+	// Reason reads on after the Application: "inflates the chart redis".
+	Reason   string
+	Position finding.Position
+}
+
+// The options that kustomizations need, as they are written.
+const (
+	EnableHelm   = "--enable-helm"
+	Unrestricted = "--load-restrictor LoadRestrictionsNone"
+)
+
+// Refuses reports that Argo CD is known not to build what needs something: all of the
+// settings are there, or those of kustomize, and none of them gives it.
+func (s Settings) Refuses(n BuildNeed) bool {
+	if s.BuildUnread != "" {
+		return false
+	}
+	if n.Option == "" {
+		for _, v := range s.Versions {
+			if v == n.Version {
+				return false
+			}
+		}
+		return s.Whole.File != "" || len(s.Versions) > 0
+	}
+	// The options of a version count as well: which of them Argo CD takes has changed.
+	signs := []string{n.Option}
+	if n.Option == Unrestricted {
+		signs = []string{"LoadRestrictionsNone", "restrictor none", "restrictor=none"}
+	}
+	for _, b := range s.Build {
+		for _, sign := range signs {
+			if strings.Contains(b.Text, sign) {
+				return false
+			}
+		}
+	}
+	return s.Whole.File != "" || len(s.Build) > 0
+}
+
+// Assesses reports whether the settings have a health script for a kind.
+func (s Settings) Assesses(group, kind string) bool {
+	for _, k := range s.Health {
+		if (k.Group == group || k.Group == "*") && (k.Kind == kind || k.Kind == "*") {
+			return true
+		}
+	}
+	return false
+}
+
+// Unordered reports that RollingSync is known to order nothing: it is known how Argo CD
+// is started, and nothing switches progressive syncs on.
+func (s Settings) Unordered() bool {
+	return s.Started.File != "" && !s.ProgressiveSyncs.On && s.ProgressiveSyncs.Unread == ""
+}

@@ -1,0 +1,27 @@
+package finding
+
+import (
+	"slices"
+
+	"github.com/rollout-ladder/ladder/internal/core/address"
+)
+
+// Redact takes the credentials out of the addresses in a text: what is read from
+// a repository may hold them, what is shown may not.
+func Redact(text string) string { return address.Redact(text) }
+
+// Redacted is the finding without credentials in its texts, each of which is one
+// line. The patch is left as
+// it is: package patch makes none that shows any.
+func (f Finding) Redacted() Finding {
+	f.Message, f.Fix.Summary = Plain(Redact(f.Message)), Plain(Redact(f.Fix.Summary))
+	f.Evidence = slices.Clone(f.Evidence)
+	for i := range f.Evidence {
+		f.Evidence[i].Text = Plain(Redact(f.Evidence[i].Text))
+	}
+	f.Unread = slices.Clone(f.Unread)
+	for i := range f.Unread {
+		f.Unread[i].Name, f.Unread[i].Reason = Plain(Redact(f.Unread[i].Name)), Plain(Redact(f.Unread[i].Reason))
+	}
+	return f
+}

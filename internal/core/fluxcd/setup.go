@@ -1,0 +1,73 @@
+package fluxcd
+
+import (
+	"time"
+
+	"github.com/rollout-ladder/ladder/internal/core/finding"
+)
+
+// Poll is how often Flux looks whether a dependency is Ready. Source:
+// kustomize-controller and helm-controller, flag --requeue-dependency.
+const Poll = 30 * time.Second
+
+// Setup is what one cluster is told.
+type Setup struct {
+	// Units are the Kustomizations and HelmReleases of the cluster; references are
+	// indices into it.
+	Units []Unit
+}
+
+// Kind is the kind of a unit.
+type Kind string
+
+// The kinds of unit.
+const (
+	Kustomization Kind = "Kustomization"
+	HelmRelease   Kind = "HelmRelease"
+)
+
+// Unit is one Kustomization or HelmRelease.
+type Unit struct {
+	Kind            Kind
+	Namespace, Name string
+	// Component is the component that stands for it; empty for one that is suspended,
+	// or has nothing to apply.
+	Component string
+	// Parent is the Kustomization that applies it; -1 for none.
+	Parent    int
+	DependsOn []Reference
+	// Wait is set where it is Ready only when everything that it applies is. A
+	// HelmRelease waits for the workloads of its chart.
+	Wait bool
+	// Checks are the units that its health checks name, Checked is set where it has
+	// any health checks. They do not count where Wait is set.
+	Checks  []int
+	Checked bool
+	// Workloads is set where it applies objects itself that take time to be Ready.
+	Workloads bool
+	Suspended bool
+	// Retries is set where a failed apply or install is tried again without a change.
+	Retries bool
+	// RetryInterval is the time between two tries.
+	RetryInterval time.Duration
+	// Before is where something installs it before Flux runs, as a Helmfile that
+	// bootstraps the cluster; the zero value for nowhere.
+	Before   finding.Position
+	Position finding.Position
+}
+
+// Reference is an entry of dependsOn.
+type Reference struct {
+	Namespace, Name string
+	// Unit is what it names; -1 where nothing that was read has the name.
+	Unit int
+	// Expression is set where a readyExpr says when it is met.
+	Expression bool
+	Position   finding.Position
+}
+
+// String names the unit as Flux's command line does.
+func (u *Unit) String() string { return string(u.Kind) + " " + u.Namespace + "/" + u.Name }
+
+// Gates reports whether it waits for anything but its own apply to be Ready.
+func (u *Unit) Gates() bool { return u.Wait || u.Checked }

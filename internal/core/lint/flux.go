@@ -1,0 +1,224 @@
+package lint
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/rollout-ladder/ladder/internal/core/dependency"
+	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/fluxcd"
+	"github.com/rollout-ladder/ladder/internal/core/model"
+	"github.com/rollout-ladder/ladder/internal/core/plan"
+)
+
+// fluxOrder knows the order of a cluster of Flux.
+type fluxOrder struct {
+	*fluxcd.Order
+
+	units []fluxcd.Unit
+}
+
+func newFluxOrder(setup *fluxcd.Setup) *fluxOrder {
+	if setup == nil {
+		return nil
+	}
+	return &fluxOrder{setup.Ordered(), setup.Units}
+}
+
+// pair are the units of two components.
+func (f *fluxOrder) pair(a, b *model.Component) (i, j int, ok bool) {
+	i, first := f.Unit(a.Name)
+	j, second := f.Unit(b.Name)
+	return i, j, first && second
+}
+
+// forgotten reports whether nothing orders a dependency that needs an order: the
+// consumer would be refused.
+func (f *fluxOrder) forgotten(l link, consumer, provider *model.Component) bool {
+	i, j, ok := f.pair(consumer, provider)
+	return ok && l.Strength == plan.Hard && l.Effect == dependency.Apply && !f.StartsBefore(i, j) && !f.StartsBefore(j, i)
+}
+
+// fluxAcross judges a dependency between two components that Flux applies. What is
+// refused is tried again, for ever by a Kustomization; so an order that is only
+// missing costs time, and one that is wrong never ends.
+func (o *order) fluxAcross(l link) (f finding.Finding, wrong bool) {
+	if !l.across() {
+		return f, false
+	}
+	i, j, ok := o.flux.pair(l.consumer, l.provider)
+	if !ok {
+		return f, false
+	}
+	f = fromDependency(l, finding.Cross)
+	switch {
+	case o.flux.StartsBefore(i, j):
+		f, wrong = o.fluxReversed(l, f, i, j)
+	case o.flux.StartsBefore(j, i):
+		f, wrong = o.fluxTooEarly(l, f, i, j)
+	case o.flux.forgotten(l, l.consumer, l.provider):
+		f, wrong = o.fluxForgotten(l, f, i, j), true
+	}
+	if before := o.flux.units[j].Before; wrong && before.File != "" {
+		f.Severity = finding.Info
+		f.Message += fmt.Sprintf("; %s installs %s before Flux runs, so that it may be there", before.File, l.provider.Name)
+		f.Evidence = append(f.Evidence, where(before, "installs %s", l.provider.Name))
+	}
+	return f, wrong
+}
+
+// fluxReversed judges a consumer that is applied before its provider starts.
+func (o *order) fluxReversed(l link, f finding.Finding, i, j int) (finding.Finding, bool) {
+	consumer, provider := &o.flux.units[i], &o.flux.units[j]
+	f.Severity = bySeverity(l.Strength)
+	switch {
+	case l.Strength != plan.Hard:
+		return f, false
+	case l.Effect == dependency.Apply && l.Rule != ruleWebhook && o.flux.Applies(i, j):
+		f.Message = fmt.Sprintf("%s %s, which %s provides, and %s applies that itself: the dry run of %s fails, so that nothing in its folder is applied but CRDs, Namespaces and classes, %s neither",
+			whose(l.Consumer), l.Reason, l.provider.Name, consumer, l.consumer.Name, provider)
+		f.Fix.Summary = fmt.Sprintf("move %s to a Kustomization of its own, with dependsOn: [{name: %s}], and set wait: true on %s", who(l.Consumer), consumer.Name, consumer.Name)
+	case l.Effect == dependency.Apply && l.Rule != ruleWebhook && o.flux.ReadyBefore(i, j):
+		f.Message = fmt.Sprintf("%s %s, which %s provides, but that waits until %s is Ready: neither ever is",
+			whose(l.Consumer), l.Reason, l.provider.Name, consumer)
+		f.Fix.Summary = fmt.Sprintf("turn the dependency round: %s has to be Ready first", provider)
+	case l.Effect == dependency.Ready && o.flux.ReadyBefore(i, j) && consumer.Wait && o.kstatus(l):
+		f.Message = fmt.Sprintf("%s %s, which %s provides, but that waits until %s is Ready, which waits for its own objects: neither ever is",
+			whose(l.Consumer), l.Reason, l.provider.Name, consumer)
+		f.Fix.Summary = fmt.Sprintf("turn the dependency round, or move %s to a unit that depends on %s", who(l.Consumer), provider)
+	default:
+		return f, false
+	}
+	f.Evidence = append(f.Evidence, where(provider.Position, "%s comes after %s", provider, consumer))
+	return f, true
+}
+
+// kstatus reports whether Flux waits for the consumer until it has what it needs: a
+// workload, or a custom resource with a condition. Source: kustomize-controller waits
+// by kstatus, for which an Ingress is Ready at once.
+func (o *order) kstatus(l link) bool {
+	health := o.assessed()[dependency.End{Component: l.Consumer.Component, Object: l.Consumer.Object}]
+	return health == "workload" || health != "" && isCustom(l.Consumer.Object.Group)
+}
+
+// fluxTooEarly judges a consumer that starts after its provider, where that is Ready
+// before the pods are up that must admit the consumer.
+func (o *order) fluxTooEarly(l link, f finding.Finding, i, j int) (finding.Finding, bool) {
+	consumer, provider := &o.flux.units[i], &o.flux.units[j]
+	if l.Rule != ruleWebhook || l.Strength != plan.Hard || provider.Gates() || !o.flux.ReadyBefore(j, i) || o.flux.Applies(j, i) {
+		return f, false
+	}
+	f.Severity = finding.Warning
+	f.Message = fmt.Sprintf("%s %s, and %s is Ready as soon as it is applied, before the pods of the webhook are: %s",
+		whose(l.Consumer), l.Reason, provider, again(consumer))
+	f.Fix.Summary = "set wait: true on " + provider.String()
+	return f, true
+}
+
+// fluxForgotten tells of a dependency that nothing orders.
+func (o *order) fluxForgotten(l link, f finding.Finding, i, j int) finding.Finding {
+	consumer, provider := &o.flux.units[i], &o.flux.units[j]
+	f.Severity = finding.Warning
+	if l.Rule == ruleWebhook && consumer.Retries {
+		f.Severity = finding.Info // whether the webhook is there first is luck, and it heals
+	}
+	f.Message = fmt.Sprintf("%s %s, which %s provides, and no dependsOn orders the two: %s", whose(l.Consumer), l.Reason, l.provider.Name, again(consumer))
+	if through := o.flux.unawaited(i, j); through != nil {
+		f.Message = fmt.Sprintf("%s %s, which %s provides; %s depends on %s, which is Ready without waiting for that: %s",
+			whose(l.Consumer), l.Reason, l.provider.Name, l.consumer.Name, through, again(consumer))
+		f.Fix.Summary = "set wait: true on " + through.String()
+		f.Evidence = append(f.Evidence, where(through.Position, "%s has neither wait nor a health check of %s", through, provider))
+		return f
+	}
+	f.Fix.Summary = o.flux.mend(i, j)
+	return f
+}
+
+// again says when a unit that is refused is tried again.
+func again(u *fluxcd.Unit) string {
+	switch {
+	case !u.Retries:
+		return "the install fails, and is not tried again (install.remediation.retries)"
+	case u.Kind == fluxcd.HelmRelease:
+		return "the install fails, and is tried again"
+	case u.RetryInterval > 0:
+		return "what is refused is tried again after " + short(u.RetryInterval)
+	default:
+		return "what is refused is tried again"
+	}
+}
+
+// short prints a duration without zeros at its end: "10m" for "10m0s".
+func short(d time.Duration) string {
+	text := d.String()
+	for _, zero := range []string{"m0s", "h0m"} {
+		if strings.HasSuffix(text, zero) {
+			text = strings.TrimSuffix(text, zero[1:])
+		}
+	}
+	return text
+}
+
+// unawaited finds the Kustomization that applies the provider, that the consumer
+// depends on and that does not wait for the provider; nil for none.
+func (f *fluxOrder) unawaited(consumer, provider int) *fluxcd.Unit {
+	for seen, k := 0, f.units[provider].Parent; k >= 0 && seen < len(f.units); seen, k = seen+1, f.units[k].Parent {
+		if f.ReadyBefore(k, consumer) && !f.Applies(k, consumer) {
+			return &f.units[k]
+		}
+	}
+	return nil
+}
+
+// mend says which dependsOn is missing.
+func (f *fluxOrder) mend(consumer, provider int) string {
+	c, p := &f.units[consumer], &f.units[provider]
+	if c.Kind == p.Kind {
+		return fmt.Sprintf("add dependsOn: [{name: %s%s}] to %s", p.Name, namespaceWhere(p, c), c)
+	}
+	// A Kustomization and a HelmRelease cannot depend on each other: the Kustomizations
+	// around them can.
+	outer := func(i int) *fluxcd.Unit {
+		if f.units[i].Kind == fluxcd.HelmRelease && f.units[i].Parent >= 0 {
+			i = f.units[i].Parent
+		}
+		return &f.units[i]
+	}
+	c, p = outer(consumer), outer(provider)
+	if c == p {
+		return fmt.Sprintf("move %s to a Kustomization of its own, and add dependsOn", f.units[consumer].Name)
+	}
+	fix := fmt.Sprintf("add dependsOn: [{name: %s%s}] to %s", p.Name, namespaceWhere(p, c), c)
+	if !p.Wait {
+		fix += ", and set wait: true on " + p.String()
+	}
+	return fix
+}
+
+func namespaceWhere(p, c *fluxcd.Unit) string {
+	if p.Namespace == c.Namespace {
+		return ""
+	}
+	return ", namespace: " + p.Namespace
+}
+
+// fluxWithin judges a dependency between two objects of one Kustomization. CRDs,
+// Namespaces and classes are applied first, and waited for; of all others there is a
+// dry run before any is applied. Source: github.com/fluxcd/pkg/ssa, ApplyAllStaged.
+func (o *order) fluxWithin(l link) (f finding.Finding, wrong bool) {
+	i, ok := o.flux.Unit(l.Consumer.Component)
+	if !ok || l.consumer == nil || l.Rule != ruleCRD || l.Strength != plan.Hard || isCRD(l.Provider.Object) || l.Provider.Object.Kind == "" {
+		return f, false
+	}
+	u := &o.flux.units[i]
+	if u.Kind != fluxcd.Kustomization {
+		return f, false
+	}
+	f = fromDependency(l, finding.Within)
+	f.Severity = finding.Error
+	f.Message = fmt.Sprintf("%s %s, which %s brings only once it is applied, in the same Kustomization: the dry run fails, so that nothing in its folder is applied but CRDs, Namespaces and classes",
+		who(l.Consumer), l.Reason, who(l.Provider))
+	f.Fix.Summary = fmt.Sprintf("move %s to a Kustomization of its own, with dependsOn: [{name: %s}] and wait: true on %s", who(l.Consumer), u.Name, u.Name)
+	return f, true
+}

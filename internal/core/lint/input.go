@@ -1,0 +1,60 @@
+package lint
+
+import (
+	"github.com/rollout-ladder/ladder/internal/core/argo"
+	"github.com/rollout-ladder/ladder/internal/core/dependency"
+	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/fluxcd"
+	"github.com/rollout-ladder/ladder/internal/core/model"
+	"github.com/rollout-ladder/ladder/internal/core/plan"
+)
+
+// Input is one environment of a platform, read, rendered and inferred.
+type Input struct {
+	Environment string
+	Ladder      plan.Ladder
+	// Components in their order, disabled ones included.
+	Components []model.Component
+	// Objects of all rendered components, by component in their order.
+	Objects []Object
+	// Dependencies between objects, those within a component included.
+	Dependencies []dependency.Dependency
+	Missing      []dependency.Missing
+	Lacks        []dependency.Lack
+	// Installations are the operators that the Operator Lifecycle Manager installs.
+	Installations []dependency.Installation
+	// Edges are Dependencies and declared requirements, merged by component.
+	Edges []plan.Edge
+	// Unrendered are the names of components that could not be rendered.
+	Unrendered []string
+	Argo       argo.Setup
+	// Flux is what the cluster is told by Flux; nil where that does not apply it.
+	Flux *fluxcd.Setup
+	// ByHand is the command in the repository by which somebody applies a CRD of that
+	// name by hand; nil where none is known.
+	ByHand func(crd string) (finding.Evidence, bool)
+	// Findings are those made while reading, rendering and inferring; they obey
+	// the same settings as those of rules.
+	Findings []finding.Finding
+
+	// order is made once for all rules of a run.
+	order *order
+}
+
+// Object is what rules need to know of a rendered object.
+type Object struct {
+	Component string
+	Resource  finding.Resource
+	Place     dependency.Place
+	// Wave is the sync wave as it is written. Place has another one for a Namespace
+	// or CRD that Argo CD moves to the first object that needs it.
+	Wave        int
+	SyncOptions []string
+	Labels      map[string]string
+	// CRDFolder is set for objects from a chart's crds/ folder.
+	CRDFolder bool
+	// Health says who assesses the health of the kind: "builtin", "configured",
+	// "workload", or "" where nobody does and it counts as Healthy at once.
+	Health   string
+	Position finding.Position
+}

@@ -1,0 +1,394 @@
+package lint
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/rollout-ladder/ladder/internal/core/dag"
+	"github.com/rollout-ladder/ladder/internal/core/dependency"
+	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/model"
+	"github.com/rollout-ladder/ladder/internal/core/plan"
+)
+
+// order answers where the enabled components of an input stand to each other.
+type order struct {
+	ladder plan.Ladder
+	byName map[string]*model.Component
+	// enabled are the components of byName, sorted by name, and number the places of
+	// the names there, counted from 1; links and steps are the dependencies and the
+	// edges of the input with their components. Links of one rule stand together: see
+	// byRule.
+	enabled []*model.Component
+	number  map[string]int
+	links   []link
+	byRule  map[string][]link
+	inside  []link // those within a component
+	steps   []step
+	// hard, speakers and assessed are made when first asked for.
+	hard     func() *dag.Graph
+	speakers func() speakers
+	assessed func() assessment
+	// steppedAt has the answers of stepOf.
+	steppedAt map[phased]int
+	// any is set where something is ordered at all: two components of the
+	// environment stand at different places.
+	any bool
+	// automated are the components whose Applications sync by themselves; it has no
+	// entry for what is no Application.
+	automated map[string]bool
+	// foreign is set where the repository says by Applications what is applied.
+	foreign bool
+	// unassessed is set where Applications are known to count as Healthy at once,
+	// unstepped where RollingSync is known to order nothing,
+	// made are the Applications that an ApplicationSet makes which is Healthy before
+	// they are, with its name.
+	unassessed bool
+	unstepped  bool
+	made       map[string]string
+	// flux is the order of Flux; nil where it does not apply the environment.
+	flux *fluxOrder
+}
+
+// phased is what a ladder knows of a component.
+type phased struct {
+	phase  model.Phase
+	domain string
+}
+
+// retries reports whether a failed sync of a component is tried again by itself:
+// where its retry or that of the ladder says so, and, as long as none is written,
+// where the sync is automated. Source: Argo CD, controller autoSync, which retries
+// five times.
+func (o *order) retries(c *model.Component) bool {
+	limit := c.Retry.Limit
+	if automated, application := o.automated[c.Name]; limit == nil && (application || o.foreign) {
+		return automated // who applies what no Application names is not known
+	}
+	if limit == nil {
+		limit = o.ladder.Retry.Limit
+	}
+	return limit != nil && *limit != 0
+}
+
+func newOrder(in Input) *order {
+	if in.order != nil {
+		return in.order
+	}
+	o := &order{ladder: in.Ladder, byName: map[string]*model.Component{}, steppedAt: map[phased]int{}, automated: map[string]bool{}, made: map[string]string{}}
+	o.flux = newFluxOrder(in.Flux)
+	o.foreign = len(in.Argo.Applications) > 0
+	o.unassessed = in.Argo.Settings.Known && !in.Argo.Settings.Assesses("argoproj.io", "Application")
+	o.unstepped = in.Argo.Settings.Unordered()
+	for _, s := range in.Argo.ApplicationSets {
+		if s.RollingSync {
+			continue
+		}
+		for _, name := range s.Applications {
+			o.made[name] = s.Name
+		}
+	}
+	for _, a := range in.Argo.Applications {
+		o.automated[a.Component] = a.Automated
+	}
+	for i := range in.Components {
+		c := &in.Components[i]
+		if _, twice := o.byName[c.Name]; !c.Enabled || twice {
+			continue
+		}
+		o.byName[c.Name] = c
+		o.enabled = append(o.enabled, c)
+		at := phased{c.Phase, c.Domain}
+		if _, known := o.steppedAt[at]; !known {
+			o.steppedAt[at] = stepOf(in.Ladder, at)
+		}
+	}
+	o.any = o.flux != nil || o.anyOrdered()
+	o.look(in)
+	o.hard = sync.OnceValue(o.hardGraph)
+	o.speakers = sync.OnceValue(o.findSpeakers)
+	o.assessed = sync.OnceValue(func() assessment { return assessments(in) })
+	return o
+}
+
+// anyOrdered compares one component of every place with those of the others.
+func (o *order) anyOrdered() bool {
+	seen := map[string]bool{}
+	var places []*model.Component
+	for _, a := range o.enabled {
+		place := fmt.Sprintf("%v %v %q %d %d %q %q", a.PreArgo, a.Waves, a.Set, a.Step, a.Phase, a.Domain, a.Parents)
+		if seen[place] {
+			continue
+		}
+		seen[place] = true
+		for _, b := range places {
+			if o.compare(a, b) != 0 {
+				return true
+			}
+		}
+		places = append(places, a)
+	}
+	return false
+}
+
+// stepOf finds the step of the ladder that matches a component ordered by
+// phases: that of its own tier before that of another; -1 for none.
+func stepOf(l plan.Ladder, c phased) int {
+	found := -1
+	if c.phase < 0 {
+		return found
+	}
+	for i, s := range l.Steps {
+		if !slices.Contains(s.Phases, c.phase) {
+			continue
+		}
+		if s.Set == c.domain {
+			return i
+		}
+		if found < 0 {
+			found = i
+		}
+	}
+	return found
+}
+
+// stepAt is the index of the step that matches a component ordered by phases, -1
+// for none.
+func (o *order) stepAt(c *model.Component) int {
+	at := phased{c.Phase, c.Domain}
+	if step, known := o.steppedAt[at]; known {
+		return step
+	}
+	return stepOf(o.ladder, at)
+}
+
+// compare is negative where a comes earlier, positive where it comes later, and
+// 0 where nothing orders the two.
+func (o *order) compare(a, b *model.Component) int {
+	if o.flux != nil {
+		return o.flux.Compare(a.Name, b.Name)
+	}
+	if a.PreArgo || b.PreArgo || len(a.Waves) > 0 || len(b.Waves) > 0 || a.Set != "" || b.Set != "" {
+		return model.Compare(a, b)
+	}
+	if o.ladder.Layout == plan.Tiers {
+		s, t := slices.Index(o.ladder.Sets, a.Domain), slices.Index(o.ladder.Sets, b.Domain)
+		if s >= 0 && t >= 0 && s != t {
+			return cmp.Compare(s, t)
+		}
+	}
+	s, t := o.stepAt(a), o.stepAt(b)
+	if s >= 0 && t >= 0 && o.ladder.Steps[s].Set == o.ladder.Steps[t].Set {
+		return cmp.Compare(s, t)
+	}
+	return model.Compare(a, b)
+}
+
+// passes reports whether what stands later follows although the first of two is not
+// Healthy: nothing assesses the health of Applications, RollingSync is not switched on,
+// or an ApplicationSet stands there, which is Healthy once it has generated. Source: argo-cd,
+// resource_customizations/argoproj.io/ApplicationSet/health.lua.
+func (o *order) passes(first, later *model.Component) bool {
+	if first.PreArgo || later.PreArgo {
+		return false
+	}
+	at := 0
+	for at < len(first.Waves) && at < len(later.Waves) && first.Waves[at] == later.Waves[at] {
+		at++
+	}
+	if at == len(first.Waves) {
+		return o.unstepped // a step waits for the Applications of the step before
+	}
+	if _, isStep := first.StepsAt(at); isStep {
+		return o.unstepped || o.unassessed && at+1 < len(first.Waves)
+	}
+	if at == len(later.Waves) {
+		return false
+	}
+	stands := first.Name // what has the wave: the component, or its parent on that level
+	if at+1 < len(first.Parents) {
+		stands = first.Parents[at+1]
+	}
+	return o.unassessed || o.made[stands] != ""
+}
+
+// heals reports whether a consumer becomes Healthy by itself once what it requires
+// is there.
+func (o *order) heals(l link, consumer *model.Component) bool {
+	return l.Effect == dependency.Ready || o.retries(consumer)
+}
+
+// pair looks up two enabled components by name.
+func (o *order) pair(a, b string) (p, q *model.Component, ok bool) {
+	p, first := o.byName[a]
+	q, second := o.byName[b]
+	return p, q, first && second && a != b
+}
+
+// place says where a component stands, for people: "phase 350", "wave 3", "step
+// 2 of ApplicationSet apps".
+func (o *order) place(c *model.Component) string {
+	step := ""
+	if c.Set != "" && c.Step > 0 {
+		step = fmt.Sprintf("step %d of ApplicationSet %s", c.Step, c.Set)
+	}
+	switch {
+	case o.flux != nil:
+		return "ordered by dependsOn"
+	case c.PreArgo:
+		return "before Argo CD"
+	case len(c.Waves) > 0:
+		return strings.Join(slices.DeleteFunc(append(walked(c), step), func(part string) bool { return part == "" }), ", ")
+	case step != "":
+		return step
+	case c.Phase >= 0 && o.ladder.Layout == plan.Tiers:
+		return "phase " + c.Phase.String() + " of tier " + c.Domain
+	case c.Phase >= 0:
+		return "phase " + c.Phase.String()
+	default:
+		return "no place"
+	}
+}
+
+// walked says the path of sync waves and steps that leads to a component.
+func walked(c *model.Component) []string {
+	var all []string
+	var waves []int
+	flush := func() {
+		if len(waves) > 0 {
+			at := model.Component{Waves: waves, Phase: model.NoPhase}
+			all = append(all, map[bool]string{true: "wave ", false: "waves "}[len(waves) == 1]+at.Order())
+		}
+		waves = nil
+	}
+	for i, w := range c.Waves {
+		set, isStep := c.StepsAt(i)
+		if !isStep {
+			waves = append(waves, w)
+			continue
+		}
+		flush()
+		if set != c.Set { // else the step is told of the component itself
+			all = append(all, fmt.Sprintf("step %d of ApplicationSet %s", w, set))
+		}
+	}
+	flush()
+	return all
+}
+
+// placed is the evidence of where a component stands.
+func (o *order) placed(c *model.Component) finding.Evidence {
+	field, at := "", c.Position
+	if p, ok := c.Fields["rolloutPhase"]; ok {
+		field, at = "rolloutPhase", p
+	}
+	text := c.Name + " stands at " + o.place(c)
+	if c.PreArgo {
+		text = c.Name + " is applied before Argo CD"
+	}
+	return finding.Evidence{Text: text, File: at.File, Line: at.Line, Field: field}
+}
+
+// after says how to put one component behind another.
+func (o *order) after(consumer, provider *model.Component) string {
+	if o.flux != nil {
+		if i, j, ok := o.flux.pair(consumer, provider); ok {
+			return o.flux.mend(i, j)
+		}
+	}
+	switch {
+	case consumer.PreArgo:
+		return fmt.Sprintf("apply %s before Argo CD as well, or %s after it", provider.Name, consumer.Name)
+	case stepped(consumer, provider) != "":
+		return stepped(consumer, provider)
+	case len(consumer.Waves) > 0 || len(provider.Waves) > 0:
+		return o.afterByWaves(apart(consumer, provider))
+	case consumer.Phase >= 0:
+		return fmt.Sprintf("give %s a later phase than %s (%s), or %s an earlier one", consumer.Name, provider.Name, provider.Phase, provider.Name)
+	default:
+		return fmt.Sprintf("put %s behind %s: a later sync wave under one parent, or a later RollingSync step", consumer.Name, provider.Name)
+	}
+}
+
+// stepped says how to put one component behind another where the steps of an
+// ApplicationSet part the two, of which one at least is below a parent; "" elsewhere.
+func stepped(consumer, provider *model.Component) string {
+	for i := range max(len(consumer.Waves), len(provider.Waves)) {
+		p, of := atStep(consumer, i)
+		q, set := atStep(provider, i)
+		if set != "" && set == of && p != q {
+			return fmt.Sprintf("put %s into a later RollingSync step of ApplicationSet %s than %s", p, set, q)
+		}
+	}
+	return ""
+}
+
+// atStep is what stands in the step of an ApplicationSet at a level of the path of a
+// component, and the set: the component, or its parent there.
+func atStep(c *model.Component, level int) (name, set string) {
+	if set, ok := c.StepsAt(level); ok {
+		return append(slices.Clone(c.Parents), c.Name)[level+1], set
+	}
+	if level == len(c.Waves) && c.Step > 0 {
+		return c.Name, c.Set
+	}
+	return "", ""
+}
+
+// apart are the two that an order has to be given to: where the paths of parents
+// part.
+func apart(a, b *model.Component) (string, string) {
+	p, q := path(a), path(b)
+	for i := range min(len(p), len(q)) {
+		if p[i] == q[i] {
+			continue
+		}
+		if nameless(p[i]) || nameless(q[i]) {
+			break
+		}
+		return p[i], q[i]
+	}
+	return a.Name, b.Name
+}
+
+// nameless is a parent that is not in the repository: see model.Parents.
+func nameless(parent string) bool { return parent == "" || strings.HasSuffix(parent, "/") }
+
+// path is what has each of the waves of a component: its parents below the root,
+// and itself.
+func path(c *model.Component) []string {
+	if len(c.Parents) == 0 {
+		return []string{c.Name}
+	}
+	return append(slices.Clone(c.Parents[1:]), c.Name)
+}
+
+// afterByWaves knows that a wave on what an ApplicationSet generates orders
+// nothing, and that nobody waits for that.
+func (o *order) afterByWaves(consumer, provider string) string {
+	set, of := o.made[consumer], o.made[provider]
+	switch {
+	case of != "" && set == of:
+		return fmt.Sprintf("order what ApplicationSet %s generates by RollingSync steps, or take %s out of it, as an Application with an earlier sync wave", of, provider)
+	case of != "":
+		if set != "" {
+			consumer = "ApplicationSet " + set
+		}
+		return fmt.Sprintf("take %s out of ApplicationSet %s, which is Healthy as soon as it has generated, as an Application with an earlier sync wave than %s", provider, of, consumer)
+	case set != "":
+		consumer = "ApplicationSet " + set
+	}
+	return fmt.Sprintf("give %s a later sync wave than %s, or %s an earlier one", consumer, provider, provider)
+}
+
+// count prints a number with its noun: "1 object", "3 objects".
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return strconv.Itoa(n) + " " + noun + "s"
+}

@@ -1,0 +1,64 @@
+package lint
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/rollout-ladder/ladder/internal/core/argo"
+	"github.com/rollout-ladder/ladder/internal/core/finding"
+)
+
+const ruleBuild = "build-option-missing"
+
+// buildOptionMissing finds what kustomize does not build with the options that the
+// settings of the installation give, which are in the repository. Ladder builds it all
+// the same. One Application speaks for all that need the same.
+func buildOptionMissing(in Input) []finding.Finding {
+	s := in.Argo.Settings
+	told := map[string]int{}
+	also := map[string][]string{}
+	var out []finding.Finding
+	for _, app := range in.Argo.Applications {
+		for _, n := range app.Needs {
+			if !s.Refuses(n) {
+				continue
+			}
+			key := n.Option + n.Version
+			if i, again := told[key]; again {
+				if len(out[i].Evidence) < 4 && !slices.ContainsFunc(out[i].Evidence, func(e finding.Evidence) bool { return e.File == n.Position.File && e.Line == n.Position.Line }) {
+					out[i].Evidence = append(out[i].Evidence, where(n.Position, "%s %s", app.Name, n.Reason))
+				}
+				also[key] = append(also[key], app.Name)
+				continue
+			}
+			told[key] = len(out)
+			out = append(out, unbuilt(app, n, s))
+		}
+	}
+	for key, i := range told {
+		if others := len(slices.Compact(also[key])); others > 0 {
+			out[i].Message += fmt.Sprintf(" (so it is for %s)", count(others, "other Application"))
+		}
+	}
+	return out
+}
+
+func unbuilt(app argo.Application, n argo.BuildNeed, s argo.Settings) finding.Finding {
+	severity, at := finding.Warning, s.Whole
+	if len(s.Build) > 0 {
+		severity, at = finding.Error, s.Build[0].Position
+	}
+	if n.Option == "" {
+		f := aboutApplication(app, ruleBuild, finding.Warning, "%s %s, which the settings of Argo CD do not have: Argo CD does not build it", app.Name, n.Reason)
+		f.Position = n.Position
+		f.Evidence = append(f.Evidence, where(cmp.Or(s.Whole, s.Position), "these settings of Argo CD do not have that version"))
+		f.Fix.Summary = fmt.Sprintf("register it as kustomize.path.%s in argocd-cm, or drop the version", n.Version)
+		return f
+	}
+	f := aboutApplication(app, ruleBuild, severity, "%s %s, for which kustomize needs %s: Argo CD does not build it", app.Name, n.Reason, n.Option)
+	f.Position = n.Position
+	f.Evidence = append(f.Evidence, where(at, "kustomize.buildOptions of these settings of Argo CD do not have it"))
+	f.Fix.Summary = fmt.Sprintf("add %s to kustomize.buildOptions in argocd-cm", n.Option)
+	return f
+}

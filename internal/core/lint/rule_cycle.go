@@ -1,0 +1,163 @@
+package lint
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rollout-ladder/ladder/internal/core/dag"
+	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/plan"
+)
+
+const ruleCycle = "cycle"
+
+// cycles names every cycle of hard edges whole.
+func cycles(in Input) []finding.Finding {
+	o := newOrder(in)
+	if o.flux != nil {
+		return o.fluxCycles()
+	}
+	found := o.hard().Cycles()
+	if len(found) == 0 {
+		return nil
+	}
+	between := map[dag.Edge][]*plan.Edge{} // the steps of the cycles
+	for _, cycle := range found {
+		for i, to := range cycle[1:] {
+			between[dag.Edge{From: cycle[i], To: to}] = nil
+		}
+	}
+	for _, e := range o.steps {
+		key := dag.Edge{From: e.from, To: e.to}
+		if edges, on := between[key]; on && e.Strength == plan.Hard {
+			between[key] = append(edges, e.Edge)
+		}
+	}
+	var out []finding.Finding
+	var tangled tangles
+	for _, cycle := range found {
+		f := o.cycle(cycle, between)
+		if f.Severity == finding.Error {
+			out = append(out, f)
+			continue
+		}
+		tangled.add(cycle, f)
+	}
+	return append(out, tangled.findings()...)
+}
+
+// tangle is a set of cycles that hang together: they share components.
+type tangle struct {
+	members map[int]bool
+	cycles  [][]int
+	found   []finding.Finding
+}
+
+// tangles are the cycles that only warn. Where one component is a hub of many
+// (what routes to every namespace and is required in return), each of its cycles
+// says the same again: one finding stands for all that hang together.
+type tangles []tangle
+
+func (t *tangles) add(cycle []int, f finding.Finding) {
+	joined := tangle{members: map[int]bool{}}
+	apart := func(other tangle) bool {
+		return !slices.ContainsFunc(cycle, func(n int) bool { return other.members[n] })
+	}
+	for _, other := range *t {
+		if apart(other) {
+			continue
+		}
+		for n := range other.members {
+			joined.members[n] = true
+		}
+		joined.cycles, joined.found = append(joined.cycles, other.cycles...), append(joined.found, other.found...)
+	}
+	for _, n := range cycle {
+		joined.members[n] = true
+	}
+	joined.cycles, joined.found = append(joined.cycles, cycle), append(joined.found, f)
+	*t = append(slices.DeleteFunc(*t, func(other tangle) bool { return !apart(other) }), joined)
+}
+
+// findings makes one finding of each tangle: its shortest cycle, and what the
+// others are.
+func (t tangles) findings() []finding.Finding {
+	var out []finding.Finding
+	for _, one := range t {
+		least := 0
+		for i, cycle := range one.cycles {
+			if c := cmp.Compare(len(cycle), len(one.cycles[least])); c < 0 || c == 0 && slices.Compare(cycle, one.cycles[least]) < 0 {
+				least = i
+			}
+		}
+		f := one.found[least]
+		if others := len(one.found) - 1; others > 0 {
+			f.Message += fmt.Sprintf("; %d more circles go through them", others)
+			if others == 1 {
+				f.Message = strings.TrimSuffix(f.Message, "1 more circles go through them") + "1 more circle goes through them"
+			}
+			for i, other := range one.found {
+				if i != least {
+					chain, _, _ := strings.Cut(other.Message, ":")
+					f.Evidence = append(f.Evidence, where(other.Position, "%s", chain))
+				}
+			}
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+// cycle is the finding of one cycle, which begins and ends with its least
+// component. Where nothing orders its members and none is declared, Argo CD may
+// come through it by retrying.
+func (o *order) cycle(cycle []int, between map[dag.Edge][]*plan.Edge) finding.Finding {
+	f := finding.Finding{
+		Rule: ruleCycle, Severity: finding.Warning, Scope: finding.Cross, Basis: finding.Declared,
+		Component: o.enabled[cycle[0]].Name, Provider: o.enabled[cycle[1]].Name,
+	}
+	chain := make([]string, len(cycle))
+	for i, n := range cycle {
+		chain[i] = o.enabled[n].Name
+	}
+	f.Evidence = make([]finding.Evidence, 0, len(cycle))
+	for i := range len(cycle) - 1 {
+		edges := between[dag.Edge{From: cycle[i], To: cycle[i+1]}]
+		slices.SortStableFunc(edges, func(a, b *plan.Edge) int {
+			return cmp.Or(strings.Compare(string(a.Basis), string(b.Basis)), strings.Compare(a.Reason, b.Reason))
+		})
+		for _, e := range edges {
+			f.Evidence = append(f.Evidence, o.stated(e))
+			if e.Basis != finding.Declared {
+				f.Basis = e.Basis
+			} else {
+				f.Severity = finding.Error
+			}
+		}
+		if o.compare(o.enabled[cycle[i]], o.enabled[cycle[i+1]]) != 0 {
+			f.Severity = finding.Error
+		}
+	}
+	first := o.enabled[cycle[0]]
+	f.Position = first.Position
+	if len(f.Evidence) > 0 && f.Evidence[0].File != "" {
+		f.Position = finding.Position{File: f.Evidence[0].File, Line: f.Evidence[0].Line}
+	}
+	f.Message = fmt.Sprintf("%s: each requires the next, so that none can be first", strings.Join(chain, " -> "))
+	f.Fix.Summary = "drop one of the requirements, or split a component so that what the others need comes first"
+	return f
+}
+
+// stated sums an edge up in one fact.
+func (o *order) stated(e *plan.Edge) finding.Evidence {
+	text := e.From + " -> " + e.To + ": " + e.Reason
+	if len(e.Evidence) == 0 {
+		at := o.byName[e.From].Position
+		return finding.Evidence{Text: text, File: at.File, Line: at.Line}
+	}
+	first := e.Evidence[0]
+	first.Text = text
+	return first
+}

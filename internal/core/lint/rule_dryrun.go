@@ -1,0 +1,100 @@
+package lint
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rollout-ladder/ladder/internal/core/dependency"
+	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/plan"
+)
+
+const ruleDryRun = "crd-cr-without-skip-dry-run"
+
+// skipDryRun is the sync option that lets a sync begin while a kind is not
+// served.
+const skipDryRun = "SkipDryRunOnMissingResource=true"
+
+// dryRunOnMissing finds objects whose kind comes through something that the same
+// Application applies, but not as a CRD: a Subscription, a Crossplane definition,
+// an operator, or an Application that brings it. Argo CD checks every object of an Application before it applies
+// the first, whatever their waves, and skips the check by itself only where the
+// CRD is an object of the sync; so the sync fails, and what would bring the kind
+// is never applied. Source: Argo CD, user guide, "Sync Options", "Skip Dry Run for
+// new custom resources types"; gitops-engine, pkg/sync, hasCRDOfGroupKind.
+func dryRunOnMissing(in Input) []finding.Finding {
+	links := newOrder(in).byRule[ruleCRD]
+	if len(links) == 0 || in.Flux != nil {
+		return nil // Flux has no such option: see crd-before-use
+	}
+	dryRun := newDryRun(in)
+	var out []finding.Finding
+	for _, l := range links {
+		if !dryRun.fails(l) {
+			continue
+		}
+		f := fromDependency(l, finding.Within)
+		f.Rule, f.Severity = ruleDryRun, finding.Error
+		if !l.within {
+			f.Scope = finding.Cross
+			f.Message = fmt.Sprintf("%s is of a kind that %s brings, an Application that %s applies itself: without %s the dry run fails, and nothing of %s is ever applied",
+				who(l.Consumer), l.Provider.Component, l.Consumer.Component, skipDryRun, l.Consumer.Component)
+			f.Fix.Summary = fmt.Sprintf("annotate it with argocd.argoproj.io/sync-options: %s and give it a later sync wave than %s", skipDryRun, l.Provider.Component)
+			in.maybeThere(&f)
+			out = append(out, f)
+			continue
+		}
+		f.Message = fmt.Sprintf("%s is of a kind that %s brings only once it is applied: without %s the dry run fails, and nothing of %s is ever applied",
+			who(l.Consumer), who(l.Provider), skipDryRun, l.Consumer.Component)
+		f.Fix.Summary = fmt.Sprintf("annotate it with argocd.argoproj.io/sync-options: %s and give it a later sync wave than %s", skipDryRun, who(l.Provider))
+		in.maybeThere(&f)
+		out = append(out, f)
+	}
+	return out
+}
+
+// dryRun knows which objects are excepted from the dry run.
+type dryRun struct {
+	// options by object, and those of Applications by component.
+	options       map[dependency.End][]string
+	ofApplication map[string][]string
+}
+
+func newDryRun(in Input) dryRun {
+	r := dryRun{options: map[dependency.End][]string{}, ofApplication: map[string][]string{}}
+	for i := range in.Objects {
+		if object := &in.Objects[i]; len(object.SyncOptions) > 0 {
+			r.options[dependency.End{Component: object.Component, Object: object.Resource}] = object.SyncOptions
+		}
+	}
+	for _, app := range in.Argo.Applications {
+		if app.Component != "" {
+			r.ofApplication[app.Component] = append(r.ofApplication[app.Component], app.SyncOptions...)
+		}
+	}
+	return r
+}
+
+// fails reports whether the dry run of the consumer fails for want of the provider.
+func (r dryRun) fails(l link) bool {
+	if l.Rule != ruleCRD || l.within && (l.Provider.Object.Kind == "" || isCRD(l.Provider.Object)) {
+		return false
+	}
+	c := l.consumer
+	if c == nil || c.PreArgo || !l.within && !l.toChild() {
+		return false
+	}
+	own := r.options[dependency.End{Component: l.Consumer.Component, Object: l.Consumer.Object}]
+	return !skips(own) && !skips(c.SyncOptions) && !skips(r.ofApplication[c.Name])
+}
+
+// toChild reports whether an object beside the Applications of a parent is of a kind
+// that one of these Applications brings.
+func (l link) toChild() bool {
+	return l.provider != nil && l.consumer.AppOfApps && l.Consumer.Object.Kind != "" && l.Strength == plan.Hard && slices.Contains(l.provider.Parents, l.consumer.Name)
+}
+
+func skips(options []string) bool {
+	return slices.ContainsFunc(options, func(s string) bool { return strings.TrimSpace(s) == skipDryRun })
+}

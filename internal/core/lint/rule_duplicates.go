@@ -1,0 +1,188 @@
+package lint
+
+import (
+	"cmp"
+	"fmt"
+	"hash/maphash"
+	"slices"
+	"strings"
+
+	"github.com/rollout-ladder/ladder/internal/core/argo"
+	"github.com/rollout-ladder/ladder/internal/core/finding"
+)
+
+const ruleDuplicate = "duplicate-resource"
+
+// duplicateResource finds objects that two components of one cluster own. Argo CD
+// marks both with SharedResourceWarning; each sync takes the object over, and the
+// two undo each other's changes.
+func duplicateResource(in Input) []finding.Finding {
+	o := newOrder(in)
+	shared := map[[2]string][][2]*Object{}
+	for _, objects := range o.repeated(in) {
+		slices.SortStableFunc(objects, func(a, b *Object) int {
+			return cmp.Or(strings.Compare(a.Component, b.Component), a.Position.Compare(b.Position), compareBool(a.Place.IsHook, b.Place.IsHook))
+		})
+		for _, object := range objects[1:] {
+			if object.Component != objects[0].Component {
+				names := [2]string{objects[0].Component, object.Component}
+				shared[names] = append(shared[names], [2]*Object{objects[0], object})
+			}
+		}
+	}
+	var out []finding.Finding
+	for names, pairs := range shared {
+		out = append(out, o.duplicates(names, pairs)...)
+	}
+	return out
+}
+
+// owned is an object in a cluster.
+type owned struct {
+	cluster  string
+	resource finding.Resource
+}
+
+// repeated are the objects that stand more than once in one cluster. Most stand
+// once: what is kept of them is a hash.
+func (o *order) repeated(in Input) map[owned][]*Object {
+	clusters, owner := clustersOf(in.Argo), remembering(o.byName)
+	seed := maphash.MakeSeed()
+	hash := func(object *Object) uint64 {
+		r := &object.Resource
+		return maphash.String(seed, r.Name)*31 + maphash.String(seed, r.Kind)*7 + maphash.String(seed, r.Namespace)
+	}
+	again := make(map[uint64]bool, len(in.Objects)) // by hash: it was met more than once
+	of := func(visit func(*Object)) {
+		for i := range in.Objects {
+			// What is applied before Argo CD is there for it to adopt.
+			object := &in.Objects[i]
+			if c := owner(object.Component); c != nil && !c.PreArgo && object.Resource.Name != "" {
+				visit(object)
+			}
+		}
+	}
+	some := false
+	of(func(object *Object) {
+		h := hash(object)
+		_, met := again[h]
+		again[h] = met
+		some = some || met
+	})
+	several := map[owned][]*Object{}
+	if !some {
+		return several
+	}
+	of(func(object *Object) {
+		if again[hash(object)] {
+			key := owned{clusters[object.Component], object.Resource}
+			several[key] = append(several[key], object)
+		}
+	})
+	return several
+}
+
+// kin is what one finding on shared objects speaks of.
+type kin int
+
+const (
+	owns       kin = iota
+	namespaces     // harmless while both say the same
+	hooks          // made anew by each sync, and never out of sync
+)
+
+func kinOf(pair [2]*Object) kin {
+	switch r := pair[1].Resource; {
+	case r.Kind == "Namespace" && r.Group == "":
+		return namespaces
+	case pair[0].Place.IsHook && pair[1].Place.IsHook:
+		return hooks
+	default:
+		return owns
+	}
+}
+
+// duplicates makes one finding for the Namespaces that two components share, one
+// for the hooks, and one for everything else.
+func (o *order) duplicates(names [2]string, pairs [][2]*Object) []finding.Finding {
+	slices.SortFunc(pairs, func(a, b [2]*Object) int {
+		return cmp.Or(a[1].Position.Compare(b[1].Position), strings.Compare(a[1].Resource.String(), b[1].Resource.String()),
+			compareBool(a[1].Place.IsHook, b[1].Place.IsHook))
+	})
+	var out []finding.Finding
+	for _, k := range []kin{owns, namespaces, hooks} {
+		var some [][2]*Object
+		for _, p := range pairs {
+			if kinOf(p) == k {
+				some = append(some, p)
+			}
+		}
+		if len(some) == 0 {
+			continue
+		}
+		speaks := some[0]
+		f := finding.Finding{
+			Rule: ruleDuplicate, Severity: finding.Warning, Scope: finding.Cross, Basis: finding.Rendered,
+			Component: names[1], Provider: names[0], Resource: speaks[1].Resource, Position: speaks[1].Position,
+			Message: fmt.Sprintf("%s is in %s and in %s, which overwrite each other", speaks[1].Resource.Human(), names[0], names[1]),
+			Fix:     finding.Fix{Summary: "leave the object to one of the two"},
+		}
+		switch k {
+		case owns:
+		case namespaces:
+			f.Severity = finding.Info
+			f.Message = fmt.Sprintf("%s is in %s and in %s: harmless while both say the same", speaks[1].Resource.Human(), names[0], names[1])
+		case hooks:
+			f.Severity = finding.Info
+			f.Message = fmt.Sprintf("the hook %s is in %s and in %s: each sync makes it anew, and ends one of the other that runs", speaks[1].Resource.Human(), names[0], names[1])
+		}
+		f.Evidence = append(f.Evidence, where(speaks[0].Position, "%s in %s", speaks[0].Resource.Human(), names[0]))
+		if n := len(some) - 1; n > 0 {
+			f.Message += fmt.Sprintf("; so %s more", isAre(n))
+			for _, p := range some[1:min(len(some), 4)] {
+				f.Evidence = append(f.Evidence, where(p[1].Position, "%s, too", p[1].Resource.Human()))
+			}
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+// compareBool puts false first.
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}
+
+func isAre(n int) string {
+	if n == 1 {
+		return "is 1"
+	}
+	return fmt.Sprintf("are %d", n)
+}
+
+// inCluster is the cluster that Argo CD itself runs in.
+const inCluster = "https://kubernetes.default.svc"
+
+// clustersOf says to which cluster each component goes. Those that no
+// Application names go to the one of Argo CD; a destination that is a template
+// is a cluster of its own.
+func clustersOf(s argo.Setup) map[string]string {
+	clusters := map[string]string{}
+	for _, app := range s.Applications {
+		d := app.Destination
+		switch {
+		case app.Component == "" || d.Server == inCluster || d.Name == "in-cluster" || d.Server == "" && d.Name == "":
+		case strings.Contains(d.Server+d.Name, "{{"):
+			clusters[app.Component] = app.Component
+		default:
+			clusters[app.Component] = cmp.Or(d.Server, d.Name)
+		}
+	}
+	return clusters
+}

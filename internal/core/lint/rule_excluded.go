@@ -1,0 +1,132 @@
+package lint
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rollout-ladder/ladder/internal/core/argo"
+	"github.com/rollout-ladder/ladder/internal/core/dependency"
+	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/model"
+)
+
+const (
+	ruleExcluded = "kind-excluded"
+	// inClusterServer is the address of the cluster that Argo CD runs in.
+	inClusterServer = "https://kubernetes.default.svc"
+)
+
+// kindExcluded finds kinds that the repository applies and that the exclusions of the
+// installation hide: Argo CD leaves such objects out of a sync, so that what needs one
+// never gets it. Source: argo-cd, controller/state.go, CompareAppState.
+func kindExcluded(in Input) []finding.Finding {
+	s := in.Argo.Settings
+	if len(s.Exclusions)+len(s.Inclusions) == 0 {
+		return nil
+	}
+	o := newOrder(in)
+	needs := map[dependency.End]link{}
+	for _, l := range o.links {
+		provider := dependency.End{Component: l.Provider.Component, Object: l.Provider.Object}
+		if _, known := needs[provider]; !known && !l.weak && l.consumer != nil {
+			needs[provider] = l
+		}
+	}
+	type kind struct{ group, kind string }
+	told := map[kind]int{}
+	var out []finding.Finding
+	for i := range in.Objects {
+		object := &in.Objects[i]
+		c := o.byName[object.Component]
+		if c == nil || c.PreArgo {
+			continue
+		}
+		at, hidden := hides(s, object.Resource, c)
+		if !hidden {
+			continue
+		}
+		l, needed := needs[dependency.End{Component: object.Component, Object: object.Resource}]
+		k := kind{object.Resource.Group, object.Resource.Kind}
+		n, again := told[k]
+		switch {
+		case !again:
+			told[k] = len(out)
+			out = append(out, excluded(object, at))
+			n = len(out) - 1
+		case out[n].Severity == finding.Info && needed:
+			out[n] = excluded(object, at) // one that something needs speaks for the kind
+		default:
+			needed = false
+		}
+		if needed {
+			out[n].Severity = finding.Warning
+			out[n].Message += fmt.Sprintf(", and %s %s", whose(l.Consumer), l.Reason)
+			out[n].Evidence = append(out[n].Evidence, where(l.Consumer.Position, "%s %s", who(l.Consumer), l.Reason))
+		}
+	}
+	return out
+}
+
+func excluded(object *Object, at finding.Position) finding.Finding {
+	r := object.Resource
+	f := finding.Finding{
+		Rule: ruleExcluded, Severity: finding.Info, Scope: finding.Rule, Component: object.Component, Resource: r, Position: object.Position, Basis: finding.Rendered,
+		Message: fmt.Sprintf("Argo CD does not apply %s: its settings hide the kind %s", r.Human(), r.Kind),
+		Fix:     finding.Fix{Summary: fmt.Sprintf("take %s out of the exclusions, or into the inclusions, of argocd-cm", r.Kind)},
+	}
+	f.Evidence = append(f.Evidence, where(at, "these settings leave the kind out"))
+	return f
+}
+
+// hides reports whether Argo CD leaves objects of a kind out, and where that is
+// written. Of several places that have exclusions each has to say so: one may be
+// written over another, or be of another installation. What no inclusion has is
+// excluded.
+func hides(s argo.Settings, r finding.Resource, c *model.Component) (at finding.Position, hidden bool) {
+	among := func(f argo.Filter) bool { return filters(f, r, c) }
+	for i, place := range s.Exclusions {
+		if !slices.ContainsFunc(place.Filters, among) {
+			break
+		}
+		if i == len(s.Exclusions)-1 {
+			return s.Exclusions[0].Position, true
+		}
+	}
+	for _, place := range s.Inclusions {
+		here := slices.ContainsFunc(place.Filters, func(f argo.Filter) bool { return covers(f.Clusters, c) })
+		if !here || slices.ContainsFunc(place.Filters, func(f argo.Filter) bool {
+			return filters(argo.Filter{Groups: f.Groups, Kinds: f.Kinds}, r, c)
+		}) {
+			return at, false
+		}
+		at, hidden = s.Inclusions[0].Position, true
+	}
+	return at, hidden
+}
+
+// filters reports whether a filter is about a kind in the cluster of a component.
+func filters(f argo.Filter, r finding.Resource, c *model.Component) bool {
+	return anyOf(f.Groups, func(pattern string) bool { return glob(pattern, r.Group) }) &&
+		anyOf(f.Kinds, func(kind string) bool { return kind == "*" || kind == r.Kind }) && covers(f.Clusters, c)
+}
+
+// covers reports whether patterns of servers are known to match the cluster of a
+// component: only the name of others is known.
+func covers(patterns []string, c *model.Component) bool {
+	return anyOf(patterns, func(pattern string) bool {
+		switch {
+		case c.Cluster == "" || c.Cluster == model.InCluster:
+			return glob(pattern, inClusterServer)
+		case strings.Contains(c.Cluster, "://"):
+			return glob(pattern, c.Cluster)
+		default:
+			return pattern == "*"
+		}
+	})
+}
+
+// anyOf reports whether one of a list holds; no list is every one.
+func anyOf(list []string, holds func(string) bool) bool {
+	return len(list) == 0 || slices.ContainsFunc(list, holds)
+}

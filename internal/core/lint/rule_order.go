@@ -1,0 +1,373 @@
+package lint
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rollout-ladder/ladder/internal/core/dependency"
+	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/model"
+	"github.com/rollout-ladder/ladder/internal/core/plan"
+)
+
+// The rules on kinds of things that have to be there before they are used and
+// that other rules look at.
+const (
+	ruleCRD          = "crd-before-use"
+	ruleNamespace    = "namespace-before-use"
+	ruleWebhook      = "webhook-before-use"
+	ruleService      = "service-before-use"
+	ruleClass        = "class-before-use"
+	ruleStorageClass = "storageclass-before-use"
+)
+
+// use is one kind of thing that has to be there before it is used.
+type use struct{ id, summary string }
+
+func beforeUse() []use {
+	return []use{
+		{ruleCRD, "An object stands before the CRD of its kind"},
+		{"controller-before-use", "An object stands before the controller that makes it Ready"},
+		{ruleNamespace, "An object stands before its namespace"},
+		{"secret-before-use", "An object stands before a Secret that it reads"},
+		{"configmap-before-use", "An object stands before a ConfigMap that it reads"},
+		{"serviceaccount-before-use", "An object stands before its ServiceAccount or role"},
+		{ruleStorageClass, "A volume stands before its StorageClass"},
+		{"pvc-before-use", "A pod stands before a volume claim that it mounts"},
+		{"secretstore-before-use", "An ExternalSecret stands before its secret store"},
+		{"issuer-before-use", "A certificate stands before its issuer"},
+		{ruleClass, "An object stands before its class"},
+		{ruleService, "An object stands before a Service that it calls"},
+		{ruleWebhook, "An object stands before a webhook that must admit it"},
+		{"apiservice-before-use", "An object stands before the API server that serves its kind"},
+	}
+}
+
+// judgeUse judges the order of the dependencies of one rule.
+func judgeUse(in Input, rule string) []finding.Finding {
+	var out []finding.Finding
+	o := newOrder(in)
+	var dryRun dryRun
+	if rule == ruleCRD && len(o.byRule[rule]) > 0 && o.flux == nil {
+		dryRun = newDryRun(in)
+	}
+	for _, l := range o.byRule[rule] {
+		if l.weak || dryRun.fails(l) {
+			continue // a dry run that fails is a finding of its own
+		}
+		var f finding.Finding
+		var ok bool
+		if l.within {
+			f, ok = o.useWithin(l)
+		} else {
+			f, ok = o.useAcross(l)
+			ok = ok && o.speakers().speaks(l)
+		}
+		if ok {
+			in.maybeThere(&f)
+			out = append(out, f)
+		}
+	}
+	if rule == ruleNamespace {
+		out = append(out, o.movedNamespaces(in)...)
+	}
+	return out
+}
+
+// maybeThere makes a finding on a CRD milder where the repository tells people to
+// apply it by hand: it may be there before everything else.
+func (in Input) maybeThere(f *finding.Finding) {
+	if in.ByHand == nil || !isCRD(f.Resource) {
+		return
+	}
+	told, ok := in.ByHand(f.Resource.Name)
+	if !ok {
+		return
+	}
+	f.Severity = finding.Info
+	f.Message += fmt.Sprintf("; %s has it applied by hand, so that it may be there before", told.File)
+	f.Evidence = append(f.Evidence, told)
+}
+
+// movedNamespaces finds Namespaces that are written into a later wave than what
+// lands in them. Argo CD moves such a Namespace to the first of these objects, so
+// nothing breaks; but the wave says something else. Source: gitops-engine,
+// pkg/sync, syncTasks.adjustDeps.
+func (o *order) movedNamespaces(in Input) []finding.Finding {
+	var out []finding.Finding
+	for i := range in.Objects {
+		object := &in.Objects[i]
+		r := object.Resource
+		if r.Kind != "Namespace" || r.Group != "" || object.Wave <= object.Place.Wave || o.byName[object.Component] == nil {
+			continue
+		}
+		out = append(out, finding.Finding{
+			Rule: ruleNamespace, Severity: finding.Info, Scope: finding.Within, Component: object.Component, Provider: object.Component,
+			Resource: r, Position: object.Position, Basis: finding.Rendered,
+			Message: fmt.Sprintf("%s is written into wave %d, behind objects of wave %d that land in it; Argo CD moves it there",
+				r.Human(), object.Wave, object.Place.Wave),
+			Fix: finding.Fix{Summary: fmt.Sprintf("write the wave that counts: one before %d", object.Place.Wave)},
+		})
+	}
+	for _, l := range o.byRule[ruleNamespace] {
+		if l.consumer == nil || !movesNamespace(l) {
+			continue
+		}
+		f := fromDependency(l, finding.Within)
+		f.Severity, f.Position = finding.Info, l.Provider.Position
+		f.Message = fmt.Sprintf("%s is written into wave %d, behind objects of a chart that land in it (%s); Argo CD moves it there",
+			who(l.Provider), l.Provider.Place.Wave, when(l.Consumer.Place))
+		f.Fix.Summary = fmt.Sprintf("write the wave that counts: one before %d", l.Consumer.Place.Wave)
+		out = append(out, f)
+	}
+	return out
+}
+
+// unknownParent is the folder of a component whose parent is not in the repository.
+func unknownParent(c *model.Component) (folder string, unknown bool) {
+	if len(c.Parents) == 0 {
+		return "", false
+	}
+	return strings.CutSuffix(c.Parents[0], "/")
+}
+
+// onlyCreated reports whether a namespace is made by a sync option, as any other
+// Application may do as well, and is no object of its provider.
+func onlyCreated(l link) bool {
+	return l.Rule == ruleNamespace && l.Provider.Object.Kind == ""
+}
+
+// movesNamespace reports whether a chart that is not rendered lands in a Namespace
+// that its own Application writes into a later wave.
+func movesNamespace(l link) bool {
+	return l.Rule == ruleNamespace && l.within && l.Consumer.Object.Kind == "" && l.Provider.Object.Kind == "Namespace" &&
+		l.Consumer.Place.Compare(l.Provider.Place) < 0
+}
+
+// useAcross judges a dependency between two components.
+//
+// An Application whose object is refused is tried again, so that nothing is
+// wrong where no order is meant at all. Where the environment orders its
+// components, the two were forgotten.
+func (o *order) useAcross(l link) (f finding.Finding, wrong bool) {
+	if o.flux != nil {
+		return o.fluxAcross(l)
+	}
+	if !l.across() {
+		return f, false
+	}
+	consumer, provider := l.standing()
+	rank := o.compare(consumer, provider)
+	if rank > 0 {
+		return f, false
+	}
+	f = fromDependency(l, finding.Cross)
+	switch {
+	case rank < 0:
+		f.Severity = bySeverity(l.Strength)
+		f.Message = fmt.Sprintf("%s (%s) %s, but %s comes later (%s)",
+			whose(l.Consumer), o.place(consumer), l.Reason, provider.Name, o.place(provider))
+		if f.Severity == finding.Error && o.passes(consumer, provider) && o.heals(l, consumer) {
+			f.Severity = finding.Warning
+			f.Message += fmt.Sprintf("; nothing waits for %s, so that it is likely to heal once %s is there", consumer.Name, provider.Name)
+		}
+	case o.forgotten(l, consumer, provider):
+		f.Severity = finding.Warning
+		f.Message = fmt.Sprintf("%s %s, which %s provides, and nothing orders the two (%s, %s)",
+			whose(l.Consumer), l.Reason, provider.Name, o.place(consumer), o.place(provider))
+	default:
+		return f, false
+	}
+	if folder, unknown := unknownParent(consumer); unknown && onlyCreated(l) {
+		f.Severity = finding.Info
+		f.Message += fmt.Sprintf("; what applies %s is not in the repository, and may make the namespace", folder)
+	}
+	f.Evidence = append(f.Evidence, o.placed(consumer), o.placed(provider))
+	f.Fix.Summary = o.after(consumer, provider)
+	return f, true
+}
+
+// has reports whether a component has a place at all. One of a ladder without a
+// phase has none, which is a finding of its own.
+func (o *order) has(c *model.Component) bool {
+	return c.PreArgo || c.Phase >= 0 || len(c.Waves) > 0 || c.Set != "" || o.ladder.Layout == plan.AppOfApps
+}
+
+// forgotten reports whether nothing orders a dependency that needs an order, in an
+// environment that has one: the consumer would be refused.
+func (o *order) forgotten(l link, consumer, provider *model.Component) bool {
+	if o.flux != nil {
+		return o.flux.forgotten(l, consumer, provider)
+	}
+	return o.any && l.Strength == plan.Hard && l.Effect == dependency.Apply && !nested(consumer, provider) &&
+		o.has(consumer) && o.has(provider) && together(consumer, provider) && o.compare(consumer, provider) == 0
+}
+
+// together reports whether one and the same root applies two components. What
+// people apply one by one they order as they like.
+func together(a, b *model.Component) bool {
+	if a.Set != "" && a.Set == b.Set || len(a.Parents) == 0 && len(b.Parents) == 0 {
+		return true
+	}
+	return len(a.Parents) > 0 && len(b.Parents) > 0 && a.Parents[0] != "" && a.Parents[0] == b.Parents[0]
+}
+
+// speakers has the dependency that speaks for all between two components that
+// nothing orders: that order is one thing to mend, whatever it is good for.
+type speakers map[[2]*model.Component]link
+
+func (o *order) findSpeakers() speakers {
+	s := speakers{}
+	if !o.any {
+		return s
+	}
+	for _, l := range o.links {
+		if !l.refuses || l.weak || !l.across() {
+			continue
+		}
+		if consumer, provider := l.standing(); !o.forgotten(l, consumer, provider) {
+			continue
+		}
+		key := [2]*model.Component{l.consumer, l.provider}
+		if have, ok := s[key]; !ok || speaksBefore(l, have) {
+			s[key] = l
+		}
+	}
+	return s
+}
+
+// speaksBefore prefers what is refused by the API server itself to what a webhook
+// refuses, then the first by name.
+func speaksBefore(l, m link) bool {
+	return cmp.Or(
+		cmp.Compare(boolRank(l.Rule == ruleWebhook), boolRank(m.Rule == ruleWebhook)),
+		strings.Compare(l.Rule, m.Rule),
+		strings.Compare(l.Required.String(), m.Required.String()),
+	) < 0
+}
+
+func boolRank(later bool) int {
+	if later {
+		return 1
+	}
+	return 0
+}
+
+// speaks reports whether a dependency may make a finding: where the two are
+// ordered every one may.
+func (s speakers) speaks(l link) bool {
+	have, ok := s[[2]*model.Component{l.consumer, l.provider}]
+	return !ok || have.Rule == l.Rule && have.Required == l.Required
+}
+
+// nested reports whether one component is a parent of the other, whose own
+// objects are applied in the sync that applies the Application of the other.
+func nested(a, b *model.Component) bool {
+	if len(a.Parents) == 0 && len(b.Parents) == 0 {
+		return a.AppOfApps != b.AppOfApps
+	}
+	return slices.Contains(a.Parents, b.Name) || slices.Contains(b.Parents, a.Name)
+}
+
+// useWithin judges a dependency between two objects of one component. What is
+// applied and becomes Ready later is judged by the rule gate-deadlock.
+func (o *order) useWithin(l link) (f finding.Finding, wrong bool) {
+	if o.flux != nil {
+		return o.fluxWithin(l)
+	}
+	consumer := l.consumer
+	rank := l.Consumer.Place.Compare(l.Provider.Place)
+	if consumer == nil || l.Effect != dependency.Apply || rank > 0 {
+		return f, false
+	}
+	f = fromDependency(l, finding.Within)
+	switch {
+	case rank < 0:
+		f.Severity = bySeverity(l.Strength)
+		f.Message = fmt.Sprintf("%s (%s) %s, which is applied later (%s)",
+			who(l.Consumer), when(l.Consumer.Place), l.Reason, when(l.Provider.Place))
+		f.Fix.Summary = fmt.Sprintf("give %s an earlier sync wave than %s", who(l.Provider), who(l.Consumer))
+	case rank == 0 && l.Strength == plan.Hard && failsInOnePass(l):
+		f.Severity = finding.Warning
+		f.Message = fmt.Sprintf("%s %s and is applied in the same pass (%s): the first sync is likely to fail",
+			who(l.Consumer), l.Reason, when(l.Consumer.Place))
+		if o.retries(consumer) {
+			f.Message += ", and to be retried"
+		} else if _, application := o.automated[consumer.Name]; l.Rule == ruleWebhook && (application || !o.foreign) {
+			f.Severity = finding.Error // the pods behind it are not up in the time of a pass
+		}
+		f.Fix.Summary = fmt.Sprintf("give %s a later sync wave than %s", who(l.Consumer), who(l.Provider))
+	default:
+		return f, false
+	}
+	return f, true
+}
+
+// failsInOnePass reports whether applying both objects in one wave fails: the
+// order of kinds inside a wave does not help where the consumer needs something
+// that runs (a webhook's pods) or that a controller makes (a CRD that is no
+// object of the sync). Source: Argo CD, "Sync Phases and Waves"; a wave applies
+// its objects in the order of their kinds without waiting in between.
+func failsInOnePass(l link) bool {
+	switch l.Rule {
+	case ruleWebhook:
+		return true
+	case ruleCRD:
+		return !isCRD(l.Provider.Object)
+	default:
+		return l.Provider.Object.Kind != "" && l.Provider.Place.Kind > l.Consumer.Place.Kind
+	}
+}
+
+func isCRD(r finding.Resource) bool {
+	return r.Group == "apiextensions.k8s.io" && r.Kind == "CustomResourceDefinition"
+}
+
+// bySeverity is the severity of what stands in the wrong order.
+func bySeverity(s plan.Strength) finding.Severity {
+	if s == plan.Soft {
+		return finding.Warning
+	}
+	return finding.Error
+}
+
+// fromDependency makes a finding without severity and message.
+func fromDependency(l link, scope finding.Scope) finding.Finding {
+	return finding.Finding{
+		Rule: l.Rule, Scope: scope, Component: l.Consumer.Component, Provider: l.Provider.Component,
+		Resource: l.Required, Position: l.Consumer.Position, Basis: l.Basis, Evidence: slices.Clone(l.Evidence),
+	}
+}
+
+// who names an end by its object, or by its component where it has none.
+func who(e dependency.End) string {
+	if e.Object.Kind == "" {
+		return e.Component
+	}
+	return e.Object.Human()
+}
+
+// whose names an end with its component.
+func whose(e dependency.End) string {
+	if e.Object.Kind == "" {
+		return e.Component
+	}
+	return e.Object.Human() + " of " + e.Component
+}
+
+// when says where an object stands in the sync of its Application.
+func when(p dependency.Place) string {
+	wave := fmt.Sprintf("wave %d", p.Wave)
+	switch {
+	case p.Hook < 1:
+		return "PreSync hook, " + wave
+	case p.Hook > 1:
+		return "PostSync hook, " + wave
+	case p.IsHook:
+		return "Sync hook, " + wave
+	default:
+		return wave
+	}
+}

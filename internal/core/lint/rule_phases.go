@@ -1,0 +1,241 @@
+package lint
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/model"
+	"github.com/rollout-ladder/ladder/internal/core/plan"
+)
+
+const (
+	rulePhaseMissing = "phase-missing"
+	rulePhaseBand    = "phase-outside-band"
+	ruleSlot         = "slot-mismatch"
+)
+
+// phaseField is the field of a descriptor that holds the phase.
+const phaseField = "rolloutPhase"
+
+// onLadder lists the components that a ladder of phases orders: those of
+// descriptors, disabled ones included. It is empty for a repository of Argo CD
+// Applications and for one whose descriptors use sync waves only.
+func onLadder(in Input) []*model.Component {
+	if in.Ladder.Layout == plan.AppOfApps || in.Ladder.Layout == plan.DependsOn {
+		return nil
+	}
+	var all []*model.Component
+	phases := false
+	for i := range in.Components {
+		c := &in.Components[i]
+		if c.PreArgo || c.Set != "" || len(c.Waves) > 0 {
+			continue
+		}
+		phases = phases || c.Phase >= 0
+		all = append(all, c)
+	}
+	if !phases {
+		return nil
+	}
+	return all
+}
+
+// aboutPhase is a finding about the phase of a component.
+func aboutPhase(c *model.Component, rule string, severity finding.Severity, fix, format string, args ...any) finding.Finding {
+	return finding.Finding{
+		Rule: rule, Severity: severity, Scope: finding.Rule, Component: c.Name,
+		Position: c.At(phaseField), Basis: finding.Declared,
+		Message: fmt.Sprintf(format, args...), Fix: finding.Fix{Summary: fix},
+	}
+}
+
+// milder is the severity for a component that may be disabled: it keeps its
+// place, but nothing goes wrong before it is enabled.
+func milder(c *model.Component) finding.Severity {
+	if c.Enabled {
+		return finding.Error
+	}
+	return finding.Warning
+}
+
+// phaseMissing finds components without a phase. One that is written and is no
+// number is a finding of the rule phase-not-numeric.
+func phaseMissing(in Input) []finding.Finding {
+	var out []finding.Finding
+	for _, c := range onLadder(in) {
+		if _, written := c.Fields[phaseField]; c.Phase < 0 && !written {
+			out = append(out, aboutPhase(c, rulePhaseMissing, milder(c),
+				fmt.Sprintf("add rolloutPhase: a phase of the band %s", bandName(in.Ladder, c)),
+				"%s has no phase, so that no step matches it and Argo CD never syncs it", c.Name))
+		}
+	}
+	return out
+}
+
+func bandName(l plan.Ladder, c *model.Component) string {
+	if b, ok := bandNamed(l, c.Domain); ok {
+		return fmt.Sprintf("%s (%s to %s)", b.Name, b.From, b.To)
+	}
+	return "of its domain"
+}
+
+func bandNamed(l plan.Ladder, name string) (plan.Band, bool) {
+	i := slices.IndexFunc(l.Bands, func(b plan.Band) bool { return b.Name == name })
+	if i < 0 {
+		return plan.Band{}, false
+	}
+	return l.Bands[i], true
+}
+
+func bandAt(l plan.Ladder, p model.Phase) (plan.Band, bool) {
+	i := slices.IndexFunc(l.Bands, func(b plan.Band) bool { return p >= b.From && p <= b.To })
+	if p < 0 || i < 0 {
+		return plan.Band{}, false
+	}
+	return l.Bands[i], true
+}
+
+// phaseOutsideBand finds phases outside the band of their domain, or outside
+// every band.
+func phaseOutsideBand(in Input) []finding.Finding {
+	if len(in.Ladder.Bands) == 0 {
+		return nil
+	}
+	var out []finding.Finding
+	for _, c := range onLadder(in) {
+		if c.Phase < 0 {
+			continue
+		}
+		own, owned := bandNamed(in.Ladder, c.Domain)
+		here, inside := bandAt(in.Ladder, c.Phase)
+		switch {
+		case owned && c.Phase >= own.From && c.Phase <= own.To:
+		case owned && inside:
+			out = append(out, aboutPhase(c, rulePhaseBand, finding.Warning,
+				fmt.Sprintf("choose a phase from %s to %s, or make %s the domain", own.From, own.To, here.Name),
+				"%s belongs to %s (%s to %s), but its phase %s lies in the band %s", c.Name, own.Name, own.From, own.To, c.Phase, here.Name))
+		case owned:
+			out = append(out, aboutPhase(c, rulePhaseBand, finding.Warning,
+				fmt.Sprintf("choose a phase from %s to %s", own.From, own.To),
+				"%s belongs to %s (%s to %s), but its phase %s lies in no band", c.Name, own.Name, own.From, own.To, c.Phase))
+		case !inside:
+			out = append(out, aboutPhase(c, rulePhaseBand, finding.Warning, "choose a phase of a band, or add a band to ladder.yaml",
+				"the phase %s of %s lies in no band", c.Phase, c.Name))
+		}
+	}
+	return out
+}
+
+// slotted is a band with slots: a hundred phases that begin at a full hundred.
+// The bands of a layout with phases 0 to 55 are too narrow for slots.
+func slotted(b plan.Band) bool { return b.From%100 == 0 && b.To-b.From >= 99 }
+
+// slotOf is the offset of a phase in its band; ok is false where the band has no
+// slots.
+func slotOf(l plan.Ladder, c *model.Component) (offset int, ok bool) {
+	b, inside := bandAt(l, c.Phase)
+	if !inside || !slotted(b) {
+		return 0, false
+	}
+	return int(c.Phase) % 100, true
+}
+
+// slots are the offsets of the slots that decide about others.
+type slots struct{ operators, secrets, runtimes, smokes int }
+
+func slotsOf(l plan.Ladder) slots {
+	s := slots{operators: 20, secrets: 30, runtimes: 50, smokes: 99}
+	for _, slot := range l.Slots {
+		for _, t := range slot.Types {
+			switch t {
+			case model.Operator:
+				s.operators = slot.Offset
+			case model.Secrets:
+				s.secrets = slot.Offset
+			case model.Runtime:
+				s.runtimes = slot.Offset
+			case model.Smoke:
+				s.smokes = slot.Offset
+			default:
+			}
+		}
+	}
+	return s
+}
+
+// slotMismatch finds components whose written type cannot stand in their slot.
+// Phases between two slots are free: only what contradicts the meaning of the
+// types counts.
+func slotMismatch(in Input) []finding.Finding {
+	var out []finding.Finding
+	s := slotsOf(in.Ladder)
+	for _, c := range onLadder(in) {
+		if _, written := c.Fields["componentType"]; !written {
+			continue
+		}
+		offset, ok := slotOf(in.Ladder, c)
+		if !ok {
+			continue
+		}
+		if why, want := s.against(c.Type, offset); why != "" {
+			base := c.Phase - c.Phase%100
+			f := aboutPhase(c, ruleSlot, finding.Warning,
+				fmt.Sprintf("choose a phase from %s to %s, or correct componentType", base+model.Phase(want[0]), base+model.Phase(want[1])),
+				"%s is of type %s and stands at %s: %s", c.Name, c.Type, c.Phase, why)
+			f.Evidence = append(f.Evidence, finding.Evidence{
+				Text: "componentType " + string(c.Type), File: c.At("componentType").File, Line: c.At("componentType").Line, Field: "componentType",
+			})
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// against says why a type cannot stand at an offset, and where it can; why is
+// empty where it can.
+func (s slots) against(t model.Type, offset int) (why string, want [2]int) {
+	last := s.smokes - 1
+	switch t {
+	case model.Namespaces, model.CRDs:
+		if offset >= s.operators {
+			return "what needs them may come at any time from the operators on", [2]int{0, s.operators - 1}
+		}
+	case model.Operator:
+		want = [2]int{s.operators, s.runtimes - 1}
+		switch {
+		case offset < s.operators:
+			return "its CRDs come in these phases, and it cannot run before them", want
+		case offset > s.runtimes:
+			return "runtimes that need it come earlier", want
+		}
+	case model.Secrets, model.Config:
+		want = [2]int{s.secrets, last}
+		switch {
+		case offset <= s.operators:
+			return "the operators that its objects are for are not there yet", want
+		case offset > last:
+			return "this slot is for smokes alone", want
+		}
+	case model.Runtime:
+		want = [2]int{s.runtimes, last}
+		switch {
+		case offset < s.runtimes:
+			return "secrets and configuration of its band may come after it", want
+		case offset > last:
+			return "this slot is for smokes alone", want
+		}
+	case model.Bootstrap:
+		want = [2]int{s.runtimes + 1, last}
+		switch {
+		case offset <= s.operators:
+			return "nothing that it could talk to runs yet", want
+		case offset >= s.secrets && offset <= s.runtimes:
+			return "the runtimes that it talks to are not up before the step ends", want
+		case offset > last:
+			return "this slot is for smokes alone", want
+		}
+	default:
+	}
+	return "", want
+}

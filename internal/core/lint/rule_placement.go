@@ -1,0 +1,188 @@
+package lint
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/model"
+)
+
+const (
+	ruleBundled   = "crds-bundled-with-operator"
+	ruleBootstrap = "bootstrap-before-runtime"
+	ruleStore     = "store-before-runtime"
+)
+
+// crdsBundled finds CRDs in one component with workloads, in bands that have a
+// slot for CRDs.
+func crdsBundled(in Input) []finding.Finding {
+	crds, workloads := map[string][]*Object{}, map[string]bool{}
+	for i := range in.Objects {
+		if o := &in.Objects[i]; isCRD(o.Resource) {
+			crds[o.Component] = append(crds[o.Component], o)
+		}
+	}
+	if len(crds) == 0 {
+		return nil
+	}
+	for i := range in.Objects {
+		if o := &in.Objects[i]; isWorkload(o.Resource) {
+			workloads[o.Component] = true
+		}
+	}
+	var out []finding.Finding
+	for _, c := range onLadder(in) {
+		all := crds[c.Name]
+		if _, ok := slotOf(in.Ladder, c); !ok || len(all) == 0 || !workloads[c.Name] {
+			continue
+		}
+		f := finding.Finding{
+			Rule: ruleBundled, Severity: finding.Warning, Scope: finding.Rule, Component: c.Name,
+			Resource: all[0].Resource, Position: c.Position, Basis: finding.Rendered,
+			Message: fmt.Sprintf("%s (%s) brings %s together with the workload that serves them", c.Name, c.Phase, count(len(all), "CRD")),
+			Fix:     finding.Fix{Summary: "make the CRDs a component of the band's x10, and skip them here (chart.skipCrds: true, or the chart's own value)"},
+		}
+		f.Evidence = append(f.Evidence, where(all[0].Position, "%s", all[0].Resource.Human()))
+		out = append(out, f)
+	}
+	return out
+}
+
+func isWorkload(r finding.Resource) bool {
+	return r.Group == "apps" && (r.Kind == "Deployment" || r.Kind == "StatefulSet" || r.Kind == "DaemonSet")
+}
+
+// bootstrapBeforeRuntime finds Jobs and the like that talk to a running system
+// and do not come after it.
+func bootstrapBeforeRuntime(in Input) []finding.Finding {
+	var out []finding.Finding
+	o := newOrder(in)
+	for _, e := range o.steps {
+		bootstrap, runtime := o.ends(e)
+		if !bootstraps(bootstrap, runtime) {
+			continue
+		}
+		rank := o.compare(bootstrap, runtime)
+		if rank > 0 || rank == 0 && !o.any {
+			continue
+		}
+		f := fromEdge(e.Edge, ruleBootstrap)
+		f.Severity = finding.Warning
+		f.Message = fmt.Sprintf("%s talks to %s and stands beside it (%s)", e.From, e.To, o.place(runtime))
+		if rank < 0 {
+			f.Severity = bySeverity(e.Strength)
+			f.Message = fmt.Sprintf("%s (%s) talks to %s, which runs only later (%s)", e.From, o.place(bootstrap), e.To, o.place(runtime))
+		}
+		f.Evidence = append(f.Evidence, o.placed(bootstrap), o.placed(runtime))
+		f.Fix.Summary = o.after(bootstrap, runtime) + "; post-runtime bootstraps have x55 and x60"
+		out = append(out, f)
+	}
+	return oneEach(out)
+}
+
+// bootstraps reports whether one component is a bootstrap and the other a runtime.
+func bootstraps(a, b *model.Component) bool {
+	return a.Type == model.Bootstrap && b.Type == model.Runtime
+}
+
+// storeBeforeRuntime finds secret stores that do not come after the running
+// store that they talk to. A store that cannot reach it is not Ready, and the
+// step or wave never ends.
+func storeBeforeRuntime(in Input) []finding.Finding {
+	var out []finding.Finding
+	o := newOrder(in)
+	stores := o.stores(in)
+	for _, l := range o.byRule[ruleService] {
+		if l.across() && isSecretStore(l.Consumer.Object) {
+			out = o.appendStore(out, fromDependency(l, finding.Cross), l.consumer, l.provider, l.Consumer.Object)
+		}
+	}
+	for _, e := range o.steps {
+		if e.Basis != finding.Declared {
+			continue
+		}
+		consumer, runtime := o.ends(e)
+		if !stores.waits(consumer, runtime) {
+			continue
+		}
+		store := stores.holds[e.From]
+		f := fromEdge(e.Edge, ruleStore)
+		f.Resource = store.Resource
+		f.Evidence = append(f.Evidence, where(store.Position, "%s is in %s", store.Resource.Human(), e.From))
+		out = o.appendStore(out, f, consumer, runtime, store.Resource)
+	}
+	return oneEach(out)
+}
+
+// stores says which components hold a secret store, and which bootstraps prepare
+// a runtime.
+type stores struct {
+	holds    map[string]*Object
+	prepares map[string]bool
+}
+
+func (o *order) stores(in Input) stores {
+	s := stores{holds: map[string]*Object{}, prepares: map[string]bool{}}
+	for i := range in.Objects {
+		object := &in.Objects[i]
+		if !isSecretStore(object.Resource) {
+			continue
+		}
+		if first := s.holds[object.Component]; first == nil || object.Resource.String() < first.Resource.String() {
+			s.holds[object.Component] = object
+		}
+	}
+	for _, e := range o.steps {
+		if bootstraps(o.ends(e)) {
+			s.prepares[e.From] = true
+		}
+	}
+	return s
+}
+
+// waits reports whether a component holds a secret store and the other one is a
+// runtime, or the bootstrap of one.
+func (s stores) waits(store, runtime *model.Component) bool {
+	_, holds := s.holds[store.Name]
+	return holds && (runtime.Type == model.Runtime || runtime.Type == model.Bootstrap && s.prepares[runtime.Name])
+}
+
+// appendStore adds the finding where the order of its two components is wrong.
+// Beside each other is wrong on a ladder only, where components of one phase are
+// meant to be independent.
+func (o *order) appendStore(out []finding.Finding, f finding.Finding, consumer, runtime *model.Component, store finding.Resource) []finding.Finding {
+	f.Rule = ruleStore
+	switch rank := o.compare(consumer, runtime); {
+	case rank < 0:
+		f.Severity = finding.Error
+		f.Message = fmt.Sprintf("%s of %s (%s) talks to %s, which comes later (%s): it cannot become Ready",
+			store.Human(), consumer.Name, o.place(consumer), runtime.Name, o.place(runtime))
+	case rank == 0 && consumer.Phase >= 0 && runtime.Phase >= 0 && o.any:
+		f.Severity = finding.Warning
+		f.Message = fmt.Sprintf("%s of %s talks to %s and stands beside it (%s)", store.Human(), consumer.Name, runtime.Name, o.place(runtime))
+	default:
+		return out
+	}
+	f.Evidence = append(f.Evidence, o.placed(consumer), o.placed(runtime))
+	f.Fix.Summary = o.after(consumer, runtime)
+	return append(out, f)
+}
+
+func isSecretStore(r finding.Resource) bool {
+	return r.Group == "external-secrets.io" && (r.Kind == "SecretStore" || r.Kind == "ClusterSecretStore")
+}
+
+// oneEach keeps the gravest finding of each pair of components; the first where
+// they are equally grave.
+func oneEach(all []finding.Finding) []finding.Finding {
+	type pair struct{ consumer, provider string }
+	seen := map[pair]bool{}
+	finding.Sort(all)
+	return slices.DeleteFunc(all, func(f finding.Finding) bool {
+		key := pair{f.Component, f.Provider}
+		again := seen[key]
+		seen[key] = true
+		return again
+	})
+}

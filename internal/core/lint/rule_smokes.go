@@ -1,0 +1,92 @@
+package lint
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/model"
+)
+
+const (
+	ruleSmokeLast    = "smoke-not-last"
+	ruleSmokeShares  = "smoke-shares-phase"
+	ruleSmokeTargets = "smoke-without-targets"
+)
+
+// smokeNotLast finds smokes with something else of their band behind them. Bands
+// without slots have smokes in between by design.
+func smokeNotLast(in Input) []finding.Finding {
+	var out []finding.Finding
+	components := onLadder(in)
+	for _, smoke := range components {
+		band, ok := bandAt(in.Ladder, smoke.Phase)
+		if smoke.Type != model.Smoke || !smoke.Enabled || !ok || !slotted(band) {
+			continue
+		}
+		var later []string
+		for _, c := range components {
+			if c.Enabled && c.Type != model.Smoke && c.Phase > smoke.Phase && c.Phase <= band.To {
+				later = append(later, fmt.Sprintf("%s (%s)", c.Name, c.Phase))
+			}
+		}
+		if len(later) > 0 {
+			out = append(out, aboutPhase(smoke, ruleSmokeLast, finding.Warning,
+				fmt.Sprintf("move it to %s", band.To),
+				"%s stands at %s, before %s of the band %s, which it cannot have validated", smoke.Name, smoke.Phase, some(later), band.Name))
+		}
+	}
+	return out
+}
+
+// some names the first of several.
+func some(names []string) string {
+	slices.Sort(names)
+	const most = 3
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+}
+
+// smokeSharesPhase finds smokes that run beside what is no smoke.
+func smokeSharesPhase(in Input) []finding.Finding {
+	var out []finding.Finding
+	components := onLadder(in)
+	for _, smoke := range components {
+		if smoke.Type != model.Smoke || !smoke.Enabled || smoke.Phase < 0 {
+			continue
+		}
+		var beside []string
+		for _, c := range components {
+			sameTier := c.Domain == smoke.Domain || len(in.Ladder.Sets) == 0
+			if c.Enabled && c.Type != model.Smoke && c.Phase == smoke.Phase && sameTier {
+				beside = append(beside, c.Name)
+			}
+		}
+		if len(beside) > 0 {
+			out = append(out, aboutPhase(smoke, ruleSmokeShares, finding.Warning, "give the smoke a later phase of its own",
+				"%s shares phase %s with %s: RollingSync starts them together", smoke.Name, smoke.Phase, some(beside)))
+		}
+	}
+	return out
+}
+
+// smokeWithoutTargets finds smokes that name nothing that they validate.
+func smokeWithoutTargets(in Input) []finding.Finding {
+	var out []finding.Finding
+	for i := range in.Components {
+		c := &in.Components[i]
+		if c.Type != model.Smoke || !c.Enabled || len(c.Validates) > 0 || len(c.Requires) > 0 {
+			continue
+		}
+		out = append(out, finding.Finding{
+			Rule: ruleSmokeTargets, Severity: finding.Warning, Scope: finding.Rule, Component: c.Name,
+			Position: c.At("validates"), Basis: finding.Declared,
+			Message: c.Name + " does not say which components it validates, so that nothing holds it behind them",
+			Fix:     finding.Fix{Summary: "list them: validates: [<component>, ...]"},
+		})
+	}
+	return out
+}

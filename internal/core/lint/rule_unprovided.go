@@ -1,0 +1,90 @@
+package lint
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/rollout-ladder/ladder/internal/core/dependency"
+	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/plan"
+)
+
+const ruleUnprovided = "unprovided"
+
+// unprovided finds what is required and nowhere to be found. It concludes from
+// absence, so it speaks only where everything was looked at and where the
+// repository makes things of that kind, in that namespace, itself.
+func unprovided(in Input) []finding.Finding {
+	if len(in.Missing) == 0 {
+		return nil
+	}
+	managed := managedKinds(in)
+	o := newOrder(in)
+	var out []finding.Finding
+	for _, m := range in.Missing {
+		if _, enabled := o.byName[m.Consumer.Component]; !enabled || m.Strength != plan.Hard || len(m.Unrendered) > 0 {
+			continue
+		}
+		if !managed[groupNamespace(m.Required)] || handmade(m) {
+			continue
+		}
+		f := finding.Finding{
+			Rule: ruleUnprovided, Severity: finding.Warning, Scope: finding.Rule,
+			Component: m.Consumer.Component, Resource: m.Required, Position: m.Consumer.Position,
+			Basis: finding.Rendered, Evidence: slices.Clone(m.Evidence),
+			Message: fmt.Sprintf("%s of %s %s, which nothing in the repository provides", who(m.Consumer), m.Consumer.Component, m.Reason),
+			Fix:     finding.Fix{Summary: "add what provides it, correct the name, or mark the reference optional"},
+		}
+		in.maybeThere(&f)
+		out = append(out, f)
+	}
+	return out
+}
+
+// group is what is made in one way: the kind, in one namespace where it has one.
+type group struct{ group, kind, namespace string }
+
+func groupNamespace(r finding.Resource) group {
+	if isCRD(r) {
+		// Of the CRDs, those of one API group come together.
+		return group{r.Group, r.Kind, afterDot(r.Name)}
+	}
+	return group{r.Group, r.Kind, r.Namespace}
+}
+
+// afterDot is the group in the name of a CRD, "clusters.postgresql.cnpg.io".
+func afterDot(name string) string {
+	for i := range len(name) {
+		if name[i] == '.' {
+			return name[i+1:]
+		}
+	}
+	return name
+}
+
+// managedKinds are the groups of things of which the repository makes some.
+func managedKinds(in Input) map[group]bool {
+	managed := map[group]bool{}
+	for i := range in.Dependencies {
+		managed[groupNamespace(in.Dependencies[i].Required)] = true
+	}
+	for i := range in.Objects {
+		managed[groupNamespace(in.Objects[i].Resource)] = true
+	}
+	return managed
+}
+
+// handmade reports whether the missing thing comes from outside Git, as a rule:
+// classes and StorageClasses with the cluster, and by hand the first credential
+// of a secret store or an issuer, from which everything else follows.
+func handmade(m dependency.Missing) bool {
+	if m.Rule == ruleClass || m.Rule == ruleStorageClass {
+		return true
+	}
+	switch m.Consumer.Object.Kind {
+	case "SecretStore", "ClusterSecretStore", "Issuer", "ClusterIssuer", "Application", "ApplicationSet":
+		return true
+	default:
+		return false
+	}
+}

@@ -1,0 +1,99 @@
+package plan
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/rollout-ladder/ladder/internal/core/model"
+)
+
+// Inventory is the ladder with everything that has a place in it, for reports.
+type Inventory struct {
+	Environment string
+	Steps       []Step
+	// Phases groups the components by their place, in order; a step of several
+	// phases has several groups, a phase without components none.
+	Phases []PhaseGroup
+}
+
+// PhaseGroup is one place of the ladder.
+type PhaseGroup struct {
+	Label string // "150", "-3", "pre"; as written for components without a step
+	// Step is the index of its step, from 1; 0 where no step matches.
+	Step      int
+	MaxUpdate string
+	Gate      string
+	Members   []Member
+}
+
+// Member is one component of an inventory.
+type Member struct {
+	Name, Domain, Project, Namespace string
+	Type                             model.Type
+	Enabled                          bool
+	// File is where the component is defined.
+	File string
+	// Requires are its providers among Input.Edges, sorted, each once.
+	Requires []string
+}
+
+// TakeInventory lists every component, disabled ones too, by place. It fails as
+// Build does.
+func TakeInventory(in Input) (Inventory, error) {
+	p, err := Build(in)
+	if err != nil {
+		return Inventory{}, err
+	}
+	placed, err := placeAll(in.Components, in.Ladder)
+	if err != nil {
+		return Inventory{}, err
+	}
+	if in.Ladder.Layout == DependsOn {
+		placed = layered(in, placed)
+	}
+	requires := make(map[string][]string)
+	for _, e := range in.Edges {
+		requires[e.From] = append(requires[e.From], e.To)
+	}
+	indexes := make([]int, len(in.Components))
+	for i := range indexes {
+		indexes[i] = i
+	}
+	place := func(i int) int { // components without a step come last
+		if placed.stepOf[i] < 0 {
+			return len(p.Steps)
+		}
+		return placed.stepOf[i]
+	}
+	slices.SortFunc(indexes, func(i, j int) int {
+		a, b := &in.Components[i], &in.Components[j]
+		return cmp.Or(
+			cmp.Compare(place(i), place(j)), cmp.Compare(a.Phase, b.Phase),
+			strings.Compare(a.Order(), b.Order()), strings.Compare(a.Name, b.Name),
+		)
+	})
+	inv := Inventory{Environment: in.Environment, Steps: p.Steps}
+	for _, i := range indexes {
+		c := &in.Components[i]
+		group := PhaseGroup{Label: c.Order()}
+		if k := placed.stepOf[i]; k >= 0 {
+			group.Step, group.MaxUpdate, group.Gate = k+1, p.Steps[k].MaxUpdate, p.Steps[k].Gate
+			if c.Phase < 0 || len(c.Waves) > 0 {
+				group.Label = p.Steps[k].Label
+			}
+		}
+		last := len(inv.Phases) - 1
+		if last < 0 || inv.Phases[last].Label != group.Label || inv.Phases[last].Step != group.Step {
+			inv.Phases = append(inv.Phases, group)
+			last++
+		}
+		names := slices.Clone(requires[c.Name])
+		slices.Sort(names)
+		inv.Phases[last].Members = append(inv.Phases[last].Members, Member{
+			Name: c.Name, Domain: c.Domain, Project: c.Project, Namespace: c.Namespace,
+			Type: c.Type, Enabled: c.Enabled, File: c.Position.File, Requires: slices.Compact(names),
+		})
+	}
+	return inv, nil
+}

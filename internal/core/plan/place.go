@@ -1,0 +1,195 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/rollout-ladder/ladder/internal/core/model"
+)
+
+// place is where a component stands: before Argo CD, then by its path of sync
+// waves, then by its step of the ladder file, or of the ApplicationSet that
+// generates it.
+type place struct {
+	later   bool // false: before Argo CD
+	waves   []int
+	step    int // index into Ladder.Steps, -1 for none
+	phase   model.Phase
+	rolling int // RollingSync step of its ApplicationSet, from 1; 0 for none
+}
+
+func (p place) compare(q place) int {
+	if p.later != q.later {
+		if q.later {
+			return -1
+		}
+		return 1
+	}
+	return cmp.Or(slices.Compare(p.waves, q.waves), cmp.Compare(p.step, q.step), cmp.Compare(p.phase, q.phase), cmp.Compare(p.rolling, q.rolling))
+}
+
+// ladderIndex finds the step of a phase.
+type ladderIndex struct {
+	steps   []LadderStep
+	inSet   map[string]map[model.Phase]int
+	anySet  map[model.Phase]int
+	noSteps bool
+	// parted are the ApplicationSets whose steps are among the waves of what their
+	// Applications apply: the others of the set stand beside those.
+	parted map[string]bool
+}
+
+// indexLadder sorts the steps into the order in which they run: by tier in
+// parent order, then as written.
+func indexLadder(l Ladder) ladderIndex {
+	x := ladderIndex{
+		steps: slices.Clone(l.Steps), inSet: make(map[string]map[model.Phase]int),
+		anySet: make(map[model.Phase]int), noSteps: len(l.Steps) == 0,
+	}
+	if len(l.Sets) > 0 {
+		slices.SortStableFunc(x.steps, func(a, b LadderStep) int {
+			return cmp.Compare(slices.Index(l.Sets, a.Set), slices.Index(l.Sets, b.Set))
+		})
+	}
+	for i, s := range x.steps {
+		for _, phase := range s.Phases {
+			if _, ok := x.anySet[phase]; !ok {
+				x.anySet[phase] = i
+			}
+			set := x.inSet[s.Set]
+			if set == nil {
+				set = make(map[model.Phase]int)
+				x.inSet[s.Set] = set
+			}
+			if _, ok := set[phase]; !ok {
+				set[phase] = i
+			}
+		}
+	}
+	return x
+}
+
+// find places a component; ok is false if no step matches it.
+func (x ladderIndex) find(c *model.Component) (p place, ok bool) {
+	p = place{later: !c.PreArgo, waves: c.Waves, step: -1, phase: model.NoPhase}
+	if c.PreArgo {
+		p.waves = nil
+		return p, true
+	}
+	if c.Phase >= 0 {
+		if i, found := x.inSet[c.Domain][c.Phase]; found {
+			p.step = i
+			return p, true
+		}
+		if i, found := x.anySet[c.Phase]; found {
+			p.step = i
+			return p, true
+		}
+		if x.noSteps {
+			p.phase = c.Phase // a ladder without steps has one per phase in use
+			return p, true
+		}
+	}
+	p.rolling = c.Step
+	if x.parted[c.Set] && c.Step > 0 && !slices.Contains(c.Parents, model.AtSteps(c.Set)) {
+		p.waves, p.rolling = append(slices.Clone(c.Waves), c.Step), 0
+	}
+	if len(p.waves) == 0 && x.noSteps {
+		p.waves = []int{0} // Argo CD's default
+	}
+	return p, len(p.waves) > 0
+}
+
+// step makes the step of a place.
+func (x ladderIndex) step(p place) Step {
+	switch {
+	case !p.later:
+		return Step{Label: "pre"}
+	case p.step >= 0:
+		s := x.steps[p.step]
+		labels := make([]string, len(s.Phases))
+		for i, phase := range s.Phases {
+			labels[i] = phase.String()
+		}
+		return Step{
+			Label: strings.Join(labels, ","), Phases: s.Phases, Set: s.Set,
+			MaxUpdate: s.MaxUpdate.String(), Gate: s.Gate,
+		}
+	case p.phase >= 0:
+		return Step{Label: p.phase.String(), Phases: []model.Phase{p.phase}}
+	default:
+		c := model.Component{Waves: p.waves, Phase: model.NoPhase, Step: p.rolling}
+		return Step{Label: c.Order()}
+	}
+}
+
+// placement is every component in its step.
+type placement struct {
+	steps []Step
+	// stepOf gives the index of a component's step, by index into the input; -1
+	// for none.
+	stepOf   []int
+	unplaced []string // enabled ones only, sorted
+}
+
+// placeAll sorts components into steps. Steps of the ladder file that match
+// nothing are kept.
+func placeAll(components []model.Component, l Ladder) (placement, error) {
+	x := indexLadder(l)
+	x.parted = model.Parted(components)
+	out := placement{stepOf: make([]int, len(components))}
+	places := make([]place, len(components))
+	used := make([]bool, len(x.steps))
+	var distinct []place
+	names := make(map[string]bool, len(components))
+	for i := range components {
+		c := &components[i]
+		if names[c.Name] {
+			return placement{}, fmt.Errorf("plan: two components are named %s; the second is at %s", strconv.Quote(c.Name), c.Position)
+		}
+		names[c.Name] = true
+		p, ok := x.find(c)
+		if !ok {
+			out.stepOf[i] = -1
+			if c.Enabled {
+				out.unplaced = append(out.unplaced, c.Name)
+			}
+			continue
+		}
+		places[i] = p
+		distinct = append(distinct, p)
+		if p.step >= 0 {
+			used[p.step] = true
+		}
+	}
+	for i := range x.steps {
+		if !used[i] {
+			distinct = append(distinct, place{later: true, step: i, phase: model.NoPhase})
+		}
+	}
+	slices.SortFunc(distinct, place.compare)
+	distinct = slices.CompactFunc(distinct, func(p, q place) bool { return p.compare(q) == 0 })
+	sizes := make([]int, len(distinct))
+	for i := range components {
+		if out.stepOf[i] < 0 {
+			continue
+		}
+		out.stepOf[i], _ = slices.BinarySearchFunc(distinct, places[i], place.compare)
+		if components[i].Enabled {
+			sizes[out.stepOf[i]]++
+		}
+	}
+	for i, p := range distinct {
+		s := x.step(p)
+		s.Index = i + 1
+		if p.step >= 0 {
+			s.Limit = x.steps[p.step].MaxUpdate.Limit(sizes[i])
+		}
+		out.steps = append(out.steps, s)
+	}
+	slices.Sort(out.unplaced)
+	return out, nil
+}

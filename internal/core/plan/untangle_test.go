@@ -1,0 +1,60 @@
+package plan
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rollout-ladder/ladder/internal/core/model"
+	"github.com/rollout-ladder/ladder/internal/core/rollout"
+)
+
+// TestUntangle: waves below different parents order nothing, so that a requirement
+// between two of them is no mistake of the order.
+func TestUntangle(t *testing.T) {
+	at := func(name, parent string, wave int) model.Component {
+		return model.Component{Name: name, Phase: model.NoPhase, Waves: []int{wave}, Parents: []string{parent}, Enabled: true}
+	}
+	requires := func(from, to string) Edge { return Edge{From: from, To: to, Strength: Hard} }
+	steps := func(p *Plan) map[string]string {
+		out := map[string]string{}
+		for _, s := range p.Steps {
+			for _, c := range s.Components {
+				out[c] = s.Label
+			}
+		}
+		return out
+	}
+	components := []model.Component{at("web", "apps/", 0), at("base", "infra/", 1), at("operator", "infra/", 2), at("late", "infra/", 3)}
+	for name, c := range map[string]struct {
+		edges []Edge
+		want  map[string]string
+		wrong int
+	}{
+		"no edge against the line leaves it": {
+			[]Edge{requires("late", "web")}, map[string]string{"web": "0", "base": "1", "operator": "2", "late": "3"}, 0,
+		},
+		"a provider below another parent": {
+			[]Edge{requires("web", "operator")}, map[string]string{"base": "1", "operator": "2", "web": "0 3", "late": "0 3"}, 0,
+		},
+		"a provider below the same parent stays wrong": {
+			[]Edge{requires("base", "operator")}, map[string]string{"web": "0", "base": "1", "operator": "2", "late": "3"}, 1,
+		},
+		"both ways cannot be": {
+			[]Edge{requires("web", "operator"), requires("base", "web")}, map[string]string{"base": "1", "operator": "2", "web": "0 3", "late": "0 3"}, 1,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, err := Build(Input{Components: components, Edges: c.edges, Policy: rollout.Phases})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(c.want, steps(p)); diff != "" {
+				t.Errorf("steps (-want +got):\n%s", diff)
+			}
+			if len(p.Against) != c.wrong {
+				t.Errorf("against %v", p.Against)
+			}
+		})
+	}
+}

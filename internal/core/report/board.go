@@ -1,0 +1,223 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/rollout-ladder/ladder/internal/core/finding"
+)
+
+// Board is a running rollout as a terminal shows it: finished steps, what runs
+// and why the rest waits.
+type Board struct {
+	Steps   []BoardStep
+	Running []BoardRow // oldest first
+	Waiting []BoardWait
+	Failed  []BoardRow
+	// Elapsed is the time since the rollout started; Expected the planned
+	// makespan, 0 where there is no estimate.
+	Elapsed, Expected time.Duration
+	Note              string // paused, stopping, ...
+	// Why are the root causes of all waiting, those that hold up most first;
+	// Waiting names what comes next instead.
+	Why []BoardWhy
+	// Approvals are the steps that wait for an approval now.
+	Approvals []BoardApproval
+}
+
+// BoardStep is one step of the board.
+type BoardStep struct {
+	Label   string // "150"
+	Name    string // "runtimes"
+	Done    int
+	Total   int
+	Failed  int
+	Started bool
+	Elapsed time.Duration // since the first start, until the last end
+}
+
+// Finished reports whether nothing of the step is left to do.
+func (s BoardStep) Finished() bool { return s.Started && s.Done == s.Total }
+
+// BoardRow is one component of the board.
+type BoardRow struct {
+	Component string
+	Elapsed   time.Duration
+	Text      string
+	// Blocks is the number of components that wait for this one.
+	Blocks int
+}
+
+// BoardWait is one thing that components wait for.
+type BoardWait struct {
+	Count int
+	On    string
+}
+
+// Style colours a board; the zero value prints plain text.
+type Style struct{ Color bool }
+
+func (s Style) paint(code, text string) string {
+	if !s.Color {
+		return text
+	}
+	return "\x1b[" + code + "m" + text + "\x1b[0m"
+}
+
+// The colours of the terminal, as SGR parameters. A state is always a glyph and
+// a word as well: colour is never the only sign.
+const (
+	green  = "32"
+	red    = "31"
+	yellow = "33"
+	cyan   = "36"
+	faint  = "2"
+)
+
+// IsColour reports whether Ladder itself writes an SGR parameter.
+func IsColour(code string) bool {
+	return slices.Contains([]string{green, red, yellow, cyan, faint, bold, "0"}, code)
+}
+
+// StepLine prints a step on one line.
+func (s Style) StepLine(step BoardStep) string {
+	glyph, code := "·", faint
+	switch {
+	case step.Failed > 0:
+		glyph, code = "✕", red
+	case step.Finished():
+		glyph, code = "✓", green
+	case step.Started:
+		glyph, code = "▶", cyan
+	}
+	elapsed := ""
+	if step.Started {
+		elapsed = "  " + Clock(step.Elapsed)
+	}
+	return s.paint(code, fmt.Sprintf("%s %-5s %-13s %3d/%d", glyph, step.Label, step.Name, step.Done, step.Total)) + s.paint(faint, elapsed)
+}
+
+// maxLive is the greatest height of the live block, in rows.
+const maxLive = 12
+
+// Live prints the block that is drawn again and again below the finished steps:
+// at most 12 rows of at most width columns.
+func (s Style) Live(b Board, width int) []string {
+	var lines []string
+	add := func(line string) { lines = append(lines, Clip(line, width)) }
+	for _, step := range b.Steps {
+		if step.Started && !step.Finished() && len(lines) < 4 {
+			add(s.StepLine(step))
+		}
+	}
+	for i, r := range b.Running {
+		if len(lines) >= maxLive-3 {
+			add(s.paint(faint, fmt.Sprintf("  … %d more running", len(b.Running)-i)))
+			break
+		}
+		add(s.paint(cyan, "  ▶ "+r.Component) + s.paint(faint, "  "+Clock(r.Elapsed)) + "  " + Plain(r.Text))
+	}
+	if len(b.Waiting) > 0 {
+		total, parts := 0, []string{}
+		for i, w := range b.Waiting {
+			total += w.Count
+			if i < 3 {
+				parts = append(parts, fmt.Sprintf("%d on %s", w.Count, w.On))
+			}
+		}
+		add(s.paint(yellow, fmt.Sprintf("  … %d wait: %s", total, strings.Join(parts, ", "))))
+	}
+	for i, f := range b.Failed {
+		if i == 2 && len(b.Failed) > 3 {
+			add(s.paint(red, fmt.Sprintf("✕ %d more failed", len(b.Failed)-i)))
+			break
+		}
+		add(s.paint(red, fmt.Sprintf("✕ %s failed (blocks %d)", f.Component, f.Blocks)) + "  " + Plain(f.Text))
+	}
+	foot := "elapsed " + Clock(b.Elapsed)
+	if b.Expected > 0 {
+		foot += " of about " + Clock(b.Expected)
+	}
+	if b.Note != "" {
+		foot += "   " + b.Note
+	}
+	lines = lines[:min(len(lines), maxLive-1)]
+	add(s.paint(faint, foot))
+	return lines
+}
+
+// Clock prints a duration as people read it: "2.1s", "1m02s", "1h05m".
+func Clock(d time.Duration) string {
+	switch {
+	case d < 0:
+		return "0.0s"
+	case d < 10*time.Second:
+		return fmt.Sprintf("%.1fs", d.Seconds())
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm%02ds", int(d.Minutes()), int(d.Seconds())%60)
+	default:
+		return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
+	}
+}
+
+// Plain makes a text one line that does not steer the terminal, whatever a cluster
+// or a chart says.
+func Plain(text string) string { return finding.Plain(text) }
+
+// Invisible reports whether a character breaks a line or turns the direction of
+// writing.
+func Invisible(r rune) bool { return finding.Invisible(r) }
+
+// Clip cuts a line to width columns; escape sequences take no room and stay
+// closed.
+func Clip(line string, width int) string {
+	if width <= 0 {
+		return line
+	}
+	var b strings.Builder
+	columns, escaped := 0, false
+	for i := 0; i < len(line); {
+		if line[i] == 0x1b {
+			end := strings.IndexByte(line[i:], 'm')
+			if end < 0 {
+				break
+			}
+			b.WriteString(line[i : i+end+1])
+			escaped = line[i:i+end+1] != "\x1b[0m"
+			i += end + 1
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(line[i:])
+		if columns == width-1 && i+size < len(line) && visible(line[i+size:]) {
+			b.WriteRune('…')
+			break
+		}
+		b.WriteRune(r)
+		columns++
+		i += size
+	}
+	if escaped {
+		b.WriteString("\x1b[0m")
+	}
+	return b.String()
+}
+
+// visible reports whether anything but escape sequences is left.
+func visible(s string) bool {
+	for s != "" {
+		if s[0] != 0x1b {
+			return true
+		}
+		end := strings.IndexByte(s, 'm')
+		if end < 0 {
+			return false
+		}
+		s = s[end+1:]
+	}
+	return false
+}

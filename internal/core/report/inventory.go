@@ -1,0 +1,190 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/rollout-ladder/ladder/internal/core/plan"
+)
+
+// Inventory is the JSON document of an inventory.
+type Inventory struct {
+	FormatVersion string           `json:"formatVersion"`
+	Environment   string           `json:"environment"`
+	Steps         []InventoryStep  `json:"steps"`
+	Phases        []InventoryPhase `json:"phases"`
+}
+
+// InventoryStep is one step of the ladder.
+type InventoryStep struct {
+	Index     int      `json:"index"`
+	Label     string   `json:"label"`
+	Phases    []string `json:"phases"`
+	Set       string   `json:"set,omitempty"`
+	MaxUpdate string   `json:"maxUpdate"`
+	Gate      string   `json:"gate"`
+}
+
+// InventoryPhase is one place of the ladder with what stands there.
+type InventoryPhase struct {
+	Phase      string               `json:"phase"`
+	Step       int                  `json:"step"`
+	Gate       string               `json:"gate"`
+	Components []InventoryComponent `json:"components"`
+}
+
+// InventoryComponent is one component of an inventory.
+type InventoryComponent struct {
+	Name      string   `json:"name"`
+	Path      string   `json:"path"`
+	Domain    string   `json:"domain"`
+	Project   string   `json:"project"`
+	Namespace string   `json:"namespace"`
+	Type      string   `json:"componentType"`
+	Enabled   bool     `json:"enabled"`
+	Requires  []string `json:"requires"`
+}
+
+// InventoryDocument turns an inventory into its JSON document.
+func InventoryDocument(inv plan.Inventory) Inventory {
+	d := Inventory{FormatVersion: FormatVersion, Environment: inv.Environment, Steps: []InventoryStep{}, Phases: []InventoryPhase{}}
+	for _, s := range inv.Steps {
+		step := InventoryStep{Index: s.Index, Label: s.Label, Phases: []string{}, Set: s.Set, MaxUpdate: s.MaxUpdate, Gate: s.Gate}
+		for _, phase := range s.Phases {
+			step.Phases = append(step.Phases, phase.String())
+		}
+		d.Steps = append(d.Steps, step)
+	}
+	for _, g := range inv.Phases {
+		group := InventoryPhase{Phase: g.Label, Step: g.Step, Gate: g.Gate, Components: []InventoryComponent{}}
+		for _, m := range g.Members {
+			group.Components = append(group.Components, InventoryComponent{
+				Name: m.Name, Path: m.File, Domain: m.Domain, Project: m.Project, Namespace: m.Namespace,
+				Type: string(m.Type), Enabled: m.Enabled, Requires: list(m.Requires),
+			})
+		}
+		d.Phases = append(d.Phases, group)
+	}
+	return d
+}
+
+// InventoryMarkdown writes the inventory as a Markdown document.
+func InventoryMarkdown(w io.Writer, inv plan.Inventory) error {
+	var b strings.Builder
+	members, disabled := 0, 0
+	for _, g := range inv.Phases {
+		members += len(g.Members)
+		for _, m := range g.Members {
+			if !m.Enabled {
+				disabled++
+			}
+		}
+	}
+	fmt.Fprintf(&b, "# Inventory of %s\n\n%s", inv.Environment, count(members, "component"))
+	if disabled > 0 {
+		fmt.Fprintf(&b, ", %d of them disabled", disabled)
+	}
+	fmt.Fprintf(&b, ", %s.\n\n", count(len(inv.Steps), "step"))
+	b.WriteString("## Components\n\nComponent (descriptor) – domain / project / namespace\n\n")
+	for _, g := range inv.Phases {
+		label := g.Label
+		if label == "" {
+			label = "no place"
+		}
+		fmt.Fprintf(&b, "- **%s**", label)
+		if g.Gate != "" {
+			fmt.Fprintf(&b, " %s", escape(g.Gate))
+		}
+		b.WriteByte('\n')
+		for _, m := range g.Members {
+			fmt.Fprintf(&b, "  - `%s` (%s) – %s / %s / %s", escape(m.Name), escape(m.File), dash(m.Domain), dash(m.Project), dash(m.Namespace))
+			if !m.Enabled {
+				b.WriteString(" – disabled")
+			}
+			b.WriteByte('\n')
+		}
+	}
+	b.WriteString("\n## Steps\n\n| step | phases | maxUpdate | readiness gate |\n| ---: | --- | ---: | --- |\n")
+	for _, s := range inv.Steps {
+		maxUpdate := s.MaxUpdate
+		if maxUpdate == "" {
+			maxUpdate = "all"
+		}
+		label := s.Label
+		if s.Set != "" {
+			label = s.Set + " " + label
+		}
+		fmt.Fprintf(&b, "| %d | %s | %s | %s |\n", s.Index, escape(label), maxUpdate, escape(s.Gate))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// InventoryPicture draws the inventory as frames of boxes.
+func InventoryPicture(w io.Writer, inv plan.Inventory, title string) error {
+	p := Picture{Title: title}
+	sets := map[int]string{}
+	for _, s := range inv.Steps {
+		sets[s.Index] = s.Set
+	}
+	for _, g := range inv.Phases {
+		if len(g.Members) == 0 {
+			continue
+		}
+		var heading string
+		switch {
+		case g.Label == "":
+			heading = "NO PLACE"
+		case g.Label == "pre":
+			heading = "BEFORE ARGO CD"
+		case isPhase(g.Label):
+			heading = "PHASE " + g.Label
+		default:
+			heading = "WAVE " + g.Label
+		}
+		if set := sets[g.Step]; set != "" {
+			heading += " · " + strings.ToUpper(set)
+		}
+		f := Frame{Heading: heading, Text: g.Gate}
+		for _, m := range g.Members {
+			lines := []string{strings.TrimPrefix(strings.Join(nonEmpty(string(m.Type), m.Namespace), " in "), " in ")}
+			if !m.Enabled {
+				lines = append(lines, "currently DISABLED")
+			}
+			f.Boxes = append(f.Boxes, Box{Title: m.Name, Lines: lines})
+		}
+		p.Frames = append(p.Frames, f)
+	}
+	p.Notes = []string{
+		"Frames run from top to bottom; each waits until everything in the one before is Healthy",
+		"Components in one frame roll out in parallel, as far as maxUpdate of its step allows",
+	}
+	return WritePicture(w, p)
+}
+
+func isPhase(label string) bool {
+	return len(label) == 3 && strings.Trim(label, "0123456789") == ""
+}
+
+func nonEmpty(in ...string) []string {
+	var out []string
+	for _, s := range in {
+		if s != "" {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+func dash(s string) string {
+	if s == "" {
+		return "–"
+	}
+	return escape(s)
+}
+
+// escape makes text safe inside Markdown and its tables.
+func escape(s string) string {
+	return strings.NewReplacer("|", `\|`, "<", "&lt;", "`", "'").Replace(Plain(s))
+}

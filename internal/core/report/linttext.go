@@ -1,0 +1,207 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/rollout-ladder/ladder/internal/core/finding"
+)
+
+// alike bounds how many findings of one cause are shown below the first.
+const alike = 4
+
+// LintText writes what lint found for people: findings by component, those with
+// the gravest first, and once what many components have alike. verbose shows every
+// finding whole, and what is suppressed.
+func LintText(w io.Writer, l Lint, style Style, verbose bool) error {
+	var b strings.Builder
+	t := lintText{b: &b, style: style, verbose: verbose, several: len(l.Environments) > 1, orders: l.orders()}
+	t.unrendered(distinct(l.Unrendered))
+	all := merged(l.Findings)
+	for i := range all {
+		all[i].header = t.header(all[i])
+	}
+	var order []string
+	groups := map[string][]shared{}
+	shown, alsoIn := t.fold(all)
+	for _, f := range shown {
+		if groups[f.header] == nil {
+			order = append(order, f.header)
+		}
+		groups[f.header] = append(groups[f.header], f)
+	}
+	for _, header := range order {
+		b.WriteString(style.paint(bold, header) + "\n")
+		t.group(groups[header])
+		b.WriteByte('\n')
+	}
+	t.folds(alsoIn)
+	if verbose {
+		t.suppressed(l)
+	}
+	glyph, code := "✓", green
+	switch {
+	case l.number(finding.Error) > 0:
+		glyph, code = "✕", red
+	case l.number(finding.Warning) > 0, !l.Coverage.Whole():
+		glyph, code = "!", yellow
+	}
+	b.WriteString(style.paint(code, glyph+" "+l.summary(all)) + "\n")
+	if len(l.Findings) > 0 {
+		b.WriteString(style.paint(faint, "  ladder explain RULE says what a rule means and how to suppress it") + "\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+const bold = "1"
+
+// distinct leaves what is not rendered in several environments once.
+func distinct(all []Unrendered) []Unrendered {
+	seen := map[Unrendered]bool{}
+	var out []Unrendered
+	for _, u := range all {
+		u.Environment = ""
+		if !seen[u] {
+			seen[u] = true
+			out = append(out, u)
+		}
+	}
+	return out
+}
+
+type lintText struct {
+	b       *strings.Builder
+	style   Style
+	verbose bool
+	several bool // environments
+	orders  map[[2]string]string
+}
+
+// header names the component of a finding, its place and its environments.
+func (t *lintText) header(f shared) string {
+	name := f.Component
+	if name == "" {
+		name = f.Position.File
+		if name == "" {
+			name = "platform"
+		}
+	}
+	if order := t.orders[[2]string{f.environments[0], f.Component}]; order != "" {
+		name += " (" + order + ")"
+	}
+	if t.several && f.environments[0] != "" {
+		name += " in " + strings.Join(f.environments, ", ")
+	}
+	return Plain(name)
+}
+
+// group writes the findings of a component. Of those with one rule and provider
+// the first is written whole and the others in a line each.
+func (t *lintText) group(findings []shared) {
+	type cause struct {
+		rule, provider string
+		severity       finding.Severity
+	}
+	var order []cause
+	by := map[cause][]shared{}
+	for _, f := range findings {
+		c := cause{f.Rule, f.Provider, f.Severity}
+		if by[c] == nil {
+			order = append(order, c)
+		}
+		by[c] = append(by[c], f)
+	}
+	for _, c := range order {
+		for i, f := range by[c] {
+			if i == 0 || t.verbose {
+				t.whole(f)
+				continue
+			}
+			if i > alike {
+				fmt.Fprintf(t.b, "    and %d more like this; --verbose shows them\n", len(by[c])-i)
+				break
+			}
+			fmt.Fprintf(t.b, "    also %s: %s\n", Plain(f.Position.String()), Plain(f.Message))
+		}
+	}
+}
+
+func (t *lintText) whole(f shared) {
+	code := cyan
+	switch f.Severity {
+	case finding.Error:
+		code = red
+	case finding.Warning:
+		code = yellow
+	case finding.Info:
+	}
+	at := ""
+	if f.Position.File != "" {
+		at = Plain(f.Position.String()) + ": "
+	}
+	fmt.Fprintf(t.b, "  %s%s %s\n", at, t.style.paint(code, string(f.Severity)+": "+Plain(f.Message)), t.style.paint(faint, "["+f.Rule+"]"))
+	for _, e := range f.Evidence {
+		t.evidence(e)
+	}
+	if f.Basis == finding.Catalogue {
+		fmt.Fprintf(t.b, "      %s\n", t.style.paint(faint, "rests on the catalogue: the chart was not rendered"))
+	}
+	if fix := strings.TrimSpace(f.Fix.Summary); fix != "" {
+		mechanical := ""
+		if f.Fix.Patch != "" {
+			mechanical = " (--fix does it)"
+			if f.Fix.Moves {
+				mechanical = " (--fix-order does it)"
+			}
+		}
+		fmt.Fprintf(t.b, "    fix: %s%s\n", Plain(fix), mechanical)
+	}
+}
+
+func (t *lintText) evidence(e finding.Evidence) {
+	at := finding.Position{File: e.File, Line: e.Line}.String()
+	if at != "" {
+		at += "  "
+	}
+	field := ""
+	if e.Field != "" && !strings.Contains(e.Text, e.Field) {
+		field = "  " + e.Field
+	}
+	fmt.Fprintf(t.b, "      %s\n", t.style.paint(faint, Plain(at+e.Text+field)))
+}
+
+// unrendered says first what could not be rendered: what is not rendered is never
+// called clean. A component with many such sources names some of them.
+func (t *lintText) unrendered(all []Unrendered) {
+	if len(all) == 0 {
+		return
+	}
+	number := map[string]int{}
+	for _, u := range all {
+		number[u.Component]++
+	}
+	fmt.Fprintf(t.b, "! %s not rendered, whole or in part; nothing is known of what they lack:\n", count(len(number), "component"))
+	shown := map[string]int{}
+	for _, u := range all {
+		shown[u.Component]++
+		switch n := shown[u.Component]; {
+		case n <= alike || t.verbose:
+			fmt.Fprintf(t.b, "    %s  %s: %s\n", Plain(finding.Position{File: u.File, Line: u.Line}.String()), Plain(u.Component), Plain(u.Reason))
+		case n == number[u.Component]:
+			fmt.Fprintf(t.b, "    and %d more of %s; --verbose shows them\n", n-alike, Plain(u.Component))
+		}
+	}
+	t.b.WriteByte('\n')
+}
+
+func (t *lintText) suppressed(l Lint) {
+	for _, s := range l.Suppressed {
+		fmt.Fprintf(t.b, "suppressed: %s: %s [%s], because: %s (%s)\n",
+			Plain(s.Finding.Position.String()), Plain(s.Finding.Message), s.Finding.Rule, Plain(s.By.Reason), Plain(s.By.Position.String()))
+	}
+	if len(l.Suppressed) > 0 {
+		t.b.WriteByte('\n')
+	}
+}

@@ -1,0 +1,230 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/plan"
+)
+
+// Plan is the JSON document of a plan.
+type Plan struct {
+	FormatVersion string              `json:"formatVersion"`
+	Environment   string              `json:"environment"`
+	Policy        string              `json:"policy"`
+	Order         []string            `json:"order"`
+	Steps         []PlanStep          `json:"steps"`
+	Edges         []PlanEdge          `json:"edges"`
+	Against       []PlanEdge          `json:"against"`
+	Dropped       []PlanEdge          `json:"dropped"`
+	Cycles        [][]string          `json:"cycles"`
+	Unplaced      []string            `json:"unplaced"`
+	CriticalPath  PlanPath            `json:"criticalPath"`
+	Makespan      PlanMakespan        `json:"makespan"`
+	Schedule      []PlanSpan          `json:"schedule"`
+	BlastRadius   map[string][]string `json:"blastRadius"`
+	Unrendered    []Unrendered        `json:"unrendered"`
+}
+
+// PlanStep is one step of a plan.
+type PlanStep struct {
+	Index      int      `json:"index"`
+	Label      string   `json:"label"`
+	Phases     []string `json:"phases"`
+	Set        string   `json:"set,omitempty"`
+	MaxUpdate  string   `json:"maxUpdate"`
+	Gate       string   `json:"gate"`
+	Components []string `json:"components"`
+	Disabled   []string `json:"disabled"`
+}
+
+// PlanEdge says that From, the consumer, requires To, the provider.
+type PlanEdge struct {
+	From     string             `json:"from"`
+	To       string             `json:"to"`
+	Strength string             `json:"strength"`
+	Basis    string             `json:"basis"`
+	Reason   string             `json:"reason"`
+	Evidence []finding.Evidence `json:"evidence"`
+}
+
+// PlanPath is a chain of components and its expected length.
+type PlanPath struct {
+	Components []string `json:"components"`
+	Seconds    float64  `json:"seconds"`
+}
+
+// PlanMakespan is the expected length of a rollout and its lower bound.
+type PlanMakespan struct {
+	Seconds float64 `json:"seconds"`
+	Bound   float64 `json:"bound"`
+}
+
+// PlanSpan is the expected course of one component, in seconds from the start.
+type PlanSpan struct {
+	Component string  `json:"component"`
+	Start     float64 `json:"start"`
+	End       float64 `json:"end"`
+}
+
+// PlanDocument turns a plan into its JSON document.
+func PlanDocument(p *plan.Plan, unrendered []Unrendered) Plan {
+	d := Plan{
+		FormatVersion: FormatVersion, Environment: p.Environment, Policy: string(p.Policy),
+		Order: list(p.Order), Steps: []PlanStep{}, Edges: edges(p.Edges), Against: edges(p.Against), Dropped: edges(p.Dropped),
+		Cycles: [][]string{}, Unplaced: list(p.Unplaced),
+		CriticalPath: PlanPath{Components: list(p.CriticalPath.Components), Seconds: p.CriticalPath.Duration.Seconds()},
+		Makespan:     PlanMakespan{Seconds: p.Makespan.Seconds(), Bound: p.Bound.Seconds()},
+		Schedule:     []PlanSpan{}, BlastRadius: map[string][]string{}, Unrendered: unrenderedList(unrendered),
+	}
+	d.Cycles = append(d.Cycles, p.Cycles...)
+	for _, s := range p.Steps {
+		step := PlanStep{
+			Index: s.Index, Label: s.Label, Phases: []string{}, Set: s.Set, MaxUpdate: s.MaxUpdate, Gate: s.Gate,
+			Components: list(s.Components), Disabled: list(s.Disabled),
+		}
+		for _, phase := range s.Phases {
+			step.Phases = append(step.Phases, phase.String())
+		}
+		d.Steps = append(d.Steps, step)
+	}
+	for _, s := range p.Schedule {
+		d.Schedule = append(d.Schedule, PlanSpan{Component: s.Component, Start: s.Start.Seconds(), End: s.End.Seconds()})
+	}
+	for _, name := range p.Order {
+		if radius := p.BlastRadius(name); len(radius) > 0 {
+			d.BlastRadius[name] = radius
+		}
+	}
+	return d
+}
+
+func edges(in []plan.Edge) []PlanEdge {
+	out := []PlanEdge{}
+	for _, e := range in {
+		evidence := e.Evidence
+		if evidence == nil {
+			evidence = []finding.Evidence{}
+		}
+		out = append(out, PlanEdge{
+			From: e.From, To: e.To, Strength: string(e.Strength), Basis: string(e.Basis), Reason: e.Reason, Evidence: evidence,
+		})
+	}
+	return out
+}
+
+// list makes a nil slice print as [] in JSON.
+func list(in []string) []string {
+	if in == nil {
+		return []string{}
+	}
+	return in
+}
+
+func unrenderedList(in []Unrendered) []Unrendered {
+	if in == nil {
+		return []Unrendered{}
+	}
+	return in
+}
+
+// PlanText writes a plan for people.
+func PlanText(w io.Writer, p *plan.Plan, unrendered []Unrendered) error {
+	var b strings.Builder
+	writeUnrendered(&b, unrendered)
+	fmt.Fprintf(&b, "Plan of %s under policy %s: %s in %s\n\n", p.Environment, p.Policy,
+		count(len(p.Order), "component"), count(len(p.Steps), "step"))
+	rows := [][]string{{"STEP", "PHASE", "MAX", "COMPONENTS"}}
+	for _, s := range p.Steps {
+		names := strings.Join(s.Components, ", ")
+		for _, d := range s.Disabled {
+			if names != "" {
+				names += ", "
+			}
+			names += d + " (disabled)"
+		}
+		if names == "" {
+			names = "-"
+		}
+		rows = append(rows, []string{strconv.Itoa(s.Index), s.Label, s.MaxUpdate, names})
+	}
+	table(&b, rows)
+	fmt.Fprintf(&b, "\nCritical path, %s: %s\n", Clock(p.CriticalPath.Duration), strings.Join(p.CriticalPath.Components, " → "))
+	fmt.Fprintf(&b, "Expected time: %s (lower bound %s)\n", Clock(p.Makespan), Clock(p.Bound))
+	for _, c := range p.Cycles {
+		fmt.Fprintf(&b, "\n✕ cycle: %s\n", strings.Join(c, " → "))
+	}
+	if len(p.Unplaced) > 0 {
+		fmt.Fprintf(&b, "\n✕ no step matches: %s\n", strings.Join(p.Unplaced, ", "))
+	}
+	for _, e := range p.Against {
+		if e.Strength == plan.Hard {
+			fmt.Fprintf(&b, "\n✕ %s comes before %s, which it requires: %s\n", e.From, e.To, e.Reason)
+		} else {
+			fmt.Fprintf(&b, "\n! %s comes before %s, which it wants and heals without: %s\n", e.From, e.To, e.Reason)
+		}
+		for _, v := range e.Evidence {
+			fmt.Fprintf(&b, "    %s  %s\n", finding.Position{File: v.File, Line: v.Line}, v.Text)
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// CompareText writes the policies side by side.
+func CompareText(w io.Writer, cs []plan.Comparison) error {
+	rows := [][]string{{"POLICY", "EXPECTED", "BOUND", "CRITICAL PATH", "AGAINST SERIAL"}}
+	var serial time.Duration
+	for _, c := range cs {
+		if string(c.Policy) == "serial" {
+			serial = c.Makespan
+		}
+	}
+	for _, c := range cs {
+		if c.Cyclic {
+			rows = append(rows, []string{string(c.Policy), "cannot run: cycle", "", "", ""})
+			continue
+		}
+		gain := "1.0x"
+		if c.Makespan > 0 {
+			gain = fmt.Sprintf("%.1fx", serial.Seconds()/c.Makespan.Seconds())
+		}
+		rows = append(rows, []string{string(c.Policy), Clock(c.Makespan), Clock(c.Bound), Clock(c.CriticalPath.Duration), gain})
+	}
+	var b strings.Builder
+	table(&b, rows)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// Comparison is the JSON document of plan --compare.
+type Comparison struct {
+	FormatVersion string             `json:"formatVersion"`
+	Environment   string             `json:"environment"`
+	Policies      []ComparisonPolicy `json:"policies"`
+}
+
+// ComparisonPolicy is one policy of a comparison.
+type ComparisonPolicy struct {
+	Policy       string       `json:"policy"`
+	Makespan     PlanMakespan `json:"makespan"`
+	CriticalPath PlanPath     `json:"criticalPath"`
+	Cyclic       bool         `json:"cyclic"`
+}
+
+// ComparisonDocument turns a comparison into its JSON document.
+func ComparisonDocument(environment string, cs []plan.Comparison) Comparison {
+	d := Comparison{FormatVersion: FormatVersion, Environment: environment, Policies: []ComparisonPolicy{}}
+	for _, c := range cs {
+		d.Policies = append(d.Policies, ComparisonPolicy{
+			Policy: string(c.Policy), Cyclic: c.Cyclic,
+			Makespan:     PlanMakespan{Seconds: c.Makespan.Seconds(), Bound: c.Bound.Seconds()},
+			CriticalPath: PlanPath{Components: list(c.CriticalPath.Components), Seconds: c.CriticalPath.Duration.Seconds()},
+		})
+	}
+	return d
+}

@@ -1,0 +1,351 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/rollout"
+)
+
+// phaseSummary is one phase of a finished rollout.
+type phaseSummary struct {
+	label         string
+	done, total   int
+	skipped       int
+	unrendered    int
+	failed        bool
+	first, last   time.Time
+	slowest       string
+	slowestLength time.Duration
+	types         map[string]int
+}
+
+// role is the type that most of its components have, the least by name where
+// several do.
+func (p phaseSummary) role() string {
+	best := ""
+	for t, n := range p.types {
+		if best == "" || n > p.types[best] || n == p.types[best] && t < best {
+			best = t
+		}
+	}
+	return best
+}
+
+func (p phaseSummary) length() time.Duration {
+	if p.first.IsZero() || p.last.Before(p.first) {
+		return 0
+	}
+	return p.last.Sub(p.first)
+}
+
+// summary counts a report.
+type summary struct {
+	phases                         []phaseSummary
+	healthy, bad, blocked, skipped int
+	planned                        int
+	removed, toRemove              int
+	unrendered                     int
+}
+
+func summarise(r Rollout) summary {
+	var s summary
+	at := map[string]int{}
+	for _, c := range r.Components {
+		if c.Removal {
+			s.toRemove++
+			switch rollout.Status(c.State) {
+			case rollout.Removed:
+				s.removed++
+			case rollout.Blocked:
+				s.blocked++
+			default:
+				s.bad++
+			}
+			continue
+		}
+		i, ok := at[c.Phase]
+		if !ok {
+			i = len(s.phases)
+			at[c.Phase] = i
+			s.phases = append(s.phases, phaseSummary{label: c.Phase, types: map[string]int{}})
+		}
+		p := &s.phases[i]
+		p.types[c.Type]++
+		started, healthy := time.Time(c.StartedAt), time.Time(c.HealthyAt)
+		if !started.IsZero() && (p.first.IsZero() || started.Before(p.first)) {
+			p.first = started
+		}
+		if healthy.After(p.last) {
+			p.last = healthy
+		}
+		if length := healthy.Sub(started); !started.IsZero() && length > p.slowestLength {
+			p.slowest, p.slowestLength = c.Name, length
+		}
+		if c.State == string(rollout.Skipped) {
+			s.skipped++
+			p.skipped++
+			continue
+		}
+		s.planned++
+		p.total++
+		if c.State == StateUnrendered {
+			s.unrendered++
+			p.unrendered++
+			continue
+		}
+		switch rollout.Status(c.State) {
+		case rollout.Done:
+			s.healthy++
+			p.done++
+		case rollout.Blocked:
+			s.blocked++
+		default:
+			s.bad++
+			p.failed = true
+		}
+	}
+	return s
+}
+
+// RolloutText writes the report of a rollout for people.
+func RolloutText(w io.Writer, r Rollout, style Style) error {
+	var b strings.Builder
+	s := summarise(r)
+	writeUnrendered(&b, r.Unrendered)
+	writeAgainst(&b, r.Against)
+	for _, p := range s.phases {
+		b.WriteString(style.phaseLine(p) + "\n")
+	}
+	b.WriteByte('\n')
+	glyph, colour := "✕", red
+	switch {
+	case r.Result != string(rollout.Succeeded):
+	case s.unrendered > 0:
+		glyph, colour = "!", yellow
+	default:
+		glyph, colour = "✓", green
+	}
+	b.WriteString(style.paint(colour, fmt.Sprintf("%s %s: %d of %d components Healthy", glyph, r.Result, s.healthy, s.planned)))
+	b.WriteString(removals(s) + notRendered(s))
+	if r.MakespanSeconds > 0 {
+		fmt.Fprintf(&b, " after %s", Clock(seconds(r.MakespanSeconds)))
+	}
+	b.WriteByte('\n')
+	b.WriteString(style.paint(faint, facts(r, s)) + "\n")
+	writeTrouble(&b, r, style)
+	if r.Kubeconfig != "" {
+		fmt.Fprintf(&b, "\nThe plane stays up: export KUBECONFIG=%s\n", r.Kubeconfig)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (s Style) phaseLine(p phaseSummary) string {
+	glyph, colour := "·", faint
+	switch {
+	case p.failed:
+		glyph, colour = "✕", red
+	case p.total > 0 && p.done == p.total:
+		glyph, colour = "✓", green
+	case p.done > 0:
+		glyph, colour = "▶", cyan
+	}
+	text := s.paint(colour, fmt.Sprintf("%s %-7s %-10s %3d/%-3d", glyph, p.label, p.role(), p.done, p.total)) + fmt.Sprintf(" %7s", Clock(p.length()))
+	if p.slowest != "" {
+		text += s.paint(faint, fmt.Sprintf("  slowest %s %s", p.slowest, Clock(p.slowestLength)))
+	}
+	if p.unrendered > 0 {
+		text += s.paint(faint, fmt.Sprintf("  %d not rendered", p.unrendered))
+	}
+	if p.skipped > 0 {
+		text += s.paint(faint, fmt.Sprintf("  %d skipped", p.skipped))
+	}
+	return text
+}
+
+// removals says how many components were removed, where any had to be.
+func removals(s summary) string {
+	switch {
+	case s.toRemove == 0:
+		return ""
+	case s.removed == s.toRemove:
+		return fmt.Sprintf(", %d removed", s.removed)
+	default:
+		return fmt.Sprintf(", %d of %d removed", s.removed, s.toRemove)
+	}
+}
+
+// notRendered says how many components were empty, where any was.
+func notRendered(s summary) string {
+	if s.unrendered == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %d not rendered", s.unrendered)
+}
+
+// facts are the figures below the verdict.
+func facts(r Rollout, s summary) string {
+	pace := fmt.Sprintf("speed %g", r.Speed)
+	if r.RealSeconds > 0 {
+		pace = "idle time skipped: really " + Clock(seconds(r.RealSeconds))
+	}
+	parts := []string{
+		"environment " + r.Environment, "policy " + r.Policy, pace,
+		fmt.Sprintf("seed %d", r.Seed), "lower bound " + Clock(seconds(r.BoundSeconds)),
+	}
+	if r.PlaneReadySeconds > 0 {
+		parts = append(parts, "plane ready after "+Clock(seconds(r.PlaneReadySeconds)))
+	}
+	if s.skipped > 0 {
+		parts = append(parts, fmt.Sprintf("%d skipped", s.skipped))
+	}
+	return "  " + strings.Join(append(parts, "revision "+r.Revision), ", ")
+}
+
+// writeTrouble says what failed, and what waits for it: the cause once, not
+// once for every component behind it.
+func writeTrouble(b *strings.Builder, r Rollout, style Style) {
+	waiting := map[string][]string{}
+	cause := causes(r)
+	for _, c := range r.Components {
+		switch rollout.Status(c.State) {
+		case rollout.Done, rollout.Skipped, rollout.Removed, StateUnrendered:
+		case rollout.Blocked:
+			on := cause(c)
+			waiting[on] = append(waiting[on], c.Name)
+		default:
+			fmt.Fprintf(b, "\n%s\n", style.paint(red, fmt.Sprintf("✕ %s (%s) %s", c.Name, standing(c), c.State)))
+			if c.Object != "" {
+				fmt.Fprintf(b, "    object: %s\n", Plain(c.Object))
+			}
+			if c.Message != "" {
+				fmt.Fprintf(b, "    reason: %s\n", Plain(c.Message))
+			}
+			fmt.Fprintf(b, "    attempts: %d\n", c.Attempts)
+			for _, blocker := range c.BlockedBy {
+				fmt.Fprintf(b, "    waits: %s\n", Plain(blocker.Reason))
+			}
+		}
+	}
+	ons := make([]string, 0, len(waiting))
+	for on := range waiting {
+		ons = append(ons, on)
+	}
+	slices.SortFunc(ons, func(x, y string) int {
+		return cmp.Or(cmp.Compare(len(waiting[y]), len(waiting[x])), cmp.Compare(x, y))
+	})
+	for _, on := range ons {
+		fmt.Fprintf(b, "\n%s\n", style.paint(yellow, fmt.Sprintf("… %s on %s:", waits(len(waiting[on])), Plain(on))))
+		for _, l := range wrap(strings.Join(waiting[on], ", "), 96) {
+			fmt.Fprintf(b, "    %s\n", l)
+		}
+	}
+}
+
+// standing is the phase of a component; one that is removed may have none.
+func standing(c RolloutComponent) string {
+	if c.Removal {
+		return "removal"
+	}
+	return c.Phase
+}
+
+// causes finds what a blocked component waits for in the end: the first thing
+// in its chain that is not blocked itself.
+func causes(r Rollout) func(RolloutComponent) string {
+	blocked := map[string]RolloutComponent{}
+	for _, c := range r.Components {
+		if c.State == string(rollout.Blocked) {
+			blocked[c.Name] = c
+		}
+	}
+	return func(c RolloutComponent) string {
+		for range len(blocked) + 1 { // a chain is no longer; cycles end
+			if len(c.BlockedBy) == 0 {
+				return "nothing that is known"
+			}
+			first := c.BlockedBy[0]
+			next, ok := blocked[first.Component]
+			if !ok {
+				return cmp.Or(first.Component, first.Reason)
+			}
+			c = next
+		}
+		return c.Name
+	}
+}
+
+// writeAgainst says at the top which requirements the ladder does not keep.
+func writeAgainst(b *strings.Builder, against []PlanEdge) {
+	for _, e := range against {
+		fmt.Fprintf(b, "! %s comes before %s in the ladder, yet it %s\n", e.From, e.To, strings.TrimSpace(e.Reason))
+		for _, v := range e.Evidence {
+			fmt.Fprintf(b, "    %s  %s\n", finding.Position{File: v.File, Line: v.Line}, v.Text)
+		}
+	}
+	if len(against) > 0 {
+		b.WriteByte('\n')
+	}
+}
+
+func waits(n int) string {
+	if n == 1 {
+		return "1 component waits"
+	}
+	return fmt.Sprintf("%d components wait", n)
+}
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+// RolloutMarkdown writes the report of a rollout as Markdown.
+func RolloutMarkdown(w io.Writer, r Rollout) error {
+	var b strings.Builder
+	s := summarise(r)
+	glyph := "✕"
+	switch {
+	case r.Result != string(rollout.Succeeded):
+	case s.unrendered > 0:
+		glyph = "!"
+	default:
+		glyph = "✓"
+	}
+	fmt.Fprintf(&b, "## %s Rollout of %s %s\n\n", glyph, escape(r.Environment), r.Result)
+	fmt.Fprintf(&b, "%d of %d components Healthy%s after %s.\n\n", s.healthy, s.planned, removals(s)+notRendered(s), Clock(seconds(r.MakespanSeconds)))
+	fmt.Fprintf(&b, "%s.\n\n", strings.TrimSpace(facts(r, s)))
+	if len(r.Unrendered) > 0 {
+		fmt.Fprintf(&b, "**%s not rendered:**\n\n", count(len(r.Unrendered), "component"))
+		for _, u := range r.Unrendered {
+			fmt.Fprintf(&b, "- `%s` (%s:%d): %s\n", escape(u.Component), escape(u.File), u.Line, escape(u.Reason))
+		}
+		b.WriteByte('\n')
+	}
+	b.WriteString("| phase | Healthy | time | slowest |\n| --- | ---: | ---: | --- |\n")
+	for _, p := range s.phases {
+		slowest := ""
+		if p.slowest != "" {
+			slowest = fmt.Sprintf("`%s` %s", escape(p.slowest), Clock(p.slowestLength))
+		}
+		fmt.Fprintf(&b, "| %s | %d/%d | %s | %s |\n", escape(p.label), p.done, p.total, Clock(p.length()), slowest)
+	}
+	if s.bad+s.blocked > 0 {
+		b.WriteString("\n| component | phase | state | why |\n| --- | --- | --- | --- |\n")
+		for _, c := range r.Components {
+			if state := rollout.Status(c.State); state == rollout.Done || state == rollout.Skipped || state == rollout.Removed || state == StateUnrendered {
+				continue
+			}
+			why := c.Message
+			if why == "" && len(c.BlockedBy) > 0 {
+				why = c.BlockedBy[0].Reason
+			}
+			fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", escape(c.Name), escape(standing(c)), c.State, escape(why))
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}

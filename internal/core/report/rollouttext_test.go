@@ -1,0 +1,119 @@
+package report
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rollout-ladder/ladder/internal/core/finding"
+)
+
+func at(s int) Time { return Time(time.Date(2026, 1, 2, 3, 4, s, 0, time.UTC)) }
+
+func failedReport() Rollout {
+	return Rollout{
+		Result: "failed", Environment: "dev", Policy: "phases", Speed: 60, Seed: 1, Revision: "abc",
+		MakespanSeconds: 9, BoundSeconds: 4,
+		Components: []RolloutComponent{
+			{Name: "crds", Phase: "110", Type: "crds", State: "healthy", StartedAt: at(0), SyncedAt: at(1), HealthyAt: at(2), Attempts: 1},
+			{Name: "old", Phase: "110", Type: "crds", State: "skipped"},
+			{Name: "db", Phase: "250", Type: "runtime", State: "timed-out", StartedAt: at(2), Attempts: 1,
+				Object: "apps/StatefulSet/data/db", Message: "timed out: pod db-0: secret \"db\" not found\x1b[2J"},
+			{Name: "app", Phase: "650", Type: "runtime", State: "blocked", BlockedBy: []Blocker{{Component: "db", Reason: "db timed out"}}},
+			{Name: "web", Phase: "650", Type: "runtime", State: "blocked", BlockedBy: []Blocker{{Component: "db", Reason: "db timed out"}}},
+		},
+		Against: []PlanEdge{{From: "db", To: "secrets", Reason: "needs Secret data/db",
+			Evidence: []finding.Evidence{{Text: "StatefulSet data/db reads it", File: "db.yaml", Line: 7}}}},
+		Unrendered: []Unrendered{{Component: "far", Reason: "remote chart", File: "far.yaml", Line: 3}},
+	}
+}
+
+func TestRolloutText(t *testing.T) {
+	var b strings.Builder
+	if err := RolloutText(&b, failedReport(), Style{}); err != nil {
+		t.Fatal(err)
+	}
+	want := `! 1 component not rendered; nothing is known of what they hold:
+    far.yaml:3  far: remote chart
+
+! db comes before secrets in the ladder, yet it needs Secret data/db
+    db.yaml:7  StatefulSet data/db reads it
+
+✓ 110     crds         1/1      2.0s  slowest crds 2.0s  1 skipped
+✕ 250     runtime      0/1      0.0s
+· 650     runtime      0/2      0.0s
+
+✕ failed: 1 of 4 components Healthy after 9.0s
+  environment dev, policy phases, speed 60, seed 1, lower bound 4.0s, 1 skipped, revision abc
+
+✕ db (250) timed-out
+    object: apps/StatefulSet/data/db
+    reason: timed out: pod db-0: secret "db" not found [2J
+    attempts: 1
+
+… 2 components wait on db:
+    app, web
+`
+	if diff := cmp.Diff(want, b.String()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// A rollout that removes says how much it removed, and what it could not.
+func TestRolloutTextOfRemovals(t *testing.T) {
+	r := Rollout{
+		Result: "succeeded", Environment: "dev", Policy: "phases", Speed: 60, Seed: 1, Revision: "abc", MakespanSeconds: 9,
+		Components: []RolloutComponent{
+			{Name: "site", Phase: "250", Type: "runtime", State: "healthy", StartedAt: at(0), HealthyAt: at(2), Attempts: 1},
+			{Name: "off", Phase: "250", Type: "runtime", State: "removed", Removal: true},
+			{Name: "old", State: "removed", Removal: true},
+		},
+	}
+	text := func() string {
+		var b strings.Builder
+		if err := RolloutText(&b, r, Style{}); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	want := `✓ 250     runtime      1/1      2.0s  slowest site 2.0s
+
+✓ succeeded: 1 of 1 components Healthy, 2 removed after 9.0s
+  environment dev, policy phases, speed 60, seed 1, lower bound 0.0s, revision abc
+`
+	if diff := cmp.Diff(want, text()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	r.Result = "failed"
+	r.Components[1] = RolloutComponent{
+		Name: "shop", State: "failed", Removal: true, Attempts: 1,
+		Object: "/Namespace//shop", Message: "Namespace shop holds objects of site",
+	}
+	want = `✓ 250     runtime      1/1      2.0s  slowest site 2.0s
+
+✕ failed: 1 of 1 components Healthy, 1 of 2 removed after 9.0s
+  environment dev, policy phases, speed 60, seed 1, lower bound 0.0s, revision abc
+
+✕ shop (removal) failed
+    object: /Namespace//shop
+    reason: Namespace shop holds objects of site
+    attempts: 1
+`
+	if diff := cmp.Diff(want, text()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestRolloutMarkdownEscapes(t *testing.T) {
+	r := failedReport()
+	r.Components[2].Message = "a | b <script>\nc"
+	var b strings.Builder
+	if err := RolloutMarkdown(&b, r); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(b.String(), "| `db` | 250 | timed-out | a \\| b &lt;script> c |") {
+		t.Errorf("the row of db is not there or not escaped:\n%s", b.String())
+	}
+}

@@ -1,7 +1,0 @@
-// Package yamlpos reads YAML in which every value knows its file and line.
-//
-// It refuses what a repository must not contain: duplicate keys, aliases that
-// expand to a multiple of the document (the "billion laughs"), aliases that
-// contain themselves, documents that are too large or too deep. Refusals are
-// *files.InputError values with file and line.
-package yamlpos

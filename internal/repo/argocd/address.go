@@ -1,0 +1,348 @@
+package argocd
+
+import (
+	"context"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/rollout-ladder/ladder/internal/confine/evaluate"
+	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/repo/appset"
+	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
+)
+
+// tally counts how many of the paths below an address exist in this repository.
+type tally struct {
+	here, all int
+	// found are the different ones that exist.
+	found map[string]bool
+	// weak is set where a path says little: the root, or a bare star.
+	weak bool
+	// sure is set where one object takes several paths, and all of them exist.
+	sure bool
+}
+
+// minSure is how many different paths of one object exist by no coincidence.
+const minSure = 3
+
+// count counts a path.
+func (t *tally) count(path string, exists bool) {
+	t.all++
+	if !exists {
+		return
+	}
+	t.here++
+	if t.found == nil {
+		t.found = map[string]bool{}
+	}
+	t.found[path] = true
+}
+
+type tallies map[string]*tally
+
+func (t tallies) at(url string) *tally {
+	url = normaliseURL(url)
+	if t[url] == nil {
+		t[url] = &tally{}
+	}
+	return t[url]
+}
+
+// add counts what one object takes.
+func (t tallies) add(object tallies) {
+	for url, counted := range object {
+		to := t.at(url)
+		to.here, to.all = to.here+counted.here, to.all+counted.all
+		to.weak = to.weak || counted.weak
+		to.sure = to.sure || counted.here == counted.all && len(counted.found) >= minSure
+	}
+}
+
+// findOwnURLs finds out under which addresses this repository is known: those
+// that the ladder file names, and those of which at least half of the paths that
+// Applications and generators take exist in it, or all of the several paths of one
+// of them, whatever older ones say. A path that exists by coincidence does not make
+// a foreign repository ours.
+func (r *Repository) findOwnURLs(ctx context.Context) {
+	for _, alias := range r.opts.Aliases {
+		url := normaliseURL(alias)
+		r.own[url], r.tallied[url] = true, true
+	}
+	r.findPaths()
+	t := tallies{}
+	for _, app := range slices.Concat(r.applications, r.disabled) {
+		r.tallySources(t, app)
+	}
+	for _, set := range r.sets {
+		t.add(r.tallySet(set))
+	}
+	r.decide(t)
+	if err := r.findClusters(ctx); err != nil {
+		return // the end of ctx, which the caller reports
+	}
+	// What sets generate of lists shows more addresses.
+	t = tallies{}
+	for _, set := range r.sets {
+		r.switchOn(set)
+		result, err := evaluate.Applications(ctx, set.value, view{r}, r.data(set))
+		if err != nil {
+			return // the end of ctx, which the caller reports
+		}
+		for _, app := range result.Applications {
+			r.tallySources(t, r.generated(set, app))
+		}
+	}
+	r.decide(t)
+}
+
+// tallySources counts the sources of an Application.
+func (r *Repository) tallySources(t tallies, app document) {
+	for _, s := range app.sources() {
+		if s.path() == "" || s.value.TextAt("chart") != "" || strings.Contains(s.path(), "{{") || isRelative(s.repoURL()) {
+			continue
+		}
+		to := t.at(s.repoURL())
+		if isRootPath(s.path()) {
+			to.weak = true
+			continue
+		}
+		_, exists := r.existing(s.path())
+		to.count(s.path(), exists)
+	}
+}
+
+// tallySet counts what one ApplicationSet takes. A template may write its address and
+// path out.
+func (r *Repository) tallySet(set document) tallies {
+	t := tallies{}
+	r.tallyGenerators(t, set.value.At("spec", "generators"))
+	if template := set.value.At("spec", "template"); template != nil {
+		r.tallySources(t, document{value: template, written: template})
+	}
+	return t
+}
+
+// tallyGenerators counts the patterns of git generators, nested ones too.
+func (r *Repository) tallyGenerators(t tallies, generators *yamldoc.Value) {
+	if generators == nil {
+		return
+	}
+	for _, g := range generators.Items {
+		for _, kind := range []string{"matrix", "merge"} {
+			r.tallyGenerators(t, g.At(kind, "generators"))
+		}
+		git := g.At("git")
+		if git == nil {
+			continue
+		}
+		to := t.at(git.TextAt("repoURL"))
+		for _, kind := range []string{"directories", "files"} {
+			list := git.At(kind)
+			if list == nil {
+				continue
+			}
+			for _, item := range list.Items {
+				r.tallyPattern(to, kind, item.TextAt("path"))
+			}
+		}
+	}
+}
+
+func (r *Repository) tallyPattern(to *tally, kind, pattern string) {
+	fixed, _, templated := strings.Cut(pattern, "{{")
+	if templated {
+		// What is before the first parameter must exist.
+		if !strings.Contains(fixed, "/") {
+			return
+		}
+		pattern = path.Dir(fixed)
+		kind = "directories"
+	}
+	first, _, _ := strings.Cut(pattern, "/")
+	if strings.ContainsAny(first, "*?[") {
+		to.weak = to.weak || r.matches(kind, pattern)
+		return
+	}
+	to.count(pattern, r.matches(kind, pattern))
+}
+
+func (r *Repository) matches(kind, pattern string) bool {
+	if kind == "directories" {
+		return slices.ContainsFunc(appset.Folders(r.paths), func(dir string) bool {
+			ok, err := path.Match(pattern, dir)
+			return ok && err == nil
+		})
+	}
+	re, err := appset.GitPattern(pattern)
+	return err == nil && slices.ContainsFunc(r.paths, re.MatchString)
+}
+
+// decide settles which of the addresses that are not settled yet are this
+// repository's. Weak evidence counts where nothing else is known to be ours.
+func (r *Repository) decide(t tallies) {
+	weak := ""
+	candidates := 0
+	for url, counted := range t {
+		switch {
+		case r.tallied[url]:
+		case counted.all > 0:
+			r.tallied[url] = true
+			r.own[url] = counted.sure || counted.here > 0 && counted.here*2 >= counted.all
+		case counted.weak && url != "":
+			weak = url
+			candidates++
+		}
+	}
+	known := false
+	for _, own := range r.own {
+		known = known || own
+	}
+	if !known && candidates == 1 {
+		r.own[weak], r.tallied[weak] = true, true
+	}
+}
+
+// learn settles the addresses of objects that a chart or a kustomization made.
+func (r *Repository) learn(documents []document) {
+	t := tallies{}
+	for _, d := range documents {
+		switch {
+		case d.isApplication():
+			r.tallySources(t, d)
+		case d.argo("ApplicationSet"):
+			t.add(r.tallySet(d))
+		}
+	}
+	r.decide(t)
+}
+
+// view is the repository as generators see it.
+type view struct{ r *Repository }
+
+// Own reports whether an address is this repository.
+func (v view) Own(repoURL string) bool { return v.r.own[normaliseURL(repoURL)] }
+
+// Files are all files by the paths that Git sources use.
+func (v view) Files() []string { return v.r.paths }
+
+// Read returns the content of a file.
+func (v view) Read(file string) ([]byte, error) {
+	return v.r.tree.Read(strings.TrimPrefix(file, v.r.prefix))
+}
+
+// findPaths settles how Git sources see the files. They see the whole repository,
+// also where the platform is a part of it; but a platform may be kept in another
+// repository than it lives in. The paths that are written tell.
+func (r *Repository) findPaths() {
+	r.paths = r.all
+	rel, err := filepath.Rel(r.tree.Repository, r.tree.Root)
+	if err != nil || rel == "." || strings.HasPrefix(rel, "..") {
+		return
+	}
+	prefix := filepath.ToSlash(rel) + "/"
+	within := func(p string) bool { return strings.HasPrefix(strings.TrimPrefix(path.Clean("/"+p), "/")+"/", prefix) }
+	var any func(generators *yamldoc.Value) bool
+	any = func(generators *yamldoc.Value) bool {
+		if generators == nil {
+			return false
+		}
+		for _, g := range generators.Items {
+			for _, kind := range []string{"directories", "files"} {
+				if list := g.At("git", kind); list != nil && slices.ContainsFunc(list.Items, func(v *yamldoc.Value) bool { return within(v.TextAt("path")) }) {
+					return true
+				}
+			}
+			if any(g.At("matrix", "generators")) || any(g.At("merge", "generators")) {
+				return true
+			}
+		}
+		return false
+	}
+	if !slices.ContainsFunc(r.sets, func(set document) bool { return any(set.value.At("spec", "generators")) }) {
+		return
+	}
+	r.prefix = prefix
+	r.paths = make([]string, len(r.all))
+	for i, file := range r.all {
+		r.paths[i] = prefix + file
+	}
+}
+
+func isRootPath(p string) bool {
+	return path.Clean("/"+p) == "/"
+}
+
+// parameter matches one of a template, in both languages.
+var parameter = regexp.MustCompile(`\{\{-?\s*\.?([\w.-]+)\s*-?\}\}`)
+
+// normaliseURL makes the forms of one address equal: https, ssh and scp-like,
+// with and without .git.
+func normaliseURL(url string) string {
+	url = strings.ToLower(strings.TrimSpace(parameter.ReplaceAllString(url, "{{$1}}")))
+	if _, rest, ok := strings.Cut(url, "://"); ok {
+		url = rest
+	} else if host, rest, ok := strings.Cut(url, ":"); ok && !strings.Contains(host, "/") {
+		url = host + "/" + rest
+	}
+	if user, rest, ok := strings.Cut(url, "@"); ok && !strings.Contains(user, "/") {
+		url = rest
+	}
+	return strings.TrimSuffix(strings.TrimSuffix(url, "/"), ".git")
+}
+
+// relativeScheme is that of idpbuilder: a path relative to the file that has it.
+const relativeScheme = "cnoe://"
+
+func isRelative(url string) bool { return strings.HasPrefix(url, relativeScheme) }
+
+// hasPlaceholder reports whether a text waits for another tool to fill it in.
+func hasPlaceholder(text string) bool { return placeholder.MatchString(text) }
+
+// placeholder matches what other tools fill in.
+var placeholder = regexp.MustCompile(`\{\{|\{%|\$\{[A-Za-z_]|<[A-Z][A-Z0-9_]+>|<no value>`)
+
+// filledIn matches what other tools fill in, as a whole.
+var filledIn = regexp.MustCompile(`\{\{[^{}]*\}\}|\{%[^{}]*%\}|\$\{[A-Za-z_][^{}]*\}|<[A-Z][A-Z0-9_]+>|<no value>`)
+
+// existing finds a path of a Git source below the root of the platform, or
+// below the top of the repository when the platform is a part of it.
+func (r *Repository) existing(written string) (string, bool) {
+	p := strings.TrimPrefix(path.Clean("/"+written), "/")
+	if p == "" {
+		return ".", true
+	}
+	candidates := []string{p}
+	if top := r.tree.Rel(r.tree.Repository); top != "." {
+		// Below the root of the platform a path has one name only.
+		rel := path.Join(top, p)
+		if abs, err := r.tree.Resolve(rel, finding.Position{}); err == nil {
+			rel = r.tree.Rel(abs)
+		}
+		candidates = append(candidates, rel)
+	}
+	for _, candidate := range candidates {
+		if r.tree.IsDir(candidate) || r.tree.IsFile(candidate) {
+			return candidate, true
+		}
+	}
+	return p, false
+}
+
+// local maps a source to a path of this repository. ok is false for a source
+// of another one.
+func (r *Repository) local(s source) (string, bool) {
+	if s.value.TextAt("chart") != "" {
+		return "", false
+	}
+	if rest, ok := strings.CutPrefix(s.repoURL(), relativeScheme); ok {
+		return path.Join(path.Dir(s.position.File), rest, s.path()), true
+	}
+	if s.path() == "" || !r.own[normaliseURL(s.repoURL())] {
+		return "", false
+	}
+	p, _ := r.existing(s.path())
+	return p, true
+}

@@ -1,0 +1,376 @@
+package argocd
+
+import (
+	"bytes"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/model"
+	"github.com/rollout-ladder/ladder/internal/repo/descriptor"
+	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
+)
+
+// waveAnnotation orders resources under the Application that applies them.
+const waveAnnotation = "argocd.argoproj.io/sync-wave"
+
+// Annotations of an Application that say what a descriptor would.
+const (
+	annotationPrefix    = "ladder.rollout-ladder.dev/"
+	annotationType      = annotationPrefix + "component-type"
+	annotationRequires  = annotationPrefix + "requires"
+	annotationValidates = annotationPrefix + "validates"
+	annotationTimeout   = annotationPrefix + "timeout"
+	annotationEnabled   = annotationPrefix + "enabled"
+)
+
+// wave reads the sync wave of a document; none is 0.
+func (r *Repository) wave(d document) int {
+	v := d.value.At("metadata", "annotations", waveAnnotation)
+	if v == nil || v.Kind == yamldoc.Null {
+		return 0
+	}
+	at := d.at("metadata", "annotations", waveAnnotation)
+	n, err := strconv.Atoi(strings.TrimSpace(v.Text))
+	switch {
+	case v.Kind != yamldoc.Scalar || err != nil:
+		r.findings = append(r.findings, newFinding(RuleWave, finding.Error, at, d.name(), "the sync wave %q is not a number; Argo CD takes it for 0", v.Text))
+		return 0
+	case !v.IsString():
+		f := newFinding(RuleWave, finding.Error, at, d.name(), "the sync wave %d is a number, not text; the API server refuses the annotation", n)
+		f.Fix.Summary = fmt.Sprintf("quote it: %q", v.Text)
+		r.findings = append(r.findings, f)
+	}
+	return n
+}
+
+// templateWave tells of a sync wave in the template of an ApplicationSet that is
+// a number: the API server refuses the set.
+func (r *Repository) templateWave(set document) {
+	v := set.value.At("spec", "template", "metadata", "annotations", waveAnnotation)
+	if v == nil || v.Kind != yamldoc.Scalar || v.IsString() {
+		return
+	}
+	f := newFinding(RuleWave, finding.Error, set.at("spec", "template", "metadata", "annotations", waveAnnotation), set.name(),
+		"the sync wave %s is not text; the API server refuses the annotation", v.Text)
+	f.Fix.Summary = fmt.Sprintf("quote it: %q", v.Text)
+	r.findings = append(r.findings, f)
+}
+
+// component turns an Application into a component.
+func (r *Repository) component(d document, environment string, waves []int) model.Component {
+	var problems yamldoc.Problems
+	c := model.Component{
+		Name: d.name(), Environment: environment, Phase: model.NoPhase,
+		Project: d.value.TextAt("spec", "project"), Namespace: d.value.TextAt("spec", "destination", "namespace"), Cluster: r.clusterOf(d),
+		Waves: waves, Type: model.Runtime, Enabled: true,
+		Position: d.position(), Fields: map[string]finding.Position{},
+	}
+	d.written.Walk(func(field string, at finding.Position) { c.Fields[field] = at })
+	c.Fields["name"] = d.at("metadata", "name")
+	c.Fields["namespace"] = d.at("spec", "destination", "namespace")
+	c.Fields["project"] = d.at("spec", "project")
+	if c.Project == "" {
+		c.Project = "default"
+	}
+	if spec := d.value.At("spec"); spec != nil && spec.Kind == yamldoc.Map {
+		f := yamldoc.Read(spec, "spec", &problems)
+		c.IgnoreDifferences = descriptor.IgnoreDifferences(f.Maps("ignoreDifferences"))
+		policy := f.Map("syncPolicy")
+		c.SyncOptions = policy.Strings("syncOptions")
+		namespace := policy.Map("managedNamespaceMetadata")
+		c.NamespaceLabels, c.NamespaceAnnotations = namespace.TextMap("labels"), namespace.TextMap("annotations")
+		c.Retry = descriptor.Retry(policy.Map("retry"))
+		if d.generated == nil { // else it is told where the template is
+			r.misplacedPolicy(d, "spec")
+		}
+	}
+	if metadata := d.value.At("metadata"); metadata != nil && metadata.Kind == yamldoc.Map {
+		f := yamldoc.Read(metadata, "metadata", &problems)
+		c.Labels = f.TextMap("labels")
+		r.annotations(&c, d, f.Map("annotations"))
+	}
+	c.Sources = r.sources(d, &problems)
+	for _, p := range problems.List {
+		at := p.Position
+		if !slices.ContainsFunc(mapValues(c.Fields), func(known finding.Position) bool { return known == at }) {
+			at = c.Position
+		}
+		r.findings = append(r.findings, newFinding(RuleInvalid, finding.Error, at, c.Name, "%s", p.Message))
+	}
+	return c
+}
+
+func mapValues(m map[string]finding.Position) []finding.Position {
+	values := make([]finding.Position, 0, len(m))
+	for _, v := range m {
+		values = append(values, v)
+	}
+	return values
+}
+
+// annotations reads what the annotations of Ladder say.
+func (r *Repository) annotations(c *model.Component, d document, f *yamldoc.Fields) {
+	if f == nil {
+		return
+	}
+	list := func(key string) []model.Requirement {
+		var all []model.Requirement
+		for part := range strings.SplitSeq(f.Text(key), ",") {
+			if part = strings.TrimSpace(part); part != "" {
+				all = append(all, model.Requirement{Text: part, Position: d.at("metadata", "annotations", key)})
+			}
+		}
+		return all
+	}
+	c.Requires, c.Validates = list(annotationRequires), list(annotationValidates)
+	c.Timeout = f.Duration(annotationTimeout)
+	c.Enabled = f.Bool(annotationEnabled, true)
+	if t := model.Type(f.Text(annotationType)); t != "" {
+		if slices.Contains(model.Types(), t) {
+			c.Type = t
+		} else {
+			f.Wrong(annotationType, "", "component type %q is not known", t)
+		}
+	}
+}
+
+// sources turns the sources of an Application into those of a component.
+func (r *Repository) sources(d document, problems *yamldoc.Problems) []model.Source {
+	written := d.sources()
+	refs := map[string]source{}
+	for _, s := range written {
+		if ref := s.value.TextAt("ref"); ref != "" {
+			refs[ref] = s
+		}
+	}
+	var all []model.Source
+	for _, s := range written {
+		if s.path() == "" && s.value.TextAt("chart") == "" {
+			if s.value.TextAt("ref") == "" {
+				r.findings = append(r.findings, newFinding(RuleInvalid, finding.Error, s.position, d.name(), "a source has neither path nor chart"))
+			}
+			continue
+		}
+		all = append(all, r.source(d, s, refs, problems))
+	}
+	if len(written) == 0 {
+		r.findings = append(r.findings, newFinding(RuleInvalid, finding.Error, d.at("spec"), d.name(), "the Application has no source"))
+	}
+	return all
+}
+
+func (r *Repository) source(d document, s source, refs map[string]source, problems *yamldoc.Problems) model.Source {
+	to := model.Source{Kind: model.Manifests, Position: s.position}
+	dir, local := r.local(s)
+	if local {
+		s, to.Refused = r.overridden(d, s, dir)
+	}
+	switch {
+	case s.value.TextAt("chart") != "":
+		to.Kind = model.Chart
+		to.RepoURL, to.Name, to.Version = s.repoURL(), s.value.TextAt("chart"), s.value.TextAt("targetRevision")
+	case !local:
+		to.Kind = model.Git
+		r.elsewhere(&to, d, s, refs, problems)
+	case r.isKustomizePlugin(s, dir):
+		to.Kind, to.Path = model.Kustomize, dir
+		r.assumed(s.at("plugin"), d.name(), "the plugin %s is taken for kustomize build", s.value.TextAt("plugin", "name"))
+	case s.value.At("plugin") != nil:
+		to.Kind, to.Path = r.pluginKind(s, dir), dir
+		if to.Kind != model.Plugin {
+			to.Incomplete = fmt.Sprintf("what the plugin %s fills in is not known", s.value.TextAt("plugin", "name"))
+		} else {
+			to.Refused = pluginRefused(s)
+		}
+	default:
+		to.Path = dir
+		to.Kind = r.kind(s, dir)
+	}
+	switch to.Kind {
+	case model.Chart:
+		to.ReleaseName = d.name()
+		if helm := s.value.At("helm"); helm != nil && helm.Kind == yamldoc.Map {
+			r.helm(&to, d, s, refs, yamldoc.Read(helm, "helm", problems))
+		}
+	case model.Kustomize:
+		to.Kustomize = r.kustomizeOptions(d, s, dir, problems)
+	case model.Manifests:
+		r.directory(&to, d, s)
+	case model.Git, model.Plugin: // rendered nowhere
+	}
+	here := local && (r.tree.IsDir(dir) || r.tree.IsFile(dir))
+	if found := placeholders(to); len(found) > 0 && !here {
+		to.Refused = waits + strings.Join(found, " and ")
+	}
+	if s.lacks != "" {
+		to.Incomplete = s.lacks + " of the source needs parameters of the ApplicationSet " + d.generated.set.name() + " that are not in the repository"
+	}
+	return to
+}
+
+// kind is what Argo CD builds a folder as.
+func (r *Repository) kind(s source, dir string) model.SourceKind {
+	if kind := r.kindBySpec(s); kind != model.Manifests || isExplicit(s.value.At("directory")) {
+		return kind
+	}
+	return r.kindByFiles(dir)
+}
+
+// kindByFiles is the kind of a source whose folder tells it.
+func (r *Repository) kindByFiles(dir string) model.SourceKind {
+	names, err := r.tree.List(dir)
+	if err != nil {
+		return model.Manifests // who renders it tells
+	}
+	return model.KindOf(names, func(name string) bool { return r.tree.IsFile(path.Join(dir, name)) })
+}
+
+// directory reads the directory section of a source.
+func (r *Repository) directory(to *model.Source, d document, s source) {
+	directory := s.value.At("directory")
+	to.Recurse = boolAt(directory, "recurse")
+	to.Include, to.Exclude = directory.TextAt("include"), directory.TextAt("exclude")
+	to.Jsonnet = r.jsonnet(d, s)
+	for _, key := range []string{"include", "exclude"} {
+		if lines := strings.Fields(directory.TextAt(key)); len(lines) > 1 && strings.Contains(directory.TextAt(key), "\n") {
+			f := newFinding(RuleInvalid, finding.Warning, s.at("directory", key), d.name(), "%s of the directory has %d lines, but is one pattern, which no file matches", key, len(lines))
+			f.Fix.Summary = fmt.Sprintf("write one pattern: %q", "{"+strings.Join(lines, ",")+"}")
+			r.findings = append(r.findings, f)
+		}
+	}
+	var kustomizations []finding.Position
+	for _, file := range r.under(to.Path) {
+		rel, ok := below(to.Path, file)
+		if !ok || !to.Recurse && strings.Contains(rel, "/") || !taken(to.Include, to.Exclude, rel) {
+			continue
+		}
+		if at, ok := r.appliedKustomization(file); ok {
+			kustomizations = append(kustomizations, at)
+		}
+	}
+	if len(kustomizations) > 0 {
+		r.findings = append(r.findings, kustomizationApplied(d.name(), kustomizations, s.at("directory")))
+	}
+}
+
+// appliedKustomization finds a kustomization that a directory source takes for an
+// object of a cluster. Source: argo-cd, reposerver/repository, findManifests, which
+// passes over files without a kind, and those with a marker.
+func (r *Repository) appliedKustomization(file string) (finding.Position, bool) {
+	if name := path.Base(file); name != "kustomization.yaml" && name != "kustomization.yml" {
+		return finding.Position{}, false
+	}
+	data, err := r.tree.Read(file)
+	if err != nil || bytes.Contains(data, []byte("+argocd:skip-file-rendering")) {
+		return finding.Position{}, false
+	}
+	v, err := yamldoc.ParseOne(file, data)
+	if err != nil || v.TextAt("kind") == "" || !strings.HasPrefix(v.TextAt("apiVersion"), "kustomize.config.k8s.io/") {
+		return finding.Position{}, false
+	}
+	return v.Position, true
+}
+
+// kustomizationApplied says that Argo CD applies a kustomization as it is.
+func kustomizationApplied(name string, at []finding.Position, directory finding.Position) finding.Finding {
+	f := newFinding(RuleUnprovided, finding.Error, at[0], name,
+		"the source of %s is plain YAML, so that Argo CD applies the kustomization itself, and no cluster serves its kind: the sync fails", name)
+	f.Resource = finding.Resource{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition", Name: "kustomizations.kustomize.config.k8s.io"}
+	f.Evidence = append(f.Evidence, finding.Evidence{Text: "the directory section makes the source plain YAML", File: directory.File, Line: directory.Line})
+	for _, other := range at[1:min(len(at), 4)] {
+		f.Evidence = append(f.Evidence, finding.Evidence{Text: "another one", File: other.File, Line: other.Line})
+	}
+	f.Fix.Summary = "exclude it (directory.exclude: '*kustomization.yaml'), or drop the directory section so that the folder is built by kustomize"
+	return f
+}
+
+// kustomizeOptions reads the kustomize section of a source; nil where it sets
+// nothing. Source: Argo CD, ApplicationSourceKustomize.
+func (r *Repository) kustomizeOptions(d document, s source, dir string, problems *yamldoc.Problems) *model.KustomizeOptions {
+	section := s.value.At("kustomize")
+	if section == nil || section.Kind != yamldoc.Map || len(section.Entries) == 0 {
+		return nil
+	}
+	f := yamldoc.Read(section, "kustomize", problems)
+	o := &model.KustomizeOptions{
+		NamePrefix: f.Text("namePrefix"), NameSuffix: f.Text("nameSuffix"), Namespace: f.Text("namespace"),
+		Images: f.Strings("images"), CommonLabels: f.TextMap("commonLabels"), CommonAnnotations: f.TextMap("commonAnnotations"),
+		LabelWithoutSelector: f.Bool("labelWithoutSelector", false), LabelIncludeTemplates: f.Bool("labelIncludeTemplates", false),
+	}
+	for i := range o.Images {
+		o.Images[i] = withVariables(o.Images[i], d, s)
+	}
+	o.CommonLabels = allWithVariables(o.CommonLabels, d, s)
+	if f.Bool("commonAnnotationsEnvsubst", false) {
+		o.CommonAnnotations = allWithVariables(o.CommonAnnotations, d, s)
+	}
+	for _, m := range f.Maps("replicas") {
+		if count, ok := m.Int("count"); ok {
+			if o.Replicas == nil {
+				o.Replicas = map[string]int{}
+			}
+			o.Replicas[m.Text("name")] = count
+		}
+	}
+	for _, m := range f.Maps("patches") {
+		o.Patches = append(o.Patches, m.Value.Any())
+	}
+	ignore := f.Bool("ignoreMissingComponents", false)
+	for _, c := range f.Strings("components") {
+		if ignore && !r.tree.IsDir(path.Join(dir, c)) {
+			continue
+		}
+		o.Components = append(o.Components, c)
+	}
+	if v := section.At("version"); v != nil && v.Kind == yamldoc.Scalar && v.Text != "" {
+		r.assumed(s.at("kustomize", "version"), d.name(), "the kustomization is built with another version than %s", v.Text)
+	}
+	return o
+}
+
+// kustomizePlugin matches the names of config management plugins that only run
+// kustomize, with charts switched on.
+var kustomizePlugin = regexp.MustCompile(`^kustomized?(-build)?(-with)?(-enable)?-helm$`)
+
+func (r *Repository) isKustomizePlugin(s source, dir string) bool {
+	return kustomizePlugin.MatchString(s.value.TextAt("plugin", "name")) && r.isKustomization(dir)
+}
+
+// pluginKind is what a plugin builds first, where its name says so and the folder
+// is one: argocd-vault-plugin-kustomize, avp-helm. What it does to the result is not
+// known.
+func (r *Repository) pluginKind(s source, dir string) model.SourceKind {
+	name := s.value.TextAt("plugin", "name")
+	switch {
+	case strings.Contains(name, "kustomize") && r.isKustomization(dir):
+		return model.Kustomize
+	case strings.Contains(name, "helm") && r.charts[dir]:
+		return model.Chart
+	}
+	return model.Plugin
+}
+
+// pluginRefused says why a source of a plugin is not rendered.
+func pluginRefused(s source) string {
+	if name := s.value.TextAt("plugin", "name"); name != "" {
+		return "the plugin " + name + " is not run"
+	}
+	return "a plugin that Argo CD finds by itself builds it, which is not run"
+}
+
+// kindBySpec is the kind that the fields of a source ask for.
+func (r *Repository) kindBySpec(s source) model.SourceKind {
+	switch {
+	case s.value.At("helm") != nil && len(s.value.At("helm").Entries) > 0:
+		return model.Chart
+	case s.value.At("kustomize") != nil && len(s.value.At("kustomize").Entries) > 0:
+		return model.Kustomize
+	default:
+		return model.Manifests
+	}
+}

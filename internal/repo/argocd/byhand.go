@@ -1,0 +1,55 @@
+package argocd
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/rollout-ladder/ladder/internal/core/finding"
+)
+
+// ByHand is one thing that somebody applies by hand, from which the Applications
+// of an environment come.
+type ByHand struct {
+	// Kind and Name are those of an Application or an ApplicationSet, Position
+	// where it is written; empty for a folder.
+	Kind, Name string
+	Position   finding.Position
+	// Folder is one of Applications, or of a chart that makes them.
+	Folder string
+	Chart  bool
+}
+
+// ByHand lists them in their order.
+func (e Environment) ByHand() []ByHand {
+	if e.Overlay != "" {
+		return []ByHand{{Folder: e.Overlay}}
+	}
+	var all []ByHand
+	for _, root := range e.roots {
+		switch {
+		case root.folder != "":
+			all = append(all, ByHand{Folder: root.folder})
+		case root.chart.dir != "":
+			all = append(all, ByHand{Folder: root.chart.dir, Chart: true})
+		case root.document.written != nil:
+			d := root.document
+			all = append(all, ByHand{Kind: d.value.TextAt("kind"), Name: d.name(), Position: d.position()})
+		}
+	}
+	return all
+}
+
+// Addresses are those under which the repository is known, as NormaliseAddress
+// writes them, sorted.
+func (r *Repository) Addresses() []string {
+	own := maps.Clone(r.own)
+	maps.DeleteFunc(own, func(_ string, is bool) bool { return !is })
+	return slices.Sorted(maps.Keys(own))
+}
+
+// NewGlobbing reports whether the newer globbing of Git generators is switched on.
+func (r *Repository) NewGlobbing() bool { return r.settings.NewGlobbing.On }
+
+// NormaliseAddress makes the forms of one address equal: https, ssh and scp-like,
+// with and without .git.
+func NormaliseAddress(url string) string { return normaliseURL(url) }

@@ -1,0 +1,162 @@
+package argocd
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/model"
+	"github.com/rollout-ladder/ladder/internal/repo/repofs"
+	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
+)
+
+// overlay reads a folder that yields Applications. Parents that the folder
+// itself applies are roots: nothing orders them among each other.
+func (w *walk) overlay(ctx context.Context, dir string) error {
+	r := w.repository
+	if file := kustomizationFile(r.tree, dir); file != "" {
+		data, err := r.tree.Read(file)
+		if err != nil {
+			return err
+		}
+		if _, err := yamldoc.ParseOne(file, data); err != nil {
+			return err
+		}
+	}
+	y, err := r.yieldFolder(ctx, dir, nil, nil)
+	if err != nil {
+		return err
+	}
+	y.overlay = dir
+	if !y.applies() {
+		return &repofs.InputError{Position: finding.Position{File: dir}, Message: "the overlay yields no Application", Hint: "path names a kustomization, or a folder of YAML, with Applications in it"}
+	}
+	for _, d := range y.documents {
+		parent := !d.isArgo() || d.argo("AppProject")
+		if d.isApplication() {
+			below, err := r.yieldApplication(ctx, d)
+			if err != nil {
+				return err
+			}
+			parent = below.applies()
+		}
+		if d.argo("ApplicationSet") || !parent {
+			return w.children(ctx, document{}, y, place{}, trail{})
+		}
+	}
+	for _, d := range y.documents {
+		if !d.isApplication() {
+			continue
+		}
+		if err := w.application(ctx, "", d, place{}, trail{}); err != nil {
+			return err
+		}
+	}
+	w.beside(y, nil)
+	return nil
+}
+
+// children reads what a parent applies. own is the place of the parent and t the
+// trail from the root to it.
+func (w *walk) children(ctx context.Context, parent document, y yield, own place, t trail) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("read the app-of-apps: %w", err)
+	}
+	r := w.repository
+	name := ""
+	if parent.value != nil {
+		name = parent.name()
+	}
+	for _, folder := range y.folders {
+		if _, ok := w.folders[folder]; !ok {
+			w.folders[folder], w.owners[folder] = own, name
+		}
+	}
+	for _, d := range y.documents {
+		var err error
+		switch {
+		case d.argo("ApplicationSet"):
+			err = w.set(ctx, name, d, own.below(name, r.wave(d)), t)
+		case d.isApplication():
+			err = w.application(ctx, name, d, own.below(name, r.wave(d)), t)
+		case d.argo("AppProject"):
+			w.project(d)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	w.others(parent, y, own)
+	return nil
+}
+
+// set reads the Applications that an ApplicationSet generates. Their place is
+// that of the set: the wave that its template stamps on them counts for nothing.
+func (w *walk) set(ctx context.Context, parent string, d document, at place, t trail) error {
+	if slices.Contains(t.sets, d.name()) {
+		return nil // it is among what it generates: Argo CD manages itself
+	}
+	r := w.repository
+	before := len(r.findings)
+	generated := r.expand(ctx, d)
+	w.generated = append(w.generated, generated...)
+	if len(generated) > 0 && !slices.ContainsFunc(generated, w.environment.takes) {
+		r.findings = r.findings[:before] // it is told where one of its Applications is
+		return ctx.Err()
+	}
+	i := w.recordSet(parent, d)
+	r.templateWave(d)
+	r.misplacedPolicy(d, "spec", "template", "spec")
+	for _, app := range generated {
+		if !w.environment.takes(app) {
+			continue
+		}
+		w.setup.ApplicationSets[i].Applications = append(w.setup.ApplicationSets[i].Applications, app.name())
+		if err := w.application(ctx, parent, app, at, t.set(d.name())); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+// application reads an Application: a parent, or one that becomes a component.
+func (w *walk) application(ctx context.Context, parent string, d document, at place, t trail) error {
+	r := w.repository
+	if i := slices.Index(t.applications, d.name()); i >= 0 {
+		if d.generated != nil && i == len(t.applications)-1 {
+			return nil // a set generates what applies the set: Argo CD manages itself
+		}
+		r.findings = append(r.findings, circle(append(slices.Clone(t.applications[i:]), d.name()), d.position()))
+		return nil
+	}
+	if d.generated != nil && d.generated.assumed && d.generated.cluster > 0 {
+		w.solved++
+		defer func() { w.solved-- }()
+	}
+	below, err := r.yieldApplication(ctx, d)
+	switch {
+	case len(repofs.InputErrors(err)) > 0:
+		// What it applies is not known; that is not the end of the others.
+		r.tell(d.name(), err)
+	case err != nil:
+		return err
+	}
+	w.applied[d.name()] = true
+	index := w.recordApplication(parent, d)
+	if !below.applies() {
+		w.leaf(d, at, index)
+		last := &w.met[len(w.met)-1]
+		last.alone = parent == "" && d.generated == nil
+		last.assumed = d.generated != nil && d.generated.assumed
+		last.component.Assumed = last.assumed
+		return nil
+	}
+	if len(t.applications) >= MaxDepth {
+		return &repofs.InputError{Position: d.position(), Message: fmt.Sprintf("the app-of-apps is nested more than %d levels deep", MaxDepth)}
+	}
+	if d.generated != nil && d.generated.step > 0 {
+		at = at.below(model.AtSteps(d.generated.set.name()), d.generated.step)
+	}
+	return w.children(ctx, d, below, at, t.application(d.name()))
+}

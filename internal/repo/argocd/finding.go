@@ -1,0 +1,70 @@
+package argocd
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/repo/repofs"
+)
+
+// The rules of the findings that reading Applications can make.
+const (
+	// RuleNotRead says that something was left out, and why.
+	RuleNotRead = "not-read"
+	// RuleAssumed says that something is taken to be so that the repository does not
+	// say.
+	RuleAssumed = "assumed"
+	// RuleMissing says that a file that something names is not there.
+	RuleMissing = "file-missing"
+	// RuleInvalid says that a field has the wrong type or value.
+	RuleInvalid = "invalid-field"
+	// RuleShared says that two parents apply one Application.
+	RuleShared = "duplicate-resource"
+	// RuleWave says that a sync wave is not a quoted number.
+	RuleWave = "wave-not-a-string"
+	// RuleUnknown says that nothing reads a field.
+	RuleUnknown = "unknown-field"
+	// RuleUnprovided says that nothing serves the kind of what is applied.
+	RuleUnprovided = "unprovided"
+	// RuleCycle says that Applications apply each other in a circle.
+	RuleCycle = "cycle"
+)
+
+func newFinding(rule string, severity finding.Severity, at finding.Position, component, format string, args ...any) finding.Finding {
+	return finding.Finding{
+		Rule: rule, Severity: severity, Scope: finding.Rule, Component: component,
+		Message: fmt.Sprintf(format, args...), Position: at, Basis: finding.Declared,
+	}
+}
+
+// circle tells of an app-of-apps that contains itself. Argo CD applies it, and
+// whoever lets it manage its own Applications may want that; but where the health
+// of Applications is assessed, each of them waits for the others.
+func circle(applications []string, at finding.Position) finding.Finding {
+	f := newFinding(RuleCycle, finding.Warning, at, applications[0], "the app-of-apps contains itself: %s; to delete one of these Applications may delete all, and none becomes Healthy where the health of Applications is assessed",
+		strings.Join(applications, " -> "))
+	f.Fix.Summary = "take the Application out of the source of its own child"
+	return f
+}
+
+// tell reports unreadable input as findings.
+func (r *Repository) tell(component string, err error) {
+	for _, problem := range repofs.InputErrors(err) {
+		f := notRead(problem.Position, component, "%s", problem.Message)
+		f.Severity, f.Fix.Summary = finding.Error, problem.Hint
+		r.findings = append(r.findings, f)
+	}
+}
+
+// distinct drops findings that were made twice: a source that is looked at
+// again says the same again.
+func distinct(findings []finding.Finding) []finding.Finding {
+	seen := map[string]bool{}
+	return slices.DeleteFunc(slices.Clone(findings), func(f finding.Finding) bool {
+		key := f.Rule + "|" + f.Position.String() + "|" + f.Component + "|" + f.Message
+		defer func() { seen[key] = true }()
+		return seen[key]
+	})
+}

@@ -1,0 +1,168 @@
+package argocd
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/model"
+	"github.com/rollout-ladder/ladder/internal/repo/manifest"
+	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
+)
+
+// helm reads the helm section of a source. Source: Argo CD,
+// ApplicationSourceHelm.
+func (r *Repository) helm(to *model.Source, d document, s source, refs map[string]source, f *yamldoc.Fields) {
+	if name := f.Text("releaseName"); name != "" {
+		to.ReleaseName = name
+	}
+	to.SkipCRDs = f.Bool("skipCrds", false)
+	optional := f.Bool("ignoreMissingValueFiles", false)
+	for _, item := range f.Texts("valueFiles") {
+		at := s.item(item.Index, "helm", "valueFiles")
+		if p, ok := r.valueFile(to, d, s, at, refs, item.Text); ok {
+			if to.Kind != model.Git {
+				r.noteEncrypted(d, at, p)
+			}
+			to.ValueFiles = append(to.ValueFiles, model.ValueFile{Path: p, Optional: optional, Position: at})
+		}
+	}
+	r.values(to, d, s, f)
+	for _, m := range f.Maps("parameters") {
+		into := &to.Parameters
+		if m.Bool("forceString", false) {
+			into = &to.StringParameters
+		}
+		put(into, m.Text("name"), withVariables(m.Text("value"), d, s))
+	}
+	for _, m := range f.Maps("fileParameters") {
+		at := s.at("helm", "fileParameters")
+		if p, ok := r.valueFile(to, d, s, at, refs, m.Text("path")); ok {
+			put(&to.FileParameters, m.Text("name"), p)
+		}
+	}
+	to.Namespace, to.KubeVersion, to.APIVersions = f.Text("namespace"), f.Text("kubeVersion"), f.Strings("apiVersions")
+}
+
+func put(into *map[string]string, name, value string) {
+	if name == "" {
+		return
+	}
+	if *into == nil {
+		*into = map[string]string{}
+	}
+	(*into)[name] = value
+}
+
+// values reads inline values: valuesObject wins over values. Source: Argo CD,
+// ApplicationSourceHelm.ValuesYAML.
+func (r *Repository) values(to *model.Source, d document, s source, f *yamldoc.Fields) {
+	text := f.Text("values")
+	if object := f.Map("valuesObject"); object != nil {
+		to.Values, _ = object.Value.Any().(map[string]any)
+		return
+	}
+	if strings.TrimSpace(text) == "" {
+		return
+	}
+	at := s.at("helm", "values")
+	// Helm takes the last of two keys of one name.
+	var values map[string]any
+	err := manifest.Unmarshal([]byte(text), &values)
+	if err != nil && hasPlaceholder(text) {
+		r.partNotRead(at, d.name(), "helm.values of the source waits for another tool to fill it in, and is no YAML before")
+		return
+	}
+	if err != nil {
+		r.findings = append(r.findings, newFinding(RuleInvalid, finding.Error, at, d.name(), "helm.values is not a YAML map"))
+		return
+	}
+	if doubles := yamldoc.Doubles([]byte(text)); len(doubles) > 0 {
+		one, severity, loss := doubles[0], finding.Info, ", and says all that the first says"
+		if i := slices.IndexFunc(doubles, func(d yamldoc.Double) bool { return !d.Repeated }); i >= 0 {
+			one, severity, loss = doubles[i], finding.Warning, ""
+		}
+		f := newFinding(RuleInvalid, severity, at, d.name(),
+			"helm.values has the key %s twice, in its lines %d and %d: the last one wins%s", one.Key, one.First, one.Second, loss)
+		f.Fix.Summary = "remove one of the two"
+		r.findings = append(r.findings, f)
+	}
+	to.Values = values
+}
+
+// valueFile maps a value file of a source to a path of this repository: "$ref/"
+// starts at the repository of another source, "/" at the top of the source's
+// own, everything else at the chart.
+func (r *Repository) valueFile(to *model.Source, d document, from source, at finding.Position, refs map[string]source, written string) (string, bool) {
+	// Of a file of another source the variables are those after its name.
+	head, rest, _ := strings.Cut(strings.TrimPrefix(written, "$"), "/")
+	if _, isRef := refs[head]; isRef && strings.HasPrefix(written, "$") {
+		written = "$" + head + "/" + withVariables(rest, d, from)
+	} else if strings.Contains(written, "$ARGOCD_APP_") || strings.Contains(written, "${ARGOCD_APP_") {
+		written = withVariables(written, d, from)
+	}
+	switch {
+	case strings.Contains(written, "://"):
+		r.partNotRead(at, d.name(), "the value file %s is not in the repository", written)
+		return "", false
+	case strings.HasPrefix(written, "$"):
+		ref, rest, _ := strings.Cut(strings.TrimPrefix(written, "$"), "/")
+		s, ok := refs[ref]
+		if !ok {
+			r.findings = append(r.findings, newFinding(RuleInvalid, finding.Error, at, d.name(), "the value file %s needs a source with ref: %s", written, ref))
+			return "", false
+		}
+		if to.Kind == model.Git && normaliseURL(s.repoURL()) == normaliseURL(to.RepoURL) && s.value.TextAt("targetRevision") == to.Version {
+			return path.Clean(rest), true
+		}
+		if to.Kind == model.Git || !r.isOwn(s, rest) {
+			r.partNotRead(at, d.name(), "the value file %s is in the repository %s", written, s.repoURL())
+			return "", false
+		}
+		if relative, ok := strings.CutPrefix(s.repoURL(), relativeScheme); ok {
+			return path.Join(path.Dir(s.position.File), relative, rest), true
+		}
+		p, _ := r.existing(rest)
+		return p, true
+	case to.Kind == model.Git:
+		return valueFileElsewhere(to, written), true
+	case to.RepoURL != "":
+		r.partNotRead(at, d.name(), "the value file %s is inside the remote chart", written)
+		return "", false
+	case path.IsAbs(written):
+		p, _ := r.existing(written)
+		return p, true
+	default:
+		return path.Join(to.Path, written), true
+	}
+}
+
+// isOwn reports whether a source that others refer to is this repository. Such
+// a source has often no path, so the file itself is looked for as well.
+func (r *Repository) isOwn(s source, file string) bool {
+	if isRelative(s.repoURL()) {
+		return true
+	}
+	url := normaliseURL(s.repoURL())
+	if own, known := r.own[url]; known && own {
+		return true
+	}
+	_, exists := r.existing(file)
+	return exists
+}
+
+// encrypted matches a file that SOPS encrypted. Source: SOPS, its metadata and
+// the form of its values.
+var encrypted = regexp.MustCompile(`(?s)\bENC\[AES256_GCM,.*(\nsops:|"sops":)|^sops:`)
+
+// noteEncrypted reports a value file whose values nobody here can know.
+func (r *Repository) noteEncrypted(d document, at finding.Position, file string) {
+	if !r.present[file] {
+		return
+	}
+	if data, err := r.tree.Read(file); err == nil && encrypted.Match(data) {
+		r.partNotRead(at, d.name(), "the value file %s is encrypted: what it sets is not known", file)
+	}
+}

@@ -1,0 +1,113 @@
+package argocd
+
+import (
+	"path"
+	"reflect"
+
+	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/model"
+	"github.com/rollout-ladder/ladder/internal/repo/descriptor"
+)
+
+// met is a component with the Application it stands for.
+type met struct {
+	component   model.Component
+	destination string
+	// application is the index in the setup, -1 for none.
+	application int
+	// alone is set for an Application that nothing in the repository applies,
+	// assumed for one that a set is only supposed to generate.
+	alone, assumed bool
+}
+
+// component is that of an Application at a place.
+func (w *walk) component(d document, at place) model.Component {
+	if d.chart != nil {
+		c := *d.chart
+		c.Environment, c.Waves, c.Parents = w.environment.Name, at.waves, at.parents
+		return c
+	}
+	c := w.repository.component(d, w.environment.Name, at.waves)
+	c.Parents = at.parents
+	if d.generated != nil {
+		c.Set, c.Step, c.Phase = d.generated.set.name(), d.generated.step, phaseOf(d)
+	}
+	return c
+}
+
+// leaf adds the component of an Application that applies no Applications.
+func (w *walk) leaf(d document, at place, index int) {
+	w.add(w.component(d, at), destination(d), index)
+}
+
+func (w *walk) add(c model.Component, destination string, index int) {
+	w.applied[c.Name] = true
+	c.Solved = w.solved > 0
+	w.met = append(w.met, met{component: c, destination: destination, application: index})
+}
+
+// disabled adds the Applications that are switched off by the name of their
+// file and lie next to those of the environment: they keep their place.
+func (w *walk) disabled() {
+	for _, d := range w.repository.disabled {
+		folder := path.Dir(d.position().File)
+		own, ok := w.folders[folder]
+		if !ok || w.applied[d.name()] {
+			continue
+		}
+		c := w.component(d, own.below(w.owners[folder], w.repository.wave(d)))
+		c.Enabled = false
+		w.add(c, destination(d), -1)
+	}
+}
+
+// finish names the components: Applications of one name with several
+// destinations take these into their names, others are left out.
+func (w *walk) finish() []model.Component {
+	places := map[string]map[string]bool{}
+	for _, m := range w.met {
+		if places[m.component.Name] == nil {
+			places[m.component.Name] = map[string]bool{}
+		}
+		places[m.component.Name][m.destination] = true
+	}
+	first := map[string]model.Component{}
+	var all []model.Component
+	twice := sharing{}
+	var left []model.Component
+	alone := map[string]bool{}
+	for _, m := range w.met {
+		c := m.component
+		if len(places[c.Name]) > 1 {
+			c.Name += "@" + m.destination
+		}
+		if other, ok := first[c.Name]; ok {
+			if other.Position == c.Position && reflect.DeepEqual(other.Sources, c.Sources) {
+				twice.add(other, c)
+				continue
+			}
+			if m.assumed {
+				left = append(left, c)
+				continue
+			}
+			f := descriptor.Duplicate(other, c)
+			if m.alone || alone[c.Name] {
+				// Whether somebody applies both is not known.
+				f.Severity = finding.Warning
+			}
+			w.repository.findings = append(w.repository.findings, f)
+			continue
+		}
+		first[c.Name], alone[c.Name] = c, m.alone
+		all = append(all, c)
+		if m.application >= 0 {
+			w.setup.Applications[m.application].Component = c.Name
+		}
+	}
+	w.repository.findings = append(w.repository.findings, twice.findings()...)
+	if len(left) > 0 {
+		w.repository.findings = append(w.repository.findings, namesakes(left))
+	}
+	w.finishSetup(all)
+	return all
+}

@@ -1,0 +1,125 @@
+package argocd
+
+import (
+	"context"
+	"path"
+	"slices"
+
+	"github.com/rollout-ladder/ladder/internal/core/argo"
+	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/model"
+	"github.com/rollout-ladder/ladder/internal/repo/repofs"
+)
+
+// MaxDepth is how deep an app-of-apps may be nested.
+const MaxDepth = 10
+
+// Reading is one environment, read.
+type Reading struct {
+	// Components include the disabled ones.
+	Components []model.Component
+	Setup      argo.Setup
+	// Findings say what is wrong or was left out.
+	Findings []finding.Finding
+}
+
+// walk collects the components of one environment.
+type walk struct {
+	repository  *Repository
+	environment Environment
+	met         []met
+	setup       argo.Setup
+	// applied are the names of all Applications that were met, parents too.
+	applied map[string]bool
+	// folders are those that Applications come from, with the place of the
+	// parent that applies them: disabled ones are looked for there.
+	folders map[string]place
+	// owners name these parents.
+	owners map[string]string
+	// generated are the Applications that sets generate.
+	generated []document
+	// solved counts the Applications on the way to the one at hand that are for a
+	// cluster of which something is assumed.
+	solved int
+	// objects are the components of what lies beside the Applications of overlays.
+	objects []model.Component
+}
+
+func (r *Repository) walk(e Environment) *walk {
+	return &walk{repository: r, environment: e, applied: map[string]bool{}, folders: map[string]place{}, owners: map[string]string{}}
+}
+
+// Read returns the components of an environment.
+func (r *Repository) Read(ctx context.Context, e Environment) (Reading, error) {
+	w := r.walk(e)
+	before := slices.Clone(r.findings)
+	defer func() { r.findings = before }()
+	if e.Overlay != "" {
+		if err := w.overlay(ctx, e.Overlay); err != nil {
+			return Reading{}, err
+		}
+	}
+	if err := w.roots(ctx); err != nil {
+		return Reading{}, err
+	}
+	if len(e.unapplied) > 0 {
+		r.findings = append(r.findings, unapplied(e.unapplied))
+	}
+	r.findings = append(r.findings, e.idle...)
+	r.findings = append(r.findings, r.assumptions(e, w.generated)...)
+	w.disabled()
+	for _, c := range w.objects {
+		for w.applied[c.Name] {
+			c.Name += "-objects"
+		}
+		w.add(c, inCluster, -1)
+	}
+	components := w.finish()
+	for i := range components {
+		components[i].IgnoreDifferences = append(components[i].IgnoreDifferences, r.installation.Ignored()...)
+	}
+	found := slices.Concat(folded(distinct(r.findings)), waiting(components))
+	return Reading{Components: components, Setup: w.setup, Findings: found}, ctx.Err()
+}
+
+// roots reads everything that nothing in the repository applies. Applications
+// that lie together in a folder and have sync waves are taken for the children of
+// a parent that is elsewhere: without one their waves would mean nothing.
+func (w *walk) roots(ctx context.Context) error {
+	waves := map[string]bool{}
+	for _, root := range w.environment.roots {
+		if d := root.document; d.value != nil && d.chart == nil && writtenWave(d).Written != "" {
+			waves[path.Dir(d.position().File)] = true
+		}
+	}
+	for _, root := range w.environment.roots {
+		at := place{}
+		if d := root.document; d.value != nil && d.chart == nil {
+			if dir := path.Dir(d.position().File); waves[dir] {
+				at = at.below(path.Clean(dir)+"/", w.repository.wave(d))
+			}
+		}
+		if err := w.root(ctx, root, at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// root reads one thing that somebody applies by hand.
+func (w *walk) root(ctx context.Context, root entry, at place) error {
+	switch {
+	case root.folder != "":
+		err := w.overlay(ctx, root.folder)
+		if len(w.environment.roots) == 1 || len(repofs.InputErrors(err)) == 0 {
+			return err
+		}
+		// One broken overlay among several is not the end of the others.
+		w.repository.tell("", err)
+		return nil
+	case root.document.argo("ApplicationSet"):
+		return w.set(ctx, "", root.document, at, trail{})
+	default:
+		return w.application(ctx, "", root.document, at, trail{})
+	}
+}

@@ -1,0 +1,413 @@
+package argocd
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"path"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/rollout-ladder/ladder/internal/core/argo"
+	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/model"
+	"github.com/rollout-ladder/ladder/internal/repo/appset"
+	"github.com/rollout-ladder/ladder/internal/repo/clusters"
+	"github.com/rollout-ladder/ladder/internal/repo/installation"
+	"github.com/rollout-ladder/ladder/internal/repo/manifest"
+	"github.com/rollout-ladder/ladder/internal/repo/repofs"
+	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
+)
+
+// Renderer renders a component: the charts among the sources of a parent.
+type Renderer interface {
+	Component(ctx context.Context, c model.Component) ([]manifest.Object, error)
+}
+
+// Options say what is known beyond the repository.
+type Options struct {
+	// Renderer renders charts that make Applications; nil for nothing that does.
+	Renderer Renderer
+	// Data is what generators of ApplicationSets would learn elsewhere.
+	Data appset.Data
+	// Aliases are addresses of this repository that its paths do not tell.
+	Aliases []string
+	// Roots are the files and folders that are applied by hand; empty to find
+	// them.
+	Roots []string
+	// Skip reports of the content of a file that it says nothing of its own; nil
+	// for no file.
+	Skip func(content []byte) bool
+}
+
+// Repository is a repository of Argo CD Applications. It is not safe for
+// concurrent use.
+type Repository struct {
+	tree *repofs.Tree
+	opts Options
+	// all are all files; present the same as a set.
+	all     []string
+	present map[string]bool
+	// paths are all files as Git sources see them: with a prefix where the
+	// platform is a part of the repository.
+	paths  []string
+	prefix string
+	// files are the parsed files that hold Applications or ApplicationSets.
+	files map[string][]document
+	// counted is the number of values in the files that were parsed, large is held while a
+	// large one is.
+	counted atomic.Int64
+	large   sync.Mutex
+	// manifests are all files of YAML and JSON, sorted.
+	manifests []string
+	// applications are all Applications of files, by file and line; disabled
+	// ones are in files whose name says so.
+	applications, disabled []document
+	// sets are all ApplicationSets of files, projects all AppProjects.
+	sets, projects []document
+	// aside are those in the data of tests or put away, unused those of them that make
+	// Applications and that nothing applies.
+	aside, unused []document
+	clusters      foundClusters
+	// settings are those of the installation, which it reads; searched is set once
+	// the files that are no manifests were asked as well.
+	settings     argo.Settings
+	installation installation.Reader
+	searched     bool
+	misplaced    []argo.Misplaced
+	// templated are chart templates that hold Applications.
+	templated []string
+	// broken are files with something of Argo CD's that are no YAML.
+	broken []*repofs.InputError
+	// kustomized are the folders that hold a kustomization.
+	kustomized []string
+	// patches are the files that kustomizations patch with: what they hold are no
+	// objects of their own.
+	patches map[string]bool
+	// own are the addresses of this repository, normalised.
+	own      map[string]bool
+	tallied  map[string]bool
+	findings []finding.Finding
+	kustomizations
+	charts map[string]bool
+	// yields and expanded keep what was read, by the object.
+	yields   map[*yamldoc.Value]kept[yield]
+	expanded map[*yamldoc.Value]kept[[]document]
+	// partial are the sets that may generate more than could be read.
+	partial map[*yamldoc.Value]bool
+}
+
+// kept is a result with the findings that were made on the way to it: they are
+// made again when it is used again.
+type kept[T any] struct {
+	value    T
+	findings []finding.Finding
+	err      error
+}
+
+// mentions finds Argo CD's own objects before a file is parsed.
+var mentions = regexp.MustCompile(`(?m)^\s*-?\s*["']?kind["']?:\s*["']?(Application(Set)?|AppProject)["']?\s*,?\s*(#.*)?$`)
+
+// Scan finds every Application of the repository.
+func Scan(ctx context.Context, tree *repofs.Tree, opts Options) (*Repository, error) {
+	r := &Repository{
+		tree: tree, opts: opts, present: map[string]bool{}, files: map[string][]document{},
+		patches: map[string]bool{}, own: map[string]bool{}, tallied: map[string]bool{}, charts: map[string]bool{},
+		yields: map[*yamldoc.Value]kept[yield]{}, expanded: map[*yamldoc.Value]kept[[]document]{}, partial: map[*yamldoc.Value]bool{},
+	}
+	r.installation.Open = tree.Read
+	r.kustomizations = kustomizations{repository: r, inflating: map[string]bool{}, inflates: map[string]bool{}}
+	found, err := tree.Find(ctx, ".", func(string) bool { return true })
+	if err != nil {
+		// Links that leave the repository are of no concern until something
+		// names them.
+		if len(repofs.InputErrors(err)) == 0 {
+			return nil, err
+		}
+	}
+	r.all = found
+	for _, file := range found {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		r.present[file] = true
+		if path.Base(file) == "Chart.yaml" {
+			r.charts[path.Dir(file)] = true
+		}
+		if isManifest(file) {
+			r.manifests = append(r.manifests, file)
+		}
+		if name := path.Base(file); strings.TrimSuffix(name, path.Ext(name)) == globalProjects {
+			r.readGlobalProjects(file)
+		}
+	}
+	for _, file := range r.manifests {
+		if isKustomizationName(path.Base(file)) {
+			r.kustomized = append(r.kustomized, path.Dir(file))
+			r.notePatches(file)
+		}
+	}
+	all, err := r.lookInto(ctx, r.manifests)
+	if err != nil {
+		return nil, err
+	}
+	for i, file := range r.manifests {
+		r.take(file, all[i])
+	}
+	r.settings = r.installation.Settings()
+	r.findOwnURLs(ctx)
+	return r, ctx.Err()
+}
+
+// looked is what one file says to Argo CD.
+type looked struct {
+	own, settings, wave bool // what it mentions
+	cluster             bool
+	templated           bool   // it is a template of a chart, and not parsed
+	unread              []byte // what is not parsed of a file with settings
+	values              []*yamldoc.Value
+	broken              *repofs.InputError // why it could not be parsed
+}
+
+// maxValues is how many values there may be in all files that say something to Argo CD:
+// they stay in memory, a hundred bytes and more for each that may be two bytes of text. A
+// platform of ten thousand Applications has a million. Tests lower it.
+var maxValues = int64(2_000_000)
+
+// largeFile is the size from which files are parsed one at a time, in bytes: meanwhile
+// each takes a hundred times that.
+const largeFile = 256 << 10
+
+// lookInto looks into files side by side: most of a large repository says nothing
+// to Argo CD, and reading it is most of the work.
+func (r *Repository) lookInto(ctx context.Context, names []string) ([]looked, error) {
+	all := make([]looked, len(names))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for i, file := range names {
+		group.Go(func() error {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			all[i] = r.look(file)
+			if r.counted.Load() > maxValues {
+				return &repofs.InputError{Message: fmt.Sprintf("the files with objects of Argo CD hold more than %d values together", maxValues), Hint: "look for files that are not for Argo CD"}
+			}
+			return nil
+		})
+	}
+	return all, group.Wait()
+}
+
+// look looks into one file for what is Argo CD's; it changes nothing but the number of
+// values.
+func (r *Repository) look(file string) (l looked) {
+	data, err := r.tree.Read(file)
+	if err != nil || r.opts.Skip != nil && r.opts.Skip(data) {
+		return l
+	}
+	l.own = !r.patches[file] && bytes.Contains(data, []byte("argoproj.io/")) && mentions.Match(data)
+	l.settings = installation.Mentions(data)
+	l.wave = misplacedWave.Match(data)
+	l.cluster = !r.patches[file] && clusters.Mentioned.Match(data)
+	if !l.own && !l.settings && !l.wave && !l.cluster {
+		return l
+	}
+	if l.settings {
+		l.unread = data
+	}
+	if l.templated = r.inTemplates(file); l.templated {
+		return l
+	}
+	if len(data) > largeFile {
+		r.large.Lock()
+		defer r.large.Unlock()
+	}
+	if r.counted.Load() > maxValues {
+		return looked{} // there are too many already
+	}
+	if l.values, err = yamldoc.Parse(file, data); err != nil {
+		problem := repofs.InputErrors(err)
+		if len(problem) == 0 {
+			return looked{}
+		}
+		l.broken = &repofs.InputError{Position: problem[0].Position, Message: unparsed(data, problem[0].Message)}
+	}
+	for _, v := range l.values {
+		r.counted.Add(int64(v.Size()))
+	}
+	return l
+}
+
+// take keeps what was found in a file.
+func (r *Repository) take(file string, l looked) {
+	switch {
+	case l.templated:
+		r.installation.Unread(file, l.unread)
+		if l.own {
+			r.templated = append(r.templated, file)
+		}
+		return
+	case l.broken != nil:
+		r.installation.Unread(file, l.unread)
+		// A template of some other tool is no reason to read nothing; a file that
+		// an Application needs is refused when it is read.
+		if l.own {
+			r.notRead(l.broken.Position, "", "%s", l.broken.Message)
+			r.broken = append(r.broken, l.broken)
+		}
+		return
+	}
+	if l.settings {
+		r.installation.Read(l.values)
+	}
+	documents := split(l.values)
+	if l.wave {
+		r.findMisplaced(documents)
+	}
+	if l.cluster && !repofs.IsUnused(file) {
+		for _, d := range documents {
+			if c, ok := clusters.FromObject(d.value); ok {
+				r.clusters.secrets = append(r.clusters.secrets, c)
+			}
+		}
+	}
+	if l.own {
+		r.add(file, documents)
+	}
+}
+
+// unparsed says why a file is not YAML, as far as its text tells.
+func unparsed(data []byte, message string) string {
+	if placeholder.Match(data) {
+		return "the file has placeholders that another tool fills in: " + message
+	}
+	return message
+}
+
+func (r *Repository) add(file string, documents []document) {
+	if repofs.IsUnused(file) {
+		r.files[file] = documents
+		r.aside = append(r.aside, documents...)
+		return
+	}
+	for _, d := range documents {
+		switch {
+		case d.name() == "":
+		case d.argo("AppProject"):
+			r.projects = append(r.projects, d)
+		case d.argo("ApplicationSet"):
+			r.files[file] = documents
+			if !isDisabledName(file) {
+				r.sets = append(r.sets, d)
+			}
+		case d.isApplication():
+			r.files[file] = documents
+			if isDisabledName(file) {
+				r.disabled = append(r.disabled, d)
+			} else {
+				r.applications = append(r.applications, d)
+			}
+		}
+	}
+}
+
+// Unreadable says why a repository without environments has none, as far as
+// that is known: what its ApplicationSets or charts generate cannot be read. It
+// returns nil for a repository that has nothing of Argo CD's.
+func (r *Repository) Unreadable() *repofs.InputError {
+	if len(r.templated) > 0 {
+		return &repofs.InputError{
+			Position: finding.Position{File: r.templated[0], Line: 1}, Message: "the Applications of this repository are templates of a chart, which is not rendered here",
+			Hint: "render the chart and read the result",
+		}
+	}
+	if len(r.broken) > 0 && len(r.applications)+len(r.sets) == 0 {
+		hint := "correct it"
+		if n := len(r.broken); n > 1 {
+			hint += fmt.Sprintf("; %d files with Applications cannot be read", n)
+		}
+		return &repofs.InputError{Position: r.broken[0].Position, Message: "the repository has no Application that can be read: " + r.broken[0].Message, Hint: hint}
+	}
+	return nil
+}
+
+func isManifest(name string) bool {
+	switch strings.ToLower(path.Ext(name)) {
+	case ".yaml", ".yml", ".json":
+		return true
+	}
+	return isDisabledName(name) || isKustomizationName(name)
+}
+
+// isDisabledName reports whether a file name says that its Application is
+// switched off: x.disabled.yaml or x.yaml.disabled.
+func isDisabledName(file string) bool {
+	name := path.Base(file)
+	for _, ext := range []string{"yaml", "yml"} {
+		if strings.HasSuffix(name, ".disabled."+ext) || strings.HasSuffix(name, "."+ext+".disabled") {
+			return true
+		}
+	}
+	return false
+}
+
+// inTemplates reports whether a file is a template of a chart.
+func (r *Repository) inTemplates(file string) bool {
+	for dir := path.Dir(file); dir != "." && dir != "/"; dir = path.Dir(dir) {
+		if path.Base(dir) == "templates" && r.charts[path.Dir(dir)] {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *Repository) notRead(at finding.Position, component, format string, args ...any) {
+	r.findings = append(r.findings, notRead(at, component, format, args...))
+}
+
+// partNotRead tells of something that an Application lacks which is read otherwise.
+func (r *Repository) partNotRead(at finding.Position, component, format string, args ...any) {
+	f := notRead(at, component, format, args...)
+	f.Unread[0].Part = true
+	r.findings = append(r.findings, f)
+}
+
+func (r *Repository) assumed(at finding.Position, component, format string, args ...any) {
+	r.findings = append(r.findings, newFinding(RuleAssumed, finding.Info, at, component, format, args...))
+}
+
+// notRead is the finding that something of the repository was left out: an
+// Application, or what may hold some.
+func notRead(at finding.Position, component, format string, args ...any) finding.Finding {
+	f := newFinding(RuleNotRead, finding.Info, at, component, format, args...)
+	f.Unread = []finding.Unread{{Name: component, Position: at, Reason: f.Message}}
+	return f
+}
+
+// Namespaces are those that the Applications themselves live in, sorted: Argo CD
+// runs there before it reads the first of them.
+func (r *Repository) Namespaces() []string {
+	var names []string
+	for _, app := range slices.Concat(r.applications, r.sets) {
+		// Placeholders of templates are no names.
+		if name := cmp.Or(app.value.TextAt("metadata", "namespace"), defaultNamespace); namespaceName.MatchString(name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// namespaceName is that of a DNS label (RFC 1123).
+var namespaceName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
+
+// defaultNamespace is Argo CD's own. Source: Argo CD's installation manifests.
+const defaultNamespace = "argocd"

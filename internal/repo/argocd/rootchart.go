@@ -1,0 +1,177 @@
+package argocd
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+
+	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/model"
+	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
+)
+
+// rootChart is a chart that nothing in the repository applies and that makes
+// Applications: somebody installs it.
+type rootChart struct {
+	dir string
+	// values is the layer over the chart's own values; empty for none.
+	values string
+}
+
+// document stands for the Application that would install the chart, with the
+// component it would be.
+func (c rootChart) document(name, environment string) document {
+	at := finding.Position{File: path.Join(c.dir, "Chart.yaml"), Line: 1}
+	v := yamldoc.FromAny(map[string]any{
+		"apiVersion": "argoproj.io/v1alpha1", "kind": "Application",
+		"metadata": map[string]any{"name": name, "namespace": defaultNamespace},
+		"spec":     map[string]any{"project": "default", "destination": map[string]any{"namespace": defaultNamespace}},
+	}, at)
+	src := model.Source{Kind: model.Chart, Path: c.dir, ReleaseName: name, Position: at}
+	if c.values != "" {
+		src.ValueFiles = []model.ValueFile{{Path: c.values, Position: finding.Position{File: c.values, Line: 1}}}
+	}
+	return document{value: v, written: v, chart: &model.Component{
+		Name: name, Environment: environment, Project: "default", Namespace: defaultNamespace, Phase: model.NoPhase,
+		Type: model.Runtime, Enabled: true, Sources: []model.Source{src}, Position: at, Fields: map[string]finding.Position{},
+	}}
+}
+
+// chartRoots are the environments of the charts among the roots: of those that no
+// Application takes which another of these charts makes. Those that make no
+// Application are idle.
+func (r *Repository) chartRoots(ctx context.Context, roots []entry) (live, idle []Environment, err error) {
+	environments := map[string][2][]Environment{}
+	var dirs []string
+	takes := map[string]map[string]bool{}
+	for _, root := range roots {
+		dir := root.chart.dir
+		if dir == "" {
+			continue
+		}
+		some, dead, err := r.chartEnvironments(ctx, root)
+		if err != nil {
+			return nil, nil, err
+		}
+		dirs, environments[dir], takes[dir] = append(dirs, dir), [2][]Environment{some, dead}, map[string]bool{}
+		for _, e := range some {
+			if err := r.chartTakes(ctx, e.roots[0].document, 0, takes[dir]); err != nil {
+				return nil, nil, err
+			}
+		}
+	}
+	for i, dir := range dirs {
+		taken := false
+		for j, other := range dirs {
+			// Of two that take each other the first stays.
+			taken = taken || i != j && takes[other][dir] && (!takes[dir][other] || j < i)
+		}
+		if !taken {
+			live, idle = append(live, environments[dir][0]...), append(idle, environments[dir][1]...)
+		}
+	}
+	return live, idle, nil
+}
+
+// chartTakes notes the folders that the Applications below one take.
+func (r *Repository) chartTakes(ctx context.Context, d document, depth int, takes map[string]bool) error {
+	if depth > MaxDepth {
+		return nil
+	}
+	before := len(r.findings)
+	defer func() { r.findings = r.findings[:before] }()
+	y, err := r.yieldApplication(ctx, d)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		return nil // it is told when the environment is read
+	}
+	for _, below := range y.documents {
+		apps := []document{below}
+		if below.argo("ApplicationSet") {
+			apps = r.expand(ctx, below)
+		}
+		for _, app := range apps {
+			if !app.isApplication() {
+				continue
+			}
+			fresh := false
+			for _, s := range app.sources() {
+				if dir, ok := r.local(s); ok && !takes[dir] {
+					takes[dir], fresh = true, true
+				}
+			}
+			if !fresh {
+				continue
+			}
+			if err := r.chartTakes(ctx, app, depth+1, takes); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// installs finds the Application that a chart makes of itself.
+func (r *Repository) installs(documents []document, chart string) (document, bool) {
+	for _, d := range documents {
+		if !d.isApplication() {
+			continue
+		}
+		for _, s := range d.sources() {
+			if dir, ok := r.local(s); ok && dir == chart {
+				return d, true
+			}
+		}
+	}
+	return document{}, false
+}
+
+// valuesLayer matches the value files of a chart that are made for one
+// environment.
+var valuesLayer = regexp.MustCompile(`^(?:values[-._]([\w-]+)|([\w-]+)[-._]values|(?:values|envs?|environments)/([\w-]+))\.ya?ml$`)
+
+// chartEnvironments are those of a chart that nothing applies: one for each of
+// several layers of values, else one. Those that make no Application are idle.
+func (r *Repository) chartEnvironments(ctx context.Context, root entry) (live, idle []Environment, err error) {
+	base := path.Base(root.chart.dir)
+	if root.chart.dir == "." {
+		base = defaultName
+	}
+	layers := map[string]string{}
+	for _, file := range r.within(root.chart.dir) {
+		rel, _ := below(root.chart.dir, file)
+		if m := valuesLayer.FindStringSubmatch(rel); m != nil {
+			layers[cmp.Or(m[1], m[2], m[3])] = file
+		}
+	}
+	if len(layers) < 2 {
+		layers = map[string]string{defaultName: ""}
+	}
+	for _, name := range slices.Sorted(maps.Keys(layers)) {
+		chart := rootChart{dir: root.chart.dir, values: layers[name]}
+		e := Environment{Name: name, roots: []entry{{document: chart.document(base, name), chart: chart}}}
+		before := len(r.findings)
+		y, err := r.yieldApplication(ctx, e.roots[0].document)
+		if self, ok := r.installs(y.documents, root.chart.dir); ok {
+			// Somebody installs the chart once; from then on this is who it is.
+			e.roots[0].document = self
+		}
+		e.idle = slices.Clone(r.findings[before:])
+		r.findings = r.findings[:before]
+		switch {
+		case err != nil:
+			return nil, nil, err
+		case y.applies():
+			e.idle = nil
+			live = append(live, e)
+		default:
+			idle = append(idle, e)
+		}
+	}
+	return live, idle, nil
+}

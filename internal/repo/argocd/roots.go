@@ -1,0 +1,450 @@
+package argocd
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/repo/repofs"
+	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
+)
+
+// entry is one thing that somebody applies by hand: an Application, an
+// ApplicationSet, a folder, or a chart.
+type entry struct {
+	document document
+	folder   string
+	chart    rootChart
+}
+
+// file is where the entry is.
+func (e entry) file() string {
+	switch {
+	case e.folder != "":
+		return e.folder
+	case e.chart.dir != "":
+		return e.chart.dir
+	default:
+		return e.document.written.Position.File
+	}
+}
+
+func (e entry) compare(o entry) int {
+	line := func(e entry) int {
+		if e.document.written == nil {
+			return 0
+		}
+		return e.document.written.Position.Line
+	}
+	return cmp.Or(strings.Compare(e.file(), o.file()), cmp.Compare(line(e), line(o)))
+}
+
+// key tells objects apart: written ones by their place, others by themselves.
+func (d document) key() string {
+	if d.rendered || d.generated != nil {
+		return fmt.Sprintf("%p", d.value)
+	}
+	return d.kind() + " " + d.written.Position.String()
+}
+
+// findRoots finds what nothing in the repository applies: roots, which apply
+// Applications, and single Applications, which do not. Where the user names the
+// roots, these are all.
+func (r *Repository) findRoots(ctx context.Context) (roots []entry, single []document, err error) {
+	if len(r.opts.Roots) > 0 {
+		roots, err = r.givenRoots()
+		return roots, nil, err
+	}
+	// Looking for roots reads every source once more than reading an environment
+	// does: what is left out is reported then.
+	before := len(r.findings)
+	defer func() { r.findings = r.findings[:before] }()
+
+	g := applied{
+		repository: r, below: map[string][]document{}, folders: map[string]bool{},
+		reached: map[string]bool{}, looked: map[*yamldoc.Value]bool{}, failed: map[string]bool{},
+	}
+	all := slices.Concat(r.sets, r.applications)
+	for _, d := range all {
+		if err := ctx.Err(); err != nil {
+			return nil, nil, err
+		}
+		if err := g.look(ctx, d, 0); err != nil {
+			return nil, nil, err
+		}
+	}
+	overlays := r.overlays()
+	taken := r.appliedByOthers(ctx, overlays)
+	for _, dir := range overlays {
+		// A kustomization of which Applications take parts gathers them for other
+		// purposes: applied as well, it would own everything twice.
+		gathers := slices.ContainsFunc(r.closure(dir), func(p string) bool { return g.folders[p] })
+		if !gathers {
+			if !taken[dir] {
+				roots = append(roots, entry{folder: dir})
+			}
+			for _, p := range r.closure(dir) {
+				for _, d := range r.files[p] {
+					g.reached[d.key()] = true
+					g.reach(d, map[string]bool{})
+				}
+			}
+		}
+	}
+	add := func(d document) {
+		g.reach(d, map[string]bool{})
+		switch {
+		case g.reached[d.key()] && !g.own(d):
+		case d.argo("ApplicationSet") || g.failed[d.key()] || slices.ContainsFunc(g.below[d.key()], document.applies):
+			roots = append(roots, entry{document: d})
+		default:
+			single = append(single, d)
+		}
+	}
+	incoming := map[string]bool{}
+	for _, below := range g.below {
+		for _, to := range below {
+			incoming[to.key()] = true
+		}
+	}
+	for _, d := range all {
+		if !incoming[d.key()] && !g.reached[d.key()] {
+			add(d)
+		}
+	}
+	// What is left applies itself, over one step or more.
+	for _, d := range all {
+		if !g.reached[d.key()] && incoming[d.key()] && g.own(d) {
+			add(d)
+			g.reached[d.key()] = true
+		}
+	}
+	roots, single = g.alternatives(all, roots, single)
+	r.unused = slices.DeleteFunc(slices.Clone(r.aside), func(d document) bool { return !d.applies() || g.reached[d.key()] })
+	roots = append(roots, r.rootCharts(g.folders)...)
+	slices.SortStableFunc(roots, entry.compare)
+	slices.SortStableFunc(single, func(a, b document) int {
+		return cmp.Or(strings.Compare(a.position().File, b.position().File), cmp.Compare(a.position().Line, b.position().Line))
+	})
+	return roots, single, nil
+}
+
+// applied is who applies whom.
+type applied struct {
+	repository *Repository
+	// below are the objects that one applies, directly or through what it
+	// generates, by its key.
+	below map[string][]document
+	// folders are those that some source takes.
+	folders map[string]bool
+	// reached are the keys of what a root reaches.
+	reached map[string]bool
+	looked  map[*yamldoc.Value]bool
+	// failed are the keys of those whose sources apply something that could not be
+	// read.
+	failed map[string]bool
+}
+
+// alternatives takes the roots that another root leaves out on purpose: beside each
+// lies an Application of its name that is applied.
+func (g *applied) alternatives(all []document, roots []entry, single []document) ([]entry, []document) {
+	beside := func(d document) string { return path.Dir(d.position().File) + " " + d.name() }
+	taken := map[string]bool{}
+	for _, d := range all {
+		if d.isApplication() && g.reached[d.key()] {
+			taken[beside(d)] = true
+		}
+	}
+	roots = slices.DeleteFunc(roots, func(e entry) bool {
+		d := e.document
+		left := d.value != nil && d.isApplication() && !g.reached[d.key()] && taken[beside(d)]
+		if left {
+			single = append(single, d)
+		}
+		return left
+	})
+	return roots, single
+}
+
+// look notes what an Application or ApplicationSet applies, and what that applies
+// where it is not written anywhere itself.
+func (g *applied) look(ctx context.Context, d document, depth int) error {
+	if g.looked[d.value] || depth > MaxDepth {
+		return nil
+	}
+	g.looked[d.value] = true
+	r := g.repository
+	var below []document
+	before := len(r.findings)
+	if d.argo("ApplicationSet") {
+		below = r.expand(ctx, d)
+	} else {
+		for _, s := range d.sources() {
+			if dir, ok := r.local(s); ok {
+				g.folders[dir] = true
+			}
+		}
+		y, err := r.yieldApplication(ctx, d)
+		switch {
+		case err == nil:
+			below = y.documents
+			for _, folder := range y.folders {
+				g.folders[folder] = true
+			}
+			g.failed[d.key()] = len(r.findings) > before
+		case len(repofs.InputErrors(err)) > 0:
+			// One broken overlay must not hide the others: it is told when its
+			// environment is read.
+			below = r.writtenBelow(d)
+			g.failed[d.key()] = true
+		default:
+			return err
+		}
+	}
+	g.below[d.key()] = append(g.below[d.key()], below...)
+	for _, to := range below {
+		if !to.applies() {
+			continue
+		}
+		if err := g.look(ctx, to, depth+1); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+// reach marks everything below an object.
+func (g *applied) reach(d document, seen map[string]bool) {
+	if seen[d.key()] {
+		return
+	}
+	seen[d.key()] = true
+	for _, to := range g.below[d.key()] {
+		g.reached[to.key()] = true
+		g.reach(to, seen)
+	}
+}
+
+// own reports whether what reaches an object is only itself.
+func (g *applied) own(d document) bool {
+	seen := map[string]bool{}
+	g.collect(d, seen)
+	return seen[d.key()]
+}
+
+func (g *applied) collect(d document, seen map[string]bool) {
+	for _, to := range g.below[d.key()] {
+		if key := to.key(); !seen[key] {
+			seen[key] = true
+			g.collect(to, seen)
+		}
+	}
+}
+
+// writtenBelow lists the objects in the files of the kustomizations of an
+// Application, as they are written.
+func (r *Repository) writtenBelow(app document) []document {
+	var documents []document
+	for _, s := range app.sources() {
+		dir, ok := r.local(s)
+		if !ok {
+			continue
+		}
+		for _, p := range r.closure(dir) {
+			documents = append(documents, r.files[p]...)
+		}
+	}
+	return slices.DeleteFunc(documents, func(d document) bool { return d.isApplication() && d.name() == app.name() })
+}
+
+// overlays lists the kustomizations that yield Applications and that no other
+// kustomization includes, sorted.
+func (r *Repository) overlays() []string {
+	candidates := slices.Clone(r.kustomized)
+	slices.Sort(candidates)
+	candidates = slices.DeleteFunc(slices.Compact(candidates), func(dir string) bool {
+		return repofs.IsUnused(dir+"/") || !r.yieldsFrom(r.closure(dir), document.applies)
+	})
+	included := map[string]bool{}
+	for _, dir := range candidates {
+		for _, p := range r.closure(dir) {
+			if p != dir {
+				included[p] = true
+			}
+		}
+	}
+	return slices.DeleteFunc(candidates, func(dir string) bool { return included[dir] })
+}
+
+// appliedByOthers finds the overlays that an Application of another one takes. What
+// an overlay yields is looked at as it is built: its patches say which folder. Of
+// overlays that take each other one stays.
+func (r *Repository) appliedByOthers(ctx context.Context, overlays []string) map[string]bool {
+	takes, applied := map[string][]string{}, map[string]bool{}
+	var leads func(from, to string, seen map[string]bool) bool
+	leads = func(from, to string, seen map[string]bool) bool {
+		seen[from] = true
+		return from == to || slices.ContainsFunc(takes[from], func(next string) bool { return !seen[next] && leads(next, to, seen) })
+	}
+	for _, dir := range overlays {
+		for _, taken := range r.takenBy(ctx, dir) {
+			if slices.Contains(overlays, taken) && !leads(taken, dir, map[string]bool{}) {
+				applied[taken] = true
+				takes[dir] = append(takes[dir], taken)
+			}
+		}
+	}
+	return applied
+}
+
+// takenBy lists the folders that the Applications of an overlay take. What is wrong
+// with the overlay is told when its environment is read.
+func (r *Repository) takenBy(ctx context.Context, overlay string) []string {
+	documents, err := r.build(ctx, overlay, nil)
+	if err != nil {
+		return nil
+	}
+	var taken []string
+	for _, d := range documents {
+		var apps []document
+		switch {
+		case d.isApplication():
+			apps = []document{d}
+		case d.argo("ApplicationSet"):
+			apps = r.expand(ctx, d)
+		}
+		for _, app := range apps {
+			for _, s := range app.sources() {
+				if dir, ok := r.local(s); ok {
+					taken = append(taken, dir)
+				}
+			}
+		}
+	}
+	return taken
+}
+
+// rootCharts are the charts that make Applications and that neither a source nor
+// another chart takes.
+func (r *Repository) rootCharts(taken map[string]bool) []entry {
+	used := map[string]bool{}
+	for dir := range r.charts {
+		for _, dep := range r.dependencies(dir) {
+			if local, ok := strings.CutPrefix(dep.TextAt("repository"), "file://"); ok {
+				used[path.Join(dir, local)] = true
+			}
+		}
+	}
+	var all []entry
+	for dir := range r.charts {
+		if repofs.IsUnused(dir+"/") || taken[dir] || used[dir] || r.inflates[dir] || r.isSubchart(dir) || r.isKustomization(dir) {
+			continue
+		}
+		bundles := slices.ContainsFunc(r.dependencies(dir), func(v *yamldoc.Value) bool { return v.TextAt("name") == bundle })
+		if r.templateOf(dir, 0) != "" || bundles {
+			all = append(all, entry{chart: rootChart{dir: dir}})
+		}
+	}
+	slices.SortFunc(all, entry.compare)
+	return all
+}
+
+// isSubchart reports whether a chart lies in the folder charts of another.
+func (r *Repository) isSubchart(dir string) bool {
+	for d := path.Dir(dir); d != "."; d = path.Dir(d) {
+		if path.Base(d) == "charts" && r.charts[path.Dir(d)] {
+			return true
+		}
+	}
+	return false
+}
+
+// givenRoots are the roots that the user names: files and folders.
+func (r *Repository) givenRoots() ([]entry, error) {
+	var all []entry
+	for _, written := range r.opts.Roots {
+		p := path.Clean(written)
+		if _, err := r.tree.Resolve(p, finding.Position{}); err != nil {
+			return nil, err
+		}
+		switch {
+		case r.tree.IsFile(p):
+			found := false
+			for _, d := range r.files[p] {
+				if d.applies() {
+					all, found = append(all, entry{document: d}), true
+				}
+			}
+			if !found {
+				return nil, &repofs.InputError{Position: finding.Position{File: p}, Message: "the root holds no Application", Hint: "name a file with an Application or ApplicationSet in it"}
+			}
+		case r.tree.IsDir(p) && r.charts[p]:
+			all = append(all, entry{chart: rootChart{dir: p}})
+		case r.tree.IsDir(p):
+			all = append(all, entry{folder: p})
+		default:
+			return nil, &repofs.InputError{Message: fmt.Sprintf("there is no root %s", written), Hint: "roots are files or folders, relative to the root of the platform"}
+		}
+	}
+	return all, nil
+}
+
+// names are the names of the Applications that a root applies, at any depth that
+// needs no further root.
+func (r *Repository) names(ctx context.Context, root entry) (map[string]bool, error) {
+	before := len(r.findings)
+	defer func() { r.findings = r.findings[:before] }()
+	names := map[string]bool{}
+	var documents []document
+	switch {
+	case root.folder != "":
+		for _, p := range r.closure(root.folder) {
+			documents = append(documents, r.files[p]...)
+		}
+	case root.document.argo("ApplicationSet"):
+		documents = r.expand(ctx, root.document)
+	default:
+		y, err := r.yieldApplication(ctx, root.document)
+		if err != nil && len(repofs.InputErrors(err)) == 0 {
+			return nil, err
+		}
+		documents = y.documents
+		if err != nil {
+			documents = r.writtenBelow(root.document)
+		}
+	}
+	add := func(app document) {
+		// That two sets are supposed to make one does not tell roots apart, unless it is
+		// for a cluster.
+		if app.generated == nil || !app.generated.assumed || app.generated.cluster > 0 {
+			names[app.name()] = true
+		}
+	}
+	for _, d := range documents {
+		switch {
+		case d.isApplication():
+			add(d)
+		case d.argo("ApplicationSet"):
+			for _, app := range r.expand(ctx, d) {
+				add(app)
+			}
+		}
+	}
+	return names, nil
+}
+
+// generatedBy are the Applications that ApplicationSets of an environment
+// generate, at any depth. What cannot be read is told when the environment is.
+func (r *Repository) generatedBy(ctx context.Context, e Environment) ([]document, error) {
+	before := len(r.findings)
+	defer func() { r.findings = r.findings[:before] }()
+	w := r.walk(e)
+	if err := w.roots(ctx); err != nil && len(repofs.InputErrors(err)) == 0 {
+		return nil, err
+	}
+	return w.generated, nil
+}

@@ -1,0 +1,200 @@
+package argocd
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/rollout-ladder/ladder/internal/core/argo"
+	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/model"
+	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
+)
+
+// writtenWave reads the sync wave of metadata as it is written.
+func writtenWave(d document, keys ...string) argo.Wave {
+	keys = append(keys, "metadata", "annotations", waveAnnotation)
+	v := d.value.At(keys...)
+	if v == nil || v.Kind != yamldoc.Scalar {
+		return argo.Wave{}
+	}
+	n, err := strconv.Atoi(strings.TrimSpace(v.Text))
+	if err != nil {
+		n = 0
+	}
+	return argo.Wave{Value: n, Written: v.Text, Position: d.at(keys...)}
+}
+
+func strs(v *yamldoc.Value) []string {
+	if v == nil {
+		return nil
+	}
+	var all []string
+	for _, item := range v.Items {
+		if item.Kind == yamldoc.Scalar {
+			all = append(all, item.Text)
+		}
+	}
+	return all
+}
+
+// recordApplication notes an Application and returns its index.
+func (w *walk) recordApplication(parent string, d document) int {
+	spec := d.value.At("spec")
+	app := argo.Application{
+		Name: d.name(), Namespace: cmp.Or(d.value.TextAt("metadata", "namespace"), defaultNamespace),
+		Project: cmp.Or(spec.TextAt("project"), "default"), Parent: parent,
+		Wave: writtenWave(d), Labels: labels(d),
+		SyncOptions: strs(spec.At("syncPolicy", "syncOptions")),
+		Destination: argo.Destination{
+			Server: spec.TextAt("destination", "server"), Name: spec.TextAt("destination", "name"), Namespace: spec.TextAt("destination", "namespace"),
+		},
+		Position: d.position(),
+	}
+	if d.generated != nil {
+		app.Set, app.Assumed = d.generated.set.name(), d.generated.assumed
+	}
+	if automated := spec.At("syncPolicy", "automated"); automated != nil && automated.Kind == yamldoc.Map {
+		app.Automated = true
+		if enabled := automated.At("enabled"); enabled != nil {
+			if on, ok := enabled.Bool(); ok {
+				app.Automated = on
+			}
+		}
+	}
+	for _, s := range d.sources() {
+		app.Sources = append(app.Sources, argo.Source{
+			RepoURL: s.repoURL(), Path: s.path(), Chart: s.value.TextAt("chart"), Revision: s.value.TextAt("targetRevision"),
+		})
+	}
+	if d.value.TextAt("metadata", "namespace") != "" {
+		app.Placed = d.at("metadata", "namespace")
+	}
+	app.Needs = w.repository.buildNeeds(d)
+	if _, ok := spec.Get("dependsOn"); ok {
+		app.DependsOn = d.at("spec", "dependsOn")
+	}
+	w.setup.Applications = append(w.setup.Applications, app)
+	return len(w.setup.Applications) - 1
+}
+
+// recordSet notes an ApplicationSet and returns its index.
+func (w *walk) recordSet(parent string, d document) int {
+	set := argo.ApplicationSet{
+		Name: d.name(), Namespace: cmp.Or(d.value.TextAt("metadata", "namespace"), defaultNamespace), Parent: parent,
+		Wave: writtenWave(d), RollingSync: d.value.TextAt("spec", "strategy", "type") == "RollingSync", Steps: steps(d),
+		Template: d.at("spec", "template"), TemplateWave: writtenWave(d, "spec", "template"), Position: d.position(),
+		Unread: w.repository.partial[d.value],
+	}
+	w.setup.ApplicationSets = append(w.setup.ApplicationSets, set)
+	return len(w.setup.ApplicationSets) - 1
+}
+
+func (w *walk) project(d document) { w.setup.Projects = append(w.setup.Projects, project(d)) }
+
+// project reads an AppProject. Source: Argo CD, "Projects".
+func project(d document) argo.Project {
+	spec := d.value.At("spec")
+	p := argo.Project{
+		Name: d.name(), SourceRepos: strs(spec.At("sourceRepos")), Position: d.position(),
+		ClusterAllow: kinds(spec, "clusterResourceWhitelist"), ClusterDeny: kinds(spec, "clusterResourceBlacklist"),
+		NamespaceAllow: kinds(spec, "namespaceResourceWhitelist"), NamespaceDeny: kinds(spec, "namespaceResourceBlacklist"),
+	}
+	if list := spec.At("destinations"); list != nil {
+		for _, item := range list.Items {
+			p.Destinations = append(p.Destinations, argo.Destination{
+				Server: item.TextAt("server"), Name: item.TextAt("name"), Namespace: item.TextAt("namespace"),
+			})
+		}
+	}
+	return p
+}
+
+// kinds reads a list of kinds; nil where the field is not written.
+func kinds(spec *yamldoc.Value, key string) []argo.GroupKind {
+	list := spec.At(key)
+	if list == nil || list.Kind == yamldoc.Null {
+		return nil
+	}
+	all := []argo.GroupKind{}
+	for _, item := range list.Items {
+		all = append(all, argo.GroupKind{Group: item.TextAt("group"), Kind: item.TextAt("kind")})
+	}
+	return all
+}
+
+// finishSetup sorts what was noted and adds what nothing of the environment
+// applies, but the repository holds.
+func (w *walk) finishSetup(components []model.Component) {
+	r := w.repository
+	s := &w.setup
+	for _, d := range r.projects {
+		named := func(p argo.Project) bool { return p.Name == d.name() }
+		// Of several with one name it is not known which is there.
+		others := slices.ContainsFunc(r.projects, func(o document) bool { return o.name() == d.name() && o.position() != d.position() })
+		if !others && !slices.ContainsFunc(s.Projects, named) {
+			p := project(d)
+			p.Unapplied = true
+			s.Projects = append(s.Projects, p)
+		}
+	}
+	s.Settings = r.installed(*s)
+	for _, m := range r.misplaced {
+		for _, c := range components {
+			if !m.Template && m.Object.Group != "argoproj.io" && holds(c, m.Position.File) {
+				m.Component = c.Name
+				break
+			}
+		}
+		s.Misplaced = append(s.Misplaced, m)
+	}
+	byPosition := func(a, b finding.Position) int {
+		return cmp.Or(strings.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))
+	}
+	slices.SortStableFunc(s.Applications, func(a, b argo.Application) int {
+		return cmp.Or(strings.Compare(a.Name, b.Name), byPosition(a.Position, b.Position))
+	})
+	slices.SortStableFunc(s.ApplicationSets, func(a, b argo.ApplicationSet) int {
+		return cmp.Or(strings.Compare(a.Name, b.Name), byPosition(a.Position, b.Position))
+	})
+	slices.SortStableFunc(s.Projects, func(a, b argo.Project) int {
+		return cmp.Or(strings.Compare(a.Name, b.Name), byPosition(a.Position, b.Position))
+	})
+	slices.SortStableFunc(s.Misplaced, func(a, b argo.Misplaced) int { return byPosition(a.Position, b.Position) })
+	for i := range s.ApplicationSets {
+		slices.Sort(s.ApplicationSets[i].Applications)
+	}
+}
+
+// Setup is what a repository says to Argo CD about components that were read
+// elsewhere, from descriptors: the ApplicationSets that generate of their files,
+// and what stands beside them. Components that an ApplicationSet generates get its
+// name and their step.
+func (r *Repository) Setup(ctx context.Context, components []model.Component) (argo.Setup, error) {
+	before := slices.Clone(r.findings)
+	defer func() { r.findings = before }()
+	w := r.walk(Environment{})
+	byFile := map[string]int{}
+	for i, c := range components {
+		byFile[c.Position.File] = i
+	}
+	for _, set := range r.sets {
+		steps := steps(set)
+		generated := r.expand(ctx, set)
+		i := w.recordSet("", set)
+		for _, app := range generated {
+			at, ok := byFile[app.generated.element.File]
+			if !ok {
+				continue
+			}
+			index := w.recordApplication("", app)
+			w.setup.Applications[index].Component = components[at].Name
+			w.setup.ApplicationSets[i].Applications = append(w.setup.ApplicationSets[i].Applications, app.name())
+			components[at].Set, components[at].Step = set.name(), stepOf(steps, labels(app))
+		}
+	}
+	w.finishSetup(components)
+	return w.setup, ctx.Err()
+}

@@ -1,0 +1,246 @@
+package argocd
+
+import (
+	"context"
+	"errors"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/gobwas/glob"
+
+	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/model"
+	"github.com/rollout-ladder/ladder/internal/repo/manifest"
+	"github.com/rollout-ladder/ladder/internal/repo/repofs"
+	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
+)
+
+// yield is what a source of an Application applies.
+type yield struct {
+	documents []document
+	// folders are those that the documents come from.
+	folders []string
+	// overlay is the folder that was read, where no Application names it.
+	overlay string
+	// more is set where the source applies more than the documents tell.
+	more bool
+}
+
+// applies reports whether the source makes its Application a parent.
+func (y yield) applies() bool { return slices.ContainsFunc(y.documents, document.applies) }
+
+// yieldFolder reads a folder as Argo CD does: a kustomization or plain YAML. It
+// reads only folders in which Applications are written, since only those can make
+// their Application a parent; others yield nothing.
+func (r *Repository) yieldFolder(ctx context.Context, dir string, directory *yamldoc.Value, options *model.KustomizeOptions) (yield, error) {
+	if !isExplicit(directory) && r.isKustomization(dir) {
+		return r.yieldKustomization(ctx, dir, options)
+	}
+	return r.yieldDirectory(dir, directory)
+}
+
+// isExplicit reports whether the directory section of a source says that it is
+// plain YAML, whatever else is in the folder. One that says no more than not to
+// recurse does not: Argo CD takes it away. Source: argo-cd, util/argo,
+// NormalizeSource.
+func isExplicit(directory *yamldoc.Value) bool {
+	jsonnet := directory.At("jsonnet")
+	return boolAt(directory, "recurse") || directory.TextAt("include") != "" || directory.TextAt("exclude") != "" ||
+		jsonnet != nil && len(jsonnet.Entries) > 0
+}
+
+func (r *Repository) yieldKustomization(ctx context.Context, dir string, options *model.KustomizeOptions) (yield, error) {
+	closure := r.closure(dir)
+	if !r.yieldsFrom(closure, func(document) bool { return true }) {
+		return yield{}, nil
+	}
+	documents, err := r.build(ctx, dir, options)
+	if err != nil {
+		return yield{}, err
+	}
+	y := yield{documents: documents}
+	for _, p := range closure {
+		y.more = y.more || r.hasCharts(p)
+		if r.isKustomization(p) {
+			y.folders = append(y.folders, p)
+		}
+	}
+	return y, nil
+}
+
+// yieldDirectory reads plain YAML. Source: Argo CD, directory sources.
+func (r *Repository) yieldDirectory(dir string, directory *yamldoc.Value) (yield, error) {
+	taken := func(file string) bool {
+		rel, ok := below(dir, file)
+		return ok && chosen(directory, rel) && slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(rel))
+	}
+	var y yield
+	within := r.within(dir)
+	for _, file := range within {
+		if r.files[file] == nil || !taken(file) {
+			continue
+		}
+		y.documents = append(y.documents, r.files[file]...)
+		if folder := path.Dir(file); !slices.Contains(y.folders, folder) {
+			y.folders = append(y.folders, folder)
+		}
+	}
+	if len(y.documents) == 0 {
+		return y, nil
+	}
+	// A parent: what else lies there is applied as well. What does not parse is
+	// told when the parent is rendered.
+	for _, file := range within {
+		if r.files[file] != nil || !taken(file) {
+			continue
+		}
+		data, err := r.tree.Read(file)
+		if err != nil {
+			return yield{}, err
+		}
+		if tool := manifest.EncryptedBy(data); tool != "" {
+			r.partNotRead(finding.Position{File: file, Line: 1}, "", "%s is encrypted by %s: what it applies is not known", file, tool)
+			continue
+		}
+		if values, err := yamldoc.Parse(file, data); err == nil {
+			y.documents = append(y.documents, split(values)...)
+		}
+	}
+	return y, nil
+}
+
+// below returns the path of a file relative to a folder, or to itself when the
+// source names the file.
+func below(dir, file string) (string, bool) {
+	if dir == "." {
+		return file, true
+	}
+	if dir == file {
+		return path.Base(file), true
+	}
+	return strings.CutPrefix(file, dir+"/")
+}
+
+// chosen reports whether a directory section takes a file of the folder.
+func chosen(directory *yamldoc.Value, rel string) bool {
+	return (boolAt(directory, "recurse") || !strings.Contains(rel, "/")) && taken(directory.TextAt("include"), directory.TextAt("exclude"), rel)
+}
+
+// taken reports whether include and exclude of a directory source take a file.
+// Source: Argo CD, in whose globs a star also matches slashes.
+func taken(include, exclude, rel string) bool {
+	match := func(pattern string) bool {
+		g, err := glob.Compile(pattern)
+		return err == nil && g.Match(rel)
+	}
+	return (exclude == "" || !match(exclude)) && (include == "" || match(include))
+}
+
+// boolAt reads a switch, off where it is not written.
+func boolAt(v *yamldoc.Value, keys ...string) bool {
+	found := v.At(keys...)
+	if found == nil {
+		return false
+	}
+	on, _ := found.Bool()
+	return on
+}
+
+// within are the manifests below a folder, or the file itself.
+func (r *Repository) within(dir string) []string { return section(r.manifests, dir) }
+
+// under are all files below a folder, or the file itself.
+func (r *Repository) under(dir string) []string { return section(r.all, dir) }
+
+// section is the part of a sorted list of files that lies below a folder.
+func section(list []string, dir string) []string {
+	if dir == "." {
+		return list
+	}
+	if i, ok := slices.BinarySearch(list, dir); ok {
+		return list[i : i+1]
+	}
+	from, _ := slices.BinarySearch(list, dir+"/")
+	to, _ := slices.BinarySearch(list, dir+"0") // the character after the slash
+	return list[from:to]
+}
+
+// yieldApplication reads the local sources of an Application.
+func (r *Repository) yieldApplication(ctx context.Context, d document) (yield, error) {
+	if k, ok := r.yields[d.value]; ok {
+		r.findings = append(r.findings, k.findings...)
+		return k.value, k.err
+	}
+	before := len(r.findings)
+	y, err := r.yieldSources(ctx, d)
+	r.yields[d.value] = kept[yield]{value: y, findings: slices.Clone(r.findings[before:]), err: err}
+	return y, err
+}
+
+func (r *Repository) yieldSources(ctx context.Context, d document) (yield, error) {
+	if d.chart != nil {
+		return r.yieldChart(ctx, d, d.chart.Sources[0].Path, *d.chart)
+	}
+	var all yield
+	for _, s := range d.sources() {
+		if s.value.TextAt("chart") == bundle {
+			c := r.only(d, s)
+			documents := bundledObjects(r.layered(d, "", c), c.Namespace)
+			r.learn(documents)
+			all.documents = append(all.documents, documents...)
+			continue
+		}
+		dir, ok := r.local(s)
+		if !ok || s.value.TextAt("ref") != "" && s.path() == "" {
+			all.more = all.more || s.path() != "" || s.value.TextAt("chart") != ""
+			continue
+		}
+		s, _ = r.overridden(d, s, dir) // what is refused is told when it is rendered
+		directory := s.value.At("directory")
+		var y yield
+		var err error
+		if r.charts[dir] && r.kind(s, dir) == model.Chart {
+			y, err = r.yieldChart(ctx, d, dir, r.only(d, s))
+		} else {
+			var problems yamldoc.Problems
+			y, err = r.yieldFolder(ctx, dir, directory, r.kustomizeOptions(d, s, dir, &problems))
+		}
+		if err == nil && r.kind(s, dir) == model.Manifests {
+			if files := r.jsonnetFiles(dir, directory); len(files) > 0 {
+				y, err = r.yieldJsonnet(ctx, d, s, files, y)
+			}
+		}
+		if err != nil {
+			return yield{}, located(err, s)
+		}
+		all.documents = append(all.documents, y.documents...)
+		all.folders = append(all.folders, y.folders...)
+		// A chart or folder beside one that holds Applications is applied as well.
+		all.more = all.more || y.more || len(y.documents) == 0
+	}
+	// Argo CD may manage its own root: an Application in its own source.
+	all.documents = slices.DeleteFunc(all.documents, func(o document) bool {
+		return o.isApplication() && o.name() == d.name()
+	})
+	return all, nil
+}
+
+// only is the component of an Application with one of its sources. What is wrong
+// with the Application is told when it is read.
+func (r *Repository) only(d document, s source) model.Component {
+	before := len(r.findings)
+	c := r.component(d, "", nil)
+	r.findings = r.findings[:before]
+	c.Sources = slices.DeleteFunc(c.Sources, func(o model.Source) bool { return o.Position != s.position })
+	return c
+}
+
+// located gives an error without a place that of the source.
+func located(err error, s source) error {
+	var input *repofs.InputError
+	if errors.As(err, &input) && input.Position.File == "" {
+		input.Position = s.at("path")
+	}
+	return err
+}

@@ -1,0 +1,114 @@
+package byhand
+
+import (
+	"bytes"
+	"context"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/repo/repofs"
+)
+
+// Instruction is one address that a command applies.
+type Instruction struct {
+	// Address as it is written: variables of the shell may be in it.
+	Address string
+	// Position is that of the line on which the command begins.
+	Position finding.Position
+}
+
+// Find reads the instructions of all files below the root of a tree: scripts first,
+// since documents may tell of another way, each by file and line. What comes with a
+// chart or as the data of tests is not about this repository. Files that cannot be
+// read say nothing.
+func Find(ctx context.Context, tree *repofs.Tree) []Instruction {
+	found, _ := tree.Find(ctx, ".", func(name string) bool {
+		base := path.Base(name)
+		return isScript(base) || isDocument(base) || base == "Chart.yaml"
+	})
+	charts := map[string]bool{}
+	for _, file := range found {
+		if path.Base(file) == "Chart.yaml" {
+			charts[path.Dir(file)] = true
+		}
+	}
+	var scripts, documents []Instruction
+	for _, file := range found {
+		if path.Base(file) == "Chart.yaml" || isForeign(file, charts) || ctx.Err() != nil {
+			continue
+		}
+		content, err := tree.Read(file)
+		if err != nil {
+			continue
+		}
+		all := Read(file, content)
+		if isScript(path.Base(file)) {
+			scripts = append(scripts, all...)
+		} else {
+			documents = append(documents, all...)
+		}
+	}
+	return slices.Concat(scripts, documents)
+}
+
+// isScript reports whether a file is run: a shell script, or one of make, just or
+// task.
+func isScript(name string) bool {
+	lower := strings.ToLower(name)
+	switch path.Ext(lower) {
+	case ".sh", ".bash", ".zsh", ".mk", ".just":
+		return true
+	}
+	return slices.Contains([]string{"makefile", "gnumakefile", "justfile", ".justfile", "taskfile.yml", "taskfile.yaml", "taskfile.dist.yml", "taskfile.dist.yaml"}, lower)
+}
+
+func isDocument(name string) bool {
+	return slices.Contains([]string{".md", ".markdown", ".adoc", ".rst"}, strings.ToLower(path.Ext(name)))
+}
+
+// isForeign reports whether a file is not about the platform of the repository.
+func isForeign(file string, charts map[string]bool) bool {
+	for dir := path.Dir(file); dir != "." && dir != "/"; dir = path.Dir(dir) {
+		if charts[dir] || slices.Contains([]string{"vendor", "third_party", "node_modules"}, path.Base(dir)) {
+			return true
+		}
+	}
+	return charts["."] || repofs.IsFixture(file)
+}
+
+var (
+	// applies is a command that creates what it is given, whatever else is in its
+	// line: curl and kustomize may hand it over.
+	applies = regexp.MustCompile(`\b(kubectl|oc)\b[^|;&]*\s(apply|create|replace)\s`)
+	// An address has a scheme, or is the short form of a remote kustomization.
+	address = regexp.MustCompile("(?:https?://|\\bgithub\\.com/)[^\\s\"'`<>|;()\\[\\]\\\\]+")
+)
+
+// Read reads the instructions of one file. Lines that end in a backslash go on;
+// lines that begin with "#" say nothing.
+func Read(file string, content []byte) []Instruction {
+	if !bytes.Contains(content, []byte("kubectl")) && !bytes.Contains(content, []byte("oc ")) {
+		return nil
+	}
+	var all []Instruction
+	lines := strings.Split(string(content), "\n")
+	for i := 0; i < len(lines); i++ {
+		first := i
+		parts := []string{strings.TrimSpace(lines[i])}
+		for strings.HasSuffix(parts[i-first], `\`) && i+1 < len(lines) {
+			i++
+			parts = append(parts, strings.TrimSpace(lines[i]))
+		}
+		command := strings.Join(parts, " ")
+		if strings.HasPrefix(command, "#") || !applies.MatchString(command+" ") {
+			continue
+		}
+		for _, found := range address.FindAllString(command, -1) {
+			all = append(all, Instruction{Address: strings.TrimRight(found, ".,:"), Position: finding.Position{File: file, Line: first + 1}})
+		}
+	}
+	return all
+}

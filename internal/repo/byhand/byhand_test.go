@@ -1,0 +1,90 @@
+package byhand
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rollout-ladder/ladder/internal/repo/repofs"
+)
+
+func TestRead(t *testing.T) {
+	for _, tc := range []struct {
+		name, content string
+		want          []string // "line address"
+	}{
+		{"a file", "## Install\n\n```bash\nkubectl apply --server-side -f https://example.org/install.yaml\n```\n", []string{"4 https://example.org/install.yaml"}},
+		{"two files of one command", "kubectl create -f https://example.org/a.yaml -f 'https://example.org/b.yaml'\n", []string{"1 https://example.org/a.yaml", "1 https://example.org/b.yaml"}},
+		{"a folder of Git", "kubectl apply -k \"github.com/o/r/config/crd?ref=v1\"", []string{"1 github.com/o/r/config/crd?ref=v1"}},
+		{"a command on several lines", "set -e\nkubectl --context x \\\n  apply \\\n  -f \"https://example.org/${VERSION}/a.yaml\"\n", []string{"2 https://example.org/${VERSION}/a.yaml"}},
+		{"handed over", "curl -sL https://example.org/a.yaml | kubectl apply -f -", []string{"1 https://example.org/a.yaml"}},
+		{"in a sentence", "Run `kubectl apply -f https://example.org/a.yaml`.", []string{"1 https://example.org/a.yaml"}},
+		{"another client", "oc apply -f https://example.org/a.yaml", []string{"1 https://example.org/a.yaml"}},
+		{"taken away", "kubectl delete -f https://example.org/a.yaml", nil},
+		{"looked at", "kubectl get -f https://example.org/a.yaml; echo apply", nil},
+		{"a comment", "  # kubectl apply -f https://example.org/a.yaml", nil},
+		{"a comment of several lines", "# kubectl apply \\\n#  -f https://example.org/a.yaml", nil},
+		{"a file of the repository", "kubectl apply -f bootstrap/", nil},
+		{"an address beside it", "see https://example.org/a.yaml\nkubectl apply -f a.yaml", nil},
+		{"an end in the middle", "kubectl apply \\", nil},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			var got []string
+			for _, one := range Read("README.md", []byte(tc.content)) {
+				got = append(got, strings.TrimPrefix(one.Position.String(), "README.md:")+" "+one.Address)
+			}
+			if !slices.Equal(got, tc.want) {
+				t.Errorf("got %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestFind(t *testing.T) {
+	root := t.TempDir()
+	for name, content := range map[string]string{
+		"README.md":                     "kubectl apply -f https://example.org/readme.yaml",
+		"Makefile":                      "up:\n\tkubectl apply -f https://example.org/make.yaml",
+		"hack/up.sh":                    "kubectl apply -f https://example.org/script.yaml",
+		"deploy.yaml":                   "run: kubectl apply -f https://example.org/no.yaml",
+		"charts/a/Chart.yaml":           "name: a",
+		"charts/a/README.md":            "kubectl apply -f https://example.org/of-a-chart.yaml",
+		"charts/a/docs/more/install.md": "kubectl apply -f https://example.org/of-a-chart.yaml",
+		"test/testdata/x.sh":            "kubectl apply -f https://example.org/of-a-test.yaml",
+	} {
+		file := filepath.Join(root, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got []string
+	for _, one := range Find(context.Background(), &repofs.Tree{Root: root, Repository: root}) {
+		got = append(got, one.Position.String()+" "+one.Address)
+	}
+	want := []string{"Makefile:2 https://example.org/make.yaml", "hack/up.sh:1 https://example.org/script.yaml", "README.md:1 https://example.org/readme.yaml"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// Whatever the text, addresses are parts of it, on lines that it has.
+func FuzzRead(f *testing.F) {
+	f.Add("kubectl apply -f https://example.org/a.yaml")
+	f.Add("kubectl \\\n apply -f \\\nhttps://a |\n oc create \\")
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, one := range Read("x.sh", []byte(text)) {
+			if one.Address == "" || !strings.Contains(text, one.Address) {
+				t.Fatalf("address %q", one.Address)
+			}
+			if one.Position.Line < 1 || one.Position.Line > strings.Count(text, "\n")+1 {
+				t.Fatalf("line %d", one.Position.Line)
+			}
+		}
+	})
+}

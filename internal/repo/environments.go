@@ -1,0 +1,204 @@
+package repo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rollout-ladder/ladder/internal/confine/evaluate"
+	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/plan"
+	"github.com/rollout-ladder/ladder/internal/repo/argocd"
+	"github.com/rollout-ladder/ladder/internal/repo/flux"
+	"github.com/rollout-ladder/ladder/internal/repo/ladderfile"
+	"github.com/rollout-ladder/ladder/internal/repo/manifest"
+)
+
+// findEnvironments lists the environments of a platform of descriptors: the
+// folders of environments/ that hold components/, and those of the ladder file.
+// A ladder file that names overlays, and no folder of descriptors anywhere, is
+// that of a repository of Applications: then there are none.
+func (r *Repository) findEnvironments() ([]string, error) {
+	names, err := r.tree.List(environmentsFolder)
+	if err != nil {
+		return nil, err
+	}
+	var found []string
+	for _, name := range names {
+		folder := path.Join(environmentsFolder, name)
+		if _, err := r.tree.Resolve(folder, finding.Position{}); err != nil {
+			return nil, err
+		}
+		if !r.tree.IsDir(folder) {
+			continue
+		}
+		components := path.Join(environmentsFolder, name, "components")
+		if _, err := r.tree.Resolve(components, finding.Position{}); err != nil {
+			return nil, err
+		}
+		if r.tree.IsDir(components) {
+			found = append(found, name)
+		}
+	}
+	descriptors := len(found) > 0
+	for _, folders := range r.file.Folders {
+		descriptors = descriptors || len(folders.Components) > 0
+	}
+	if !descriptors {
+		return nil, nil
+	}
+	for name := range r.file.Folders {
+		found = append(found, name)
+	}
+	slices.Sort(found)
+	return slices.Compact(found), nil
+}
+
+// findApplications reads the repository as Argo CD does. The overlays that the
+// ladder file names are the environments; without any they are found.
+func (r *Repository) findApplications(ctx context.Context) error {
+	err := r.scan(ctx, r.skipGenerated())
+	if err != nil {
+		return err
+	}
+	var all []argocd.Environment
+	for name, folders := range r.file.Folders {
+		if folders.Overlay == "" || len(r.opts.Roots) > 0 {
+			continue
+		}
+		if _, err := r.tree.Resolve(folders.Overlay, folders.Position); err != nil {
+			return err
+		}
+		if !r.tree.IsDir(folders.Overlay) {
+			return &InputError{Position: folders.Position, Message: fmt.Sprintf("there is no folder %s", folders.Overlay), Hint: "path names the folder of an overlay"}
+		}
+		all = append(all, argocd.Environment{Name: name, Overlay: path.Clean(folders.Overlay)})
+	}
+	if len(all) == 0 {
+		if all, err = r.applications.Environments(ctx); err != nil {
+			return err
+		}
+	}
+	if len(all) == 0 {
+		// What was generated is all there is.
+		if err = r.scan(ctx, nil); err != nil {
+			return err
+		}
+		if all, err = r.applications.Environments(ctx); err != nil {
+			return err
+		}
+	}
+	if unreadable := r.applications.Unreadable(); len(all) == 0 && unreadable != nil {
+		return unreadable
+	}
+	if !r.file.LayoutSet {
+		r.file.Ladder.Layout = plan.AppOfApps
+	}
+	r.overlays = map[string]argocd.Environment{}
+	for _, e := range all {
+		r.overlays[e.Name] = e
+		r.environments = append(r.environments, e.Name)
+	}
+	slices.Sort(r.environments)
+	if len(all) == 0 || len(r.opts.Roots) > 0 {
+		return nil
+	}
+	if err := r.addClusters(ctx); err != nil || r.flux != nil {
+		return err
+	}
+	// What is wrong with files of others is no concern here.
+	if written, err := flux.Written(ctx, r.tree); err == nil && len(written) > 0 {
+		r.besides = []finding.Finding{flux.NotRead(written, "the repository is read as Argo CD reads it; --root FOLDER reads what Flux syncs from a folder")}
+	}
+	return ctx.Err()
+}
+
+// findClusters reads the repository as Flux does: its clusters are the environments.
+// --root names the folders that are synced.
+func (r *Repository) findClusters(ctx context.Context) error {
+	result, err := r.clusters(ctx, flux.Options{Roots: r.opts.Roots})
+	if err != nil || result == nil {
+		return err
+	}
+	if !r.file.LayoutSet {
+		r.file.Ladder.Layout = plan.DependsOn
+	}
+	r.flux, r.overlays = result, nil
+	for _, c := range result.Clusters {
+		r.environments = append(r.environments, c.Name)
+	}
+	slices.Sort(r.environments)
+	return nil
+}
+
+// addClusters adds the clusters of Flux that are certain to a repository that is read as
+// Argo CD does: each tool applies its own part of it.
+func (r *Repository) addClusters(ctx context.Context) error {
+	result, err := r.clusters(ctx, flux.Options{Started: true, Taken: r.environments})
+	if len(InputErrors(err)) > 0 {
+		return nil // then what is written for Flux is told as not read
+	}
+	if err != nil || result == nil {
+		return err
+	}
+	r.flux = result
+	for _, c := range result.Clusters {
+		r.environments = append(r.environments, c.Name)
+	}
+	slices.Sort(r.environments)
+	return nil
+}
+
+// clusters reads the repository as Flux does; nil where there is nothing of Flux's.
+func (r *Repository) clusters(ctx context.Context, o flux.Options) (*flux.Result, error) {
+	if r.opts.Renderer == nil {
+		return nil, nil
+	}
+	o.Path, o.Renderer = ".", r.opts.Renderer(r.tree.Root, r.tree.Repository)
+	o.Objects = func(ctx context.Context, file string, data []byte) ([]manifest.Object, error) {
+		return evaluate.Objects(ctx, file, data, readingTime)
+	}
+	result, err := flux.Load(ctx, r.tree, o)
+	if errors.Is(err, flux.ErrNothing) {
+		return nil, nil
+	}
+	return result, err
+}
+
+// readingTime is how much CPU time it may take to parse a file.
+const readingTime = 20 * time.Second
+
+// skipGenerated leaves out what was generated of other files of the repository,
+// unless somebody names it: it would be there twice.
+func (r *Repository) skipGenerated() func(content []byte) bool {
+	if len(r.opts.Roots) > 0 || len(r.file.Repository.Roots) > 0 {
+		return nil
+	}
+	for _, folders := range r.file.Folders {
+		content, err := r.tree.Read(path.Join(folders.Overlay, "kustomization.yaml"))
+		if folders.Overlay != "" && err == nil && ladderfile.IsGenerated(content) {
+			return nil
+		}
+	}
+	return ladderfile.IsGenerated
+}
+
+func (r *Repository) selectEnvironment(name string) (string, error) {
+	list := strings.Join(r.environments, ", ")
+	switch {
+	case name != "" && slices.Contains(r.environments, name):
+		return name, nil
+	case name != "":
+		return "", &InputError{Message: fmt.Sprintf("there is no environment %q", name), Hint: "the environments are " + list}
+	case len(r.environments) == 1:
+		return r.environments[0], nil
+	case slices.Contains(r.environments, defaultEnvironment):
+		return defaultEnvironment, nil
+	default:
+		return "", &InputError{Message: "the platform has several environments", Hint: "name one with --environment: " + list}
+	}
+}

@@ -1,0 +1,58 @@
+package flux
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/rollout-ladder/ladder/internal/repo/repofs"
+)
+
+// Written lists the Kustomizations and HelmReleases that are written in the files of a
+// repository, sorted by position: for one that is not read as Flux reads it.
+func Written(ctx context.Context, tree *repofs.Tree) ([]Left, error) {
+	l := &loader{ctx: ctx, tree: tree, options: Options{Path: "."}, result: &Result{}}
+	s, err := l.search()
+	if errors.Is(err, ErrNothing) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(s.written, func(a, b Left) int { return a.Position.Compare(b.Position) })
+	return s.written, nil
+}
+
+// left adds the Kustomizations and HelmReleases that are written somewhere and that no
+// cluster applies.
+func (l *loader) left(all []Left) {
+	for _, w := range all {
+		if !l.read[written{w.Kind, w.Position.File}] {
+			w.Reason = "no cluster that was found applies it"
+			l.result.Left = append(l.result.Left, w)
+		}
+	}
+	slices.SortStableFunc(l.result.Left, func(a, b Left) int {
+		return cmp.Or(a.Position.Compare(b.Position), strings.Compare(a.Kind, b.Kind), strings.Compare(a.Name, b.Name), strings.Compare(a.Cluster, b.Cluster))
+	})
+	l.result.Left = slices.Compact(l.result.Left)
+}
+
+// sameRepository reports whether two addresses are of one Git repository, whatever the
+// protocol and the user.
+func sameRepository(a, b string) bool { return plainAddress(a) == plainAddress(b) }
+
+func plainAddress(address string) string {
+	address = strings.ToLower(strings.TrimSuffix(strings.TrimSuffix(address, "/"), ".git"))
+	if _, rest, ok := strings.Cut(address, "://"); ok {
+		address = rest
+	} else {
+		address = strings.Replace(address, ":", "/", 1) // git@host:owner/name
+	}
+	if _, rest, ok := strings.Cut(address, "@"); ok {
+		address = rest
+	}
+	return address
+}

@@ -1,0 +1,314 @@
+package flux
+
+import (
+	"errors"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/repo/repofs"
+	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
+)
+
+// rootFolder is what a cluster starts with.
+type rootFolder struct {
+	name, path string
+	// base is the folder that is the top of what is synced: "." or, where only a part of
+	// the repository is packed for it, that part.
+	base string
+	// address is that of the repository that is synced; empty where it is not known.
+	address string
+	// guessed is set where nothing says that it is synced for certain: a Kustomization in
+	// the folder that it names may be applied by another one.
+	guessed  bool
+	position finding.Position
+}
+
+// search finds the folders that clusters start with, and what of Flux's is written
+// anywhere.
+func (l *loader) search() (*searched, error) {
+	found, err := l.tree.Find(l.ctx, l.options.Path, func(name string) bool { return strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml") })
+	if err != nil {
+		return nil, err
+	}
+	s := &searched{}
+	for _, file := range found {
+		data, err := l.tree.Read(file)
+		if err != nil {
+			return nil, err
+		}
+		text := string(data)
+		helmfile := isHelmfile(file)
+		if !strings.Contains(text, "fluxcd.io") && !strings.Contains(text, groupInstance) && !helmfile && (!strings.Contains(text, "instance:") || !strings.Contains(text, "sync:")) {
+			continue
+		}
+		documents, err := yamldoc.Parse(file, data)
+		if err != nil {
+			// A template of another tool, or a mistake: what applies it will tell.
+			continue
+		}
+		for _, d := range documents {
+			s.add(file, d)
+			if helmfile {
+				s.installed(d)
+			}
+		}
+	}
+	if err := l.locate(s); err != nil {
+		return nil, err
+	}
+	s.choose(l.options.Started)
+	l.rebase(s)
+	s.rename(l.options.Taken)
+	if len(l.options.Roots) > 0 {
+		s.given(l.options.Roots)
+	}
+	if len(s.found) == 0 {
+		return nil, &repofs.InputError{
+			Message: l.options.Path + " holds no Kustomization or HelmRelease of Flux", Hint: "give the folder of a repository that Flux applies", Err: ErrNothing,
+		}
+	}
+	return s, nil
+}
+
+// ErrNothing is the cause of the error that says that there is nothing of Flux's.
+var ErrNothing = errors.New("there is nothing of Flux's")
+
+// given are roots that somebody named, where there is anything of Flux's at all.
+func (s *searched) given(roots []string) {
+	if len(s.found) == 0 {
+		return
+	}
+	s.found = nil
+	for _, r := range roots {
+		s.found = append(s.found, rootFolder{path: clean(r), base: ".", position: finding.Position{File: clean(r)}})
+	}
+	s.found = named(s.found)
+}
+
+// searched are Flux's objects in the files of a repository.
+type searched struct {
+	// found are the roots, chosen of starts, which are folders that are said to be
+	// synced; applied are the folders that any Kustomization applies, located of what is
+	// declared.
+	found, starts []rootFolder
+	declared      []declared
+	applied       []string
+	// kustomizations and others are the folders of files with objects of Flux.
+	kustomizations, others []string
+	// written are the Kustomizations and HelmReleases themselves.
+	written []Left
+	// before are the releases of Helmfiles: who uses both bootstraps a cluster with
+	// these.
+	before []Before
+}
+
+// written is where objects of one kind are written.
+type written struct{ kind, file string }
+
+// add looks at one document.
+func (s *searched) add(file string, d *yamldoc.Value) {
+	group, _, _ := strings.Cut(d.TextAt("apiVersion"), "/")
+	kind, dir := d.TextAt("kind"), path.Dir(file)
+	switch {
+	case group == groupInstance && kind == "FluxInstance":
+		s.start(d.At("spec", "sync"))
+	case group == groupKustomize && kind == "Kustomization":
+		s.kustomizations = append(s.kustomizations, dir)
+		if d.At("spec", "sourceRef") != nil {
+			s.note(d, kind)
+		}
+		if d.At("spec", "path") == nil {
+			return
+		}
+		p := clean(d.TextAt("spec", "path"))
+		// Everything lies in the top folder: only the names that bootstrapping gives say
+		// that it is this repository.
+		bootstrapped := d.TextAt("spec", "sourceRef", "name") == systemName
+		sync := bootstrapped && d.TextAt("metadata", "name") == systemName || path.Base(file) == syncFile
+		if p == "." && !bootstrapped && !sync {
+			return
+		}
+		s.declared = append(s.declared, declared{file, p})
+		if base, ok := baseOf(dir, p); ok && (base == "." || sync) {
+			s.starts = append(s.starts, rootFolder{path: p, base: base, guessed: !sync, position: d.Position})
+		}
+	case group == groupHelm && kind == "HelmRelease":
+		s.others = append(s.others, dir)
+		if d.At("spec", "chart", "spec", "chart") != nil || d.At("spec", "chartRef", "name") != nil {
+			s.note(d, kind)
+		}
+		s.instances(d, 0)
+	case strings.HasSuffix(group, "fluxcd.io"):
+	default:
+		s.instances(d, 0)
+	}
+}
+
+func (s *searched) note(d *yamldoc.Value, kind string) {
+	s.written = append(s.written, Left{Kind: kind, Name: d.TextAt("metadata", "name"), Position: d.Position})
+}
+
+// isHelmfile reports whether a file is a Helmfile by its name: helmfile.yaml, or one in
+// a folder helmfile or helmfile.d.
+func isHelmfile(file string) bool {
+	parts := strings.Split(strings.ToLower(file), "/")
+	return slices.ContainsFunc(parts, func(part string) bool { return strings.HasPrefix(part, "helmfile") })
+}
+
+// installed notes the releases of a Helmfile.
+func (s *searched) installed(d *yamldoc.Value) {
+	releases := d.At("releases")
+	if releases == nil {
+		return
+	}
+	for _, r := range releases.Items {
+		if name := r.TextAt("name"); name != "" {
+			s.before = append(s.before, Before{Name: name, Namespace: r.TextAt("namespace"), Chart: path.Base(r.TextAt("chart")), Position: r.Position})
+		}
+	}
+}
+
+// start takes what a FluxInstance syncs.
+func (s *searched) start(sync *yamldoc.Value) {
+	if sync == nil {
+		return
+	}
+	if p := sync.TextAt("path"); p != "" && !strings.ContainsAny(p, "${") {
+		s.starts = append(s.starts, rootFolder{path: clean(p), base: ".", address: withoutUser(sync.TextAt("url")), position: sync.Position})
+	}
+}
+
+// maxNested is how deep values are searched for those of an instance.
+const maxNested = 12
+
+// instances finds the values of the chart that makes a FluxInstance: of an Application,
+// a HelmRelease or a Helmfile, or in a file of values. Source:
+// github.com/controlplaneio-fluxcd/charts, flux-instance, values.yaml.
+func (s *searched) instances(v *yamldoc.Value, depth int) {
+	if v == nil || depth > maxNested {
+		return
+	}
+	if sync := v.At("instance", "sync"); sync != nil && (sync.At("kind") != nil || sync.At("url") != nil) {
+		s.start(sync)
+	}
+	for _, e := range v.Entries {
+		s.instances(e.Value, depth+1)
+	}
+	for _, item := range v.Items {
+		s.instances(item, depth+1)
+	}
+}
+
+// within reports whether a folder is another, or lies below it.
+func within(dir, other string) bool {
+	return other == "." || dir == other || strings.HasPrefix(dir, other+"/")
+}
+
+// maxRoots is how many folders without anything that applies them are taken for
+// clusters; where there are more, the repository is one.
+const maxRoots = 50
+
+// choose finds the folders that are synced. Where none says so, they are those with
+// Kustomizations that no Kustomization applies, unless only what is certain is wanted.
+func (s *searched) choose(certain bool) {
+	var started []string
+	known := map[string]rootFolder{}
+	for _, r := range s.starts {
+		if r.guessed && certain {
+			continue
+		}
+		started = append(started, r.path)
+		have, ok := known[r.path]
+		if !ok || have.guessed || have.address == "" && !r.guessed {
+			known[r.path] = r
+		}
+	}
+	tops := outermost(started)
+	if certain {
+		for _, p := range tops {
+			s.found = append(s.found, known[p])
+		}
+		s.found = named(s.found)
+		return
+	}
+	if len(tops) == 0 {
+		var free []string
+		for _, dir := range s.kustomizations {
+			if !slices.ContainsFunc(s.applied, func(p string) bool { return within(dir, p) }) {
+				free = append(free, dir)
+			}
+		}
+		tops = withoutTemplates(outermost(free))
+	}
+	if all := slices.Concat(s.kustomizations, s.others); len(all) > 0 && (len(tops) == 0 || len(tops) > maxRoots) {
+		tops = []string{common(all)}
+	}
+	for _, p := range tops {
+		r, ok := known[p]
+		if !ok {
+			r = rootFolder{path: p, base: ".", guessed: true, position: finding.Position{File: p}}
+		}
+		s.found = append(s.found, r)
+	}
+	s.found = named(s.found)
+}
+
+// outermost are the folders that lie in no other of the list, sorted.
+func outermost(all []string) []string {
+	all = slices.Clone(all)
+	slices.Sort(all)
+	all = slices.Compact(all)
+	return slices.DeleteFunc(slices.Clone(all), func(dir string) bool {
+		return slices.ContainsFunc(all, func(other string) bool { return other != dir && within(dir, other) })
+	})
+}
+
+// common is the folder that holds all folders.
+func common(all []string) string {
+	if len(all) == 0 {
+		return "."
+	}
+	parts := strings.Split(all[0], "/")
+	for _, dir := range all[1:] {
+		other := strings.Split(dir, "/")
+		n := 0
+		for n < len(parts) && n < len(other) && parts[n] == other[n] {
+			n++
+		}
+		parts = parts[:n]
+	}
+	if len(parts) == 0 {
+		return "."
+	}
+	return strings.Join(parts, "/")
+}
+
+// clean makes a path of Flux one relative to the root of the repository.
+func clean(p string) string { return path.Clean("./" + strings.TrimPrefix(p, "/")) }
+
+// named gives roots the names of their folders; where two have one name, of their
+// whole paths.
+func named(all []rootFolder) []rootFolder {
+	count := map[string]int{}
+	base := func(p string) string {
+		parts := slices.DeleteFunc(strings.Split(p, "/"), func(part string) bool {
+			return slices.Contains([]string{".", "flux", "flux-system", "cluster", "clusters", "kubernetes", "k8s", "gitops", "config"}, part)
+		})
+		if len(parts) == 0 {
+			return "main"
+		}
+		return parts[len(parts)-1]
+	}
+	for _, r := range all {
+		count[base(r.path)]++
+	}
+	for i, r := range all {
+		all[i].name = base(r.path)
+		if count[all[i].name] > 1 {
+			all[i].name = strings.ReplaceAll(strings.Trim(r.path, "./"), "/", "-")
+		}
+	}
+	return all
+}

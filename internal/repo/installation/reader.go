@@ -1,0 +1,287 @@
+package installation
+
+import (
+	"bytes"
+	"cmp"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/rollout-ladder/ladder/internal/core/argo"
+	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/model"
+	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
+)
+
+// Reader gathers what the files of a repository say, one after the other. It is not
+// safe for concurrent use.
+type Reader struct {
+	// Open reads another file of the repository, which a generator names.
+	Open func(file string) ([]byte, error)
+
+	found   argo.Settings
+	ignored []model.IgnoreDifference
+}
+
+// maxNested is how deep texts that hold YAML may be nested in each other.
+const maxNested = 3
+
+// Read takes the documents of one file.
+func (r *Reader) Read(values []*yamldoc.Value) {
+	for _, v := range values {
+		r.value(v, anywhere, 0)
+	}
+}
+
+// Unread takes a file that cannot be read as settings: what it has to do with is not
+// known to be absent.
+func (r *Reader) Unread(file string, text []byte) {
+	note := func(to *string, signs ...string) {
+		mentioned := slices.ContainsFunc(signs, func(sign string) bool { return bytes.Contains(text, []byte(sign)) })
+		if mentioned && (*to == "" || file < *to) {
+			*to = file
+		}
+	}
+	note(&r.found.ProgressiveSyncs.Unread, "progressive.syncs", `progressive\`, "progressive-syncs", "PROGRESSIVE_SYNCS", "progressiveSyncs", "ProgressiveSyncs")
+	note(&r.found.WatchedUnread, "application.namespaces", `application\.namespaces`, "application-namespaces", watchedVariable, "sourceNamespaces", "applicationNamespaces")
+	note(&r.found.BuildUnread, "buildOptions", "BuildOptions", pathPrefix, versionPrefix)
+}
+
+// Settings are those that were read so far.
+func (r *Reader) Settings() argo.Settings {
+	s := r.found
+	s.Health = slices.Clone(s.Health)
+	slices.SortFunc(s.Health, func(a, b argo.GroupKind) int {
+		return cmp.Or(strings.Compare(a.Group, b.Group), strings.Compare(a.Kind, b.Kind))
+	})
+	s.Health = slices.Compact(s.Health)
+	s.Global = slices.Compact(slices.Sorted(slices.Values(s.Global)))
+	s.Namespaces = slices.Compact(slices.Sorted(slices.Values(s.Namespaces)))
+	s.Watched = slices.Compact(slices.Sorted(slices.Values(s.Watched)))
+	s.Versions = slices.Compact(slices.Sorted(slices.Values(s.Versions)))
+	s.Build, s.Exclusions, s.Inclusions, s.Stray = slices.Clone(s.Build), slices.Clone(s.Exclusions), slices.Clone(s.Inclusions), slices.Clone(s.Stray)
+	slices.SortStableFunc(s.Build, func(a, b argo.BuildOptions) int { return a.Position.Compare(b.Position) })
+	slices.SortStableFunc(s.Stray, func(a, b argo.Stray) int { return a.Position.Compare(b.Position) })
+	return s
+}
+
+// Ignored are the differences that the installation ignores in all Applications.
+func (r *Reader) Ignored() []model.IgnoreDifference { return r.ignored }
+
+// known notes where the settings are: the first place by the order of files.
+func (r *Reader) known(at finding.Position) {
+	if !r.found.Known || at.Compare(r.found.Position) < 0 {
+		r.found.Known, r.found.Position = true, at
+	}
+}
+
+// whole notes what makes both ConfigMaps.
+func (r *Reader) whole(at finding.Position) {
+	r.known(at)
+	r.started(at)
+	if r.found.Whole.File == "" || at.Compare(r.found.Whole) < 0 {
+		r.found.Whole = at
+	}
+}
+
+// started notes where it is told how the processes are started.
+func (r *Reader) started(at finding.Position) {
+	if r.found.Started.File == "" || at.Compare(r.found.Started) < 0 {
+		r.found.Started = at
+	}
+}
+
+// stands notes that one of the two ConfigMaps is here.
+func (r *Reader) stands(in home, at finding.Position) {
+	switch in {
+	case settings:
+		r.known(at)
+	case parameters:
+		r.started(at)
+	case anywhere, policies:
+	}
+}
+
+func (r *Reader) value(v *yamldoc.Value, in home, nested int) {
+	switch v.Kind {
+	case yamldoc.Map:
+		r.object(v, in, nested)
+	case yamldoc.List:
+		for _, item := range v.Items {
+			r.value(item, in, nested)
+		}
+	case yamldoc.Scalar:
+		r.arguments(v)
+		if nested < maxNested && strings.Contains(v.Text, "\n") && Mentions([]byte(v.Text)) {
+			r.text(v, in, nested)
+		}
+	case yamldoc.Null:
+	}
+}
+
+// text reads YAML in a text.
+func (r *Reader) text(v *yamldoc.Value, in home, nested int) {
+	documents, err := yamldoc.Parse(v.Position.File, []byte(v.Text))
+	if err != nil {
+		return
+	}
+	for _, d := range documents {
+		r.value(d.Located(v.Position), in, nested+1)
+	}
+}
+
+// object reads a map: the ConfigMap or resource itself, a use of the chart, a patch, a
+// variable, or anything that holds such.
+func (r *Reader) object(v *yamldoc.Value, in home, nested int) {
+	kind := v.TextAt("kind")
+	if h := homeOf(v.TextAt("metadata", "name")); kind == "ConfigMap" && h != anywhere {
+		in = h
+		r.stands(in, v.Position)
+		r.installedIn(v.TextAt("metadata", "namespace"))
+	}
+	if v.TextAt("chart") == chartName || v.TextAt("name") == chartName && (v.At("repository") != nil || v.At("repo") != nil) {
+		r.chart(v)
+	}
+	if kind == operatorKind && strings.HasPrefix(v.TextAt("apiVersion"), argoGroup) {
+		r.operator(v)
+	}
+	if kind == "Application" && v.At("spec") != nil && isChart(v.At("spec")) {
+		r.installedIn(v.TextAt("spec", "destination", "namespace"))
+	}
+	if v.At("configMapGenerator") != nil || v.At("resources") != nil {
+		r.installedIn(v.TextAt("namespace")) // of a kustomization
+	}
+	r.variable(v)
+	r.operation(v, in)
+	r.parameter(v)
+	for _, e := range v.Entries {
+		r.entry(v, e, in, nested)
+	}
+}
+
+// isChart reports whether a source of an Application is the chart argo-cd.
+func isChart(spec *yamldoc.Value) bool {
+	return spec.TextAt("source", "chart") == chartName ||
+		slices.ContainsFunc(spec.At("sources").Elements(), func(s *yamldoc.Value) bool { return s.TextAt("chart") == chartName })
+}
+
+// installedIn notes a namespace that Argo CD may be installed in.
+func (r *Reader) installedIn(namespace string) {
+	if namespace != "" {
+		r.found.Namespaces = append(r.found.Namespaces, namespace)
+	}
+}
+
+// chart takes a use of the chart argo-cd, whose values may say nothing: then it makes
+// both ConfigMaps as they are. Values of another repository may say anything.
+func (r *Reader) chart(v *yamldoc.Value) {
+	files := slices.Concat(v.At("helm", "valueFiles").Elements(), v.At("values").Elements())
+	if slices.ContainsFunc(files, func(f *yamldoc.Value) bool { return strings.HasPrefix(f.Text, "$") || strings.Contains(f.Text, "://") }) {
+		r.known(v.Position)
+		return
+	}
+	r.whole(v.Position)
+}
+
+func (r *Reader) entry(of *yamldoc.Value, e yamldoc.Entry, in home, nested int) {
+	if r.key(e.Key, e.Value, e.Position, in) {
+		return
+	}
+	switch {
+	case e.Key == "configs" && e.Value.Kind == yamldoc.Map:
+		r.section(e.Value, map[string]home{"cm": settings, "params": parameters}, in, nested)
+	case e.Key == "server" && e.Value.Kind == yamldoc.Map:
+		r.section(e.Value, map[string]home{"config": settings}, in, nested)
+	case e.Key == "extraConfig":
+		r.value(e.Value, settings, nested)
+	case e.Key == "cmdParams":
+		r.value(e.Value, parameters, nested)
+	case e.Key == "configMapGenerator":
+		for _, item := range e.Value.Items {
+			r.generator(item)
+		}
+	case e.Key == "patch" && homeOf(of.TextAt("target", "name")) != anywhere:
+		h := homeOf(of.TextAt("target", "name"))
+		r.stands(h, e.Position)
+		r.text(e.Value, h, nested)
+	case e.Key == "resources":
+		r.remote(e.Value)
+		r.value(e.Value, in, nested)
+	default:
+		r.value(e.Value, in, nested)
+	}
+}
+
+// section reads values of the chart argo-cd, which have the ConfigMaps under keys of
+// theirs.
+func (r *Reader) section(v *yamldoc.Value, homes map[string]home, in home, nested int) {
+	for _, e := range v.Entries {
+		h, ok := homes[e.Key]
+		if !ok || e.Value.Kind != yamldoc.Map {
+			r.value(e.Value, in, nested)
+			continue
+		}
+		if e.Value.TextAt("create") == "false" { // another one takes its place
+			r.Unread(e.Position.File, []byte(map[home]string{settings: buildKey, parameters: progressiveKey + watchedKey}[h]))
+		}
+		if slices.ContainsFunc(e.Value.Entries, func(o yamldoc.Entry) bool {
+			return h == settings && isSetting(o.Key) || h == parameters && isParameter(o.Key)
+		}) {
+			r.stands(h, e.Value.Position)
+			if h == settings && r.found.Whole.File == "" {
+				r.found.Whole = e.Value.Position
+			}
+		}
+		r.value(e.Value, h, nested)
+	}
+}
+
+// remote finds Argo CD's own manifests among the resources of a kustomization: they
+// have both ConfigMaps as they are.
+func (r *Reader) remote(list *yamldoc.Value) {
+	for _, item := range list.Items {
+		if strings.Contains(item.Text, "argoproj/argo-cd") && strings.Contains(item.Text, "manifests") {
+			r.whole(item.Position)
+		}
+	}
+}
+
+// generator reads an entry of configMapGenerator.
+func (r *Reader) generator(item *yamldoc.Value) {
+	h := homeOf(item.TextAt("name"))
+	if h == anywhere {
+		return
+	}
+	r.stands(h, item.Position)
+	pair := func(text string, at finding.Position) {
+		if key, value, ok := strings.Cut(text, "="); ok {
+			r.key(key, yamldoc.Text(strings.Trim(value, `"'`), at), at, h)
+		}
+	}
+	for _, literal := range item.At("literals").Elements() {
+		pair(literal.Text, literal.Position)
+	}
+	dir := path.Dir(item.Position.File)
+	for _, file := range item.At("files").Elements() {
+		key, name, named := strings.Cut(file.Text, "=")
+		if !named {
+			key, name = path.Base(file.Text), file.Text
+		}
+		if data, err := r.Open(path.Join(dir, name)); err == nil {
+			r.key(key, yamldoc.Text(string(data), file.Position), file.Position, h)
+		}
+	}
+	envs := item.At("envs").Elements()
+	if env := item.At("env"); env != nil {
+		envs = append(slices.Clone(envs), env)
+	}
+	for _, file := range envs {
+		data, err := r.Open(path.Join(dir, file.Text))
+		if err != nil {
+			continue
+		}
+		for line := range strings.Lines(string(data)) {
+			pair(strings.TrimSpace(line), file.Position)
+		}
+	}
+}

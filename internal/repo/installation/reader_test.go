@@ -1,0 +1,262 @@
+package installation_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+
+	"github.com/rollout-ladder/ladder/internal/repo/installation"
+	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
+)
+
+// Each archive holds files, as a repository has them, and what they say.
+func TestForms(t *testing.T) {
+	for _, test := range []struct{ name, files string }{
+		{"the ConfigMaps", `
+-- a.yaml --
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: argocd-cm}
+data:
+  kustomize.buildOptions: --enable-helm
+  kustomize.buildOptions.v4.5.7: --enable-helm --enable-exec
+  kustomize.path.v4.5.7: /tools/kustomize
+  resource.exclusions: |
+    - {apiGroups: ["*.example.org"], kinds: [Thing], clusters: [east]}
+  resource.customizations.health.argoproj.io_Application: x
+  resource.customizations.health.PersistentVolumeClaim: x
+  resource.customizations.ignoreDifferences.all: "jsonPointers: [/spec/replicas]"
+-- b.yaml --
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: argocd-cmd-params-cm}
+data:
+  applicationsetcontroller.enable.progressive.syncs: "true"
+-- want --
+known a.yaml:1
+started b.yaml:1
+health [{ PersistentVolumeClaim} {argoproj.io Application}]
+progressive true at b.yaml:5
+build "" "--enable-helm" a.yaml:5
+build "v4.5.7" "--enable-helm --enable-exec" a.yaml:6
+versions [v4.5.7]
+excluded [*.example.org] [Thing] [east] a.yaml:8
+ignored {Group:* Kind:* Name: Namespace: JSONPointers:[/spec/replicas] JQPathExpressions:[] ManagedFieldsManagers:[]}
+`},
+		{"the wrong ConfigMap, and a word that is not true", `
+-- a.yaml --
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: argocd-cm}
+data:
+  applicationsetcontroller.enable.progressive.syncs: "true"
+-- b.yaml --
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: argocd-cmd-params-cm}
+data:
+  applicationsetcontroller.enable.progressive.syncs: "yes"
+  kustomize.buildOptions: --enable-helm
+-- want --
+known a.yaml:1
+started b.yaml:1
+progressive false at b.yaml:5
+stray applicationsetcontroller.enable.progressive.syncs in argocd-cm, of argocd-cmd-params-cm, a.yaml:5
+stray kustomize.buildOptions in argocd-cmd-params-cm, of argocd-cm, b.yaml:6
+`},
+		{"values of the chart below an alias, in an Application, and as a parameter", `
+-- Chart.yaml --
+apiVersion: v2
+dependencies:
+  - {name: argo-cd, alias: delivery, repository: https://argoproj.github.io/argo-helm, version: 9.0.0}
+-- app.yaml --
+kind: Application
+spec:
+  source:
+    chart: argo-cd
+    helm:
+      parameters:
+        - {name: 'configs.params.applicationsetcontroller\.enable\.new\.git\.file\.globbing', value: "true"}
+      values: |
+        configs:
+          cm:
+            kustomize.buildOptions: --enable-helm
+-- values.yaml --
+delivery:
+  configs:
+    params:
+      applicationsetcontroller.enable.progressive.syncs: true
+-- want --
+known Chart.yaml:3
+started Chart.yaml:3
+progressive true at values.yaml:4
+globbing true at app.yaml:7
+build "" "--enable-helm" app.yaml:8
+`},
+		{"the operator, and a patch of it", `
+-- argocd.yaml --
+apiVersion: argoproj.io/v1beta1
+kind: ArgoCD
+metadata: {name: openshift-gitops}
+spec:
+  kustomizeBuildOptions: --enable-helm
+  kustomizeVersions: [{version: v5.0.0, path: /k}]
+  resourceHealthChecks: [{group: argoproj.io, kind: Application, check: x}]
+  resourceExclusions: "- {kinds: [TaskRun]}"
+  resourceIgnoreDifferences:
+    resourceIdentifiers: [{group: apps, kind: Deployment, customization: {jqPathExpressions: [.spec.replicas]}}]
+  extraConfig:
+    resource.inclusions: "- {apiGroups: [apps]}"
+  applicationSet:
+    extraCommandArgs: [--enable-progressive-syncs]
+    env: [{name: ARGOCD_APPLICATIONSET_CONTROLLER_ENABLE_NEW_GIT_FILE_GLOBBING, value: "true"}]
+-- kustomization.yaml --
+resources: [argocd.yaml]
+patches:
+  - target: {kind: ArgoCD}
+    patch: |
+      - {op: replace, path: /spec/kustomizeBuildOptions, value: "--enable-helm --enable-alpha-plugins"}
+      - {op: add, path: /spec/extraConfig/kustomize.path.v5.1.0, value: /k5}
+      - {op: remove, path: /spec/extraConfig/kustomize.path.v5.2.0}
+-- want --
+known argocd.yaml:1
+started argocd.yaml:1
+health [{argoproj.io Application}]
+progressive true at argocd.yaml:14
+globbing true at argocd.yaml:15
+build "" "--enable-helm" argocd.yaml:5
+build "" "--enable-helm --enable-alpha-plugins" kustomization.yaml:4
+versions [v5.0.0 v5.1.0]
+excluded [] [TaskRun] [] argocd.yaml:8
+included [apps] [] [] argocd.yaml:12
+ignored {Group:apps Kind:Deployment Name: Namespace: JSONPointers:[] JQPathExpressions:[.spec.replicas] ManagedFieldsManagers:[]}
+`},
+		{"Argo CD's own manifests, patched and with generators", `
+-- kustomization.yaml --
+resources:
+  - https://raw.githubusercontent.com/argoproj/argo-cd/v3.2.0/manifests/install.yaml
+configMapGenerator:
+  - name: argocd-cm
+    behavior: merge
+    literals: [kustomize.buildOptions=--enable-helm]
+    files: [health/resource.customizations.health.example.org_Thing]
+  - name: argocd-cmd-params-cm
+    behavior: merge
+    envs: [params.env]
+  - name: others
+    literals: [kustomize.buildOptions=--network]
+patches:
+  - target: {kind: ConfigMap, name: argocd-cmd-params-cm}
+    patch: '[{"op": "add", "path": "/data/kustomize.path.v1", "value": "x"}]'
+  - patch: |
+      kind: Deployment
+      spec: {template: {spec: {containers: [{args: [--enable-new-git-file-globbing=false]}]}}}
+-- health/resource.customizations.health.example.org_Thing --
+return {}
+-- params.env --
+# comment
+applicationsetcontroller.enable.progressive.syncs=true
+-- want --
+known kustomization.yaml:2
+started kustomization.yaml:2
+health [{example.org Thing}]
+progressive true at kustomization.yaml:10
+globbing false at kustomization.yaml:16
+build "" "--enable-helm" kustomization.yaml:6
+stray kustomize.path.v1 in argocd-cmd-params-cm, of argocd-cm, kustomization.yaml:15
+`},
+		{"other things of the same words", `
+-- values.yaml --
+configs:
+  cm: {theme: dark}
+  params: {size: 3}
+server:
+  config: {resource: none}
+name: argo-cd
+-- want --
+`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			archive := txtar.Parse([]byte(test.files))
+			files := map[string][]byte{}
+			for _, f := range archive.Files {
+				files[f.Name] = f.Data
+			}
+			r := installation.Reader{Open: func(file string) ([]byte, error) {
+				if data, ok := files[file]; ok {
+					return data, nil
+				}
+				return nil, errors.New("no such file")
+			}}
+			want := ""
+			for _, f := range archive.Files {
+				switch {
+				case f.Name == "want":
+					want = string(f.Data)
+				case strings.HasSuffix(f.Name, ".yaml"):
+					values, err := yamldoc.Parse(f.Name, f.Data)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if said := describe(&r); !installation.Mentions(f.Data) {
+						r.Read(values)
+						if now := describe(&r); now != said {
+							t.Errorf("%s would not be looked into, and says:\n%s", f.Name, cmp.Diff(said, now))
+						}
+					}
+					r.Read(values)
+				}
+			}
+			if diff := cmp.Diff(want, describe(&r)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func describe(r *installation.Reader) string {
+	var b strings.Builder
+	s := r.Settings()
+	if s.Known {
+		fmt.Fprintf(&b, "known %s\n", s.Position)
+	}
+	if s.Started.File != "" {
+		fmt.Fprintf(&b, "started %s\n", s.Started)
+	}
+	if len(s.Health) > 0 {
+		fmt.Fprintf(&b, "health %v\n", s.Health)
+	}
+	if p := s.ProgressiveSyncs; p.Position.File != "" {
+		fmt.Fprintf(&b, "progressive %t at %s\n", p.On, p.Position)
+	}
+	if g := s.NewGlobbing; g.Position.File != "" {
+		fmt.Fprintf(&b, "globbing %t at %s\n", g.On, g.Position)
+	}
+	for _, o := range s.Build {
+		fmt.Fprintf(&b, "build %q %q %s\n", o.Version, o.Text, o.Position)
+	}
+	if len(s.Versions) > 0 {
+		fmt.Fprintf(&b, "versions %v\n", s.Versions)
+	}
+	for _, place := range s.Exclusions {
+		for _, f := range place.Filters {
+			fmt.Fprintf(&b, "excluded %v %v %v %s\n", f.Groups, f.Kinds, f.Clusters, place.Position)
+		}
+	}
+	for _, place := range s.Inclusions {
+		for _, f := range place.Filters {
+			fmt.Fprintf(&b, "included %v %v %v %s\n", f.Groups, f.Kinds, f.Clusters, place.Position)
+		}
+	}
+	for _, x := range s.Stray {
+		fmt.Fprintf(&b, "stray %s in %s, of %s, %s\n", x.Key, x.In, x.Home, x.Position)
+	}
+	for _, d := range r.Ignored() {
+		fmt.Fprintf(&b, "ignored %+v\n", d)
+	}
+	return b.String()
+}

@@ -1,0 +1,198 @@
+package installation
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/rollout-ladder/ladder/internal/core/argo"
+	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/model"
+	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
+)
+
+// key reads a setting by its key. It reports whether the key is one that is read.
+func (r *Reader) key(key string, v *yamldoc.Value, at finding.Position, in home) bool {
+	belongs, known := belongs(key)
+	if !known {
+		return false
+	}
+	if in != anywhere && in != belongs {
+		r.found.Stray = append(r.found.Stray, argo.Stray{Key: key, In: string(in), Home: string(belongs), Position: at})
+		return true
+	}
+	switch {
+	case key == progressiveKey:
+		turn(&r.found.ProgressiveSyncs, v.Text, at)
+	case key == globbingKey:
+		turn(&r.found.NewGlobbing, v.Text, at)
+	case key == watchedKey:
+		r.watch(v.Text)
+	case key == globalKey:
+		r.globals(v)
+		return true // nothing follows of what is not there
+	case strings.HasPrefix(key, healthPrefix):
+		r.health(groupKind(strings.TrimPrefix(key, healthPrefix)))
+	case strings.HasPrefix(key, ignoredPrefix):
+		r.ignore(groupKind(strings.TrimPrefix(key, ignoredPrefix)), parsed(v))
+	case key == customizations:
+		r.older(parsed(v))
+	case key == exclusionsKey:
+		r.found.Exclusions = append(r.found.Exclusions, argo.Filters{Filters: filters(v), Position: at})
+	case key == inclusionsKey:
+		r.found.Inclusions = append(r.found.Inclusions, argo.Filters{Filters: filters(v), Position: at})
+	case key == buildKey, strings.HasPrefix(key, buildKey+"."):
+		version := strings.TrimPrefix(strings.TrimPrefix(key, buildKey), ".")
+		r.found.Build = append(r.found.Build, argo.BuildOptions{Version: version, Text: v.Text, Position: at})
+	case strings.HasPrefix(key, pathPrefix):
+		r.found.Versions = append(r.found.Versions, strings.TrimPrefix(key, pathPrefix))
+	case strings.HasPrefix(key, versionPrefix):
+		r.found.Versions = append(r.found.Versions, strings.TrimPrefix(key, versionPrefix))
+	}
+	r.stands(belongs, at)
+	return true
+}
+
+// field reads a field of the spec of the ArgoCD resource.
+func (r *Reader) field(name string, v *yamldoc.Value, at finding.Position) {
+	switch name {
+	case "kustomizeBuildOptions":
+		r.key(buildKey, v, at, settings)
+	case "resourceExclusions":
+		r.key(exclusionsKey, v, at, settings)
+	case "resourceInclusions":
+		r.key(inclusionsKey, v, at, settings)
+	case "resourceCustomizations":
+		r.key(customizations, v, at, settings)
+	case "resourceHealthChecks":
+		for _, item := range v.Elements() {
+			r.health(argo.GroupKind{Group: item.TextAt("group"), Kind: item.TextAt("kind")})
+		}
+	case "sourceNamespaces":
+		r.found.Watched = append(r.found.Watched, texts(v)...)
+	case "kustomizeVersions":
+		for _, item := range v.Elements() {
+			r.found.Versions = append(r.found.Versions, item.TextAt("version"))
+		}
+	case "resourceIgnoreDifferences":
+		if all := v.At("all"); all != nil {
+			r.ignore(argo.GroupKind{Group: "*", Kind: "*"}, all)
+		}
+		for _, item := range v.At("resourceIdentifiers").Elements() {
+			if custom := item.At("customization"); custom != nil {
+				r.ignore(argo.GroupKind{Group: item.TextAt("group"), Kind: item.TextAt("kind")}, custom)
+			}
+		}
+	}
+}
+
+// watch takes a list of namespaces with commas between them.
+func (r *Reader) watch(list string) {
+	for name := range strings.SplitSeq(list, ",") {
+		if name = strings.TrimSpace(name); name != "" {
+			r.found.Watched = append(r.found.Watched, name)
+		}
+	}
+}
+
+// turn reads a switch as Argo CD reads a variable of its environment. What is on in one
+// place is on: other places may be other installations. Source: Go, strconv.ParseBool.
+func turn(s *argo.Switch, text string, at finding.Position) {
+	on, err := strconv.ParseBool(text)
+	on = on && err == nil
+	switch {
+	case s.On && !on:
+		return
+	case on == s.On && s.Position.File != "" && s.Position.Compare(at) < 0:
+		return
+	}
+	s.On, s.Position, s.Text = on, at, text
+}
+
+// groupKind reads "<group>_<kind>" or "<kind>". Source: Argo CD, "Resource Health".
+func groupKind(text string) argo.GroupKind {
+	if text == "all" {
+		return argo.GroupKind{Group: "*", Kind: "*"}
+	}
+	group, kind := "", text
+	if i := strings.LastIndex(kind, "_"); i >= 0 {
+		group, kind = kind[:i], kind[i+1:]
+	}
+	return argo.GroupKind{Group: group, Kind: kind}
+}
+
+func (r *Reader) health(kind argo.GroupKind) { r.found.Health = append(r.found.Health, kind) }
+
+// ignore takes a rule of what is not compared. Source: Argo CD, "Diff Customization",
+// system-level configuration.
+func (r *Reader) ignore(kind argo.GroupKind, v *yamldoc.Value) {
+	d := model.IgnoreDifference{
+		Group: kind.Group, Kind: kind.Kind, JSONPointers: texts(v.At("jsonPointers")),
+		JQPathExpressions: texts(v.At("jqPathExpressions")), ManagedFieldsManagers: texts(v.At("managedFieldsManagers")),
+	}
+	if len(d.JSONPointers)+len(d.JQPathExpressions)+len(d.ManagedFieldsManagers) > 0 {
+		r.ignored = append(r.ignored, d)
+	}
+}
+
+// older reads the key that held all customizations: "group/Kind: {health.lua: ...}".
+func (r *Reader) older(v *yamldoc.Value) {
+	for _, one := range v.Entries {
+		group, kind, ok := strings.Cut(one.Key, "/")
+		if !ok {
+			group, kind = "", one.Key
+		}
+		of := argo.GroupKind{Group: group, Kind: kind}
+		if one.Value.At("health.lua") != nil {
+			r.health(of)
+		}
+		if ignored := one.Value.At("ignoreDifferences"); ignored != nil {
+			r.ignore(of, parsed(ignored))
+		}
+	}
+}
+
+// Global reads a file that a generator puts into argocd-cm as the key globalProjects.
+func (r *Reader) Global(v *yamldoc.Value) { r.globals(v) }
+
+// globals reads the list of projects that others inherit from.
+func (r *Reader) globals(v *yamldoc.Value) {
+	for _, item := range parsed(v).Elements() {
+		if name := item.TextAt("projectName"); name != "" {
+			r.found.Global = append(r.found.Global, name)
+		}
+	}
+}
+
+// filters reads exclusions or inclusions.
+func filters(v *yamldoc.Value) []argo.Filter {
+	var all []argo.Filter
+	for _, item := range parsed(v).Elements() {
+		if item.Kind == yamldoc.Map {
+			all = append(all, argo.Filter{Groups: texts(item.At("apiGroups")), Kinds: texts(item.At("kinds")), Clusters: texts(item.At("clusters"))})
+		}
+	}
+	return all
+}
+
+// parsed is YAML in a text; what is written as such stays, and what cannot be read is
+// empty.
+func parsed(v *yamldoc.Value) *yamldoc.Value {
+	if v.Kind != yamldoc.Scalar {
+		return v
+	}
+	p, err := yamldoc.ParseOne(v.Position.File, []byte(v.Text))
+	if err != nil {
+		return &yamldoc.Value{}
+	}
+	return p
+}
+
+func texts(v *yamldoc.Value) []string {
+	var all []string
+	for _, item := range v.Elements() {
+		if item.Kind == yamldoc.Scalar {
+			all = append(all, item.Text)
+		}
+	}
+	return all
+}

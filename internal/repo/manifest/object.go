@@ -1,0 +1,64 @@
+package manifest
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/rollout-ladder/ladder/internal/core/finding"
+)
+
+// Origin says where an object comes from.
+type Origin struct {
+	// File and Line are the template, manifest or kustomization it was rendered
+	// from, relative to the root of the platform. For a rendered template the
+	// line is the one of the template where it can be told, else 1.
+	File string
+	Line int
+	// Values is the last value file that was layered over the template, empty
+	// where there is none.
+	Values string
+}
+
+// Position returns the origin as a finding position.
+func (o Origin) Position() finding.Position {
+	return finding.Position{File: o.File, Line: o.Line}
+}
+
+// Object is one rendered object.
+type Object struct {
+	*unstructured.Unstructured
+
+	Origin Origin
+	// Target is the namespace the object lands in: its own, or the
+	// destination namespace of its component; empty for cluster-wide kinds
+	// where that is known.
+	Target string
+	// CRDFolder is set for objects from a chart's crds/ folder.
+	CRDFolder bool
+}
+
+// Resource names the object.
+func (o Object) Resource() finding.Resource {
+	gvk := o.GroupVersionKind()
+	ns := o.GetNamespace()
+	if ns == "" {
+		ns = o.Target
+	}
+	return finding.Resource{Group: gvk.Group, Kind: gvk.Kind, Namespace: ns, Name: o.GetName()}
+}
+
+// Sort orders objects by group, kind, namespace and name.
+func Sort(objects []Object) {
+	slices.SortStableFunc(objects, func(a, b Object) int {
+		x, y := a.Resource(), b.Resource()
+		return cmp.Or(
+			strings.Compare(x.Group, y.Group),
+			strings.Compare(x.Kind, y.Kind),
+			strings.Compare(x.Namespace, y.Namespace),
+			strings.Compare(x.Name, y.Name),
+		)
+	})
+}

@@ -1,0 +1,137 @@
+package helm
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"helm.sh/helm/v4/pkg/chart/common"
+	chart "helm.sh/helm/v4/pkg/chart/v2"
+	"helm.sh/helm/v4/pkg/chart/v2/loader"
+
+	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/model"
+	"github.com/rollout-ladder/ladder/internal/repo/render/source"
+)
+
+// Lacking is a remote source that could not be had, and without which the rest
+// was rendered.
+type Lacking struct {
+	// Source has the values it would have been rendered with, and its release.
+	Source    model.Source
+	Namespace string
+	Err       *source.Error
+}
+
+// UnavailableError says that a remote source could not be had.
+type UnavailableError struct{ Lacking }
+
+// Error implements error.
+func (e *UnavailableError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the problem with its position.
+func (e *UnavailableError) Unwrap() error { return e.Err }
+
+// ErrWithout is the cause of a failure that may be owed to a dependency that is
+// lacking: the definitions and values of its templates are.
+var ErrWithout = errors.New("a dependency is lacking")
+
+// without marks the failure of a template while dependencies are lacking.
+func without(err error, lacking []Lacking) error {
+	var failed *source.Error
+	if len(lacking) == 0 || !errors.As(err, &failed) {
+		return err
+	}
+	marked := *failed
+	marked.Err = errors.Join(ErrWithout, failed.Err)
+	marked.Reason += fmt.Sprintf(" (the dependency %s is not rendered, and may be what it needs)", lacking[0].Source.Name)
+	return &marked
+}
+
+// absent is a dependency that is neither vendored nor could be fetched.
+type absent struct {
+	dependency *chart.Dependency
+	err        *source.Error
+}
+
+// leaveOut takes the dependencies that are lacking out of the chart and returns
+// those that its values enable.
+func (l *loadedChart) leaveOut(values map[string]any, req Request) []Lacking {
+	var out []Lacking
+	for _, a := range l.absent {
+		dep := a.dependency
+		var kept []*chart.Dependency
+		for _, d := range l.chart.Metadata.Dependencies {
+			if d != dep {
+				kept = append(kept, d)
+			}
+		}
+		l.chart.Metadata.Dependencies = kept
+		if !enabled(dep, values, l.chart.Values) {
+			continue
+		}
+		key := dep.Name
+		if dep.Alias != "" {
+			key = dep.Alias
+		}
+		given := section(l.chart.Values, key)
+		given = loader.MergeMaps(given, section(values, key))
+		if _, set := given["nameOverride"]; dep.Alias != "" && !set {
+			given["nameOverride"] = dep.Alias // Helm names the chart by its alias
+		}
+		out = append(out, Lacking{Namespace: req.Namespace, Err: a.err, Source: model.Source{
+			Kind: model.Chart, RepoURL: dep.Repository, Name: dep.Name, Version: dep.Version, ReleaseName: req.Release,
+			Values: given, SkipCRDs: req.Source.SkipCRDs, Position: a.err.Position,
+		}})
+	}
+	return out
+}
+
+func section(values map[string]any, key string) map[string]any {
+	m, _ := values[key].(map[string]any)
+	return loader.MergeMaps(map[string]any{}, m)
+}
+
+// enabled decides on a dependency by its condition, else by its tags. Source:
+// Helm, "Tags and Condition fields in dependencies".
+func enabled(dep *chart.Dependency, given, defaults map[string]any) bool {
+	for _, condition := range strings.Split(dep.Condition, ",") {
+		for _, values := range []map[string]any{given, defaults} {
+			v, err := common.Values(values).PathValue(strings.TrimSpace(condition))
+			if on, ok := v.(bool); err == nil && ok {
+				return on
+			}
+		}
+	}
+	on, off := false, false
+	for _, tag := range dep.Tags {
+		for _, values := range []map[string]any{given, defaults} {
+			if set, ok := section(values, "tags")[tag].(bool); ok {
+				on, off = on || set, off || !set
+				break
+			}
+		}
+	}
+	return on || !off
+}
+
+// Values merges the values of a source as a render does. complete is false where
+// some cannot be read.
+func Values(view source.View, src model.Source) (values map[string]any, complete bool) {
+	all, _, err := layer(view, src)
+	if err == nil {
+		return all.merged, true
+	}
+	// What the source itself says is known at least, and wins over every file.
+	src.ValueFiles = nil
+	all, _, err = layer(view, src)
+	if err != nil {
+		return nil, false
+	}
+	return all.merged, false
+}
+
+// withoutFetch explains a dependency that is not fetched offline.
+func withoutFetch(dep *chart.Dependency, at finding.Position) *source.Error {
+	return &source.Error{Position: at, Reason: "dependency " + dep.Name + " is remote and not rendered offline; vendor it with `helm dependency build`, or run without --offline"}
+}

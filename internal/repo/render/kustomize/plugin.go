@@ -1,0 +1,154 @@
+package kustomize
+
+import (
+	"bytes"
+	"fmt"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/model"
+	"github.com/rollout-ladder/ladder/internal/repo/manifest"
+	"github.com/rollout-ladder/ladder/internal/repo/render/helm"
+	"github.com/rollout-ladder/ladder/internal/repo/render/source"
+)
+
+// pluginFields are the fields of a kustomization that may name programs.
+var pluginFields = []string{"generators", "transformers", "validators"}
+
+// programs takes out the plugins that are programs, where a part is asked for: they
+// are not run. What a program that decrypts would make is known but for the values.
+func (b *build) programs(file string, doc map[string]any, at func(string) finding.Position) (bool, error) {
+	if !b.opts.Charts.Partial {
+		return false, nil
+	}
+	changed := false
+	folder := path.Dir(file)
+	for _, field := range pluginFields {
+		entries, _ := doc[field].([]any)
+		var kept []any
+		for i, entry := range entries {
+			text, _ := entry.(string)
+			where := at(fmt.Sprintf("%s[%d]", field, i))
+			plugins, err := b.pluginsIn(folder, text)
+			if err != nil {
+				return false, source.Errorf(where, "%s %s: %w", strings.TrimSuffix(field, "s"), firstLine(text), err)
+			}
+			program := foreign(plugins)
+			if program == "" {
+				kept = append(kept, entry)
+				continue
+			}
+			changed = true
+			b.note(helm.Lacking{Namespace: b.opts.Namespace, Source: model.Source{Kind: model.Kustomize, Path: b.files.rel(folder), Name: program, Position: where},
+				Err: &source.Error{Position: where, Reason: fmt.Sprintf("%s %s needs the program %s, which is not run", strings.TrimSuffix(field, "s"), firstLine(text), program)}})
+			if secrets := b.encrypted(folder, plugins); len(secrets) > 0 {
+				name := fmt.Sprintf("ladder-%s-%d.yaml", field, i)
+				if err := b.put(filepath.Join(filepath.Dir(file), name), secrets); err != nil {
+					return false, source.Errorf(where, "%w", err)
+				}
+				resources, _ := doc["resources"].([]any)
+				doc["resources"] = append(resources, name)
+			}
+		}
+		if len(kept) == len(entries) {
+			continue
+		}
+		if doc[field] = kept; len(kept) == 0 {
+			delete(doc, field)
+		}
+	}
+	return changed, nil
+}
+
+// foreign is the kind of the first plugin that is no part of kustomize; "" where
+// there is none.
+func foreign(plugins []map[string]any) string {
+	for _, p := range plugins {
+		kind, _ := p["kind"].(string)
+		if version, _ := p["apiVersion"].(string); version != "builtin" && version != "" && kind != "" && kind != "Kustomization" {
+			return kind
+		}
+	}
+	return ""
+}
+
+// put writes objects as a file that is a resource of the kustomization.
+func (b *build) put(file string, objects []manifest.Object) error {
+	var text bytes.Buffer
+	for _, o := range objects {
+		data, err := yaml.Marshal(o.Object)
+		if err != nil {
+			return fmt.Errorf("write %s %s: %w", o.GetKind(), o.GetName(), err)
+		}
+		text.WriteString("---\n")
+		text.Write(data)
+	}
+	b.files.replace[file] = text.Bytes()
+	b.charts[file] = chartOrigins{objects}
+	return nil
+}
+
+// ksops is the generator that decrypts the files it names: Secrets of which only
+// the values are encrypted. Source: github.com/viaduct-ai/kustomize-sops, README.
+const ksops = "ksops"
+
+// encrypted are the Secrets of the files that a plugin decrypts, with their keys
+// and without any value. What is not readable as it is, is left out.
+func (b *build) encrypted(folder string, plugins []map[string]any) []manifest.Object {
+	var all []manifest.Object
+	for _, p := range plugins {
+		names, _ := p["files"].([]any)
+		if p["kind"] != ksops {
+			continue
+		}
+		for _, n := range names {
+			name, _ := n.(string)
+			file := path.Join(folder, name)
+			data, err := b.files.read(file)
+			if err != nil {
+				continue
+			}
+			documents, err := manifest.Parse(data)
+			if err != nil {
+				continue
+			}
+			for _, d := range documents {
+				if o := withoutValues(d.Object); o != nil {
+					all = append(all, manifest.Object{Unstructured: o, Origin: manifest.Origin{File: b.files.rel(file), Line: d.Line}})
+				}
+			}
+		}
+	}
+	return all
+}
+
+// behaviour is the annotation of an object that a plugin merges into another, or
+// puts in its place. Source: kustomize, "Generator plugins".
+const behaviour = "kustomize.config.k8s.io/behavior"
+
+// withoutValues is a Secret or ConfigMap with all its keys and no value; nil for
+// anything else, and for what changes an object that is there.
+func withoutValues(o *unstructured.Unstructured) *unstructured.Unstructured {
+	if o.GetAPIVersion() != "v1" || o.GetKind() != "Secret" && o.GetKind() != "ConfigMap" || o.GetName() == "" {
+		return nil
+	}
+	if o.GetAnnotations()[behaviour] != "" {
+		return nil
+	}
+	out := o.DeepCopy()
+	unstructured.RemoveNestedField(out.Object, "sops")
+	for _, field := range []string{"data", "stringData", "binaryData"} {
+		values, _ := out.Object[field].(map[string]any)
+		for key := range values {
+			values[key] = ""
+		}
+	}
+	return out
+}
+
+func firstLine(text string) string { return strings.SplitN(text, "\n", 2)[0] }

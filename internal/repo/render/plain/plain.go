@@ -1,0 +1,193 @@
+package plain
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/gobwas/glob"
+
+	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/model"
+	"github.com/rollout-ladder/ladder/internal/repo/manifest"
+	"github.com/rollout-ladder/ladder/internal/repo/render/source"
+)
+
+// Filter chooses files by glob patterns on their path relative to the folder,
+// as the include and exclude fields of Argo CD's directory sources: "*.yaml",
+// "{a,b}/*", "config.yaml". A star also matches slashes. Empty patterns choose
+// everything.
+type Filter struct{ Include, Exclude string }
+
+// Takes reports whether a file is chosen that holds manifests.
+func (f Filter) Takes(rel string) bool {
+	if !isManifest(rel) {
+		return false
+	}
+	match := func(pattern string) bool {
+		g, err := glob.Compile(pattern)
+		return err == nil && g.Match(rel)
+	}
+	if f.Exclude != "" && match(f.Exclude) {
+		return false
+	}
+	return f.Include == "" || match(f.Include)
+}
+
+// skipMarker in a file keeps Argo CD, and so us, from reading it.
+const skipMarker = "+argocd:skip-file-rendering"
+
+// pointer is how a file begins that Git LFS keeps elsewhere. Source: Git LFS
+// specification, "The Pointer".
+const pointer = "version https://git-lfs.github.com/spec/"
+
+// Note is told what is worked on, which is named where it does not end.
+type Note func(at finding.Position, what string)
+
+// Render reads the objects of a file or folder, files in sorted order. In a
+// folder, files that hold no objects and do not look as if they should are
+// passed over: values files, charts, kustomizations. A file that is named itself
+// must hold objects only. encrypted are files of a folder that may hold objects as
+// well. Errors about the repository are *source.Error.
+func Render(ctx context.Context, view source.View, src model.Source, filter Filter, note Note) (out []manifest.Object, encrypted []*source.Error, err error) {
+	note(src.Position, "the folder of manifests "+src.Path)
+	kind, err := view.Stat(src.Path)
+	if err != nil {
+		return nil, nil, source.Errorf(src.Position, "manifests: %w", err)
+	}
+	switch kind {
+	case source.Missing:
+		return nil, nil, source.Errorf(src.Position, "manifests %s do not exist; correct the path or add them", src.Path)
+	case source.File:
+		out, err = readFile(view, src.Path, true)
+		return out, nil, err
+	case source.Folder:
+	}
+	skip := func(rel string) bool { return !src.Recurse || strings.HasPrefix(path.Base(rel), ".git") }
+	err = source.Walk(view, src.Path, skip, func(rel string) error {
+		if err := ctx.Err(); err != nil {
+			return context.Cause(ctx)
+		}
+		if !filter.Takes(rel) {
+			return nil
+		}
+		var objects []manifest.Object
+		var err error
+		if name := path.Join(src.Path, rel); path.Ext(rel) == jsonnetEnding {
+			objects, err = readJsonnet(view, name, src, note)
+		} else {
+			objects, err = readFile(view, name, false)
+		}
+		out = append(out, objects...)
+		var unreadable *source.Error
+		if errors.Is(err, source.ErrEncrypted) && errors.As(err, &unreadable) {
+			encrypted = append(encrypted, unreadable)
+			return nil
+		}
+		return err
+	})
+	var problem *source.Error
+	if err != nil && !errors.As(err, &problem) {
+		return nil, nil, source.Errorf(src.Position, "manifests %s: %w", src.Path, err)
+	}
+	return out, encrypted, err
+}
+
+func isManifest(name string) bool {
+	return slices.Contains([]string{".yaml", ".yml", ".json", jsonnetEnding}, path.Ext(name))
+}
+
+// readFile reads the objects of a file. What is no object is a problem in a file
+// that was named, in one that also holds objects, and in one that looks as if it
+// should; else the file is something other and is passed over. Source: Argo CD's
+// directory sources, which pass over a little more: files without "metadata:".
+func readFile(view source.View, name string, strict bool) ([]manifest.Object, error) {
+	data, err := view.Read(name)
+	if err != nil {
+		return nil, source.Errorf(finding.Position{File: name}, "%w", err)
+	}
+	if bytes.Contains(data, []byte(skipMarker)) {
+		return nil, nil
+	}
+	if bytes.HasPrefix(data, []byte(pointer)) {
+		return nil, source.Errorf(finding.Position{File: name, Line: 1}, "%s is a pointer of Git LFS, not the file; run git lfs pull", name)
+	}
+	if tool := manifest.EncryptedBy(data); tool != "" {
+		return nil, source.Encrypted(name, tool)
+	}
+	var out []manifest.Object
+	var stray error
+	for _, doc := range manifest.Split(data) {
+		objects, err := readDocument(name, doc)
+		out = append(out, objects...)
+		if err != nil && stray == nil {
+			stray = err
+		}
+	}
+	if stray != nil && (strict || len(out) > 0 || looksLikeManifest(data) || errors.Is(stray, source.ErrEncrypted)) {
+		return nil, stray
+	}
+	return out, nil
+}
+
+func looksLikeManifest(data []byte) bool {
+	return holdsKey(data, "apiVersion") && holdsKey(data, "kind")
+}
+
+// holdsKey reports whether a text holds a key of a YAML or JSON mapping.
+func holdsKey(data []byte, key string) bool {
+	return bytes.Contains(data, []byte(key+":")) || bytes.Contains(data, []byte(`"`+key+`":`))
+}
+
+// readDocument reads the objects of one document.
+func readDocument(name string, doc manifest.Document) ([]manifest.Object, error) {
+	at := finding.Position{File: name, Line: doc.Line}
+	value, err := doc.Decode()
+	var syntax *manifest.SyntaxError
+	if errors.As(err, &syntax) {
+		at.Line = syntax.Line
+		return nil, &source.Error{Position: at, Reason: "YAML: " + syntax.Message, Err: err}
+	}
+	if err != nil {
+		return nil, source.Errorf(at, "%w", err)
+	}
+	object, ok := value.(map[string]any)
+	if value == nil || ok && len(object) == 0 {
+		return nil, nil
+	}
+	if isKustomization(object) {
+		return nil, nil
+	}
+	if isWhole(object) {
+		return nil, source.Encrypted(name, "SOPS")
+	}
+	if !ok {
+		return nil, source.Errorf(at, "the document is not a Kubernetes object: it has no apiVersion and kind")
+	}
+	flat, err := manifest.Flatten(object)
+	if err != nil {
+		return nil, source.Errorf(at, "%w", err)
+	}
+	var out []manifest.Object
+	for _, u := range flat {
+		out = append(out, manifest.Object{Unstructured: u, Origin: manifest.Origin{File: name, Line: doc.Line}})
+	}
+	return out, nil
+}
+
+// isKustomization recognises what only kustomize reads.
+func isKustomization(object map[string]any) bool {
+	apiVersion, _ := object["apiVersion"].(string)
+	return strings.HasPrefix(apiVersion, "kustomize.config.k8s.io/")
+}
+
+// isWhole recognises a file that SOPS encrypted whole, with the names of its
+// fields. Source: SOPS, the binary format.
+func isWhole(object map[string]any) bool {
+	data, _ := object["data"].(string)
+	_, sops := object["sops"].(map[string]any)
+	return sops && len(object) == 2 && strings.HasPrefix(data, "ENC[")
+}

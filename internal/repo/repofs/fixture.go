@@ -1,0 +1,29 @@
+package repofs
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// IsFixture reports whether a file lies in a folder of the data of tests, which
+// nobody applies. A folder ends in a slash.
+func IsFixture(file string) bool {
+	return slices.ContainsFunc(strings.Split(path.Dir(file), "/"), func(folder string) bool {
+		return slices.Contains([]string{"testdata", "fixtures", "__fixtures__", "__tests__"}, folder)
+	})
+}
+
+// IsArchived reports whether the name of a folder that a file lies in says that somebody
+// has put it away, so that nobody applies it. An application may be called archive or
+// old, so that these names count behind a dot or an underscore only.
+func IsArchived(file string) bool {
+	return slices.ContainsFunc(strings.Split(path.Dir(file), "/"), func(folder string) bool {
+		name := strings.TrimLeft(folder, "._")
+		away := name != folder && slices.Contains([]string{"archive", "archives", "old", "deprecated", "disabled"}, name)
+		return away || name == "archived"
+	})
+}
+
+// IsUnused reports whether a file is in a folder that nobody applies.
+func IsUnused(file string) bool { return IsFixture(file) || IsArchived(file) }

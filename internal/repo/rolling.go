@@ -1,0 +1,190 @@
+package repo
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/rollout-ladder/ladder/internal/core/argo"
+	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/model"
+	"github.com/rollout-ladder/ladder/internal/core/plan"
+)
+
+// phaseLabel is the label by which RollingSync steps know phases, partLabel the
+// one that parts the Applications of a phase into several steps.
+const (
+	phaseLabel = "rollout-phase"
+	partLabel  = "rollout-part"
+)
+
+// readPhases gives components the phase of their label, where every step of their
+// ApplicationSet matches by it, or by it and the part. Where some Applications of the set
+// are parents, what those apply has no phase: the set orders by steps alone.
+func readPhases(setup argo.Setup, components []model.Component) {
+	parted := model.Parted(components)
+	for i := range components {
+		c := &components[i]
+		if parted[c.Set] {
+			c.Phase = model.NoPhase
+		}
+		if c.Phase != model.NoPhase || c.Set == "" || parted[c.Set] {
+			continue
+		}
+		set, ok := rollingSet(setup, c.Set)
+		if !ok || len(ladderSteps(set)) == 0 {
+			continue
+		}
+		if phase, err := model.ParsePhase(c.Labels[phaseLabel]); err == nil {
+			c.Phase = phase
+		}
+	}
+}
+
+func rollingSet(setup argo.Setup, name string) (argo.ApplicationSet, bool) {
+	for _, set := range setup.ApplicationSets {
+		if set.Name == name && set.RollingSync {
+			return set, true
+		}
+	}
+	return argo.ApplicationSet{}, false
+}
+
+// rollingSteps are the steps of the ladder where ApplicationSets generate every
+// component that has a phase, and their RollingSync steps name these phases; nil
+// where that is not so. Several sets stand in the order of the sync waves of what
+// applies them, and share no phase. sets is their number. Source: Argo CD,
+// "Progressive Syncs".
+func rollingSteps(setup argo.Setup, components []model.Component) (steps []plan.LadderStep, sets int) {
+	var names []string
+	waves := map[string][]int{}
+	for _, c := range components {
+		if c.PreArgo || c.Phase == model.NoPhase {
+			continue
+		}
+		known, ok := waves[c.Set]
+		switch {
+		case c.Set == "" || ok && !slices.Equal(known, c.Waves):
+			return nil, 0
+		case !ok:
+			names = append(names, c.Set)
+			waves[c.Set] = c.Waves
+		}
+	}
+	slices.SortFunc(names, func(a, b string) int {
+		return cmp.Or(slices.Compare(waves[a], waves[b]), strings.Compare(a, b))
+	})
+	taken := map[model.Phase]bool{}
+	for i, name := range names {
+		if i > 0 && slices.Equal(waves[name], waves[names[i-1]]) {
+			return nil, 0 // nothing orders the two sets
+		}
+		set, ok := rollingSet(setup, name)
+		own := ladderSteps(set)
+		if !ok || len(own) == 0 {
+			return nil, 0
+		}
+		for _, s := range own {
+			for _, p := range s.Phases {
+				if taken[p] {
+					return nil, 0
+				}
+				taken[p] = true
+			}
+		}
+		steps = append(steps, own...)
+	}
+	return steps, len(names)
+}
+
+// ruleReversed is the rule of an order that a plan does not have.
+const ruleReversed = "steps-against-plan"
+
+// reversed tells of ApplicationSets whose RollingSync steps stand the other way round
+// in the plan, which goes by the phases of all components where the steps of several
+// sets cannot be one after the other.
+func reversed(setup argo.Setup, steps []plan.LadderStep, components []model.Component) []finding.Finding {
+	at := map[model.Phase]int{}
+	for i, s := range steps {
+		for _, p := range s.Phases {
+			if _, known := at[p]; !known {
+				at[p] = i
+			}
+		}
+	}
+	bySet := map[string][]*model.Component{}
+	for i := range components {
+		c := &components[i]
+		if _, placed := at[c.Phase]; placed && c.Set != "" && c.Step > 0 {
+			bySet[c.Set] = append(bySet[c.Set], c)
+		}
+	}
+	var found []finding.Finding
+	for _, set := range setup.ApplicationSets {
+		members := bySet[set.Name]
+		slices.SortStableFunc(members, func(a, b *model.Component) int { return cmp.Compare(a.Step, b.Step) })
+		var last *model.Component // the one that the plan has last so far
+		for _, c := range members {
+			if last == nil || at[c.Phase] >= at[last.Phase] {
+				last = c
+				continue
+			}
+			found = append(found, finding.Finding{
+				Rule: ruleReversed, Severity: finding.Warning, Scope: finding.Rule, Basis: finding.Declared,
+				Component: c.Name, Provider: last.Name, Position: set.Steps[c.Step-1].Position,
+				Message: fmt.Sprintf("ApplicationSet %s has %s (phase %s) in step %d, before %s (phase %s) in step %d; the plan goes by phases, and has them the other way round",
+					set.Name, last.Name, last.Phase, last.Step, c.Name, c.Phase, c.Step),
+				Fix: finding.Fix{Summary: "give earlier steps the smaller phases, or write the steps of the ladder in ladder.yaml"},
+			})
+			break
+		}
+	}
+	return found
+}
+
+// ladderSteps reads the steps of a set as those of a ladder; nil where one of
+// them matches by anything but phases, and parts of them. The parts of one step
+// are one.
+func ladderSteps(set argo.ApplicationSet) []plan.LadderStep {
+	var steps []plan.LadderStep
+	for _, s := range set.Steps {
+		step := plan.LadderStep{MaxUpdate: maxUpdate(s.MaxUpdate), Position: s.Position}
+		part := false
+		for _, e := range s.MatchExpressions {
+			switch {
+			case e.Operator != "In" || e.Key != phaseLabel && e.Key != partLabel:
+				return nil
+			case e.Key == partLabel:
+				part = true
+				continue
+			}
+			for _, value := range e.Values {
+				phase, err := model.ParsePhase(value)
+				if err != nil {
+					return nil
+				}
+				step.Phases = append(step.Phases, phase)
+			}
+		}
+		if len(step.Phases) == 0 {
+			return nil
+		}
+		if last := len(steps) - 1; part && last >= 0 && slices.Equal(steps[last].Phases, step.Phases) {
+			continue
+		}
+		steps = append(steps, step)
+	}
+	return steps
+}
+
+// maxUpdate reads a count or a percentage; nothing written is no limit.
+func maxUpdate(text string) plan.MaxUpdate {
+	number, percent := strings.CutSuffix(strings.TrimSpace(text), "%")
+	n, err := strconv.ParseUint(number, 10, 31)
+	if err != nil {
+		return plan.MaxUpdate{}
+	}
+	return plan.MaxUpdate{Count: int(n), Percent: percent, Set: true}
+}

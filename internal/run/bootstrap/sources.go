@@ -1,0 +1,421 @@
+package bootstrap
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/rollout-ladder/ladder/internal/analysis"
+	"github.com/rollout-ladder/ladder/internal/argocd/generate"
+	"github.com/rollout-ladder/ladder/internal/confine/evaluate"
+	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/model"
+	"github.com/rollout-ladder/ladder/internal/core/plan"
+	"github.com/rollout-ladder/ladder/internal/core/rollout"
+	"github.com/rollout-ladder/ladder/internal/repo"
+	"github.com/rollout-ladder/ladder/internal/repo/checkout"
+	"github.com/rollout-ladder/ladder/internal/repo/manifest"
+	"github.com/rollout-ladder/ladder/internal/repo/render"
+	"github.com/rollout-ladder/ladder/internal/repo/repofs"
+	"github.com/rollout-ladder/ladder/internal/run/session"
+)
+
+// sources is everything that a run applies and waits for, read before anything
+// is changed.
+type sources struct {
+	platform *repo.Platform
+	tree     *repofs.Tree
+	// namespace is Argo CD's.
+	namespace string
+	// preArgo are the components that come before Argo CD, with their objects.
+	preArgo []model.Component
+	early   map[string][]manifest.Object
+	// install is Argo CD with the settings laid over it.
+	install []manifest.Object
+	// root is applied when Argo CD runs.
+	root     []manifest.Object
+	warnings []string
+	// scripts are those of argocd-cm.
+	settings map[string]string
+}
+
+// read reads the platform, renders what comes before Argo CD, and gets Argo CD.
+func (r *run) read(ctx context.Context) (*sources, error) {
+	o := r.options
+	s := &sources{early: map[string][]manifest.Object{}}
+	var loaded *analysis.Result
+	var err error
+	if o.Config.Root.Generate {
+		if loaded, err = analysis.Load(ctx, o.Path, o.Load); err != nil {
+			return nil, err
+		}
+		s.platform = loaded.Platform
+	} else if s.platform, err = analysis.Open(ctx, o.Path, o.Load); err != nil {
+		return nil, err
+	}
+	if err := refused(s.platform); err != nil {
+		return nil, err
+	}
+	s.tree = &repofs.Tree{Root: s.platform.Root, Repository: s.platform.Repository}
+	s.namespace = cmp.Or(o.Config.ArgoCD.Namespace, s.platform.ArgoCD.Namespace, DefaultNamespace)
+	if err := r.renderEarly(ctx, s); err != nil {
+		return nil, err
+	}
+	if err := r.checkBands(s.platform); err != nil {
+		return nil, err
+	}
+	settings, err := r.rootObjects(ctx, s, loaded)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.installation(ctx, s, settings); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// refused returns the errors of the platform that leave nothing sound to apply.
+func refused(p *repo.Platform) error {
+	var wrong []finding.Finding
+	for _, f := range p.Findings {
+		if f.Severity == finding.Error {
+			wrong = append(wrong, f)
+		}
+	}
+	if len(wrong) > 0 {
+		return &session.RefusedError{Findings: wrong}
+	}
+	return nil
+}
+
+// renderEarly renders the components that come before Argo CD.
+func (r *run) renderEarly(ctx context.Context, s *sources) error {
+	if r.options.Config.PreArgo.Skip {
+		return nil
+	}
+	for _, c := range s.platform.Components {
+		if !c.PreArgo || !c.Enabled {
+			continue
+		}
+		s.preArgo = append(s.preArgo, c)
+	}
+	if len(s.preArgo) == 0 {
+		return nil
+	}
+	s.preArgo = asWritten(s.preArgo)
+	fetcher := r.options.Load.Fetcher(s.platform.Repository)
+	defer func() { _ = fetcher.Close() }() // folders of its own, which nobody misses
+	renderer := r.renderer(s.platform, evaluate.With(fetcher), false)
+	for _, result := range renderer.All(ctx, s.preArgo, nil) {
+		if result.Err != nil {
+			return input(result.Err)
+		}
+		s.early[result.Component] = result.Objects
+	}
+	return nil
+}
+
+// asWritten puts components into the order of the ladder file, each behind those
+// that it requires; a circle stays as it is written.
+func asWritten(components []model.Component) []model.Component {
+	left := slices.Clone(components)
+	slices.SortStableFunc(left, func(a, b model.Component) int { return cmp.Compare(a.Position.Line, b.Position.Line) })
+	var out []model.Component
+	for len(left) > 0 {
+		next := slices.IndexFunc(left, func(c model.Component) bool {
+			return !slices.ContainsFunc(c.Requires, func(q model.Requirement) bool {
+				return q.Text != c.Name && slices.ContainsFunc(left, func(o model.Component) bool { return o.Name == q.Text })
+			})
+		})
+		next = max(next, 0)
+		out = append(out, left[next])
+		left = slices.Delete(left, next, next+1)
+	}
+	return out
+}
+
+// renderer renders as the other commands do. pinned is set where the digest of what
+// is fetched is known.
+func (r *run) renderer(p *repo.Platform, from evaluate.Fetch, pinned bool) *render.Renderer {
+	o, target := r.options.Load, p.Target()
+	return render.New(p.Root, p.Repository, render.Options{
+		KubeVersion: cmp.Or(o.KubeVersion, target.KubeVersion), APIVersions: slices.Concat(target.APIVersions, o.APIVersions),
+		// What is fetched here is pinned by its digest, so it may be kept under its
+		// version only where that is checked, which the cache of charts does not.
+		Offline: o.Offline && !pinned, CacheDir: o.CacheDir, NoCache: o.NoCache || pinned, Fetch: from,
+	})
+}
+
+// input makes an error of rendering one of the input.
+func input(err error) error {
+	var problem *render.Error
+	if errors.As(err, &problem) {
+		return &repofs.InputError{Position: problem.Position, Message: fmt.Sprintf("%s cannot be rendered: %s", problem.Component, problem.Reason), Err: err}
+	}
+	return err
+}
+
+// rootObjects finds what is applied when Argo CD runs, and returns the settings
+// that go with it.
+func (r *run) rootObjects(ctx context.Context, s *sources, loaded *analysis.Result) (settings []manifest.Object, err error) {
+	root := r.options.Config.Root
+	var found []manifest.Object
+	switch {
+	case root.Generate:
+		if found, err = r.generated(ctx, s, loaded); err != nil {
+			return nil, err
+		}
+	case len(root.Paths) > 0:
+		for _, p := range root.Paths {
+			objects, err := r.readPath(s, p)
+			if err != nil {
+				return nil, err
+			}
+			found = append(found, objects...)
+		}
+	default:
+		folder := path.Join(s.platform.ArgoCD.Out, s.platform.Environment)
+		if _, err := os.Stat(filepath.Join(s.platform.Root, filepath.FromSlash(folder), generate.RootFile)); err != nil {
+			return nil, &repofs.InputError{Position: cmp.Or(root.Position, finding.Position{File: r.options.Config.File}), Message: fmt.Sprintf("there is no %s/%s, so nothing says what Argo CD has to look after", folder, generate.RootFile),
+				Hint: "write it with ladder generate, and push it; or name the files that are applied by hand: root: {paths: [...]}"}
+		}
+		if found, err = r.readPath(s, Path{Path: folder}); err != nil {
+			return nil, err
+		}
+	}
+	for _, o := range found {
+		if o.GetNamespace() == "" {
+			o.SetNamespace(s.namespace)
+		}
+		if o.GetKind() == "ConfigMap" && o.GetAPIVersion() == "v1" {
+			settings = append(settings, o)
+			continue
+		}
+		s.root = append(s.root, o)
+	}
+	return settings, nil
+}
+
+// generated is what ladder generate would write, and a warning where the files
+// that Argo CD reads are other ones.
+func (r *run) generated(ctx context.Context, s *sources, loaded *analysis.Result) ([]manifest.Object, error) {
+	planned, err := plan.Build(session.PlanInput(loaded, rollout.Phases, nil, 0))
+	if err != nil {
+		return nil, &repofs.InputError{Position: finding.Position{File: r.options.Config.File}, Message: "the platform cannot be planned: " + err.Error(), Err: err}
+	}
+	unrendered := map[string]string{}
+	for _, u := range session.Unrendered(loaded) {
+		if unrendered[u.Component] == "" {
+			unrendered[u.Component] = u.Reason
+		}
+	}
+	in := generate.Input{
+		Platform: loaded.Platform, Plan: planned, Objects: loaded.Objects, Unrendered: unrendered, Image: r.options.Image,
+		RepoURL: r.options.Config.Root.RepoURL, Revision: r.options.Config.Root.Revision,
+	}
+	if err := address(&in); err != nil {
+		return nil, err
+	}
+	made, err := generate.Build(ctx, in)
+	if err != nil {
+		return nil, &repofs.InputError{Position: finding.Position{File: r.options.Config.File}, Message: err.Error(), Err: err}
+	}
+	var out []manifest.Object
+	stale := 0
+	for _, f := range made.Files {
+		there, err := os.ReadFile(filepath.Join(s.platform.Root, filepath.FromSlash(f.Path)))
+		if err != nil || string(there) != string(f.Content) {
+			stale++
+		}
+		if !byHand(strings.TrimPrefix(f.Path, made.Folder+"/")) {
+			continue
+		}
+		objects, err := parse(f.Path, f.Content)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, objects...)
+	}
+	if stale > 0 {
+		s.warnings = append(s.warnings, fmt.Sprintf("%d of the files below %s are not as ladder generate would write them: Argo CD reads those of the repository, so write and push them", stale, made.Folder))
+	}
+	return out, nil
+}
+
+// address fills in what ladder.yaml does not say of the repository.
+func address(in *generate.Input) error {
+	a := in.Platform.ArgoCD
+	in.RepoURL, in.Revision = cmp.Or(in.RepoURL, a.RepoURL), cmp.Or(in.Revision, a.TargetRevision)
+	if in.RepoURL != "" && in.Revision != "" {
+		return nil
+	}
+	here, err := checkout.Read(in.Platform.Repository)
+	if err != nil {
+		return fmt.Errorf("read what the checkout says of itself: %w", err)
+	}
+	in.RepoURL, in.Revision = cmp.Or(in.RepoURL, here.URL), cmp.Or(in.Revision, here.Branch)
+	return nil
+}
+
+// byHand reports whether a generated file is applied before the root Application
+// could apply it, or is that one.
+func byHand(file string) bool {
+	return slices.Contains([]string{generate.RootFile, "projects.yaml", "settings/argocd-cm.yaml", "settings/argocd-cmd-params-cm.yaml"}, file)
+}
+
+// readPath reads a file of objects, or a folder: of a generated one, what is
+// applied by hand, else every file in it, but not those of its sub-folders.
+func (r *run) readPath(s *sources, p Path) ([]manifest.Object, error) {
+	abs, err := s.tree.Resolve(p.Path, p.Position)
+	if err != nil {
+		return nil, err
+	}
+	info, err := os.Stat(abs)
+	if err != nil {
+		return nil, &repofs.InputError{Position: p.Position, Message: fmt.Sprintf("%s does not exist", p.Path), Hint: "paths are relative to the root of the platform", Err: err}
+	}
+	if !info.IsDir() {
+		text, err := s.tree.Read(p.Path)
+		if err != nil {
+			return nil, err
+		}
+		return parse(p.Path, text)
+	}
+	names, err := filesOf(abs)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", p.Path, err)
+	}
+	own, err := isGenerated(filepath.Join(abs, generate.RootFile))
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", p.Path, err)
+	}
+	var out []manifest.Object
+	for _, name := range names {
+		if own && !byHand(name) || !own && strings.Contains(name, "/") {
+			continue
+		}
+		file := path.Join(p.Path, name)
+		text, err := s.tree.Read(file)
+		if err != nil {
+			return nil, err
+		}
+		objects, err := parse(file, text)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, objects...)
+	}
+	if len(out) == 0 {
+		return nil, &repofs.InputError{Position: p.Position, Message: fmt.Sprintf("%s holds no objects", p.Path)}
+	}
+	return out, nil
+}
+
+// isGenerated reports whether a file is one that ladder generate wrote.
+func isGenerated(file string) (bool, error) {
+	text, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return generate.Marked(text), err
+}
+
+// filesOf lists the YAML files of a folder and of its settings, as slash paths.
+func filesOf(dir string) ([]string, error) {
+	var names []string
+	err := filepath.WalkDir(dir, func(file string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		rel, err := filepath.Rel(dir, file)
+		if err != nil {
+			return err
+		}
+		if ext := filepath.Ext(file); ext == ".yaml" || ext == ".yml" || ext == ".json" {
+			names = append(names, filepath.ToSlash(rel))
+		}
+		return nil
+	})
+	slices.Sort(names)
+	return names, err
+}
+
+// parse reads the objects in a file.
+func parse(file string, text []byte) ([]manifest.Object, error) {
+	documents, err := manifest.Parse(text)
+	if err != nil {
+		at := finding.Position{File: file}
+		var syntax *manifest.SyntaxError
+		if errors.As(err, &syntax) {
+			at.Line = syntax.Line
+		}
+		return nil, &repofs.InputError{Position: at, Message: "is no list of Kubernetes objects: " + err.Error(), Err: err}
+	}
+	var out []manifest.Object
+	for _, d := range documents {
+		if d.Object.GetKind() == "Kustomization" && strings.HasPrefix(d.Object.GetAPIVersion(), "kustomize.config.k8s.io/") {
+			continue
+		}
+		out = append(out, manifest.Object{Unstructured: d.Object, Origin: manifest.Origin{File: file, Line: d.Line}, Target: d.Object.GetNamespace()})
+	}
+	return out, nil
+}
+
+// overlay lays objects over others of the same name: maps are merged, everything
+// else is taken from above. What is not there below is added.
+func overlay(below, above []manifest.Object) []manifest.Object {
+	out := slices.Clone(below)
+	for _, o := range above {
+		i := slices.IndexFunc(out, func(b manifest.Object) bool { return b.Resource() == o.Resource() })
+		if i < 0 {
+			out = append(out, o)
+			continue
+		}
+		merged, _ := merge(out[i].Object, o.Object).(map[string]any)
+		out[i].Unstructured = &unstructured.Unstructured{Object: merged}
+		out[i].Origin = o.Origin
+	}
+	return out
+}
+
+func merge(below, above any) any {
+	b, ok := below.(map[string]any)
+	a, both := above.(map[string]any)
+	if !ok || !both {
+		return above
+	}
+	out := make(map[string]any, len(b)+len(a))
+	for key, value := range b {
+		out[key] = value
+	}
+	for key, value := range a {
+		if old, ok := out[key]; ok {
+			value = merge(old, value)
+		}
+		out[key] = value
+	}
+	return out
+}
+
+// checkBands refuses bands that do not exist.
+func (r *run) checkBands(p *repo.Platform) error {
+	var names []string
+	for _, b := range p.Ladder.Bands {
+		names = append(names, b.Name)
+	}
+	for _, b := range r.options.Config.Wait.Bands {
+		if !slices.Contains(names, b.Path) {
+			return &repofs.InputError{Position: b.Position, Message: fmt.Sprintf("wait.bands: there is no band %q", b.Path), Hint: "the bands are " + strings.Join(names, ", ")}
+		}
+	}
+	return nil
+}

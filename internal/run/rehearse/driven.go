@@ -1,0 +1,101 @@
+package rehearse
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	engineargocd "github.com/rollout-ladder/ladder/internal/argocd/engine"
+	"github.com/rollout-ladder/ladder/internal/kube/health"
+	"github.com/rollout-ladder/ladder/internal/run/executor"
+	"github.com/rollout-ladder/ladder/internal/run/session"
+)
+
+const (
+	// madePatience is how long the controllers may take to make the Applications.
+	// The rollout of one that is not there then fails, and says so.
+	madePatience = time.Minute
+	// releasePatience bounds giving the automated syncs back at the end.
+	releasePatience = 30 * time.Second
+)
+
+// driven is a rollout in which Ladder syncs the Applications of Argo CD, as a
+// rollout on a cluster does with the engine argocd.
+type driven struct {
+	*argoStage
+	early early
+	// stands is how it stands.
+	stands executor.Outcome
+}
+
+// outcome implements course.
+func (d *driven) outcome() executor.Outcome { return d.stands }
+
+// play drives the Applications, which were made with their automated sync held.
+func (d *driven) play(ctx context.Context) error {
+	engine, err := d.engine(ctx)
+	if err != nil {
+		return err
+	}
+	defer engine.Close()
+	o := d.options
+	applications := d.applications()
+	o.Observer.Stage(fmt.Sprintf("Argo CD %s makes %d Applications", d.version, len(applications)))
+	made, cancel := context.WithTimeout(ctx, madePatience)
+	err = engine.Made(made)
+	cancel()
+	if err != nil && made.Err() == nil {
+		return err
+	}
+	spec := session.Driven(d.spec, applications)
+	o.Observer.Stage(fmt.Sprintf("rolling out %d components, a sync of Argo CD each", len(spec.Components)))
+	audience := session.NewAudience(o.Observer, d.loaded, d.planned, o.Speed, d.clock.Now)
+	stop := audience.Refresh(ctx)
+	outcome, err := executor.Run(ctx, executor.Config{
+		Spec: spec, Engine: engine, Start: executor.StartFresh, Sink: audience.Notice, Control: o.Control, Clock: d.clock,
+	})
+	stop()
+	if err != nil {
+		return fmt.Errorf("run the rollout: %w", err)
+	}
+	d.take(outcome)
+	if outcome.Interrupted {
+		return nil
+	}
+	released, cancel := context.WithTimeout(context.WithoutCancel(ctx), releasePatience)
+	defer cancel()
+	if err := engine.Release(released); err != nil {
+		return fmt.Errorf("give the automated sync of Applications back: %w", err)
+	}
+	return nil
+}
+
+// engine is that of a rollout on a cluster.
+func (d *driven) engine(ctx context.Context) (*engineargocd.Engine, error) {
+	scripts, _, err := session.Scripts(ctx, d.loaded)
+	if err != nil {
+		return nil, err
+	}
+	assessor, err := health.New(ctx, health.WithClock(d.options.Now), health.WithScripts(scripts))
+	if err != nil {
+		return nil, fmt.Errorf("read the health scripts: %w", err)
+	}
+	engine, err := engineargocd.New(engineargocd.Config{
+		REST: d.access, Namespace: d.scene.namespace, Applications: d.applications(), Revision: d.scene.revision,
+		Repositories: []string{d.scene.address}, Clock: d.clock, Health: assessor,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("prepare the engine: %w", err)
+	}
+	return engine, nil
+}
+
+// take joins what was driven to what came before Argo CD. Like a rollout that is
+// followed it began when Argo CD was started.
+func (d *driven) take(outcome executor.Outcome) {
+	outcome.State.StartedAt = d.stands.State.StartedAt
+	outcome.State.Components = append(slices.Clone(d.early.states), outcome.State.Components...)
+	outcome.Transitions = append(slices.Clone(d.early.transitions), outcome.Transitions...)
+	d.stands = outcome
+}

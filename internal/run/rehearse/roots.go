@@ -1,0 +1,192 @@
+package rehearse
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/rollout-ladder/ladder/internal/analysis"
+	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/plane/argocd/snapshot"
+	"github.com/rollout-ladder/ladder/internal/repo"
+	intakeargocd "github.com/rollout-ladder/ladder/internal/repo/argocd"
+	"github.com/rollout-ladder/ladder/internal/repo/manifest"
+	"github.com/rollout-ladder/ladder/internal/run/session"
+)
+
+// maxManifest is the size up to which a file is looked through for objects of
+// Argo CD.
+const maxManifest = 4 << 20
+
+// roots finds what a person applies of a repository of Applications.
+type roots struct {
+	loaded   *analysis.Result
+	snapshot snapshot.Snapshot
+	// written are the objects of Argo CD in the files of the platform.
+	written []written
+}
+
+// written is an object with its place.
+type written struct {
+	object   *unstructured.Unstructured
+	position finding.Position
+}
+
+// find returns the settings and projects that nothing of the platform applies, and
+// the roots of its environment.
+func (r *roots) find(ctx context.Context) ([]*unstructured.Unstructured, error) {
+	if err := r.read(); err != nil {
+		return nil, err
+	}
+	objects, err := r.settings(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range r.loaded.Platform.Argo.Projects {
+		if w, ok := r.at("AppProject", p.Name, p.Position); ok {
+			objects = append(objects, w.object)
+		}
+	}
+	for _, h := range r.loaded.Platform.Applied.ByHand {
+		object, err := r.root(h)
+		if err != nil {
+			return nil, err
+		}
+		objects = append(objects, object)
+	}
+	return objects, nil
+}
+
+// root is the object of one thing that is applied by hand. For a folder it is the
+// Application that has it as its source, else one that is made up.
+func (r *roots) root(h intakeargocd.ByHand) (*unstructured.Unstructured, error) {
+	if h.Folder == "" {
+		if w, ok := r.at(h.Kind, h.Name, h.Position); ok {
+			return w.object, nil
+		}
+		return nil, &repo.InputError{Position: h.Position, Message: fmt.Sprintf("the %s %s cannot be applied as it is written", h.Kind, h.Name), Hint: "name what is applied by hand with --root"}
+	}
+	for _, w := range r.written {
+		source, _, _ := unstructured.NestedMap(w.object.Object, "spec", "source")
+		if w.object.GetKind() == "Application" && source["repoURL"] == r.snapshot.Address && r.same(source["path"], h.Folder) {
+			return w.object, nil
+		}
+	}
+	return r.madeUp(h.Folder), nil
+}
+
+// same reports whether a path of a source is a folder of the platform.
+func (r *roots) same(written any, folder string) bool {
+	text, _ := written.(string)
+	clean := strings.TrimPrefix(path.Clean("/"+text), "/")
+	return text != "" && (clean == path.Clean(folder) || clean == r.inSnapshot(folder))
+}
+
+// inSnapshot is a path of the platform as the snapshot has it.
+func (r *roots) inSnapshot(p string) string {
+	rel, err := filepath.Rel(r.snapshot.Top, filepath.Join(r.loaded.Platform.Root, filepath.FromSlash(p)))
+	if err != nil {
+		return p
+	}
+	return filepath.ToSlash(rel)
+}
+
+// madeUp is an Application for a folder that somebody applies with kubectl.
+func (r *roots) madeUp(folder string) *unstructured.Unstructured {
+	o := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{
+		"project":     "default",
+		"source":      map[string]any{"repoURL": r.snapshot.Address, "targetRevision": snapshot.Branch, "path": r.inSnapshot(folder)},
+		"destination": map[string]any{"server": "https://kubernetes.default.svc", "namespace": "argocd"},
+		"syncPolicy":  map[string]any{"automated": map[string]any{"prune": true, "selfHeal": true}},
+	}}}
+	o.SetAPIVersion("argoproj.io/v1alpha1")
+	o.SetKind("Application")
+	o.SetName("ladder-root-" + r.loaded.Platform.Environment)
+	return o
+}
+
+// settings is Argo CD's ConfigMap where it is written once and nothing that is
+// rolled out has it.
+func (r *roots) settings(ctx context.Context) ([]*unstructured.Unstructured, error) {
+	const name = "argocd-cm"
+	var found []*unstructured.Unstructured
+	for _, w := range r.written {
+		if w.object.GetKind() == "ConfigMap" && w.object.GetName() == name {
+			found = append(found, w.object)
+		}
+	}
+	scripts, _, err := session.Scripts(ctx, r.loaded)
+	if err != nil || len(scripts) > 0 || len(found) != 1 {
+		return nil, err
+	}
+	labels := found[0].GetLabels()
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	labels["app.kubernetes.io/part-of"] = "argocd" // else Argo CD does not see it
+	found[0].SetLabels(labels)
+	return found, nil
+}
+
+// at is the object of a kind and name that is written at a position.
+func (r *roots) at(kind, name string, position finding.Position) (written, bool) {
+	i := slices.IndexFunc(r.written, func(w written) bool {
+		return w.object.GetKind() == kind && w.object.GetName() == name && w.position.File == position.File
+	})
+	if i < 0 {
+		return written{}, false
+	}
+	return r.written[i], true
+}
+
+// read collects the objects of Argo CD in the files of the platform, with the
+// addresses of the snapshot. Files that are no manifests are passed over.
+func (r *roots) read() error {
+	root := r.loaded.Platform.Root
+	err := filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && d.Name() == ".git":
+			return filepath.SkipDir
+		case d.IsDir() || !d.Type().IsRegular() || !slices.Contains([]string{".yaml", ".yml"}, filepath.Ext(file)):
+			return nil
+		}
+		if info, err := d.Info(); err != nil || info.Size() > maxManifest {
+			return err
+		}
+		text, err := os.ReadFile(file)
+		if err != nil || !bytes.Contains(text, []byte("argo")) || bytes.Contains(text, []byte("{{")) && inTemplates(file) {
+			return err
+		}
+		rel, err := filepath.Rel(root, file)
+		if err != nil {
+			return err
+		}
+		rel = filepath.ToSlash(rel)
+		parsed, err := manifest.Parse(r.snapshot.Readdress(rel, text))
+		if err != nil {
+			return nil //nolint:nilerr // no manifest
+		}
+		for _, p := range parsed {
+			r.written = append(r.written, written{object: p.Object, position: finding.Position{File: rel, Line: p.Line}})
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("look for what is applied by hand: %w", err)
+	}
+	return nil
+}
+
+func inTemplates(file string) bool {
+	return strings.Contains(filepath.ToSlash(file), "/templates/")
+}

@@ -1,0 +1,146 @@
+package session
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/rollout-ladder/ladder/internal/analysis"
+	"github.com/rollout-ladder/ladder/internal/core/plan"
+	"github.com/rollout-ladder/ladder/internal/core/report"
+	"github.com/rollout-ladder/ladder/internal/core/rollout"
+	"github.com/rollout-ladder/ladder/internal/run/executor"
+)
+
+// Audience shows the rollout to an observer.
+type Audience struct {
+	observer Observer
+	phases   map[string]string
+	names    []string // of the steps
+	expected time.Duration
+	redraw   time.Duration // least time between two boards
+	// now is the time of the rollout, real that of who looks: a rehearsal may skip time.
+	now, real func() time.Time
+
+	mu           sync.Mutex
+	board        report.Board
+	taken, drawn time.Time // when board was made, by now and by real
+	// newer is what changed too soon after the board was made to be shown at
+	// once; nil for nothing.
+	newer *rollout.State
+}
+
+// NewAudience returns the audience of a rollout whose expected times are divided
+// by speed.
+func NewAudience(observer Observer, loaded *analysis.Result, planned *plan.Plan, speed float64, now func() time.Time) *Audience {
+	a := &Audience{observer: observer, phases: map[string]string{}, redraw: observer.Redraw(), now: now, real: time.Now}
+	a.expected = time.Duration(float64(planned.Makespan) / speed)
+	for _, c := range loaded.Platform.Components {
+		a.phases[c.Name] = c.Order()
+	}
+	a.names = StepNames(loaded, planned)
+	return a
+}
+
+// Notice is drive's sink.
+func (a *Audience) Notice(n executor.Notice) {
+	for _, t := range n.Transitions {
+		a.observer.Change(report.Change{
+			At: t.At, Phase: a.phases[t.Component], Component: t.Component,
+			From: string(t.From), To: string(t.To), Reason: t.Reason,
+		})
+	}
+	if a.redraw == 0 {
+		return
+	}
+	state := n.View.State()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.real().Sub(a.drawn) < a.redraw {
+		a.newer = &state
+		return
+	}
+	a.show(report.BoardOf(state, a.names, n.View.BlockedBy, a.expected, n.At), n.At)
+}
+
+// show shows a new board.
+func (a *Audience) show(board report.Board, at time.Time) {
+	a.board, a.taken, a.drawn, a.newer = board, at, a.real(), nil
+	a.observer.Board(board)
+}
+
+// Refresh shows what changed too soon to be shown at once, and lets the clocks
+// of the board go on while nothing changes, until the returned function is
+// called.
+func (a *Audience) Refresh(ctx context.Context) (stop func()) {
+	if a.redraw == 0 {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		ticker := time.NewTicker(a.redraw)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticker.C:
+				a.tick()
+			}
+		}
+	}()
+	return func() { cancel(); <-done }
+}
+
+func (a *Audience) tick() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	now := a.now()
+	passed := now.Sub(a.taken)
+	if a.taken.IsZero() || a.real().Sub(a.drawn) < a.redraw {
+		return
+	}
+	if a.newer != nil {
+		if m, err := rollout.Restore(*a.newer); err == nil { // it comes from a machine
+			a.show(report.BoardOf(*a.newer, a.names, m.BlockedBy, a.expected, now), now)
+			return
+		}
+	}
+	board := a.board
+	board.Elapsed += passed
+	board.Running = append([]report.BoardRow(nil), board.Running...)
+	for i := range board.Running {
+		board.Running[i].Elapsed += passed
+	}
+	board.Steps = append([]report.BoardStep(nil), board.Steps...)
+	for i, s := range board.Steps {
+		if s.Started && !s.Finished() {
+			board.Steps[i].Elapsed += passed
+		}
+	}
+	a.observer.Board(board)
+}
+
+// StepNames gives each step that has planned components the role that most of
+// them play, in the order of rollout.Spec.Steps.
+func StepNames(loaded *analysis.Result, planned *plan.Plan) []string {
+	types := map[string]string{}
+	for _, c := range loaded.Platform.Components {
+		types[c.Name] = string(c.Type)
+	}
+	names := make([]string, len(planned.Steps))
+	for i, s := range planned.Steps {
+		counts, best := map[string]int{}, ""
+		for _, name := range s.Components {
+			t := types[name]
+			counts[t]++
+			if best == "" || counts[t] > counts[best] {
+				best = t
+			}
+		}
+		names[i] = best
+	}
+	return names
+}

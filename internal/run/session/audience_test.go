@@ -1,0 +1,53 @@
+package session
+
+import (
+	"testing"
+	"time"
+
+	"github.com/rollout-ladder/ladder/internal/core/report"
+	"github.com/rollout-ladder/ladder/internal/core/rollout"
+	"github.com/rollout-ladder/ladder/internal/run/executor"
+)
+
+// boards is an observer that keeps the last board.
+type boards struct{ last report.Board }
+
+func (b *boards) Stage(string)               {}
+func (b *boards) Counted(int, int, string)   {}
+func (b *boards) Change(report.Change)       {}
+func (b *boards) Board(board report.Board)   { b.last = board }
+func (b *boards) Redraw() time.Duration      { return time.Second }
+func (b *boards) running() []report.BoardRow { return b.last.Running }
+
+// TestNothingStaysUnshown makes two changes within the time of one board: the
+// second one is shown by the next tick, though nothing happens any more.
+func TestNothingStaysUnshown(t *testing.T) {
+	noon := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
+	now := noon
+	observer := &boards{}
+	a := &Audience{observer: observer, names: []string{""}, redraw: time.Second, now: func() time.Time { return now }, real: func() time.Time { return now }}
+	m, err := rollout.NewMachine(rollout.Spec{
+		Revision: "r", Policy: rollout.Edges, Steps: []rollout.StepSpec{{Label: "100"}},
+		Components: []rollout.ComponentSpec{{Name: "db"}, {Name: "api", Requires: []string{"db"}}},
+	}, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Step(rollout.Started{}, now)
+	a.Notice(executor.Notice{At: now, View: m})
+	if r := observer.running(); len(r) != 1 || r[0].Text != "applying" {
+		t.Fatalf("running: %v", r)
+	}
+	now = noon.Add(100 * time.Millisecond)
+	m.Step(rollout.SyncFinished{Component: "db", Attempt: 1}, now)
+	m.Step(rollout.Observed{Component: "db", Health: rollout.Progressing, Revision: "r", Message: "0 of 1 ready"}, now)
+	a.Notice(executor.Notice{At: now, View: m})
+	now = noon.Add(1500 * time.Millisecond)
+	a.tick()
+	if r := observer.running(); len(r) != 1 || r[0].Text != "0 of 1 ready" {
+		t.Errorf("running: %v", r)
+	}
+	if w := observer.last.Why; len(w) != 1 || w[0].On != "db" {
+		t.Errorf("why: %v", w)
+	}
+}

@@ -1,0 +1,83 @@
+package session
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/model"
+	"github.com/rollout-ladder/ladder/internal/core/report"
+)
+
+// UnrenderedError lists the components that could not be rendered, where the
+// user did not allow it.
+type UnrenderedError struct{ Unrendered []report.Unrendered }
+
+// Error implements error.
+func (e *UnrenderedError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d of the components cannot be rendered:", len(e.Unrendered))
+	for _, u := range e.Unrendered {
+		fmt.Fprintf(&b, "\n  %s:%d: %s: %s", u.File, u.Line, u.Component, u.Reason)
+	}
+	b.WriteString("\nMend them, or let them stand in as empty components with --allow-unrendered")
+	return b.String()
+}
+
+// UnknownComponentError names a component that is not part of the rollout.
+type UnknownComponentError struct {
+	Name string
+	// Near are names it may have been meant for.
+	Near []string
+}
+
+// Error implements error.
+func (e *UnknownComponentError) Error() string {
+	message := fmt.Sprintf("there is no enabled component %q", e.Name)
+	if len(e.Near) > 0 {
+		message += "; did you mean " + strings.Join(e.Near, " or ") + "?"
+	}
+	return message
+}
+
+// checkNames refuses names of components that do not exist.
+func checkNames(components []model.Component, asked []string) error {
+	var known []string
+	for _, c := range components {
+		if c.Enabled {
+			known = append(known, c.Name)
+		}
+	}
+	slices.Sort(asked)
+	for _, name := range asked {
+		if !slices.Contains(known, name) {
+			return &UnknownComponentError{Name: name, Near: near(name, known)}
+		}
+	}
+	return nil
+}
+
+// near lists up to three names that contain the given one or share its parts.
+func near(name string, known []string) []string {
+	var found []string
+	for _, k := range known {
+		if strings.Contains(k, name) || strings.Contains(name, k) || strings.HasSuffix(k, "-"+name[strings.LastIndexByte(name, '-')+1:]) {
+			found = append(found, k)
+		}
+	}
+	return found[:min(len(found), 3)]
+}
+
+// RefusedError says that the repository has errors that leave no platform to
+// roll out, such as two components of one name.
+type RefusedError struct{ Findings []finding.Finding }
+
+// Error implements error.
+func (e *RefusedError) Error() string {
+	lines := make([]string, len(e.Findings))
+	for i, f := range e.Findings {
+		lines[i] = fmt.Sprintf("%s: %s [%s]", f.Position, f.Message, f.Rule)
+	}
+	return "the platform cannot be rolled out:\n  " + strings.Join(lines, "\n  ")
+}
