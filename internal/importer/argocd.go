@@ -313,9 +313,9 @@ func (a *applications) further(out *Component, env string) string {
 	}
 }
 
-type teller func(level Level, what, hint, format string, args ...any)
+type reporter func(level Level, what, hint, format string, args ...any)
 
-func (a *applications) chart(name string, c *model.Component, s *model.Source, d *Descriptor, tell teller) error {
+func (a *applications) chart(name string, c *model.Component, s *model.Source, d *Descriptor, tell reporter) error {
 	chart := &Chart{RepoURL: address.WithoutCredentials(s.RepoURL), Name: s.Name, Version: s.Version, SkipCRDs: s.SkipCRDs, Values: s.Values, Parameters: s.Parameters}
 	if s.Path != "" {
 		to, err := a.sources.bring(s.Path, "sources/charts", model.Chart)
@@ -361,7 +361,7 @@ func (a *applications) valueFile(file string) (string, error) {
 	return a.sources.copyFile(file)
 }
 
-func (a *applications) kustomize(env, name string, s *model.Source, d *Descriptor, tell teller) error {
+func (a *applications) kustomize(env, name string, s *model.Source, d *Descriptor, tell reporter) error {
 	to, err := a.sources.bring(s.Path, "sources/kustomize", model.Kustomize)
 	if err != nil {
 		tell(Lost, "source", "", "its kustomization %s cannot be carried over: %s", s.Path, oneLine(err.Error()))
@@ -389,7 +389,7 @@ func (a *applications) kustomize(env, name string, s *model.Source, d *Descripto
 	return nil
 }
 
-func (a *applications) manifests(s *model.Source, d *Descriptor, tell teller) error {
+func (a *applications) manifests(s *model.Source, d *Descriptor, tell reporter) error {
 	to, err := a.sources.bring(s.Path, "sources/manifests", model.Manifests)
 	if err != nil {
 		tell(Lost, "source", "", "its manifests %s cannot be carried over: %s", s.Path, oneLine(err.Error()))

@@ -40,15 +40,15 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// scene is a namespace of a plane, whose controllers run and whose pods do not.
-type scene struct {
+// fixture is a namespace of a plane, whose controllers run and whose pods do not.
+type fixture struct {
 	t      *testing.T
 	config *rest.Config
 	client dynamic.Interface
 	ns     string
 }
 
-func newScene(t *testing.T) *scene {
+func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("needs a control plane")
@@ -68,19 +68,19 @@ func newScene(t *testing.T) *scene {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &scene{t: t, config: config, client: client, ns: strings.ToLower(t.Name())}
+	s := &fixture{t: t, config: config, client: client, ns: strings.ToLower(t.Name())}
 	s.make("kubectl-create", "apiVersion: v1\nkind: Namespace\nmetadata: {name: NS}")
 	return s
 }
 
-func (s *scene) context() context.Context {
+func (s *fixture) context() context.Context {
 	ctx, cancel := context.WithTimeout(s.t.Context(), limit)
 	s.t.Cleanup(cancel)
 	return ctx
 }
 
 // parse reads documents in which NS is the namespace of the test.
-func (s *scene) parse(text string) []manifest.Object {
+func (s *fixture) parse(text string) []manifest.Object {
 	s.t.Helper()
 	objects, err := manifest.Parse([]byte(strings.ReplaceAll(text, "NS", s.ns)))
 	if err != nil {
@@ -93,7 +93,7 @@ func (s *scene) parse(text string) []manifest.Object {
 	return out
 }
 
-func (s *scene) resource(o *unstructured.Unstructured) dynamic.ResourceInterface {
+func (s *fixture) resource(o *unstructured.Unstructured) dynamic.ResourceInterface {
 	gvk := o.GroupVersionKind()
 	plural := map[string]string{"ClusterRole": "clusterroles", "Namespace": "namespaces", "CustomResourceDefinition": "customresourcedefinitions"}[gvk.Kind]
 	if plural != "" {
@@ -108,7 +108,7 @@ func (s *scene) resource(o *unstructured.Unstructured) dynamic.ResourceInterface
 }
 
 // make creates objects as a field manager.
-func (s *scene) make(manager, text string) {
+func (s *fixture) make(manager, text string) {
 	s.t.Helper()
 	for _, o := range s.parse(text) {
 		for {
@@ -125,7 +125,7 @@ func (s *scene) make(manager, text string) {
 	}
 }
 
-func (s *scene) find(config *rest.Config, l Ladder) (*Cluster, Report) {
+func (s *fixture) find(config *rest.Config, l Ladder) (*Cluster, Report) {
 	s.t.Helper()
 	c, err := NewCluster("test", config)
 	if err != nil {
@@ -139,7 +139,7 @@ func (s *scene) find(config *rest.Config, l Ladder) (*Cluster, Report) {
 }
 
 // settle waits until the controllers have made what they make in a namespace.
-func (s *scene) settle() {
+func (s *fixture) settle() {
 	s.t.Helper()
 	for _, want := range []struct{ resource, name string }{{"serviceaccounts", "default"}, {"configmaps", "kube-root-ca.crt"}} {
 		for {
@@ -155,7 +155,7 @@ func (s *scene) settle() {
 	}
 }
 
-func (s *scene) ladder(rendered, disabled string) Ladder {
+func (s *fixture) ladder(rendered, disabled string) Ladder {
 	return Ladder{
 		Environment: "dev", Rollout: "shop/dev",
 		Components: []model.Component{
@@ -299,7 +299,7 @@ metadata: {name: of-gone, annotations: {argocd.argoproj.io/tracking-id: "gone:/C
 `
 
 func TestOriginsOnAPlane(t *testing.T) {
-	s := newScene(t)
+	s := newFixture(t)
 	s.make("ladder", applied)
 	s.make("ladder", `
 apiVersion: v1
@@ -395,7 +395,7 @@ func contains(all []finding.Resource, r finding.Resource) bool {
 // TestPartlyReadable: what a cluster does not let be read is named, and there is no
 // "none".
 func TestPartlyReadable(t *testing.T) {
-	s := newScene(t)
+	s := newFixture(t)
 	s.make("kubectl-create", `
 apiVersion: rbac.authorization.k8s.io/v1
 kind: Role
@@ -471,7 +471,7 @@ metadata: {name: operator, annotations: {ladder.rollout-ladder.dev/component: we
 `
 
 func TestRemoval(t *testing.T) {
-	s := newScene(t)
+	s := newFixture(t)
 	s.make("ladder", custom)
 	s.make("ladder", customRest)
 	s.settle()

@@ -76,7 +76,7 @@ func Infer(in Input) Result {
 		x.webhooks(found)
 		x.bindings(found)
 		for _, i := range x.dark {
-			x.told(found, i)
+			x.configured(found, i)
 		}
 		out.Dependencies = joined(out.Dependencies, found.dependencies())
 		out.Missing = append(out.Missing, found.sortedMissing()...)

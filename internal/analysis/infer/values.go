@@ -48,8 +48,8 @@ func (x *index) layers(src model.Source) []layer {
 // maxValues is the greatest value file that is read, in bytes.
 const maxValues = 1 << 20
 
-// told finds what the unrendered charts of a component are told to read.
-func (x *index) told(found *collection, i int) {
+// configured finds what the unrendered charts of a component are configured to read.
+func (x *index) configured(found *collection, i int) {
 	c := &x.in.Components[i]
 	for _, src := range c.Sources {
 		if src.Kind != model.Chart || src.RepoURL == "" {

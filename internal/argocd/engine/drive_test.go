@@ -19,7 +19,7 @@ import (
 )
 
 // began is when the last operation of a component began and ended.
-func (s *scene) began(component string) (time.Time, time.Time) {
+func (s *fixture) began(component string) (time.Time, time.Time) {
 	state := s.live(component).Status.OperationState
 	return state.StartedAt, state.FinishedAt
 }
@@ -27,7 +27,7 @@ func (s *scene) began(component string) (time.Time, time.Time) {
 // Automated Applications are held while they wait, go one after the other to the
 // revision, and have their automated sync back afterwards as it was.
 func TestRealEdges(t *testing.T) {
-	s := newScene(t)
+	s := newFixture(t)
 	names := []string{"a", "b", "c", "d", "e"}
 	s.commit(release("1", names...))
 	s.push()
@@ -86,7 +86,7 @@ func TestRealEdges(t *testing.T) {
 
 // Applications without automated sync, in phases.
 func TestRealPhases(t *testing.T) {
-	s := newScene(t)
+	s := newFixture(t)
 	names := []string{"a", "b", "c", "d"}
 	r1 := s.commit(release("1", names...))
 	s.push()
@@ -109,7 +109,7 @@ func TestRealPhases(t *testing.T) {
 
 // A change of the spec alone, at a revision that is there already, is rolled out.
 func TestRealSpecOnly(t *testing.T) {
-	s := newScene(t)
+	s := newFixture(t)
 	files := release("1", "a", "b")
 	files["other/settings.yaml"] = settings("a", "other")
 	r1 := s.commit(files)
@@ -134,7 +134,7 @@ func TestRealSpecOnly(t *testing.T) {
 // A newer commit while the rollout goes on moves nothing, and is taken up when
 // the automated sync is back.
 func TestRealHeadMoves(t *testing.T) {
-	s := newScene(t)
+	s := newFixture(t)
 	names := []string{"a", "b", "c"}
 	s.commit(release("1", names...))
 	s.push()
@@ -191,7 +191,7 @@ spec:
 `
 
 // letHook lets the hook run, also where a new one is about to replace it.
-func (s *scene) letHook() {
+func (s *fixture) letHook() {
 	s.t.Helper()
 	s.until("the hook is there", func() bool {
 		_, err := s.client.Resource(jobs).Namespace(s.name).Patch(s.t.Context(), "held", "application/merge-patch+json",
@@ -205,7 +205,7 @@ func (s *scene) letHook() {
 
 // An operation of somebody else is waited for, never overwritten.
 func TestRealForeignOperation(t *testing.T) {
-	s := newScene(t)
+	s := newFixture(t)
 	files := release("1", "a")
 	files["apps/a/hook.yaml"] = heldHook
 	r1 := s.commit(files)
@@ -245,7 +245,7 @@ func TestRealForeignOperation(t *testing.T) {
 
 // A failure names the object in the words of the API server.
 func TestRealFailure(t *testing.T) {
-	s := newScene(t)
+	s := newFixture(t)
 	r1 := s.commit(map[string]string{"apps/a/settings.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: Not_Valid}\n"})
 	s.push()
 	s.application("a", "")
@@ -266,7 +266,7 @@ func TestRealFailure(t *testing.T) {
 // A removed Application takes along what it has applied, also without its
 // finalizer.
 func TestRealRemove(t *testing.T) {
-	s := newScene(t)
+	s := newFixture(t)
 	r1 := s.commit(release("1", "a"))
 	s.push()
 	ref := s.application("a", "")
@@ -288,7 +288,7 @@ func TestRealRemove(t *testing.T) {
 
 // With ReleaseHealthy what is done heals itself while the rollout goes on.
 func TestRealReleaseHealthy(t *testing.T) {
-	s := newScene(t)
+	s := newFixture(t)
 	names := []string{"a", "b"}
 	s.commit(release("1", names...))
 	s.push()
@@ -341,7 +341,7 @@ func TestRealReleaseHealthy(t *testing.T) {
 
 // Of several sources only those of the repository are pinned.
 func TestRealSeveralSources(t *testing.T) {
-	s := newScene(t)
+	s := newFixture(t)
 	other := filepath.Join(shared.dir, "repos", "other.git")
 	s.commit(map[string]string{"more/more.yaml": settings("more", "other")})
 	s.git("clone", "-q", "--bare", s.work, other)

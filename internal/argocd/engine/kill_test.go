@@ -83,8 +83,8 @@ type operations struct {
 	early []string
 }
 
-// record watches the Applications of a scene.
-func (s *scene) record(revision string, requires map[string][]string) *operations {
+// record watches the Applications of a fixture.
+func (s *fixture) record(revision string, requires map[string][]string) *operations {
 	o := &operations{tokens: map[string]map[string]bool{}}
 	watch, err := s.applications().Watch(s.t.Context(), metav1.ListOptions{})
 	if err != nil {
@@ -130,7 +130,7 @@ func (s *scene) record(revision string, requires map[string][]string) *operation
 // A driver that is killed at random points is resumed by the next one, which
 // starts nothing twice and nothing early, and gives back what was held.
 func TestRealKill(t *testing.T) {
-	s := newScene(t)
+	s := newFixture(t)
 	names := []string{"a", "b", "c", "d"}
 	requires := map[string][]string{"b": {"a"}, "c": {"b"}, "d": {"c"}}
 	s.commit(release("1", names...))

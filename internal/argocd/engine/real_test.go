@@ -128,8 +128,8 @@ func startShared(executable, binary string) (err error) {
 	return err
 }
 
-// scene is one test: a repository and Applications of its own.
-type scene struct {
+// fixture is one test: a repository and Applications of its own.
+type fixture struct {
 	t      *testing.T
 	config *rest.Config
 	client dynamic.Interface
@@ -139,16 +139,16 @@ type scene struct {
 	apps   map[string]status.Ref
 }
 
-// newScene starts a scene. Side by side they end no sooner: the controllers of Argo CD,
+// newFixture starts a fixture. Side by side they end no sooner: the controllers of Argo CD,
 // which they share, are what takes the time.
-func newScene(t *testing.T) *scene {
+func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	config := realArgo(t)
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &scene{t: t, config: config, client: client, apps: map[string]status.Ref{}, work: filepath.Join(t.TempDir(), "work"), bare: filepath.Join(shared.dir, "repos", t.Name()+".git")}
+	s := &fixture{t: t, config: config, client: client, apps: map[string]status.Ref{}, work: filepath.Join(t.TempDir(), "work"), bare: filepath.Join(shared.dir, "repos", t.Name()+".git")}
 	s.name = strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(t.Name(), "TestReal"), "/", "-"))
 	s.git("init", "-q", "-b", "main", s.work)
 	s.git("init", "-q", "--bare", "-b", "main", s.bare)
@@ -168,7 +168,7 @@ var (
 
 // clear deletes the Applications, so that their controller has nothing to do in
 // the next test.
-func (s *scene) clear() {
+func (s *fixture) clear() {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	for _, ref := range s.apps {
@@ -176,11 +176,11 @@ func (s *scene) clear() {
 	}
 }
 
-func (s *scene) applications() dynamic.ResourceInterface {
+func (s *fixture) applications() dynamic.ResourceInterface {
 	return s.client.Resource(status.Applications()).Namespace(status.DefaultNamespace)
 }
 
-func (s *scene) git(args ...string) string {
+func (s *fixture) git(args ...string) string {
 	s.t.Helper()
 	command := exec.Command("git", args...)
 	command.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com")
@@ -192,7 +192,7 @@ func (s *scene) git(args ...string) string {
 }
 
 // commit writes files and commits them; push shows them to Argo CD.
-func (s *scene) commit(files map[string]string) string {
+func (s *fixture) commit(files map[string]string) string {
 	s.t.Helper()
 	for name, text := range files {
 		path := filepath.Join(s.work, name)
@@ -208,7 +208,7 @@ func (s *scene) commit(files map[string]string) string {
 	return s.git("-C", s.work, "rev-parse", "HEAD")
 }
 
-func (s *scene) push() { s.t.Helper(); s.git("-C", s.work, "push", "-q", s.bare, "HEAD:main") }
+func (s *fixture) push() { s.t.Helper(); s.git("-C", s.work, "push", "-q", s.bare, "HEAD:main") }
 
 // settings is a ConfigMap that says which version it is.
 func settings(name, version string) string {
@@ -242,7 +242,7 @@ func release(version string, names ...string) map[string]string {
 const healing = "automated: {prune: true, selfHeal: true}"
 
 // application makes an Application of a folder.
-func (s *scene) application(component, syncPolicy string) status.Ref {
+func (s *fixture) application(component, syncPolicy string) status.Ref {
 	s.t.Helper()
 	ref := status.Ref{Namespace: status.DefaultNamespace, Name: s.name + "-" + component}
 	text := fmt.Sprintf(`apiVersion: argoproj.io/v1alpha1
@@ -265,13 +265,13 @@ spec:
 	return ref
 }
 
-func (s *scene) context() context.Context {
+func (s *fixture) context() context.Context {
 	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
 	s.t.Cleanup(cancel)
 	return ctx
 }
 
-func (s *scene) engine(revision, run string) *Engine {
+func (s *fixture) engine(revision, run string) *Engine {
 	s.t.Helper()
 	e, err := New(Config{REST: s.config, Applications: s.apps, Revision: revision, Run: run})
 	if err != nil {
@@ -282,7 +282,7 @@ func (s *scene) engine(revision, run string) *Engine {
 }
 
 // spec is a rollout of the components with their requirements.
-func (s *scene) spec(revision string, policy rollout.Policy, order []string, requires map[string][]string) rollout.Spec {
+func (s *fixture) spec(revision string, policy rollout.Policy, order []string, requires map[string][]string) rollout.Spec {
 	spec := rollout.Spec{Revision: revision, Policy: policy, OnFailure: rollout.Halt, Timeout: patience}
 	for i, name := range order {
 		if policy == rollout.Phases || i == 0 {
@@ -296,7 +296,7 @@ func (s *scene) spec(revision string, policy rollout.Policy, order []string, req
 }
 
 // live reads an Application.
-func (s *scene) live(component string) *status.Application {
+func (s *fixture) live(component string) *status.Application {
 	s.t.Helper()
 	obj, err := s.applications().Get(s.t.Context(), s.apps[component].Name, metav1.GetOptions{})
 	if err != nil {
@@ -310,7 +310,7 @@ func (s *scene) live(component string) *status.Application {
 }
 
 // until waits for a condition on the cluster.
-func (s *scene) until(what string, holds func() bool) {
+func (s *fixture) until(what string, holds func() bool) {
 	s.t.Helper()
 	ctx := s.context()
 	for !holds() {
@@ -327,7 +327,7 @@ func (s *scene) until(what string, holds func() bool) {
 }
 
 // version is what the ConfigMap of a component says; empty where there is none.
-func (s *scene) version(component string) string {
+func (s *fixture) version(component string) string {
 	s.t.Helper()
 	obj, err := s.client.Resource(configMaps).Namespace(s.name).Get(s.t.Context(), component, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -340,7 +340,7 @@ func (s *scene) version(component string) string {
 	return version
 }
 
-func (s *scene) patch(component, patch string) {
+func (s *fixture) patch(component, patch string) {
 	s.t.Helper()
 	if _, err := s.applications().Patch(s.t.Context(), s.apps[component].Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
 		s.t.Fatal(err)
@@ -348,7 +348,7 @@ func (s *scene) patch(component, patch string) {
 }
 
 // run drives a rollout to its end.
-func (s *scene) run(e *Engine, spec rollout.Spec) executor.Outcome {
+func (s *fixture) run(e *Engine, spec rollout.Spec) executor.Outcome {
 	s.t.Helper()
 	outcome, err := executor.Run(s.context(), executor.Config{Spec: spec, Engine: e, Sink: func(n executor.Notice) {
 		for _, c := range n.Transitions {
@@ -361,7 +361,7 @@ func (s *scene) run(e *Engine, spec rollout.Spec) executor.Outcome {
 	return outcome
 }
 
-func (s *scene) succeeds(e *Engine, spec rollout.Spec) executor.Outcome {
+func (s *fixture) succeeds(e *Engine, spec rollout.Spec) executor.Outcome {
 	s.t.Helper()
 	outcome := s.run(e, spec)
 	if outcome.Result != rollout.Succeeded {

@@ -23,21 +23,21 @@ import (
 // argo-cd, applicationset/controllers/applicationset_controller.go. docs/driving.md
 // tells of them, so a test that fails with another version asks for both to change.
 
-// compared shows a scenario under RollingSync and driven, each in a scene of its
+// compared shows a scenario under RollingSync and driven, each in a fixture of its
 // own.
-func compared(t *testing.T, rolling, driven func(s *scene)) {
+func compared(t *testing.T, rolling, driven func(s *fixture)) {
 	t.Helper()
 	t.Parallel()
-	for name, play := range map[string]func(*scene){"RollingSync": rolling, "driven": driven} {
+	for name, play := range map[string]func(*fixture){"RollingSync": rolling, "driven": driven} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			play(newScene(t))
+			play(newFixture(t))
 		})
 	}
 }
 
 // applySet makes an ApplicationSet.
-func (s *scene) applySet(text string) {
+func (s *fixture) applySet(text string) {
 	s.t.Helper()
 	var obj unstructured.Unstructured
 	if err := yaml.Unmarshal([]byte(text), &obj.Object); err != nil {
@@ -51,11 +51,11 @@ func (s *scene) applySet(text string) {
 }
 
 // named gives the ApplicationSet of a text another name.
-func (s *scene) named(name, text string) string {
+func (s *fixture) named(name, text string) string {
 	return strings.Replace(text, "metadata: {name: "+s.name+",", "metadata: {name: "+name+",", 1)
 }
 
-func (s *scene) setNamed(name string) *status.Set {
+func (s *fixture) setNamed(name string) *status.Set {
 	s.t.Helper()
 	obj, err := s.client.Resource(status.ApplicationSets()).Namespace(status.DefaultNamespace).Get(s.t.Context(), name, metav1.GetOptions{})
 	if err != nil {
@@ -70,12 +70,12 @@ func (s *scene) setNamed(name string) *status.Set {
 
 // stands is where RollingSync says that a component stands; empty where it does
 // not know of it yet.
-func (s *scene) stands(component string) string {
+func (s *fixture) stands(component string) string {
 	s.t.Helper()
 	return s.liveSet().Progress[s.apps[component].Name].Status
 }
 
-func (s *scene) patchSet(patch string) {
+func (s *fixture) patchSet(patch string) {
 	s.t.Helper()
 	if _, err := s.client.Resource(status.ApplicationSets()).Namespace(status.DefaultNamespace).
 		Patch(s.t.Context(), s.name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
@@ -85,7 +85,7 @@ func (s *scene) patchSet(patch string) {
 
 // reconciled has the ApplicationSet controller go through everything a few more
 // times: it removes the annotation at the end of what it does.
-func (s *scene) reconciled() {
+func (s *fixture) reconciled() {
 	s.t.Helper()
 	for range 3 {
 		s.patchSet(`{"metadata":{"annotations":{"` + status.SetRefreshAnnotation + `":"true"}}}`)
@@ -98,7 +98,7 @@ func (s *scene) reconciled() {
 
 // settled waits until components are at a version, Healthy, and done by
 // RollingSync.
-func (s *scene) settled(version string, names ...string) {
+func (s *fixture) settled(version string, names ...string) {
 	s.t.Helper()
 	s.until("RollingSync is done with version "+version, func() bool {
 		for _, name := range names {
@@ -110,9 +110,9 @@ func (s *scene) settled(version string, names ...string) {
 	})
 }
 
-// rolling is a scene in which RollingSync has brought everything to version 1, one
+// rolling is a fixture in which RollingSync has brought everything to version 1, one
 // component in a step.
-func (s *scene) rolling(files map[string]string, names ...string) {
+func (s *fixture) rolling(files map[string]string, names ...string) {
 	s.t.Helper()
 	s.commit(files)
 	s.push()
@@ -121,7 +121,7 @@ func (s *scene) rolling(files map[string]string, names ...string) {
 }
 
 // held takes the Applications over for a rollout, and shows the commit to Argo CD.
-func (s *scene) held(revision string) *Engine {
+func (s *fixture) held(revision string) *Engine {
 	s.t.Helper()
 	e := s.engine(revision, "run-1")
 	if err := e.Prepare(s.context()); err != nil {
@@ -133,7 +133,7 @@ func (s *scene) held(revision string) *Engine {
 
 // drives drives a rollout by a clock, nil for the system's, and calls seen after
 // every step of it.
-func (s *scene) drives(e *Engine, spec rollout.Spec, c clock.Clock, seen func(executor.View)) map[string]rollout.ComponentState {
+func (s *fixture) drives(e *Engine, spec rollout.Spec, c clock.Clock, seen func(executor.View)) map[string]rollout.ComponentState {
 	s.t.Helper()
 	outcome, err := executor.Run(s.context(), executor.Config{Spec: spec, Engine: e, Clock: c, Sink: func(n executor.Notice) {
 		for _, c := range n.Transitions {
@@ -160,7 +160,7 @@ func needy(name, version string) string {
 }
 
 // provide makes the Secret that needy workloads need.
-func (s *scene) provide() {
+func (s *fixture) provide() {
 	s.t.Helper()
 	secret := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"name": "needed"}}}
 	if _, err := s.client.Resource(secrets).Namespace(s.name).Create(s.t.Context(), secret, metav1.CreateOptions{}); err != nil {
@@ -184,7 +184,7 @@ func is(view executor.View, name string, status rollout.Status) bool {
 // Driven it times out, is named with its object, and holds up its dependents only.
 func TestRealStuck(t *testing.T) {
 	names := []string{"a", "b", "c"}
-	compared(t, func(s *scene) {
+	compared(t, func(s *fixture) {
 		files := release("1", names...)
 		files["apps/a/workload.yaml"] = needy("a", "1")
 		s.commit(files)
@@ -204,7 +204,7 @@ func TestRealStuck(t *testing.T) {
 		if b, c := s.version("b"), s.version("c"); b != "" || c != "" {
 			s.t.Errorf("b is at version %q, c at %q", b, c)
 		}
-	}, func(s *scene) {
+	}, func(s *fixture) {
 		s.rolling(release("1", names...), names...)
 		files := release("2", names...)
 		files["apps/a/workload.yaml"] = needy("a", "2")
@@ -244,7 +244,7 @@ func TestRealInvalid(t *testing.T) {
 		files["apps/a/more.yaml"] = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: Not_Valid}\n"
 		return files
 	}
-	compared(t, func(s *scene) {
+	compared(t, func(s *fixture) {
 		s.commit(invalid("1"))
 		s.push()
 		s.applySet(s.set(true, once, names...))
@@ -261,7 +261,7 @@ func TestRealInvalid(t *testing.T) {
 		if got := s.version("b"); got != "" {
 			s.t.Errorf("b is at version %q", got)
 		}
-	}, func(s *scene) {
+	}, func(s *fixture) {
 		s.commit(release("1", names...))
 		s.push()
 		s.applySet(s.set(true, once, names...))
@@ -294,12 +294,12 @@ func (o *operations) count(component string) int {
 // b of one ApplicationSet requires a of another. RollingSync orders what is in one
 // set: b is synced and done while a is not Healthy. Driven it waits.
 func TestRealTwoSets(t *testing.T) {
-	sets := func(s *scene) {
+	sets := func(s *fixture) {
 		platform, apps := s.name+"-platform", s.name
 		s.applySet(s.named(platform, s.set(true, healing, "a")))
 		s.applySet(s.named(apps, s.set(true, healing, "b")))
 	}
-	compared(t, func(s *scene) {
+	compared(t, func(s *fixture) {
 		files := release("1", "a", "b")
 		files["apps/a/workload.yaml"] = needy("a", "1")
 		s.commit(files)
@@ -310,7 +310,7 @@ func TestRealTwoSets(t *testing.T) {
 		if a := s.setNamed(s.name + "-platform").Progress[s.apps["a"].Name]; a.Status == "Healthy" {
 			s.t.Errorf("a is %+v", a)
 		}
-	}, func(s *scene) {
+	}, func(s *fixture) {
 		s.commit(release("1", "a", "b"))
 		s.push()
 		sets(s)
@@ -361,7 +361,7 @@ spec:
 }
 
 // migrated is the hook that the last operation on a component ran to its end.
-func (s *scene) migrated(component string) string {
+func (s *fixture) migrated(component string) string {
 	s.t.Helper()
 	state := s.live(component).Status.OperationState
 	if state == nil || state.SyncResult == nil {

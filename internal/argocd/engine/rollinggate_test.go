@@ -28,20 +28,20 @@ func TestRealTemplateOnly(t *testing.T) {
 	}
 	files["other/a/settings.yaml"] = settings("a", "other")
 	files["other/b/migration.yaml"] = migration("other")
-	begin := func(s *scene) string {
+	begin := func(s *fixture) string {
 		s.rolling(files, names...)
 		if got := s.migrated("b"); got != "migration-1" {
 			s.t.Fatalf("the last migration is %q", got)
 		}
 		return s.git("-C", s.work, "rev-parse", "HEAD")
 	}
-	change := func(s *scene) {
+	change := func(s *fixture) {
 		s.patchSet(`{"spec":{"template":{"spec":{"source":{"path":"other/{{.name}}"}}}}}`)
 		s.until("the template is in the Applications", func() bool {
 			return s.live("a").Source["path"] == "other/a" && s.live("b").Source["path"] == "other/b"
 		})
 	}
-	compared(t, func(s *scene) {
+	compared(t, func(s *fixture) {
 		begin(s)
 		change(s)
 		s.settled("other", "a")
@@ -55,7 +55,7 @@ func TestRealTemplateOnly(t *testing.T) {
 		if got := s.migrated("b"); got != "migration-1" {
 			s.t.Errorf("the last migration is %q: RollingSync has noticed the change", got)
 		}
-	}, func(s *scene) {
+	}, func(s *fixture) {
 		r1 := begin(s)
 		e := s.held(r1)
 		change(s)
@@ -84,7 +84,7 @@ func TestRealTemplateOnly(t *testing.T) {
 }
 
 // regress takes away what a needs, and its pod.
-func (s *scene) regress() {
+func (s *fixture) regress() {
 	s.t.Helper()
 	if err := s.client.Resource(secrets).Namespace(s.name).Delete(s.t.Context(), "needed", metav1.DeleteOptions{}); err != nil {
 		s.t.Fatal(err)
@@ -112,7 +112,7 @@ func TestRealRegression(t *testing.T) {
 		files["apps/b/hook.yaml"] = heldHook
 		return files
 	}
-	compared(t, func(s *scene) {
+	compared(t, func(s *fixture) {
 		s.provide()
 		s.rolling(first(), names...)
 		s.regress()
@@ -133,7 +133,7 @@ func TestRealRegression(t *testing.T) {
 		if a := s.live("a"); a.Status.Health.Status == "Healthy" || s.stands("a") != "Healthy" || s.rolloutProgresses() {
 			s.t.Errorf("a is %s, RollingSync calls it %s, and the rollout goes on: %v", a.Status.Health.Status, s.stands("a"), s.rolloutProgresses())
 		}
-	}, func(s *scene) {
+	}, func(s *fixture) {
 		s.provide()
 		s.rolling(first(), names...)
 		r2 := s.commit(second())
@@ -184,7 +184,7 @@ func TestRealRegression(t *testing.T) {
 }
 
 // known is the health of a component that the ApplicationSet controller has seen.
-func (s *scene) known(component string) string {
+func (s *fixture) known(component string) string {
 	s.t.Helper()
 	obj, err := s.client.Resource(status.ApplicationSets()).Namespace(status.DefaultNamespace).Get(s.t.Context(), s.name, metav1.GetOptions{})
 	if err != nil {
@@ -201,7 +201,7 @@ func (s *scene) known(component string) string {
 }
 
 // rolloutProgresses is what the ApplicationSet says of its rollout.
-func (s *scene) rolloutProgresses() bool {
+func (s *fixture) rolloutProgresses() bool {
 	s.t.Helper()
 	obj, err := s.client.Resource(status.ApplicationSets()).Namespace(status.DefaultNamespace).Get(s.t.Context(), s.name, metav1.GetOptions{})
 	if err != nil {
@@ -228,7 +228,7 @@ func TestRealStaleHealth(t *testing.T) {
 		files["apps/a/broken.yaml"] = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: [\n"
 		return files
 	}
-	compared(t, func(s *scene) {
+	compared(t, func(s *fixture) {
 		s.rolling(release("1", names...), names...)
 		r1 := s.live("a").Status.Sync.Revision
 		s.commit(broken())
@@ -239,7 +239,7 @@ func TestRealStaleHealth(t *testing.T) {
 		if s.version("a") != "1" || a.Status.Sync.Revision != r1 || s.stands("a") != "Healthy" || s.rolloutProgresses() {
 			s.t.Errorf("a is at version %s, compared at %s, RollingSync calls it %s", s.version("a"), a.Status.Sync.Revision, s.stands("a"))
 		}
-	}, func(s *scene) {
+	}, func(s *fixture) {
 		s.rolling(release("1", names...), names...)
 		r2 := s.commit(broken())
 		e := s.held(r2)

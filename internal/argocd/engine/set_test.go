@@ -16,7 +16,7 @@ import (
 
 // set is an ApplicationSet that lists the components, in RollingSync steps of one
 // each where rolling is set.
-func (s *scene) set(rolling bool, syncPolicy string, names ...string) string {
+func (s *fixture) set(rolling bool, syncPolicy string, names ...string) string {
 	var elements, steps []string
 	for i, name := range names {
 		elements = append(elements, fmt.Sprintf("{name: %s, step: \"%d\"}", name, i))
@@ -45,7 +45,7 @@ spec:
 }
 
 // root makes an Application of the folder root, in Argo CD's own namespace.
-func (s *scene) root() status.Ref {
+func (s *fixture) root() status.Ref {
 	s.t.Helper()
 	text := fmt.Sprintf(`apiVersion: argoproj.io/v1alpha1
 kind: Application
@@ -69,7 +69,7 @@ spec:
 	return status.Ref{Namespace: status.DefaultNamespace, Name: s.name + "-root"}
 }
 
-func (s *scene) liveSet() *status.Set {
+func (s *fixture) liveSet() *status.Set {
 	s.t.Helper()
 	obj, err := s.client.Resource(status.ApplicationSets()).Namespace(status.DefaultNamespace).Get(s.t.Context(), s.name, metav1.GetOptions{})
 	if err != nil {
@@ -88,7 +88,7 @@ func (s *scene) liveSet() *status.Set {
 func TestRealSet(t *testing.T) {
 	for name, rolling := range map[string]bool{"rolling": true, "all": false} {
 		t.Run(name, func(t *testing.T) {
-			s := newScene(t)
+			s := newFixture(t)
 			names := []string{"a", "b", "c"}
 			files := release("1", names...)
 			files["root/set.yaml"] = s.set(rolling, healing, names...)
@@ -171,7 +171,7 @@ func TestRealSet(t *testing.T) {
 // A RollingSync is followed without being driven, and says what an Application of
 // a later step waits for, down to the object.
 func TestRealFollow(t *testing.T) {
-	s := newScene(t)
+	s := newFixture(t)
 	files := release("1", "a", "b")
 	files["apps/a/workload.yaml"] = strings.Replace(workload("a", "1"), "image: example.com/app", "image: example.com/app, envFrom: [{secretRef: {name: missing}}]", 1)
 	r1 := s.commit(files)

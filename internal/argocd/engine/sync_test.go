@@ -143,8 +143,8 @@ func TestOwnOperation(t *testing.T) {
 			}
 			terminated := false
 			for _, p := range m.patches {
-				status, _ := p["status"].(map[string]any)
-				state, _ := status["operationState"].(map[string]any)
+				patched, _ := p["status"].(map[string]any)
+				state, _ := patched["operationState"].(map[string]any)
 				terminated = terminated || state["phase"] == status.Terminating
 			}
 			if terminated == tc.taken {

@@ -219,16 +219,16 @@ func (w *world) carryOut(a *status.Application) {
 // compare has the status say what is live, whose health takes its time.
 func (w *world) compare(name string, annotations map[string]any) {
 	a := w.live(name)
-	status := map[string]any{"reconciledAt": now()}
+	reported := map[string]any{"reconciledAt": now()}
 	there := a.Status.Sync.Revision == commit || a.IsApplied(status.Want{Revision: commit})
 	if there {
-		status["sync"] = map[string]any{"status": status.Synced, "revision": commit}
+		reported["sync"] = map[string]any{"status": status.Synced, "revision": commit}
 	}
 	settles := there && a.Status.Sync.Revision != commit
 	if settles {
-		status["health"] = map[string]any{"status": "Progressing"}
+		reported["health"] = map[string]any{"status": "Progressing"}
 	}
-	w.write(status.Applications(), name, map[string]any{"metadata": map[string]any{"annotations": annotations}, "status": status})
+	w.write(status.Applications(), name, map[string]any{"metadata": map[string]any{"annotations": annotations}, "status": reported})
 	if settles {
 		w.pause("settles", name, 20*time.Second)
 		w.write(status.Applications(), name, map[string]any{"status": map[string]any{"health": map[string]any{"status": "Healthy"}}})

@@ -100,11 +100,11 @@ func (b *builder) patch(stages []stage) string {
 	return t.String()
 }
 
-type liner func(format string, args ...any)
+type printf func(format string, args ...any)
 
 // partLabels say in which part of its step a component stands; what is new stands
 // in the last one.
-func (b *builder) partLabels(line liner, stages []stage) {
+func (b *builder) partLabels(line printf, stages []stage) {
 	line(`{{- $labels := dict -}}`)
 	line(`{{- range $key, $value := get . "labels" | default dict }}`)
 	line(`  {{- if not (has $key (list %s)) }}{{ $_ := set $labels $key (toString $value) }}{{ end }}`, b.ownLabels())
@@ -152,7 +152,7 @@ func (b *builder) ownLabels() string {
 }
 
 // exceptionOptions are what components need by what they render to.
-func (b *builder) exceptionOptions(line liner, stages []stage) {
+func (b *builder) exceptionOptions(line printf, stages []stage) {
 	var entries []string
 	for _, s := range stages {
 		for _, name := range s.components {
@@ -177,7 +177,7 @@ func (b *builder) exceptionOptions(line liner, stages []stage) {
 
 // filled are the fields of sources with the placeholders of their paths filled in,
 // inline values and parameters aside.
-func (b *builder) filled(line liner) {
+func (b *builder) filled(line printf) {
 	line(`{{- $text := toJson (pick . "chart" "kustomize" "manifests") -}}`)
 	line(`{{- range $word, $value := dict "environment" %q "domain" (%s) "name" .name "namespace" (get . "namespace") }}`, b.platform.Environment, b.domain())
 	line(`  {{- $text = regexReplaceAll (printf "[{]{2} *%%s *[}]{2}" $word) $text $value }}`)
@@ -186,7 +186,7 @@ func (b *builder) filled(line liner) {
 }
 
 // chartSource reads the field chart.
-func (b *builder) chartSource(line liner) {
+func (b *builder) chartSource(line printf) {
 	line(`{{- $chart := get $of "chart" | default dict -}}`)
 	line(`{{- if kindIs "string" $chart }}{{ $chart = dict "path" $chart }}{{ end -}}`)
 	line(`{{- if $chart }}`)
@@ -254,7 +254,7 @@ func fill(text string, expressions map[string]string) (format string, args []str
 }
 
 // folderSources read the fields kustomize and manifests.
-func (b *builder) folderSources(line liner) {
+func (b *builder) folderSources(line printf) {
 	for _, kind := range []string{"kustomize", "manifests"} {
 		line(`{{- $%s := get $of %q | default dict -}}`, kind, kind)
 		line(`{{- if kindIs "string" $%s }}{{ $%s = dict "path" $%s }}{{ end -}}`, kind, kind, kind)
@@ -277,7 +277,7 @@ func (b *builder) folderSources(line liner) {
 }
 
 // optionLines collect the sync options as syncOptions does.
-func (b *builder) optionLines(line liner) {
+func (b *builder) optionLines(line printf) {
 	line(`{{- $options := get . "syncOptions" | default list -}}`)
 	line(`{{- if kindIs "string" $options }}{{ $options = without (splitList "," (nospace $options)) "" }}{{ end -}}`)
 	line(`{{- $options = uniq $options -}}`)
@@ -290,7 +290,7 @@ func (b *builder) optionLines(line liner) {
 }
 
 // retryLines read the field retry; what it does not say is that of the template.
-func (b *builder) retryLines(line liner) {
+func (b *builder) retryLines(line printf) {
 	line(`{{- $own := get . "retry" | default dict -}}`)
 	line(`{{- $retry := dict -}}`)
 	line(`{{- if hasKey $own "limit" }}{{ $_ := set $retry "limit" (int64 $own.limit) }}{{ end -}}`)

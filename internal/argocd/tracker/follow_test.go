@@ -40,16 +40,16 @@ func (f fleet) Judge(r status.Ref) status.Judgement {
 	return status.Judge(nil, status.Want{}, status.Follow, false)
 }
 
-// play is a follower of a ladder of two steps, db before api, and its world.
-type play struct {
+// scenario is a follower of a ladder of two steps, db before api, and its world.
+type scenario struct {
 	t        *testing.T
 	follower *tracker.Follower
 	fleet    fleet
 	now      time.Time
 }
 
-func newPlay(t *testing.T) *play {
-	p := &play{t: t, fleet: fleet{}, now: time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)}
+func newScenario(t *testing.T) *scenario {
+	p := &scenario{t: t, fleet: fleet{}, now: time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)}
 	p.follower = tracker.New(rollout.Spec{
 		Revision: revision, Policy: rollout.Phases, Steps: []rollout.StepSpec{{Label: "100"}, {Label: "200"}},
 		Components: []rollout.ComponentSpec{{Name: "db", Timeout: time.Minute}, {Name: "api", Step: 1, Timeout: time.Minute}},
@@ -62,7 +62,7 @@ func newPlay(t *testing.T) *play {
 }
 
 // see lets an Application look different, and a second pass.
-func (p *play) see(name string, s seen) *play {
+func (p *scenario) see(name string, s seen) *scenario {
 	p.t.Helper()
 	p.now = p.now.Add(time.Second)
 	if s.application == nil {
@@ -74,7 +74,7 @@ func (p *play) see(name string, s seen) *play {
 }
 
 // wait lets time pass without anything new.
-func (p *play) wait(d time.Duration) *play {
+func (p *scenario) wait(d time.Duration) *scenario {
 	p.now = p.now.Add(d)
 	p.follower.Look(p.fleet, p.now)
 	return p
@@ -126,7 +126,7 @@ func outOfSync() seen {
 }
 
 // told are the transitions: "component from to: reason".
-func (p *play) told() []string {
+func (p *scenario) told() []string {
 	var all []string
 	for _, t := range p.follower.Transitions() {
 		all = append(all, strings.TrimSuffix(fmt.Sprintf("%s %s %s: %s", t.Component, t.From, t.To, t.Reason), ": "))
@@ -134,7 +134,7 @@ func (p *play) told() []string {
 	return all
 }
 
-func (p *play) want(result rollout.Result, transitions ...string) {
+func (p *scenario) want(result rollout.Result, transitions ...string) {
 	p.t.Helper()
 	if diff := cmp.Diff(transitions, p.told()); diff != "" {
 		p.t.Errorf("transitions (-want +got):\n%s", diff)
@@ -145,7 +145,7 @@ func (p *play) want(result rollout.Result, transitions ...string) {
 }
 
 func TestEverythingTurnsHealthy(t *testing.T) {
-	p := newPlay(t).see("db", outOfSync()).see("api", outOfSync()).
+	p := newScenario(t).see("db", outOfSync()).see("api", outOfSync()).
 		see("db", running()).see("db", applied(rollout.Progressing, "0 of 1 ready")).see("db", applied(rollout.Healthy, "")).
 		see("api", running()).see("api", applied(rollout.Healthy, ""))
 	p.want(rollout.Succeeded,
@@ -161,7 +161,7 @@ func TestEverythingTurnsHealthy(t *testing.T) {
 // RollingSync does not start what is behind a failure: the rollout is over when
 // nothing has moved for a while, and says what waits for what.
 func TestFailureBlocksTheRest(t *testing.T) {
-	p := newPlay(t).see("db", running()).see("db", retries("no matches for kind")).see("db", failed("no matches for kind"))
+	p := newScenario(t).see("db", running()).see("db", retries("no matches for kind")).see("db", failed("no matches for kind"))
 	if p.wait(9 * time.Second).follower.Ended() {
 		t.Fatal("over before it is quiet")
 	}
@@ -177,7 +177,7 @@ func TestFailureBlocksTheRest(t *testing.T) {
 }
 
 func TestTimeout(t *testing.T) {
-	p := newPlay(t).see("db", running()).see("db", applied(rollout.Progressing, "0 of 1 ready")).wait(time.Minute).wait(10 * time.Second)
+	p := newScenario(t).see("db", running()).see("db", applied(rollout.Progressing, "0 of 1 ready")).wait(time.Minute).wait(10 * time.Second)
 	p.want(rollout.ResultFailed,
 		"db blocked syncing", "db syncing progressing", "db progressing timed-out: not Healthy after 1m0s: 0 of 1 ready")
 }
@@ -186,11 +186,11 @@ func TestTimeout(t *testing.T) {
 // but not for ever.
 func TestControllersLag(t *testing.T) {
 	waits := seen{judgement: status.Judgement{Health: rollout.Progressing, Code: status.OperationWaits, Message: "waits for the controller"}}
-	p := newPlay(t).see("db", waits).wait(2*time.Minute).see("db", running()).wait(59*time.Second).see("db", applied(rollout.Healthy, ""))
+	p := newScenario(t).see("db", waits).wait(2*time.Minute).see("db", running()).wait(59*time.Second).see("db", applied(rollout.Healthy, ""))
 	if db, _ := p.follower.Component("db"); db.Status != rollout.Done {
 		t.Errorf("%s: %s", db.Status, db.Message)
 	}
-	p = newPlay(t).see("db", waits).wait(5 * time.Minute)
+	p = newScenario(t).see("db", waits).wait(5 * time.Minute)
 	if db, _ := p.follower.Component("db"); db.Status != rollout.TimedOut {
 		t.Errorf("%s: %s", db.Status, db.Message)
 	}
@@ -198,7 +198,7 @@ func TestControllersLag(t *testing.T) {
 
 // Argo CD knows no timeouts: what it starts after one is not waited for.
 func TestGoesOnBehindATimeout(t *testing.T) {
-	p := newPlay(t).see("db", running()).wait(time.Minute)
+	p := newScenario(t).see("db", running()).wait(time.Minute)
 	p.see("db", applied(rollout.Healthy, "")).see("api", running()).wait(10 * time.Second)
 	p.want(rollout.ResultFailed,
 		"db blocked syncing", "db syncing timed-out: not Healthy after 1m0s: the sync runs",
@@ -208,11 +208,11 @@ func TestGoesOnBehindATimeout(t *testing.T) {
 // What starts although an earlier step is not Healthy is told; and where Argo CD
 // itself took an old health for the new one, that is told.
 func TestStartsTooEarly(t *testing.T) {
-	p := newPlay(t).see("db", running()).see("api", running())
+	p := newScenario(t).see("db", running()).see("api", running())
 	p.want(rollout.Running, "db blocked syncing", "api blocked syncing: started although db of earlier steps is not Healthy")
 	stale := running()
 	stale.application.Status.Health.Status = string(rollout.Healthy)
-	p = newPlay(t).see("db", stale).see("api", running())
+	p = newScenario(t).see("db", stale).see("api", running())
 	p.want(rollout.Running, "db blocked syncing",
 		"api blocked syncing: started while db of earlier steps is still synced: Argo CD took the health before the sync for that after it")
 }
@@ -222,21 +222,21 @@ func TestStartsTooEarly(t *testing.T) {
 func TestPassedOnce(t *testing.T) {
 	stale, later := running(), running()
 	stale.application.Status.Health.Status, later.application.Status.Health.Status = string(rollout.Healthy), string(rollout.Progressing)
-	p := newPlay(t).see("db", stale).see("db", later).see("api", running())
+	p := newScenario(t).see("db", stale).see("db", later).see("api", running())
 	p.want(rollout.Running, "db blocked syncing",
 		"api blocked syncing: started while db of earlier steps is still synced: Argo CD took the health before the sync for that after it")
 }
 
 // What was Healthy and is not any more holds nothing up, which is told as such.
 func TestStartsBehindARegression(t *testing.T) {
-	p := newPlay(t).see("db", running()).see("db", applied(rollout.Healthy, "")).see("db", applied(rollout.Degraded, "0 of 1 ready")).see("api", running())
+	p := newScenario(t).see("db", running()).see("db", applied(rollout.Healthy, "")).see("db", applied(rollout.Degraded, "0 of 1 ready")).see("api", running())
 	p.want(rollout.Running, "db blocked syncing", "db syncing progressing", "db progressing healthy", "db healthy regressed: 0 of 1 ready",
 		"api blocked syncing: started while db of earlier steps is not Healthy any more: Argo CD does not look back at what it has passed")
 }
 
 // Two changes at one moment may be told in any order.
 func TestSeenAtOnce(t *testing.T) {
-	p := newPlay(t).see("db", running())
+	p := newScenario(t).see("db", running())
 	healthy, start := applied(rollout.Healthy, ""), running()
 	start.application.Ref = status.Ref{Namespace: "argocd", Name: "api"}
 	p.fleet["db"], p.fleet["api"] = &healthy, &start
@@ -245,7 +245,7 @@ func TestSeenAtOnce(t *testing.T) {
 }
 
 func TestRegression(t *testing.T) {
-	p := newPlay(t).see("db", applied(rollout.Healthy, "")).see("db", running()).see("db", drifted()).see("db", applied(rollout.Degraded, "crashes"))
+	p := newScenario(t).see("db", applied(rollout.Healthy, "")).see("db", running()).see("db", drifted()).see("db", applied(rollout.Degraded, "crashes"))
 	p.want(rollout.Running,
 		"db blocked syncing", "db syncing progressing", "db progressing healthy", "db healthy regressed: crashes")
 	p.see("db", applied(rollout.Healthy, ""))
@@ -256,21 +256,21 @@ func TestRegression(t *testing.T) {
 
 // What others write into objects is drift, not a lack of health.
 func TestDrift(t *testing.T) {
-	p := newPlay(t).see("db", running()).see("db", drifted())
+	p := newScenario(t).see("db", running()).see("db", drifted())
 	p.want(rollout.Running, "db blocked syncing", "db syncing progressing", "db progressing healthy")
 }
 
 // What Argo CD never starts fails after a while, with what it says.
 func TestNothingStarts(t *testing.T) {
 	refused := seen{judgement: status.Judgement{Health: rollout.Unknown, Code: status.InvalidSpec, Message: "application references project platform which does not exist"}}
-	p := newPlay(t).see("db", refused).wait(89 * time.Second).wait(2 * time.Second).wait(10 * time.Second)
+	p := newScenario(t).see("db", refused).wait(89 * time.Second).wait(2 * time.Second).wait(10 * time.Second)
 	p.want(rollout.ResultFailed, "db blocked failed: Argo CD does not start it: application references project platform which does not exist")
 }
 
 // While the sync of the root waits for its retry, the rollout is not given up; and
 // what the root says is told of Applications that it never made.
 func TestRootRetries(t *testing.T) {
-	p := newPlay(t).see("root", retries("one or more synchronization tasks failed"))
+	p := newScenario(t).see("root", retries("one or more synchronization tasks failed"))
 	if p.wait(5 * time.Minute).follower.Ended() {
 		t.Fatal("given up while the root waits for its retry")
 	}
@@ -284,8 +284,8 @@ func TestRootRetries(t *testing.T) {
 // An Application that applies others is under way as long as they are: they do not
 // wait for it, and it does not time out.
 func TestSpanningApplication(t *testing.T) {
-	spanning := func() *play {
-		p := newPlay(t)
+	spanning := func() *scenario {
+		p := newScenario(t)
 		p.follower = tracker.New(rollout.Spec{
 			Revision: revision, Steps: []rollout.StepSpec{{Label: "0"}, {Label: "1"}},
 			Components: []rollout.ComponentSpec{{Name: "db", Timeout: time.Minute}, {Name: "api", Step: 1}},
@@ -317,7 +317,7 @@ func TestWholeRolloutTimesOut(t *testing.T) {
 }
 
 func TestAbort(t *testing.T) {
-	p := newPlay(t).see("db", running())
+	p := newScenario(t).see("db", running())
 	p.follower.Abort(p.now)
 	p.want(rollout.ResultAborted, "db blocked syncing", "db syncing aborted: aborted")
 }

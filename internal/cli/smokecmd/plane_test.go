@@ -101,17 +101,17 @@ componentType: runtime
 manifests: {path: sources/web}
 `
 
-// scene is a plane with the objects, and the platform that declares the checks.
-type scene struct {
+// fixture is a plane with the objects, and the platform that declares the checks.
+type fixture struct {
 	t      *testing.T
 	dir    string
 	plane  *plane.Plane
 	client dynamic.Interface
 }
 
-func newScene(t *testing.T) *scene {
+func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	s := &scene{t: t, dir: t.TempDir()}
+	s := &fixture{t: t, dir: t.TempDir()}
 	for _, part := range strings.Split(platform, "\n-- ")[1:] {
 		name, text, _ := strings.Cut(part, " --\n")
 		file := filepath.Join(s.dir, name)
@@ -152,7 +152,7 @@ func newScene(t *testing.T) *scene {
 
 // awaitEndpoints waits until a Service has so many endpoints that are ready: a check
 // holds with one.
-func (s *scene) awaitEndpoints(service string, want int) {
+func (s *fixture) awaitEndpoints(service string, want int) {
 	s.t.Helper()
 	slices := s.client.Resource(discoveryv1.SchemeGroupVersion.WithResource("endpointslices")).Namespace("shop")
 	ready := 0
@@ -180,7 +180,7 @@ func (s *scene) awaitEndpoints(service string, want int) {
 	}
 }
 
-func (s *scene) create(o *unstructured.Unstructured) {
+func (s *fixture) create(o *unstructured.Unstructured) {
 	s.t.Helper()
 	resource, _ := meta.UnsafeGuessKindToResource(o.GroupVersionKind())
 	if _, err := s.client.Resource(resource).Namespace(o.GetNamespace()).Create(s.t.Context(), o, metav1.CreateOptions{}); err != nil {
@@ -195,7 +195,7 @@ type pair struct {
 
 // issue makes a certificate, signed by another or by itself, in a TLS Secret of
 // its name.
-func (s *scene) issue(name string, by *pair) *pair {
+func (s *fixture) issue(name string, by *pair) *pair {
 	s.t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -232,7 +232,7 @@ func (s *scene) issue(name string, by *pair) *pair {
 
 // smoke runs the command and returns its exit code and output. Nothing it prints
 // may hold a secret.
-func (s *scene) smoke(args ...string) (code int, out string) {
+func (s *fixture) smoke(args ...string) (code int, out string) {
 	s.t.Helper()
 	cmd := exec.Command(planetest.Binary(s.t), append([]string{"smoke"}, args...)...)
 	cmd.Dir = s.dir
@@ -259,7 +259,7 @@ func TestSmokeOnPlane(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a control plane")
 	}
-	s := newScene(t)
+	s := newFixture(t)
 	here := []string{"--kubeconfig", s.plane.Kubeconfig}
 
 	t.Run("holds", func(t *testing.T) {

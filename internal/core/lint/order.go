@@ -31,7 +31,7 @@ type order struct {
 	steps   []step
 	// hard, speakers and assessed are made when first asked for.
 	hard     func() *dag.Graph
-	speakers func() speakers
+	speakers func() representatives
 	assessed func() assessment
 	// steppedAt has the answers of stepOf.
 	steppedAt map[phased]int

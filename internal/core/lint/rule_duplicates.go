@@ -82,16 +82,16 @@ func (o *order) repeated(in Input) map[owned][]*Object {
 	return several
 }
 
-// kin is what one finding on shared objects speaks of.
-type kin int
+// category is what one finding on shared objects speaks of.
+type category int
 
 const (
-	owns       kin = iota
-	namespaces     // harmless while both say the same
-	hooks          // made anew by each sync, and never out of sync
+	owns       category = iota
+	namespaces          // harmless while both say the same
+	hooks               // made anew by each sync, and never out of sync
 )
 
-func kinOf(pair [2]*Object) kin {
+func kinOf(pair [2]*Object) category {
 	switch r := pair[1].Resource; {
 	case r.Kind == "Namespace" && r.Group == "":
 		return namespaces
@@ -110,7 +110,7 @@ func (o *order) duplicates(names [2]string, pairs [][2]*Object) []finding.Findin
 			compareBool(a[1].Place.IsHook, b[1].Place.IsHook))
 	})
 	var out []finding.Finding
-	for _, k := range []kin{owns, namespaces, hooks} {
+	for _, k := range []category{owns, namespaces, hooks} {
 		var some [][2]*Object
 		for _, p := range pairs {
 			if kinOf(p) == k {

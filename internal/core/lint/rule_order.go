@@ -214,12 +214,12 @@ func together(a, b *model.Component) bool {
 	return len(a.Parents) > 0 && len(b.Parents) > 0 && a.Parents[0] != "" && a.Parents[0] == b.Parents[0]
 }
 
-// speakers has the dependency that speaks for all between two components that
+// representatives has the dependency that speaks for all between two components that
 // nothing orders: that order is one thing to mend, whatever it is good for.
-type speakers map[[2]*model.Component]link
+type representatives map[[2]*model.Component]link
 
-func (o *order) findSpeakers() speakers {
-	s := speakers{}
+func (o *order) findSpeakers() representatives {
+	s := representatives{}
 	if !o.any {
 		return s
 	}
@@ -257,7 +257,7 @@ func boolRank(later bool) int {
 
 // speaks reports whether a dependency may make a finding: where the two are
 // ordered every one may.
-func (s speakers) speaks(l link) bool {
+func (s representatives) speaks(l link) bool {
 	have, ok := s[[2]*model.Component{l.consumer, l.provider}]
 	return !ok || have.Rule == l.Rule && have.Required == l.Required
 }

@@ -98,11 +98,11 @@ func stranger(stdin io.Reader, stdout io.Writer) int {
 	return 0
 }
 
-// complainer is told what is not refused.
-type complainer func(s Socket, format string, args ...any)
+// reportFunc is told what is not refused.
+type reportFunc func(s Socket, format string, args ...any)
 
 // tryPath connects to a socket in the file system.
-func tryPath(s Socket, complain complainer) {
+func tryPath(s Socket, complain reportFunc) {
 	for _, network := range []string{"unix", "unixgram", "unixpacket"} {
 		conn, err := net.Dial(network, s.Address)
 		if err == nil {
@@ -115,7 +115,7 @@ func tryPath(s Socket, complain complainer) {
 }
 
 // tryPort speaks what servers without TLS understand, and HTTP over TLS.
-func tryPort(s Socket, complain complainer) {
+func tryPort(s Socket, complain reportFunc) {
 	if at, err := netip.ParseAddrPort(s.Address); err != nil || !at.Addr().IsLoopback() {
 		complain(s, "reached from other machines: %v", err)
 	}

@@ -11,7 +11,7 @@ import (
 
 // others adds the component of what a parent applies next to its Applications.
 // Its place is that of the first of these objects.
-func (w *walk) others(parent document, y yield, own place) {
+func (w *walk) others(parent document, y contents, own place) {
 	r := w.repository
 	first, count := 0, 0
 	for _, d := range y.documents {
@@ -46,7 +46,7 @@ func (w *walk) others(parent document, y yield, own place) {
 // beside adds the component of what an overlay that nothing in the repository
 // applies holds next to its Applications: it has the name of the folder. first is
 // its sync wave, nil where nothing orders what the overlay holds.
-func (w *walk) beside(y yield, first *int) {
+func (w *walk) beside(y contents, first *int) {
 	r := w.repository
 	if !y.more && !slices.ContainsFunc(y.documents, func(d document) bool { return d.name() != "" && !d.isArgo() }) {
 		return

@@ -12,18 +12,18 @@ import (
 
 // yieldChart renders a chart whose templates mention Argo CD's own kinds; others
 // yield nothing that makes their Application a parent.
-func (r *Repository) yieldChart(ctx context.Context, d document, dir string, c model.Component) (yield, error) {
+func (r *Repository) yieldChart(ctx context.Context, d document, dir string, c model.Component) (contents, error) {
 	template := r.templateOf(dir, 0)
 	made := r.bundled(d, dir, c)
 	if template == "" {
 		if len(made) == 0 {
-			return yield{}, nil
+			return contents{}, nil
 		}
-		return yield{documents: made, folders: []string{dir}, more: true}, nil
+		return contents{documents: made, folders: []string{dir}, more: true}, nil
 	}
 	if r.opts.Renderer == nil {
 		r.notRead(d.position(), d.name(), "the chart %s templates Applications (%s), which are not read", dir, template)
-		return yield{}, nil
+		return contents{}, nil
 	}
 	// What makes Applications is read with the values that are known.
 	c.Sources = slices.Clone(c.Sources)
@@ -33,12 +33,12 @@ func (r *Repository) yieldChart(ctx context.Context, d document, dir string, c m
 	objects, err := r.opts.Renderer.Component(ctx, c)
 	if err != nil {
 		if ctx.Err() != nil {
-			return yield{}, ctx.Err()
+			return contents{}, ctx.Err()
 		}
 		r.notRead(d.position(), d.name(), "the chart %s templates Applications (%s) and cannot be rendered: %v", dir, template, err)
-		return yield{}, nil
+		return contents{}, nil
 	}
-	y := yield{documents: made, folders: []string{dir}}
+	y := contents{documents: made, folders: []string{dir}}
 	for _, o := range objects {
 		at := o.Origin.Position()
 		if at.Line == 0 {
@@ -48,7 +48,7 @@ func (r *Repository) yieldChart(ctx context.Context, d document, dir string, c m
 		y.documents = append(y.documents, document{value: v, written: v, rendered: true})
 	}
 	if !slices.ContainsFunc(y.documents, document.applies) {
-		return yield{}, nil
+		return contents{}, nil
 	}
 	r.learn(y.documents)
 	return y, nil

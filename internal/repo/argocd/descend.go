@@ -59,7 +59,7 @@ func (w *walk) overlay(ctx context.Context, dir string) error {
 
 // children reads what a parent applies. own is the place of the parent and t the
 // trail from the root to it.
-func (w *walk) children(ctx context.Context, parent document, y yield, own place, t trail) error {
+func (w *walk) children(ctx context.Context, parent document, y contents, own place, t trail) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("read the app-of-apps: %w", err)
 	}

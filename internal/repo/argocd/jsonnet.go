@@ -47,7 +47,7 @@ func (r *Repository) jsonnet(d document, s source) *model.Jsonnet {
 
 // yieldJsonnet evaluates a folder of which files are Jsonnet. The objects stand in
 // files that hold no YAML, so that only the whole folder tells what it applies.
-func (r *Repository) yieldJsonnet(ctx context.Context, d document, s source, files []string, y yield) (yield, error) {
+func (r *Repository) yieldJsonnet(ctx context.Context, d document, s source, files []string, y contents) (contents, error) {
 	if r.opts.Renderer == nil {
 		if r.mentionsApplications(files) {
 			r.notRead(d.position(), d.name(), "%s is Jsonnet, which is not read", s.path())
@@ -58,7 +58,7 @@ func (r *Repository) yieldJsonnet(ctx context.Context, d document, s source, fil
 	objects, err := r.opts.Renderer.Component(ctx, c)
 	if err != nil {
 		if ctx.Err() != nil {
-			return yield{}, ctx.Err()
+			return contents{}, ctx.Err()
 		}
 		// Of a component it is told when that is rendered.
 		if r.mentionsApplications(files) {
@@ -66,7 +66,7 @@ func (r *Repository) yieldJsonnet(ctx context.Context, d document, s source, fil
 		}
 		return y, nil
 	}
-	made := yield{folders: y.folders}
+	made := contents{folders: y.folders}
 	for _, o := range objects {
 		at := o.Origin.Position()
 		at.Line = max(at.Line, 1)

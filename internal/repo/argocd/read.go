@@ -27,7 +27,7 @@ type Reading struct {
 type walk struct {
 	repository  *Repository
 	environment Environment
-	met         []met
+	met         []candidate
 	setup       argo.Setup
 	// applied are the names of all Applications that were met, parents too.
 	applied map[string]bool

@@ -97,8 +97,8 @@ type Repository struct {
 	findings []finding.Finding
 	kustomizations
 	charts map[string]bool
-	// yields and expanded keep what was read, by the object.
-	yields   map[*yamldoc.Value]kept[yield]
+	// contents and expanded keep what was read, by the object.
+	contents map[*yamldoc.Value]kept[contents]
 	expanded map[*yamldoc.Value]kept[[]document]
 	// partial are the sets that may generate more than could be read.
 	partial map[*yamldoc.Value]bool
@@ -120,7 +120,7 @@ func Scan(ctx context.Context, tree *repofs.Tree, opts Options) (*Repository, er
 	r := &Repository{
 		tree: tree, opts: opts, present: map[string]bool{}, files: map[string][]document{},
 		patches: map[string]bool{}, own: map[string]bool{}, tallied: map[string]bool{}, charts: map[string]bool{},
-		yields: map[*yamldoc.Value]kept[yield]{}, expanded: map[*yamldoc.Value]kept[[]document]{}, partial: map[*yamldoc.Value]bool{},
+		contents: map[*yamldoc.Value]kept[contents]{}, expanded: map[*yamldoc.Value]kept[[]document]{}, partial: map[*yamldoc.Value]bool{},
 	}
 	r.installation.Open = tree.Read
 	r.kustomizations = kustomizations{repository: r, inflating: map[string]bool{}, inflates: map[string]bool{}}

@@ -49,16 +49,16 @@ const (
 	reconcile = 15 * time.Second
 )
 
-// argoStage is a stage with Argo CD on it.
-type argoStage struct {
-	*stage
+// argoTarget is a target with Argo CD on it.
+type argoTarget struct {
+	*target
 	access  *rest.Config
 	loaded  *analysis.Result
 	planned *plan.Plan
 	spec    rollout.Spec
 
 	installer *argocd.Installer
-	scene     scene
+	setup     setup
 	version   string
 	// course is nil until there is something to report.
 	course course
@@ -66,15 +66,15 @@ type argoStage struct {
 
 // course is how the Applications are rolled out: Argo CD is followed, or driven.
 type course interface {
-	// play lasts until there is nothing left to wait for.
-	play(ctx context.Context) error
+	// run lasts until there is nothing left to wait for.
+	run(ctx context.Context) error
 	// outcome is how it stands; interrupted until there is nothing left.
 	outcome() executor.Outcome
 }
 
-// playArgo has the real Argo CD roll the platform out.
-func (s *stage) playArgo(ctx context.Context, access *rest.Config, loaded *analysis.Result, planned *plan.Plan) (Rehearsal, error) {
-	a := &argoStage{stage: s, access: access, loaded: loaded, planned: planned}
+// runArgo has the real Argo CD roll the platform out.
+func (s *target) runArgo(ctx context.Context, access *rest.Config, loaded *analysis.Result, planned *plan.Plan) (Rehearsal, error) {
+	a := &argoTarget{target: s, access: access, loaded: loaded, planned: planned}
 	if err := a.prepare(ctx); err != nil {
 		return a.outcome(ctx, err)
 	}
@@ -90,11 +90,11 @@ func (s *stage) playArgo(ctx context.Context, access *rest.Config, loaded *analy
 		return a.report(outcome), nil
 	}
 	if s.options.Drive {
-		a.course = &driven{argoStage: a, early: early, stands: followed.outcome()}
+		a.course = &driven{argoTarget: a, early: early, stands: followed.outcome()}
 	}
 	s.options.Observer.Stage("starting Argo CD")
 	argo, err := argocd.Start(ctx, argocd.Options{
-		Executable: s.options.ArgoCD, Kubeconfig: s.plane.Kubeconfig, Dir: filepath.Join(s.plane.Dir, argoFolder, "run"), Namespace: a.scene.namespace,
+		Executable: s.options.ArgoCD, Kubeconfig: s.plane.Kubeconfig, Dir: filepath.Join(s.plane.Dir, argoFolder, "run"), Namespace: a.setup.namespace,
 		Reconcile: reconcile, ClientQPS: clientQPS, ObjectHealth: true, LogLevel: s.options.logLevel(),
 		Confine: string(evaluate.Workers.Mode()), Offline: s.options.Load.Offline,
 		Repositories: filepath.Join(s.plane.Dir, argoFolder, repositoryFolder),
@@ -112,8 +112,8 @@ func (s *stage) playArgo(ctx context.Context, access *rest.Config, loaded *analy
 		stop()
 		ended <- err
 	}()
-	if err = a.installer.Apply(work, a.scene.objects); err == nil {
-		err = a.course.play(work)
+	if err = a.installer.Apply(work, a.setup.objects); err == nil {
+		err = a.course.run(work)
 	}
 	stop()
 	if gone := <-ended; gone != nil && ctx.Err() == nil && a.course.outcome().Interrupted {
@@ -123,7 +123,7 @@ func (s *stage) playArgo(ctx context.Context, access *rest.Config, loaded *analy
 }
 
 // outcome is the rehearsal as it stands, where nothing but an interrupt ended it.
-func (a *argoStage) outcome(ctx context.Context, err error) (Rehearsal, error) {
+func (a *argoTarget) outcome(ctx context.Context, err error) (Rehearsal, error) {
 	if err != nil && ctx.Err() == nil {
 		return Rehearsal{}, err
 	}
@@ -135,7 +135,7 @@ func (a *argoStage) outcome(ctx context.Context, err error) (Rehearsal, error) {
 
 // prepare puts what Argo CD needs onto the plane, and makes the repository that
 // it reads.
-func (a *argoStage) prepare(ctx context.Context) error {
+func (a *argoTarget) prepare(ctx context.Context) error {
 	var err error
 	if a.spec, err = a.planned.Spec(a.specOptions(session.Revision(a.loaded))); err != nil {
 		return err
@@ -148,10 +148,10 @@ func (a *argoStage) prepare(ctx context.Context) error {
 		return fmt.Errorf("make the folder of Argo CD: %w", err)
 	}
 	a.options.Observer.Stage("making a repository of the work tree")
-	if err := a.setScene(ctx, filepath.Join(folder, repositoryFolder)); err != nil {
+	if err := a.makeSetup(ctx, filepath.Join(folder, repositoryFolder)); err != nil {
 		return err
 	}
-	a.spec.Revision = a.scene.revision
+	a.spec.Revision = a.setup.revision
 	share := controllersShare
 	if a.options.Drive {
 		share = drivenShare
@@ -165,7 +165,7 @@ func (a *argoStage) prepare(ctx context.Context) error {
 	if a.installer, err = argocd.NewInstaller(a.access); err != nil {
 		return err
 	}
-	if err := a.installer.Install(ctx, a.options.ArgoCD, a.scene.namespace); err != nil {
+	if err := a.installer.Install(ctx, a.options.ArgoCD, a.setup.namespace); err != nil {
 		return err
 	}
 	config, err := worldConfig(a.loaded, a.planned, a.options)
@@ -183,18 +183,18 @@ func (a *argoStage) prepare(ctx context.Context) error {
 
 // applications are those of the components: an Application has the name of its
 // component.
-func (a *argoStage) applications() map[string]status.Ref {
+func (a *argoTarget) applications() map[string]status.Ref {
 	all := map[string]status.Ref{}
 	for _, c := range a.loaded.Platform.Components {
 		if c.Enabled && !c.PreArgo {
-			all[c.Name] = status.Ref{Namespace: a.scene.namespace, Name: c.Name}
+			all[c.Name] = status.Ref{Namespace: a.setup.namespace, Name: c.Name}
 		}
 	}
 	return all
 }
 
 // report is the report of how it stands.
-func (a *argoStage) report(outcome executor.Outcome) Rehearsal {
+func (a *argoTarget) report(outcome executor.Outcome) Rehearsal {
 	r := Rehearsal{Interrupted: outcome.Interrupted, Loaded: a.loaded}
 	r.Report = session.Report(a.loaded, a.planned, outcome, session.Conditions{Engine: EngineArgoCD, Seed: a.options.Seed, Speed: a.options.Speed})
 	r.Report.EngineVersion, r.Report.Driven = a.version, a.options.Drive
@@ -224,7 +224,7 @@ func (e early) began(now time.Time) time.Time {
 
 // before applies what comes before Argo CD, as a bootstrap would, with the native
 // engine.
-func (a *argoStage) before(ctx context.Context) (early, error) {
+func (a *argoTarget) before(ctx context.Context) (early, error) {
 	var pre []model.Component
 	for _, c := range a.loaded.Platform.Components {
 		if c.Enabled && c.PreArgo {
@@ -244,9 +244,9 @@ func (a *argoStage) before(ctx context.Context) (early, error) {
 		return early{}, err
 	}
 	defer engine.Close()
-	audience := session.NewAudience(a.options.Observer, a.loaded, a.planned, a.options.Speed, a.clock.Now)
+	progress := session.NewProgress(a.options.Observer, a.loaded, a.planned, a.options.Speed, a.clock.Now)
 	outcome, err := executor.Run(ctx, executor.Config{
-		Spec: spec, Engine: engine, Start: executor.StartFresh, Sink: audience.Notice, Control: a.options.Control, Clock: a.clock,
+		Spec: spec, Engine: engine, Start: executor.StartFresh, Sink: progress.Notice, Control: a.options.Control, Clock: a.clock,
 	})
 	if err != nil {
 		return early{}, fmt.Errorf("apply what comes before Argo CD: %w", err)

@@ -23,7 +23,7 @@ const (
 // driven is a rollout in which Ladder syncs the Applications of Argo CD, as a
 // rollout on a cluster does with the engine argocd.
 type driven struct {
-	*argoStage
+	*argoTarget
 	early early
 	// stands is how it stands.
 	stands executor.Outcome
@@ -32,8 +32,8 @@ type driven struct {
 // outcome implements course.
 func (d *driven) outcome() executor.Outcome { return d.stands }
 
-// play drives the Applications, which were made with their automated sync held.
-func (d *driven) play(ctx context.Context) error {
+// run drives the Applications, which were made with their automated sync held.
+func (d *driven) run(ctx context.Context) error {
 	engine, err := d.engine(ctx)
 	if err != nil {
 		return err
@@ -50,10 +50,10 @@ func (d *driven) play(ctx context.Context) error {
 	}
 	spec := session.Driven(d.spec, applications)
 	o.Observer.Stage(fmt.Sprintf("rolling out %d components, a sync of Argo CD each", len(spec.Components)))
-	audience := session.NewAudience(o.Observer, d.loaded, d.planned, o.Speed, d.clock.Now)
-	stop := audience.Refresh(ctx)
+	progress := session.NewProgress(o.Observer, d.loaded, d.planned, o.Speed, d.clock.Now)
+	stop := progress.Refresh(ctx)
 	outcome, err := executor.Run(ctx, executor.Config{
-		Spec: spec, Engine: engine, Start: executor.StartFresh, Sink: audience.Notice, Control: o.Control, Clock: d.clock,
+		Spec: spec, Engine: engine, Start: executor.StartFresh, Sink: progress.Notice, Control: o.Control, Clock: d.clock,
 	})
 	stop()
 	if err != nil {
@@ -82,8 +82,8 @@ func (d *driven) engine(ctx context.Context) (*engineargocd.Engine, error) {
 		return nil, fmt.Errorf("read the health scripts: %w", err)
 	}
 	engine, err := engineargocd.New(engineargocd.Config{
-		REST: d.access, Namespace: d.scene.namespace, Applications: d.applications(), Revision: d.scene.revision,
-		Repositories: []string{d.scene.address}, Clock: d.clock, Health: assessor,
+		REST: d.access, Namespace: d.setup.namespace, Applications: d.applications(), Revision: d.setup.revision,
+		Repositories: []string{d.setup.address}, Clock: d.clock, Health: assessor,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("prepare the engine: %w", err)

@@ -27,22 +27,22 @@ const (
 
 // followed is a rollout that Argo CD makes by itself.
 type followed struct {
-	*argoStage
+	*argoTarget
 	follower *tracker.Follower
 }
 
 // followed follows on from what was rolled out before Argo CD.
-func (a *argoStage) followed(early early) *followed {
+func (a *argoTarget) followed(early early) *followed {
 	f := tracker.New(a.spec, tracker.Options{
-		Applications: a.applications(), Parents: a.scene.parents, Spanning: a.spanning(),
+		Applications: a.applications(), Parents: a.setup.parents, Spanning: a.spanning(),
 		Patience: max(leastPatience, a.options.LeastTimeout), Quiet: quietAfterFailure,
 	}, early.began(a.clock.Now()))
 	f.Set(early.states, early.transitions)
-	return &followed{argoStage: a, follower: f}
+	return &followed{argoTarget: a, follower: f}
 }
 
 // spanning are the components that apply other Applications as well.
-func (a *argoStage) spanning() map[string]bool {
+func (a *argoTarget) spanning() map[string]bool {
 	all := map[string]bool{}
 	for _, c := range a.loaded.Platform.Components {
 		if c.AppOfApps {
@@ -52,20 +52,20 @@ func (a *argoStage) spanning() map[string]bool {
 	return all
 }
 
-// play follows the Applications until there is nothing left to wait for.
-func (a *followed) play(ctx context.Context) error {
+// run follows the Applications until there is nothing left to wait for.
+func (a *followed) run(ctx context.Context) error {
 	o := a.options
 	o.Observer.Stage(fmt.Sprintf("Argo CD %s rolls out %d components", a.version, len(a.spec.Components)))
 	watcher, err := status.New(status.Config{
-		REST: a.access, Namespace: a.scene.namespace, Applications: a.applications(),
-		Want: status.Want{Revision: a.scene.revision, Repositories: []string{a.scene.address}}, Mode: status.Follow, Clock: a.clock,
+		REST: a.access, Namespace: a.setup.namespace, Applications: a.applications(),
+		Want: status.Want{Revision: a.setup.revision, Repositories: []string{a.setup.address}}, Mode: status.Follow, Clock: a.clock,
 	})
 	if err != nil {
 		return err
 	}
 	defer watcher.Close()
-	audience := session.NewAudience(o.Observer, a.loaded, a.planned, o.Speed, a.clock.Now)
-	stop := audience.Refresh(ctx)
+	progress := session.NewProgress(o.Observer, a.loaded, a.planned, o.Speed, a.clock.Now)
+	stop := progress.Refresh(ctx)
 	defer stop()
 	work, done := context.WithCancel(ctx)
 	defer done()
@@ -97,7 +97,7 @@ func (a *followed) play(ctx context.Context) error {
 		}
 		now := a.clock.Now()
 		if changed := a.follower.Look(watcher, now, names...); len(changed) > 0 || a.follower.Ended() {
-			audience.Notice(executor.Notice{At: now, Transitions: changed, View: a.follower})
+			progress.Notice(executor.Notice{At: now, Transitions: changed, View: a.follower})
 		}
 	}
 	return nil

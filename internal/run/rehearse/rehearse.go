@@ -50,7 +50,7 @@ type Rehearsal struct {
 // Run rehearses a platform. An error means that there was nothing to rehearse
 // or that it could not be run; a rollout that fails is a Rehearsal.
 func Run(ctx context.Context, o Options) (Rehearsal, error) {
-	world := newStage(o)
+	world := newTarget(o)
 	// The plane needs two seconds; rendering goes on meanwhile. It goes on too where
 	// the plane does not start: a mistake in the repository is told first.
 	var opening errgroup.Group
@@ -66,18 +66,18 @@ func Run(ctx context.Context, o Options) (Rehearsal, error) {
 	}
 	defer world.close()
 	if err != nil {
-		world.forsake()
+		world.discard()
 		return Rehearsal{}, err
 	}
 	loaded.Findings = append(loaded.Findings, session.Spread(loaded.Platform.Components)...)
 	loaded.Findings = append(loaded.Findings, session.ParentsAtOnce(loaded)...)
 	loaded.Findings = append(loaded.Findings, toldOfOLM(loaded)...)
 	finding.Sort(loaded.Findings)
-	return world.playWhileUp(ctx, loaded, planned)
+	return world.runWhileUp(ctx, loaded, planned)
 }
 
-// stage is where the rehearsal plays: a plane and the state on it.
-type stage struct {
+// target is where the rehearsal plays: a plane and the state on it.
+type target struct {
 	options Options
 	plane   *plane.Plane
 	store   *store.Folder
@@ -88,10 +88,10 @@ type stage struct {
 	clock *session.Clock
 }
 
-func newStage(o Options) *stage { return &stage{options: o, kept: o.Keep || o.Plane != ""} }
+func newTarget(o Options) *target { return &target{options: o, kept: o.Keep || o.Plane != ""} }
 
 // open gets the plane and locks the state on it.
-func (s *stage) open(ctx context.Context) error {
+func (s *target) open(ctx context.Context) error {
 	s.options.Observer.Stage("starting a control plane")
 	if err := s.openPlane(ctx); err != nil {
 		return &PlaneError{Err: err}
@@ -107,7 +107,7 @@ func (s *stage) open(ctx context.Context) error {
 // named.
 const keptName = "rehearsal"
 
-func (s *stage) openPlane(ctx context.Context) (err error) {
+func (s *target) openPlane(ctx context.Context) (err error) {
 	if !s.kept {
 		s.plane, err = plane.Start(ctx, plane.Options{})
 		return err
@@ -126,9 +126,9 @@ func (s *stage) openPlane(ctx context.Context) (err error) {
 	return err
 }
 
-// forsake takes a plane down that was started to be kept for a rehearsal that
+// discard takes a plane down that was started to be kept for a rehearsal that
 // cannot take place.
-func (s *stage) forsake() {
+func (s *target) discard() {
 	if s.plane == nil || !s.started {
 		return
 	}
@@ -140,7 +140,7 @@ func (s *stage) forsake() {
 }
 
 // close ends a throwaway plane, also after an error or an interrupt.
-func (s *stage) close() {
+func (s *target) close() {
 	if s.store != nil {
 		_ = s.store.Close() // the lock ends with the process at the latest
 	}
@@ -150,10 +150,10 @@ func (s *stage) close() {
 	}
 }
 
-// playWhileUp plays until the plane ends or falls silent, which ends everything:
+// runWhileUp runs until the plane ends or falls silent, which ends everything:
 // without it the rollout would wait for a cluster that never answers again, and
 // blame the components that it waits for.
-func (s *stage) playWhileUp(ctx context.Context, loaded *analysis.Result, planned *plan.Plan) (Rehearsal, error) {
+func (s *target) runWhileUp(ctx context.Context, loaded *analysis.Result, planned *plan.Plan) (Rehearsal, error) {
 	access, err := s.plane.RESTConfig()
 	if err != nil {
 		return Rehearsal{}, err
@@ -172,15 +172,15 @@ func (s *stage) playWhileUp(ctx context.Context, loaded *analysis.Result, planne
 		ended <- gone
 	}()
 	go func() {
-		d := (&session.Pulse{Ask: ask, Clock: s.clock, Now: s.options.Now, Limit: silenceLimit}).Watch(work)
+		d := (&session.Liveness{Ask: ask, Clock: s.clock, Now: s.options.Now, Limit: silenceLimit}).Watch(work)
 		stop()
 		silent <- d
 	}()
-	play := s.play
+	run := s.run
 	if s.options.Engine == EngineArgoCD {
-		play = s.playArgo
+		run = s.runArgo
 	}
-	r, err := play(work, access, loaded, planned)
+	r, err := run(work, access, loaded, planned)
 	stop()
 	gone, mute := <-ended, <-silent
 	switch {
@@ -194,8 +194,8 @@ func (s *stage) playWhileUp(ctx context.Context, loaded *analysis.Result, planne
 	return r, err
 }
 
-// play runs the rollout on the open stage.
-func (s *stage) play(ctx context.Context, access *rest.Config, loaded *analysis.Result, planned *plan.Plan) (Rehearsal, error) {
+// run runs the rollout on the open target.
+func (s *target) run(ctx context.Context, access *rest.Config, loaded *analysis.Result, planned *plan.Plan) (Rehearsal, error) {
 	o := s.options
 	options := s.specOptions(session.Revision(loaded))
 	spec, err := planned.Spec(options)
@@ -231,12 +231,12 @@ func (s *stage) play(ctx context.Context, access *rest.Config, loaded *analysis.
 		return Rehearsal{}, err
 	}
 	spec.Remove = planned.Removals(vanished, options)
-	stage := fmt.Sprintf("rolling out %d components", len(spec.Components))
+	title := fmt.Sprintf("rolling out %d components", len(spec.Components))
 	if o.skips() {
-		stage += "; idle time is skipped, so times are simulated from here on"
+		title += "; idle time is skipped, so times are simulated from here on"
 	}
-	o.Observer.Stage(stage)
-	audience := session.NewAudience(o.Observer, loaded, planned, o.scale(), times.rollout.Now)
+	o.Observer.Stage(title)
+	progress := session.NewProgress(o.Observer, loaded, planned, o.scale(), times.rollout.Now)
 	control := o.Control
 	if o.skips() {
 		control = bounded(ctx, control, o.Timeout)
@@ -246,13 +246,13 @@ func (s *stage) play(ctx context.Context, access *rest.Config, loaded *analysis.
 	if err != nil {
 		return Rehearsal{}, err
 	}
-	stop := audience.Refresh(ctx)
+	stop := progress.Refresh(ctx)
 	outcome, err := executor.Run(ctx, executor.Config{
 		Spec: spec, Engine: engine, Store: s.store, Start: o.startMode(), Control: control,
 		Clock: times.rollout, Deadlines: times.deadlines,
 		Sink: func(n executor.Notice) {
 			times.notice()
-			audience.Notice(n)
+			progress.Notice(n)
 		},
 	})
 	stop()
@@ -271,7 +271,7 @@ func (s *stage) play(ctx context.Context, access *rest.Config, loaded *analysis.
 }
 
 // specOptions are those of the rollout at a revision.
-func (s *stage) specOptions(revision string) plan.SpecOptions {
+func (s *target) specOptions(revision string) plan.SpecOptions {
 	o := s.options
 	spec := plan.SpecOptions{
 		Revision: revision, OnFailure: o.OnFailure, Speed: o.scale(), TimeoutFloor: o.LeastTimeout,
@@ -286,7 +286,7 @@ func (s *stage) specOptions(revision string) plan.SpecOptions {
 }
 
 // nativeEngine is Ladder's own engine for some of the components.
-func (s *stage) nativeEngine(ctx context.Context, access *rest.Config, loaded *analysis.Result, components []model.Component, spec rollout.Spec, t *times) (*engine.Engine, error) {
+func (s *target) nativeEngine(ctx context.Context, access *rest.Config, loaded *analysis.Result, components []model.Component, spec rollout.Spec, t *times) (*engine.Engine, error) {
 	scripts, _, err := session.Scripts(ctx, loaded)
 	if err != nil {
 		return nil, err

@@ -30,7 +30,7 @@ type times struct {
 
 // times returns the clocks of the rollout on the plane. What the store holds may be
 // of a time that has not come yet: it goes on there.
-func (s *stage) times(access *rest.Config, saved time.Time) (*times, error) {
+func (s *target) times(access *rest.Config, saved time.Time) (*times, error) {
 	t := s.realTimes()
 	if !s.options.skips() {
 		return t, nil
@@ -50,7 +50,7 @@ func (s *stage) times(access *rest.Config, saved time.Time) (*times, error) {
 }
 
 // realTimes are clocks that nobody moves.
-func (s *stage) realTimes() *times {
+func (s *target) realTimes() *times {
 	return &times{engine: s.clock, rollout: s.clock, deadlines: s.clock, server: s.clock, changed: time.Now()}
 }
 
@@ -129,7 +129,7 @@ func bounded(ctx context.Context, asked <-chan rollout.Event, after time.Duratio
 }
 
 // lastSaved is the time of the rollout that the plane keeps; zero for none.
-func (s *stage) lastSaved() (time.Time, error) {
+func (s *target) lastSaved() (time.Time, error) {
 	data, err := s.store.Load()
 	if err != nil {
 		return time.Time{}, fmt.Errorf("read the state of the rollout: %w", err)

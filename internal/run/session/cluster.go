@@ -172,11 +172,11 @@ func (o ClusterOptions) selected(loaded *analysis.Result) (map[string]bool, erro
 // drive runs the rollout.
 func (o ClusterOptions) drive(ctx context.Context, end context.CancelCauseFunc, state *incluster.Store, loaded *analysis.Result, planned *plan.Plan, selected map[string]bool, key incluster.Key) (executor.Outcome, error) {
 	clock := NewClock(o.Now)
-	stage, err := o.openStage(ctx, clock, loaded, planned, key, selected)
+	target, err := o.openTarget(ctx, clock, loaded, planned, key, selected)
 	if err != nil {
 		return executor.Outcome{}, err
 	}
-	defer stage.close()
+	defer target.close()
 	ask, err := AskReady(o.REST)
 	if err != nil {
 		return executor.Outcome{}, err
@@ -184,41 +184,41 @@ func (o ClusterOptions) drive(ctx context.Context, end context.CancelCauseFunc, 
 	watching, stopWatching := context.WithCancel(ctx)
 	defer stopWatching()
 	go func() {
-		if d := (&Pulse{Ask: ask, Clock: clock, Now: o.Now, Limit: clusterSilence}).Watch(watching); d > 0 {
+		if d := (&Liveness{Ask: ask, Clock: clock, Now: o.Now, Limit: clusterSilence}).Watch(watching); d > 0 {
 			end(&ClusterSilentError{Server: o.REST.Host, For: d})
 		}
 	}()
 
 	control := make(chan rollout.Event)
-	desk := newDesk(stage.spec, control)
+	requests := newSteering(target.spec, control)
 	go forward(watching, o.Control, control)
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
-		if err := state.Serve(watching, func(r incluster.Request) incluster.Answer { return desk.take(watching, r) }); err != nil {
+		if err := state.Serve(watching, func(r incluster.Request) incluster.Answer { return requests.take(watching, r) }); err != nil {
 			o.Observer.Stage("requests of people are not taken: " + err.Error())
 		}
 	}()
 
-	o.Observer.Stage(fmt.Sprintf("rolling out %d components", len(stage.spec.Components)))
-	audience := NewAudience(o.Observer, loaded, planned, 1, clock.Now)
-	stop := audience.Refresh(ctx)
+	o.Observer.Stage(fmt.Sprintf("rolling out %d components", len(target.spec.Components)))
+	progress := NewProgress(o.Observer, loaded, planned, 1, clock.Now)
+	stop := progress.Refresh(ctx)
 	outcome, err := executor.Run(ctx, executor.Config{
-		Spec: stage.spec, Engine: stage.engine, Store: state, Start: o.startMode(), Control: control, Clock: clock,
+		Spec: target.spec, Engine: target.engine, Store: state, Start: o.startMode(), Control: control, Clock: clock,
 		Reopen: reopen,
 		Sink: func(n executor.Notice) {
-			desk.notice(n)
-			audience.Notice(n)
+			requests.notice(n)
+			progress.Notice(n)
 		},
 	})
 	stop()
-	close(desk.ended)
+	close(requests.ended)
 	stopWatching()
 	<-served
 	if err != nil {
 		return outcome, fmt.Errorf("run the rollout: %w", err)
 	}
-	return outcome, stage.end(ctx, outcome)
+	return outcome, target.end(ctx, outcome)
 }
 
 // forward passes on what the helm of this command asks for.

@@ -29,7 +29,7 @@ func DryRun(ctx context.Context, o ClusterOptions) (previews []Preview, removals
 	}
 	loaded.Findings = append(loaded.Findings, ParentsAtOnce(loaded)...)
 	finding.Sort(loaded.Findings)
-	s, err := o.openStage(ctx, NewClock(o.Now), loaded, planned, KeyOf(loaded.Platform), nil)
+	s, err := o.openTarget(ctx, NewClock(o.Now), loaded, planned, KeyOf(loaded.Platform), nil)
 	if err != nil {
 		return nil, nil, nil, err
 	}

@@ -98,7 +98,7 @@ func TestWhatIsOutsideIsNotApplied(t *testing.T) {
 func TestDesk(t *testing.T) {
 	spec := rollout.Spec{Steps: []rollout.StepSpec{{Label: "100"}, {Label: "200,210", Limit: -1}}, Components: []rollout.ComponentSpec{{Name: "a"}, {Name: "b", Step: 1}}}
 	control := make(chan rollout.Event)
-	d := newDesk(spec, control)
+	d := newSteering(spec, control)
 	d.notice(executor.Notice{Components: []rollout.ComponentState{{Name: "a", Status: rollout.Failed}}})
 	for name, tc := range map[string]struct {
 		request incluster.Request

@@ -16,8 +16,8 @@ import (
 	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
 )
 
-// yield is what a source of an Application applies.
-type yield struct {
+// contents is what a source of an Application applies.
+type contents struct {
 	documents []document
 	// folders are those that the documents come from.
 	folders []string
@@ -28,12 +28,12 @@ type yield struct {
 }
 
 // applies reports whether the source makes its Application a parent.
-func (y yield) applies() bool { return slices.ContainsFunc(y.documents, document.applies) }
+func (y contents) applies() bool { return slices.ContainsFunc(y.documents, document.applies) }
 
 // yieldFolder reads a folder as Argo CD does: a kustomization or plain YAML. It
 // reads only folders in which Applications are written, since only those can make
 // their Application a parent; others yield nothing.
-func (r *Repository) yieldFolder(ctx context.Context, dir string, directory *yamldoc.Value, options *model.KustomizeOptions) (yield, error) {
+func (r *Repository) yieldFolder(ctx context.Context, dir string, directory *yamldoc.Value, options *model.KustomizeOptions) (contents, error) {
 	if !isExplicit(directory) && r.isKustomization(dir) {
 		return r.yieldKustomization(ctx, dir, options)
 	}
@@ -50,16 +50,16 @@ func isExplicit(directory *yamldoc.Value) bool {
 		jsonnet != nil && len(jsonnet.Entries) > 0
 }
 
-func (r *Repository) yieldKustomization(ctx context.Context, dir string, options *model.KustomizeOptions) (yield, error) {
+func (r *Repository) yieldKustomization(ctx context.Context, dir string, options *model.KustomizeOptions) (contents, error) {
 	closure := r.closure(dir)
 	if !r.yieldsFrom(closure, func(document) bool { return true }) {
-		return yield{}, nil
+		return contents{}, nil
 	}
 	documents, err := r.build(ctx, dir, options)
 	if err != nil {
-		return yield{}, err
+		return contents{}, err
 	}
-	y := yield{documents: documents}
+	y := contents{documents: documents}
 	for _, p := range closure {
 		y.more = y.more || r.hasCharts(p)
 		if r.isKustomization(p) {
@@ -70,12 +70,12 @@ func (r *Repository) yieldKustomization(ctx context.Context, dir string, options
 }
 
 // yieldDirectory reads plain YAML. Source: Argo CD, directory sources.
-func (r *Repository) yieldDirectory(dir string, directory *yamldoc.Value) (yield, error) {
+func (r *Repository) yieldDirectory(dir string, directory *yamldoc.Value) (contents, error) {
 	taken := func(file string) bool {
 		rel, ok := below(dir, file)
 		return ok && chosen(directory, rel) && slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(rel))
 	}
-	var y yield
+	var y contents
 	within := r.within(dir)
 	for _, file := range within {
 		if r.files[file] == nil || !taken(file) {
@@ -97,7 +97,7 @@ func (r *Repository) yieldDirectory(dir string, directory *yamldoc.Value) (yield
 		}
 		data, err := r.tree.Read(file)
 		if err != nil {
-			return yield{}, err
+			return contents{}, err
 		}
 		if tool := manifest.EncryptedBy(data); tool != "" {
 			r.partNotRead(finding.Position{File: file, Line: 1}, "", "%s is encrypted by %s: what it applies is not known", file, tool)
@@ -167,22 +167,22 @@ func section(list []string, dir string) []string {
 }
 
 // yieldApplication reads the local sources of an Application.
-func (r *Repository) yieldApplication(ctx context.Context, d document) (yield, error) {
-	if k, ok := r.yields[d.value]; ok {
+func (r *Repository) yieldApplication(ctx context.Context, d document) (contents, error) {
+	if k, ok := r.contents[d.value]; ok {
 		r.findings = append(r.findings, k.findings...)
 		return k.value, k.err
 	}
 	before := len(r.findings)
 	y, err := r.yieldSources(ctx, d)
-	r.yields[d.value] = kept[yield]{value: y, findings: slices.Clone(r.findings[before:]), err: err}
+	r.contents[d.value] = kept[contents]{value: y, findings: slices.Clone(r.findings[before:]), err: err}
 	return y, err
 }
 
-func (r *Repository) yieldSources(ctx context.Context, d document) (yield, error) {
+func (r *Repository) yieldSources(ctx context.Context, d document) (contents, error) {
 	if d.chart != nil {
 		return r.yieldChart(ctx, d, d.chart.Sources[0].Path, *d.chart)
 	}
-	var all yield
+	var all contents
 	for _, s := range d.sources() {
 		if s.value.TextAt("chart") == bundle {
 			c := r.only(d, s)
@@ -198,7 +198,7 @@ func (r *Repository) yieldSources(ctx context.Context, d document) (yield, error
 		}
 		s, _ = r.overridden(d, s, dir) // what is refused is told when it is rendered
 		directory := s.value.At("directory")
-		var y yield
+		var y contents
 		var err error
 		if r.charts[dir] && r.kind(s, dir) == model.Chart {
 			y, err = r.yieldChart(ctx, d, dir, r.only(d, s))
@@ -212,7 +212,7 @@ func (r *Repository) yieldSources(ctx context.Context, d document) (yield, error
 			}
 		}
 		if err != nil {
-			return yield{}, located(err, s)
+			return contents{}, located(err, s)
 		}
 		all.documents = append(all.documents, y.documents...)
 		all.folders = append(all.folders, y.folders...)

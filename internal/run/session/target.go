@@ -24,9 +24,9 @@ import (
 	"github.com/rollout-ladder/ladder/internal/run/store/incluster"
 )
 
-// stage is the engine of a rollout on a cluster, and the spec that it carries
+// target is the engine of a rollout on a cluster, and the spec that it carries
 // out.
-type stage struct {
+type target struct {
 	spec   rollout.Spec
 	engine executor.Engine
 	close  func()
@@ -36,7 +36,7 @@ type stage struct {
 
 // end is called after the run. What was held is given back when the rollout has
 // ended; one that was interrupted keeps it for its resumption.
-func (s *stage) end(ctx context.Context, outcome executor.Outcome) error {
+func (s *target) end(ctx context.Context, outcome executor.Outcome) error {
 	if s.release == nil || outcome.Interrupted {
 		return nil
 	}
@@ -48,7 +48,7 @@ func (s *stage) end(ctx context.Context, outcome executor.Outcome) error {
 	return nil
 }
 
-func (o ClusterOptions) openStage(ctx context.Context, clock *Clock, loaded *analysis.Result, planned *plan.Plan, key incluster.Key, selected map[string]bool) (*stage, error) {
+func (o ClusterOptions) openTarget(ctx context.Context, clock *Clock, loaded *analysis.Result, planned *plan.Plan, key incluster.Key, selected map[string]bool) (*target, error) {
 	revision := Revision(loaded)
 	if o.Engine == ArgoCD {
 		revision = o.Revision
@@ -68,7 +68,7 @@ func (o ClusterOptions) openStage(ctx context.Context, clock *Clock, loaded *ana
 	if err != nil {
 		return nil, fmt.Errorf("read the health scripts: %w", err)
 	}
-	s := &stage{spec: spec}
+	s := &target{spec: spec}
 	if o.Engine == ArgoCD {
 		selected, err = o.openArgoCD(ctx, s, clock, loaded, assessor, selected)
 	} else {
@@ -94,7 +94,7 @@ func (o ClusterOptions) openStage(ctx context.Context, clock *Clock, loaded *ana
 	return s, nil
 }
 
-func (o ClusterOptions) openNative(ctx context.Context, s *stage, clock *Clock, loaded *analysis.Result, assessor *health.Assessor, key incluster.Key) error {
+func (o ClusterOptions) openNative(ctx context.Context, s *target, clock *Clock, loaded *analysis.Result, assessor *health.Assessor, key incluster.Key) error {
 	smokes, err := o.smokes()
 	if err != nil {
 		return err
@@ -133,7 +133,7 @@ func (o ClusterOptions) smokes() (smoke.Options, error) {
 
 // openArgoCD returns the components that Applications stand for, as far as they
 // are selected: what is applied before Argo CD has none.
-func (o ClusterOptions) openArgoCD(ctx context.Context, s *stage, clock *Clock, loaded *analysis.Result, assessor *health.Assessor, selected map[string]bool) (map[string]bool, error) {
+func (o ClusterOptions) openArgoCD(ctx context.Context, s *target, clock *Clock, loaded *analysis.Result, assessor *health.Assessor, selected map[string]bool) (map[string]bool, error) {
 	if o.Revision == "" {
 		return nil, errors.New("the engine argocd needs the commit to roll out")
 	}

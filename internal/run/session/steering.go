@@ -12,9 +12,9 @@ import (
 	"github.com/rollout-ladder/ladder/internal/run/store/incluster"
 )
 
-// desk takes what people ask of a run from elsewhere, and answers when it has
+// steering takes what people ask of a run from elsewhere, and answers when it has
 // been persisted.
-type desk struct {
+type steering struct {
 	control chan<- rollout.Event
 	// ended is closed when the run has ended, which persists what it took before.
 	ended chan struct{}
@@ -25,8 +25,8 @@ type desk struct {
 	progress rollout.Progress
 }
 
-func newDesk(spec rollout.Spec, control chan<- rollout.Event) *desk {
-	d := &desk{control: control, ended: make(chan struct{}), spec: spec, statuses: map[string]rollout.Status{}}
+func newSteering(spec rollout.Spec, control chan<- rollout.Event) *steering {
+	d := &steering{control: control, ended: make(chan struct{}), spec: spec, statuses: map[string]rollout.Status{}}
 	for _, c := range spec.Components {
 		d.statuses[c.Name] = rollout.Blocked
 	}
@@ -34,7 +34,7 @@ func newDesk(spec rollout.Spec, control chan<- rollout.Event) *desk {
 }
 
 // notice keeps up with the run.
-func (d *desk) notice(n executor.Notice) {
+func (d *steering) notice(n executor.Notice) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, c := range n.Components {
@@ -44,7 +44,7 @@ func (d *desk) notice(n executor.Notice) {
 }
 
 // take carries a request out and says what it did.
-func (d *desk) take(ctx context.Context, r incluster.Request) incluster.Answer {
+func (d *steering) take(ctx context.Context, r incluster.Request) incluster.Answer {
 	event, message, refused := d.event(r)
 	if refused != "" {
 		return incluster.Answer{Refused: true, Message: refused}
@@ -57,7 +57,7 @@ func (d *desk) take(ctx context.Context, r incluster.Request) incluster.Answer {
 	return incluster.Answer{Message: message}
 }
 
-func (d *desk) send(ctx context.Context, e rollout.Event) bool {
+func (d *steering) send(ctx context.Context, e rollout.Event) bool {
 	select {
 	case d.control <- e:
 		return true
@@ -68,7 +68,7 @@ func (d *desk) send(ctx context.Context, e rollout.Event) bool {
 }
 
 // event says what a request means now, or why it means nothing.
-func (d *desk) event(r incluster.Request) (event rollout.Event, message, refused string) {
+func (d *steering) event(r incluster.Request) (event rollout.Event, message, refused string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	inFlight, waiting := 0, 0
@@ -106,7 +106,7 @@ func (d *desk) event(r incluster.Request) (event rollout.Event, message, refused
 	return nil, "", fmt.Sprintf("this run does not know the request %q", r.Action)
 }
 
-func (d *desk) retry(name string) (event rollout.Event, message, refused string) {
+func (d *steering) retry(name string) (event rollout.Event, message, refused string) {
 	if name == "" {
 		n := 0
 		for _, s := range d.statuses {
@@ -130,7 +130,7 @@ func (d *desk) retry(name string) (event rollout.Event, message, refused string)
 }
 
 // stepOf finds a step by its label or one of its phases.
-func (d *desk) stepOf(text string) (step int, refused string) {
+func (d *steering) stepOf(text string) (step int, refused string) {
 	var held []string
 	for i, s := range d.spec.Steps {
 		byHand := s.Approval || s.Limit < 0

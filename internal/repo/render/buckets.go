@@ -29,11 +29,11 @@ type cache struct {
 	dir string
 
 	mu      sync.Mutex
-	shelves map[string]*shelf // by the beginning of the keys
+	buckets map[string]*bucket // by the beginning of the keys
 }
 
-// shelf is one folder.
-type shelf struct {
+// bucket is one folder.
+type bucket struct {
 	mu     sync.Mutex
 	listed bool
 	names  map[string][]string // files by key, sorted
@@ -53,7 +53,7 @@ func openCache(dir string) *cache {
 	return newCache(filepath.Join(dir, formatVersion))
 }
 
-func newCache(dir string) *cache { return &cache{dir: dir, shelves: map[string]*shelf{}} }
+func newCache(dir string) *cache { return &cache{dir: dir, buckets: map[string]*bucket{}} }
 
 // entryEnding ends the names of entries: KEY.VARIANT.json.
 const entryEnding = ".json"
@@ -61,13 +61,13 @@ const entryEnding = ".json"
 // folder is where the entries of a key lie.
 func (c *cache) folder(key string) string { return filepath.Join(c.dir, key[:1]) }
 
-// shelf returns the folder of a key, listed and locked.
-func (c *cache) shelf(key string) *shelf {
+// bucket returns the folder of a key, listed and locked.
+func (c *cache) bucket(key string) *bucket {
 	c.mu.Lock()
-	s, ok := c.shelves[key[:1]]
+	s, ok := c.buckets[key[:1]]
 	if !ok {
-		s = &shelf{names: map[string][]string{}}
-		c.shelves[key[:1]] = s
+		s = &bucket{names: map[string][]string{}}
+		c.buckets[key[:1]] = s
 	}
 	c.mu.Unlock()
 	s.mu.Lock()
@@ -90,7 +90,7 @@ func (c *cache) shelf(key string) *shelf {
 
 // variants lists the files of a key.
 func (c *cache) variants(key string) []string {
-	s := c.shelf(key)
+	s := c.bucket(key)
 	defer s.mu.Unlock()
 	paths := make([]string, len(s.names[key]))
 	for i, name := range s.names[key] {
@@ -101,7 +101,7 @@ func (c *cache) variants(key string) []string {
 
 // add writes a variant of a key, and drops the oldest where there are too many.
 func (c *cache) add(key, variant string, data []byte) {
-	s := c.shelf(key)
+	s := c.bucket(key)
 	defer s.mu.Unlock()
 	name := key + "." + variant + entryEnding
 	names := slices.DeleteFunc(s.names[key], func(n string) bool { return n == name })

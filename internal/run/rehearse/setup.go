@@ -27,8 +27,8 @@ import (
 // plane nothing is pulled, and the simulated kubelet does the checks.
 const rehearsedImage = "ghcr.io/rollout-ladder/ladder:rehearsal"
 
-// scene is what Argo CD finds: a repository, and what a person applies.
-type scene struct {
+// setup is what Argo CD finds: a repository, and what a person applies.
+type setup struct {
 	// address and revision are those of the repository.
 	address, revision string
 	// namespace is Argo CD's.
@@ -48,22 +48,22 @@ func (e *NotDrivenError) Error() string {
 	return e.Root + " holds Applications of its own, which Argo CD begins to sync as soon as they are made; a rehearsal follows them: leave --policy out"
 }
 
-// setScene makes the repository in dir. A platform of descriptors is served with
+// makeSetup makes the repository in dir. A platform of descriptors is served with
 // the objects that are generated of it; a repository of Applications as it is.
-func (a *argoStage) setScene(ctx context.Context, dir string) (err error) {
+func (a *argoTarget) makeSetup(ctx context.Context, dir string) (err error) {
 	switch {
 	case a.loaded.Platform.Applied == nil:
-		a.scene, err = a.generatedScene(ctx, dir)
+		a.setup, err = a.generatedSetup(ctx, dir)
 	case a.options.Drive:
 		err = &NotDrivenError{Root: a.loaded.Platform.Root}
 	default:
-		a.scene, err = ownScene(ctx, a.loaded, dir)
+		a.setup, err = ownSetup(ctx, a.loaded, dir)
 	}
 	return err
 }
 
-// generatedScene serves what ladder generate writes.
-func (a *argoStage) generatedScene(ctx context.Context, dir string) (scene, error) {
+// generatedSetup serves what ladder generate writes.
+func (a *argoTarget) generatedSetup(ctx context.Context, dir string) (setup, error) {
 	p := a.loaded.Platform
 	unrendered := map[string]string{}
 	for _, u := range a.loaded.Unrendered {
@@ -72,18 +72,18 @@ func (a *argoStage) generatedScene(ctx context.Context, dir string) (scene, erro
 	// The steps are written for the policy phases, whoever goes by them.
 	planned, err := plan.Build(session.PlanInput(a.loaded, rollout.Phases, a.options.Durations, 0))
 	if err != nil {
-		return scene{}, fmt.Errorf("plan what is generated: %w", err)
+		return setup{}, fmt.Errorf("plan what is generated: %w", err)
 	}
 	made, err := generate.Build(ctx, generate.Input{
 		Platform: p, Plan: planned, Objects: a.loaded.Objects, Unrendered: unrendered,
 		RepoURL: snapshot.Address(dir), Revision: snapshot.Branch, Image: rehearsedImage,
 	})
 	if err != nil {
-		return scene{}, err
+		return setup{}, err
 	}
 	prefix, err := filepath.Rel(p.Repository, p.Root)
 	if err != nil {
-		return scene{}, fmt.Errorf("find the platform in its repository: %w", err)
+		return setup{}, fmt.Errorf("find the platform in its repository: %w", err)
 	}
 	inRepository := func(file string) string { return path.Join(filepath.ToSlash(prefix), file) }
 	options := snapshot.Options{Top: p.Repository, Dir: dir, Without: []string{inRepository(made.Folder)}}
@@ -92,28 +92,28 @@ func (a *argoStage) generatedScene(ctx context.Context, dir string) (scene, erro
 		options.Add = append(options.Add, snapshot.File{Path: inRepository(f.Path), Content: f.Content})
 		parsed, err := a.applied(made, f)
 		if err != nil {
-			return scene{}, err
+			return setup{}, err
 		}
 		objects = append(objects, parsed...)
 	}
 	s, err := snapshot.Make(ctx, options)
 	if err != nil {
-		return scene{}, err
+		return setup{}, err
 	}
 	if a.options.Drive {
 		for i := range objects {
 			if objects[i], err = engineargocd.Held(objects[i], s.Revision); err != nil {
-				return scene{}, err
+				return setup{}, err
 			}
 		}
 	}
-	return newScene(s, p.ArgoCD.Namespace, objects), nil
+	return newSetup(s, p.ArgoCD.Namespace, objects), nil
 }
 
 // applied are the objects of a generated file that are applied by hand: the root
 // and what it cannot do without. What Ladder drives is all made at once, held:
 // whatever the root made would start before it could be held.
-func (a *argoStage) applied(made *generate.Result, f generate.File) ([]*unstructured.Unstructured, error) {
+func (a *argoTarget) applied(made *generate.Result, f generate.File) ([]*unstructured.Unstructured, error) {
 	all := f.Path == made.Root || byHand(strings.TrimPrefix(f.Path, made.Folder+"/"))
 	if !all && !a.options.Drive {
 		return nil, nil
@@ -137,8 +137,8 @@ func byHand(file string) bool {
 	return file == "projects.yaml" || file == "settings/argocd-cm.yaml" || file == "settings/argocd-cmd-params-cm.yaml"
 }
 
-func newScene(s snapshot.Snapshot, namespace string, objects []*unstructured.Unstructured) scene {
-	made := scene{address: s.Address, revision: s.Revision, namespace: cmp.Or(namespace, argocd.DefaultNamespace), objects: objects}
+func newSetup(s snapshot.Snapshot, namespace string, objects []*unstructured.Unstructured) setup {
+	made := setup{address: s.Address, revision: s.Revision, namespace: cmp.Or(namespace, argocd.DefaultNamespace), objects: objects}
 	namespaced(objects, made.namespace)
 	// Settings and projects are there before what needs them.
 	rank := map[string]int{"ConfigMap": 0, "AppProject": 1}
@@ -159,9 +159,9 @@ func newScene(s snapshot.Snapshot, namespace string, objects []*unstructured.Uns
 	return made
 }
 
-// ownScene serves a repository of Applications, unchanged except for its
+// ownSetup serves a repository of Applications, unchanged except for its
 // addresses.
-func ownScene(ctx context.Context, loaded *analysis.Result, dir string) (scene, error) {
+func ownSetup(ctx context.Context, loaded *analysis.Result, dir string) (setup, error) {
 	p := loaded.Platform
 	var written []string
 	for _, app := range p.Argo.Applications {
@@ -173,12 +173,12 @@ func ownScene(ctx context.Context, loaded *analysis.Result, dir string) (scene, 
 	}
 	s, err := snapshot.Make(ctx, snapshot.Options{Top: loaded.Top(), Dir: dir, Own: p.Applied.Own, OwnWritten: written})
 	if err != nil {
-		return scene{}, err
+		return setup{}, err
 	}
 	r := &roots{loaded: loaded, snapshot: s}
 	objects, err := r.find(ctx)
 	if err != nil {
-		return scene{}, err
+		return setup{}, err
 	}
 	namespace := ""
 	for _, o := range objects {
@@ -186,5 +186,5 @@ func ownScene(ctx context.Context, loaded *analysis.Result, dir string) (scene, 
 			namespace = cmp.Or(namespace, o.GetNamespace())
 		}
 	}
-	return newScene(s, namespace, objects), nil
+	return newSetup(s, namespace, objects), nil
 }

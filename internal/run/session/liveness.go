@@ -14,22 +14,22 @@ import (
 // How the API server is asked whether it answers. The bounds are generous: a
 // machine of two cores under full load answers late, but it answers.
 const (
-	pulseInterval = time.Second
-	// pulsePatience is how long one question waits for its answer; several are
+	livenessInterval = time.Second
+	// livenessPatience is how long one question waits for its answer; several are
 	// under way at once.
-	pulsePatience = 10 * time.Second
-	pulseUnderWay = 5
+	livenessPatience = 10 * time.Second
+	livenessUnderWay = 5
 	// standstill is the silence after which the clocks of the rollout stop.
 	standstill = 3 * time.Second
-	// silenceFailures and Pulse.Limit together make a server that must be taken
+	// silenceFailures and Liveness.Limit together make a server that must be taken
 	// for hung: that long without any answer, and this many questions in a row that
 	// got none.
 	silenceFailures = 5
 )
 
-// Pulse watches whether the API server answers at all. What it answers does not
+// Liveness watches whether the API server answers at all. What it answers does not
 // matter: one that is not ready says so.
-type Pulse struct {
+type Liveness struct {
 	// Ask returns nil for any answer.
 	Ask   func(context.Context) error
 	Clock *Clock // held while there is no answer
@@ -40,12 +40,12 @@ type Pulse struct {
 
 // Watch asks until ctx ends, or until the API server must be taken for hung:
 // then it returns how long it has been silent, else 0.
-func (p *Pulse) Watch(ctx context.Context) time.Duration {
+func (p *Liveness) Watch(ctx context.Context) time.Duration {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer p.Clock.let()
-	answers := make(chan bool, pulseUnderWay)
-	ticker := time.NewTicker(pulseInterval)
+	answers := make(chan bool, livenessUnderWay)
+	ticker := time.NewTicker(livenessInterval)
 	defer ticker.Stop()
 	answered, failures, underWay := p.Now(), 0, 0
 	for {
@@ -61,10 +61,10 @@ func (p *Pulse) Watch(ctx context.Context) time.Duration {
 				failures++
 			}
 		case <-ticker.C:
-			if underWay < pulseUnderWay {
+			if underWay < livenessUnderWay {
 				underWay++
 				go func() {
-					one, done := context.WithTimeout(ctx, pulsePatience)
+					one, done := context.WithTimeout(ctx, livenessPatience)
 					defer done()
 					answers <- p.Ask(one) == nil
 				}()

@@ -12,8 +12,8 @@ import (
 	"github.com/rollout-ladder/ladder/internal/run/executor"
 )
 
-// Audience shows the rollout to an observer.
-type Audience struct {
+// Progress shows the rollout to an observer.
+type Progress struct {
 	observer Observer
 	phases   map[string]string
 	names    []string // of the steps
@@ -30,10 +30,10 @@ type Audience struct {
 	newer *rollout.State
 }
 
-// NewAudience returns the audience of a rollout whose expected times are divided
+// NewProgress returns the progress of a rollout whose expected times are divided
 // by speed.
-func NewAudience(observer Observer, loaded *analysis.Result, planned *plan.Plan, speed float64, now func() time.Time) *Audience {
-	a := &Audience{observer: observer, phases: map[string]string{}, redraw: observer.Redraw(), now: now, real: time.Now}
+func NewProgress(observer Observer, loaded *analysis.Result, planned *plan.Plan, speed float64, now func() time.Time) *Progress {
+	a := &Progress{observer: observer, phases: map[string]string{}, redraw: observer.Redraw(), now: now, real: time.Now}
 	a.expected = time.Duration(float64(planned.Makespan) / speed)
 	for _, c := range loaded.Platform.Components {
 		a.phases[c.Name] = c.Order()
@@ -43,7 +43,7 @@ func NewAudience(observer Observer, loaded *analysis.Result, planned *plan.Plan,
 }
 
 // Notice is drive's sink.
-func (a *Audience) Notice(n executor.Notice) {
+func (a *Progress) Notice(n executor.Notice) {
 	for _, t := range n.Transitions {
 		a.observer.Change(report.Change{
 			At: t.At, Phase: a.phases[t.Component], Component: t.Component,
@@ -64,7 +64,7 @@ func (a *Audience) Notice(n executor.Notice) {
 }
 
 // show shows a new board.
-func (a *Audience) show(board report.Board, at time.Time) {
+func (a *Progress) show(board report.Board, at time.Time) {
 	a.board, a.taken, a.drawn, a.newer = board, at, a.real(), nil
 	a.observer.Board(board)
 }
@@ -72,7 +72,7 @@ func (a *Audience) show(board report.Board, at time.Time) {
 // Refresh shows what changed too soon to be shown at once, and lets the clocks
 // of the board go on while nothing changes, until the returned function is
 // called.
-func (a *Audience) Refresh(ctx context.Context) (stop func()) {
+func (a *Progress) Refresh(ctx context.Context) (stop func()) {
 	if a.redraw == 0 {
 		return func() {}
 	}
@@ -94,7 +94,7 @@ func (a *Audience) Refresh(ctx context.Context) (stop func()) {
 	return func() { cancel(); <-done }
 }
 
-func (a *Audience) tick() {
+func (a *Progress) tick() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	now := a.now()
@@ -124,7 +124,7 @@ func (a *Audience) tick() {
 }
 
 // StepNames gives each step that has planned components the role that most of
-// them play, in the order of rollout.Spec.Steps.
+// them run, in the order of rollout.Spec.Steps.
 func StepNames(loaded *analysis.Result, planned *plan.Plan) []string {
 	types := map[string]string{}
 	for _, c := range loaded.Platform.Components {

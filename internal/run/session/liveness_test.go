@@ -46,7 +46,7 @@ func TestPulse(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				began := time.Now()
 				c := NewClock(time.Now)
-				p := &Pulse{Clock: c, Now: time.Now, Limit: limit, Ask: func(ctx context.Context) error {
+				p := &Liveness{Clock: c, Now: time.Now, Limit: limit, Ask: func(ctx context.Context) error {
 					in := tc.in(time.Since(began))
 					if in < 0 {
 						return errors.New("refused")
@@ -61,7 +61,7 @@ func TestPulse(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 				defer cancel()
 				d := p.Watch(ctx)
-				if (d > 0) != tc.silent || tc.silent && (d < limit || d > limit+pulsePatience) {
+				if (d > 0) != tc.silent || tc.silent && (d < limit || d > limit+livenessPatience) {
 					t.Errorf("silent for %s", d)
 				}
 				if lag := time.Since(began) - c.Since(began); !tc.silent && (lag < tc.lag-5*time.Second || lag > tc.lag+5*time.Second) {

@@ -25,7 +25,7 @@ func TestNothingStaysUnshown(t *testing.T) {
 	noon := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 	now := noon
 	observer := &boards{}
-	a := &Audience{observer: observer, names: []string{""}, redraw: time.Second, now: func() time.Time { return now }, real: func() time.Time { return now }}
+	a := &Progress{observer: observer, names: []string{""}, redraw: time.Second, now: func() time.Time { return now }, real: func() time.Time { return now }}
 	m, err := rollout.NewMachine(rollout.Spec{
 		Revision: "r", Policy: rollout.Edges, Steps: []rollout.StepSpec{{Label: "100"}},
 		Components: []rollout.ComponentSpec{{Name: "db"}, {Name: "api", Requires: []string{"db"}}},

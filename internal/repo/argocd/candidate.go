@@ -9,8 +9,8 @@ import (
 	"github.com/rollout-ladder/ladder/internal/repo/descriptor"
 )
 
-// met is a component with the Application it stands for.
-type met struct {
+// candidate is a component with the Application it stands for.
+type candidate struct {
 	component   model.Component
 	destination string
 	// application is the index in the setup, -1 for none.
@@ -43,7 +43,7 @@ func (w *walk) leaf(d document, at place, index int) {
 func (w *walk) add(c model.Component, destination string, index int) {
 	w.applied[c.Name] = true
 	c.Solved = w.solved > 0
-	w.met = append(w.met, met{component: c, destination: destination, application: index})
+	w.met = append(w.met, candidate{component: c, destination: destination, application: index})
 }
 
 // disabled adds the Applications that are switched off by the name of their
