@@ -63,8 +63,8 @@ func (l *loader) find(ctx context.Context, name string) (end, error) {
 	if len(names) > 0 {
 		hint = "the environments are " + strings.Join(names, ", ")
 	}
-	if repository.Shallow() {
-		hint += "; the clone is shallow: git fetch --unshallow gets the rest of the history"
+	if further := repository.Hint(); further != "" {
+		hint += "; " + further
 	}
 	return end{}, &repo.InputError{Message: fmt.Sprintf("%q is no revision of the repository and no environment of the platform", name), Hint: hint}
 }
@@ -115,6 +115,9 @@ func (l *loader) warnOfBoth(ctx context.Context, name string) {
 func (l *loader) open(ctx context.Context) (*revision.Repository, error) {
 	if l.repository == nil {
 		r, err := revision.Open(ctx, l.options.Path)
+		if input := (*repo.InputError)(nil); errors.As(err, &input) && input.Hint == "" {
+			input.Hint = "name environments instead of revisions: env:dev env:prod"
+		}
 		if err != nil {
 			return nil, err
 		}

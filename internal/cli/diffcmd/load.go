@@ -2,14 +2,8 @@ package diffcmd
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
-	"path"
-	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/rollout-ladder/ladder/internal/analysis"
@@ -18,7 +12,6 @@ import (
 	"github.com/rollout-ladder/ladder/internal/cli/progress"
 	"github.com/rollout-ladder/ladder/internal/cli/source"
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
-	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/core/plan"
 	"github.com/rollout-ladder/ladder/internal/core/report"
 	"github.com/rollout-ladder/ladder/internal/core/rollout"
@@ -44,8 +37,6 @@ type loader struct {
 	// display shows how far the side called reading is.
 	display progress.Display
 	reading string
-	// scratch is the temporary folder that revisions are written to.
-	scratch string
 }
 
 // close removes what was written.
@@ -56,9 +47,6 @@ func (l *loader) close() error {
 	}
 	if l.repository != nil {
 		err = l.repository.Close()
-	}
-	if l.scratch != "" {
-		err = errors.Join(err, os.RemoveAll(l.scratch))
 	}
 	if err != nil {
 		return exit.With(exit.CouldNotRun, fmt.Errorf("clean up: %w", err))
@@ -84,7 +72,7 @@ func (l *loader) compare(ctx context.Context) ([]diff.Comparison, error) {
 	}
 	var sides [2][]diff.Side
 	for i, e := range ends {
-		loaded, err := l.load(ctx, e, i)
+		loaded, err := l.load(ctx, e)
 		if err != nil {
 			return nil, err
 		}
@@ -130,7 +118,7 @@ func (e end) hash() string {
 }
 
 // load reads, renders and plans one side.
-func (l *loader) load(ctx context.Context, e end, number int) ([]diff.Side, error) {
+func (l *loader) load(ctx context.Context, e end) ([]diff.Side, error) {
 	l.display, l.reading = progress.New(l.streams, l.global, time.Now), e.name
 	defer l.display.Close()
 	folder := l.options.Path
@@ -138,23 +126,25 @@ func (l *loader) load(ctx context.Context, e end, number int) ([]diff.Side, erro
 	if e.commit != nil {
 		var err error
 		l.display.Stage("reading " + e.name)
-		if tree, err = l.checkout(ctx, e, number); err != nil {
+		if tree, err = l.repository.Checkout(ctx, *e.commit, e.folder); err != nil {
 			return nil, err
 		}
 		folder = tree.Folder
 	}
 	loaded, err := l.platforms(ctx, folder, e.environment)
 	if err != nil {
-		return nil, within(err, e, tree)
+		return nil, within(err, tree)
 	}
 	var out []diff.Side
 	for _, one := range loaded {
-		if err := lacking(one.Platform, e, tree); err != nil {
-			return nil, err
+		if tree != nil {
+			if err := tree.Lacking(one.Platform); err != nil {
+				return nil, err
+			}
 		}
 		planned, err := plan.Build(session.PlanInput(one, rollout.Policy(l.options.Policy), l.expected, 0))
 		if err != nil {
-			return nil, within(exit.With(exit.Usage, err), e, tree)
+			return nil, within(exit.With(exit.Usage, err), tree)
 		}
 		out = append(out, diff.SideOf(e.name, e.hash(), one, planned, hide(session.Unrendered(one), tree)))
 	}
@@ -190,51 +180,12 @@ func (l *loader) counted(done, total int, what string) {
 	}
 }
 
-// checkout writes a revision to the temporary folder.
-func (l *loader) checkout(ctx context.Context, e end, number int) (*revision.Tree, error) {
-	if l.scratch == "" {
-		folder, err := os.MkdirTemp("", "ladder-diff-")
-		if err != nil {
-			return nil, fmt.Errorf("make a temporary folder: %w", err)
-		}
-		l.scratch = folder
-		if l.scratch, err = filepath.EvalSymlinks(folder); err != nil {
-			return nil, fmt.Errorf("make a temporary folder: %w", err)
-		}
-	}
-	return l.repository.Checkout(ctx, *e.commit, e.folder, filepath.Join(l.scratch, strconv.Itoa(number)))
-}
-
-// sideError says which side an error is about, and names no temporary folder.
-type sideError struct {
-	end  end
-	tree *revision.Tree
-	err  error
-}
-
-func within(err error, e end, tree *revision.Tree) error {
+// within says which revision an error is about.
+func within(err error, tree *revision.Tree) error {
 	if tree == nil {
 		return err
 	}
-	return &sideError{e, tree, err}
-}
-
-// Error implements error.
-func (s *sideError) Error() string {
-	var text strings.Builder
-	fmt.Fprintf(&text, "revision %s: %s", s.end.name, strip(s.err.Error(), s.tree))
-	for _, m := range s.tree.Missing {
-		fmt.Fprintf(&text, "\nits submodule %s is not at hand: git submodule update --init %s", m.Path, m.Path)
-	}
-	return text.String()
-}
-
-// Unwrap returns the cause.
-func (s *sideError) Unwrap() error { return s.err }
-
-// strip takes the temporary folder out of a text.
-func strip(text string, tree *revision.Tree) string {
-	return strings.ReplaceAll(strings.ReplaceAll(text, tree.Top+"/", ""), tree.Top, ".")
+	return tree.Wrap(err)
 }
 
 // hide takes the temporary folder out of what could not be rendered.
@@ -243,52 +194,8 @@ func hide(unrendered []report.Unrendered, tree *revision.Tree) []report.Unrender
 		return unrendered
 	}
 	for i := range unrendered {
-		unrendered[i].Reason = strip(unrendered[i].Reason, tree)
-		unrendered[i].Source = strip(unrendered[i].Source, tree)
+		unrendered[i].Reason = tree.Strip(unrendered[i].Reason)
+		unrendered[i].Source = tree.Strip(unrendered[i].Source)
 	}
 	return unrendered
-}
-
-// lacking refuses a platform of which something is in a submodule that is not at
-// hand: without it the comparison would show as removed what is not.
-func lacking(p *repo.Platform, e end, tree *revision.Tree) error {
-	if tree == nil || len(tree.Missing) == 0 {
-		return nil
-	}
-	prefix, err := filepath.Rel(tree.Top, p.Root)
-	if err != nil {
-		return fmt.Errorf("find the platform in %s: %w", e.name, err)
-	}
-	for _, c := range p.Components {
-		for _, file := range files(c) {
-			file = path.Join(filepath.ToSlash(prefix), file)
-			for _, m := range tree.Missing {
-				if file == m.Path || strings.HasPrefix(file, m.Path+"/") {
-					return &repo.InputError{
-						Position: c.Position,
-						Message:  fmt.Sprintf("revision %s: component %s comes from the submodule %s, whose commit %s is not at hand", e.name, c.Name, m.Path, m.Commit[:min(len(m.Commit), 12)]),
-						Hint:     "git submodule update --init " + m.Path,
-					}
-				}
-			}
-		}
-	}
-	return nil
-}
-
-// files are the paths that a component is made from.
-func files(c model.Component) []string {
-	out := []string{c.Position.File}
-	for _, s := range c.Sources {
-		if s.Kind == model.Git {
-			continue // its files are in another repository
-		}
-		if s.Path != "" {
-			out = append(out, s.Path)
-		}
-		for _, f := range s.ValueFiles {
-			out = append(out, f.Path)
-		}
-	}
-	return out
 }

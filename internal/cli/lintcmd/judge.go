@@ -61,7 +61,7 @@ func judge(ctx context.Context, streams *stream.Streams, global *flags.Global, o
 	display := progress.New(streams, global, time.Now)
 	defer display.Close()
 	options.Progress, options.Environment = display.Counted, ""
-	display.Stage("reading " + o.Path)
+	display.Stage("reading " + o.reading())
 	platform, err := analysis.Look(ctx, o.Path, options)
 	if err != nil {
 		return nil, source.Coded(err)
@@ -69,13 +69,19 @@ func judge(ctx context.Context, streams *stream.Streams, global *flags.Global, o
 	defer platform.Close()
 	existing := platform.Environments()
 	chosen := choose(existing, o.Environment)
+	if o.revision != nil {
+		chosen = slices.DeleteFunc(slices.Clone(existing), func(e string) bool { return !slices.Contains(o.environments, e) })
+	}
+	if len(chosen) == 0 {
+		return &judgement{}, nil // a revision before there were any of these
+	}
 	j := &judgement{complete: len(chosen) == len(existing) && len(o.Rules) == 0}
 	loaded, err := j.load(ctx, platform, chosen)
 	display.Close()
 	if err != nil {
 		return nil, err
 	}
-	if o.Environment == "" && len(chosen) < len(existing) && !global.Quiet {
+	if o.Environment == "" && o.revision == nil && len(chosen) < len(existing) && !global.Quiet {
 		others := slices.DeleteFunc(slices.Clone(existing), func(e string) bool { return slices.Contains(chosen, e) })
 		fmt.Fprintf(streams.Err, "only %s is linted, not %s; -e all lints and compares them\n",
 			strings.Join(chosen, ", "), strings.Join(others, ", "))
@@ -84,6 +90,11 @@ func judge(ctx context.Context, streams *stream.Streams, global *flags.Global, o
 	j.tree = p.Tree()
 	j.settings = lint.Options{Rules: lint.All(), Only: o.Rules, Levels: p.Lint.Rules}
 	for _, r := range loaded {
+		if o.revision != nil {
+			if err := o.revision.Lacking(r.Platform); err != nil {
+				return nil, err
+			}
+		}
 		in := r.Lint()
 		in.Findings = append(slices.Clone(in.Findings), failures(r, j.tree)...)
 		j.inputs = append(j.inputs, in)
@@ -237,7 +248,7 @@ func (j *judgement) components() []model.Component {
 // document is what is reported, down to a severity.
 func (j *judgement) document(o *Options) report.Lint {
 	l := report.Lint{
-		Environments: j.environments, Suppressed: j.suppressed, Known: j.known, Unrendered: j.unrendered, Coverage: j.coverage(),
+		Environments: j.environments, Suppressed: j.suppressed, Known: j.known, Baseline: o.NewFrom, Unrendered: j.unrendered, Coverage: j.coverage(),
 		Rules: j.settings.Rules, Version: o.Version, Folder: ".",
 	}
 	if rel, err := filepath.Rel(j.tree.Repository, j.tree.Root); err == nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/lint"
+	"github.com/rollout-ladder/ladder/internal/repo/revision"
 	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
 )
 
@@ -29,9 +30,23 @@ type Options struct {
 	FailOn        []string
 	Baseline      string
 	WriteBaseline bool
+	NewFrom       string
 	// FixOrder lets Fix move components in the order.
 	Fix, FixOrder, DryRun bool
 	Version               string
+
+	// revision is what is linted in place of the work tree, environments the part of
+	// it; nil for the work tree.
+	revision     *revision.Tree
+	environments []string
+}
+
+// reading is what is said to be read.
+func (o *Options) reading() string {
+	if o.revision != nil {
+		return o.revision.Commit.Name
+	}
+	return o.Path
 }
 
 // formats are those of the report; the first is the default.
@@ -62,7 +77,10 @@ configuration: PATH is a platform of descriptors, or anything that Argo CD reads
 
 What could not be rendered is listed and never called clean. Findings are
 suppressed with a reason, in the file or in ladder.yaml; ladder explain RULE says
-what a rule means. With --baseline only findings that are new are reported.
+what a rule means. With --baseline only findings that are new are reported, and
+with --new-from those that the revision of Git does not have: it is read into a
+temporary folder and linted in the same way. REVISION:FOLDER names a folder that
+was called differently then.
 
 The last line says how much was judged. --fail-on error,unread fails as well where
 something was not read or not rendered.
@@ -74,7 +92,8 @@ Exit code 1: a finding is at least as grave as --fail-on.`,
   ladder lint --format sarif --output ladder.sarif
   ladder lint --rules secret-before-use,crd-before-use
   ladder lint --fix --dry-run
-  ladder lint --baseline ladder-baseline.json --write-baseline`,
+  ladder lint --baseline ladder-baseline.json --write-baseline
+  ladder lint -e all --new-from origin/main`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.SetPath(args)
@@ -92,6 +111,7 @@ Exit code 1: a finding is at least as grave as --fail-on.`,
 	f.StringVar(&o.Severity, "severity", string(finding.Info), "mildest severity that is shown: error, warning or info")
 	f.StringSliceVar(&o.FailOn, "fail-on", []string{string(finding.Error)}, "mildest severity that makes the exit code 1, and what was not read: error, warning, info, unread or none")
 	f.StringVar(&o.Baseline, "baseline", "", "report only findings that this file does not have")
+	f.StringVar(&o.NewFrom, "new-from", "", "report only findings that this `REVISION` of the Git repository does not have")
 	f.BoolVar(&o.WriteBaseline, "write-baseline", false, "write all findings into the file of --baseline")
 	f.BoolVar(&o.Fix, "fix", false, "mend what can be mended mechanically, then report what is left")
 	f.BoolVar(&o.FixOrder, "fix-order", false, "like --fix, and also move components that stand before what they require")
@@ -135,6 +155,8 @@ func (o *Options) check() error {
 		return exit.With(exit.Usage, errors.New("--fail-on is empty; none never fails"))
 	case len(o.FailOn) > 1 && slices.Contains(o.FailOn, none):
 		return exit.With(exit.Usage, errors.New("--fail-on: none and others exclude each other"))
+	case o.NewFrom != "" && o.Baseline != "":
+		return exit.With(exit.Usage, errors.New("--new-from and --baseline exclude each other: a revision is a baseline"))
 	case o.WriteBaseline && o.Baseline == "":
 		return exit.With(exit.Usage, errors.New("--write-baseline needs --baseline FILE"))
 	case o.WriteBaseline && o.Fix:
@@ -153,7 +175,7 @@ func ruleIDs(rules []lint.Rule) []string {
 	return ids
 }
 
-func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *Options) error {
+func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *Options) (err error) {
 	if err := o.check(); err != nil {
 		return err
 	}
@@ -161,9 +183,19 @@ func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *
 	if err != nil {
 		return err
 	}
+	old, err := findBefore(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, old.close()) }()
 	j, err := judge(ctx, streams, global, o)
 	if err != nil {
 		return err
+	}
+	if old != nil {
+		if known, err = old.known(ctx, streams, global, o, j); err != nil {
+			return err
+		}
 	}
 	if o.WriteBaseline {
 		return writeBaseline(streams, o, j.findings)

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -21,8 +22,10 @@ type Lint struct {
 	// Known is the number of findings that the baseline has, Milder that of the
 	// findings that are too mild to be shown.
 	Known, Milder int
-	Unrendered    []Unrendered
-	Coverage      Coverage
+	// Baseline is the revision that Known rests on; empty for a file.
+	Baseline   string
+	Unrendered []Unrendered
+	Coverage   Coverage
 	// Rules are all that exist.
 	Rules []lint.Rule
 	// Folder is the way from the top of the repository to the root of the
@@ -166,7 +169,7 @@ func (l Lint) summary(all []shared) string {
 	for _, also := range []struct {
 		n    int
 		what string
-	}{{len(l.Suppressed), "suppressed"}, {l.Known, "in the baseline"}, {l.Milder, "milder and not shown"}} {
+	}{{len(l.Suppressed), "suppressed"}, {l.Known, "in " + cmp.Or(l.Baseline, "the baseline")}, {l.Milder, "milder and not shown"}} {
 		if also.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", also.n, also.what))
 		}

@@ -8,9 +8,11 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/repo"
+	"github.com/rollout-ladder/ladder/internal/repo/checkout"
 	"github.com/rollout-ladder/ladder/internal/repo/git"
 )
 
@@ -29,10 +31,26 @@ type Tree struct {
 	Missing []Submodule
 }
 
-// Checkout writes the files of a commit to a folder, which is made, and finds a
-// folder in them, relative to the top of the repository. A commit without that
-// folder is an *repo.InputError.
-func (r *Repository) Checkout(ctx context.Context, commit Commit, folder, to string) (*Tree, error) {
+// Checkout writes the files of a commit to a temporary folder, which Close removes,
+// and finds a folder in them, relative to the top of the repository. A commit
+// without that folder is an *repo.InputError.
+func (r *Repository) Checkout(ctx context.Context, commit Commit, folder string) (*Tree, error) {
+	if r.scratch == "" {
+		made, err := os.MkdirTemp("", "ladder-revision-")
+		if err != nil {
+			return nil, fmt.Errorf("make a temporary folder: %w", err)
+		}
+		r.scratch = made
+		if r.scratch, err = filepath.EvalSymlinks(made); err != nil {
+			return nil, fmt.Errorf("make a temporary folder: %w", err)
+		}
+	}
+	r.written++
+	return r.checkout(ctx, commit, folder, filepath.Join(r.scratch, strconv.Itoa(r.written)))
+}
+
+// checkout writes the files to a folder, which is made.
+func (r *Repository) checkout(ctx context.Context, commit Commit, folder, to string) (*Tree, error) {
 	inside, ok := clean(folder)
 	if !ok {
 		return nil, &repo.InputError{Message: fmt.Sprintf("folder %s leaves the repository", folder)}
@@ -60,6 +78,9 @@ func (t *Tree) fill(ctx context.Context, view *git.View) (err error) {
 	if err := os.MkdirAll(filepath.Join(t.Top, ".git"), 0o700); err != nil {
 		return err
 	}
+	if err := t.remember(view.Top); err != nil {
+		return err
+	}
 	// Whatever a path or a link says, nothing is written outside of the root.
 	root, err := os.OpenRoot(t.Top)
 	if err != nil {
@@ -77,6 +98,20 @@ func (t *Tree) fill(ctx context.Context, view *git.View) (err error) {
 		}
 	}
 	return nil
+}
+
+// remember writes down where the repository was cloned from, as in the work tree:
+// what is fetched from the same host is fetched for the revision too.
+func (t *Tree) remember(top string) error {
+	if top == "" {
+		return nil
+	}
+	here, err := checkout.Read(top)
+	if err != nil || here.URL == "" || strings.ContainsAny(here.URL, "\r\n") {
+		return err
+	}
+	config := "[remote \"origin\"]\n\turl = " + here.URL + "\n"
+	return os.WriteFile(filepath.Join(t.Top, ".git", "config"), []byte(config), 0o600)
 }
 
 // writer writes the files of one commit, those of its submodules included.

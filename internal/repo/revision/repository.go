@@ -13,7 +13,13 @@ import (
 )
 
 // Repository is a Git repository, seen from a folder in it.
-type Repository struct{ view *git.View }
+type Repository struct {
+	view *git.View
+	// scratch is the temporary folder that revisions are written to, written their
+	// number.
+	scratch string
+	written int
+}
 
 // Commit is a revision that was found.
 type Commit struct {
@@ -41,19 +47,25 @@ func Open(ctx context.Context, folder string) (*Repository, error) {
 	var format *git.FormatError
 	switch {
 	case errors.Is(err, git.ErrNoRepository):
-		return nil, &repo.InputError{Message: folder + " is in no Git repository", Hint: "name environments instead of revisions: env:dev env:prod", Err: err}
+		return nil, &repo.InputError{Message: folder + " is in no Git repository", Err: err}
 	case errors.Is(err, git.ErrElsewhere):
-		return nil, &repo.InputError{Message: err.Error(), Hint: "name environments instead of revisions: env:dev env:prod", Err: err}
+		return nil, &repo.InputError{Message: err.Error(), Err: err}
 	case errors.As(err, &format):
 		return nil, &repo.InputError{Message: format.Error(), Hint: "clone it in the format files: git clone --ref-format=files", Err: err}
 	case err != nil:
 		return nil, fmt.Errorf("read revisions: %w", err)
 	}
-	return &Repository{view}, nil
+	return &Repository{view: view}, nil
 }
 
-// Close lets go of the repository.
-func (r *Repository) Close() error { return r.view.Close() }
+// Close lets go of the repository and removes what was written.
+func (r *Repository) Close() error {
+	err := r.view.Close()
+	if r.scratch != "" {
+		err = errors.Join(err, os.RemoveAll(r.scratch))
+	}
+	return err
+}
 
 // Prefix is the folder relative to the top of the repository, with slashes; empty
 // for the top itself.
@@ -69,8 +81,13 @@ func (r *Repository) Find(ctx context.Context, name string) (Commit, error) {
 	return Commit{Name: name, Hash: hash}, err
 }
 
-// Shallow reports whether the repository lacks the beginning of its history.
-func (r *Repository) Shallow() bool { return r.view.Shallow() }
+// Hint is what may help where a revision is not found; empty where nothing is known.
+func (r *Repository) Hint() string {
+	if r.view.Shallow() {
+		return "the clone is shallow: git fetch --unshallow gets the rest of the history"
+	}
+	return ""
+}
 
 // clean makes a slash path relative to the top of the repository; ok is false for
 // one that leaves it.

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rollout-ladder/ladder/internal/repo"
+	"github.com/rollout-ladder/ladder/internal/repo/checkout"
 )
 
 // repository is one of a test.
@@ -101,7 +102,7 @@ func open(t *testing.T, folder string) *Repository {
 	return r
 }
 
-func checkout(t *testing.T, folder, name, at string) *Tree {
+func treeOf(t *testing.T, folder, name, at string) *Tree {
 	t.Helper()
 	r := open(t, folder)
 	commit, err := r.Find(t.Context(), name)
@@ -111,7 +112,7 @@ func checkout(t *testing.T, folder, name, at string) *Tree {
 	if at == "" {
 		at = r.Prefix()
 	}
-	tree, err := r.Checkout(t.Context(), commit, at, filepath.Join(t.TempDir(), "to"))
+	tree, err := r.checkout(t.Context(), commit, at, filepath.Join(t.TempDir(), "to"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +135,7 @@ func TestCheckout(t *testing.T) {
 
 	for name, folder := range map[string]string{"top": r.dir, "folder": filepath.Join(r.dir, "platform")} {
 		t.Run(name, func(t *testing.T) {
-			tree := checkout(t, folder, "HEAD~1", "")
+			tree := treeOf(t, folder, "HEAD~1", "")
 			want := map[string]string{"a.yaml": "one", "kept.yaml": "kept"}
 			if name == "top" {
 				want = map[string]string{"platform/a.yaml": "one", "platform/kept.yaml": "kept", "shared.yaml": "shared", ".gitattributes": "platform/kept.yaml export-ignore\n"}
@@ -161,14 +162,14 @@ func TestCheckout(t *testing.T) {
 	t.Run("hook", func(t *testing.T) {
 		t.Setenv("GIT_DIR", "/nowhere")
 		t.Setenv("GIT_INDEX_FILE", "/nowhere/index")
-		if got := files(t, checkout(t, r.dir, "main", "platform"))["a.yaml"]; got != "two" {
+		if got := files(t, treeOf(t, r.dir, "main", "platform"))["a.yaml"]; got != "two" {
 			t.Errorf("a.yaml = %q", got)
 		}
 	})
 	t.Run("bare", func(t *testing.T) {
 		bare := filepath.Join(t.TempDir(), "bare.git")
 		r.git("clone", "-q", "--bare", r.dir, bare)
-		if got := files(t, checkout(t, bare, "main", "platform"))["a.yaml"]; got != "two" {
+		if got := files(t, treeOf(t, bare, "main", "platform"))["a.yaml"]; got != "two" {
 			t.Errorf("a.yaml = %q", got)
 		}
 	})
@@ -183,7 +184,7 @@ func TestSubmodules(t *testing.T) {
 	r.commit("with a submodule")
 
 	want := map[string]string{"a.yaml": "a", ".gitmodules": "", "vendor/library/chart.yaml": "v1"}
-	tree := checkout(t, r.dir, "HEAD", "")
+	tree := treeOf(t, r.dir, "HEAD", "")
 	got := files(t, tree)
 	got[".gitmodules"] = ""
 	if diff := cmp.Diff(want, got); diff != "" || len(tree.Missing) != 0 {
@@ -192,9 +193,21 @@ func TestSubmodules(t *testing.T) {
 
 	clone := filepath.Join(t.TempDir(), "clone")
 	r.git("clone", "-q", r.dir, clone)
-	tree = checkout(t, clone, "HEAD", "")
+	tree = treeOf(t, clone, "HEAD", "")
 	if diff := cmp.Diff([]Submodule{{Path: "vendor/library", Commit: hash}}, tree.Missing); diff != "" {
 		t.Errorf("missing (-want +got):\n%s", diff)
+	}
+}
+
+// What is fetched from the host of the repository is fetched for a revision as well.
+func TestRemembersItsOrigin(t *testing.T) {
+	r := newRepo(t)
+	r.write("a.yaml", "a")
+	r.commit("first")
+	r.git("remote", "add", "origin", "https://bot:hunter2@git.internal/a.git")
+	here, err := checkout.Read(treeOf(t, r.dir, "HEAD", "").Top)
+	if want := "https://git.internal/a.git"; err != nil || here.URL != want {
+		t.Errorf("%q, %v, not %q", here.URL, err, want)
 	}
 }
 
@@ -215,7 +228,7 @@ func TestPathsThatLeaveTheTree(t *testing.T) {
 			}
 			commit := r.git("commit-tree", "-m", "evil", strings.TrimSpace(string(out)))
 			to := filepath.Join(t.TempDir(), "to")
-			if _, err := open(t, r.dir).Checkout(t.Context(), Commit{Hash: commit}, "", to); err == nil {
+			if _, err := open(t, r.dir).checkout(t.Context(), Commit{Hash: commit}, "", to); err == nil {
 				t.Errorf("%s: written", line)
 			}
 			if _, err := os.Stat(filepath.Join(to, "a.yaml")); err == nil {
@@ -245,7 +258,7 @@ func TestLinkThatIsAFolderToo(t *testing.T) {
 		t.Fatal(err)
 	}
 	commit := r.git("commit-tree", "-m", "evil", strings.TrimSpace(string(out)))
-	if _, err := open(t, r.dir).Checkout(t.Context(), Commit{Hash: commit}, "", filepath.Join(t.TempDir(), "to")); err == nil {
+	if _, err := open(t, r.dir).checkout(t.Context(), Commit{Hash: commit}, "", filepath.Join(t.TempDir(), "to")); err == nil {
 		t.Error("written")
 	}
 	if left, err := os.ReadDir(outside); err != nil || len(left) > 0 {
@@ -270,7 +283,7 @@ func TestErrors(t *testing.T) {
 	}
 	for _, folder := range []string{"gone", "../..", "a.yaml"} {
 		var input *repo.InputError
-		if _, err := opened.Checkout(ctx, head, folder, filepath.Join(t.TempDir(), "to")); !errors.As(err, &input) {
+		if _, err := opened.checkout(ctx, head, folder, filepath.Join(t.TempDir(), "to")); !errors.As(err, &input) {
 			t.Errorf("folder %s: %v", folder, err)
 		}
 	}
