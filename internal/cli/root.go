@@ -33,6 +33,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/cli/rolloutcmd"
 	"github.com/rollout-ladder/ladder/internal/cli/schemacmd"
 	"github.com/rollout-ladder/ladder/internal/cli/smokecmd"
+	"github.com/rollout-ladder/ladder/internal/cli/snapshotcmd"
 	"github.com/rollout-ladder/ladder/internal/cli/statuscmd"
 	"github.com/rollout-ladder/ladder/internal/cli/steercmd"
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
@@ -118,6 +119,7 @@ Exit codes: 0 fine; 1 the answer is no; 2 wrong usage or unreadable input;
 		rolloutcmd.New(streams, global),
 		schemacmd.New(streams),
 		smokecmd.New(streams, global),
+		snapshotcmd.New(streams, global),
 		statuscmd.New(streams, global),
 		versioncmd.New(streams, global, version),
 		watchcmd.New(streams, global),

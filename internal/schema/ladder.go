@@ -96,6 +96,8 @@ type Simulation struct {
 type Repository struct {
 	Aliases []string `json:"aliases" jsonschema_description:"Addresses of this repository that Applications use."`
 	Roots   []string `json:"roots" jsonschema_description:"Files and folders that are applied by hand, relative to the root of the platform. Default: they are found."`
+	// Snapshot is what a cluster knows.
+	Snapshot string `json:"snapshot" jsonschema_description:"A file of ladder snapshot, relative to the root of the platform: the clusters and settings of Argo CD are those in it."`
 }
 
 // Generators are what generators of ApplicationSets learn outside the

@@ -21,6 +21,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/repo/appset"
 	"github.com/rollout-ladder/ladder/internal/repo/clusters"
 	"github.com/rollout-ladder/ladder/internal/repo/installation"
+	"github.com/rollout-ladder/ladder/internal/repo/ladderfile"
 	"github.com/rollout-ladder/ladder/internal/repo/manifest"
 	"github.com/rollout-ladder/ladder/internal/repo/repofs"
 	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
@@ -42,6 +43,10 @@ type Options struct {
 	// Roots are the files and folders that are applied by hand; empty to find
 	// them.
 	Roots []string
+	// Snapshot is the file of what a cluster knows, which SnapshotAt names; empty for
+	// none.
+	Snapshot   string
+	SnapshotAt finding.Position
 	// Skip reports of the content of a file that it says nothing of its own; nil
 	// for no file.
 	Skip func(content []byte) bool
@@ -161,6 +166,9 @@ func Scan(ctx context.Context, tree *repofs.Tree, opts Options) (*Repository, er
 	for i, file := range r.manifests {
 		r.take(file, all[i])
 	}
+	if err := r.readSnapshot(); err != nil {
+		return nil, err
+	}
 	r.settings = r.installation.Settings()
 	r.findOwnURLs(ctx)
 	return r, ctx.Err()
@@ -210,7 +218,7 @@ func (r *Repository) lookInto(ctx context.Context, names []string) ([]looked, er
 // values.
 func (r *Repository) look(file string) (l looked) {
 	data, err := r.tree.Read(file)
-	if err != nil || r.opts.Skip != nil && r.opts.Skip(data) {
+	if err != nil || ladderfile.IsSnapshot(data) || r.opts.Skip != nil && r.opts.Skip(data) {
 		return l
 	}
 	l.own = !r.patches[file] && bytes.Contains(data, []byte("argoproj.io/")) && mentions.Match(data)

@@ -1,6 +1,8 @@
 package ladderfile
 
 import (
+	"bytes"
+
 	"github.com/rollout-ladder/ladder/internal/repo/appset"
 	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
 )
@@ -12,9 +14,18 @@ type Repository struct {
 	// Roots are the files and folders that are applied by hand, relative to the
 	// root of the platform; empty to find them.
 	Roots []string
+	// Snapshot is a file of ladder snapshot; its path is empty for none.
+	Snapshot Pattern
 	// Generators are what generators of ApplicationSets learn elsewhere.
 	Generators appset.Data
 }
+
+// SnapshotMark begins every file of ladder snapshot.
+const SnapshotMark = "# written by ladder snapshot: what Argo CD knows, without secrets\n"
+
+// IsSnapshot reports whether the content of a file is a snapshot. Its objects are in
+// a cluster already, and none of the repository's.
+func IsSnapshot(content []byte) bool { return bytes.HasPrefix(content, []byte(SnapshotMark)) }
 
 func (d *decoder) repository(f *yamldoc.Fields) {
 	if f == nil {
@@ -22,6 +33,9 @@ func (d *decoder) repository(f *yamldoc.Fields) {
 	}
 	d.file.Repository.Aliases = f.Strings("aliases")
 	d.file.Repository.Roots = f.Strings("roots")
+	if file := f.Text("snapshot"); file != "" {
+		d.file.Repository.Snapshot = Pattern{Path: file, Position: f.Value.At("snapshot").Position}
+	}
 	d.unknown(f)
 }
 

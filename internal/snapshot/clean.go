@@ -1,0 +1,223 @@
+package snapshot
+
+import (
+	"encoding/base64"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/repo/confidential"
+	"github.com/rollout-ladder/ladder/internal/repo/installation"
+	"github.com/rollout-ladder/ladder/internal/repo/manifest"
+)
+
+// cleaner makes what may be shown of objects.
+type cleaner struct{ leftOut []string }
+
+// leave notes what is left out.
+func (c *cleaner) leave(of *unstructured.Unstructured, what string) {
+	c.leftOut = append(c.leftOut, fmt.Sprintf("%s %s: %s", of.GetKind(), of.GetName(), what))
+}
+
+// shell is an object with nothing but its names, labels and annotations.
+func (c *cleaner) shell(of *unstructured.Unstructured) *unstructured.Unstructured {
+	o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": of.GetAPIVersion(), "kind": of.GetKind()}}
+	o.SetName(of.GetName())
+	o.SetNamespace(of.GetNamespace())
+	labels := map[string]string{}
+	for key, value := range of.GetLabels() {
+		if confidential.Text(value) {
+			c.leave(of, "label "+key)
+			continue
+		}
+		labels[key] = value
+	}
+	annotations := map[string]string{}
+	for key, value := range of.GetAnnotations() {
+		switch {
+		case passing.MatchString(key), copied.MatchString(key):
+		case isObject(value), confidential.Named([]string{"metadata", "annotations", key}, false), confidential.Text(value):
+			c.leave(of, "annotation "+key)
+		default:
+			annotations[key] = finding.Redact(value)
+		}
+	}
+	if len(labels) > 0 {
+		o.SetLabels(labels)
+	}
+	if len(annotations) > 0 {
+		o.SetAnnotations(annotations)
+	}
+	return o
+}
+
+var (
+	// passing matches annotations that come and go, and say nothing of the object.
+	passing = regexp.MustCompile(`^argocd\.argoproj\.io/(refresh|hydrate|application-set-refresh)$|^notified\.notifications\.argoproj\.io|^deployment\.kubernetes\.io/revision$|^reloader\.`)
+	// copied matches annotations in which tools keep the object as it was applied, of
+	// kubectl, kapp, Rancher and kopf among others.
+	copied = regexp.MustCompile(`(?i)last-?applied|last-?handled|/(applied|original)|configuration$`)
+)
+
+// isObject reports whether a text is an object of Kubernetes, or a part of one.
+func isObject(text string) bool {
+	var o map[string]any
+	if !strings.HasPrefix(strings.TrimSpace(text), "{") || yaml.Unmarshal([]byte(text), &o) != nil {
+		return false
+	}
+	return slices.ContainsFunc([]string{"kind", "spec", "data", "stringData", "config"}, func(key string) bool { return o[key] != nil })
+}
+
+// configMap keeps the settings that are known to be none that are secret.
+func (c *cleaner) configMap(of *unstructured.Unstructured) *unstructured.Unstructured {
+	o := c.shell(of)
+	data, _, _ := unstructured.NestedStringMap(of.Object, "data")
+	kept := map[string]any{}
+	for key, value := range data {
+		if !installation.Public(of.GetName(), key, value) {
+			c.leave(of, key)
+			continue
+		}
+		kept[key] = finding.Redact(value)
+	}
+	o.Object["data"] = kept
+	return o
+}
+
+// workload keeps the settings that a process is started with; nil where there are
+// none.
+func (c *cleaner) workload(of *unstructured.Unstructured) *unstructured.Unstructured {
+	all, _, _ := unstructured.NestedSlice(of.Object, "spec", "template", "spec", "containers")
+	var kept []any
+	for _, one := range all {
+		container, _ := one.(map[string]any)
+		command, _, _ := unstructured.NestedStringSlice(container, "command")
+		words, _, _ := unstructured.NestedStringSlice(container, "args")
+		args := []any{}
+		for _, word := range installation.Arguments(slices.Concat(command, words)) {
+			args = append(args, word)
+		}
+		env := []any{}
+		variables, _, _ := unstructured.NestedSlice(container, "env")
+		for _, v := range variables {
+			variable, _ := v.(map[string]any)
+			name, _ := variable["name"].(string)
+			if value, ok := variable["value"].(string); ok && installation.IsVariable(name) {
+				env = append(env, map[string]any{"name": name, "value": value})
+			}
+		}
+		if len(args)+len(env) > 0 {
+			kept = append(kept, map[string]any{"name": container["name"], "args": args, "env": env})
+		}
+	}
+	if len(kept) == 0 {
+		return nil
+	}
+	o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": of.GetAPIVersion(), "kind": of.GetKind()}}
+	o.SetName(of.GetName())
+	o.SetNamespace(of.GetNamespace())
+	_ = unstructured.SetNestedSlice(o.Object, kept, "spec", "template", "spec", "containers") // these are maps
+	return o
+}
+
+// cluster keeps the name and the address of a cluster, and what selects it. How Argo
+// CD gets in is in the rest.
+func (c *cleaner) cluster(of *unstructured.Unstructured) *unstructured.Unstructured {
+	o := c.shell(of)
+	data := map[string]any{}
+	for _, key := range []string{"name", "server"} {
+		encoded, _, _ := unstructured.NestedString(of.Object, "data", key)
+		if value, err := base64.StdEncoding.DecodeString(encoded); err == nil && len(value) > 0 {
+			data[key] = finding.Redact(string(value))
+		}
+	}
+	o.Object["stringData"] = data
+	return o
+}
+
+// object keeps what an object of Argo CD says, without its status.
+func (c *cleaner) object(of *unstructured.Unstructured) *unstructured.Unstructured {
+	o := c.shell(of)
+	var owners []any
+	for _, owner := range of.GetOwnerReferences() {
+		owners = append(owners, map[string]any{"apiVersion": owner.APIVersion, "kind": owner.Kind, "name": owner.Name})
+	}
+	if len(owners) > 0 {
+		_ = unstructured.SetNestedSlice(o.Object, owners, "metadata", "ownerReferences") // these are maps
+	}
+	if spec, ok := of.Object["spec"]; ok {
+		o.Object["spec"] = c.value(of, []string{"spec"}, spec)
+	}
+	return o
+}
+
+// value is a value at keys without what may be secret.
+func (c *cleaner) value(of *unstructured.Unstructured, keys []string, v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		name, _ := v["name"].(string)
+		out := make(map[string]any, len(v))
+		for key, inner := range v {
+			at := append(slices.Clone(keys), key)
+			if name != "" && key == "value" {
+				at = append(slices.Clone(keys), name) // an item that is named for what it holds
+			}
+			if key == "jwtTokens" {
+				c.leave(of, strings.Join(at, "."))
+				continue
+			}
+			out[key] = c.value(of, at, inner)
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i, inner := range v {
+			out[i] = c.value(of, keys, inner)
+		}
+		return out
+	case string:
+		return c.text(of, keys, v)
+	case bool, nil:
+		return v
+	default: // a number
+		if last := keys[len(keys)-1]; confidential.Named(keys, false) && strings.Contains(strings.ToLower(last), "passw") {
+			c.leave(of, strings.Join(keys, "."))
+			return manifest.Redacted
+		}
+		return v
+	}
+}
+
+// text is a text at keys without what may be secret; a text that is YAML is looked
+// into.
+func (c *cleaner) text(of *unstructured.Unstructured, keys []string, v string) any {
+	if v != "" && confidential.Named(keys, false) {
+		c.leave(of, strings.Join(keys, "."))
+		return manifest.Redacted
+	}
+	var inner any
+	if strings.ContainsAny(v, "\n{") && yaml.Unmarshal([]byte(v), &inner) == nil {
+		switch inner.(type) {
+		case map[string]any, []any:
+			before := len(c.leftOut)
+			clean := c.value(of, keys, inner)
+			if len(c.leftOut) == before {
+				return finding.Redact(v)
+			}
+			if text, err := yaml.Marshal(clean); err == nil {
+				return string(text)
+			}
+			return manifest.Redacted
+		}
+	}
+	if confidential.Text(v) {
+		c.leave(of, strings.Join(keys, "."))
+		return manifest.Redacted
+	}
+	return finding.Redact(v)
+}
