@@ -4,6 +4,7 @@ package rendercmd
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -32,6 +33,9 @@ type Options struct {
 	Component string
 	// ShowSecrets prints the values of Secrets too.
 	ShowSecrets bool
+	// PreArgo prints what is applied before Argo CD in place of a component, TalosPatch
+	// as a patch of the machine configuration of Talos.
+	PreArgo, TalosPatch bool
 }
 
 // New returns the command.
@@ -41,12 +45,40 @@ func New(streams *stream.Streams, global *flags.Global) *cobra.Command {
 		Use:   "render COMPONENT [PATH]",
 		Short: "Print the objects of a component, each with where it comes from",
 		Long: `Print the objects of a component, each with where it comes from. The values of
-Secrets are left out; --show-secrets prints them.`,
+Secrets are left out; --show-secrets prints them.
+
+With --pre-argo and without COMPONENT, print what ladder bootstrap applies before
+Argo CD: the entries of preArgo in ladder.yaml, in the order in which they are
+applied, with the namespaces that they lack. For kubectl apply give --show-secrets:
+it would take [redacted] for the values of Secrets.
+
+--talos-patch prints the same as a patch of the machine configuration of Talos, with
+one inline manifest for each component. Give it to talosctl gen config or talosctl
+patch machineconfig of the control plane, and set preArgo: {skip: true} in the
+configuration of ladder bootstrap. Talos never updates what it has made; Argo CD
+adopts it. Secrets are not in the patch, and stderr names them: apply them by hand,
+or let ladder bootstrap make them of environment variables. --show-secrets puts them
+in; the file is then as secret as they are.`,
 		Example: `  ladder render platform-keycloak
-  ladder render platform-keycloak --environment prod --format json`,
-		Args:              cobra.RangeArgs(1, 2),
+  ladder render platform-keycloak --environment prod --format json
+  ladder render --pre-argo -e prod
+  ladder render --pre-argo -e prod --show-secrets | kubectl apply --server-side -f -
+  ladder render --pre-argo --talos-patch --output talos-patch.yaml`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if o.PreArgo {
+				return cobra.MaximumNArgs(1)(cmd, args)
+			}
+			return cobra.RangeArgs(1, 2)(cmd, args)
+		},
 		ValidArgsFunction: source.CompleteComponent(&o.Source),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := o.check(); err != nil {
+				return err
+			}
+			if o.PreArgo {
+				o.SetPath(args)
+				return runEarly(cmd.Context(), streams, global, o)
+			}
 			o.Component = args[0]
 			o.SetPath(args[1:])
 			return run(cmd.Context(), streams, global, o)
@@ -55,8 +87,22 @@ Secrets are left out; --show-secrets prints them.`,
 	o.Source.Register(cmd)
 	source.CompleteEnvironment(cmd)
 	o.Result.Register(cmd, "yaml", "json")
-	cmd.Flags().BoolVar(&o.ShowSecrets, "show-secrets", false, "print the values of Secrets, as the repository holds them")
+	f := cmd.Flags()
+	f.BoolVar(&o.ShowSecrets, "show-secrets", false, "print the values of Secrets, as the repository holds them")
+	f.BoolVar(&o.PreArgo, "pre-argo", false, "print what is applied before Argo CD, in place of a component")
+	f.BoolVar(&o.TalosPatch, "talos-patch", false, "with --pre-argo: as a patch of the machine configuration of Talos")
 	return cmd
+}
+
+// check refuses flags that do not go together.
+func (o *Options) check() error {
+	switch {
+	case o.TalosPatch && !o.PreArgo:
+		return exit.With(exit.Usage, errors.New("--talos-patch goes with --pre-argo"))
+	case o.TalosPatch && o.Format != "yaml":
+		return exit.With(exit.Usage, errors.New("--talos-patch is YAML: leave out --format"))
+	}
+	return exit.With(exit.Usage, stream.CheckResult(o.Output))
 }
 
 func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *Options) error {
@@ -124,11 +170,14 @@ func write(b *bytes.Buffer, objects []manifest.Object) error {
 		if err != nil {
 			return fmt.Errorf("print %s: %w", o.Resource().Human(), err)
 		}
-		fmt.Fprintf(b, "---\n# Source: %s", o.Origin.Position())
-		if o.Origin.Values != "" {
-			fmt.Fprintf(b, ", values %s", strings.ReplaceAll(o.Origin.Values, "\n", " "))
+		b.WriteString("---\n")
+		if o.Origin.File != "" {
+			fmt.Fprintf(b, "# Source: %s", o.Origin.Position())
+			if o.Origin.Values != "" {
+				fmt.Fprintf(b, ", values %s", strings.ReplaceAll(o.Origin.Values, "\n", " "))
+			}
+			b.WriteByte('\n')
 		}
-		b.WriteByte('\n')
 		if !stream.IsSafe(string(text)) {
 			// What is escaped on the way out is the same character in JSON, which YAML takes.
 			if err := report.JSON(b, o.Object); err != nil {

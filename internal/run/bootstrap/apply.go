@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -269,9 +270,8 @@ func inOrder(objects []manifest.Object) ([]manifest.Object, []manifest.SyncPlace
 	return out, places
 }
 
-// namespaces makes the namespaces that objects land in and that neither exist nor
-// are among them. They stay when the objects go.
-func (r *run) namespaces(ctx context.Context, s *report.BootstrapStage, objects []manifest.Object) error {
+// landing are the namespaces that objects land in and that are not among them, sorted.
+func landing(objects []manifest.Object) []string {
 	wanted := map[string]bool{}
 	for _, o := range objects {
 		if ns := cmp.Or(o.GetNamespace(), o.Target); ns != "" {
@@ -283,12 +283,13 @@ func (r *run) namespaces(ctx context.Context, s *report.BootstrapStage, objects 
 			delete(wanted, o.GetName())
 		}
 	}
-	names := make([]string, 0, len(wanted))
-	for name := range wanted {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
+	return slices.Sorted(maps.Keys(wanted))
+}
+
+// namespaces makes the namespaces that objects land in and that neither exist nor
+// are among them. They stay when the objects go.
+func (r *run) namespaces(ctx context.Context, s *report.BootstrapStage, objects []manifest.Object) error {
+	for _, name := range landing(objects) {
 		made, err := r.namespace(ctx, name)
 		if err != nil {
 			return err
@@ -298,6 +299,10 @@ func (r *run) namespaces(ctx context.Context, s *report.BootstrapStage, objects 
 		}
 	}
 	return nil
+}
+
+func newNamespace(name string) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": name}}}
 }
 
 // namespace makes one namespace where it does not exist, once for all stages.
@@ -325,7 +330,7 @@ func (r *run) namespace(ctx context.Context, name string) (made bool, err error)
 	if err != nil {
 		return false, err
 	}
-	obj := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": name}}}
+	obj := newNamespace(name)
 	err = r.target.try(ctx, func() error {
 		_, err := client.Create(ctx, obj, metav1.CreateOptions{FieldManager: OwnManager})
 		return err

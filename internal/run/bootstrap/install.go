@@ -131,7 +131,7 @@ func (r *run) chart(ctx context.Context, s *sources, c Chart) ([]manifest.Object
 		return data, err
 	}}
 	release := cmp.Or(c.ReleaseName, argoComponent)
-	objects, err := r.renderer(s.platform, from, address != "").Component(ctx, model.Component{
+	objects, err := newRenderer(s.platform, r.options.Load, from, address != "").Component(ctx, model.Component{
 		Name: release, Namespace: s.namespace, Sources: []model.Source{source}, Position: c.Position, Enabled: true, Phase: model.NoPhase,
 	})
 	if wrong != nil {

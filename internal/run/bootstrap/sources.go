@@ -16,7 +16,6 @@ import (
 
 	"github.com/rollout-ladder/ladder/internal/analysis"
 	"github.com/rollout-ladder/ladder/internal/argocd/generate"
-	"github.com/rollout-ladder/ladder/internal/confine/evaluate"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/core/plan"
@@ -24,7 +23,6 @@ import (
 	"github.com/rollout-ladder/ladder/internal/repo"
 	"github.com/rollout-ladder/ladder/internal/repo/checkout"
 	"github.com/rollout-ladder/ladder/internal/repo/manifest"
-	"github.com/rollout-ladder/ladder/internal/repo/render"
 	"github.com/rollout-ladder/ladder/internal/repo/repofs"
 	"github.com/rollout-ladder/ladder/internal/run/session"
 )
@@ -51,7 +49,7 @@ type sources struct {
 // read reads the platform, renders what comes before Argo CD, and gets Argo CD.
 func (r *run) read(ctx context.Context) (*sources, error) {
 	o := r.options
-	s := &sources{early: map[string][]manifest.Object{}}
+	s := &sources{}
 	var loaded *analysis.Result
 	var err error
 	if o.Config.Root.Generate {
@@ -67,8 +65,10 @@ func (r *run) read(ctx context.Context) (*sources, error) {
 	}
 	s.tree = &repofs.Tree{Root: s.platform.Root, Repository: s.platform.Repository}
 	s.namespace = cmp.Or(o.Config.ArgoCD.Namespace, s.platform.ArgoCD.Namespace, DefaultNamespace)
-	if err := r.renderEarly(ctx, s); err != nil {
-		return nil, err
+	if !o.Config.PreArgo.Skip {
+		if s.preArgo, s.early, err = Early(ctx, s.platform, o.Load); err != nil {
+			return nil, err
+		}
 	}
 	if err := r.checkBands(s.platform); err != nil {
 		return nil, err
@@ -95,73 +95,6 @@ func refused(p *repo.Platform) error {
 		return &session.RefusedError{Findings: wrong}
 	}
 	return nil
-}
-
-// renderEarly renders the components that come before Argo CD.
-func (r *run) renderEarly(ctx context.Context, s *sources) error {
-	if r.options.Config.PreArgo.Skip {
-		return nil
-	}
-	for _, c := range s.platform.Components {
-		if !c.PreArgo || !c.Enabled {
-			continue
-		}
-		s.preArgo = append(s.preArgo, c)
-	}
-	if len(s.preArgo) == 0 {
-		return nil
-	}
-	s.preArgo = asWritten(s.preArgo)
-	fetcher := r.options.Load.Fetcher(s.platform.Repository)
-	defer func() { _ = fetcher.Close() }() // folders of its own, which nobody misses
-	renderer := r.renderer(s.platform, evaluate.With(fetcher), false)
-	for _, result := range renderer.All(ctx, s.preArgo, nil) {
-		if result.Err != nil {
-			return input(result.Err)
-		}
-		s.early[result.Component] = result.Objects
-	}
-	return nil
-}
-
-// asWritten puts components into the order of the ladder file, each behind those
-// that it requires; a circle stays as it is written.
-func asWritten(components []model.Component) []model.Component {
-	left := slices.Clone(components)
-	slices.SortStableFunc(left, func(a, b model.Component) int { return cmp.Compare(a.Position.Line, b.Position.Line) })
-	var out []model.Component
-	for len(left) > 0 {
-		next := slices.IndexFunc(left, func(c model.Component) bool {
-			return !slices.ContainsFunc(c.Requires, func(q model.Requirement) bool {
-				return q.Text != c.Name && slices.ContainsFunc(left, func(o model.Component) bool { return o.Name == q.Text })
-			})
-		})
-		next = max(next, 0)
-		out = append(out, left[next])
-		left = slices.Delete(left, next, next+1)
-	}
-	return out
-}
-
-// renderer renders as the other commands do. pinned is set where the digest of what
-// is fetched is known.
-func (r *run) renderer(p *repo.Platform, from evaluate.Fetch, pinned bool) *render.Renderer {
-	o, target := r.options.Load, p.Target()
-	return render.New(p.Root, p.Repository, render.Options{
-		KubeVersion: cmp.Or(o.KubeVersion, target.KubeVersion), APIVersions: slices.Concat(target.APIVersions, o.APIVersions),
-		// What is fetched here is pinned by its digest, so it may be kept under its
-		// version only where that is checked, which the cache of charts does not.
-		Offline: o.Offline && !pinned, CacheDir: o.CacheDir, NoCache: o.NoCache || pinned, Fetch: from,
-	})
-}
-
-// input makes an error of rendering one of the input.
-func input(err error) error {
-	var problem *render.Error
-	if errors.As(err, &problem) {
-		return &repofs.InputError{Position: problem.Position, Message: fmt.Sprintf("%s cannot be rendered: %s", problem.Component, problem.Reason), Err: err}
-	}
-	return err
 }
 
 // rootObjects finds what is applied when Argo CD runs, and returns the settings
