@@ -22,8 +22,8 @@ import (
 
 // New returns the command.
 func New(streams *stream.Streams, _ *flags.Global) *cobra.Command {
-	cmd := &cobra.Command{Use: "new", Short: "Scaffold a component"}
-	cmd.AddCommand(newComponent(streams))
+	cmd := &cobra.Command{Use: "new", Short: "Scaffold a component or a development container"}
+	cmd.AddCommand(newComponent(streams), newDevcontainer(streams))
 	return cmd
 }
 
@@ -120,7 +120,7 @@ func (o *Options) run(ctx context.Context, streams *stream.Streams) error {
 	if err != nil {
 		return source.Coded(err)
 	}
-	if err := refuseExisting(target, made.Files); err != nil {
+	if err := refuseExisting(target, made.Files, "choose another name, or remove it"); err != nil {
 		return source.Coded(err)
 	}
 	if !o.DryRun {
@@ -142,7 +142,7 @@ func (o *Options) run(ctx context.Context, streams *stream.Streams) error {
 
 // refuseExisting refuses files that are there already, whatever they hold. The
 // schema is shared.
-func refuseExisting(target *importer.Target, all []importer.File) error {
+func refuseExisting(target *importer.Target, all []importer.File, hint string) error {
 	existing, err := target.Existing(all)
 	if err != nil {
 		return err
@@ -150,7 +150,7 @@ func refuseExisting(target *importer.Target, all []importer.File) error {
 	var problems []error
 	for _, file := range existing {
 		if !strings.HasSuffix(file, ".schema.json") {
-			problems = append(problems, &repofs.InputError{Message: file + " exists", Hint: "choose another name, or remove it"})
+			problems = append(problems, &repofs.InputError{Message: file + " exists", Hint: hint})
 		}
 	}
 	return errors.Join(problems...)
@@ -159,15 +159,20 @@ func refuseExisting(target *importer.Target, all []importer.File) error {
 func (o *Options) document(made *importer.Scaffolded) Document {
 	d := Document{
 		FormatVersion: report.FormatVersion, Name: o.Name, Phase: made.Phase.String(),
-		Smoke: made.Smoke, SmokePhase: made.SmokePhase.String(), DryRun: o.DryRun, Files: []File{},
+		Smoke: made.Smoke, SmokePhase: made.SmokePhase.String(), DryRun: o.DryRun, Files: documents(made.Files),
 	}
 	if made.Smoke == "" {
 		d.SmokePhase = ""
 	}
-	for _, f := range made.Files {
-		d.Files = append(d.Files, File{Path: f.Path, Content: string(f.Content)})
-	}
 	return d
+}
+
+func documents(made []importer.File) []File {
+	all := []File{}
+	for _, f := range made {
+		all = append(all, File{Path: f.Path, Content: string(f.Content)})
+	}
+	return all
 }
 
 func (o *Options) print(b *bytes.Buffer, made *importer.Scaffolded) {
@@ -176,8 +181,13 @@ func (o *Options) print(b *bytes.Buffer, made *importer.Scaffolded) {
 		fmt.Fprintf(b, ", %s at %s", made.Smoke, made.SmokePhase)
 	}
 	b.WriteByte('\n')
-	for _, f := range made.Files {
-		if !o.DryRun {
+	printFiles(b, made.Files, o.DryRun)
+}
+
+// printFiles says which files were written, or prints them.
+func printFiles(b *bytes.Buffer, made []importer.File, dryRun bool) {
+	for _, f := range made {
+		if !dryRun {
 			fmt.Fprintf(b, "  wrote %s\n", f.Path)
 			continue
 		}
