@@ -382,6 +382,9 @@ func isArgo(o manifest.Object) bool {
 	return gvk.Group == "argoproj.io" && slices.Contains([]string{"Application", "ApplicationSet", "AppProject"}, gvk.Kind)
 }
 
+// ErrNoComponent says that an environment has no component of a name.
+var ErrNoComponent = errors.New("there is no such component")
+
 // One renders one component of a platform, disabled or not, as it is rendered
 // with the others: charts see the CRDs of the whole repository.
 func One(ctx context.Context, path, name string, o Options) (model.Component, []manifest.Object, error) {
@@ -433,6 +436,6 @@ func unknownComponent(p *repo.Platform, name string) error {
 		hint = "did you mean " + strings.Join(similar[:min(len(similar), 3)], " or ") + "?"
 	}
 	return &repo.InputError{
-		Message: fmt.Sprintf("there is no component %q in environment %s", name, p.Environment), Hint: hint,
+		Message: fmt.Sprintf("there is no component %q in environment %s", name, p.Environment), Hint: hint, Err: ErrNoComponent,
 	}
 }

@@ -21,9 +21,6 @@ import (
 	"github.com/rollout-ladder/ladder/internal/run/session"
 )
 
-// allEnvironments is the environment that stands for every one.
-const allEnvironments = "all"
-
 // loader reads both sides.
 type loader struct {
 	streams  *stream.Streams
@@ -67,7 +64,7 @@ func (l *loader) compare(ctx context.Context) ([]diff.Comparison, error) {
 	if ends[0].environment != "" && ends[1].environment != "" && l.options.Environment != "" {
 		return nil, &repo.InputError{Message: "--environment goes with revisions: both sides name an environment already"}
 	}
-	if l.options.Environment == allEnvironments && (ends[0].environment != "" || ends[1].environment != "") {
+	if l.options.Environment == flags.All && (ends[0].environment != "" || ends[1].environment != "") {
 		return nil, &repo.InputError{Message: "-e all goes with revisions and the work tree only", Hint: "compare an environment with one other"}
 	}
 	var sides [2][]diff.Side
@@ -78,7 +75,7 @@ func (l *loader) compare(ctx context.Context) ([]diff.Comparison, error) {
 		}
 		sides[i] = loaded
 	}
-	if l.options.Environment != allEnvironments {
+	if l.options.Environment != flags.All {
 		return []diff.Comparison{diff.Compare(sides[0][0], sides[1][0])}, nil
 	}
 	return pair(ends, sides), nil
@@ -161,7 +158,7 @@ func (l *loader) platforms(ctx context.Context, folder, environment string) ([]*
 	switch {
 	case environment != "":
 		one, err = l.work.Load(ctx, environment) // it was looked for there
-	case options.Environment == allEnvironments:
+	case options.Environment == flags.All:
 		options.Environment = ""
 		return analysis.LoadAll(ctx, folder, options)
 	default:

@@ -4,12 +4,14 @@ package explain
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/rollout-ladder/ladder/internal/analysis"
 	"github.com/rollout-ladder/ladder/internal/cli/exit"
 	"github.com/rollout-ladder/ladder/internal/cli/flags"
 	"github.com/rollout-ladder/ladder/internal/cli/source"
@@ -41,6 +43,7 @@ what evidence, what waits for it, and its blast radius. With A->B, show the
 evidence of the edge between two components. With the name of a lint rule, print
 its documentation; with nothing, list the rules.`,
 		Example: `  ladder explain platform-keycloak
+  ladder explain platform-keycloak -e all
   ladder explain "platform-keycloak->platform-postgres-clusters"
   ladder explain secret-before-use`,
 		Args:              cobra.RangeArgs(0, 2),
@@ -55,6 +58,7 @@ its documentation; with nothing, list the rules.`,
 		},
 	}
 	o.Source.Register(cmd)
+	source.TakesAll(cmd)
 	source.CompleteEnvironment(cmd)
 	o.Result.Register(cmd, "text", "json")
 	cmd.Flags().StringVar(&o.Policy, "policy", "", "phases, edges or serial (default: phases, for Flux edges)")
@@ -68,18 +72,52 @@ func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *
 	if done, err := explainRule(streams, o); done || err != nil {
 		return err
 	}
-	loaded, err := source.Load(ctx, streams, global, o.Source)
+	all, err := source.LoadEach(ctx, streams, global, o.Source)
 	if err != nil {
 		return err
 	}
+	var parts []source.Part
+	var absent error
+	required := false
+	for _, loaded := range all {
+		content, has, err := one(streams, loaded, o)
+		if errors.As(err, new(*absentError)) {
+			absent = err
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		required = required || has
+		parts = append(parts, source.Part{Environment: loaded.Platform.Environment, Content: content})
+	}
+	if len(parts) == 0 {
+		return absent // from all of them
+	}
+	content, err := source.Join(o.Source, o.Format, parts)
+	if err != nil {
+		return err
+	}
+	if err := streams.WriteResult(o.Output, content); err != nil {
+		return err
+	}
+	if !required {
+		return exit.Silent(exit.No)
+	}
+	return nil
+}
+
+// one explains a component or an edge of one environment. has is false for an edge that
+// is not there.
+func one(streams *stream.Streams, loaded *analysis.Result, o *Options) (content []byte, has bool, err error) {
 	p, err := plan.Build(session.PlanInput(loaded, rollout.Policy(o.Policy), nil, 0))
 	if err != nil {
-		return exit.With(exit.Usage, err)
+		return nil, false, exit.With(exit.Usage, err)
 	}
 	consumer, provider, isEdge := strings.Cut(o.Subject, "->")
 	c, err := find(loaded.Platform.Components, strings.TrimSpace(consumer))
 	if err != nil {
-		return err
+		return nil, false, err
 	}
 	explanation := report.Explain(p, c)
 	for _, edges := range [][]report.PlanEdge{explanation.Requires, explanation.RequiredBy} {
@@ -89,9 +127,9 @@ func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *
 	}
 	if isEdge {
 		if _, err := find(loaded.Platform.Components, strings.TrimSpace(provider)); err != nil {
-			return err
+			return nil, false, err
 		}
-		return writeEdge(streams, o, explanation, strings.TrimSpace(provider))
+		return edge(streams, o, explanation, strings.TrimSpace(provider))
 	}
 	var b bytes.Buffer
 	if o.Format == "json" {
@@ -99,10 +137,22 @@ func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *
 	} else {
 		err = report.ExplainText(&b, explanation)
 	}
-	if err != nil {
-		return err
+	return b.Bytes(), true, err
+}
+
+// absentError says that an environment has no such component.
+type absentError struct {
+	name    string
+	similar []string
+}
+
+// Error implements error.
+func (e *absentError) Error() string {
+	text := fmt.Sprintf("there is no component %q", e.name)
+	if len(e.similar) > 0 {
+		text += "; did you mean " + strings.Join(e.similar, " or ") + "?"
 	}
-	return streams.WriteResult(o.Output, b.Bytes())
+	return text
 }
 
 func find(components []model.Component, name string) (model.Component, error) {
@@ -115,16 +165,12 @@ func find(components []model.Component, name string) (model.Component, error) {
 			similar = append(similar, c.Name)
 		}
 	}
-	err := fmt.Errorf("there is no component %q", name)
-	if len(similar) > 0 {
-		err = fmt.Errorf("%w; did you mean %s?", err, strings.Join(similar, " or "))
-	}
-	return model.Component{}, exit.With(exit.Usage, err)
+	return model.Component{}, exit.With(exit.Usage, &absentError{name, similar})
 }
 
-// writeEdge prints the edges from the explained component to a provider; there
-// being none is the answer no.
-func writeEdge(streams *stream.Streams, o *Options, e report.Explanation, provider string) error {
+// edge prints the edges from the explained component to a provider; there being none
+// is the answer no.
+func edge(streams *stream.Streams, o *Options, e report.Explanation, provider string) (content []byte, has bool, err error) {
 	var found []report.PlanEdge
 	for _, edge := range e.Requires {
 		if edge.To == provider {
@@ -133,26 +179,23 @@ func writeEdge(streams *stream.Streams, o *Options, e report.Explanation, provid
 	}
 	var b bytes.Buffer
 	if o.Format == "json" {
-		document := struct {
-			FormatVersion string            `json:"formatVersion"`
-			Edges         []report.PlanEdge `json:"edges"`
-		}{report.FormatVersion, append([]report.PlanEdge{}, found...)}
-		if err := report.JSON(&b, document); err != nil {
-			return err
+		err = report.JSON(&b, edgesDocument{report.FormatVersion, e.Environment, append([]report.PlanEdge{}, found...)})
+	} else {
+		err = report.EdgesText(&b, found)
+	}
+	if len(found) == 0 {
+		message := fmt.Sprintf("%s does not require %s directly", e.Component, provider)
+		if slices.Contains(e.Dependencies, provider) {
+			message += ", only through others"
 		}
-	} else if err := report.EdgesText(&b, found); err != nil {
-		return err
+		fmt.Fprintln(streams.Err, message)
 	}
-	if err := streams.WriteResult(o.Output, b.Bytes()); err != nil {
-		return err
-	}
-	if len(found) > 0 {
-		return nil
-	}
-	message := fmt.Sprintf("%s does not require %s directly", e.Component, provider)
-	if slices.Contains(e.Dependencies, provider) {
-		message += ", only through others"
-	}
-	fmt.Fprintln(streams.Err, message)
-	return exit.Silent(exit.No)
+	return b.Bytes(), len(found) > 0, err
+}
+
+// edgesDocument is the JSON form of the edges between two components.
+type edgesDocument struct {
+	FormatVersion string            `json:"formatVersion"`
+	Environment   string            `json:"environment"`
+	Edges         []report.PlanEdge `json:"edges"`
 }

@@ -52,7 +52,12 @@ type Source struct {
 	KubeVersion string
 	APIVersions []string
 	NoCache     bool
+	// Roots are the files and folders that are applied by hand; empty to find them.
+	Roots []string
 }
+
+// All is the environment that stands for every one.
+const All = "all"
 
 // Register adds the flags to a command.
 func (s *Source) Register(cmd *cobra.Command) {
@@ -63,6 +68,7 @@ func (s *Source) Register(cmd *cobra.Command) {
 	f.StringVar(&s.KubeVersion, "kube-version", "", "Kubernetes version the charts are rendered for (default: the plane's)")
 	f.StringSliceVar(&s.APIVersions, "api-versions", nil, "further API versions the charts may ask for, as group/version/Kind")
 	f.BoolVar(&s.NoCache, "no-cache", false, "render everything again")
+	f.StringSliceVar(&s.Roots, "root", nil, "file or folder that is applied by hand, relative to the repository (default: those of ladder.yaml, else what nothing else applies)")
 }
 
 // AllowHosts adds --allow-host. A repository cannot say it for itself.

@@ -21,9 +21,6 @@ type Options struct {
 	version string
 }
 
-// everything is the name of an environment that stands for all of them.
-const everything = "all"
-
 func layouts() []string {
 	return []string{string(plan.Single), string(plan.Tiers), string(plan.AppOfApps)}
 }

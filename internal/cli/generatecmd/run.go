@@ -10,13 +10,11 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/rollout-ladder/ladder/internal/analysis"
 	"github.com/rollout-ladder/ladder/internal/argocd/generate"
 	"github.com/rollout-ladder/ladder/internal/cli/exit"
 	"github.com/rollout-ladder/ladder/internal/cli/flags"
-	"github.com/rollout-ladder/ladder/internal/cli/progress"
 	"github.com/rollout-ladder/ladder/internal/cli/source"
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
@@ -36,7 +34,7 @@ func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *
 	if err := stream.CheckResult(o.Output); err != nil {
 		return exit.With(exit.Usage, err)
 	}
-	loaded, err := loadAll(ctx, streams, global, o)
+	loaded, err := source.LoadEach(ctx, streams, global, o.Source)
 	if err != nil {
 		return source.Coded(err)
 	}
@@ -68,23 +66,6 @@ func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *
 		}
 	}
 	return o.report(streams, made)
-}
-
-// loadAll reads and renders the environments that are asked for.
-func loadAll(ctx context.Context, streams *stream.Streams, global *flags.Global, o *Options) ([]*analysis.Result, error) {
-	display := progress.New(streams, global, time.Now)
-	defer display.Close()
-	options := source.KeysOnly(o.Source)
-	options.Progress = display.Counted
-	if o.Environment == everything {
-		options.Environment = ""
-		return analysis.LoadAll(ctx, o.Path, options)
-	}
-	one, err := analysis.Load(ctx, o.Path, options)
-	if err != nil {
-		return nil, err
-	}
-	return []*analysis.Result{one}, nil
 }
 
 // coded gives an error of the generator its exit code: an order that cannot be

@@ -55,11 +55,15 @@ A ladder.yaml that exists is not overwritten.`,
 		},
 	}
 	o.Register(cmd)
+	cmd.Flags().Lookup("environment").Usage = "environment to read, or all (default: all)"
 	cmd.Flags().StringVar(&o.Output, "output", "", "file to write, - for stdout (default ladder.yaml in the root of the platform)")
 	return cmd
 }
 
 func run(ctx context.Context, streams *stream.Streams, o *Options) error {
+	if o.Environment == flags.All {
+		o.Environment = "" // all are read unless one is named
+	}
 	all, err := analysis.OpenAll(ctx, o.Path, source.KeysOnly(o.Source))
 	if err != nil {
 		return source.Coded(err)

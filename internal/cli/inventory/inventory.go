@@ -18,6 +18,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/core/plan"
 	"github.com/rollout-ladder/ladder/internal/core/report"
 	"github.com/rollout-ladder/ladder/internal/core/rollout"
+	"github.com/rollout-ladder/ladder/internal/repo"
 )
 
 // Options are the arguments of the command.
@@ -43,6 +44,7 @@ documents. With --check the command changes nothing and exits with 1 when the
 file given by --output differs from what would be written.`,
 		Example: `  ladder inventory
   ladder inventory --environment prod --format json
+  ladder inventory -e all
   ladder inventory --output docs/inventory.md
   ladder inventory --output docs/inventory.md --check
   ladder inventory --format picture`,
@@ -53,6 +55,7 @@ file given by --output differs from what would be written.`,
 		},
 	}
 	o.Source.Register(cmd)
+	source.TakesAll(cmd)
 	source.CompleteEnvironment(cmd)
 	o.Result.Register(cmd, "markdown", "json", "picture")
 	cmd.Flags().StringVar(&o.Title, "title", "", "title of the picture")
@@ -64,17 +67,47 @@ func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *
 	if o.Check && o.Output == "" {
 		return exit.With(exit.Usage, errors.New("--check needs --output FILE, the file to compare with"))
 	}
-	p, err := source.Open(ctx, o.Source)
+	if err := source.CheckAll(o.Source, o.Format); err != nil {
+		return err
+	}
+	all, err := source.OpenEach(ctx, o.Source)
 	if err != nil {
 		return err
 	}
-	wrong := source.PrintFindings(streams.Err, p.Findings, source.Least(global))
+	var parts []source.Part
+	wrong := 0
+	for _, p := range all {
+		wrong += source.PrintFindings(streams.Err, p.Findings, source.Least(global))
+		content, err := one(p, o)
+		if err != nil {
+			return err
+		}
+		parts = append(parts, source.Part{Environment: p.Environment, Content: content})
+	}
+	content, err := source.Join(o.Source, o.Format, parts)
+	if err != nil {
+		return err
+	}
+	if o.Check {
+		return check(streams, o.Output, content)
+	}
+	if err := streams.WriteResult(o.Output, content); err != nil {
+		return err
+	}
+	if wrong > 0 {
+		return exit.Silent(exit.No)
+	}
+	return nil
+}
+
+// one is the inventory of one environment.
+func one(p *repo.Platform, o *Options) ([]byte, error) {
 	inv, err := plan.TakeInventory(plan.Input{
 		Environment: p.Environment, Components: p.Components, Ladder: p.Ladder, Policy: rollout.Phases,
 		Edges: infer.Declared(p.Components),
 	})
 	if err != nil {
-		return exit.With(exit.Usage, err)
+		return nil, exit.With(exit.Usage, err)
 	}
 	var b bytes.Buffer
 	switch o.Format {
@@ -89,19 +122,7 @@ func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *
 	default:
 		err = report.InventoryMarkdown(&b, inv)
 	}
-	if err != nil {
-		return err
-	}
-	if o.Check {
-		return check(streams, o.Output, b.Bytes())
-	}
-	if err := streams.WriteResult(o.Output, b.Bytes()); err != nil {
-		return err
-	}
-	if wrong > 0 {
-		return exit.Silent(exit.No)
-	}
-	return nil
+	return b.Bytes(), err
 }
 
 func check(streams *stream.Streams, file string, want []byte) error {

@@ -30,9 +30,6 @@ import (
 	"github.com/rollout-ladder/ladder/internal/run/session"
 )
 
-// all is the --environment that stands for every one.
-const all = "all"
-
 // preferred is the environment that is linted where several exist and none is
 // named, as every other command does.
 const preferred = "dev"
@@ -57,7 +54,6 @@ type judgement struct {
 // judge loads and lints the environments that the arguments mean.
 func judge(ctx context.Context, streams *stream.Streams, global *flags.Global, o *Options) (*judgement, error) {
 	options := source.KeysOnly(o.Source)
-	options.Roots = o.Roots
 	display := progress.New(streams, global, time.Now)
 	defer display.Close()
 	options.Progress, options.Environment = display.Counted, ""
@@ -134,7 +130,7 @@ func precise(r *analysis.Result, found []finding.Finding) {
 // one, or dev.
 func choose(existing []string, name string) []string {
 	switch {
-	case name == all:
+	case name == flags.All:
 		return existing
 	case name != "":
 		return []string{name}

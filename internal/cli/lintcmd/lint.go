@@ -24,7 +24,6 @@ type Options struct {
 	flags.Source
 	flags.Result
 
-	Roots         []string
 	Rules         []string
 	Severity      string
 	FailOn        []string
@@ -106,7 +105,6 @@ Exit code 1: a finding is at least as grave as --fail-on.`,
 	o.Result.Register(cmd, formats()...)
 	f := cmd.Flags()
 	f.Lookup("environment").Usage = "environment to lint, or all (default: the only one, else dev, else all)"
-	f.StringSliceVar(&o.Roots, "root", nil, "file or folder that is applied by hand, relative to the repository (default: those of ladder.yaml, else what nothing else applies)")
 	f.StringSliceVar(&o.Rules, "rules", nil, "run these rules only")
 	f.StringVar(&o.Severity, "severity", string(finding.Info), "mildest severity that is shown: error, warning or info")
 	f.StringSliceVar(&o.FailOn, "fail-on", []string{string(finding.Error)}, "mildest severity that makes the exit code 1, and what was not read: error, warning, info, unread or none")

@@ -4,6 +4,7 @@ package plancmd
 import (
 	"bytes"
 	"context"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -56,6 +57,7 @@ Exit code 1: the order contradicts an edge, components require each other, or
 the repository has error findings.`,
 		Example: `  ladder plan
   ladder plan --policy edges --format json
+  ladder plan -e all
   ladder plan --compare
   ladder plan --format svg --output ladder.svg
   ladder plan --suggest             # moves, and the patch that makes them
@@ -67,6 +69,7 @@ the repository has error findings.`,
 		},
 	}
 	o.Source.Register(cmd)
+	source.TakesAll(cmd)
 	source.CompleteEnvironment(cmd)
 	o.Result.Register(cmd, formats...)
 	f := cmd.Flags()
@@ -93,41 +96,60 @@ func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *
 	if err != nil {
 		return err
 	}
-	loaded, err := source.Load(ctx, streams, global, o.Source)
+	if err := source.CheckAll(o.Source, o.Format); err != nil {
+		return err
+	}
+	all, err := source.LoadEach(ctx, streams, global, o.Source)
 	if err != nil {
 		return err
 	}
-	wrong := source.PrintFindings(streams.Err, loaded.Findings, source.Least(global))
-	input := session.PlanInput(loaded, rollout.Policy(o.Policy), expected, o.MaxInFlight)
-	var b bytes.Buffer
-	switch {
-	case o.Compare:
-		if err := compare(&b, input, o); err != nil {
-			return err
-		}
-	case o.Suggest:
-		if err := suggest(&b, input, loaded, o); err != nil {
-			return err
-		}
-		wrong = 0 // the answer is the suggestion
-	default:
-		p, err := plan.Build(input)
+	var parts []source.Part
+	wrong := 0
+	for _, loaded := range all {
+		wrong += source.PrintFindings(streams.Err, loaded.Findings, source.Least(global))
+		content, n, err := one(loaded, expected, o)
 		if err != nil {
-			return exit.With(exit.Usage, err)
-		}
-		wrong += hard(p.Against) + len(p.Cycles) + len(p.Unplaced)
-		p.Edges, p.Against = loaded.PreciseEdges(p.Edges), loaded.PreciseEdges(p.Against)
-		if err := write(&b, p, loaded, o); err != nil {
 			return err
 		}
+		wrong += n
+		parts = append(parts, source.Part{Environment: loaded.Platform.Environment, Content: content})
 	}
-	if err := streams.WriteResult(o.Output, b.Bytes()); err != nil {
+	if o.Suggest {
+		wrong = 0 // the answer is the suggestion
+	}
+	content, err := source.Join(o.Source, o.Format, parts)
+	if err != nil {
+		return err
+	}
+	if err := streams.WriteResult(o.Output, content); err != nil {
 		return err
 	}
 	if wrong > 0 {
 		return exit.Silent(exit.No)
 	}
 	return nil
+}
+
+// one plans one environment, and counts what is wrong with the plan.
+func one(loaded *analysis.Result, expected map[string]time.Duration, o *Options) (content []byte, wrong int, err error) {
+	input := session.PlanInput(loaded, rollout.Policy(o.Policy), expected, o.MaxInFlight)
+	var b bytes.Buffer
+	switch {
+	case o.Compare:
+		err = compare(&b, input, o)
+	case o.Suggest:
+		err = suggest(&b, input, loaded, o)
+	default:
+		p, err := plan.Build(input)
+		if err != nil {
+			return nil, 0, exit.With(exit.Usage, err)
+		}
+		wrong = hard(p.Against) + len(p.Cycles) + len(p.Unplaced)
+		p.Edges, p.Against = loaded.PreciseEdges(p.Edges), loaded.PreciseEdges(p.Against)
+		err = write(&b, p, loaded, o)
+		return b.Bytes(), wrong, err
+	}
+	return b.Bytes(), 0, err
 }
 
 // hard counts the edges without which a component cannot come up: what heals by

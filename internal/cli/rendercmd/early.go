@@ -45,20 +45,32 @@ type early struct {
 
 // runEarly prints what is applied before Argo CD.
 func runEarly(ctx context.Context, streams *stream.Streams, global *flags.Global, o *Options) error {
-	display := progress.New(streams, global, time.Now)
-	options := source.Options(o.Source)
-	options.SecretKeysOnly = !o.ShowSecrets
-	options.Progress = display.Counted
-	display.Stage("reading " + o.Path)
-	all, environment, err := readEarly(ctx, o, options)
-	display.Close()
+	environments, err := source.Chosen(ctx, o.Source)
 	if err != nil {
-		return source.Coded(err)
+		return err
 	}
-	if len(all) == 0 && !global.Quiet {
-		fmt.Fprintf(streams.Err, "environment %s has nothing that comes before Argo CD: ladder.yaml lists it under preArgo\n", environment)
+	var parts []source.Part
+	for _, environment := range environments {
+		all, name, err := readEarly(ctx, streams, global, o, environment)
+		if err != nil {
+			return source.Coded(err)
+		}
+		if len(all) == 0 && !global.Quiet {
+			fmt.Fprintf(streams.Err, "environment %s has nothing that comes before Argo CD: ladder.yaml lists it under preArgo\n", name)
+		}
+		content, err := o.early(streams, all, name)
+		if err != nil {
+			return exit.With(exit.CouldNotRun, err)
+		}
+		parts = append(parts, source.Part{Environment: name, Content: content})
 	}
+	return o.print(streams, parts)
+}
+
+// early is the document of one environment.
+func (o *Options) early(streams *stream.Streams, all []early, environment string) ([]byte, error) {
 	var b bytes.Buffer
+	var err error
 	switch {
 	case o.TalosPatch:
 		err = o.patch(&b, streams, all)
@@ -66,19 +78,19 @@ func runEarly(ctx context.Context, streams *stream.Streams, global *flags.Global
 		err = report.JSON(&b, earlyDocument(environment, o.shown(all)))
 	default:
 		for _, one := range o.shown(all) {
-			if err = write(&b, one.objects); err != nil {
-				break
-			}
+			err = errors.Join(err, write(&b, one.objects))
 		}
 	}
-	if err != nil {
-		return exit.With(exit.CouldNotRun, err)
-	}
-	return streams.WriteResult(o.Output, b.Bytes())
+	return b.Bytes(), err
 }
 
 // readEarly renders the components that come before Argo CD, as bootstrap applies them.
-func readEarly(ctx context.Context, o *Options, options analysis.Options) (all []early, environment string, err error) {
+func readEarly(ctx context.Context, streams *stream.Streams, global *flags.Global, o *Options, environment string) (all []early, name string, err error) {
+	display := progress.New(streams, global, time.Now)
+	defer display.Close()
+	options := o.loading(environment)
+	options.Progress = display.Counted
+	display.Stage("reading " + o.Path)
 	platform, err := analysis.Open(ctx, o.Path, options)
 	if err != nil {
 		return nil, "", err

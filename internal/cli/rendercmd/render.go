@@ -61,6 +61,7 @@ or let ladder bootstrap make them of environment variables. --show-secrets puts 
 in; the file is then as secret as they are.`,
 		Example: `  ladder render platform-keycloak
   ladder render platform-keycloak --environment prod --format json
+  ladder render platform-keycloak -e all
   ladder render --pre-argo -e prod
   ladder render --pre-argo -e prod --show-secrets | kubectl apply --server-side -f -
   ladder render --pre-argo --talos-patch --output talos-patch.yaml`,
@@ -85,6 +86,7 @@ in; the file is then as secret as they are.`,
 		},
 	}
 	o.Source.Register(cmd)
+	source.TakesAll(cmd)
 	source.CompleteEnvironment(cmd)
 	o.Result.Register(cmd, "yaml", "json")
 	f := cmd.Flags()
@@ -99,6 +101,8 @@ func (o *Options) check() error {
 	switch {
 	case o.TalosPatch && !o.PreArgo:
 		return exit.With(exit.Usage, errors.New("--talos-patch goes with --pre-argo"))
+	case o.TalosPatch && o.Environment == flags.All:
+		return exit.With(exit.Usage, errors.New("--talos-patch is of one environment: name it with -e"))
 	case o.TalosPatch && o.Format != "yaml":
 		return exit.With(exit.Usage, errors.New("--talos-patch is YAML: leave out --format"))
 	}
@@ -106,14 +110,47 @@ func (o *Options) check() error {
 }
 
 func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *Options) error {
+	environments, err := source.Chosen(ctx, o.Source)
+	if err != nil {
+		return err
+	}
+	var parts []source.Part
+	var absent error
+	for _, environment := range environments {
+		content, err := one(ctx, streams, global, o, environment)
+		if errors.Is(err, analysis.ErrNoComponent) {
+			absent = err
+			continue
+		}
+		if err != nil {
+			return source.Coded(err)
+		}
+		parts = append(parts, source.Part{Environment: environment, Content: content})
+	}
+	if len(parts) == 0 {
+		return source.Coded(absent) // from all of them
+	}
+	return o.print(streams, parts)
+}
+
+// print prints what was rendered of the environments.
+func (o *Options) print(streams *stream.Streams, parts []source.Part) error {
+	content, err := source.Join(o.Source, o.Format, parts)
+	if err != nil {
+		return exit.With(exit.CouldNotRun, err)
+	}
+	return streams.WriteResult(o.Output, content)
+}
+
+// one renders the component in one environment.
+func one(ctx context.Context, streams *stream.Streams, global *flags.Global, o *Options, environment string) ([]byte, error) {
 	display := progress.New(streams, global, time.Now)
-	options := source.Options(o.Source)
-	options.SecretKeysOnly = !o.ShowSecrets
+	options := o.loading(environment)
 	options.Progress = display.Counted
 	c, objects, err := analysis.One(ctx, o.Path, o.Component, options)
 	display.Close()
 	if err != nil {
-		return source.Coded(err)
+		return nil, err
 	}
 	if !o.ShowSecrets {
 		objects = withoutSecrets(objects)
@@ -124,10 +161,15 @@ func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *
 	} else {
 		err = write(&b, objects)
 	}
-	if err != nil {
-		return exit.With(exit.CouldNotRun, err)
-	}
-	return streams.WriteResult(o.Output, b.Bytes())
+	return b.Bytes(), exit.With(exit.CouldNotRun, err)
+}
+
+// loading says how an environment is read.
+func (o *Options) loading(environment string) analysis.Options {
+	options := source.Options(o.Source)
+	options.Environment = environment
+	options.SecretKeysOnly = !o.ShowSecrets
+	return options
 }
 
 // withoutSecrets takes the values of Secrets out. The objects of the renderer

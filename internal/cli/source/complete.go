@@ -17,14 +17,14 @@ func CompleteComponent(f *flags.Source) cobra.CompletionFunc {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveFilterDirs
 		}
-		return componentNames(cmd, ".", f.Environment), cobra.ShellCompDirectiveNoFileComp
+		return componentNames(cmd, ".", f), cobra.ShellCompDirectiveNoFileComp
 	}
 }
 
 // componentNames lists the components of a platform with what they are; none
 // where it cannot be read.
-func componentNames(cmd *cobra.Command, path, environment string) []string {
-	p, err := repo.Open(cmd.Context(), path, repo.Options{Environment: environment})
+func componentNames(cmd *cobra.Command, path string, f *flags.Source) []string {
+	p, err := repo.Open(cmd.Context(), path, repo.Options{Environment: f.Environment, Roots: f.Roots})
 	if err != nil {
 		return nil
 	}
@@ -50,7 +50,7 @@ func CompleteFault(cmd *cobra.Command, f *flags.Source) {
 		if len(args) > 0 {
 			path = args[0]
 		}
-		return componentNames(cmd, path, f.Environment), cobra.ShellCompDirectiveNoFileComp
+		return componentNames(cmd, path, f), cobra.ShellCompDirectiveNoFileComp
 	})
 }
 

@@ -24,6 +24,7 @@ func Options(f flags.Source) analysis.Options {
 	return analysis.Options{
 		Environment: f.Environment, KubeVersion: f.KubeVersion, APIVersions: f.APIVersions,
 		Offline: f.Offline, AllowHosts: f.AllowHosts, NoCache: f.NoCache,
+		Roots: f.Roots,
 	}
 }
 
