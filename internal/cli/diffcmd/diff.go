@@ -63,6 +63,7 @@ revision, environment or folder, or it cannot be read.`,
 		},
 	}
 	o.Source.Register(cmd)
+	source.TakesAll(cmd)
 	source.CompleteEnvironment(cmd)
 	o.Result.Register(cmd, "text", "markdown", "json")
 	f := cmd.Flags()

@@ -16,7 +16,9 @@ type Options struct {
 
 	Out    string
 	Layout string
-	Check  bool
+	// SmokeImage runs the checks of smokes; empty for that of ladder.yaml.
+	SmokeImage string
+	Check      bool
 
 	version string
 }
@@ -39,10 +41,15 @@ AppProjects, the settings that the order rests on, and Jobs of smoke checks.
 Files land in OUT/<environment>/, and only files that ladder generate wrote are
 changed or removed there. An order that the layout cannot keep is an error that
 names the edge and its line. With --check nothing is written, and the command
-exits with 1 and a diff when the files are stale.`,
+exits with 1 and a diff when the files are stale.
+
+The Jobs of smokes run ladder smoke in the image of --smoke-image, else of
+argocd.smoke.image in ladder.yaml, else in that of this version of Ladder. What
+--check is to agree with belongs into ladder.yaml.`,
 		Example: `  ladder generate
   ladder generate --environment all --check
   ladder generate --layout tiers --out deploy/argocd
+  ladder generate --smoke-image registry.example.com/mirror/ladder:0.1.0
   kubectl apply -f argocd/dev/root.yaml`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -52,11 +59,13 @@ exits with 1 and a diff when the files are stale.`,
 		},
 	}
 	o.Source.Register(cmd)
+	source.TakesAll(cmd)
 	source.CompleteEnvironment(cmd)
 	o.Result.Register(cmd, "text", "json")
 	f := cmd.Flags()
 	f.StringVar(&o.Out, "out", "", "folder that is written, relative to the root of the platform (default: argocd.out of ladder.yaml, else argocd)")
 	f.StringVar(&o.Layout, "layout", "", "single, tiers or app-of-apps (default: that of ladder.yaml)")
+	f.StringVar(&o.SmokeImage, "smoke-image", "", "`IMAGE` that runs the checks of smokes (default: argocd.smoke.image of ladder.yaml, else that of this version of Ladder)")
 	f.BoolVar(&o.Check, "check", false, "write nothing; fail with a diff when the files are stale")
 	_ = cmd.RegisterFlagCompletionFunc("layout", cobra.FixedCompletions(layouts(), cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.MarkFlagDirname("out")

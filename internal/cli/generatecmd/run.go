@@ -10,6 +10,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"unicode"
 
 	"github.com/rollout-ladder/ladder/internal/analysis"
 	"github.com/rollout-ladder/ladder/internal/argocd/generate"
@@ -30,6 +31,9 @@ func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *
 		if err := flags.OneOf("layout", o.Layout, layouts()...); err != nil {
 			return err
 		}
+	}
+	if strings.ContainsFunc(o.SmokeImage, unicode.IsSpace) {
+		return exit.With(exit.Usage, fmt.Errorf("--smoke-image %q is no image", o.SmokeImage))
 	}
 	if err := stream.CheckResult(o.Output); err != nil {
 		return exit.With(exit.Usage, err)
@@ -112,6 +116,7 @@ func (o *Options) generate(ctx context.Context, l *analysis.Result) (*generated,
 	if err != nil {
 		return nil, err
 	}
+	p.ArgoCD.SmokeImage = cmp.Or(o.SmokeImage, p.ArgoCD.SmokeImage)
 	in := generate.Input{
 		Platform: p, Plan: planned, Objects: l.Objects, Unrendered: unrendered(l), Layout: o.Layout, Image: generate.Image(o.version),
 	}
