@@ -27,7 +27,7 @@ func (r *Repository) Found() []Found {
 // repository does.
 func (r *Repository) Clusters() []appset.Cluster {
 	if len(r.opts.Data.Clusters) > 0 {
-		return r.opts.Data.Clusters
+		return slices.DeleteFunc(slices.Clone(r.opts.Data.Clusters), func(c appset.Cluster) bool { return c.Elsewhere })
 	}
 	var all []appset.Cluster
 	for _, c := range r.clusters.all {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 
 	"github.com/rollout-ladder/ladder/internal/repo/appset"
 	"github.com/rollout-ladder/ladder/internal/repo/ladderfile"
@@ -40,7 +41,8 @@ func (r *Repository) readSnapshot() error {
 	if err != nil {
 		return err
 	}
-	r.installation.Snapshot(values)
+	isCluster := func(v *yamldoc.Value) bool { return v.TextAt("kind") == "Secret" }
+	r.installation.Snapshot(slices.DeleteFunc(slices.Clone(values), isCluster))
 	if len(r.opts.Data.Clusters) > 0 {
 		return nil
 	}
@@ -48,7 +50,7 @@ func (r *Repository) readSnapshot() error {
 	// Secret gives it any, so no selector finds it.
 	known := []appset.Cluster{{Name: inCluster, Server: inClusterServer, Elsewhere: true}}
 	for _, v := range values {
-		if v.TextAt("kind") != "Secret" {
+		if !isCluster(v) {
 			continue
 		}
 		server := v.TextAt("stringData", "server")
