@@ -39,7 +39,7 @@ type devcontainerOptions struct {
 	DryRun bool
 }
 
-func newDevcontainer(streams *stream.Streams) *cobra.Command {
+func newDevcontainer(streams *stream.Streams, global *flags.Global) *cobra.Command {
 	o := &devcontainerOptions{}
 	cmd := &cobra.Command{
 		Use:   "devcontainer [PATH]",
@@ -61,7 +61,7 @@ Files that exist are not overwritten without --force.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.SetPath(args)
-			return o.run(cmd.Context(), streams)
+			return o.run(cmd.Context(), streams, global)
 		},
 	}
 	f := cmd.Flags()
@@ -83,7 +83,7 @@ type devcontainerDocument struct {
 	Files         []File `json:"files"`
 }
 
-func (o *devcontainerOptions) run(ctx context.Context, streams *stream.Streams) error {
+func (o *devcontainerOptions) run(ctx context.Context, streams *stream.Streams, global *flags.Global) error {
 	if err := stream.CheckResult(o.Output); err != nil {
 		return exit.With(exit.Usage, err)
 	}
@@ -108,7 +108,7 @@ func (o *devcontainerOptions) run(ctx context.Context, streams *stream.Streams) 
 		}
 	}
 	tree := &repofs.Tree{Root: platform.Repository, Repository: platform.Repository}
-	if !tree.IsFile(o.Config) {
+	if !tree.IsFile(o.Config) && !global.Quiet {
 		fmt.Fprintf(streams.Err, "%s is not there yet; ladder schema bootstrap says what it may hold\n", finding.Plain(o.Config))
 	}
 	var b bytes.Buffer

@@ -21,9 +21,9 @@ import (
 )
 
 // New returns the command.
-func New(streams *stream.Streams, _ *flags.Global) *cobra.Command {
+func New(streams *stream.Streams, global *flags.Global) *cobra.Command {
 	cmd := &cobra.Command{Use: "new", Short: "Scaffold a component or a development container"}
-	cmd.AddCommand(newComponent(streams), newDevcontainer(streams))
+	cmd.AddCommand(newComponent(streams), newDevcontainer(streams, global))
 	return cmd
 }
 
