@@ -67,7 +67,7 @@ var (
 // isObject reports whether a text is an object of Kubernetes, or a part of one.
 func isObject(text string) bool {
 	var o map[string]any
-	if !strings.HasPrefix(strings.TrimSpace(text), "{") || yaml.Unmarshal([]byte(text), &o) != nil {
+	if !strings.HasPrefix(strings.TrimSpace(text), "{") || manifest.Unmarshal([]byte(text), &o) != nil {
 		return false
 	}
 	return slices.ContainsFunc([]string{"kind", "spec", "data", "stringData", "config"}, func(key string) bool { return o[key] != nil })
@@ -200,8 +200,12 @@ func (c *cleaner) text(of *unstructured.Unstructured, keys []string, v string) a
 		c.leave(of, strings.Join(keys, "."))
 		return manifest.Redacted
 	}
+	if manifest.CheckAliases([]byte(v)) != nil { // nobody can tell what is in it
+		c.leave(of, strings.Join(keys, "."))
+		return manifest.Redacted
+	}
 	var inner any
-	if strings.ContainsAny(v, "\n{") && yaml.Unmarshal([]byte(v), &inner) == nil {
+	if strings.ContainsAny(v, "\n{") && manifest.Unmarshal([]byte(v), &inner) == nil {
 		switch inner.(type) {
 		case map[string]any, []any:
 			before := len(c.leftOut)

@@ -138,7 +138,7 @@ func TestTooMany(t *testing.T) {
 
 // TestSameFromWorker: what a worker sends is what it read.
 func TestSameFromWorker(t *testing.T) {
-	tree, err := repofs.Discover("../../migrate/testdata")
+	tree, err := repofs.Discover("../../importer/testdata")
 	if err != nil {
 		t.Fatal(err)
 	}
