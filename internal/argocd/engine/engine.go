@@ -17,8 +17,8 @@ import (
 
 	"github.com/rollout-ladder/ladder/internal/argocd/status"
 	"github.com/rollout-ladder/ladder/internal/core/rollout"
+	"github.com/rollout-ladder/ladder/internal/executor"
 	"github.com/rollout-ladder/ladder/internal/kube/health"
-	"github.com/rollout-ladder/ladder/internal/run/executor"
 )
 
 // Prune decides whether a sync deletes what is not rendered any more.

@@ -15,7 +15,7 @@ import (
 
 	"github.com/rollout-ladder/ladder/internal/argocd/status"
 	"github.com/rollout-ladder/ladder/internal/core/model"
-	"github.com/rollout-ladder/ladder/internal/run/executor"
+	"github.com/rollout-ladder/ladder/internal/executor"
 )
 
 const ofSet = `, ownerReferences: [{apiVersion: argoproj.io/v1alpha1, kind: ApplicationSet, name: platform, uid: u}]`

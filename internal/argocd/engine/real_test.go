@@ -23,10 +23,10 @@ import (
 
 	"github.com/rollout-ladder/ladder/internal/argocd/status"
 	"github.com/rollout-ladder/ladder/internal/core/rollout"
+	"github.com/rollout-ladder/ladder/internal/executor"
 	"github.com/rollout-ladder/ladder/internal/plane"
 	realargo "github.com/rollout-ladder/ladder/internal/plane/argocd"
 	"github.com/rollout-ladder/ladder/internal/plane/planetest"
-	"github.com/rollout-ladder/ladder/internal/run/executor"
 )
 
 // The tests of this file run against the real controllers of Argo CD on a plane.

@@ -14,7 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/rollout-ladder/ladder/internal/argocd/status"
-	"github.com/rollout-ladder/ladder/internal/run/executor"
+	"github.com/rollout-ladder/ladder/internal/executor"
 )
 
 func mustSync(t *testing.T, e *Engine, name string) {

@@ -7,7 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/rollout-ladder/ladder/internal/run/executor"
+	"github.com/rollout-ladder/ladder/internal/executor"
 )
 
 var secrets = schema.GroupVersionResource{Version: "v1", Resource: "secrets"}

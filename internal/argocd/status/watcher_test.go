@@ -17,7 +17,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/rollout-ladder/ladder/internal/core/rollout"
-	"github.com/rollout-ladder/ladder/internal/run/executor"
+	"github.com/rollout-ladder/ladder/internal/executor"
 )
 
 // cluster is an API server in memory whose Applications the test writes.

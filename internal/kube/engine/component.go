@@ -12,8 +12,8 @@ import (
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/core/rollout"
+	"github.com/rollout-ladder/ladder/internal/executor"
 	"github.com/rollout-ladder/ladder/internal/kube/health"
-	"github.com/rollout-ladder/ladder/internal/run/executor"
 )
 
 // component is one component as the engine works on it.

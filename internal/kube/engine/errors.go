@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/executor"
 	"github.com/rollout-ladder/ladder/internal/repo/confidential"
-	"github.com/rollout-ladder/ladder/internal/run/executor"
 )
 
 // maxMessage bounds the messages that go into states and reports, in bytes.

@@ -8,8 +8,8 @@ import (
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/rollout"
+	"github.com/rollout-ladder/ladder/internal/executor"
 	"github.com/rollout-ladder/ladder/internal/kube/smoke"
-	"github.com/rollout-ladder/ladder/internal/run/executor"
 )
 
 // holdFactor is how much less often checks that hold are run again than checks

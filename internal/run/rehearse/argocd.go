@@ -17,8 +17,8 @@ import (
 	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/core/plan"
 	"github.com/rollout-ladder/ladder/internal/core/rollout"
+	"github.com/rollout-ladder/ladder/internal/executor"
 	"github.com/rollout-ladder/ladder/internal/plane/argocd"
-	"github.com/rollout-ladder/ladder/internal/run/executor"
 	"github.com/rollout-ladder/ladder/internal/run/session"
 )
 

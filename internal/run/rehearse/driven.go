@@ -7,8 +7,8 @@ import (
 	"time"
 
 	engineargocd "github.com/rollout-ladder/ladder/internal/argocd/engine"
+	"github.com/rollout-ladder/ladder/internal/executor"
 	"github.com/rollout-ladder/ladder/internal/kube/health"
-	"github.com/rollout-ladder/ladder/internal/run/executor"
 	"github.com/rollout-ladder/ladder/internal/run/session"
 )
 

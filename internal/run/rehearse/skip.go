@@ -10,8 +10,8 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/rollout-ladder/ladder/internal/core/rollout"
+	"github.com/rollout-ladder/ladder/internal/executor"
 	"github.com/rollout-ladder/ladder/internal/kube/engine"
-	"github.com/rollout-ladder/ladder/internal/run/executor"
 	"github.com/rollout-ladder/ladder/internal/simulate/idle"
 	"github.com/rollout-ladder/ladder/internal/simulate/simtime"
 )

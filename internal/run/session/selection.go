@@ -12,7 +12,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/argocd/status"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/rollout"
-	"github.com/rollout-ladder/ladder/internal/run/executor"
+	"github.com/rollout-ladder/ladder/internal/executor"
 )
 
 // Select leaves the selected components in a spec, and those outside of the

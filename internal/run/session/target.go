@@ -16,11 +16,11 @@ import (
 	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/core/plan"
 	"github.com/rollout-ladder/ladder/internal/core/rollout"
+	"github.com/rollout-ladder/ladder/internal/executor"
 	kubeengine "github.com/rollout-ladder/ladder/internal/kube/engine"
 	"github.com/rollout-ladder/ladder/internal/kube/health"
 	"github.com/rollout-ladder/ladder/internal/kube/smoke"
 	"github.com/rollout-ladder/ladder/internal/repo/checkout"
-	"github.com/rollout-ladder/ladder/internal/run/executor"
 	"github.com/rollout-ladder/ladder/internal/run/store/incluster"
 )
 
