@@ -7,7 +7,7 @@ import (
 	"reflect"
 
 	"github.com/rollout-ladder/ladder/internal/core/rollout"
-	"github.com/rollout-ladder/ladder/internal/run/store"
+	"github.com/rollout-ladder/ladder/internal/store"
 )
 
 // Store keeps the state of a rollout; *store.Folder is one.

@@ -18,7 +18,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/rollout"
 	"github.com/rollout-ladder/ladder/internal/executor"
-	"github.com/rollout-ladder/ladder/internal/run/store"
+	"github.com/rollout-ladder/ladder/internal/store"
 )
 
 // engine is a scripted engine in memory: what it holds outlives a run, like a

@@ -19,7 +19,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/argocd/status"
 	"github.com/rollout-ladder/ladder/internal/core/rollout"
 	"github.com/rollout-ladder/ladder/internal/executor"
-	"github.com/rollout-ladder/ladder/internal/run/store"
+	"github.com/rollout-ladder/ladder/internal/store"
 )
 
 // childVariable names a file that tells this test binary what to drive.

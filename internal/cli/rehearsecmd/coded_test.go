@@ -11,7 +11,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/plane"
 	"github.com/rollout-ladder/ladder/internal/run/rehearse"
 	"github.com/rollout-ladder/ladder/internal/run/session"
-	"github.com/rollout-ladder/ladder/internal/run/store"
+	"github.com/rollout-ladder/ladder/internal/store"
 )
 
 func TestExitCodes(t *testing.T) {

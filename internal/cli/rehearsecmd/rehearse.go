@@ -28,8 +28,8 @@ import (
 	"github.com/rollout-ladder/ladder/internal/repo/git"
 	"github.com/rollout-ladder/ladder/internal/run/rehearse"
 	"github.com/rollout-ladder/ladder/internal/run/session"
-	"github.com/rollout-ladder/ladder/internal/run/store"
 	"github.com/rollout-ladder/ladder/internal/simulate/settings"
+	"github.com/rollout-ladder/ladder/internal/store"
 )
 
 // Options are the arguments of the command.

@@ -20,7 +20,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/cli/running"
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
 	"github.com/rollout-ladder/ladder/internal/core/rollout"
-	"github.com/rollout-ladder/ladder/internal/run/store/incluster"
+	"github.com/rollout-ladder/ladder/internal/store/incluster"
 )
 
 // patience is how long a run may take to answer.

@@ -22,7 +22,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/kube/smoke"
 	"github.com/rollout-ladder/ladder/internal/plane"
 	"github.com/rollout-ladder/ladder/internal/run/session"
-	"github.com/rollout-ladder/ladder/internal/run/store"
+	"github.com/rollout-ladder/ladder/internal/store"
 )
 
 const (

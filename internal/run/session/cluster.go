@@ -17,8 +17,8 @@ import (
 	"github.com/rollout-ladder/ladder/internal/core/report"
 	"github.com/rollout-ladder/ladder/internal/core/rollout"
 	"github.com/rollout-ladder/ladder/internal/executor"
-	"github.com/rollout-ladder/ladder/internal/run/store"
-	"github.com/rollout-ladder/ladder/internal/run/store/incluster"
+	"github.com/rollout-ladder/ladder/internal/store"
+	"github.com/rollout-ladder/ladder/internal/store/incluster"
 )
 
 // The engines.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/rollout-ladder/ladder/internal/repo"
 	"github.com/rollout-ladder/ladder/internal/repo/checkout"
-	"github.com/rollout-ladder/ladder/internal/run/store/incluster"
+	"github.com/rollout-ladder/ladder/internal/store/incluster"
 )
 
 // KeyOf names the rollout of a platform: by its repository (the last part of the

@@ -13,7 +13,7 @@ import (
 
 	"github.com/rollout-ladder/ladder/internal/core/rollout"
 	"github.com/rollout-ladder/ladder/internal/executor"
-	"github.com/rollout-ladder/ladder/internal/run/store/incluster"
+	"github.com/rollout-ladder/ladder/internal/store/incluster"
 )
 
 func TestSelect(t *testing.T) {

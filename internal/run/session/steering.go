@@ -9,7 +9,7 @@ import (
 
 	"github.com/rollout-ladder/ladder/internal/core/rollout"
 	"github.com/rollout-ladder/ladder/internal/executor"
-	"github.com/rollout-ladder/ladder/internal/run/store/incluster"
+	"github.com/rollout-ladder/ladder/internal/store/incluster"
 )
 
 // steering takes what people ask of a run from elsewhere, and answers when it has

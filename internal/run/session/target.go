@@ -21,7 +21,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/kube/health"
 	"github.com/rollout-ladder/ladder/internal/kube/smoke"
 	"github.com/rollout-ladder/ladder/internal/repo/checkout"
-	"github.com/rollout-ladder/ladder/internal/run/store/incluster"
+	"github.com/rollout-ladder/ladder/internal/store/incluster"
 )
 
 // target is the engine of a rollout on a cluster, and the spec that it carries

@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/rollout-ladder/ladder/internal/run/store"
+	"github.com/rollout-ladder/ladder/internal/store"
 )
 
 func open(t *testing.T, dir string) *store.Folder {

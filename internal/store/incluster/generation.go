@@ -19,7 +19,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/rollout-ladder/ladder/internal/run/store"
+	"github.com/rollout-ladder/ladder/internal/store"
 )
 
 // formatVersion is the version of everything that is kept.
