@@ -1,0 +1,68 @@
+// Package internal holds the order of the folders below it.
+package internal
+
+import (
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// floors are the folders in their order: a package imports only what is in its own
+// folder or in one before it.
+var floors = []string{
+	"core", "schema", "cachedir", "confine", "repo", "store", "executor", "kube", "argocd", "analysis",
+	"plane", "simulate", "orphans", "diff", "importer", "run", "cli",
+}
+
+// exceptions may import the folders that are named too, each for a reason.
+var exceptions = map[string][]string{
+	// A worker computes for packages of each of these, which ask it by functions of the
+	// same package.
+	"confine/evaluate": {"repo", "kube", "simulate", "argocd"},
+	// The state of a rollout in a cluster is written under a lease, as everything is.
+	"store/incluster": {"kube"},
+}
+
+func TestImportsGoOneWay(t *testing.T) {
+	const module = "github.com/rollout-ladder/ladder/internal/"
+	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, module+"...").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	used := map[string]bool{}
+	for line := range strings.Lines(string(out)) {
+		words := strings.Fields(line)
+		from, ok := strings.CutPrefix(words[0], module)
+		if !ok {
+			continue // this package
+		}
+		floor := slices.Index(floors, top(from))
+		if floor < 0 {
+			t.Errorf("%s has no floor: name its folder in floors, and in CONTRIBUTING.md", from)
+		}
+		for _, imported := range words[1:] {
+			to, ours := strings.CutPrefix(imported, module)
+			if !ours || slices.Index(floors, top(to)) <= floor {
+				continue
+			}
+			if !slices.Contains(exceptions[from], top(to)) {
+				t.Errorf("%s imports %s, which stands above it", from, to)
+			}
+			used[from+" "+top(to)] = true
+		}
+	}
+	for from, folders := range exceptions {
+		for _, to := range folders {
+			if !used[from+" "+to] {
+				t.Errorf("%s does not import %s any more: take the exception away", from, to)
+			}
+		}
+	}
+}
+
+// top is the first folder of a path.
+func top(path string) string {
+	folder, _, _ := strings.Cut(path, "/")
+	return folder
+}
