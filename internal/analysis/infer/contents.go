@@ -156,7 +156,7 @@ func (x *index) closed(k key, consumer *object, c *content) bool {
 // and ConfigMaps; nothing writes listeners.
 func (x *index) whole(i int, k key) bool {
 	c := &x.in.Components[i]
-	return !c.Assumed && (k.Kind == kindGateway || !slices.Contains(x.dark, i)) &&
+	return !c.Assumed && (k.Kind == kindGateway || !slices.Contains(x.partial, i)) &&
 		!slices.ContainsFunc(c.Sources, func(s model.Source) bool { return s.Incomplete != "" })
 }
 

@@ -163,17 +163,17 @@ func (x *index) unprovided(c model.Component, k key, r model.Requirement, verb s
 	if near := yamldoc.Nearest(k.String(), names); near != "" {
 		f.Fix.Summary = "did you mean " + near + "?"
 	}
-	var dark []string
+	var others []string
 	for _, other := range x.in.Components {
 		if _, rendered := x.in.Objects[other.Name]; other.Enabled && !rendered {
-			dark = append(dark, other.Name)
+			others = append(others, other.Name)
 		}
 	}
-	if len(dark) > 0 {
+	if len(others) > 0 {
 		f.Severity = finding.Warning
-		f.Message += "; " + dark[0] + " is not rendered and may provide it"
-		if len(dark) > 1 {
-			f.Message = fmt.Sprintf("%s, as may %d others", f.Message, len(dark)-1)
+		f.Message += "; " + others[0] + " is not rendered and may provide it"
+		if len(others) > 1 {
+			f.Message = fmt.Sprintf("%s, as may %d others", f.Message, len(others)-1)
 		}
 	}
 	return f

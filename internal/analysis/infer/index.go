@@ -83,9 +83,9 @@ type index struct {
 	knownHooks []knownHook
 	knownNeeds []knownNeed
 	knownLands []knownLand
-	// dark are the components of which something is not rendered; unrendered are
+	// partial are the components of which something is not rendered; unrendered are
 	// their names.
-	dark       []int
+	partial    []int
 	unrendered []string
 	// unlisted are those of unrendered whose kinds no catalogue lists; unseen are
 	// those of them, by index, that are there to bring CRDs.
@@ -204,7 +204,7 @@ func (x *index) learn(i int) {
 		x.learnKnown(i, known, rendered)
 	}
 	if !rendered {
-		x.dark = append(x.dark, i)
+		x.partial = append(x.partial, i)
 		x.unrendered = append(x.unrendered, c.Name)
 		if !ok || len(known.Kinds) == 0 || known.Open {
 			x.unlisted = append(x.unlisted, c.Name)

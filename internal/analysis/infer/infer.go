@@ -75,7 +75,7 @@ func Infer(in Input) Result {
 		x.requireLands(found)
 		x.webhooks(found)
 		x.bindings(found)
-		for _, i := range x.dark {
+		for _, i := range x.partial {
 			x.configured(found, i)
 		}
 		out.Dependencies = joined(out.Dependencies, found.dependencies())

@@ -29,10 +29,10 @@ type order struct {
 	byRule  map[string][]link
 	inside  []link // those within a component
 	steps   []step
-	// hard, speakers and assessed are made when first asked for.
-	hard     func() *dag.Graph
-	speakers func() representatives
-	assessed func() assessment
+	// hard, representatives and assessed are made when first asked for.
+	hard            func() *dag.Graph
+	representatives func() representatives
+	assessed        func() assessment
 	// steppedAt has the answers of stepOf.
 	steppedAt map[phased]int
 	// any is set where something is ordered at all: two components of the
@@ -110,7 +110,7 @@ func newOrder(in Input) *order {
 	o.any = o.flux != nil || o.anyOrdered()
 	o.look(in)
 	o.hard = sync.OnceValue(o.hardGraph)
-	o.speakers = sync.OnceValue(o.findSpeakers)
+	o.representatives = sync.OnceValue(o.findRepresentatives)
 	o.assessed = sync.OnceValue(func() assessment { return assessments(in) })
 	return o
 }

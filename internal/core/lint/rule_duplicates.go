@@ -120,23 +120,23 @@ func (o *order) duplicates(names [2]string, pairs [][2]*Object) []finding.Findin
 		if len(some) == 0 {
 			continue
 		}
-		speaks := some[0]
+		first := some[0]
 		f := finding.Finding{
 			Rule: ruleDuplicate, Severity: finding.Warning, Scope: finding.Cross, Basis: finding.Rendered,
-			Component: names[1], Provider: names[0], Resource: speaks[1].Resource, Position: speaks[1].Position,
-			Message: fmt.Sprintf("%s is in %s and in %s, which overwrite each other", speaks[1].Resource.Human(), names[0], names[1]),
+			Component: names[1], Provider: names[0], Resource: first[1].Resource, Position: first[1].Position,
+			Message: fmt.Sprintf("%s is in %s and in %s, which overwrite each other", first[1].Resource.Human(), names[0], names[1]),
 			Fix:     finding.Fix{Summary: "leave the object to one of the two"},
 		}
 		switch k {
 		case owns:
 		case namespaces:
 			f.Severity = finding.Info
-			f.Message = fmt.Sprintf("%s is in %s and in %s: harmless while both say the same", speaks[1].Resource.Human(), names[0], names[1])
+			f.Message = fmt.Sprintf("%s is in %s and in %s: harmless while both say the same", first[1].Resource.Human(), names[0], names[1])
 		case hooks:
 			f.Severity = finding.Info
-			f.Message = fmt.Sprintf("the hook %s is in %s and in %s: each sync makes it anew, and ends one of the other that runs", speaks[1].Resource.Human(), names[0], names[1])
+			f.Message = fmt.Sprintf("the hook %s is in %s and in %s: each sync makes it anew, and ends one of the other that runs", first[1].Resource.Human(), names[0], names[1])
 		}
-		f.Evidence = append(f.Evidence, where(speaks[0].Position, "%s in %s", speaks[0].Resource.Human(), names[0]))
+		f.Evidence = append(f.Evidence, where(first[0].Position, "%s in %s", first[0].Resource.Human(), names[0]))
 		if n := len(some) - 1; n > 0 {
 			f.Message += fmt.Sprintf("; so %s more", isAre(n))
 			for _, p := range some[1:min(len(some), 4)] {

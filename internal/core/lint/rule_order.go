@@ -63,7 +63,7 @@ func judgeUse(in Input, rule string) []finding.Finding {
 			f, ok = o.useWithin(l)
 		} else {
 			f, ok = o.useAcross(l)
-			ok = ok && o.speakers().speaks(l)
+			ok = ok && o.representatives().has(l)
 		}
 		if ok {
 			in.maybeThere(&f)
@@ -218,7 +218,7 @@ func together(a, b *model.Component) bool {
 // nothing orders: that order is one thing to mend, whatever it is good for.
 type representatives map[[2]*model.Component]link
 
-func (o *order) findSpeakers() representatives {
+func (o *order) findRepresentatives() representatives {
 	s := representatives{}
 	if !o.any {
 		return s
@@ -231,16 +231,16 @@ func (o *order) findSpeakers() representatives {
 			continue
 		}
 		key := [2]*model.Component{l.consumer, l.provider}
-		if have, ok := s[key]; !ok || speaksBefore(l, have) {
+		if have, ok := s[key]; !ok || comesBefore(l, have) {
 			s[key] = l
 		}
 	}
 	return s
 }
 
-// speaksBefore prefers what is refused by the API server itself to what a webhook
+// comesBefore prefers what is refused by the API server itself to what a webhook
 // refuses, then the first by name.
-func speaksBefore(l, m link) bool {
+func comesBefore(l, m link) bool {
 	return cmp.Or(
 		cmp.Compare(boolRank(l.Rule == ruleWebhook), boolRank(m.Rule == ruleWebhook)),
 		strings.Compare(l.Rule, m.Rule),
@@ -255,9 +255,9 @@ func boolRank(later bool) int {
 	return 0
 }
 
-// speaks reports whether a dependency may make a finding: where the two are
+// has reports whether a dependency may make a finding: where the two are
 // ordered every one may.
-func (s representatives) speaks(l link) bool {
+func (s representatives) has(l link) bool {
 	have, ok := s[[2]*model.Component{l.consumer, l.provider}]
 	return !ok || have.Rule == l.Rule && have.Required == l.Required
 }

@@ -106,7 +106,7 @@ func (r *Repository) namedClusters() map[string]bool {
 func (r *Repository) terraformClusters(ctx context.Context) ([]clusters.Cluster, error) {
 	folders := map[string][]terraform.File{}
 	sizes := map[string]int{}
-	speaks := map[string]bool{}
+	mentions := map[string]bool{}
 	for _, file := range r.all {
 		if path.Ext(file) != ".tf" || repofs.IsUnused(file) || strings.Contains(file, ".terraform/") {
 			continue
@@ -120,12 +120,12 @@ func (r *Repository) terraformClusters(ctx context.Context) ([]clusters.Cluster,
 			continue
 		}
 		folders[dir] = append(folders[dir], terraform.File{Path: file, Content: data})
-		speaks[dir] = speaks[dir] || bytes.Contains(data, []byte("secret-type")) ||
+		mentions[dir] = mentions[dir] || bytes.Contains(data, []byte("secret-type")) ||
 			bytes.Contains(data, []byte("module")) && bytes.Contains(data, []byte("addons")) && bytes.Contains(data, []byte("metadata"))
 	}
 	var all []clusters.Cluster
 	for _, dir := range slices.Sorted(maps.Keys(folders)) {
-		if !speaks[dir] {
+		if !mentions[dir] {
 			continue
 		}
 		for _, run := range r.terraformRuns(dir, folders) {
