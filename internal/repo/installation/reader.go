@@ -21,6 +21,9 @@ type Reader struct {
 
 	found   argo.Settings
 	ignored []model.IgnoreDifference
+	// written are the ConfigMaps themselves, omitted those that the chart is told not to
+	// make: another one takes its place.
+	written, omitted map[home]finding.Position
 }
 
 // maxNested is how deep texts that hold YAML may be nested in each other.
@@ -49,7 +52,7 @@ func (r *Reader) Unread(file string, text []byte) {
 
 // Settings are those that were read so far.
 func (r *Reader) Settings() argo.Settings {
-	s := r.found
+	s := r.replaced()
 	s.Health = slices.Clone(s.Health)
 	slices.SortFunc(s.Health, func(a, b argo.GroupKind) int {
 		return cmp.Or(strings.Compare(a.Group, b.Group), strings.Compare(a.Kind, b.Kind))
@@ -63,6 +66,32 @@ func (r *Reader) Settings() argo.Settings {
 	slices.SortStableFunc(s.Build, func(a, b argo.BuildOptions) int { return a.Position.Compare(b.Position) })
 	slices.SortStableFunc(s.Stray, func(a, b argo.Stray) int { return a.Position.Compare(b.Position) })
 	return s
+}
+
+// replaced are the settings with what takes the place of the ConfigMaps that the chart
+// does not make: those of the repository, or some that are not read.
+func (r *Reader) replaced() argo.Settings {
+	of := Reader{found: r.found}
+	for h, at := range r.omitted {
+		instead, here := r.written[h]
+		switch {
+		case !here:
+			of.Unread(at.File, []byte(map[home]string{settings: buildKey, parameters: progressiveKey + watchedKey}[h]))
+		case h == settings:
+			of.found.Whole = instead
+		}
+	}
+	return of.found
+}
+
+// first notes a position, where it is the first one of its ConfigMap.
+func first(of *map[home]finding.Position, h home, at finding.Position) {
+	if *of == nil {
+		*of = map[home]finding.Position{}
+	}
+	if have, ok := (*of)[h]; !ok || at.Compare(have) < 0 {
+		(*of)[h] = at
+	}
 }
 
 // Ignored are the differences that the installation ignores in all Applications.
@@ -137,6 +166,7 @@ func (r *Reader) object(v *yamldoc.Value, in home, nested int) {
 	if h := homeOf(v.TextAt("metadata", "name")); kind == "ConfigMap" && h != anywhere {
 		in = h
 		r.stands(in, v.Position)
+		first(&r.written, h, v.Position)
 		r.installedIn(v.TextAt("metadata", "namespace"))
 	}
 	if v.TextAt("chart") == chartName || v.TextAt("name") == chartName && (v.At("repository") != nil || v.At("repo") != nil) {
@@ -221,8 +251,8 @@ func (r *Reader) section(v *yamldoc.Value, homes map[string]home, in home, neste
 			r.value(e.Value, in, nested)
 			continue
 		}
-		if e.Value.TextAt("create") == "false" { // another one takes its place
-			r.Unread(e.Position.File, []byte(map[home]string{settings: buildKey, parameters: progressiveKey + watchedKey}[h]))
+		if e.Value.TextAt("create") == "false" {
+			first(&r.omitted, h, e.Position)
 		}
 		if slices.ContainsFunc(e.Value.Entries, func(o yamldoc.Entry) bool {
 			return h == settings && isSetting(o.Key) || h == parameters && isParameter(o.Key)

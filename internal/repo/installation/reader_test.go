@@ -92,6 +92,7 @@ delivery:
       applicationsetcontroller.enable.progressive.syncs: true
 -- want --
 known Chart.yaml:3
+whole Chart.yaml:3
 started Chart.yaml:3
 progressive true at values.yaml:4
 globbing true at app.yaml:7
@@ -124,6 +125,7 @@ patches:
       - {op: remove, path: /spec/extraConfig/kustomize.path.v5.2.0}
 -- want --
 known argocd.yaml:1
+whole argocd.yaml:1
 started argocd.yaml:1
 health [{argoproj.io Application}]
 progressive true at argocd.yaml:14
@@ -162,12 +164,33 @@ return {}
 applicationsetcontroller.enable.progressive.syncs=true
 -- want --
 known kustomization.yaml:2
+whole kustomization.yaml:2
 started kustomization.yaml:2
 health [{example.org Thing}]
 progressive true at kustomization.yaml:10
 globbing false at kustomization.yaml:16
 build "" "--enable-helm" kustomization.yaml:6
 stray kustomize.path.v1 in argocd-cmd-params-cm, of argocd-cm, kustomization.yaml:15
+`},
+		{"ConfigMaps that the chart does not make, one of them in the repository", `
+-- argocd-cm.yaml --
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: argocd-cm}
+data: {admin.enabled: "true"}
+-- kustomization.yaml --
+helmCharts: [{name: argo-cd, repo: https://argoproj.github.io/argo-helm, valuesFile: values.yaml}]
+-- values.yaml --
+# for the chart argo-cd
+configs:
+  cm: {create: false}
+  params: {create: false}
+-- want --
+known argocd-cm.yaml:1
+whole argocd-cm.yaml:1
+started kustomization.yaml:1
+unread progressive values.yaml
+unread watched values.yaml
 `},
 		{"other things of the same words", `
 -- values.yaml --
@@ -224,6 +247,9 @@ func describe(r *installation.Reader) string {
 	if s.Known {
 		fmt.Fprintf(&b, "known %s\n", s.Position)
 	}
+	if s.Whole.File != "" {
+		fmt.Fprintf(&b, "whole %s\n", s.Whole)
+	}
 	if s.Started.File != "" {
 		fmt.Fprintf(&b, "started %s\n", s.Started)
 	}
@@ -254,6 +280,11 @@ func describe(r *installation.Reader) string {
 	}
 	for _, x := range s.Stray {
 		fmt.Fprintf(&b, "stray %s in %s, of %s, %s\n", x.Key, x.In, x.Home, x.Position)
+	}
+	for _, unread := range []struct{ what, file string }{{"build", s.BuildUnread}, {"progressive", s.ProgressiveSyncs.Unread}, {"watched", s.WatchedUnread}} {
+		if unread.file != "" {
+			fmt.Fprintf(&b, "unread %s %s\n", unread.what, unread.file)
+		}
 	}
 	for _, d := range r.Ignored() {
 		fmt.Fprintf(&b, "ignored %+v\n", d)
