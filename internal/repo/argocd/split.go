@@ -86,10 +86,13 @@ func (r *Repository) split(ctx context.Context, e Environment) ([]Environment, e
 
 // alternatives reports whether the values of a parameter tell environments apart,
 // and not groups of one platform, as {cluster: core} and {cluster: apps} may. What
-// is called an environment is one. Others are where their Applications go to
+// is called an environment is one, unless they stand side by side. Others are where their Applications go to
 // several clusters, or where two have the same Application but for the value in
 // its name: nobody has both in one platform.
 func alternatives(generated []document, key string) bool {
+	if sideBySide(generated, key) {
+		return false
+	}
 	if key == "environment" || key == "env" || key == folderKey {
 		return true
 	}
@@ -110,6 +113,36 @@ func alternatives(generated []document, key string) bool {
 			return true
 		}
 		owner[base] = value
+	}
+	return false
+}
+
+// sideBySide reports whether what is generated for the values of a parameter is meant
+// for one cluster: a set generates for all of the values, all of it goes to the same
+// cluster, and no namespace has something of two values.
+func sideBySide(generated []document, key string) bool {
+	values, whole := map[string]bool{}, map[string]map[string]bool{}
+	owner := map[string]string{}
+	to := ""
+	for _, app := range generated {
+		value := environmentOf(app, key)
+		if value == "" {
+			continue
+		}
+		ns, goes, set := app.value.TextAt("spec", "destination", "namespace"), destination(app), app.generated.set.name()
+		if other, ok := owner[ns]; ns == "" || hasPlaceholder(ns) || ok && other != value || hasPlaceholder(goes) || to != "" && goes != to {
+			return false
+		}
+		owner[ns], to, values[value] = value, goes, true
+		if whole[set] == nil {
+			whole[set] = map[string]bool{}
+		}
+		whole[set][value] = true
+	}
+	for _, of := range whole {
+		if len(of) == len(values) {
+			return true
+		}
 	}
 	return false
 }
