@@ -82,21 +82,14 @@ func (r *Repository) Read(ctx context.Context, e Environment) (Reading, error) {
 	return Reading{Components: components, Setup: w.setup, Findings: found}, ctx.Err()
 }
 
-// roots reads everything that nothing in the repository applies. Applications
-// that lie together in a folder and have sync waves are taken for the children of
-// a parent that is elsewhere: without one their waves would mean nothing.
+// roots reads everything that nothing in the repository applies.
 func (w *walk) roots(ctx context.Context) error {
-	waves := map[string]bool{}
-	for _, root := range w.environment.roots {
-		if d := root.document; d.value != nil && d.chart == nil && writtenWave(d).Written != "" {
-			waves[path.Dir(d.position().File)] = true
-		}
-	}
+	elsewhere := parentsElsewhere(w.environment.roots)
 	for _, root := range w.environment.roots {
 		at := place{}
 		if d := root.document; d.value != nil && d.chart == nil {
-			if dir := path.Dir(d.position().File); waves[dir] {
-				at = at.below(path.Clean(dir)+"/", w.repository.wave(d))
+			if parent, ok := elsewhere[path.Dir(d.position().File)]; ok {
+				at = at.below(path.Clean(parent)+"/", w.repository.wave(d))
 			}
 		}
 		if err := w.root(ctx, root, at); err != nil {
