@@ -113,9 +113,9 @@ func (x *index) installations() []dependency.Installation {
 		ns := o.namespace()
 		in := dependency.Installation{
 			Subscription: o.end(x.name(i)), Package: text(o.root(), "spec", "name"), Groups: groups[ns],
-			Manual: text(o.root(), "spec", "installPlanApproval") == "Manual", OwnNamespace: len(x.provide[namespaceKey(ns)]) > 0,
+			Approval: text(o.root(), "spec", "installPlanApproval"), OwnNamespace: len(x.provide[namespaceKey(ns)]) > 0,
 		}
-		if in.Manual {
+		if in.Manual() {
 			in.Approved = x.approves()
 		}
 		if x.in.Package != nil {

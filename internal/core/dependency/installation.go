@@ -7,9 +7,10 @@ import "slices"
 type Installation struct {
 	Subscription End
 	Package      string
-	// Manual is set where the InstallPlan waits for an approval; Approved where
-	// something in the repository may give it.
-	Manual, Approved bool
+	// Approval is how the InstallPlan is approved, as it is written; Approved is set
+	// where something in the repository may approve what waits for it.
+	Approval string
+	Approved bool
 	// Groups are the OperatorGroups of the namespace.
 	Groups []OperatorGroup
 	// OwnNamespace is set where the repository makes the namespace.
@@ -19,6 +20,11 @@ type Installation struct {
 	Modes []string
 	Known string
 }
+
+// Manual reports whether the InstallPlan waits for an approval: OLM takes every other
+// text for Automatic, and the API takes any. Source: operator-framework/api,
+// Subscription.GetInstallPlanApproval.
+func (i Installation) Manual() bool { return i.Approval == "Manual" }
 
 // OperatorGroup says which namespaces the operators of its own namespace watch.
 type OperatorGroup struct {

@@ -24,8 +24,12 @@ const (
 func installPlanApproval(in Input) []finding.Finding {
 	var out []finding.Finding
 	for _, i := range enabledInstallations(in) {
+		if f, ok := approvalMiswritten(i); ok {
+			out = append(out, f)
+			continue
+		}
 		// What its component lacks may be what approves, such as a remote base.
-		if !i.Manual || i.Approved || slices.Contains(in.Unrendered, i.Subscription.Component) {
+		if !i.Manual() || i.Approved || slices.Contains(in.Unrendered, i.Subscription.Component) {
 			continue
 		}
 		f := ofInstallation(i, ruleApproval, finding.Warning)
@@ -39,6 +43,22 @@ func installPlanApproval(in Input) []finding.Finding {
 		out = append(out, f)
 	}
 	return out
+}
+
+// approvalMiswritten finds an approval that OLM does not know, and takes for Automatic.
+func approvalMiswritten(i dependency.Installation) (f finding.Finding, wrong bool) {
+	switch i.Approval {
+	case "", "Automatic", "Manual":
+		return f, false
+	}
+	f = ofInstallation(i, ruleApproval, finding.Warning)
+	f.Message = fmt.Sprintf("%s of %s has installPlanApproval: %s, which OLM takes for Automatic, as everything but Manual: nobody is asked before the operator is installed or upgraded",
+		who(i.Subscription), i.Subscription.Component, i.Approval)
+	f.Fix.Summary = "write Manual or Automatic, with a capital letter"
+	if strings.EqualFold(i.Approval, "Automatic") {
+		f.Severity = finding.Info
+	}
+	return f, true
 }
 
 // firstAfter is the first object of a component that its sync reaches only once
