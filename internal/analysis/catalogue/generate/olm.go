@@ -36,6 +36,27 @@ var products = map[string]string{
 	"rhods-operator": "opendatahub-operator", "tempo-product": "tempo-operator", "topology-aware-lifecycle-manager": "cluster-group-upgrades-operator",
 }
 
+// operands are the API groups of kinds that no bundle of a package owns: it installs
+// their CRDs for what it is asked to run, or depends on the packages that have them.
+// Source: opendatahub-operator, api/datasciencecluster, for the components, and the CRDs
+// of these; kuadrant-operator, bundle/metadata/dependencies.yaml.
+var operands = map[string][]string{
+	"opendatahub-operator": {
+		"datasciencepipelinesapplications.opendatahub.io", "maas.opendatahub.io", "mlflow.opendatahub.io", "opendatahub.io", "serving.kserve.io", "trustyai.opendatahub.io",
+	},
+	"kuadrant-operator": {"authorino.kuadrant.io", "extensions.kuadrant.io", "limitador.kuadrant.io", "operator.authorino.kuadrant.io"},
+}
+
+// addOperands adds the groups of what operators run.
+func addOperands(operators map[string]catalogue.Operator) {
+	for pack, groups := range operands {
+		if o, ok := operators[pack]; ok {
+			o.Groups = slices.Compact(slices.Sorted(slices.Values(append(o.Groups, groups...))))
+			operators[pack] = o
+		}
+	}
+}
+
 // addProducts adds the products of the projects that are there.
 func addProducts(operators map[string]catalogue.Operator) {
 	for product, project := range products {
@@ -147,6 +168,7 @@ func packages(checkouts []string, skip, keep *regexp.Regexp) (map[string][]byte,
 			}
 		}
 	}
+	addOperands(operators)
 	addProducts(operators)
 	files := map[string][]byte{}
 	for pack, o := range operators {
