@@ -79,10 +79,12 @@ func templated(tree *repofs.Tree, file string) bool {
 
 func exists(tree *repofs.Tree, name string) bool { return tree.IsFile(name) || tree.IsDir(name) }
 
-// missed reports whether a file of a component was found to be missing.
+// missed reports whether a file of a component was found to be missing, or values of it
+// are told not to be read: what fails without them may well be whole with them.
 func missed(found []finding.Finding, component string) bool {
+	part := func(u finding.Unread) bool { return u.Part && u.Name == component }
 	return slices.ContainsFunc(found, func(f finding.Finding) bool {
-		return f.Rule == lint.RuleFileMissing && f.Component == component
+		return f.Rule == lint.RuleFileMissing && f.Component == component || slices.ContainsFunc(f.Unread, part)
 	})
 }
 
