@@ -35,7 +35,7 @@ func failures(r *analysis.Result, tree *repofs.Tree) []finding.Finding {
 	}
 	var found []finding.Finding
 	for _, e := range r.Unrendered {
-		if elsewhere(e, modules) || missed(r.Findings, e.Component) {
+		if elsewhere(e, modules) || missed(r.Findings, e) {
 			continue // or who read the repository has said so
 		}
 		f := finding.Finding{
@@ -79,12 +79,14 @@ func templated(tree *repofs.Tree, file string) bool {
 
 func exists(tree *repofs.Tree, name string) bool { return tree.IsFile(name) || tree.IsDir(name) }
 
-// missed reports whether a file of a component was found to be missing, or values of it
-// are told not to be read: what fails without them may well be whole with them.
-func missed(found []finding.Finding, component string) bool {
-	part := func(u finding.Unread) bool { return u.Part && u.Name == component }
+// missed reports whether why a component is not rendered is told: a file of it is
+// missing, the kustomization of a parent cannot be built, or values are not read, and
+// what fails without them may well be whole with them.
+func missed(found []finding.Finding, e *render.Error) bool {
+	part := func(u finding.Unread) bool { return u.Part && u.Name == e.Component }
 	return slices.ContainsFunc(found, func(f finding.Finding) bool {
-		return f.Rule == lint.RuleFileMissing && f.Component == component || slices.ContainsFunc(f.Unread, part)
+		return f.Rule == lint.RuleFileMissing && f.Component == e.Component || slices.ContainsFunc(f.Unread, part) ||
+			f.Severity == finding.Error && f.Position == e.Position && len(f.Unread) > 0
 	})
 }
 

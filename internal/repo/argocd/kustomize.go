@@ -259,13 +259,20 @@ func (r *Repository) locate(dir string, d document, written map[string][]documen
 		d.written = &yamldoc.Value{Kind: yamldoc.Map, Position: charts[file].at}
 		return d
 	}
-	for _, c := range written[d.kind()] {
+	of := written[d.kind()]
+	for _, c := range of {
 		if strings.Contains(d.name(), c.name()) {
 			d.written = c.written
+			d.value = d.value.Like(d.written)
 			return d
 		}
 	}
 	d.written = &yamldoc.Value{Kind: yamldoc.Map, Position: finding.Position{File: kustomizationFile(r.tree, dir), Line: 1}}
+	if len(of) == 1 { // the kustomization renames it
+		d.value = d.value.Like(of[0].written)
+	} else {
+		d.value = d.value.Located(d.written.Position)
+	}
 	return d
 }
 

@@ -196,6 +196,7 @@ func (g *applied) look(ctx context.Context, d document, depth int) error {
 				g.folders[folder] = true
 			}
 			g.failed[d.key()] = len(r.findings) > before
+			g.rename(d, below)
 		case len(repofs.InputErrors(err)) > 0:
 			// One broken overlay must not hide the others: it is told when its
 			// environment is read.
@@ -215,6 +216,28 @@ func (g *applied) look(ctx context.Context, d document, depth int) error {
 		}
 	}
 	return ctx.Err()
+}
+
+// rename marks what the kustomizations of an Application are made of and do not yield
+// under its name: they rename it, or leave it out, and nobody applies it as it is.
+func (g *applied) rename(app document, yielded []document) {
+	kept := map[string]bool{app.key(): true}
+	for _, d := range yielded {
+		kept[d.key()] = true
+	}
+	for _, s := range app.sources() {
+		dir, ok := g.repository.local(s)
+		if !ok || !g.repository.isKustomization(dir) {
+			continue
+		}
+		for _, p := range g.repository.closure(dir) {
+			for _, d := range g.repository.files[p] {
+				if d.argo("ApplicationSet") && !kept[d.key()] {
+					g.reached[d.key()] = true
+				}
+			}
+		}
+	}
 }
 
 // reach marks everything below an object.

@@ -245,6 +245,27 @@ func (v *Value) Located(at finding.Position) *Value {
 	return out
 }
 
+// Like returns the value with the positions that another one has of the same parts;
+// what the other lacks stands where what holds it does.
+func (v *Value) Like(other *Value) *Value {
+	out := &Value{Kind: v.Kind, Text: v.Text, Position: other.Position, tag: v.tag}
+	for i, item := range v.Items {
+		of := &Value{Position: other.Position}
+		if i < len(other.Items) {
+			of = other.Items[i]
+		}
+		out.Items = append(out.Items, item.Like(of))
+	}
+	for _, e := range v.Entries {
+		of := Entry{Value: &Value{Position: other.Position}, Position: other.Position}
+		if written, ok := other.Get(e.Key); ok {
+			of = written
+		}
+		out.Entries = append(out.Entries, Entry{Key: e.Key, Value: e.Value.Like(of.Value), Position: of.Position})
+	}
+	return out
+}
+
 // FromAny turns values of the types of encoding/json into a Value, every part of
 // which is at one place. The keys of maps are sorted.
 func FromAny(value any, at finding.Position) *Value {
