@@ -234,18 +234,20 @@ func GitPattern(written string) (*regexp.Regexp, error) {
 	return regexp.Compile(b.String())
 }
 
+// file reads a file that a git generator takes: its first document. Source: argo-cd,
+// applicationset/generators/git.go, generateParamsFromGitFile.
 func (x *expansion) file(v *yamldoc.Value, file string) ([]parameters, *repofs.InputError) {
 	at := finding.Position{File: file, Line: 1}
 	data, readErr := x.repository.Read(file)
 	if readErr != nil {
 		return nil, fail(at, "", "the file that the ApplicationSet %s generates from cannot be read", x.set)
 	}
-	parsed, parseErr := yamldoc.ParseOne(file, data)
+	parsed, parseErr := yamldoc.ParseFirst(file, data)
 	if parseErr != nil {
 		if input := repofs.InputErrors(parseErr); len(input) > 0 && input[0].Position.Line > 0 {
 			at = input[0].Position
 		}
-		return nil, fail(at, "", "the ApplicationSet %s generates from the file, which is not one YAML or JSON document", x.set)
+		return nil, fail(at, "", "the ApplicationSet %s generates from the file, which is no YAML or JSON document", x.set)
 	}
 	items := []*yamldoc.Value{parsed}
 	if parsed.Kind == yamldoc.List {

@@ -2,6 +2,7 @@ package argocd
 
 import (
 	"context"
+	"maps"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -96,6 +97,31 @@ func (r *Repository) findOwnURLs(ctx context.Context) {
 		}
 	}
 	r.decide(t)
+	r.revise(ctx)
+}
+
+// revise takes an address for this repository's that what is written says is not, where
+// what kustomizations make of it says so: the paths in their bases may be placeholders.
+func (r *Repository) revise(ctx context.Context) {
+	if !slices.Contains(slices.Collect(maps.Values(r.own)), false) {
+		return
+	}
+	before := len(r.findings)
+	defer func() { r.findings = r.findings[:before] }() // they are made again when it is built to be read
+	t := tallies{}
+	for _, dir := range r.overlays() {
+		documents, err := r.build(ctx, dir, nil)
+		if err != nil {
+			continue
+		}
+		t.tally(r, documents)
+	}
+	for url, counted := range t {
+		if own, told := r.own[url]; told && !own && len(counted.found) >= minSure && counted.here*2 >= counted.all {
+			r.own[url] = true
+			r.built = nil // with remote resources of what is now known to be here
+		}
+	}
 }
 
 // tallySources counts the sources of an Application.
@@ -208,6 +234,12 @@ func (r *Repository) decide(t tallies) {
 // learn settles the addresses of objects that a chart or a kustomization made.
 func (r *Repository) learn(documents []document) {
 	t := tallies{}
+	t.tally(r, documents)
+	r.decide(t)
+}
+
+// tally counts what objects take.
+func (t tallies) tally(r *Repository, documents []document) {
 	for _, d := range documents {
 		switch {
 		case d.isApplication():
@@ -216,7 +248,6 @@ func (r *Repository) learn(documents []document) {
 			t.add(r.tallySet(d))
 		}
 	}
-	r.decide(t)
 }
 
 // view is the repository as generators see it.

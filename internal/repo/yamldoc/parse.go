@@ -28,16 +28,34 @@ const (
 
 // Parse reads every document of a file. Empty documents are left out.
 func Parse(file string, data []byte) ([]*Value, error) {
+	return parse(file, data, MaxDocuments+1)
+}
+
+// ParseFirst reads the first document of a file, whatever follows: nothing of the rest
+// is looked at. An empty document is an empty map.
+func ParseFirst(file string, data []byte) (*Value, error) {
+	documents, err := parse(file, data, 1)
+	if err != nil {
+		return nil, err
+	}
+	if len(documents) == 0 {
+		return &Value{Kind: Map, Position: finding.Position{File: file, Line: 1}}, nil
+	}
+	return documents[0], nil
+}
+
+// parse reads the first documents of a file; empty ones are left out.
+func parse(file string, data []byte, most int) ([]*Value, error) {
 	if len(data) > MaxSize {
 		return nil, &repofs.InputError{Position: finding.Position{File: file}, Message: fmt.Sprintf("is larger than %d MiB", MaxSize>>20), Hint: "split the file"}
 	}
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	var documents []*Value
-	for {
+	for range most {
 		var node yaml.Node
 		err := decoder.Decode(&node)
 		if errors.Is(err, io.EOF) {
-			return documents, nil
+			break
 		}
 		if err != nil {
 			return nil, syntaxError(file, data, err)
@@ -57,6 +75,7 @@ func Parse(file string, data []byte) ([]*Value, error) {
 			documents = append(documents, v)
 		}
 	}
+	return documents, nil
 }
 
 // ParseOne reads a file that holds one document. An empty file is an empty
