@@ -76,10 +76,19 @@ func judgeUse(in Input, rule string) []finding.Finding {
 	return out
 }
 
-// maybeThere makes a finding on a CRD milder where the repository tells people to
-// apply it by hand: it may be there before everything else.
+// maybeThere makes a finding on a CRD milder where it may be there before everything
+// else: the repository tells people to apply it by hand, or it is that of the network,
+// without which no pod runs, of Argo CD neither.
 func (in Input) maybeThere(f *finding.Finding) {
-	if in.ByHand == nil || !isCRD(f.Resource) {
+	if !isCRD(f.Resource) {
+		return
+	}
+	if ofNetwork(f.Resource.Name) {
+		f.Severity = finding.Info
+		f.Message += "; nothing runs without a network, so that it may be there before"
+		return
+	}
+	if in.ByHand == nil {
 		return
 	}
 	told, ok := in.ByHand(f.Resource.Name)
@@ -89,6 +98,12 @@ func (in Input) maybeThere(f *finding.Finding) {
 	f.Severity = finding.Info
 	f.Message += fmt.Sprintf("; %s has it applied by hand, so that it may be there before", told.File)
 	f.Evidence = append(f.Evidence, told)
+}
+
+// ofNetwork reports whether a CRD comes with what gives pods their network.
+func ofNetwork(crd string) bool {
+	_, group, _ := strings.Cut(crd, ".")
+	return slices.Contains([]string{"cilium.io", "crd.projectcalico.org", "operator.tigera.io", "kubeovn.io"}, group)
 }
 
 // movedNamespaces finds Namespaces that are written into a later wave than what

@@ -95,7 +95,8 @@ func storeBeforeRuntime(in Input) []finding.Finding {
 	stores := o.stores(in)
 	for _, l := range o.byRule[ruleService] {
 		if l.across() && isSecretStore(l.Consumer.Object) {
-			out = o.appendStore(out, fromDependency(l, finding.Cross), l.consumer, l.provider, l.Consumer.Object)
+			consumer, runtime := l.standing()
+			out = o.appendStore(out, fromDependency(l, finding.Cross), consumer, runtime, l.Consumer.Object)
 		}
 	}
 	for _, e := range o.steps {
