@@ -30,15 +30,20 @@ type Environment struct {
 	idle      []finding.Finding
 	// key and value choose among what ApplicationSets generate; empty for all.
 	key, value string
+	// values are those of all environments that are chosen so.
+	values map[string]bool
 }
 
 // takes reports whether the environment has a generated Application. One that
-// says nothing of environments belongs to all.
+// says nothing of environments belongs to all, unless it goes to the cluster of one.
 func (e Environment) takes(app document) bool {
 	if e.key == "" {
 		return true
 	}
 	value := environmentOf(app, e.key)
+	if to := destination(app); value == "" && e.values[to] {
+		value = to
+	}
 	return value == "" || value == e.value
 }
 

@@ -72,7 +72,7 @@ func (r *Repository) split(ctx context.Context, e Environment) ([]Environment, e
 		var all []Environment
 		for _, value := range slices.Sorted(maps.Keys(values)) {
 			one := e
-			one.key, one.value = key, value
+			one.key, one.value, one.values = key, value, values
 			one.Name = inName(value)
 			if e.Name != defaultName {
 				one.Name = e.Name + "-" + one.Name
