@@ -182,6 +182,7 @@ type looked struct {
 	unread              []byte // what is not parsed of a file with settings
 	values              []*yamldoc.Value
 	broken              *repofs.InputError // why it could not be parsed
+	twice               *repofs.InputError // a key that is written twice
 }
 
 // maxValues is how many values there may be in all files that say something to Argo CD:
@@ -247,6 +248,9 @@ func (r *Repository) look(file string) (l looked) {
 			return looked{}
 		}
 		l.broken = &repofs.InputError{Position: problem[0].Position, Message: unparsed(data, problem[0].Message)}
+		if l.values, err = yamldoc.ParseLast(file, data); err == nil {
+			l.broken, l.twice = nil, problem[0]
+		}
 	}
 	for _, v := range l.values {
 		r.counted.Add(int64(v.Size()))
@@ -272,6 +276,11 @@ func (r *Repository) take(file string, l looked) {
 			r.broken = append(r.broken, l.broken)
 		}
 		return
+	}
+	if l.own && l.twice != nil {
+		f := newFinding(RuleInvalid, finding.Info, l.twice.Position, "", "%s: Argo CD takes the last", l.twice.Message)
+		f.Fix.Summary = l.twice.Hint
+		r.findings = append(r.findings, f)
 	}
 	if l.settings {
 		r.installation.Read(l.values)

@@ -28,13 +28,19 @@ const (
 
 // Parse reads every document of a file. Empty documents are left out.
 func Parse(file string, data []byte) ([]*Value, error) {
-	return parse(file, data, MaxDocuments+1)
+	return parse(file, data, MaxDocuments+1, false)
+}
+
+// ParseLast reads YAML as Argo CD and kubectl do: of two keys of one name the last
+// counts. Source: sigs.k8s.io/yaml, YAMLToJSON, which is not strict.
+func ParseLast(file string, data []byte) ([]*Value, error) {
+	return parse(file, data, MaxDocuments+1, true)
 }
 
 // ParseFirst reads the first document of a file, whatever follows: nothing of the rest
 // is looked at. An empty document is an empty map.
 func ParseFirst(file string, data []byte) (*Value, error) {
-	documents, err := parse(file, data, 1)
+	documents, err := parse(file, data, 1, true)
 	if err != nil {
 		return nil, err
 	}
@@ -44,8 +50,9 @@ func ParseFirst(file string, data []byte) (*Value, error) {
 	return documents[0], nil
 }
 
-// parse reads the first documents of a file; empty ones are left out.
-func parse(file string, data []byte, most int) ([]*Value, error) {
+// parse reads the first documents of a file; empty ones are left out. last has the last
+// of two keys of one name count.
+func parse(file string, data []byte, most int, last bool) ([]*Value, error) {
 	if len(data) > MaxSize {
 		return nil, &repofs.InputError{Position: finding.Position{File: file}, Message: fmt.Sprintf("is larger than %d MiB", MaxSize>>20), Hint: "split the file"}
 	}
@@ -63,7 +70,7 @@ func parse(file string, data []byte, most int) ([]*Value, error) {
 		if len(documents) == MaxDocuments {
 			return nil, &repofs.InputError{Position: finding.Position{File: file, Line: node.Line}, Message: fmt.Sprintf("holds more than %d documents", MaxDocuments), Hint: "split the file"}
 		}
-		c := converter{file: file, done: map[*yaml.Node]*Value{}, active: map[*yaml.Node]bool{}, sizes: map[*yaml.Node]int{}}
+		c := converter{file: file, last: last, done: map[*yaml.Node]*Value{}, active: map[*yaml.Node]bool{}, sizes: map[*yaml.Node]int{}}
 		if err := c.check(&node); err != nil {
 			return nil, err
 		}
@@ -98,6 +105,7 @@ func ParseOne(file string, data []byte) (*Value, error) {
 // converter turns the nodes of one document into values.
 type converter struct {
 	file string
+	last bool // of two keys of one name the last counts
 	// These are about nodes with an anchor, the only ones met twice.
 	done   map[*yaml.Node]*Value
 	active map[*yaml.Node]bool
@@ -252,14 +260,20 @@ func (c *converter) entries(v *Value, n *yaml.Node) error {
 			merged = append(merged, n.Content[i+1])
 			continue
 		}
-		if first, ok := seen.find(key.Value); ok {
+		first, twice := seen.find(key.Value)
+		if twice && !c.last {
 			return c.fail(n.Content[i], "remove one of the two", "key %q is written twice, first in line %d", key.Value, v.Entries[first].Position.Line)
 		}
 		child, err := c.convert(n.Content[i+1])
 		if err != nil {
 			return err
 		}
-		v.Entries = append(v.Entries, Entry{Key: key.Value, Value: child, Position: c.at(n.Content[i])})
+		e := Entry{Key: key.Value, Value: child, Position: c.at(n.Content[i])}
+		if twice {
+			v.Entries[first] = e
+			continue
+		}
+		v.Entries = append(v.Entries, e)
 	}
 	for _, node := range merged {
 		if err := c.merge(v, node, &seen); err != nil {
