@@ -84,10 +84,18 @@ func exists(tree *repofs.Tree, name string) bool { return tree.IsFile(name) || t
 // what fails without them may well be whole with them.
 func missed(found []finding.Finding, e *render.Error) bool {
 	part := func(u finding.Unread) bool { return u.Part && u.Name == e.Component }
+	var missing *fs.PathError
+	errors.As(e.Err, &missing)
 	return slices.ContainsFunc(found, func(f finding.Finding) bool {
-		return f.Rule == lint.RuleFileMissing && f.Component == e.Component || slices.ContainsFunc(f.Unread, part) ||
+		return f.Rule == lint.RuleFileMissing && (f.Component == e.Component || missing != nil && entryOf(f) == missing.Path) || slices.ContainsFunc(f.Unread, part) ||
 			f.Severity == finding.Error && f.Position == e.Position && len(f.Unread) > 0
 	})
+}
+
+// entryOf is the file that an entry of a kustomization names which is missing.
+func entryOf(f finding.Finding) string {
+	name, _, _ := strings.Cut(f.Message, " ")
+	return path.Join(path.Dir(f.Position.File), name)
 }
 
 // elsewhere reports whether what could not be rendered is not in the repository,
