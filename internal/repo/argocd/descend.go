@@ -46,6 +46,9 @@ func (w *walk) overlay(ctx context.Context, dir string) error {
 		}
 	}
 	for _, d := range y.documents {
+		if d.argo("AppProject") {
+			w.project(d)
+		}
 		if !d.isApplication() {
 			continue
 		}
