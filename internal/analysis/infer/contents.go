@@ -185,6 +185,9 @@ func writes(o *object, k key, consumer *object, c *content) bool {
 			slices.ContainsFunc(c.by, func(p provider) bool { return p.component == o.component })
 		return beside && mayChange(o, k)
 	}
+	if o.is("external-secrets.io", "ExternalSecret") && (o.namespace() != k.Namespace || cmp.Or(text(o.root(), "spec", "target", "name"), o.name) != k.Name) {
+		return false // it writes to the Secret that it makes, and to no other
+	}
 	if !customGroup(o.g) || slices.ContainsFunc(c.by, func(p provider) bool { return p.object == o }) {
 		return false
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/rollout-ladder/ladder/internal/core/dependency"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
@@ -92,6 +93,8 @@ type index struct {
 	unlisted []string
 	unseen   []int
 	world    *world
+	// named has the names of what is provided, by kind and namespace.
+	named func() map[key][]string
 }
 
 func newIndex(in Input) *index {
@@ -100,7 +103,7 @@ func newIndex(in Input) *index {
 	}
 	x := &index{in: in, objects: make([][]*object, len(in.Components)), byName: map[string]int{}, provide: map[key][]provider{},
 		contents: map[key]*content{}, shut: map[lackKey]bool{}, kinds: map[string]bool{}, children: map[string][]KnownChild{}, anywhere: map[string][]string{}}
-	x.rank = ranks(in.Components)
+	x.rank, x.named = ranks(in.Components), sync.OnceValue(x.listNames)
 	for i, c := range in.Components {
 		if at, ok := x.byName[c.Name]; !ok || x.rank[i] < x.rank[at] {
 			x.byName[c.Name] = i

@@ -115,6 +115,9 @@ type Missing struct {
 	// Managed is set where the repository provides other things of the kind, or
 	// other kinds of the group of a CRD.
 	Managed bool
+	// Near is the name of a thing of the kind that the repository has, and that differs
+	// as a slip of the pen does; empty where there is none.
+	Near string
 }
 
 // Lack is a part of something that is there and does not have that part: a key of

@@ -22,7 +22,7 @@ func unprovided(in Input) []finding.Finding {
 	o := newOrder(in)
 	var out []finding.Finding
 	for _, m := range in.Missing {
-		if _, enabled := o.byName[m.Consumer.Component]; !enabled || m.Strength != plan.Hard || len(m.Unrendered) > 0 {
+		if _, enabled := o.byName[m.Consumer.Component]; !enabled || m.Strength != plan.Hard || len(m.Unrendered) > 0 && m.Near == "" {
 			continue
 		}
 		if !managed[groupNamespace(m.Required)] || handmade(m) {
@@ -34,6 +34,10 @@ func unprovided(in Input) []finding.Finding {
 			Basis: finding.Rendered, Evidence: slices.Clone(m.Evidence),
 			Message: fmt.Sprintf("%s of %s %s, which nothing in the repository provides", who(m.Consumer), m.Consumer.Component, m.Reason),
 			Fix:     finding.Fix{Summary: "add what provides it, correct the name, or mark the reference optional"},
+		}
+		if m.Near != "" {
+			f.Message += fmt.Sprintf("; there is one of nearly the same name, %s", m.Near)
+			f.Fix.Summary = fmt.Sprintf("write %s, or add what provides %s", m.Near, m.Required.Name)
 		}
 		in.maybeThere(&f)
 		out = append(out, f)

@@ -1,0 +1,97 @@
+package infer
+
+import (
+	"slices"
+	"strings"
+)
+
+// near is the name of what is there in place of a thing that nothing provides, where
+// the two differ as a slip of the pen does; empty where there is none. What belongs to
+// a namespace is looked for in the component that needs it.
+func (x *index) near(o *object, missing key) string {
+	switch missing.Kind {
+	case kindSecret, kindConfigMap, kindServiceAccount, kindPVC, kindIssuer, kindClusterIssuer, kindSecretStore, kindClusterSecretStore:
+	default:
+		return ""
+	}
+	var all []string
+	for _, name := range x.named()[key{Kind: missing.Kind, Namespace: missing.Namespace}] {
+		k := missing
+		if k.Name = name; !slip(name, missing.Name) {
+			continue
+		}
+		if slices.ContainsFunc(x.provide[k], func(p provider) bool { return p.object != nil && (k.Namespace == "" || p.component == o.component) }) {
+			all = append(all, name)
+		}
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	return slices.Min(all)
+}
+
+// listNames lists the names of what is provided, by kind and namespace.
+func (x *index) listNames() map[key][]string {
+	names := map[key][]string{}
+	for k := range x.provide {
+		of := key{Kind: k.Kind, Namespace: k.Namespace}
+		names[of] = append(names[of], k.Name)
+	}
+	return names
+}
+
+// The shortest words that are compared, and those of which two letters may differ.
+const (
+	shortWord = 5
+	longWord  = 9
+)
+
+// slip reports whether one word of two names differs by a letter, or a long one by
+// two. Numbers and short words, such as ro and rw, tell things apart on purpose, and
+// so do first letters.
+func slip(a, b string) bool {
+	p, q := words(a), words(b)
+	if len(p) != len(q) {
+		return false
+	}
+	slips := 0
+	for i := range p {
+		v, w := p[i], q[i]
+		if v == w {
+			continue
+		}
+		shorter := min(len(v), len(w))
+		if shorter < shortWord || v[0] != w[0] || strings.ContainsAny(v+w, "0123456789") {
+			return false
+		}
+		if n := distance(v, w); n > 2 || n == 2 && shorter < longWord {
+			return false
+		}
+		slips++
+	}
+	return slips == 1
+}
+
+func words(name string) []string {
+	return strings.FieldsFunc(name, func(r rune) bool { return r == '-' || r == '.' || r == '_' })
+}
+
+// distance is how many letters are to be put in, taken out or changed.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		before := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			before, row[j+1] = row[j+1], min(row[j]+1, row[j+1]+1, before+cost)
+		}
+	}
+	return row[len(b)]
+}
