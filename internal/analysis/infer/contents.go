@@ -191,7 +191,23 @@ func writes(o *object, k key, consumer *object, c *content) bool {
 	if !customGroup(o.g) || slices.ContainsFunc(c.by, func(p provider) bool { return p.object == o }) {
 		return false
 	}
-	return names(o.root(), k.Name)
+	// One of another namespace that speaks of no namespaces names what is in its own.
+	return names(o.root(), k.Name) && (o.namespace() == "" || o.namespace() == k.Namespace || ofNamespaces(o.root()["spec"]))
+}
+
+// ofNamespaces reports whether a value has a field that tells of namespaces.
+func ofNamespaces(v any) bool {
+	switch v := v.(type) {
+	case []any:
+		return slices.ContainsFunc(v, ofNamespaces)
+	case map[string]any:
+		for name, e := range v {
+			if strings.Contains(strings.ToLower(name), "namespace") || ofNamespaces(e) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // mayChange reports whether a role allows to change a Secret or ConfigMap.

@@ -25,7 +25,7 @@ func unprovided(in Input) []finding.Finding {
 		if _, enabled := o.byName[m.Consumer.Component]; !enabled || m.Strength != plan.Hard || len(m.Unrendered) > 0 && m.Near == "" {
 			continue
 		}
-		if !managed[groupNamespace(m.Required)] || handmade(m) {
+		if m.Near == "" && !managed[groupNamespace(m.Required)] || handmade(m) {
 			continue
 		}
 		f := finding.Finding{
