@@ -58,6 +58,9 @@ func (l *loader) search() (*searched, error) {
 	if err := l.locate(s); err != nil {
 		return nil, err
 	}
+	if err := l.gather(s, found); err != nil {
+		return nil, err
+	}
 	s.choose(l.options.Started)
 	l.rebase(s)
 	s.rename(l.options.Taken)
@@ -95,8 +98,9 @@ type searched struct {
 	found, starts []rootFolder
 	declared      []declared
 	applied       []string
-	// kustomizations and others are the folders of files with objects of Flux.
-	kustomizations, others []string
+	// kustomizations and others are the folders of files with objects of Flux; gathered
+	// are those that gather others, where no Kustomization does.
+	kustomizations, others, gathered []string
 	// written are the Kustomizations and HelmReleases themselves.
 	written []Left
 	// before are the releases of Helmfiles: who uses both bootstraps a cluster with
@@ -242,13 +246,16 @@ func (s *searched) choose(certain bool) {
 		}
 		tops = withoutTemplates(outermost(free))
 	}
+	if len(tops) == 0 {
+		tops = withoutTemplates(s.gathered)
+	}
 	if all := slices.Concat(s.kustomizations, s.others); len(all) > 0 && (len(tops) == 0 || len(tops) > maxRoots) {
 		tops = []string{common(all)}
 	}
 	for _, p := range tops {
 		r, ok := known[p]
 		if !ok {
-			r = rootFolder{path: p, base: ".", guessed: true, position: finding.Position{File: p}}
+			r = rootFolder{path: p, base: ".", guessed: !slices.Contains(s.gathered, p), position: finding.Position{File: p}}
 		}
 		s.found = append(s.found, r)
 	}
