@@ -114,6 +114,8 @@ func (m *module) declare(b *hclsyntax.Block) {
 			if d, problems := a.Expr.Value(&hcl.EvalContext{Functions: functions()}); !problems.HasErrors() {
 				v.value = d
 			}
+		} else {
+			v.value = onlyOne(b.Body.Blocks)
 		}
 		if a := b.Body.Attributes["sensitive"]; a != nil {
 			on, problems := a.Expr.Value(nil)
@@ -128,6 +130,27 @@ func (m *module) declare(b *hclsyntax.Block) {
 		}
 		m.variables[b.Labels[0]] = v
 	}
+}
+
+// onlyOne is the value of a variable without a default whose validation allows no other:
+// condition = contains(["dev"], var.environment).
+func onlyOne(blocks hclsyntax.Blocks) cty.Value {
+	for _, b := range blocks {
+		a := b.Body.Attributes["condition"]
+		if b.Type != "validation" || a == nil {
+			continue
+		}
+		call, ok := a.Expr.(*hclsyntax.FunctionCallExpr)
+		if !ok || call.Name != "contains" || len(call.Args) != 2 {
+			continue
+		}
+		list, problems := call.Args[0].Value(nil)
+		if _, isVariable := call.Args[1].(*hclsyntax.ScopeTraversalExpr); !isVariable || problems.HasErrors() || !list.CanIterateElements() || list.LengthInt() != 1 {
+			continue
+		}
+		return list.AsValueSlice()[0]
+	}
+	return cty.NilVal
 }
 
 // clusters are those that a block makes, for each of its instances.

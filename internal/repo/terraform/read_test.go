@@ -92,6 +92,32 @@ module "bridge" {
 	}
 }
 
+func TestReadsTheOnlyValueThatAVariableMayHave(t *testing.T) {
+	all := read(t, `
+variable "environment" {
+  type = string
+  validation {
+    condition     = contains(["dev"], var.environment)
+    error_message = "dev only"
+  }
+}
+variable "tier" {
+  validation { condition = contains(["gold", "tin"], var.tier) }
+}
+resource "kubernetes_secret_v1" "cluster" {
+  metadata {
+    name   = "x"
+    labels = { "argocd.argoproj.io/secret-type" = "cluster", environment = var.environment, tier = var.tier }
+  }
+  data = { name = "x", server = "https://x.example.org" }
+}
+`)
+	if len(all) != 1 {
+		t.Fatalf("%d clusters", len(all))
+	}
+	want(t, "defaults", all[0].Defaults, "var.environment", "dev")
+}
+
 func TestReadsWhatFilesOfVariablesSet(t *testing.T) {
 	all := read(t, `
 variable "spokes" {
