@@ -85,10 +85,10 @@ func (r *Repository) split(ctx context.Context, e Environment) ([]Environment, e
 }
 
 // alternatives reports whether the values of a parameter tell environments apart,
-// and not groups of one platform, as {cluster: core} and {cluster: apps} may. What
-// is called an environment is one, unless they stand side by side. Others are where their Applications go to
-// several clusters, or where two have the same Application but for the value in
-// its name: nobody has both in one platform.
+// and not groups of one platform, as {cluster: core} and {cluster: apps} may, or
+// stages that stand side by side. What is called an environment is one. Others are
+// where their Applications go to several clusters, or where two have the same
+// Application but for the value in its name: nobody has both in one platform.
 func alternatives(generated []document, key string) bool {
 	if sideBySide(generated, key) {
 		return false
