@@ -124,7 +124,6 @@ func Load(ctx context.Context, path string, o Options) (*Result, error) {
 // the order of their names. Charts are fetched once for all. Errors of several
 // environments are joined.
 //
-//nolint:revive // analysis.All would say less
 func LoadAll(ctx context.Context, path string, o Options) ([]*Result, error) {
 	r, err := Look(ctx, path, o)
 	if err != nil {
