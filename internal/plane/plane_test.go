@@ -221,41 +221,6 @@ func TestRegistry(t *testing.T) {
 	}
 }
 
-func TestRegistryKeepsAThrowawayPlane(t *testing.T) {
-	ctx := t.Context()
-	t.Setenv("TMPDIR", t.TempDir())
-	r := plane.NewRegistry(filepath.Join(t.TempDir(), "planes"))
-	p, err := plane.Start(ctx, options())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := r.Keep(ctx, "rehearsal", p); err != nil {
-		t.Fatal(err)
-	}
-	second, err := plane.Start(ctx, options())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := r.Keep(ctx, "rehearsal", second); err == nil || !strings.Contains(err.Error(), "is up already") {
-		t.Errorf("keeping a second plane under the name: %v", err)
-	}
-	if err := second.Stop(ctx); err != nil {
-		t.Error(err)
-	}
-	got, err := r.Get(ctx, "rehearsal")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got.PID != p.PID || got.Dir != p.Dir {
-		t.Errorf("kept %+v, got %+v", p, got)
-	}
-	if err := r.Down(ctx, "rehearsal"); err != nil {
-		t.Fatal(err)
-	}
-	<-p.Done()
-	missing(t, p.Dir)
-}
-
 func TestRegistryForgetsTheDead(t *testing.T) {
 	ctx := t.Context()
 	root := filepath.Join(t.TempDir(), "planes")

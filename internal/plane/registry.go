@@ -94,22 +94,6 @@ func (r *Registry) Up(ctx context.Context, name string, o Options) (p *Plane, st
 	return p, true, nil
 }
 
-// Keep enters a plane that Start made under a name and makes it outlive this
-// process. A plane that already runs under the name is an error.
-func (r *Registry) Keep(ctx context.Context, name string, p *Plane) error {
-	unlock, err := r.lock(ctx, name)
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	if _, err := r.living(name); err == nil {
-		return fmt.Errorf("a plane %q is up already", name)
-	} else if !errors.As(err, new(*NotFoundError)) {
-		return err
-	}
-	return r.enter(name, p)
-}
-
 // Get returns the plane of that name, or a NotFoundError.
 func (r *Registry) Get(ctx context.Context, name string) (*Plane, error) {
 	if !namePattern.MatchString(name) {

@@ -20,7 +20,7 @@ var embedded embed.FS
 // LoadRules takes rule documents of the user, which come first, the embedded ones, and
 // those of the operators of the catalogue. Those of the user are read and evaluated in workers. The error of a document that cannot be used is a
 // *rule.ParseError.
-func LoadRules(ctx context.Context, own []Rules) (*rule.Set, error) {
+func LoadRules(ctx context.Context, own []settings.Rules) (*rule.Set, error) {
 	set := &rule.Set{}
 	for _, r := range own {
 		if err := set.AddElsewhere(ctx, evaluate.Rules{}, r.Name, []byte(r.Text)); err != nil {

@@ -26,24 +26,10 @@ import (
 	"github.com/rollout-ladder/ladder/internal/simulate/world"
 )
 
-type (
-	// Config is the configuration, as the rehearsal writes it.
-	Config = settings.Config
-	// ComponentConfig is the part of the configuration about one component.
-	ComponentConfig = settings.Component
-	// Rules is one rule document.
-	Rules = settings.Rules
-	// Fault is a way in which a component misbehaves.
-	Fault = settings.Fault
-)
-
-// ParseFault reads a fault switch: "never-ready", "crash", "flap", "slow:5m".
-func ParseFault(s string) (Fault, error) { return settings.ParseFault(s) }
-
 // Options of Run. The zero value works.
 type Options struct {
 	// Config is used until the ConfigMap ladder-system/simulation exists.
-	Config Config
+	Config settings.Config
 	Log    *slog.Logger
 	// Smoke runs the checks of a smoke once and says what does not hold; nil
 	// runs them against the plane by package smoke.
@@ -93,7 +79,7 @@ func Run(ctx context.Context, cfg *rest.Config, o Options) error {
 	operators := operator.New(ctx, w, workloads, rules.get(), public)
 	inside := network.New(w, workloads, rules.get, o.Certificates)
 	timers := pending.Follow(w, time.Now)
-	follow(w, o, func(c Config) {
+	follow(w, o, func(c settings.Config) {
 		if rules.load(ctx, c.Rules) {
 			operators.SetRules(ctx, rules.get())
 			volumes.Refresh()
@@ -128,7 +114,7 @@ func Run(ctx context.Context, cfg *rest.Config, o Options) error {
 }
 
 // follow keeps the configuration what its ConfigMap says.
-func follow(w *world.World, o Options, changed func(Config)) {
+func follow(w *world.World, o Options, changed func(settings.Config)) {
 	w.ConfigMaps.Watch(func(cm *corev1.ConfigMap, deleted bool) {
 		if cm.Namespace != settings.Namespace || cm.Name != settings.Name {
 			return

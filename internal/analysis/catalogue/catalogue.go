@@ -53,13 +53,6 @@ type Answer struct {
 	CRDs []CRD
 }
 
-// Lookup answers for a source whose values are all known; the release has the
-// name of the source's release, and the namespace is left to the component.
-func (c *Catalogue) Lookup(src model.Source, values map[string]any) (infer.Known, bool) {
-	a, ok := c.Find(Asked{Source: src, Release: src.ReleaseName, Values: values})
-	return a.Known, ok
-}
-
 // Find answers what a source provides; ok is false where nothing is known of it.
 func (c *Catalogue) Find(asked Asked) (Answer, bool) {
 	q := ask(asked.Source)

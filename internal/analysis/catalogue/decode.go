@@ -27,15 +27,6 @@ func Decode(data []byte) ([]Entry, error) {
 	return entries, nil
 }
 
-// DecodeOne reads one entry from its JSON form.
-func DecodeOne(data []byte) (Entry, error) {
-	var e Entry
-	if err := strict(data, &e); err != nil {
-		return Entry{}, err
-	}
-	return e, e.check()
-}
-
 func decodeSet(data []byte) (Set, error) {
 	var s Set
 	if err := strict(data, &s); err != nil {

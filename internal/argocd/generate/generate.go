@@ -58,14 +58,6 @@ type Warning struct {
 	Position finding.Position
 }
 
-// String prints "file:line: message".
-func (w Warning) String() string {
-	if w.Position.File == "" {
-		return w.Message
-	}
-	return w.Position.String() + ": " + w.Message
-}
-
 // Result is what Build makes.
 type Result struct {
 	// Files are sorted by path.
@@ -111,15 +103,6 @@ func (e *LayoutError) Error() string {
 		text += "; " + e.Hint
 	}
 	return text
-}
-
-// Files makes the files of Build.
-func Files(in Input) ([]File, error) {
-	r, err := Build(context.Background(), in)
-	if err != nil {
-		return nil, err
-	}
-	return r.Files, nil
 }
 
 // Build makes the objects of one environment. The error is one or several joined

@@ -26,16 +26,6 @@ or for a component, in `+"`ladder.yaml`:\n\n```yaml\nlint:\n  suppress:\n    - {
 	return b.String()
 }
 
-// RulesIndex is the list of all rules, in Markdown, with links to their pages.
-func RulesIndex(rules []lint.Rule) string {
-	var b strings.Builder
-	b.WriteString("# Rules\n\nMade from the rules themselves by `make generate`. `ladder explain RULE` prints the same.\n\n| rule | severity | |\n|---|---|---|\n")
-	for _, r := range rules {
-		fmt.Fprintf(&b, "| [%s](%s.md) | %s | %s |\n", r.ID, r.ID, r.Severity, r.Summary)
-	}
-	return b.String()
-}
-
 // RulesText lists rules for people.
 func RulesText(rules []lint.Rule) string {
 	rows := [][]string{{"RULE", "SEVERITY", "FINDS"}}

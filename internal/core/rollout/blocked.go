@@ -209,12 +209,3 @@ func (m *Machine) describe(i int) string {
 	}
 	return joinMessage(what, c.Message)
 }
-
-// BlockedBy is the pure form of Machine.BlockedBy, for a persisted state.
-func BlockedBy(state State, name string) ([]Blocker, error) {
-	m, err := Restore(state)
-	if err != nil {
-		return nil, err
-	}
-	return m.BlockedBy(name), nil
-}

@@ -231,17 +231,6 @@ func New(spec Spec, now time.Time) State {
 	return s
 }
 
-// Step is the pure form of Machine.Step. It costs as much as the rollout is
-// large; a driver keeps a Machine instead.
-func Step(state State, event Event, now time.Time) (State, []Effect, error) {
-	m, err := Restore(state)
-	if err != nil {
-		return state, nil, err
-	}
-	u := m.Step(event, now)
-	return m.State(), u.Effects, nil
-}
-
 // Apply returns the state after a change: a journal of changes on top of a
 // state gives the state at its end.
 func (s State) Apply(c Change) State {

@@ -52,19 +52,12 @@ func TestNewMachineRefuses(t *testing.T) {
 	}
 }
 
-func TestStepWithoutMachine(t *testing.T) {
+func TestApplyLeavesTheGivenState(t *testing.T) {
 	spec := Spec{
 		Revision: revision, Policy: Phases, OnFailure: Halt,
 		Steps: []StepSpec{{Label: "100"}}, Components: []ComponentSpec{{Name: "a"}},
 	}
 	before := New(spec, epoch)
-	after, effects, err := Step(before, Started{}, epoch)
-	if err != nil || len(effects) != 1 || effects[0] != (Sync{Component: "a", Attempt: 1}) {
-		t.Fatalf("effects %v, %v", effects, err)
-	}
-	if before.Components[0].Status != Blocked || after.Components[0].Status != Syncing {
-		t.Errorf("before %s, after %s: the given state must not change", before.Components[0].Status, after.Components[0].Status)
-	}
 	m, err := Restore(before)
 	if err != nil {
 		t.Fatal(err)

@@ -1,13 +1,11 @@
 package argocd
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 )
 
 // BinaryName is the name of the binary with the controllers.
@@ -75,13 +73,4 @@ func cause(err error) error {
 		err = path.Err
 	}
 	return err
-}
-
-// Version asks a binary for the version of the Argo CD in it, such as v3.2.11.
-func Version(ctx context.Context, executable string) (string, error) {
-	out, err := exec.CommandContext(ctx, executable, "version").Output()
-	if err != nil {
-		return "", &MissingError{Named: executable, Err: cause(err)}
-	}
-	return strings.TrimSpace(string(out)), nil
 }

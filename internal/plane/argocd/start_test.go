@@ -101,16 +101,13 @@ func TestStartIsInterrupted(t *testing.T) {
 }
 
 func TestFind(t *testing.T) {
-	here := program(t, "echo v3.2.11")
+	here := program(t, "")
 	t.Setenv("PATH", filepath.Dir(here)+string(os.PathListSeparator)+os.Getenv("PATH"))
 	for name, named := range map[string]string{"on PATH": "", "named": here} {
 		got, err := argocd.Find(named)
 		if err != nil || got != here {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
-	}
-	if v, err := argocd.Version(t.Context(), here); err != nil || v != "v3.2.11" {
-		t.Errorf("version %q, %v", v, err)
 	}
 	t.Setenv("PATH", t.TempDir())
 	cases := map[string]struct{ named, want string }{

@@ -5,8 +5,7 @@
 // API server does not dial it. It asks a WebhookBackend instead, which the
 // simulated world implements: it sees "webhook.namespace.svc:443", refuses while
 // that Service has no ready endpoints, and otherwise answers as the webhook or
-// the aggregated API would. A backend usually serves HTTP over TLS on a Listener
-// and returns Listener.Connect.
+// the aggregated API would.
 //
 // The API server keeps connections open and sends further calls over them
 // without dialling again. A backend that decides by the state of a Service must

@@ -1,10 +1,6 @@
 package manifest
 
 import (
-	"cmp"
-	"slices"
-	"strings"
-
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
@@ -48,17 +44,4 @@ func (o Object) Resource() finding.Resource {
 		ns = o.Target
 	}
 	return finding.Resource{Group: gvk.Group, Kind: gvk.Kind, Namespace: ns, Name: o.GetName()}
-}
-
-// Sort orders objects by group, kind, namespace and name.
-func Sort(objects []Object) {
-	slices.SortStableFunc(objects, func(a, b Object) int {
-		x, y := a.Resource(), b.Resource()
-		return cmp.Or(
-			strings.Compare(x.Group, y.Group),
-			strings.Compare(x.Kind, y.Kind),
-			strings.Compare(x.Namespace, y.Namespace),
-			strings.Compare(x.Name, y.Name),
-		)
-	})
 }
