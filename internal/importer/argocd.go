@@ -13,8 +13,8 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/rollout-ladder/ladder/internal/analysis"
-	"github.com/rollout-ladder/ladder/internal/core/address"
 	"github.com/rollout-ladder/ladder/internal/core/dag"
+	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/core/plan"
 	"github.com/rollout-ladder/ladder/internal/core/rollout"
@@ -274,7 +274,7 @@ func (a *applications) source(env string, out *Component, c *model.Component, s 
 	}
 	switch {
 	case s.Kind == model.Git:
-		tell(Lost, "source", "vendor it into the repository", "its source %s of %s is in another repository", s.Name, address.WithoutCredentials(s.RepoURL))
+		tell(Lost, "source", "vendor it into the repository", "its source %s of %s is in another repository", s.Name, finding.WithoutCredentials(s.RepoURL))
 		return nil
 	case s.Kind == model.Plugin || s.Refused != "":
 		tell(Lost, "source", "", "its source %s is not carried over: %s", s.Path, cmp.Or(s.Refused, "a plugin renders it"))
@@ -316,7 +316,7 @@ func (a *applications) further(out *Component, env string) string {
 type reporter func(level Level, what, hint, format string, args ...any)
 
 func (a *applications) chart(name string, c *model.Component, s *model.Source, d *Descriptor, tell reporter) error {
-	chart := &Chart{RepoURL: address.WithoutCredentials(s.RepoURL), Name: s.Name, Version: s.Version, SkipCRDs: s.SkipCRDs, Values: s.Values, Parameters: s.Parameters}
+	chart := &Chart{RepoURL: finding.WithoutCredentials(s.RepoURL), Name: s.Name, Version: s.Version, SkipCRDs: s.SkipCRDs, Values: s.Values, Parameters: s.Parameters}
 	if s.Path != "" {
 		to, err := a.sources.bring(s.Path, "sources/charts", model.Chart)
 		if err != nil {

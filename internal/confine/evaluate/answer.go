@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/rollout-ladder/ladder/internal/core/address"
+	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/repo/render/source"
 )
 
@@ -86,9 +86,9 @@ var errNoFetch = errors.New("it is not fetched here")
 func what(operation string, request []byte) string {
 	var r chartRequest
 	if operation == opChart && json.Unmarshal(request, &r) == nil {
-		return "the chart " + r.Name + " of " + address.WithoutCredentials(r.RepoURL)
+		return "the chart " + r.Name + " of " + finding.WithoutCredentials(r.RepoURL)
 	}
-	return address.WithoutCredentials(string(request))
+	return finding.WithoutCredentials(string(request))
 }
 
 func (a *answers) base(ctx context.Context, where string) ([]byte, error) {

@@ -1,14 +1,6 @@
 package finding
 
-import (
-	"slices"
-
-	"github.com/rollout-ladder/ladder/internal/core/address"
-)
-
-// Redact takes the credentials out of the addresses in a text: what is read from
-// a repository may hold them, what is shown may not.
-func Redact(text string) string { return address.Redact(text) }
+import "slices"
 
 // Redacted is the finding without credentials in its texts, each of which is one
 // line. The patch is left as

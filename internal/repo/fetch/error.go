@@ -9,7 +9,7 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/rollout-ladder/ladder/internal/core/address"
+	"github.com/rollout-ladder/ladder/internal/core/finding"
 )
 
 // RefusedError reports an address that is never asked, or not without the user's
@@ -125,7 +125,7 @@ type fetchError struct {
 
 // Error implements error. Servers choose part of the text.
 func (e *fetchError) Error() string {
-	return fmt.Sprintf("fetch %s: %s", e.shown, plain(address.Redact(e.err.Error())))
+	return fmt.Sprintf("fetch %s: %s", e.shown, plain(finding.Redact(e.err.Error())))
 }
 
 // Unwrap returns the cause.
@@ -144,7 +144,7 @@ func show(text string) string {
 		}
 		text, _, _ = strings.Cut(text, "?")
 	}
-	return plain(address.WithoutCredentials(text))
+	return plain(finding.WithoutCredentials(text))
 }
 
 // maxShown bounds how much of a text of others a message repeats.

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rollout-ladder/ladder/internal/core/address"
+	"github.com/rollout-ladder/ladder/internal/core/finding"
 )
 
 // Repository is a repository that Argo CD needs to read.
@@ -30,7 +30,7 @@ type Repository struct {
 func Repositories(namespace string, all []Repository) []byte {
 	all = slices.Clone(all)
 	for i := range all {
-		all[i].URL = address.WithoutCredentials(all[i].URL)
+		all[i].URL = finding.WithoutCredentials(all[i].URL)
 	}
 	slices.SortFunc(all, func(a, b Repository) int { return strings.Compare(a.URL, b.URL) })
 	var out bytes.Buffer

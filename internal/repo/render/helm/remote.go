@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/rollout-ladder/ladder/internal/core/address"
+	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/repo/render/source"
 )
@@ -34,5 +34,5 @@ func RemoteName(src model.Source) string {
 
 // Address is the repository of a remote source without credentials.
 func Address(src model.Source) string {
-	return strings.TrimSuffix(address.WithoutCredentials(src.RepoURL), "/")
+	return strings.TrimSuffix(finding.WithoutCredentials(src.RepoURL), "/")
 }
