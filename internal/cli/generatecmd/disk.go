@@ -14,7 +14,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/argocd/generate"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/repo/patch"
-	"github.com/rollout-ladder/ladder/internal/repo/regular"
+	"github.com/rollout-ladder/ladder/internal/repo/repofs"
 )
 
 // The states of a file.
@@ -93,7 +93,7 @@ func readGenerated(file string) ([]byte, error) {
 	if err != nil || !info.Mode().IsRegular() || info.Size() > maxGenerated {
 		return nil, err
 	}
-	return regular.Read(file, maxGenerated)
+	return repofs.ReadRegular(file, maxGenerated)
 }
 
 // isStale reports whether anything is different.

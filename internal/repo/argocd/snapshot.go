@@ -10,7 +10,6 @@ import (
 
 	"github.com/rollout-ladder/ladder/internal/repo/appset"
 	"github.com/rollout-ladder/ladder/internal/repo/ladderfile"
-	"github.com/rollout-ladder/ladder/internal/repo/regular"
 	"github.com/rollout-ladder/ladder/internal/repo/repofs"
 	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
 )
@@ -28,7 +27,7 @@ func (r *Repository) readSnapshot() error {
 	if err != nil {
 		return err
 	}
-	data, err := regular.Read(file, maxSnapshot)
+	data, err := repofs.ReadRegular(file, maxSnapshot)
 	if err != nil {
 		return r.noSnapshot(err)
 	}

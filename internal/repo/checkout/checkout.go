@@ -12,8 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/rollout-ladder/ladder/internal/core/address"
-	"github.com/rollout-ladder/ladder/internal/repo/regular"
+	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/repo/repofs"
 )
 
 // Checkout is what is known of one; empty fields are not known.
@@ -55,7 +55,7 @@ func Read(top string) (Checkout, error) {
 	if err != nil {
 		return Checkout{}, err
 	}
-	c.URL = address.WithoutCredentials(origin(config))
+	c.URL = finding.WithoutCredentials(origin(config))
 	return c, nil
 }
 
@@ -90,7 +90,7 @@ const maxFile = 16 << 20
 // read returns the content of a file, nothing where there is none. Who sends a folder
 // with .git in it may have put a pipe or a device there.
 func read(path string) ([]byte, error) {
-	content, err := regular.Read(path, maxFile)
+	content, err := repofs.ReadRegular(path, maxFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rollout-ladder/ladder/internal/repo/checkout"
-	"github.com/rollout-ladder/ladder/internal/repo/regular"
+	"github.com/rollout-ladder/ladder/internal/repo/repofs"
 )
 
 func write(t *testing.T, files map[string]string) string {
@@ -78,7 +78,7 @@ func TestHostile(t *testing.T) {
 				if err := errors.Join(os.RemoveAll(name), put(name)); err != nil {
 					t.Fatal(err)
 				}
-				if got, err := checkout.Read(dir); !errors.Is(err, regular.ErrIrregular) {
+				if got, err := checkout.Read(dir); !errors.Is(err, repofs.ErrIrregular) {
 					t.Errorf("%+v, %v", got, err)
 				}
 			})

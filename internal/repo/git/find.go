@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/rollout-ladder/ladder/internal/repo/regular"
+	"github.com/rollout-ladder/ladder/internal/repo/repofs"
 )
 
 // Errors of looking for a repository.
@@ -68,7 +68,7 @@ func gitFolder(dotGit string) (string, error) {
 		}
 		return "", nil
 	}
-	text, err := regular.Read(dotGit, smallFile)
+	text, err := repofs.ReadRegular(dotGit, smallFile)
 	if err != nil {
 		return "", fmt.Errorf("read %s: %w", dotGit, err)
 	}
@@ -83,7 +83,7 @@ func gitFolder(dotGit string) (string, error) {
 // commonFolder is the git folder that a linked work tree shares with others.
 func commonFolder(own string) (string, error) {
 	file := filepath.Join(own, "commondir")
-	text, err := regular.Read(file, smallFile)
+	text, err := repofs.ReadRegular(file, smallFile)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 		return own, nil

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/rollout-ladder/ladder/internal/repo/regular"
+	"github.com/rollout-ladder/ladder/internal/repo/repofs"
 )
 
 // View is a Git repository of somebody else, seen through a repository that
@@ -140,7 +140,7 @@ func link(from, to string, patterns ...string) error {
 
 // copyHead copies HEAD, which git does not take for a reference where it is a link.
 func copyHead(from, to string) error {
-	text, err := regular.Read(filepath.Join(from, "HEAD"), smallFile)
+	text, err := repofs.ReadRegular(filepath.Join(from, "HEAD"), smallFile)
 	if err != nil {
 		return err
 	}
@@ -155,7 +155,7 @@ func (v *View) configure(ctx context.Context, common string) error {
 	if _, err := os.Stat(file); errors.Is(err, os.ErrNotExist) {
 		return os.WriteFile(filepath.Join(common, "config"), []byte(bare), 0o600)
 	}
-	text, err := regular.Read(file, 16<<20)
+	text, err := repofs.ReadRegular(file, 16<<20)
 	if err != nil {
 		return err
 	}

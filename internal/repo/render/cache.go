@@ -14,8 +14,8 @@ import (
 	"github.com/rollout-ladder/ladder/internal/confine/evaluate"
 	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/repo/manifest"
-	"github.com/rollout-ladder/ladder/internal/repo/regular"
 	"github.com/rollout-ladder/ladder/internal/repo/render/source"
+	"github.com/rollout-ladder/ladder/internal/repo/repofs"
 )
 
 // formatVersion is part of every key: raise it when the same files render to
@@ -115,7 +115,7 @@ func (r *Renderer) fresh(ctx context.Context, view *source.Recording, c model.Co
 // find returns the variant whose files are as they were.
 func (c *cache) find(key string, tree *source.Tree) (entry, bool) {
 	for _, name := range c.variants(key) {
-		data, err := regular.Read(name, maxEntry)
+		data, err := repofs.ReadRegular(name, maxEntry)
 		if err != nil {
 			continue
 		}

@@ -13,7 +13,6 @@ import (
 	"sync"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
-	"github.com/rollout-ladder/ladder/internal/repo/regular"
 )
 
 // MaxFileSize is the greatest size of a file that is read as a whole, in bytes.
@@ -211,10 +210,10 @@ func (t *Tree) Read(file string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	data, err := regular.Read(abs, MaxFileSize)
-	var large *regular.TooLargeError
+	data, err := ReadRegular(abs, MaxFileSize)
+	var large *TooLargeError
 	switch {
-	case errors.Is(err, regular.ErrIrregular):
+	case errors.Is(err, ErrIrregular):
 		return nil, &InputError{Position: at, Message: "is not a regular file"}
 	case errors.As(err, &large):
 		return nil, &InputError{Position: at, Message: "is " + large.Error(), Hint: "split the file"}

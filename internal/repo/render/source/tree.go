@@ -14,7 +14,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/rollout-ladder/ladder/internal/repo/regular"
+	"github.com/rollout-ladder/ladder/internal/repo/repofs"
 )
 
 // MaxFile is the greatest file that is read, in bytes: as much as a source may render to.
@@ -175,8 +175,8 @@ func (t *Tree) read(abs string) ([]byte, string, error) {
 }
 
 func readFile(abs, shown string) ([]byte, string, error) {
-	data, err := regular.Read(abs, MaxFile)
-	var large *regular.TooLargeError
+	data, err := repofs.ReadRegular(abs, MaxFile)
+	var large *repofs.TooLargeError
 	switch {
 	case errors.As(err, &large):
 		return nil, "", &SizeError{Path: shown, Limit: MaxFile}

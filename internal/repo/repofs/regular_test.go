@@ -1,8 +1,7 @@
-package regular
+package repofs_test
 
 import (
 	"errors"
-	"io"
 	"io/fs"
 	"net"
 	"os"
@@ -10,10 +9,11 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"testing/iotest"
+
+	"github.com/rollout-ladder/ladder/internal/repo/repofs"
 )
 
-func TestRead(t *testing.T) {
+func TestReadRegular(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
 	for name, text := range map[string]string{"empty": "", "short": "one\ntwo", "full": strings.Repeat("x", 100), "more": strings.Repeat("x", 101)} {
@@ -42,46 +42,26 @@ func TestRead(t *testing.T) {
 	defer func() { _ = socket.Close() }()
 
 	for name, want := range map[string]string{"empty": "", "short": "one\ntwo", "full": strings.Repeat("x", 100), "link": "one\ntwo"} {
-		if got, err := Read(at(name), 100); err != nil || string(got) != want {
+		if got, err := repofs.ReadRegular(at(name), 100); err != nil || string(got) != want {
 			t.Errorf("%s: %q, %v; want %q", name, got, err, want)
 		}
 	}
-	var large *TooLargeError
-	if _, err := Read(at("more"), 100); !errors.As(err, &large) || large.Limit != 100 {
+	var large *repofs.TooLargeError
+	if _, err := repofs.ReadRegular(at("more"), 100); !errors.As(err, &large) || large.Limit != 100 {
 		t.Errorf("a file over the limit: %v", err)
 	}
 	for _, name := range []string{"folder", "pipe", "socket", os.DevNull} {
 		if !filepath.IsAbs(name) {
 			name = at(name)
 		}
-		if _, err := Read(name, 100); !errors.Is(err, ErrIrregular) {
+		if _, err := repofs.ReadRegular(name, 100); !errors.Is(err, repofs.ErrIrregular) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := Read(at("missing"), 100); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := repofs.ReadRegular(at("missing"), 100); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a missing file: %v", err)
 	}
-	if _, err := Read(at("loop"), 100); err == nil {
+	if _, err := repofs.ReadRegular(at("loop"), 100); err == nil {
 		t.Error("a link to itself was read")
-	}
-}
-
-// A file may have grown, shrunk or broken since its size was asked for.
-func TestReadToTheEnd(t *testing.T) {
-	for _, text := range []string{"", "abc", strings.Repeat("abc", 1000)} {
-		for _, size := range []int64{0, 3, 5000} {
-			for _, reader := range []io.Reader{strings.NewReader(text), iotest.OneByteReader(strings.NewReader(text)), iotest.DataErrReader(strings.NewReader(text))} {
-				if got, err := read(reader, size, 5000); err != nil || string(got) != text {
-					t.Errorf("%d bytes of a file of %d: %d, %v", len(text), size, len(got), err)
-				}
-			}
-		}
-	}
-	var large *TooLargeError
-	if _, err := read(strings.NewReader("abc"), 1, 2); !errors.As(err, &large) {
-		t.Errorf("grown over the limit: %v", err)
-	}
-	if _, err := read(iotest.ErrReader(io.ErrNoProgress), 1, 2); !errors.Is(err, io.ErrNoProgress) {
-		t.Errorf("broken: %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package regular
+package repofs_test
 
 import (
 	"os"
@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/rollout-ladder/ladder/internal/repo/repofs"
 )
 
 // A file server holds leases on the files of its clients. Who opens such a file
@@ -34,7 +36,7 @@ func TestReadWaitsForALease(t *testing.T) {
 		_, err := unix.FcntlInt(uintptr(holder), unix.F_SETLEASE, unix.F_UNLCK)
 		given <- err
 	}()
-	if data, err := Read(name, 100); err != nil || string(data) != "one" {
+	if data, err := repofs.ReadRegular(name, 100); err != nil || string(data) != "one" {
 		t.Errorf("got %q, %v", data, err)
 	}
 	if err := <-given; err != nil {
