@@ -52,7 +52,7 @@ func (r *Result) lintObjects(c model.Component) []lint.Object {
 		}
 		gk := o.GroupVersionKind().GroupKind()
 		out = append(out, lint.Object{
-			Component: c.Name, Resource: o.Resource(), SyncOptions: syncOptions(o), Labels: o.GetLabels(), CRDFolder: o.CRDFolder,
+			Component: c.Name, Resource: o.Resource(), SyncOptions: syncOptions(o), Labels: o.GetLabels(),
 			Place:    dependency.Place{Hook: int(places[i].Phase), Wave: places[i].Wave, Kind: places[i].Kind, IsHook: places[i].Hook},
 			Wave:     manifest.SyncWave(o.Unstructured),
 			Health:   r.assess.by(gk, c.Health),

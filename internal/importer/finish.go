@@ -35,8 +35,6 @@ type Result struct {
 	Files    []File
 	// Written is the number of files that changed.
 	Written int
-	// Unrendered is the number of components that could not be rendered for Infer.
-	Unrendered int
 }
 
 // maxInferred bounds how often placing and inferring alternate.
@@ -60,7 +58,7 @@ func Finish(ctx context.Context, p *Platform, target *Target, o FinishOptions) (
 		if err := target.try(files, func(dir string) error {
 			var err error
 			if err = p.prove(ctx, dir); err == nil && o.Infer && round < maxInferred-1 {
-				added, r.Unrendered, err = p.infer(ctx, dir, o)
+				added, err = p.infer(ctx, dir, o)
 			}
 			return err
 		}); err != nil {
@@ -196,7 +194,7 @@ func (p *Platform) has(env string) bool {
 // infer renders what was written and adds the hard edges that it shows to the
 // requirements. Those that would close a cycle, or contradict the groups that
 // count, are noted instead.
-func (p *Platform) infer(ctx context.Context, dir string, o FinishOptions) (added bool, unrendered int, err error) {
+func (p *Platform) infer(ctx context.Context, dir string, o FinishOptions) (added bool, err error) {
 	for _, env := range p.Environments {
 		if !p.has(env) {
 			continue
@@ -205,9 +203,8 @@ func (p *Platform) infer(ctx context.Context, dir string, o FinishOptions) (adde
 		options.Environment, options.SecretKeysOnly = env, true
 		loaded, err := analysis.Load(ctx, dir, options)
 		if err != nil {
-			return false, 0, fmt.Errorf("render what would be written: %w", err)
+			return false, fmt.Errorf("render what would be written: %w", err)
 		}
-		unrendered += len(loaded.Unrendered)
 		for _, e := range loaded.Edges {
 			if e.Strength != plan.Hard || e.Basis == finding.Declared {
 				continue
@@ -217,7 +214,7 @@ func (p *Platform) infer(ctx context.Context, dir string, o FinishOptions) (adde
 			}
 		}
 	}
-	return added, unrendered, nil
+	return added, nil
 }
 
 // inferred adds one edge; it reports whether it is new.

@@ -51,7 +51,6 @@ type Mapping struct {
 
 // Rewriting is what rewriting waves changes.
 type Rewriting struct {
-	Root    string
 	Changes []patch.Change
 	Mapping []Mapping
 	Notes   []Note
@@ -72,7 +71,7 @@ func Waves(ctx context.Context, dir string, o WavesOptions) (*Rewriting, error) 
 	if err != nil {
 		return nil, err
 	}
-	w := &waves{options: o, out: &Rewriting{Root: tree.Root, Files: len(found), tree: tree}, uses: map[int]int{}}
+	w := &waves{options: o, out: &Rewriting{Files: len(found), tree: tree}, uses: map[int]int{}}
 	for _, file := range found {
 		if err := ctx.Err(); err != nil {
 			return nil, err

@@ -17,7 +17,7 @@ func (c *collection) miss(o *object, n need) {
 		return
 	}
 	m := dependency.Missing{
-		Rule: ruleOf(n.key.Kind), Required: c.x.world.required(n.key), Strength: n.strength, Effect: n.effect, Reason: n.verb,
+		Rule: ruleOf(n.key.Kind), Required: c.x.world.required(n.key), Strength: n.strength, Reason: n.verb,
 		Consumer: o.end(c.x.name(o.component)), Evidence: []finding.Evidence{required(o, n.verb, n.field)}, Unrendered: c.x.unrendered,
 		Managed: c.x.managed(n.key), Near: near,
 	}

@@ -58,9 +58,8 @@ type SetProgress struct {
 	// Status is Waiting, Pending, Progressing or Healthy.
 	Status string
 	// Step counts from 1; -1 where no step selects it, so that it is never synced.
-	Step    int
-	Message string
-	Since   time.Time
+	Step  int
+	Since time.Time
 }
 
 // IgnoredDifference is one entry of spec.ignoreApplicationDifferences.
@@ -164,7 +163,7 @@ func ParseSet(obj *unstructured.Unstructured) (*Set, error) {
 		if err != nil {
 			step = -1
 		}
-		s.Progress[p.Application] = SetProgress{Status: p.Status, Step: step, Message: p.Message, Since: moment(p.LastTransitionTime)}
+		s.Progress[p.Application] = SetProgress{Status: p.Status, Step: step, Since: moment(p.LastTransitionTime)}
 	}
 	for _, c := range w.Status.Conditions {
 		if c.Type == "ErrorOccurred" && c.Status == "True" {

@@ -36,7 +36,6 @@ func (f *Flags) Register(cmd *cobra.Command) {
 // Rollout is one on a cluster.
 type Rollout struct {
 	Cluster *incluster.Cluster
-	Access  *cluster.Access
 	Key     incluster.Key
 }
 
@@ -78,7 +77,7 @@ func (f *Flags) Find(ctx context.Context) (*Rollout, error) {
 	case 0:
 		return nil, exit.With(exit.No, &NoneError{Name: access.Name, Server: access.REST.Host})
 	case 1:
-		return &Rollout{Cluster: c, Access: access, Key: found[0]}, nil
+		return &Rollout{Cluster: c, Key: found[0]}, nil
 	}
 	return nil, exit.With(exit.Usage, fmt.Errorf("the cluster holds several rollouts; choose one:\n  %s", strings.Join(names, "\n  ")))
 }

@@ -104,7 +104,6 @@ type Missing struct {
 	Rule     string
 	Required finding.Resource
 	Strength plan.Strength
-	Effect   Effect
 	Reason   string
 	Consumer End
 	Evidence []finding.Evidence

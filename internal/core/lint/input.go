@@ -51,8 +51,6 @@ type Object struct {
 	Wave        int
 	SyncOptions []string
 	Labels      map[string]string
-	// CRDFolder is set for objects from a chart's crds/ folder.
-	CRDFolder bool
 	// Health says who assesses the health of the kind: "builtin", "configured",
 	// "workload", or "" where nobody does and it counts as Healthy at once.
 	Health   string

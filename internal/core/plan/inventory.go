@@ -21,10 +21,9 @@ type Inventory struct {
 type PhaseGroup struct {
 	Label string // "150", "-3", "pre"; as written for components without a step
 	// Step is the index of its step, from 1; 0 where no step matches.
-	Step      int
-	MaxUpdate string
-	Gate      string
-	Members   []Member
+	Step    int
+	Gate    string
+	Members []Member
 }
 
 // Member is one component of an inventory.
@@ -78,7 +77,7 @@ func TakeInventory(in Input) (Inventory, error) {
 		c := &in.Components[i]
 		group := PhaseGroup{Label: c.Order()}
 		if k := placed.stepOf[i]; k >= 0 {
-			group.Step, group.MaxUpdate, group.Gate = k+1, p.Steps[k].MaxUpdate, p.Steps[k].Gate
+			group.Step, group.Gate = k+1, p.Steps[k].Gate
 			if c.Phase < 0 || len(c.Waves) > 0 {
 				group.Label = p.Steps[k].Label
 			}

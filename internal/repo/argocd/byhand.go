@@ -16,7 +16,6 @@ type ByHand struct {
 	Position   finding.Position
 	// Folder is one of Applications, or of a chart that makes them.
 	Folder string
-	Chart  bool
 }
 
 // ByHand lists them in their order.
@@ -30,7 +29,7 @@ func (e Environment) ByHand() []ByHand {
 		case root.folder != "":
 			all = append(all, ByHand{Folder: root.folder})
 		case root.chart.dir != "":
-			all = append(all, ByHand{Folder: root.chart.dir, Chart: true})
+			all = append(all, ByHand{Folder: root.chart.dir})
 		case root.document.written != nil:
 			d := root.document
 			all = append(all, ByHand{Kind: d.value.TextAt("kind"), Name: d.name(), Position: d.position()})

@@ -21,7 +21,6 @@ import (
 type Checkout struct {
 	Dir    string // of the repository; do not write to it
 	Path   string // the folder that the address names, relative to Dir; "." for its top
-	Ref    string // as asked for; empty for HEAD
 	Commit string // its whole id
 	// Skipped is what the commit holds and Dir does not, at most a thousand entries.
 	Skipped []Skipped
@@ -149,7 +148,7 @@ func commitKey(r Repository, commit string) string { return "git-" + key(r.URL()
 // known returns a commit that the cache holds.
 func (f *Fetcher) known(r Repository, commit string) (Checkout, bool) {
 	dir, e, ok := f.store.readTree(true, commitKey(r, commit))
-	return Checkout{Dir: dir, Ref: r.Ref, Commit: e.Version, Skipped: e.Skipped}, ok && e.Version == commit
+	return Checkout{Dir: dir, Commit: e.Version, Skipped: e.Skipped}, ok && e.Version == commit
 }
 
 // keep unpacks what the server sent, and writes the files of the commit.
@@ -189,7 +188,7 @@ func (f *Fetcher) keep(ctx context.Context, r Repository, want plumbing.Hash, pa
 	if err != nil {
 		return Checkout{}, err
 	}
-	return Checkout{Dir: place, Ref: r.Ref, Commit: e.Version, Skipped: e.Skipped}, nil
+	return Checkout{Dir: place, Commit: e.Version, Skipped: e.Skipped}, nil
 }
 
 // resolveRef finds what the server has under a name: the object to ask for, and the

@@ -189,7 +189,7 @@ func (l *loader) foundConfigs() map[string]map[string]any {
 
 // once reads a cluster with the ConfigMaps that are known.
 func (l *loader) once(r rootFolder) error {
-	l.current = &Cluster{Name: r.name, Path: r.path, Position: r.position, guessed: r.guessed}
+	l.current = &Cluster{Name: r.name, guessed: r.guessed}
 	l.sources, l.seen, l.releases = map[string]manifest.Object{}, map[string]int{}, map[string]applied{}
 	l.artifacts, l.asked = map[string][]copied{}, map[string]bool{}
 	l.root = r
@@ -234,7 +234,7 @@ func (l *loader) start() (pending, error) {
 				return pending{}, err
 			}
 			k := &l.current.Kustomizations[0]
-			k.Path, k.Root, k.Elsewhere = l.root.path, true, nil
+			k.Path, k.Elsewhere = l.root.path, nil
 			return pending{l.root.path, 0}, nil
 		}
 	}
@@ -242,7 +242,7 @@ func (l *loader) start() (pending, error) {
 		return pending{l.root.path, -1}, nil
 	}
 	k := Kustomization{
-		Namespace: systemName, Name: systemName, Path: l.root.path, Root: true, Made: true, Parent: -1, Position: l.root.position,
+		Namespace: systemName, Name: systemName, Path: l.root.path, Made: true, Parent: -1, Position: l.root.position,
 		PostBuild: &model.PostBuild{},
 	}
 	l.seen[key("Kustomization", k.Namespace, k.Name)] = 0

@@ -37,10 +37,7 @@ type Left struct {
 
 // Cluster is one cluster: everything that one root applies.
 type Cluster struct {
-	Name string
-	// Path is the folder that the root applies; Position is where the root is written.
-	Path           string
-	Position       finding.Position
+	Name           string
 	Kustomizations []Kustomization
 	Releases       []Release
 	// guessed is set where nothing says that the folder is synced.
@@ -89,9 +86,9 @@ type Kustomization struct {
 	Path string
 	// Elsewhere says where what it applies is, where that is not in this repository.
 	Elsewhere *Elsewhere
-	// Root is set for the one that a cluster starts with, Made where nothing in the
-	// repository writes that one down.
-	Root, Made bool
+	// Made is set for the one that a cluster starts with where nothing in the
+	// repository writes it down.
+	Made bool
 	// Parent is the index of the Kustomization that applies it; -1 for none.
 	Parent    int
 	DependsOn []Reference

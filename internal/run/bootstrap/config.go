@@ -185,20 +185,18 @@ type Wait struct {
 
 // PortForward is how the web page of Argo CD is reached from here.
 type PortForward struct {
-	Service    string
-	Port       int // of the Service
-	LocalPort  int
-	Configured bool
+	Service   string
+	Port      int // of the Service
+	LocalPort int
 }
 
 // The defaults of a configuration.
 const (
-	DefaultTimeout       = 45 * time.Minute
-	DefaultArgoTimeout   = 10 * time.Minute
-	DefaultGrace         = 5 * time.Minute
-	DefaultNamespace     = "argocd"
-	DefaultService       = "argocd-server"
-	DefaultServicePort   = 443
-	DefaultLocalPort     = 8443
-	defaultPullNamespace = "default"
+	DefaultTimeout     = 45 * time.Minute
+	DefaultArgoTimeout = 10 * time.Minute
+	DefaultGrace       = 5 * time.Minute
+	DefaultNamespace   = "argocd"
+	DefaultService     = "argocd-server"
+	DefaultServicePort = 443
+	DefaultLocalPort   = 8443
 )

@@ -276,7 +276,6 @@ func (d *decoder) portForward(p *PortForward, f *yamldoc.Fields) {
 	if f == nil {
 		return
 	}
-	p.Configured = true
 	if text := f.Text("service"); text != "" {
 		p.Service = text
 	}

@@ -23,9 +23,8 @@ import (
 
 // World is the view of one plane.
 type World struct {
-	Client     kubernetes.Interface
-	Extensions apiext.Interface
-	Dynamic    dynamic.Interface
+	Client  kubernetes.Interface
+	Dynamic dynamic.Interface
 	// REST is the configuration the clients were made from; nil for others.
 	REST  *rest.Config
 	Clock *simtime.Clock
@@ -79,7 +78,7 @@ type Clients struct {
 // NewFor prepares the view through clients.
 func NewFor(clients Clients, c *simtime.Clock, log *slog.Logger, initial settings.Config) *World {
 	w := &World{
-		Client: clients.Plain, Extensions: clients.Extensions, Dynamic: clients.Dynamic, Clock: c, Log: log,
+		Client: clients.Plain, Dynamic: clients.Dynamic, Clock: c, Log: log,
 		informers: informers.NewSharedInformerFactoryWithOptions(clients.Plain, 0, informers.WithTransform(dropManagedFields)),
 		extended:  extinformers.NewSharedInformerFactoryWithOptions(clients.Extensions, 0, extinformers.WithTransform(dropSchemas)),
 	}

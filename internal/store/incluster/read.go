@@ -18,9 +18,8 @@ import (
 // Run says who runs a rollout.
 type Run struct {
 	Holder store.Holder
-	// Alive is set while the lease is renewed; Until is when it ends.
+	// Alive is set while the lease is renewed.
 	Alive bool
-	Until time.Time
 }
 
 // Rollouts lists the rollouts that the cluster holds a state of, sorted.
@@ -75,5 +74,5 @@ func (c *Cluster) Running(ctx context.Context, key Key) (Run, error) {
 	if t := found.Spec.RenewTime; t != nil {
 		ends = t.Add(lasts(found))
 	}
-	return Run{Holder: h.Holder, Alive: ends.After(c.now()) && !h.ended(), Until: ends}, nil
+	return Run{Holder: h.Holder, Alive: ends.After(c.now()) && !h.ended()}, nil
 }

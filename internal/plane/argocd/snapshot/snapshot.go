@@ -50,8 +50,6 @@ type Snapshot struct {
 	Address string
 	// Revision is the commit's.
 	Revision string
-	// Files is the number of files.
-	Files int
 	// LeftOut are the symbolic links that lead out of the tree, sorted.
 	LeftOut []string
 	// Rewritten are the files in which addresses were replaced, sorted.
@@ -189,7 +187,6 @@ func (b *builder) write(s *stream, paths []string) error {
 		s.add(entry{path: path.Clean(f.Path), mode: modeFile}, f.Content)
 		b.findBranches(f.Content)
 	}
-	b.snapshot.Files = len(s.entries)
 	slices.Sort(b.branches)
 	return s.commit(Branch, slices.Compact(b.branches))
 }
