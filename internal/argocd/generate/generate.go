@@ -58,6 +58,14 @@ type Warning struct {
 	Position finding.Position
 }
 
+// String prints "file:line: message".
+func (w Warning) String() string {
+	if w.Position.File == "" {
+		return w.Message
+	}
+	return w.Position.String() + ": " + w.Message
+}
+
 // Result is what Build makes.
 type Result struct {
 	// Files are sorted by path.

@@ -186,7 +186,7 @@ bands: [{name: data, from: 200, to: 299}, {name: web, from: 100, to: 199}]`, com
 				if strings.Contains(w.Message, "lists its Applications") || strings.Contains(w.Message, "AppProject") {
 					continue
 				}
-				said = append(said, w.Message)
+				said = append(said, w.String())
 			}
 			if test.said == "" && len(said) > 0 || !strings.Contains(strings.Join(said, "\n"), test.said) {
 				t.Errorf("said %q, want %q", said, test.said)
