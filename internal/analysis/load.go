@@ -123,7 +123,6 @@ func Load(ctx context.Context, path string, o Options) (*Result, error) {
 // LoadAll loads every environment of a platform, or the one that is asked for, in
 // the order of their names. Charts are fetched once for all. Errors of several
 // environments are joined.
-//
 func LoadAll(ctx context.Context, path string, o Options) ([]*Result, error) {
 	r, err := Look(ctx, path, o)
 	if err != nil {

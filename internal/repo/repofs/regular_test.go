@@ -65,3 +65,17 @@ func TestReadRegular(t *testing.T) {
 		t.Error("a link to itself was read")
 	}
 }
+
+// A file that says it is empty and is not stands for one that grows while it is read.
+func TestReadRegularOfAFileThatGrows(t *testing.T) {
+	const file = "/proc/self/status" // its size is 0
+	if _, err := os.Stat(file); err != nil {
+		t.Skip("only Linux has " + file)
+	}
+	if data, err := repofs.ReadRegular(file, 1<<20); err != nil || !strings.Contains(string(data), "VmSize") {
+		t.Errorf("%.40q, %v", data, err)
+	}
+	if _, err := repofs.ReadRegular(file, 10); !errors.As(err, new(*repofs.TooLargeError)) {
+		t.Errorf("%v, want a *TooLargeError", err)
+	}
+}
