@@ -83,8 +83,8 @@ and requires, and proves, plans and rehearses the order in which it rolls out.
   ladder rehearse .        the whole rollout on a Kubernetes control plane
                            inside this binary: no cluster, no Docker
 
-Exit codes: 0 fine; 1 the answer is no; 2 wrong usage or unreadable input;
-3 could not run; 4 timed out; 130 interrupted (state saved).`,
+Exit codes: 0 fine; 1 a check or rollout failed; 2 wrong usage or unreadable
+input; 3 could not run; 4 timed out; 130 interrupted (state saved).`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Version:       version,

@@ -12,7 +12,7 @@ type Code int
 // The exit codes. They are part of the command line's contract.
 const (
 	OK          Code = 0   // fine
-	No          Code = 1   // the answer is no: error findings, failed rollout, stale --check, failed smoke
+	No          Code = 1   // a check or rollout failed: error findings, failed rollout, stale --check, failed smoke
 	Usage       Code = 2   // wrong usage or unreadable input
 	CouldNotRun Code = 3   // cluster unreachable, plane did not start
 	TimedOut    Code = 4   // timed out

@@ -106,8 +106,8 @@ Exit code 1: a finding is at least as grave as --fail-on.`,
 	f := cmd.Flags()
 	f.Lookup("environment").Usage = "environment to lint, or all (default: the only one, else dev, else all)"
 	f.StringSliceVar(&o.Rules, "rules", nil, "run these rules only")
-	f.StringVar(&o.Severity, "severity", string(finding.Info), "mildest severity that is shown: error, warning or info")
-	f.StringSliceVar(&o.FailOn, "fail-on", []string{string(finding.Error)}, "mildest severity that makes the exit code 1, and what was not read: error, warning, info, unread or none")
+	f.StringVar(&o.Severity, "severity", string(finding.Info), "minimum severity to show: error, warning or info")
+	f.StringSliceVar(&o.FailOn, "fail-on", []string{string(finding.Error)}, "minimum severity that causes exit 1: error, warning, info or none; unread also fails on what was not read")
 	f.StringVar(&o.Baseline, "baseline", "", "report only findings that this file does not have")
 	f.StringVar(&o.NewFrom, "new-from", "", "report only findings that this `REVISION` of the Git repository does not have")
 	f.BoolVar(&o.WriteBaseline, "write-baseline", false, "write all findings into the file of --baseline")

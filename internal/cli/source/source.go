@@ -86,7 +86,7 @@ func PrintFindings(w io.Writer, findings []finding.Finding, least finding.Severi
 	return errorCount
 }
 
-// Least is the mildest severity that is printed.
+// Least is the minimum severity that is printed.
 func Least(g *flags.Global) finding.Severity {
 	switch {
 	case g.Quiet:

@@ -104,7 +104,7 @@ func Duplicate(first, second model.Component) finding.Finding {
 	return finding.Finding{
 		Rule: RuleDuplicate, Severity: finding.Error, Scope: finding.Rule,
 		Environment: second.Environment, Component: second.Name, Provider: first.Name,
-		Message:  fmt.Sprintf("the name %s is taken by %s; this one is left out", second.Name, first.At("name")),
+		Message:  fmt.Sprintf("duplicate name %s, ignored (first at %s)", second.Name, first.At("name")),
 		Position: second.At("name"),
 		Evidence: []finding.Evidence{
 			{Text: "first definition", File: first.At("name").File, Line: first.At("name").Line, Field: "name"},
