@@ -70,16 +70,6 @@ func TestRulePages(t *testing.T) {
 	}
 }
 
-// rulesIndex is the list of all rules, in Markdown, with links to their pages.
-func rulesIndex(rules []lint.Rule) string {
-	var b strings.Builder
-	b.WriteString("# Rules\n\nMade from the rules themselves by `make generate`. `ladder explain RULE` prints the same.\n\n| rule | severity | |\n|---|---|---|\n")
-	for _, r := range rules {
-		fmt.Fprintf(&b, "| [%s](%s.md) | %s | %s |\n", r.ID, r.ID, r.Severity, r.Summary)
-	}
-	return b.String()
-}
-
 // TestRulePagesSayHowToSuppress: every page shows a suppression of its own rule.
 func TestRulePagesSayHowToSuppress(t *testing.T) {
 	for _, r := range lint.All() {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"syscall"
 )
 
@@ -56,8 +57,8 @@ func ReadRegular(name string, limit int64) ([]byte, error) {
 	}
 	// It has grown meanwhile, and is read as far as it goes by now.
 	rest, err := io.ReadAll(io.LimitReader(f, limit))
-	if data = append(data, rest...); int64(len(data)) > limit {
+	if int64(len(data)+len(rest)) > limit {
 		return nil, &TooLargeError{limit}
 	}
-	return data, err
+	return slices.Concat(data, rest), err
 }
