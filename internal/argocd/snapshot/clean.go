@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/yaml"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/repo/confidential"
@@ -24,11 +23,17 @@ func (c *cleaner) leave(of *unstructured.Unstructured, what string) {
 	c.leftOut = append(c.leftOut, fmt.Sprintf("%s %s: %s", of.GetKind(), of.GetName(), what))
 }
 
-// shell is an object with nothing but its names, labels and annotations.
-func (c *cleaner) shell(of *unstructured.Unstructured) *unstructured.Unstructured {
+// named is an object with nothing but its names.
+func named(of *unstructured.Unstructured) *unstructured.Unstructured {
 	o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": of.GetAPIVersion(), "kind": of.GetKind()}}
 	o.SetName(of.GetName())
 	o.SetNamespace(of.GetNamespace())
+	return o
+}
+
+// labelled is an object with its names, labels and annotations.
+func (c *cleaner) labelled(of *unstructured.Unstructured) *unstructured.Unstructured {
+	o := named(of)
 	labels := map[string]string{}
 	for key, value := range of.GetLabels() {
 		if confidential.Text(value) {
@@ -75,7 +80,7 @@ func isObject(text string) bool {
 
 // configMap keeps the settings that are known to be none that are secret.
 func (c *cleaner) configMap(of *unstructured.Unstructured) *unstructured.Unstructured {
-	o := c.shell(of)
+	o := named(of)
 	data, _, _ := unstructured.NestedStringMap(of.Object, "data")
 	kept := map[string]any{}
 	for key, value := range data {
@@ -118,9 +123,7 @@ func (c *cleaner) workload(of *unstructured.Unstructured) *unstructured.Unstruct
 	if len(kept) == 0 {
 		return nil
 	}
-	o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": of.GetAPIVersion(), "kind": of.GetKind()}}
-	o.SetName(of.GetName())
-	o.SetNamespace(of.GetNamespace())
+	o := named(of)
 	_ = unstructured.SetNestedSlice(o.Object, kept, "spec", "template", "spec", "containers") // these are maps
 	return o
 }
@@ -128,7 +131,7 @@ func (c *cleaner) workload(of *unstructured.Unstructured) *unstructured.Unstruct
 // cluster keeps the name and the address of a cluster, and what selects it. How Argo
 // CD gets in is in the rest.
 func (c *cleaner) cluster(of *unstructured.Unstructured) *unstructured.Unstructured {
-	o := c.shell(of)
+	o := c.labelled(of)
 	data := map[string]any{}
 	for _, key := range []string{"name", "server"} {
 		encoded, _, _ := unstructured.NestedString(of.Object, "data", key)
@@ -138,90 +141,4 @@ func (c *cleaner) cluster(of *unstructured.Unstructured) *unstructured.Unstructu
 	}
 	o.Object["stringData"] = data
 	return o
-}
-
-// object keeps what an object of Argo CD says, without its status.
-func (c *cleaner) object(of *unstructured.Unstructured) *unstructured.Unstructured {
-	o := c.shell(of)
-	var owners []any
-	for _, owner := range of.GetOwnerReferences() {
-		owners = append(owners, map[string]any{"apiVersion": owner.APIVersion, "kind": owner.Kind, "name": owner.Name})
-	}
-	if len(owners) > 0 {
-		_ = unstructured.SetNestedSlice(o.Object, owners, "metadata", "ownerReferences") // these are maps
-	}
-	if spec, ok := of.Object["spec"]; ok {
-		o.Object["spec"] = c.value(of, []string{"spec"}, spec)
-	}
-	return o
-}
-
-// value is a value at keys without what may be secret.
-func (c *cleaner) value(of *unstructured.Unstructured, keys []string, v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		name, _ := v["name"].(string)
-		out := make(map[string]any, len(v))
-		for key, inner := range v {
-			at := append(slices.Clone(keys), key)
-			if name != "" && key == "value" {
-				at = append(slices.Clone(keys), name) // an item that is named for what it holds
-			}
-			if key == "jwtTokens" {
-				c.leave(of, strings.Join(at, "."))
-				continue
-			}
-			out[key] = c.value(of, at, inner)
-		}
-		return out
-	case []any:
-		out := make([]any, len(v))
-		for i, inner := range v {
-			out[i] = c.value(of, keys, inner)
-		}
-		return out
-	case string:
-		return c.text(of, keys, v)
-	case bool, nil:
-		return v
-	default: // a number
-		if last := keys[len(keys)-1]; confidential.Named(keys, false) && strings.Contains(strings.ToLower(last), "passw") {
-			c.leave(of, strings.Join(keys, "."))
-			return manifest.Redacted
-		}
-		return v
-	}
-}
-
-// text is a text at keys without what may be secret; a text that is YAML is looked
-// into.
-func (c *cleaner) text(of *unstructured.Unstructured, keys []string, v string) any {
-	if v != "" && confidential.Named(keys, false) {
-		c.leave(of, strings.Join(keys, "."))
-		return manifest.Redacted
-	}
-	if manifest.CheckAliases([]byte(v)) != nil { // nobody can tell what is in it
-		c.leave(of, strings.Join(keys, "."))
-		return manifest.Redacted
-	}
-	var inner any
-	if strings.ContainsAny(v, "\n{") && manifest.Unmarshal([]byte(v), &inner) == nil {
-		switch inner.(type) {
-		case map[string]any, []any:
-			before := len(c.leftOut)
-			clean := c.value(of, keys, inner)
-			if len(c.leftOut) == before {
-				return finding.Redact(v)
-			}
-			if text, err := yaml.Marshal(clean); err == nil {
-				return string(text)
-			}
-			return manifest.Redacted
-		}
-	}
-	if confidential.Text(v) {
-		c.leave(of, strings.Join(keys, "."))
-		return manifest.Redacted
-	}
-	return finding.Redact(v)
 }

@@ -5,10 +5,11 @@
 // # Secrets
 //
 // The file is made to be committed, so it has no secret. It is made of what is known
-// to be none, wherever that can be listed: the keys of the ConfigMaps, and the name,
-// address, labels and annotations of a cluster. Of the objects of Argo CD, which
-// people write, values are left out whose name or look says that they are secret.
-// Snapshot.LeftOut says what that was.
+// to be none: listed keys of the ConfigMaps, the name and address of a cluster, and of
+// the objects of Argo CD the fields that say where their sources are, where they go
+// and in which order. People choose the labels and annotations of clusters, which
+// generators need: those are left out whose name or look says that they are secret.
+// Snapshot.LeftOut says what is left out.
 //
 // Nothing but get and list is asked of the cluster.
 package snapshot

@@ -42,12 +42,12 @@ Applications. With the file in ladder.yaml,
 every command that reads the repository takes the clusters and the settings from
 it, and assumes none.
 
-The file has no secret and can be committed. Of the Secrets of clusters, only the
-name and the address are taken. Of argocd-cm, only the keys that are known to hold
-no secret are taken. In other objects, values are replaced by [redacted] where a
-name or the look of a value says that it is secret; what people hide in other
-places stays, so look at the file once. What was left out is told on stderr with
---verbose.
+The file has no secret and can be committed. It is made of what is listed to be
+none: keys of the ConfigMaps, the name and address of a cluster, and of Applications,
+ApplicationSets and AppProjects where their sources are, where they go and in which
+order. Their values, parameters, patches and generators are left out. Labels and
+annotations of clusters are taken, but for those whose name or look says that they
+are secret: look at these once. --verbose names on stderr what was left out.
 
 The same state makes the same bytes. Nothing in the cluster is changed: the command
 gets ConfigMaps, and lists Secrets, Deployments and StatefulSets in the namespace of
