@@ -12,7 +12,6 @@ import (
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/repo/confidential"
 	"github.com/rollout-ladder/ladder/internal/repo/installation"
-	"github.com/rollout-ladder/ladder/internal/repo/manifest"
 )
 
 // cleaner makes what may be shown of objects.
@@ -69,13 +68,10 @@ var (
 	copied = regexp.MustCompile(`(?i)last-?applied|last-?handled|/(applied|original)|configuration$`)
 )
 
-// isObject reports whether a text is an object of Kubernetes, or a part of one.
+// isObject reports whether a text may be an object or a list: what is in one has names of
+// its own.
 func isObject(text string) bool {
-	var o map[string]any
-	if !strings.HasPrefix(strings.TrimSpace(text), "{") || manifest.Unmarshal([]byte(text), &o) != nil {
-		return false
-	}
-	return slices.ContainsFunc([]string{"kind", "spec", "data", "stringData", "config"}, func(key string) bool { return o[key] != nil })
+	return strings.ContainsAny(text, "\n{[")
 }
 
 // configMap keeps the settings that are known to be none that are secret.
