@@ -3,6 +3,8 @@ package infer
 import (
 	"slices"
 	"strings"
+
+	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
 )
 
 // near is the name of what is there in place of a thing that nothing provides, where
@@ -64,7 +66,7 @@ func slip(a, b string) bool {
 		if shorter < shortWord || v[0] != w[0] || strings.ContainsAny(v+w, "0123456789") {
 			return false
 		}
-		if n := distance(v, w); n > 2 || n == 2 && shorter < longWord {
+		if n := yamldoc.Distance(v, w); n > 2 || n == 2 && shorter < longWord {
 			return false
 		}
 		slips++
@@ -74,24 +76,4 @@ func slip(a, b string) bool {
 
 func words(name string) []string {
 	return strings.FieldsFunc(name, func(r rune) bool { return r == '-' || r == '.' || r == '_' })
-}
-
-// distance is how many letters are to be put in, taken out or changed.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		before := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			before, row[j+1] = row[j+1], min(row[j]+1, row[j+1]+1, before+cost)
-		}
-	}
-	return row[len(b)]
 }

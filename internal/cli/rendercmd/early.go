@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -144,6 +145,7 @@ type inlineManifest struct {
 func (o *Options) patch(b *bytes.Buffer, streams *stream.Streams, all []early) error {
 	patch := talosPatch{}
 	patch.Cluster.InlineManifests = []inlineManifest{}
+	digits := max(2, len(strconv.Itoa(len(all))))
 	for i, one := range all {
 		objects := one.objects
 		if !o.ShowSecrets {
@@ -158,7 +160,7 @@ func (o *Options) patch(b *bytes.Buffer, streams *stream.Streams, all []early) e
 			return err
 		}
 		patch.Cluster.InlineManifests = append(patch.Cluster.InlineManifests, inlineManifest{
-			Name: fmt.Sprintf("%02d-%s", i+1, one.component.Name), Contents: strings.TrimPrefix(contents.String(), "---\n"),
+			Name: fmt.Sprintf("%0*d-%s", digits, i+1, one.component.Name), Contents: strings.TrimPrefix(contents.String(), "---\n"),
 		})
 	}
 	encoder := yaml.NewEncoder(b)
