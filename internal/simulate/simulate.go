@@ -81,7 +81,7 @@ func Run(ctx context.Context, cfg *rest.Config, o Options) error {
 	timers := pending.Follow(w, time.Now)
 	follow(w, o, func(c settings.Config) {
 		if rules.load(ctx, c.Rules) {
-			operators.SetRules(ctx, rules.get())
+			operators.SetRules(rules.get())
 			volumes.Refresh()
 			inside.Refresh()
 		} else {

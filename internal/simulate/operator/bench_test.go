@@ -45,6 +45,7 @@ const (
 )
 
 var (
+	proxies     = schema.GroupVersionResource{Group: group, Version: "v1", Resource: "proxies"}
 	buckets     = schema.GroupVersionResource{Group: group, Version: "v1", Resource: "buckets"}
 	secrets     = schema.GroupVersionResource{Version: "v1", Resource: "secrets"}
 	deployments = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
@@ -64,25 +65,11 @@ func newBenchOf(t *testing.T, set *rule.Set, config settings.Config) *bench {
 	t.Helper()
 	b := &bench{t: t, clock: simtime.New(0), plain: fake.NewClientset()}
 	b.dynamic = dynfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{
-		buckets: "BucketList", secrets: "SecretList", deployments: "DeploymentList", definitionResource: "CustomResourceDefinitionList",
+		buckets: "BucketList", proxies: "ProxyList", secrets: "SecretList", deployments: "DeploymentList", definitionResource: "CustomResourceDefinitionList",
 	})
 	b.dynamic.PrependReactor("patch", "*", b.apply)
-	definition := &apiextensionsv1.CustomResourceDefinition{
-		ObjectMeta: metav1.ObjectMeta{Name: "buckets." + group},
-		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
-			Group: group, Scope: apiextensionsv1.NamespaceScoped,
-			Names: apiextensionsv1.CustomResourceDefinitionNames{Kind: "Bucket", Plural: "buckets"},
-			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{
-				Name: "v1", Served: true, Storage: true,
-				Subresources: &apiextensionsv1.CustomResourceSubresources{Status: &apiextensionsv1.CustomResourceSubresourceStatus{}},
-			}},
-		},
-		Status: apiextensionsv1.CustomResourceDefinitionStatus{Conditions: []apiextensionsv1.CustomResourceDefinitionCondition{
-			{Type: apiextensionsv1.Established, Status: apiextensionsv1.ConditionTrue},
-		}},
-	}
 	config.Speed = 1
-	clients := world.Clients{Plain: b.plain, Extensions: extfake.NewClientset(definition), Dynamic: b.dynamic}
+	clients := world.Clients{Plain: b.plain, Extensions: extfake.NewClientset(definitionOf("Bucket", buckets)), Dynamic: b.dynamic}
 	w := world.NewFor(clients, b.clock, slog.New(slog.DiscardHandler), config)
 	public, err := certificate.NewAuthority("Public", b.clock.Now())
 	if err != nil {
@@ -99,6 +86,24 @@ func newBenchOf(t *testing.T, set *rule.Set, config settings.Config) *bench {
 		return nil
 	})
 	return b
+}
+
+// definitionOf is the definition of a kind that is served.
+func definitionOf(kind string, gvr schema.GroupVersionResource) *apiextensionsv1.CustomResourceDefinition {
+	return &apiextensionsv1.CustomResourceDefinition{
+		ObjectMeta: metav1.ObjectMeta{Name: gvr.Resource + "." + gvr.Group},
+		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
+			Group: gvr.Group, Scope: apiextensionsv1.NamespaceScoped,
+			Names: apiextensionsv1.CustomResourceDefinitionNames{Kind: kind, Plural: gvr.Resource},
+			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{
+				Name: gvr.Version, Served: true, Storage: true,
+				Subresources: &apiextensionsv1.CustomResourceSubresources{Status: &apiextensionsv1.CustomResourceSubresourceStatus{}},
+			}},
+		},
+		Status: apiextensionsv1.CustomResourceDefinitionStatus{Conditions: []apiextensionsv1.CustomResourceDefinitionCondition{
+			{Type: apiextensionsv1.Established, Status: apiextensionsv1.ConditionTrue},
+		}},
+	}
 }
 
 // apply does what an API server does on a server-side apply, without merging.

@@ -21,6 +21,7 @@ import (
 
 // Engine applies the operator rules to a plane.
 type Engine struct {
+	ctx       context.Context //nolint:containedctx // it bounds the caches of the kinds that are followed
 	world     *world.World
 	workloads *world.Workloads
 	loop      *world.Loop
@@ -56,7 +57,7 @@ type memory struct {
 // authority on the plane does: certificates of public issuers.
 func New(ctx context.Context, w *world.World, workloads *world.Workloads, rules *rule.Set, public *certificate.Authority) *Engine {
 	e := &Engine{
-		world: w, workloads: workloads, loop: world.NewLoop("operators", w.Clock, w.Log), public: public,
+		ctx: ctx, world: w, workloads: workloads, loop: world.NewLoop("operators", w.Clock, w.Log), public: public,
 		kinds: kinds{all: map[string]*kind{}}, objects: map[string]*subject{}, owned: map[types.UID]string{},
 	}
 	e.rules.Store(rules)
@@ -66,7 +67,7 @@ func New(ctx context.Context, w *world.World, workloads *world.Workloads, rules 
 		}
 		return nil, false
 	})
-	w.Definitions.Watch(func(o *apiextensionsv1.CustomResourceDefinition, deleted bool) { e.definition(ctx, o, deleted) })
+	w.Definitions.Watch(func(o *apiextensionsv1.CustomResourceDefinition, deleted bool) { e.definition(o, deleted) })
 	e.listen()
 	workloads.Listen(e.workloadChanged)
 	return e
@@ -154,7 +155,7 @@ func (e *Engine) Run(ctx context.Context, workers int) {
 		e.kinds.mu.Lock()
 		e.kinds.all[k.id] = k
 		if e.ruled(k) {
-			e.follow(ctx, k)
+			e.follow(k)
 		}
 		e.kinds.mu.Unlock()
 	}
@@ -170,14 +171,12 @@ func builtinKinds() []*kind {
 }
 
 // SetRules replaces the rules and looks at everything again.
-func (e *Engine) SetRules(ctx context.Context, rules *rule.Set) {
+func (e *Engine) SetRules(rules *rule.Set) {
 	e.rules.Store(rules)
 	e.kinds.mu.Lock()
 	for id, k := range e.kinds.all {
-		if k.informer == nil && e.ruled(k) {
-			followed := *k // others read the old one without the lock
-			e.follow(ctx, &followed)
-			e.kinds.all[id] = &followed
+		if e.ruled(k) {
+			e.followLocked(id)
 		}
 	}
 	e.kinds.mu.Unlock()

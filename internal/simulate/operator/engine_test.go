@@ -2,6 +2,8 @@ package operator
 
 import (
 	"encoding/base64"
+	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -152,6 +154,54 @@ operators:
 	b.look("one")
 	if got := b.status("one"); got != "False down" {
 		t.Errorf("when the pods are gone the status is %q", got)
+	}
+}
+
+// TestRequiredKindWithoutRule makes an object wait for one of a kind that no
+// rule is for, and that is served only later. No time passes: what happens wakes
+// the engine, which asks the API server for no object.
+func TestRequiredKindWithoutRule(t *testing.T) {
+	b := newBench(t, `
+operators:
+  - for: acme.example.com/Bucket
+    requires:
+      - object: front
+        kind: acme.example.com/Proxy
+    status:
+      ready: {conditions: [{type: Ready, status: "True", message: up}]}
+      waiting: {conditions: [{type: Ready, status: "False", message: "${missing.found ? 'found' : 'none'}"}]}
+`, settings.Config{})
+	go b.engine.loop.Run(t.Context(), 2, b.engine.sync)
+	b.bucket("{metadata: {name: one}}")
+	b.eventually(func() error {
+		if len(b.engine.waiting.OnKind(group+"/Proxy")) == 0 {
+			return errors.New("nobody waits for the proxy")
+		}
+		return nil
+	})
+	b.engine.definition(definitionOf("Proxy", proxies), false)
+	b.eventually(func() error {
+		if k := b.engine.kinds.get(group + "/Proxy"); k == nil || k.informer == nil || !k.informer.HasSynced() {
+			return errors.New("proxies are not followed")
+		}
+		return nil
+	})
+	proxy := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": group + "/v1", "kind": "Proxy", "metadata": map[string]any{"name": "front", "namespace": space},
+	}}
+	if _, err := b.dynamic.Resource(proxies).Namespace(space).Create(t.Context(), proxy, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	b.eventually(func() error {
+		if got := b.status("one"); got != "True up" {
+			return fmt.Errorf("with the proxy the status is %q", got)
+		}
+		return nil
+	})
+	for _, a := range b.dynamic.Actions() {
+		if a.GetVerb() == "get" && a.GetResource() == proxies {
+			t.Error("a proxy was read, though proxies are followed")
+		}
 	}
 }
 

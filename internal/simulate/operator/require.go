@@ -92,7 +92,7 @@ func (w *work) lookUp(ctx context.Context, r *rule.CompiledRequirement, made rul
 	if err != nil {
 		return nil, err
 	}
-	w.refs = append(w.refs, world.Ref{Kind: kind, Namespace: ns, Name: name})
+	w.waitFor(kind, ns, name)
 	object, err := w.find(ctx, kind, ns, name)
 	if err != nil {
 		return nil, err
@@ -101,14 +101,27 @@ func (w *work) lookUp(ctx context.Context, r *rule.CompiledRequirement, made rul
 	return []map[string]any{f}, err
 }
 
+// waitFor has the object looked at again when the other one changes, any of its
+// kind and namespace if it has no name.
+func (w *work) waitFor(kind, ns, name string) {
+	if _, clusterWide := w.engine.world.Finder(kind); clusterWide {
+		ns = ""
+	} else if k := w.engine.kinds.get(kind); k != nil && !k.namespaced {
+		ns = ""
+	}
+	r := world.Ref{Kind: kind, Namespace: ns, Name: name}
+	w.refs = append(w.refs, r)
+	w.engine.waiting.Add(w.key, r)
+}
+
 // selectAll finds the custom resources of a namespace by labels.
 func (w *work) selectAll(ctx context.Context, r *rule.CompiledRequirement, kind, ns string, labels any) ([]map[string]any, error) {
 	wanted, err := rule.Map(labels)
 	if err != nil {
 		return nil, err
 	}
-	w.refs = append(w.refs, world.Ref{Kind: kind, Namespace: ns})
-	if k := w.engine.kinds.get(kind); k != nil && k.informer != nil && !k.informer.HasSynced() {
+	w.waitFor(kind, ns, "")
+	if k := w.engine.followed(kind); k != nil && !k.informer.HasSynced() {
 		return nil, errLagging
 	}
 	var found []map[string]any
@@ -195,9 +208,8 @@ func (w *work) find(ctx context.Context, kind, ns, name string) (map[string]any,
 		}
 		return m, nil
 	}
-	followed := e.kinds.get(kind)
-	if followed != nil && followed.informer != nil {
-		if !followed.informer.HasSynced() {
+	if k := e.followed(kind); k != nil {
+		if !k.informer.HasSynced() {
 			return nil, errLagging
 		}
 		if u := e.kinds.object(kind, ns, name); u != nil {
@@ -210,12 +222,8 @@ func (w *work) find(ctx context.Context, kind, ns, name string) (map[string]any,
 		group, short = "", kind
 	}
 	gvr, ok := coreKind(group, short)
-	switch {
-	case followed != nil:
-		gvr = followed.gvr
-	case !ok:
-		w.look(w.engine.world.Clock.AtLeast(lookAgain, shortest)) // not served yet
-		return nil, nil
+	if !ok {
+		return nil, nil // not served yet; definition wakes those that wait for it
 	}
 	w.look(w.engine.world.Clock.AtLeast(lookAgain, shortest))
 	resource := e.world.Dynamic.Resource(gvr)

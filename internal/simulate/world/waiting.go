@@ -28,20 +28,42 @@ func (w *Waiting) Set(waiter string, refs []Ref) {
 			delete(w.byRef, r)
 		}
 	}
-	if len(refs) == 0 {
-		delete(w.byKey, waiter)
-		return
+	delete(w.byKey, waiter)
+	for _, r := range refs {
+		w.add(waiter, r)
 	}
+}
+
+// Add has the waiter wait for one object more. Who looks for an object adds it
+// first, so that it is told of one that appears while it looks.
+func (w *Waiting) Add(waiter string, r Ref) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.add(waiter, r)
+}
+
+func (w *Waiting) add(waiter string, r Ref) {
 	if w.byRef == nil {
 		w.byRef, w.byKey = map[Ref]map[string]struct{}{}, map[string][]Ref{}
 	}
-	w.byKey[waiter] = slices.Clone(refs)
-	for _, r := range refs {
-		if w.byRef[r] == nil {
-			w.byRef[r] = map[string]struct{}{}
-		}
-		w.byRef[r][waiter] = struct{}{}
+	if w.byRef[r] == nil {
+		w.byRef[r] = map[string]struct{}{}
 	}
+	w.byRef[r][waiter] = struct{}{}
+	w.byKey[waiter] = append(w.byKey[waiter], r)
+}
+
+// OnKind lists who waits for objects of the kind, sorted.
+func (w *Waiting) OnKind(kind string) []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	waiters := map[string]struct{}{}
+	for r, by := range w.byRef {
+		if r.Kind == kind {
+			maps.Copy(waiters, by)
+		}
+	}
+	return slices.Sorted(maps.Keys(waiters))
 }
 
 // On lists who waits for the object, sorted.
