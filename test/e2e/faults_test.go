@@ -49,20 +49,13 @@ func TestFaultyAPIServer(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a faulty API server takes minutes")
 	}
-	dir, leastComponents, leastObjects := exampleOrPart(t)
+	sound, wantObjects := rehearseUndisturbed(t)
+	dir, leastComponents, _ := exampleOrPart(t)
 	outageAt := 200
-	k := &killer{t: t, state: t.TempDir()}
+	state := t.TempDir()
 	rehearse := func(plane string) []string {
 		return []string{"rehearse", dir, "-e", "dev", "--policy", "edges", "--progress", "none", "--least-timeout", "1m", "--plane", plane}
 	}
-	kubeconfig := k.plane("sound")
-	k.args = rehearse("sound")
-	sound := k.run(0)
-	wantObjects := ownedObjects(t, kubeconfig)
-	if len(wantObjects) < leastObjects {
-		t.Fatalf("only %d objects on the plane", len(wantObjects))
-	}
-	_ = k.command(t.Context(), "plane", "down", "sound").Run()
 
 	for name, tc := range map[string]struct {
 		rates faultRates
@@ -81,7 +74,7 @@ func TestFaultyAPIServer(t *testing.T) {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
-			k := &killer{t: t, state: k.state, args: rehearse(name)}
+			k := &killer{t: t, state: state, args: rehearse(name)}
 			proxy, direct := newFaultyProxy(t, k.plane(name), *faultSeed, tc.rates)
 			if tc.outage > 0 {
 				proxy.outageAt = outageAt

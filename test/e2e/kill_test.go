@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -96,6 +97,39 @@ func (k *killer) plane(name string) string {
 	return strings.TrimSpace(string(out))
 }
 
+// undisturbed is a rehearsal under edges of exampleOrPart, on which those that are
+// killed, or meet faults, must end alike. It runs once for all tests.
+var undisturbed struct {
+	once    sync.Once
+	report  *report.Rollout
+	objects []string
+}
+
+// rehearseUndisturbed returns the report of the undisturbed rehearsal, and the objects
+// that it left.
+func rehearseUndisturbed(t *testing.T) (r *report.Rollout, objects []string) {
+	t.Helper()
+	undisturbed.once.Do(func() {
+		dir, leastComponents, leastObjects := exampleOrPart(t)
+		k := &killer{t: t, state: t.TempDir()}
+		kubeconfig := k.plane("undisturbed")
+		k.args = []string{"rehearse", dir, "-e", "dev", "--policy", "edges", "--progress", "none", "--plane", "undisturbed"}
+		r := k.run(0)
+		wantHealthy(t, *r, outcome{})
+		wantEdgesKept(t, r, dir, leastComponents)
+		objects := ownedObjects(t, kubeconfig)
+		if len(objects) < leastObjects {
+			t.Fatalf("only %d objects on the plane", len(objects))
+		}
+		undisturbed.report, undisturbed.objects = r, objects
+		_ = k.command(t.Context(), "plane", "down", "undisturbed").Run()
+	})
+	if undisturbed.report == nil {
+		t.Fatal("the undisturbed rehearsal failed in another test")
+	}
+	return undisturbed.report, undisturbed.objects
+}
+
 // TestKilledRehearsalsResume kills rehearsals at seeded random moments and
 // resumes them: the end is that of one that was not killed, and nothing starts
 // before its gates.
@@ -104,20 +138,12 @@ func TestKilledRehearsalsResume(t *testing.T) {
 	if testing.Short() {
 		t.Skip("kills take minutes")
 	}
-	dir, leastComponents, leastObjects := exampleOrPart(t)
+	whole, wantObjects := rehearseUndisturbed(t)
+	dir, leastComponents, _ := exampleOrPart(t)
 	k := &killer{t: t, random: rand.New(rand.NewPCG(*killSeed, 0)), state: t.TempDir()}
 	rehearse := func(plane string) []string {
 		return []string{"rehearse", dir, "-e", "dev", "--policy", "edges", "--progress", "none", "--plane", plane}
 	}
-	kubeconfig := k.plane("whole")
-	k.args = rehearse("whole")
-	whole := k.run(0)
-	wantEdgesKept(t, whole, dir, leastComponents)
-	wantObjects := ownedObjects(t, kubeconfig)
-	if len(wantObjects) < leastObjects {
-		t.Fatalf("only %d objects on the plane", len(wantObjects))
-	}
-	_ = k.command(t.Context(), "plane", "down", "whole").Run()
 
 	for kills, cycle := 0, 0; kills < *killCount; cycle++ {
 		name := fmt.Sprintf("killed-%d", cycle)

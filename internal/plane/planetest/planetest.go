@@ -14,6 +14,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// garbage is GOGC of the commands that tests start: a plane takes a tenth less CPU
+// time, under the real Argo CD a quarter, and 960 MB instead of 570.
+const garbage = "400"
+
 var built struct {
 	once sync.Once
 	path string
@@ -25,7 +29,12 @@ var built struct {
 // date. Test processes that run at once build it once.
 func Binary(t testing.TB) string {
 	t.Helper()
-	built.once.Do(func() { built.path, built.err = find() })
+	built.once.Do(func() {
+		built.path, built.err = find()
+		if built.err == nil && os.Getenv("GOGC") == "" {
+			built.err = os.Setenv("GOGC", garbage)
+		}
+	})
 	if built.err != nil {
 		t.Fatal(built.err)
 	}
