@@ -11,6 +11,7 @@ import (
 
 	"github.com/rollout-ladder/ladder/internal/cli/exit"
 	"github.com/rollout-ladder/ladder/internal/cli/flags"
+	"github.com/rollout-ladder/ladder/internal/cli/next"
 	"github.com/rollout-ladder/ladder/internal/cli/source"
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
@@ -219,6 +220,9 @@ func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *
 	if err := j.write(streams, global, o); err != nil {
 		return err
 	}
+	if o.Format == "text" {
+		next.Tell(streams, global, o.Source, o.Result, j.next()...)
+	}
 	switch {
 	case j.broken != nil:
 		return source.Coded(j.broken)
@@ -226,6 +230,20 @@ func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *
 		return exit.Silent(exit.No)
 	}
 	return nil
+}
+
+// next is what people may do after this verdict.
+func (j *judgement) next() []next.Step {
+	var steps []next.Step
+	if !j.coverage().Whole() {
+		steps = append(steps, next.Step{Words: []string{"lint", "--verbose"}, Why: "all that was not read or rendered"})
+	}
+	if !j.fails([]string{string(finding.Error)}) {
+		steps = append(steps,
+			next.Step{Words: []string{"plan"}, Why: "the order, its critical path and the expected time"},
+			next.Step{Words: []string{"rehearse"}, Why: "try that order on a control plane in this binary"})
+	}
+	return steps
 }
 
 // fails reports whether a finding is as grave as a level, or something was not read

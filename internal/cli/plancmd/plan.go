@@ -12,6 +12,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/cli/durations"
 	"github.com/rollout-ladder/ladder/internal/cli/exit"
 	"github.com/rollout-ladder/ladder/internal/cli/flags"
+	"github.com/rollout-ladder/ladder/internal/cli/next"
 	"github.com/rollout-ladder/ladder/internal/cli/source"
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
 	"github.com/rollout-ladder/ladder/internal/core/plan"
@@ -123,6 +124,13 @@ func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *
 	}
 	if err := streams.WriteResult(o.Output, content); err != nil {
 		return err
+	}
+	if o.Format == "text" && !o.Suggest {
+		steps := []next.Step{{Words: []string{"rehearse"}, Why: "try this order on a control plane in this binary"}}
+		if wrong > 0 {
+			steps = []next.Step{{Words: []string{"plan", "--suggest"}, Why: "the fewest moves that keep every requirement, as a patch"}}
+		}
+		next.Tell(streams, global, o.Source, o.Result, append(steps, next.Step{Words: []string{"plan", "--compare"}, Why: "what another policy would take"})...)
 	}
 	if wrong > 0 {
 		return exit.Silent(exit.No)

@@ -15,12 +15,14 @@ import (
 	"github.com/rollout-ladder/ladder/internal/cli/durations"
 	"github.com/rollout-ladder/ladder/internal/cli/exit"
 	"github.com/rollout-ladder/ladder/internal/cli/flags"
+	"github.com/rollout-ladder/ladder/internal/cli/next"
 	"github.com/rollout-ladder/ladder/internal/cli/outcome"
 	"github.com/rollout-ladder/ladder/internal/cli/progress"
 	"github.com/rollout-ladder/ladder/internal/cli/source"
 	"github.com/rollout-ladder/ladder/internal/cli/steering"
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
 	"github.com/rollout-ladder/ladder/internal/core/plan"
+	"github.com/rollout-ladder/ladder/internal/core/report"
 	"github.com/rollout-ladder/ladder/internal/core/rollout"
 	"github.com/rollout-ladder/ladder/internal/executor"
 	"github.com/rollout-ladder/ladder/internal/plane"
@@ -182,7 +184,31 @@ func run(cmd *cobra.Command, args []string, streams *stream.Streams, global *fla
 	if result.Interrupted && !global.Quiet {
 		interrupted(streams.Err, at, kept, cmd, args)
 	}
+	if !result.Interrupted && o.Format == "text" {
+		next.Tell(streams, global, o.Source, o.Result, after(result.Report, kept)...)
+	}
 	return outcome.Verdict(result.Report, result.Interrupted)
+}
+
+// after is what people may do after a rehearsal.
+func after(r report.Rollout, kept bool) []next.Step {
+	if r.Result == string(rollout.Succeeded) {
+		return []next.Step{
+			{Words: []string{"plan", "--compare"}, Why: "what another policy would take"},
+			{Words: []string{"rollout", "--dry-run"}, Why: "what would change on your cluster"},
+		}
+	}
+	var steps []next.Step
+	for _, c := range r.Components {
+		if c.State == string(rollout.Failed) || c.State == string(rollout.TimedOut) {
+			steps = append(steps, next.Step{Words: []string{"explain", c.Name}, Why: "what it requires, and who requires it"})
+			break
+		}
+	}
+	if !kept {
+		steps = append(steps, next.Step{Words: []string{"rehearse", "--keep"}, Why: "keep the plane, and look around with kubectl"})
+	}
+	return steps
 }
 
 // parse checks the arguments and turns them into those of a rehearsal.

@@ -1,0 +1,68 @@
+// Package next tells people at a terminal what they may do after a command.
+package next
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/rollout-ladder/ladder/internal/cli/flags"
+	"github.com/rollout-ladder/ladder/internal/cli/stream"
+)
+
+// Step is a command that may come next.
+type Step struct {
+	// Words are those after "ladder", without the path and the environment.
+	Words []string
+	// Why says what the command shows or does.
+	Why string
+}
+
+// Tell writes the steps to stderr, as commands for the platform of a command. It
+// writes nothing where no person reads the result on a terminal, and leaves out what
+// would not do what it says: a name with control codes, a rehearsal of all environments.
+func Tell(streams *stream.Streams, global *flags.Global, from flags.Source, to flags.Result, steps ...Step) {
+	steps = slices.DeleteFunc(slices.Clone(steps), func(s Step) bool {
+		line := s.line(from)
+		return !stream.IsSafe(line) || strings.Contains(line, "\n") || from.Environment == flags.All && s.Words[0] == "rehearse"
+	})
+	if global.Quiet || !streams.OutTerminal || !streams.ErrTerminal || to.Output != "" || len(steps) == 0 {
+		return
+	}
+	var b strings.Builder
+	b.WriteString("\nWhat next:\n")
+	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	for _, s := range steps {
+		fmt.Fprintf(table, "  %s\t%s\n", s.line(from), s.Why)
+	}
+	_ = table.Flush() // a strings.Builder takes everything
+	_, _ = streams.Err.Write([]byte(b.String()))
+}
+
+// line is the command as it is typed.
+func (s Step) line(from flags.Source) string {
+	words := append([]string{"ladder"}, s.Words...)
+	if from.Path != "." {
+		words = append(words, from.Path)
+	}
+	if from.Environment != "" {
+		words = append(words, "-e", from.Environment)
+	}
+	for i, w := range words {
+		words[i] = quoted(w)
+	}
+	return strings.Join(words, " ")
+}
+
+var plain = regexp.MustCompile(`^[A-Za-z0-9._/:@=,+][A-Za-z0-9._/:@=,+-]*$|^--?[a-z][a-z-]*$`)
+
+// quoted is a word for a shell. Names come from repositories, and people copy what they
+// read.
+func quoted(word string) string {
+	if plain.MatchString(word) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
