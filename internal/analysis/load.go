@@ -37,6 +37,10 @@ type Options struct {
 	// Roots are the files and folders that are applied by hand, relative to the
 	// root of the platform; empty to find them.
 	Roots []string
+	// Known is a snapshot of what the Argo CD of the cluster KnownOf knows, instead of the
+	// one that ladder.yaml names; nil for that.
+	Known   []byte
+	KnownOf string
 	// KubeVersion of the target; empty means the one of ladder.yaml, else that
 	// of the plane.
 	KubeVersion string
@@ -216,13 +220,16 @@ func (r *run) load(ctx context.Context, path, environment string) (*Result, erro
 // intake says how a platform is read: the charts that make Applications are
 // rendered like all others.
 func (r *run) intake(environment string) repo.Options {
-	return repo.Options{Environment: environment, Roots: r.options.Roots, Renderer: func(root, repository string) repo.Renderer {
-		return render.New(root, repository, render.Options{
-			KubeVersion: r.options.KubeVersion, APIVersions: r.options.APIVersions,
-			Offline: r.options.Offline, CacheDir: r.options.CacheDir, NoCache: r.options.NoCache, SecretKeysOnly: r.options.SecretKeysOnly,
-			Fetch: r.fetch(repository),
-		})
-	}}
+	return repo.Options{
+		Environment: environment, Roots: r.options.Roots, Known: r.options.Known, KnownOf: r.options.KnownOf,
+		Renderer: func(root, repository string) repo.Renderer {
+			return render.New(root, repository, render.Options{
+				KubeVersion: r.options.KubeVersion, APIVersions: r.options.APIVersions,
+				Offline: r.options.Offline, CacheDir: r.options.CacheDir, NoCache: r.options.NoCache, SecretKeysOnly: r.options.SecretKeysOnly,
+				Fetch: r.fetch(repository),
+			})
+		},
+	}
 }
 
 // Open reads a platform without rendering more than that takes: the charts that

@@ -246,6 +246,7 @@ func Look(ctx context.Context, dir string, opts Options) (*Repository, error) {
 func (r *Repository) scan(ctx context.Context, skip func(content []byte) bool) error {
 	opts := argocd.Options{Data: r.file.Repository.Generators, Aliases: r.file.Repository.Aliases, Roots: r.file.Repository.Roots, Skip: skip}
 	opts.Snapshot, opts.SnapshotAt = r.file.Repository.Snapshot.Path, r.file.Repository.Snapshot.Position
+	opts.Known, opts.KnownOf = r.opts.Known, r.opts.KnownOf
 	if len(r.opts.Roots) > 0 {
 		opts.Roots = r.opts.Roots
 	}

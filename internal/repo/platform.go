@@ -30,6 +30,10 @@ type Options struct {
 	// Roots are the files and folders that are applied by hand, relative to the
 	// root of the platform; empty for those of the ladder file, else to find them.
 	Roots []string
+	// Known is a snapshot of what the Argo CD of the cluster KnownOf knows, instead of the
+	// one that the ladder file names; nil for that.
+	Known   []byte
+	KnownOf string
 	// Renderer makes the renderer of charts that make Applications, for a platform
 	// and its repository (absolute paths); nil for none.
 	Renderer func(root, repository string) Renderer

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/rollout-ladder/ladder/internal/argocd/status"
 )
@@ -60,8 +61,29 @@ spec:
 	s.write("clusters/east/web.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\n")
 	command := s.command("inventory", s.repo, "--offline", "--format", "json")
 	command.Args = command.Args[:len(command.Args)-2] // it talks to no cluster
-	if out, err := command.Output(); err != nil || !strings.Contains(string(out), "web-east-prod") {
-		t.Errorf("%v: %s", err, out)
+	bySnapshot, err := command.Output()
+	if err != nil || !strings.Contains(string(bySnapshot), "web-east-prod") {
+		t.Errorf("%v: %s", err, bySnapshot)
+	}
+
+	// Asked itself, the cluster says what its snapshot says.
+	must(t, os.Remove(filepath.Join(s.repo, "ladder.yaml")))
+	must(t, os.Remove(file))
+	kubeconfig, err := clientcmd.LoadFromFile(s.access)
+	must(t, err)
+	ask := func(context string) result {
+		command := s.command("inventory", s.repo, "--format", "json", "--context", context)
+		command.Args, command.Env = command.Args[:len(command.Args)-2], append(command.Env, "KUBECONFIG="+s.access)
+		var out, problems strings.Builder
+		command.Stdout, command.Stderr = &out, &problems
+		_ = command.Run() // the code says it
+		return result{out.String(), problems.String(), command.ProcessState.ExitCode()}
+	}
+	if r := ask(kubeconfig.CurrentContext); r.code != 0 || r.stdout != string(bySnapshot) || strings.Contains(r.stderr, canary) {
+		t.Errorf("with --context, exit code %d: %s%s\nwith the snapshot: %s", r.code, r.stdout, r.stderr, bySnapshot)
+	}
+	if r := ask("elsewhere"); r.code != 2 || !strings.Contains(r.stderr, `context "elsewhere" does not exist`) {
+		t.Errorf("with a context that is not there, exit code %d: %s", r.code, r.stderr)
 	}
 }
 

@@ -42,7 +42,7 @@ func (f *Flags) Register(cmd *cobra.Command) {
 	set.StringVar(&f.Plane, "plane", "", "talk to the plane of this name instead of a cluster (see ladder plane)")
 	cmd.MarkFlagsMutuallyExclusive("plane", "kubeconfig")
 	cmd.MarkFlagsMutuallyExclusive("plane", "context")
-	_ = cmd.RegisterFlagCompletionFunc("context", completeContexts)
+	_ = cmd.RegisterFlagCompletionFunc("context", CompleteContexts)
 	_ = cmd.RegisterFlagCompletionFunc("plane", completePlanes)
 }
 
@@ -171,7 +171,8 @@ func (a *Access) Simulated(ctx context.Context) bool {
 	return err == nil && len(nodes.Items) > 0
 }
 
-func completeContexts(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+// CompleteContexts completes the contexts of the kubeconfig.
+func CompleteContexts(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	raw, err := clientcmd.NewDefaultClientConfigLoadingRules().Load()
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp

@@ -58,6 +58,7 @@ its documentation; with nothing, list the rules.`,
 		},
 	}
 	o.Source.Register(cmd)
+	source.Asks(cmd, &o.Source)
 	source.TakesAll(cmd)
 	source.CompleteEnvironment(cmd)
 	o.Result.Register(cmd, "text", "json")
@@ -70,6 +71,9 @@ func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *
 		return err
 	}
 	if done, err := explainRule(streams, o); done || err != nil {
+		return err
+	}
+	if err := source.Ask(ctx, &o.Source); err != nil {
 		return err
 	}
 	all, err := source.LoadEach(ctx, streams, global, o.Source)

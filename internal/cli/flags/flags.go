@@ -54,6 +54,10 @@ type Source struct {
 	NoCache     bool
 	// Roots are the files and folders that are applied by hand; empty to find them.
 	Roots []string
+	// Hub is the context of the kubeconfig whose Argo CD is asked for its clusters and
+	// settings, and Known the answer; empty for neither.
+	Hub   string
+	Known []byte
 }
 
 // All is the environment that stands for every one.

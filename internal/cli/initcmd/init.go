@@ -55,12 +55,16 @@ A ladder.yaml that exists is not overwritten.`,
 		},
 	}
 	o.Register(cmd)
+	source.Asks(cmd, &o.Source)
 	cmd.Flags().Lookup("environment").Usage = "environment to read, or all (default: all)"
 	cmd.Flags().StringVar(&o.Output, "output", "", "file to write, - for stdout (default ladder.yaml in the root of the platform)")
 	return cmd
 }
 
 func run(ctx context.Context, streams *stream.Streams, o *Options) error {
+	if err := source.Ask(ctx, &o.Source); err != nil {
+		return err
+	}
 	if o.Environment == flags.All {
 		o.Environment = "" // all are read unless one is named
 	}

@@ -55,6 +55,7 @@ file given by --output differs from what would be written.`,
 		},
 	}
 	o.Source.Register(cmd)
+	source.Asks(cmd, &o.Source)
 	source.TakesAll(cmd)
 	source.CompleteEnvironment(cmd)
 	o.Result.Register(cmd, "markdown", "json", "picture")
@@ -68,6 +69,9 @@ func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *
 		return exit.With(exit.Usage, errors.New("--check needs --output FILE, the file to compare with"))
 	}
 	if err := source.CheckAll(o.Source, o.Format); err != nil {
+		return err
+	}
+	if err := source.Ask(ctx, &o.Source); err != nil {
 		return err
 	}
 	all, err := source.OpenEach(ctx, o.Source)

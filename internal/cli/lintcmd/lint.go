@@ -102,6 +102,7 @@ Exit code 1: a finding is at least as grave as --fail-on.`,
 		},
 	}
 	o.Source.Register(cmd)
+	source.Asks(cmd, &o.Source)
 	source.CompleteEnvironment(cmd)
 	o.Result.Register(cmd, formats()...)
 	f := cmd.Flags()
@@ -176,6 +177,9 @@ func ruleIDs(rules []lint.Rule) []string {
 
 func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *Options) (err error) {
 	if err := o.check(); err != nil {
+		return err
+	}
+	if err := source.Ask(ctx, &o.Source); err != nil {
 		return err
 	}
 	known, err := readBaseline(o)

@@ -70,6 +70,7 @@ the repository has error findings.`,
 		},
 	}
 	o.Source.Register(cmd)
+	source.Asks(cmd, &o.Source)
 	source.TakesAll(cmd)
 	source.CompleteEnvironment(cmd)
 	o.Result.Register(cmd, formats...)
@@ -98,6 +99,9 @@ func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *
 		return err
 	}
 	if err := source.CheckAll(o.Source, o.Format); err != nil {
+		return err
+	}
+	if err := source.Ask(ctx, &o.Source); err != nil {
 		return err
 	}
 	all, err := source.LoadEach(ctx, streams, global, o.Source)

@@ -86,6 +86,7 @@ in; the file is then as secret as they are.`,
 		},
 	}
 	o.Source.Register(cmd)
+	source.Asks(cmd, &o.Source)
 	source.TakesAll(cmd)
 	source.CompleteEnvironment(cmd)
 	o.Result.Register(cmd, "yaml", "json")
@@ -110,6 +111,9 @@ func (o *Options) check() error {
 }
 
 func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *Options) error {
+	if err := source.Ask(ctx, &o.Source); err != nil {
+		return err
+	}
 	environments, err := source.Chosen(ctx, o.Source)
 	if err != nil {
 		return err

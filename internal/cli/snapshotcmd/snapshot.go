@@ -40,7 +40,8 @@ Applications. With the file in ladder.yaml,
     snapshot: argocd-snapshot.yaml
 
 every command that reads the repository takes the clusters and the settings from
-it, and assumes none.
+it, and assumes none. lint, plan, explain, inventory, render and init ask the cluster
+themselves with --context.
 
 The file has no secret and can be committed. It is made of what is listed to be
 none: keys of the ConfigMaps, the name and address of a cluster, and of Applications,

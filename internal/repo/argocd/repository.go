@@ -47,6 +47,10 @@ type Options struct {
 	// none.
 	Snapshot   string
 	SnapshotAt finding.Position
+	// Known is a snapshot that was taken just now, of the cluster KnownOf, and takes the
+	// place of the file; nil for none.
+	Known   []byte
+	KnownOf string
 	// Skip reports of the content of a file that it says nothing of its own; nil
 	// for no file.
 	Skip func(content []byte) bool

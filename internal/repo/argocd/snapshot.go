@@ -20,23 +20,20 @@ const maxSnapshot = 64 << 20
 // readSnapshot reads the settings and the clusters of a cluster's Argo CD, which then
 // are not assumed. The clusters of the ladder file come before those of the snapshot.
 func (r *Repository) readSnapshot() error {
-	if r.opts.Snapshot == "" {
-		return nil
-	}
-	file, err := r.tree.Resolve(r.opts.Snapshot, r.opts.SnapshotAt)
-	if err != nil {
-		return err
-	}
-	data, err := repofs.ReadRegular(file, maxSnapshot)
-	if err != nil {
-		return r.noSnapshot(err)
-	}
-	if !ladderfile.IsSnapshot(data) {
-		return r.noSnapshot(errors.New("ladder snapshot did not write it"))
+	data, name := r.opts.Known, r.opts.KnownOf
+	if data == nil {
+		if r.opts.Snapshot == "" {
+			return nil
+		}
+		var err error
+		if data, err = r.snapshotFile(); err != nil {
+			return err
+		}
+		name = r.opts.Snapshot
 	}
 	// What people write comes last, and is not needed.
 	data, _, _ = bytes.Cut(data, []byte("\n---\napiVersion: argoproj.io/"))
-	values, err := yamldoc.Parse(r.opts.Snapshot, data)
+	values, err := yamldoc.Parse(name, data)
 	if err != nil {
 		return err
 	}
@@ -60,6 +57,22 @@ func (r *Repository) readSnapshot() error {
 	}
 	r.opts.Data.Clusters = known
 	return nil
+}
+
+// snapshotFile reads the file that the ladder file names.
+func (r *Repository) snapshotFile() ([]byte, error) {
+	file, err := r.tree.Resolve(r.opts.Snapshot, r.opts.SnapshotAt)
+	if err != nil {
+		return nil, err
+	}
+	data, err := repofs.ReadRegular(file, maxSnapshot)
+	if err != nil {
+		return nil, r.noSnapshot(err)
+	}
+	if !ladderfile.IsSnapshot(data) {
+		return nil, r.noSnapshot(errors.New("ladder snapshot did not write it"))
+	}
+	return data, nil
 }
 
 // noSnapshot says why the file of the snapshot is none.
