@@ -16,7 +16,7 @@ func TestRolloutOfAPlatform(t *testing.T) {
 	s := newSite(t, 0)
 	must(t, os.CopyFS(s.repo, os.DirFS(filepath.Join("..", "..", "examples", "zerotouch"))))
 	home := t.TempDir()
-	rehearse := s.command("rehearse", s.repo, "-e", "main", "--plane", "platform", "--progress", "none", "--speed", "100", "--format", "json")
+	rehearse := s.command("rehearse", s.repo, "-e", "main", "--plane", "platform", "--progress", "none", "--format", "json")
 	rehearse.Args = rehearse.Args[:len(rehearse.Args)-2] // it has a plane of its own
 	rehearse.Env = append(rehearse.Env, "XDG_STATE_HOME="+home)
 	t.Cleanup(func() {
