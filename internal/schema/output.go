@@ -9,6 +9,12 @@ import (
 	"github.com/rollout-ladder/ladder/internal/core/report"
 )
 
+// Plans are those of several environments.
+type Plans struct {
+	FormatVersion string        `json:"formatVersion"`
+	Environments  []report.Plan `json:"environments"`
+}
+
 // mapOutput describes types of the written documents that reflection cannot.
 func mapOutput(t reflect.Type) *jsonschema.Schema {
 	enum := func(values ...any) *jsonschema.Schema {

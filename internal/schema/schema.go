@@ -30,7 +30,8 @@ func documents() map[string]document {
 		"component": {Descriptor{}, "Component descriptor", "component.yaml: one component of a platform in one environment.", false},
 		"ladder":    {LadderFile{}, "Ladder file", "ladder.yaml: the order of a platform; every field is optional.", false},
 		"findings":  {report.Findings{}, "Findings", "What ladder lint --format json writes.", true},
-		"plan":      {report.Plan{}, "Plan", "What ladder plan --format json writes.", true},
+		"plan":      {report.Plan{}, "Plan", "What ladder plan --format json writes of one environment.", true},
+		"plans":     {Plans{}, "Plans", "What ladder plan -e all --format json writes.", true},
 		"report":    {report.Rollout{}, "Report", "What ladder rehearse --format json and ladder rollout --format json write.", true},
 	}
 }

@@ -60,7 +60,7 @@ func TestGolden(t *testing.T) {
 }
 
 func TestUnknownName(t *testing.T) {
-	if _, err := schema.Get("nothing"); err == nil || !strings.Contains(err.Error(), "bootstrap, component, findings, ladder, plan, report") {
+	if _, err := schema.Get("nothing"); err == nil || !strings.Contains(err.Error(), "bootstrap, component, findings, ladder, plan, plans, report") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -52,7 +52,7 @@ func wantDocument(t *testing.T, schema *jsonschema.Schema, text string) {
 // that work, fail, cannot be rendered whole and run out of time.
 func TestOutputsKeepTheirSchemas(t *testing.T) {
 	t.Parallel()
-	plan, report := schemaOf(t, "plan"), schemaOf(t, "report")
+	plan, plans, report := schemaOf(t, "plan"), schemaOf(t, "plans"), schemaOf(t, "report")
 	root := repositoryRoot(t)
 	t.Run("plan", func(t *testing.T) {
 		for _, args := range [][]string{
@@ -61,6 +61,7 @@ func TestOutputsKeepTheirSchemas(t *testing.T) {
 		} {
 			wantDocument(t, plan, ladder(t, root, append([]string{"plan", "--format", "json", "--progress", "plain", "--verbose"}, args...)...).stdout)
 		}
+		wantDocument(t, plans, ladder(t, root, "plan", "--format", "json", "--progress", "none", "examples/ameide", "-e", "all").stdout)
 	})
 	t.Run("report", func(t *testing.T) {
 		t.Parallel()
