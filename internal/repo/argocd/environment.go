@@ -83,6 +83,7 @@ func (r *Repository) Environments(ctx context.Context) ([]Environment, error) {
 		told = append(told, e.idle...)
 	}
 	if len(groups) == 0 {
+		single, r.leftOut = append(single, r.leftOut...), nil
 		switch {
 		case len(single) > 0:
 			groups, single = r.groupSingle(single, 0), nil
@@ -102,7 +103,7 @@ func (r *Repository) Environments(ctx context.Context) ([]Environment, error) {
 		single = nil
 	}
 	var all []Environment
-	beside(groups, single)
+	beside(groups, append(single, r.leftOut...))
 	for _, e := range groups {
 		e.idle = told
 		split, err := r.split(ctx, e)

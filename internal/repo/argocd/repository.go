@@ -84,7 +84,10 @@ type Repository struct {
 	// aside are those in the data of tests or put away, unused those of them that make
 	// Applications and that nothing applies.
 	aside, unused []document
-	clusters      foundClusters
+	// leftOut are Applications that nothing applies, since the sources that read their
+	// folders leave their files out.
+	leftOut  []document
+	clusters foundClusters
 	// settings are those of the installation, which it reads; searched is set once
 	// the files that are no manifests were asked as well.
 	settings     argo.Settings

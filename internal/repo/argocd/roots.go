@@ -64,6 +64,7 @@ func (r *Repository) findRoots(ctx context.Context) (roots []entry, single []doc
 	before := len(r.findings)
 	defer func() { r.findings = r.findings[:before] }()
 
+	r.leftOut = nil
 	g := applied{
 		repository: r, below: map[string][]document{}, folders: map[string]bool{},
 		reached: map[string]bool{}, looked: map[*yamldoc.Value]bool{}, failed: map[string]bool{},
@@ -124,6 +125,13 @@ func (r *Repository) findRoots(ctx context.Context) (roots []entry, single []doc
 		}
 	}
 	roots, single = g.alternatives(all, roots, single)
+	single = slices.DeleteFunc(single, func(d document) bool {
+		left := slices.ContainsFunc(g.directories, func(x directory) bool { return x.leavesOut(d.position().File) })
+		if left {
+			r.leftOut = append(r.leftOut, d)
+		}
+		return left
+	})
 	r.unused = slices.DeleteFunc(slices.Clone(r.aside), func(d document) bool { return !d.applies() || g.reached[d.key()] })
 	roots = append(roots, r.rootCharts(g.folders)...)
 	slices.SortStableFunc(roots, entry.compare)
@@ -147,6 +155,22 @@ type applied struct {
 	// failed are the keys of those whose sources apply something that could not be
 	// read.
 	failed map[string]bool
+	// directories are what sources read as plain YAML, as far as they say so.
+	directories []directory
+}
+
+// directory is a folder with the directory section of a source that reads it.
+type directory struct {
+	folder  string
+	section *yamldoc.Value
+}
+
+// leavesOut reports whether include or exclude keeps a file of the folder from being
+// applied.
+func (d directory) leavesOut(file string) bool {
+	rel, inside := below(d.folder, file)
+	return inside && (boolAt(d.section, "recurse") || !strings.Contains(rel, "/")) &&
+		!taken(d.section.TextAt("include"), d.section.TextAt("exclude"), rel)
 }
 
 // alternatives takes the roots that another root leaves out on purpose: beside each
@@ -186,6 +210,7 @@ func (g *applied) look(ctx context.Context, d document, depth int) error {
 		for _, s := range d.sources() {
 			if dir, ok := r.local(s); ok {
 				g.folders[dir] = true
+				g.directories = append(g.directories, directory{dir, s.value.At("directory")})
 			}
 		}
 		y, err := r.yieldApplication(ctx, d)
