@@ -88,6 +88,9 @@ type Repository struct {
 	// folders leave their files out.
 	leftOut  []document
 	clusters foundClusters
+	// terraformed are the folders of Terraform by the files that it reads as texts:
+	// Applications in them are applied by it.
+	terraformed map[string]string
 	// settings are those of the installation, which it reads; searched is set once
 	// the files that are no manifests were asked as well.
 	settings     argo.Settings
@@ -131,7 +134,7 @@ var mentions = regexp.MustCompile(`(?m)^\s*-?\s*["']?kind["']?:\s*["']?(Applicat
 func Scan(ctx context.Context, tree *repofs.Tree, opts Options) (*Repository, error) {
 	r := &Repository{
 		tree: tree, opts: opts, present: map[string]bool{}, files: map[string][]document{},
-		patches: map[string]bool{}, own: map[string]bool{}, tallied: map[string]bool{}, charts: map[string]bool{},
+		patches: map[string]bool{}, own: map[string]bool{}, tallied: map[string]bool{}, charts: map[string]bool{}, terraformed: map[string]string{},
 		contents: map[*yamldoc.Value]kept[contents]{}, expanded: map[*yamldoc.Value]kept[[]document]{}, partial: map[*yamldoc.Value]bool{},
 	}
 	r.installation.Open = tree.Read
@@ -153,11 +156,16 @@ func Scan(ctx context.Context, tree *repofs.Tree, opts Options) (*Repository, er
 		if path.Base(file) == "Chart.yaml" {
 			r.charts[path.Dir(file)] = true
 		}
-		if isManifest(file) {
-			r.manifests = append(r.manifests, file)
+		if path.Ext(file) == ".tf" {
+			r.noteTerraform(file)
 		}
 		if name := path.Base(file); strings.TrimSuffix(name, path.Ext(name)) == globalProjects {
 			r.readGlobalProjects(file)
+		}
+	}
+	for _, file := range r.all {
+		if isManifest(file) || r.terraformed[file] != "" {
+			r.manifests = append(r.manifests, file)
 		}
 	}
 	for _, file := range r.manifests {

@@ -132,6 +132,15 @@ func (r *Repository) findRoots(ctx context.Context) (roots []entry, single []doc
 		}
 		return left
 	})
+	if len(roots) > 0 {
+		single = slices.DeleteFunc(single, func(d document) bool {
+			applied := r.byTerraform(entry{document: d}) != ""
+			if applied {
+				roots = append(roots, entry{document: d})
+			}
+			return applied
+		})
+	}
 	r.unused = slices.DeleteFunc(slices.Clone(r.aside), func(d document) bool { return !d.applies() || g.reached[d.key()] })
 	roots = append(roots, r.rootCharts(g.folders)...)
 	slices.SortStableFunc(roots, entry.compare)
@@ -139,6 +148,15 @@ func (r *Repository) findRoots(ctx context.Context) (roots []entry, single []doc
 		return cmp.Or(strings.Compare(a.position().File, b.position().File), cmp.Compare(a.position().Line, b.position().Line))
 	})
 	return roots, single, nil
+}
+
+// byTerraform is the folder of Terraform that applies a root; empty where none is known
+// to.
+func (r *Repository) byTerraform(e entry) string {
+	if e.document.value == nil {
+		return ""
+	}
+	return r.terraformed[e.document.position().File]
 }
 
 // applied is who applies whom.
