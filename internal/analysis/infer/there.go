@@ -54,6 +54,12 @@ func wordsOf(name string) []string {
 	})
 }
 
+// runsArgo reports whether a kind is that of the object that Argo CD itself is made from
+// by its operator: what applies the object runs already, and so does the operator.
+func (x *index) runsArgo(o *object, k key) bool {
+	return o.is("argoproj.io", "ArgoCD") && (k.Kind == kindKind || k.Kind == kindController) && slices.Contains(x.in.Existing, o.namespace())
+}
+
 // argoNamespace reports whether Argo CD is known to run in a namespace. Source: the
 // installation guides of Argo CD and of OpenShift GitOps.
 func argoNamespace(name string) bool {
