@@ -238,7 +238,7 @@ func (r *Repository) look(file string) (l looked) {
 		return l
 	}
 	l.own = !r.patches[file] && bytes.Contains(data, []byte("argoproj.io/")) && mentions.Match(data)
-	l.settings = installation.Mentions(data)
+	l.settings = installation.Mentions(data) && !repofs.IsUnused(file)
 	l.wave = misplacedWave.Match(data)
 	l.cluster = !r.patches[file] && clusters.Mentioned.Match(data)
 	if !l.own && !l.settings && !l.wave && !l.cluster {
