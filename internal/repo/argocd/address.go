@@ -1,6 +1,7 @@
 package argocd
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"path"
@@ -24,6 +25,30 @@ type tally struct {
 	weak bool
 	// sure is set where one object takes several paths, and all of them exist.
 	sure bool
+	// taken counts the paths of Applications, paths are the different ones, and below
+	// those of them that exist below a folder around the file of the Application.
+	taken int
+	paths map[string]bool
+	below map[string]map[string]bool
+}
+
+// base is the folder that becomes a repository of its own, from which all paths are
+// that this repository does not have; empty where there is none. What generators find
+// there is not looked for.
+func (t *tally) base() string {
+	if t.here*2 >= t.all || len(t.paths) < minSure || t.taken < t.all {
+		return ""
+	}
+	var all []string
+	for folder, found := range t.below {
+		if len(found) == len(t.paths) {
+			all = append(all, folder)
+		}
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	return slices.MinFunc(all, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
 }
 
 // minSure is how many different paths of one object exist by no coincidence.
@@ -137,6 +162,25 @@ func (r *Repository) tallySources(t tallies, app document) {
 		}
 		_, exists := r.existing(s.path())
 		to.count(s.path(), exists)
+		to.countBelow(r, app.position().File, s.path())
+	}
+}
+
+// countBelow counts a path for the folders around a file.
+func (t *tally) countBelow(r *Repository, file, written string) {
+	if t.paths == nil {
+		t.paths, t.below = map[string]bool{}, map[string]map[string]bool{}
+	}
+	t.taken++
+	t.paths[written] = true
+	for dir := path.Dir(file); dir != "." && dir != "/"; dir = path.Dir(dir) {
+		if p := path.Join(dir, written); !r.tree.IsDir(p) && !r.tree.IsFile(p) {
+			continue
+		}
+		if t.below[dir] == nil {
+			t.below[dir] = map[string]bool{}
+		}
+		t.below[dir][written] = true
 	}
 }
 
@@ -212,6 +256,9 @@ func (r *Repository) decide(t tallies) {
 	weak := ""
 	candidates := 0
 	for url, counted := range t {
+		if base := counted.base(); base != "" && r.bases[url] == "" {
+			r.own[url], r.tallied[url], r.bases[url] = true, true, base
+		}
 		switch {
 		case r.tallied[url]:
 		case counted.all > 0:
@@ -374,6 +421,11 @@ func (r *Repository) local(s source) (string, bool) {
 	if s.path() == "" || !r.own[normaliseURL(s.repoURL())] {
 		return "", false
 	}
-	p, _ := r.existing(s.path())
+	p, _ := r.existing(r.at(s, s.path()))
 	return p, true
+}
+
+// at is a path of a source in this repository: its address may be that of a folder.
+func (r *Repository) at(s source, written string) string {
+	return path.Join(r.bases[normaliseURL(s.repoURL())], written)
 }

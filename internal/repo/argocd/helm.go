@@ -125,7 +125,7 @@ func (r *Repository) valueFile(to *model.Source, d document, from source, at fin
 		if relative, ok := strings.CutPrefix(s.repoURL(), relativeScheme); ok {
 			return path.Join(path.Dir(s.position.File), relative, rest), true
 		}
-		p, _ := r.existing(rest)
+		p, _ := r.existing(r.at(s, rest))
 		return p, true
 	case to.Kind == model.Git:
 		return valueFileElsewhere(to, written), true
@@ -133,7 +133,7 @@ func (r *Repository) valueFile(to *model.Source, d document, from source, at fin
 		r.valuesElsewhere(to, d, at, "the value file %s is inside the remote chart", written)
 		return "", false
 	case path.IsAbs(written):
-		p, _ := r.existing(written)
+		p, _ := r.existing(r.at(from, written))
 		return p, true
 	default:
 		return path.Join(to.Path, written), true
