@@ -109,6 +109,8 @@ type Repository struct {
 	// own are the addresses of this repository, normalised.
 	own     map[string]bool
 	tallied map[string]bool
+	// commented are the folders of kustomizations by what they leave out by a comment.
+	commented map[string]string
 	// bases are the folders that addresses stand for, where that is not the whole
 	// repository.
 	bases    map[string]string
@@ -137,7 +139,7 @@ var mentions = regexp.MustCompile(`(?m)^\s*-?\s*["']?kind["']?:\s*["']?(Applicat
 func Scan(ctx context.Context, tree *repofs.Tree, opts Options) (*Repository, error) {
 	r := &Repository{
 		tree: tree, opts: opts, present: map[string]bool{}, files: map[string][]document{},
-		patches: map[string]bool{}, own: map[string]bool{}, tallied: map[string]bool{}, bases: map[string]string{}, charts: map[string]bool{}, terraformed: map[string]string{},
+		patches: map[string]bool{}, own: map[string]bool{}, tallied: map[string]bool{}, bases: map[string]string{}, commented: map[string]string{}, charts: map[string]bool{}, terraformed: map[string]string{},
 		contents: map[*yamldoc.Value]kept[contents]{}, expanded: map[*yamldoc.Value]kept[[]document]{}, partial: map[*yamldoc.Value]bool{},
 	}
 	r.installation.Open = tree.Read

@@ -78,13 +78,28 @@ func (r *Repository) findRoots(ctx context.Context) (roots []entry, single []doc
 			return nil, nil, err
 		}
 	}
-	overlays := r.overlays()
+	overlays, left := r.choices(r.overlays())
+	// A kustomization of which Applications take parts gathers them for other
+	// purposes: applied as well, it would own everything twice.
+	gathers := func(dir string) bool {
+		return slices.ContainsFunc(r.closure(dir), func(p string) bool { return g.folders[p] })
+	}
+	for _, dir := range left {
+		if gathers(dir) {
+			continue
+		}
+		for _, p := range r.closure(dir) {
+			for _, d := range r.files[p] {
+				if d.applies() && !g.reached[d.key()] {
+					g.reached[d.key()] = true
+					r.leftOut = append(r.leftOut, d)
+				}
+			}
+		}
+	}
 	taken := r.appliedByOthers(ctx, overlays)
 	for _, dir := range overlays {
-		// A kustomization of which Applications take parts gathers them for other
-		// purposes: applied as well, it would own everything twice.
-		gathers := slices.ContainsFunc(r.closure(dir), func(p string) bool { return g.folders[p] })
-		if !gathers {
+		if !gathers(dir) {
 			if !taken[dir] {
 				roots = append(roots, entry{folder: dir})
 			}
