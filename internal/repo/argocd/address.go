@@ -84,6 +84,15 @@ func (t tallies) add(object tallies) {
 		to.here, to.all = to.here+counted.here, to.all+counted.all
 		to.weak = to.weak || counted.weak
 		to.sure = to.sure || counted.here == counted.all && len(counted.found) >= minSure
+		to.taken += counted.taken
+		for written := range counted.paths {
+			to.note(written)
+		}
+		for dir, found := range counted.below {
+			for written := range found {
+				to.noteBelow(dir, written)
+			}
+		}
 	}
 }
 
@@ -168,20 +177,27 @@ func (r *Repository) tallySources(t tallies, app document) {
 
 // countBelow counts a path for the folders around a file.
 func (t *tally) countBelow(r *Repository, file, written string) {
+	t.taken++
+	t.note(written)
+	for dir := path.Dir(file); dir != "." && dir != "/"; dir = path.Dir(dir) {
+		if p := path.Join(dir, written); r.tree.IsDir(p) || r.tree.IsFile(p) {
+			t.noteBelow(dir, written)
+		}
+	}
+}
+
+func (t *tally) note(written string) {
 	if t.paths == nil {
 		t.paths, t.below = map[string]bool{}, map[string]map[string]bool{}
 	}
-	t.taken++
 	t.paths[written] = true
-	for dir := path.Dir(file); dir != "." && dir != "/"; dir = path.Dir(dir) {
-		if p := path.Join(dir, written); !r.tree.IsDir(p) && !r.tree.IsFile(p) {
-			continue
-		}
-		if t.below[dir] == nil {
-			t.below[dir] = map[string]bool{}
-		}
-		t.below[dir][written] = true
+}
+
+func (t *tally) noteBelow(dir, written string) {
+	if t.below[dir] == nil {
+		t.below[dir] = map[string]bool{}
 	}
+	t.below[dir][written] = true
 }
 
 // tallySet counts what one ApplicationSet takes. A template may write its address and
