@@ -28,6 +28,7 @@ type tally struct {
 	// taken counts the paths of Applications, paths are the different ones, and below
 	// those of them that exist below a folder around the file of the Application.
 	taken int
+	first finding.Position
 	paths map[string]bool
 	below map[string]map[string]bool
 }
@@ -84,6 +85,9 @@ func (t tallies) add(object tallies) {
 		to.here, to.all = to.here+counted.here, to.all+counted.all
 		to.weak = to.weak || counted.weak
 		to.sure = to.sure || counted.here == counted.all && len(counted.found) >= minSure
+		if to.taken == 0 {
+			to.first = counted.first
+		}
 		to.taken += counted.taken
 		for written := range counted.paths {
 			to.note(written)
@@ -171,6 +175,9 @@ func (r *Repository) tallySources(t tallies, app document) {
 		}
 		_, exists := r.existing(s.path())
 		to.count(s.path(), exists)
+		if to.taken == 0 {
+			to.first = s.position
+		}
 		to.countBelow(r, app.position().File, s.path())
 	}
 }
@@ -271,9 +278,12 @@ func (r *Repository) matches(kind, pattern string) bool {
 func (r *Repository) decide(t tallies) {
 	weak := ""
 	candidates := 0
-	for url, counted := range t {
+	for _, url := range slices.Sorted(maps.Keys(t)) {
+		counted := t[url]
 		if base := counted.base(); base != "" && r.bases[url] == "" {
 			r.own[url], r.tallied[url], r.bases[url] = true, true, base
+			r.moved = append(r.moved, newFinding(RuleAssumed, finding.Info, counted.first, "",
+				"the address %s is taken to be that of the folder %s, where all the paths are that this repository does not have", url, base))
 		}
 		switch {
 		case r.tallied[url]:

@@ -113,7 +113,9 @@ type Repository struct {
 	commented map[string]string
 	// bases are the folders that addresses stand for, where that is not the whole
 	// repository.
-	bases    map[string]string
+	bases map[string]string
+	// moved says so of each of them.
+	moved    []finding.Finding
 	findings []finding.Finding
 	kustomizations
 	charts map[string]bool
