@@ -2,7 +2,8 @@ package analysis
 
 import (
 	"context"
-	"fmt"
+	"path"
+	"regexp"
 	"strings"
 	"sync"
 
@@ -12,6 +13,10 @@ import (
 	"github.com/rollout-ladder/ladder/internal/repo/byhand"
 	"github.com/rollout-ladder/ladder/internal/repo/repofs"
 )
+
+// ofCRD matches the name of a file that controller-gen writes: the group and the plural
+// of the CRD in it. Source: controller-tools, pkg/crd, Generate.
+var ofCRD = regexp.MustCompile(`^([a-z0-9-]+(?:\.[a-z0-9-]+)+)_([a-z0-9]+)\.ya?ml$`)
 
 // byHand answers which command in the repository applies a CRD, as far as the
 // catalogue knows what the addresses hold. Files are read when it is first asked,
@@ -23,17 +28,19 @@ func (r *run) byHand(ctx context.Context, tree *repofs.Tree, charts *catalogue.C
 	known := sync.OnceValue(func() map[string]finding.Evidence {
 		told := map[string]finding.Evidence{}
 		for _, one := range byhand.Find(ctx, tree) {
-			answer, ok := charts.Find(catalogue.Asked{Source: model.Source{Kind: model.Manifests, RepoURL: one.Address}})
-			if !ok {
-				continue
-			}
 			shown, _, _ := strings.Cut(one.Address, "?") // a query may hold a token
-			evidence := finding.Evidence{
-				Text: fmt.Sprintf("%s is applied by hand, the CRDs of %s", finding.Redact(shown), answer.Entry.Chart),
-				File: one.Position.File, Line: one.Position.Line,
+			evidence := finding.Evidence{Text: finding.Redact(shown) + " is applied by hand", File: one.Position.File, Line: one.Position.Line}
+			var names []string
+			if answer, ok := charts.Find(catalogue.Asked{Source: model.Source{Kind: model.Manifests, RepoURL: one.Address}}); ok {
+				evidence.Text += ", the CRDs of " + answer.Entry.Chart
+				for _, crd := range answer.CRDs {
+					names = append(names, crd.Plural+"."+crd.Group)
+				}
+			} else if m := ofCRD.FindStringSubmatch(path.Base(shown)); m != nil {
+				names = append(names, m[2]+"."+m[1])
 			}
-			for _, crd := range answer.CRDs {
-				if name := crd.Plural + "." + crd.Group; told[name].File == "" {
+			for _, name := range names {
+				if told[name].File == "" {
 					told[name] = evidence
 				}
 			}

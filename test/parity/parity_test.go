@@ -23,6 +23,7 @@ var explained = map[string]string{
 	"app-two-parents":            "two parents apply one Application, whose owner is whoever is last",
 	"assumed-sets":               "generators ask what is outside of the repository; Ladder tells what it assumes",
 	"cycle-of-sets":              "a wave that is no text: the API server refuses the ApplicationSet, and lint says so",
+	"folder-of-its-own":          "a folder becomes a repository of its own; here the paths are not at the top",
 	"given":                      "ladder.yaml gives the parameters of generators that ask what is outside",
 	"nested-apps":                "a wave that is no text: the API server refuses the Application, and lint says so",
 	"overlay-charts":             "a chart that is not in the repository makes an Application; Ladder knows argocd-apps",

@@ -1,6 +1,8 @@
 package infer
 
 import (
+	"slices"
+
 	"github.com/rollout-ladder/ladder/internal/core/dependency"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/plan"
@@ -115,6 +117,23 @@ func (x *index) requireKnown(found *collection) {
 			Evidence: []finding.Evidence{{Text: n.source + " " + verb, File: c.Position.File, Line: c.Position.Line}, x.provided(p)},
 		}, n.component, p.component, plan.Hard)
 	}
+}
+
+// early reports whether an object is certain to be applied before the controller that a
+// chart of its own component brings, which is not rendered: nothing else brings it, and
+// nothing writes other waves on what the chart applies. (The CRD of the object comes in
+// time: Argo CD moves it.)
+func (x *index) early(o *object, n need, p provider) bool {
+	if n.key.Kind != kindController || p.basis != finding.Catalogue || !slices.Contains(x.partial, o.component) || o.place.Compare(p.place) >= 0 {
+		return false
+	}
+	for _, k := range append([]key{n.key}, n.or...) {
+		if slices.ContainsFunc(x.provide[k], func(p provider) bool { return p.component != o.component }) {
+			return false
+		}
+	}
+	c := &x.in.Components[o.component]
+	return !x.patched(c) && !x.placedByValues(c)
 }
 
 // knownLand is a component whose chart applies objects in its namespace, in wave 0.

@@ -63,8 +63,8 @@ func (c *collection) mayAppear(o *object, k key) bool {
 	case kindSecret, kindConfigMap:
 		return w.makesSecrets[o.component] || w.customIn[k.Namespace]
 	case kindNamespace:
-		// Where Argo CD runs, and what distributions bring.
-		return argoNamespace(k.Name) || slices.Contains(c.x.in.Existing, k.Name) || strings.HasPrefix(k.Name, "openshift-") || strings.HasPrefix(k.Name, "kube-")
+		// What an operator makes, where Argo CD runs, and what distributions bring.
+		return w.customNamed[k.Name] || argoNamespace(k.Name) || slices.Contains(c.x.in.Existing, k.Name) || mayBeDistributed(k.Name, o)
 	case kindServiceAccount, kindPVC:
 		return w.customIn[k.Namespace]
 	}

@@ -80,6 +80,25 @@ func (x *index) places(folder string, seen map[string]bool) bool {
 	return false
 }
 
+// placedByValues reports whether the values of a component write sync waves or hooks.
+func (x *index) placedByValues(c *model.Component) bool {
+	for _, src := range c.Sources {
+		written, err := yaml.Marshal(src.Values)
+		if err != nil || placing(written) {
+			return true
+		}
+		for _, f := range src.ValueFiles {
+			if x.in.Read == nil {
+				return true
+			}
+			if data, err := x.in.Read(f.Path); err == nil && placing(data) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // isFile reports whether an entry of a kustomization is no folder of the repository.
 func isFile(entry string) bool {
 	return strings.Contains(entry, "://") || path.Ext(entry) == ".yaml" || path.Ext(entry) == ".yml" || path.Ext(entry) == ".json"

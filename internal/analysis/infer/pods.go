@@ -24,6 +24,10 @@ func podSpec(o *object) (map[string]any, string) {
 		case "CronJob":
 			return mapping(o.root(), "spec", "jobTemplate", "spec", "template", "spec"), "spec.jobTemplate.spec.template.spec"
 		}
+	case "apps.openshift.io":
+		if o.k == "DeploymentConfig" {
+			return mapping(o.root(), "spec", "template", "spec"), "spec.template.spec"
+		}
 	case "argoproj.io":
 		if o.k == "Rollout" {
 			return mapping(o.root(), "spec", "template", "spec"), "spec.template.spec"

@@ -50,7 +50,7 @@ func (x *index) require(found *collection) {
 
 // look finds the provider of one need.
 func (x *index) look(found *collection, o *object, n need) {
-	if !plausible(n.key) || builtin(n.key) {
+	if !plausible(n.key) || builtin(n.key) || x.runsArgo(o, n.key) {
 		return
 	}
 	x.checkParts(found, o, n)
@@ -78,7 +78,7 @@ func (x *index) look(found *collection, o *object, n need) {
 		}
 		return
 	}
-	if p.object == o || p.object == nil && p.component == o.component {
+	if p.object == o || p.object == nil && p.component == o.component && !x.early(o, n, p) {
 		return // Argo CD makes its namespace before all else
 	}
 	if x.there(k, o.component, p) {

@@ -8,8 +8,8 @@ import (
 )
 
 // there reports whether a thing may well be there before the provider that was
-// found, which does not come in time: the namespace that Argo CD itself runs in, and
-// kinds that an earlier component for CRDs may bring that nobody knows the content
+// found, which does not come in time: the namespaces that Argo CD itself runs in and that
+// the cluster comes with, and kinds that an earlier component for CRDs may bring that nobody knows the content
 // of.
 func (x *index) there(k key, consumer int, p provider) bool {
 	c := &x.in.Components[consumer]
@@ -17,7 +17,7 @@ func (x *index) there(k key, consumer int, p provider) bool {
 		return false
 	}
 	if k.Kind == kindNamespace {
-		return !c.PreArgo && (slices.Contains(x.in.Existing, k.Name) || argoNamespace(k.Name))
+		return !c.PreArgo && (slices.Contains(x.in.Existing, k.Name) || argoNamespace(k.Name) || distributed(k.Name))
 	}
 	for _, i := range x.unseen {
 		if order := x.in.Order(&x.in.Components[i], c); i != p.component && order <= 0 &&
@@ -52,6 +52,12 @@ func wordsOf(name string) []string {
 	return slices.DeleteFunc(words, func(word string) bool {
 		return slices.Contains([]string{"crd", "crds", "operator", "io", "k8s", "kube", "com", "org", "dev", "stack", "chart", "charts", "config"}, word)
 	})
+}
+
+// runsArgo reports whether a kind is that of the object that Argo CD itself is made from
+// by its operator: what applies the object runs already, and so does the operator.
+func (x *index) runsArgo(o *object, k key) bool {
+	return o.is("argoproj.io", "ArgoCD") && (k.Kind == kindKind || k.Kind == kindController) && slices.Contains(x.in.Existing, o.namespace())
 }
 
 // argoNamespace reports whether Argo CD is known to run in a namespace. Source: the

@@ -29,11 +29,14 @@ type world struct {
 	// the namespaces with custom resources from which an operator may make things.
 	makesSecrets map[int]bool
 	customIn     map[string]bool
+	// customNamed are the names of custom resources outside of a namespace of that name:
+	// an operator may make the namespace from one.
+	customNamed map[string]bool
 }
 
 func newWorld(x *index) *world {
 	w := &world{plurals: map[string]string{}, groups: map[string]bool{}, scoped: map[string]bool{}, versions: map[string]string{}, labels: map[string]map[string]string{},
-		workloads: map[string][]*object{}, services: map[key]bool{}, makesSecrets: map[int]bool{}, customIn: map[string]bool{}}
+		workloads: map[string][]*object{}, services: map[key]bool{}, makesSecrets: map[int]bool{}, customIn: map[string]bool{}, customNamed: map[string]bool{}}
 	order := make([]int, len(x.objects))
 	for i, at := range x.rank {
 		order[at] = i
@@ -94,6 +97,9 @@ func (w *world) see(o *object) {
 	default:
 		if customGroup(o.g) && !makesNothing(o.g) {
 			w.customIn[o.namespace()] = true
+			if o.namespace() != o.name && !ownKind(o.g, o.k) {
+				w.customNamed[o.name] = true
+			}
 		}
 	}
 }

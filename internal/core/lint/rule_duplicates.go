@@ -136,6 +136,10 @@ func (o *order) duplicates(names [2]string, pairs [][2]*Object) []finding.Findin
 			f.Severity = finding.Info
 			f.Message = fmt.Sprintf("the hook %s is in %s and in %s: each sync makes it anew, and ends one of the other that runs", first[1].Resource.Human(), names[0], names[1])
 		}
+		if refuses := o.refusesShared(names); refuses != "" && k != hooks {
+			f.Severity = finding.Error
+			f.Message = fmt.Sprintf("%s is in %s and in %s: FailOnSharedResource=true makes the sync of %s fail while the other has it", first[1].Resource.Human(), names[0], names[1], refuses)
+		}
 		f.Evidence = append(f.Evidence, where(first[0].Position, "%s in %s", first[0].Resource.Human(), names[0]))
 		if n := len(some) - 1; n > 0 {
 			f.Message += fmt.Sprintf("; so %s more", isAre(n))
@@ -146,6 +150,17 @@ func (o *order) duplicates(names [2]string, pairs [][2]*Object) []finding.Findin
 		out = append(out, f)
 	}
 	return out
+}
+
+// refusesShared is the first of two components that shares nothing. Source: Argo CD, user
+// guide, "Sync Options", "Fail the sync if a shared resource is found".
+func (o *order) refusesShared(names [2]string) string {
+	for _, name := range names {
+		if c := o.byName[name]; c != nil && c.HasSyncOption("FailOnSharedResource=true") {
+			return name
+		}
+	}
+	return ""
 }
 
 // compareBool puts false first.

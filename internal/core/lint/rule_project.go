@@ -3,6 +3,7 @@ package lint
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -55,7 +56,10 @@ func projectForbids(in Input) []finding.Finding {
 }
 
 // templated reports whether a text holds a template that was not filled in.
-func templated(s string) bool { return strings.Contains(s, "{{") || strings.Contains(s, "${") }
+func templated(s string) bool { return unfilled.MatchString(s) }
+
+// unfilled matches what people write for other tools to fill in.
+var unfilled = regexp.MustCompile(`\{\{|\$\{|<[A-Z][A-Z0-9_]+>|__[A-Z][A-Z0-9_]*[A-Z0-9]__`)
 
 // judge compares one Application with its project.
 type judge struct {

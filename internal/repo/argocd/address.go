@@ -1,6 +1,7 @@
 package argocd
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"path"
@@ -24,6 +25,31 @@ type tally struct {
 	weak bool
 	// sure is set where one object takes several paths, and all of them exist.
 	sure bool
+	// taken counts the paths of Applications, paths are the different ones, and below
+	// those of them that exist below a folder around the file of the Application.
+	taken int
+	first finding.Position
+	paths map[string]bool
+	below map[string]map[string]bool
+}
+
+// base is the folder that becomes a repository of its own, from which all paths are
+// that this repository does not have; empty where there is none. What generators find
+// there is not looked for.
+func (t *tally) base() string {
+	if t.here*2 >= t.all || len(t.paths) < minSure || t.taken < t.all {
+		return ""
+	}
+	var all []string
+	for folder, found := range t.below {
+		if len(found) == len(t.paths) {
+			all = append(all, folder)
+		}
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	return slices.MinFunc(all, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
 }
 
 // minSure is how many different paths of one object exist by no coincidence.
@@ -59,6 +85,18 @@ func (t tallies) add(object tallies) {
 		to.here, to.all = to.here+counted.here, to.all+counted.all
 		to.weak = to.weak || counted.weak
 		to.sure = to.sure || counted.here == counted.all && len(counted.found) >= minSure
+		if to.taken == 0 {
+			to.first = counted.first
+		}
+		to.taken += counted.taken
+		for written := range counted.paths {
+			to.note(written)
+		}
+		for dir, found := range counted.below {
+			for written := range found {
+				to.noteBelow(dir, written)
+			}
+		}
 	}
 }
 
@@ -137,7 +175,36 @@ func (r *Repository) tallySources(t tallies, app document) {
 		}
 		_, exists := r.existing(s.path())
 		to.count(s.path(), exists)
+		if to.taken == 0 {
+			to.first = s.position
+		}
+		to.countBelow(r, app.position().File, s.path())
 	}
+}
+
+// countBelow counts a path for the folders around a file.
+func (t *tally) countBelow(r *Repository, file, written string) {
+	t.taken++
+	t.note(written)
+	for dir := path.Dir(file); dir != "." && dir != "/"; dir = path.Dir(dir) {
+		if p := path.Join(dir, written); r.tree.IsDir(p) || r.tree.IsFile(p) {
+			t.noteBelow(dir, written)
+		}
+	}
+}
+
+func (t *tally) note(written string) {
+	if t.paths == nil {
+		t.paths, t.below = map[string]bool{}, map[string]map[string]bool{}
+	}
+	t.paths[written] = true
+}
+
+func (t *tally) noteBelow(dir, written string) {
+	if t.below[dir] == nil {
+		t.below[dir] = map[string]bool{}
+	}
+	t.below[dir][written] = true
 }
 
 // tallySet counts what one ApplicationSet takes. A template may write its address and
@@ -211,7 +278,13 @@ func (r *Repository) matches(kind, pattern string) bool {
 func (r *Repository) decide(t tallies) {
 	weak := ""
 	candidates := 0
-	for url, counted := range t {
+	for _, url := range slices.Sorted(maps.Keys(t)) {
+		counted := t[url]
+		if base := counted.base(); base != "" && r.bases[url] == "" {
+			r.own[url], r.tallied[url], r.bases[url] = true, true, base
+			r.moved = append(r.moved, newFinding(RuleAssumed, finding.Info, counted.first, "",
+				"the address %s is taken to be that of the folder %s, where all the paths are that this repository does not have", url, base))
+		}
 		switch {
 		case r.tallied[url]:
 		case counted.all > 0:
@@ -333,10 +406,10 @@ func isRelative(url string) bool { return strings.HasPrefix(url, relativeScheme)
 func hasPlaceholder(text string) bool { return placeholder.MatchString(text) }
 
 // placeholder matches what other tools fill in.
-var placeholder = regexp.MustCompile(`\{\{|\{%|\$\{[A-Za-z_]|<[A-Z][A-Z0-9_]+>|<no value>`)
+var placeholder = regexp.MustCompile(`\{\{|\{%|\$\{[A-Za-z_]|<[A-Z][A-Z0-9_]+>|<no value>|__[A-Z][A-Z0-9_]*[A-Z0-9]__`)
 
 // filledIn matches what other tools fill in, as a whole.
-var filledIn = regexp.MustCompile(`\{\{[^{}]*\}\}|\{%[^{}]*%\}|\$\{[A-Za-z_][^{}]*\}|<[A-Z][A-Z0-9_]+>|<no value>`)
+var filledIn = regexp.MustCompile(`\{\{[^{}]*\}\}|\{%[^{}]*%\}|\$\{[A-Za-z_][^{}]*\}|<[A-Z][A-Z0-9_]+>|<no value>|__[A-Z][A-Z0-9_]*[A-Z0-9]__`)
 
 // existing finds a path of a Git source below the root of the platform, or
 // below the top of the repository when the platform is a part of it.
@@ -374,6 +447,11 @@ func (r *Repository) local(s source) (string, bool) {
 	if s.path() == "" || !r.own[normaliseURL(s.repoURL())] {
 		return "", false
 	}
-	p, _ := r.existing(s.path())
+	p, _ := r.existing(r.at(s, s.path()))
 	return p, true
+}
+
+// at is a path of a source in this repository: its address may be that of a folder.
+func (r *Repository) at(s source, written string) string {
+	return path.Join(r.bases[normaliseURL(s.repoURL())], written)
 }

@@ -108,11 +108,8 @@ func (r *Repository) terraformClusters(ctx context.Context) ([]clusters.Cluster,
 	sizes := map[string]int{}
 	mentions := map[string]bool{}
 	for _, file := range r.all {
-		if path.Ext(file) != ".tf" || repofs.IsUnused(file) || strings.Contains(file, ".terraform/") {
-			continue
-		}
-		data, err := r.tree.Read(file)
-		if err != nil {
+		data, ok := r.terraform(file)
+		if !ok {
 			continue
 		}
 		dir := path.Dir(file)
@@ -153,6 +150,28 @@ func (r *Repository) terraformClusters(ctx context.Context) ([]clusters.Cluster,
 		}
 	}
 	return all, nil
+}
+
+// terraform reads a file that somebody applies with Terraform.
+func (r *Repository) terraform(file string) ([]byte, bool) {
+	if path.Ext(file) != ".tf" || repofs.IsUnused(file) || strings.Contains(file, ".terraform/") {
+		return nil, false
+	}
+	data, err := r.tree.Read(file)
+	return data, err == nil
+}
+
+// noteTerraform notes what a file of Terraform reads.
+func (r *Repository) noteTerraform(file string) {
+	data, ok := r.terraform(file)
+	if !ok || len(data) > maxTerraform {
+		return
+	}
+	for _, named := range terraform.Named(terraform.File{Path: file, Content: data}) {
+		if r.terraformed[named] == "" {
+			r.terraformed[named] = path.Dir(file)
+		}
+	}
 }
 
 // sameCluster reports whether two runs make the same cluster.

@@ -83,6 +83,7 @@ func (r *Repository) Environments(ctx context.Context) ([]Environment, error) {
 		told = append(told, e.idle...)
 	}
 	if len(groups) == 0 {
+		single, r.leftOut = append(single, r.leftOut...), nil
 		switch {
 		case len(single) > 0:
 			groups, single = r.groupSingle(single, 0), nil
@@ -92,7 +93,7 @@ func (r *Repository) Environments(ctx context.Context) ([]Environment, error) {
 			return nil, nil
 		}
 	}
-	if len(single) > 0 && len(groups) == 1 && !slices.ContainsFunc(groups[0].roots, func(e entry) bool { return !e.document.argo("ApplicationSet") }) {
+	if len(single) > 0 && len(groups) == 1 && !slices.ContainsFunc(groups[0].roots, func(e entry) bool { return !e.document.argo("ApplicationSet") && r.byTerraform(e) == "" }) {
 		// Sets are applied by hand, and so are the Applications beside them.
 		if beside := r.groupSingle(single, 0); len(beside) == 1 {
 			groups[0].roots = append(groups[0].roots, beside[0].roots...)
@@ -102,7 +103,7 @@ func (r *Repository) Environments(ctx context.Context) ([]Environment, error) {
 		single = nil
 	}
 	var all []Environment
-	beside(groups, single)
+	beside(groups, append(single, r.leftOut...))
 	for _, e := range groups {
 		e.idle = told
 		split, err := r.split(ctx, e)
@@ -185,9 +186,7 @@ func (r *Repository) group(ctx context.Context, roots []entry) (all, idle []Envi
 			return nil, nil, err
 		}
 		if clash {
-			for _, root := range members {
-				all = append(all, Environment{Name: r.rootName(root), roots: []entry{root}})
-			}
+			all = append(all, r.apart(members)...)
 			continue
 		}
 		called := name
@@ -209,6 +208,23 @@ func (r *Repository) group(ctx context.Context, roots []entry) (all, idle []Envi
 		return all, idle, nil
 	}
 	return append(all, charts...), idle, nil
+}
+
+// apart makes an environment of each root; those that one folder of Terraform applies
+// stay together.
+func (r *Repository) apart(roots []entry) []Environment {
+	var all []Environment
+	of := map[string]int{}
+	for _, root := range roots {
+		folder := r.byTerraform(root)
+		if i, ok := of[folder]; ok && folder != "" {
+			all[i].roots = append(all[i].roots, root)
+			continue
+		}
+		of[folder] = len(all)
+		all = append(all, Environment{Name: r.rootName(root), roots: []entry{root}})
+	}
+	return all
 }
 
 // groupSingle sorts Applications that nothing applies, and that apply nothing.

@@ -1,6 +1,7 @@
 package argocd
 
 import (
+	"fmt"
 	"path"
 	"regexp"
 	"slices"
@@ -105,7 +106,7 @@ func (r *Repository) valueFile(to *model.Source, d document, from source, at fin
 	}
 	switch {
 	case strings.Contains(written, "://"):
-		r.partNotRead(at, d.name(), "the value file %s is not in the repository", written)
+		r.valuesElsewhere(to, d, at, "the value file %s is not in the repository", written)
 		return "", false
 	case strings.HasPrefix(written, "$"):
 		ref, rest, _ := strings.Cut(strings.TrimPrefix(written, "$"), "/")
@@ -118,24 +119,33 @@ func (r *Repository) valueFile(to *model.Source, d document, from source, at fin
 			return path.Clean(rest), true
 		}
 		if to.Kind == model.Git || !r.isOwn(s, rest) {
-			r.partNotRead(at, d.name(), "the value file %s is in the repository %s", written, s.repoURL())
+			r.valuesElsewhere(to, d, at, "the value file %s is in the repository %s", written, s.repoURL())
 			return "", false
 		}
 		if relative, ok := strings.CutPrefix(s.repoURL(), relativeScheme); ok {
 			return path.Join(path.Dir(s.position.File), relative, rest), true
 		}
-		p, _ := r.existing(rest)
+		p, _ := r.existing(r.at(s, rest))
 		return p, true
 	case to.Kind == model.Git:
 		return valueFileElsewhere(to, written), true
 	case to.RepoURL != "":
-		r.partNotRead(at, d.name(), "the value file %s is inside the remote chart", written)
+		r.valuesElsewhere(to, d, at, "the value file %s is inside the remote chart", written)
 		return "", false
 	case path.IsAbs(written):
-		p, _ := r.existing(written)
+		p, _ := r.existing(r.at(from, written))
 		return p, true
 	default:
 		return path.Join(to.Path, written), true
+	}
+}
+
+// valuesElsewhere tells of a value file that is not at hand: what the chart makes with it
+// is not known.
+func (r *Repository) valuesElsewhere(to *model.Source, d document, at finding.Position, format string, args ...any) {
+	r.partNotRead(at, d.name(), format, args...)
+	if to.Incomplete == "" {
+		to.Incomplete = fmt.Sprintf(format, args...)
 	}
 }
 

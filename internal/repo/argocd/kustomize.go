@@ -145,6 +145,7 @@ func (r *Repository) notePatches(file string) {
 	if err != nil {
 		return
 	}
+	r.noteCommented(file, data)
 	v, err := yamldoc.ParseOne(file, data)
 	if err != nil {
 		return

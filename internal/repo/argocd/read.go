@@ -67,6 +67,7 @@ func (r *Repository) Read(ctx context.Context, e Environment) (Reading, error) {
 	}
 	r.findings = append(r.findings, e.idle...)
 	r.findings = append(r.findings, r.assumptions(e, w.generated)...)
+	r.findings = append(r.findings, r.moved...)
 	w.disabled()
 	for _, c := range w.objects {
 		for w.applied[c.Name] {

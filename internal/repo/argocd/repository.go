@@ -84,7 +84,13 @@ type Repository struct {
 	// aside are those in the data of tests or put away, unused those of them that make
 	// Applications and that nothing applies.
 	aside, unused []document
-	clusters      foundClusters
+	// leftOut are Applications that nothing applies, since the sources that read their
+	// folders leave their files out.
+	leftOut  []document
+	clusters foundClusters
+	// terraformed are the folders of Terraform by the files that it reads as texts:
+	// Applications in them are applied by it.
+	terraformed map[string]string
 	// settings are those of the installation, which it reads; searched is set once
 	// the files that are no manifests were asked as well.
 	settings     argo.Settings
@@ -101,8 +107,15 @@ type Repository struct {
 	// objects of their own.
 	patches map[string]bool
 	// own are the addresses of this repository, normalised.
-	own      map[string]bool
-	tallied  map[string]bool
+	own     map[string]bool
+	tallied map[string]bool
+	// commented are the folders of kustomizations by what they leave out by a comment.
+	commented map[string]string
+	// bases are the folders that addresses stand for, where that is not the whole
+	// repository.
+	bases map[string]string
+	// moved says so of each of them.
+	moved    []finding.Finding
 	findings []finding.Finding
 	kustomizations
 	charts map[string]bool
@@ -128,7 +141,7 @@ var mentions = regexp.MustCompile(`(?m)^\s*-?\s*["']?kind["']?:\s*["']?(Applicat
 func Scan(ctx context.Context, tree *repofs.Tree, opts Options) (*Repository, error) {
 	r := &Repository{
 		tree: tree, opts: opts, present: map[string]bool{}, files: map[string][]document{},
-		patches: map[string]bool{}, own: map[string]bool{}, tallied: map[string]bool{}, charts: map[string]bool{},
+		patches: map[string]bool{}, own: map[string]bool{}, tallied: map[string]bool{}, bases: map[string]string{}, commented: map[string]string{}, charts: map[string]bool{}, terraformed: map[string]string{},
 		contents: map[*yamldoc.Value]kept[contents]{}, expanded: map[*yamldoc.Value]kept[[]document]{}, partial: map[*yamldoc.Value]bool{},
 	}
 	r.installation.Open = tree.Read
@@ -150,11 +163,16 @@ func Scan(ctx context.Context, tree *repofs.Tree, opts Options) (*Repository, er
 		if path.Base(file) == "Chart.yaml" {
 			r.charts[path.Dir(file)] = true
 		}
-		if isManifest(file) {
-			r.manifests = append(r.manifests, file)
+		if path.Ext(file) == ".tf" {
+			r.noteTerraform(file)
 		}
 		if name := path.Base(file); strings.TrimSuffix(name, path.Ext(name)) == globalProjects {
 			r.readGlobalProjects(file)
+		}
+	}
+	for _, file := range r.all {
+		if isManifest(file) || r.terraformed[file] != "" {
+			r.manifests = append(r.manifests, file)
 		}
 	}
 	for _, file := range r.manifests {
@@ -227,7 +245,7 @@ func (r *Repository) look(file string) (l looked) {
 		return l
 	}
 	l.own = !r.patches[file] && bytes.Contains(data, []byte("argoproj.io/")) && mentions.Match(data)
-	l.settings = installation.Mentions(data)
+	l.settings = installation.Mentions(data) && !repofs.IsUnused(file)
 	l.wave = misplacedWave.Match(data)
 	l.cluster = !r.patches[file] && clusters.Mentioned.Match(data)
 	if !l.own && !l.settings && !l.wave && !l.cluster {

@@ -64,6 +64,7 @@ func (r *Repository) findRoots(ctx context.Context) (roots []entry, single []doc
 	before := len(r.findings)
 	defer func() { r.findings = r.findings[:before] }()
 
+	r.leftOut = nil
 	g := applied{
 		repository: r, below: map[string][]document{}, folders: map[string]bool{},
 		reached: map[string]bool{}, looked: map[*yamldoc.Value]bool{}, failed: map[string]bool{},
@@ -77,13 +78,28 @@ func (r *Repository) findRoots(ctx context.Context) (roots []entry, single []doc
 			return nil, nil, err
 		}
 	}
-	overlays := r.overlays()
+	overlays, left := r.choices(r.overlays())
+	// A kustomization of which Applications take parts gathers them for other
+	// purposes: applied as well, it would own everything twice.
+	gathers := func(dir string) bool {
+		return slices.ContainsFunc(r.closure(dir), func(p string) bool { return g.folders[p] })
+	}
+	for _, dir := range left {
+		if gathers(dir) {
+			continue
+		}
+		for _, p := range r.closure(dir) {
+			for _, d := range r.files[p] {
+				if d.applies() && !g.reached[d.key()] {
+					g.reached[d.key()] = true
+					r.leftOut = append(r.leftOut, d)
+				}
+			}
+		}
+	}
 	taken := r.appliedByOthers(ctx, overlays)
 	for _, dir := range overlays {
-		// A kustomization of which Applications take parts gathers them for other
-		// purposes: applied as well, it would own everything twice.
-		gathers := slices.ContainsFunc(r.closure(dir), func(p string) bool { return g.folders[p] })
-		if !gathers {
+		if !gathers(dir) {
 			if !taken[dir] {
 				roots = append(roots, entry{folder: dir})
 			}
@@ -124,6 +140,22 @@ func (r *Repository) findRoots(ctx context.Context) (roots []entry, single []doc
 		}
 	}
 	roots, single = g.alternatives(all, roots, single)
+	single = slices.DeleteFunc(single, func(d document) bool {
+		left := slices.ContainsFunc(g.directories, func(x directory) bool { return x.leavesOut(d.position().File) })
+		if left {
+			r.leftOut = append(r.leftOut, d)
+		}
+		return left
+	})
+	if len(roots) > 0 {
+		single = slices.DeleteFunc(single, func(d document) bool {
+			applied := r.byTerraform(entry{document: d}) != ""
+			if applied {
+				roots = append(roots, entry{document: d})
+			}
+			return applied
+		})
+	}
 	r.unused = slices.DeleteFunc(slices.Clone(r.aside), func(d document) bool { return !d.applies() || g.reached[d.key()] })
 	roots = append(roots, r.rootCharts(g.folders)...)
 	slices.SortStableFunc(roots, entry.compare)
@@ -131,6 +163,15 @@ func (r *Repository) findRoots(ctx context.Context) (roots []entry, single []doc
 		return cmp.Or(strings.Compare(a.position().File, b.position().File), cmp.Compare(a.position().Line, b.position().Line))
 	})
 	return roots, single, nil
+}
+
+// byTerraform is the folder of Terraform that applies a root; empty where none is known
+// to.
+func (r *Repository) byTerraform(e entry) string {
+	if e.document.value == nil {
+		return ""
+	}
+	return r.terraformed[e.document.position().File]
 }
 
 // applied is who applies whom.
@@ -147,6 +188,22 @@ type applied struct {
 	// failed are the keys of those whose sources apply something that could not be
 	// read.
 	failed map[string]bool
+	// directories are what sources read as plain YAML, as far as they say so.
+	directories []directory
+}
+
+// directory is a folder with the directory section of a source that reads it.
+type directory struct {
+	folder  string
+	section *yamldoc.Value
+}
+
+// leavesOut reports whether include or exclude keeps a file of the folder from being
+// applied.
+func (d directory) leavesOut(file string) bool {
+	rel, inside := below(d.folder, file)
+	return inside && (boolAt(d.section, "recurse") || !strings.Contains(rel, "/")) &&
+		!taken(d.section.TextAt("include"), d.section.TextAt("exclude"), rel)
 }
 
 // alternatives takes the roots that another root leaves out on purpose: beside each
@@ -186,6 +243,7 @@ func (g *applied) look(ctx context.Context, d document, depth int) error {
 		for _, s := range d.sources() {
 			if dir, ok := r.local(s); ok {
 				g.folders[dir] = true
+				g.directories = append(g.directories, directory{dir, s.value.At("directory")})
 			}
 		}
 		y, err := r.yieldApplication(ctx, d)

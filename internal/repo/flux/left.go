@@ -26,10 +26,11 @@ func Written(ctx context.Context, tree *repofs.Tree) ([]Left, error) {
 }
 
 // left adds the Kustomizations and HelmReleases that are written somewhere and that no
-// cluster applies.
-func (l *loader) left(all []Left) {
-	for _, w := range all {
-		if !l.read[written{w.Kind, w.Position.File}] {
+// cluster applies. What syncs a cluster is applied by who bootstraps it.
+func (l *loader) left(s *searched) {
+	for _, w := range s.written {
+		starts := slices.ContainsFunc(s.found, func(r rootFolder) bool { return r.position == w.Position })
+		if !starts && !l.read[written{w.Kind, w.Position.File}] {
 			w.Reason = "no cluster that was found applies it"
 			l.result.Left = append(l.result.Left, w)
 		}

@@ -88,7 +88,7 @@ func Load(ctx context.Context, tree *repofs.Tree, o Options) (*Result, error) {
 	}
 	l.result.Clusters = distinct(l.result.Clusters)
 	if len(o.Clusters) == 0 {
-		l.left(s.written)
+		l.left(s)
 	}
 	return l.result, ctx.Err()
 }

@@ -513,3 +513,41 @@ options: {disableNameSuffixHash: true}
 		t.Errorf("sizes (-want +got):\n%s", diff)
 	}
 }
+
+// TestInflatedChartNeedsValues refuses a chart without values.yaml where kustomize
+// would read it.
+func TestInflatedChartNeedsValues(t *testing.T) {
+	dir := t.TempDir()
+	extract(t, dir, `
+-- charts/app/Chart.yaml --
+apiVersion: v2
+name: app
+version: 1.0.0
+-- charts/app/templates/app.yaml --
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: app}
+-- bare/kustomization.yaml --
+helmGlobals: {chartHome: ../charts}
+helmCharts: [{name: app, valuesInline: {size: 1}}]
+-- own/kustomization.yaml --
+helmGlobals: {chartHome: ../charts}
+helmCharts: [{name: app, valuesFile: values.yaml}]
+-- own/values.yaml --
+size: 1
+-- replaced/kustomization.yaml --
+helmGlobals: {chartHome: ../charts}
+helmCharts: [{name: app, valuesInline: {size: 1}, valuesMerge: replace}]
+`)
+	got := describe(New(dir, dir, Options{Offline: true, NoCache: true}).All(context.Background(), []model.Component{
+		of("bare", model.Kustomize, "bare"), of("own", model.Kustomize, "own"), of("replaced", model.Kustomize, "replaced"),
+	}, nil))
+	want := []string{
+		"bare: bare/kustomization.yaml:2: render bare: chart app has no values.yaml, without which kustomize does not inflate it; add an empty one, or name a valuesFile",
+		"own: charts/app/templates/app.yaml:1 ConfigMap apps/app",
+		"replaced: charts/app/templates/app.yaml:1 ConfigMap apps/app",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("results (-want +got):\n%s", diff)
+	}
+}

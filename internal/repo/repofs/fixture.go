@@ -16,12 +16,13 @@ func IsFixture(file string) bool {
 
 // IsArchived reports whether the name of a folder that a file lies in says that somebody
 // has put it away, so that nobody applies it. An application may be called archive or
-// old, so that these names count behind a dot or an underscore only.
+// old, so that these names count behind a dot or an underscore only; "apps.bak" is a copy
+// of "apps".
 func IsArchived(file string) bool {
 	return slices.ContainsFunc(strings.Split(path.Dir(file), "/"), func(folder string) bool {
 		name := strings.TrimLeft(folder, "._")
 		away := name != folder && slices.Contains([]string{"archive", "archives", "old", "deprecated", "disabled"}, name)
-		return away || name == "archived"
+		return away || name == "archived" || slices.Contains([]string{".bak", ".backup", ".old", ".orig"}, path.Ext(folder))
 	})
 }
 

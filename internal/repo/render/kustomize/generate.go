@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-git/go-git/v5/plumbing/format/gitignore"
 	"sigs.k8s.io/yaml"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
@@ -22,7 +23,12 @@ func (b *build) generate(folder string) (empty bool, err error) {
 	if has, err := hasKustomization(b.files.view, folder); has || err != nil {
 		return false, err
 	}
-	resources, err := b.manifests(folder, "", 0)
+	var ignores []gitignore.Pattern
+	for dir := folder; dir != "."; {
+		dir = path.Dir(dir)
+		ignores = append(b.sourceIgnore(dir), ignores...)
+	}
+	resources, err := b.manifests(folder, "", ignores, 0)
 	if err != nil || len(resources) == 0 {
 		return true, err
 	}
@@ -38,16 +44,19 @@ func (b *build) generate(folder string) (empty bool, err error) {
 
 // manifests lists the files of manifests below a folder, and the folders with a
 // kustomization of their own, relative to the first folder.
-func (b *build) manifests(folder, below string, depth int) ([]string, error) {
+func (b *build) manifests(folder, below string, ignores []gitignore.Pattern, depth int) ([]string, error) {
 	names, err := b.files.view.List(path.Join(folder, below))
 	if err != nil {
 		return nil, source.Errorf(b.src.Position, "kustomization %s: %w", b.src.Path, err)
 	}
+	ignores = append(slices.Clip(ignores), b.sourceIgnore(path.Join(folder, below))...)
+	matcher := gitignore.NewMatcher(ignores)
 	var all []string
 	for _, name := range names {
 		at := path.Join(below, name)
 		switch {
 		case slices.Contains(ignored[:], strings.TrimSuffix(name, "/")):
+		case matcher.Match(strings.Split(path.Join(folder, at), "/"), strings.HasSuffix(name, "/")):
 		case !strings.HasSuffix(name, "/"):
 			if ext := path.Ext(name); ext == ".yaml" || ext == ".yml" {
 				all = append(all, at)
@@ -63,7 +72,7 @@ func (b *build) manifests(folder, below string, depth int) ([]string, error) {
 				all = append(all, at)
 				continue
 			}
-			inside, err := b.manifests(folder, at, depth+1)
+			inside, err := b.manifests(folder, at, ignores, depth+1)
 			if err != nil {
 				return nil, err
 			}
@@ -71,6 +80,27 @@ func (b *build) manifests(folder, below string, depth int) ([]string, error) {
 		}
 	}
 	return all, nil
+}
+
+// sourceIgnore reads which files below a folder Flux does not fetch, as the file
+// .sourceignore there says it in the language of .gitignore. Source: Flux, "Git
+// Repositories", ".sourceignore file".
+func (b *build) sourceIgnore(folder string) []gitignore.Pattern {
+	data, err := b.files.view.Read(path.Join(folder, ".sourceignore"))
+	if err != nil {
+		return nil // there is none
+	}
+	var domain []string
+	if folder != "" && folder != "." {
+		domain = strings.Split(folder, "/")
+	}
+	var all []gitignore.Pattern
+	for line := range strings.Lines(string(data)) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+			all = append(all, gitignore.ParsePattern(line, domain))
+		}
+	}
+	return all
 }
 
 // ignored are the names that Flux leaves out of what it fetches from Git, as far as

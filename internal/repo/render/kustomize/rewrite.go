@@ -317,6 +317,12 @@ func (b *build) chart(folder, home string, chart types.HelmChart, at finding.Pos
 			return nil, source.Errorf(at, "chart %s is not in %s and has no repo; vendor it or name its repository", chart.Name, b.files.rel(path.Join(folder, home)))
 		}
 		src.RepoURL, src.Name, src.Version = chart.Repo, chart.Name, chart.Version
+	} else if chart.ValuesFile == "" && (chart.ValuesMerge != "replace" || len(chart.ValuesInline) == 0) {
+		// kustomize reads the values of the chart itself. Source: kustomize,
+		// HelmChartInflationGenerator, validateArgs and copyValuesFile.
+		if kind, err := view.Stat(path.Join(src.Path, "values.yaml")); err != nil || kind != source.File {
+			return nil, source.Errorf(at, "chart %s has no values.yaml, without which kustomize does not inflate it; add an empty one, or name a valuesFile", chart.Name)
+		}
 	}
 	values, err := b.chartValues(folder, chart, at)
 	if err != nil {

@@ -1,0 +1,31 @@
+package infer
+
+import "strings"
+
+// distributed reports whether a namespace comes with the cluster itself. Source: the
+// namespaces of a fresh OpenShift 4 cluster ("oc get namespaces"), of which those are
+// listed that platforms put things into; the documentation of GKE's managed Prometheus.
+func distributed(name string) bool {
+	switch name {
+	case "openshift", "openshift-operators", "openshift-operator-lifecycle-manager", "openshift-marketplace", "openshift-monitoring",
+		"openshift-user-workload-monitoring", "openshift-config", "openshift-config-managed", "openshift-console", "openshift-console-operator",
+		"openshift-image-registry", "openshift-ingress", "openshift-ingress-operator", "openshift-dns", "openshift-dns-operator",
+		"openshift-authentication", "openshift-apiserver", "openshift-kube-apiserver", "openshift-etcd", "openshift-infra", "openshift-node",
+		"openshift-machine-api", "openshift-machine-config-operator", "openshift-cluster-node-tuning-operator", "openshift-cluster-csi-drivers",
+		"openshift-cluster-samples-operator", "openshift-network-operator", "openshift-network-diagnostics", "openshift-multus",
+		"openshift-ovn-kubernetes", "openshift-insights", "gmp-system", "gmp-public":
+		return true
+	}
+	return systemNamespace(name)
+}
+
+// mayBeDistributed reports whether something that is not in the repository may make
+// the namespace of an object: the distribution, or one of its operators. OLM itself makes
+// none for what it installs an operator with, and Argo CD runs before the Subscription
+// of its own operator is read.
+func mayBeDistributed(name string, o *object) bool {
+	if distributed(name) || argoNamespace(strings.TrimSuffix(name, "-operator")) {
+		return true
+	}
+	return (strings.HasPrefix(name, "openshift-") || strings.HasPrefix(name, "kube-")) && !o.is("operators.coreos.com", "OperatorGroup", "Subscription")
+}
