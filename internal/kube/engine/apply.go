@@ -7,13 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/dynamic"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 )
@@ -123,14 +121,6 @@ func encodeSecret(obj *unstructured.Unstructured) {
 	}
 }
 
-// resourceFor returns the client of an object's kind and namespace.
-func (e *Engine) resourceFor(m mapping, namespace string) dynamic.ResourceInterface {
-	if m.namespaced {
-		return e.client.Resource(m.gvr).Namespace(namespace)
-	}
-	return e.client.Resource(m.gvr)
-}
-
 // apply sends one object and returns what the server made of it. Errors are
 // those of the server.
 func (e *Engine) apply(ctx context.Context, c *component, t *task, obj *unstructured.Unstructured, m mapping) (*unstructured.Unstructured, error) {
@@ -138,7 +128,7 @@ func (e *Engine) apply(ctx context.Context, c *component, t *task, obj *unstruct
 	if err := e.clearWay(ctx, c, t, m); err != nil {
 		return nil, err
 	}
-	err := e.try(ctx, func() (err error) {
+	err := e.Try(ctx, func() (err error) {
 		if t.options.replace {
 			out, err = e.replace(ctx, t, obj, m)
 		} else {
@@ -149,7 +139,7 @@ func (e *Engine) apply(ctx context.Context, c *component, t *task, obj *unstruct
 	if err != nil && t.options.force && apierrors.IsInvalid(err) {
 		// Force=true: an object that cannot be changed is made anew.
 		if err = e.removeTold(ctx, c, m, t.resource, nil); err == nil {
-			err = e.try(ctx, func() (err error) {
+			err = e.Try(ctx, func() (err error) {
 				out, err = e.patch(ctx, t, obj, m, false)
 				return err
 			})
@@ -226,49 +216,14 @@ func validation(t *task) string {
 
 // get reads a live object; nil when it is not there.
 func (e *Engine) get(ctx context.Context, m mapping, r finding.Resource) (*unstructured.Unstructured, error) {
-	var live *unstructured.Unstructured
-	err := e.try(ctx, func() (err error) {
-		live, err = e.resourceFor(m, r.Namespace).Get(ctx, r.Name, metav1.GetOptions{})
-		return err
-	})
-	if apierrors.IsNotFound(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, objectError(r, nil, err)
-	}
-	return live, nil
+	live, err := e.Get(ctx, e.resourceFor(m, r.Namespace), r.Name)
+	return live, objectError(r, nil, err)
 }
 
 // remove deletes an object and returns when it is gone. With a UID only that
 // very object is deleted.
 func (e *Engine) remove(ctx context.Context, m mapping, r finding.Resource, uid *types.UID) error {
-	policy := metav1.DeletePropagationForeground
-	options := metav1.DeleteOptions{PropagationPolicy: &policy}
-	if uid != nil {
-		options.Preconditions = &metav1.Preconditions{UID: uid}
-	}
-	err := e.try(ctx, func() error { return e.resourceFor(m, r.Namespace).Delete(ctx, r.Name, options) })
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	if err != nil && (uid == nil || !apierrors.IsConflict(err)) {
-		return objectError(r, nil, err)
-	}
-	wait := 20 * time.Millisecond
-	for {
-		live, err := e.get(ctx, m, r)
-		if err != nil {
-			return err
-		}
-		if live == nil || (uid != nil && live.GetUID() != *uid) {
-			return nil
-		}
-		if err := pause(ctx, e.config.Server, wait); err != nil {
-			return err
-		}
-		wait = min(2*wait, time.Second)
-	}
+	return objectError(r, nil, e.Delete(ctx, e.resourceFor(m, r.Namespace), r.Name, uid, nil))
 }
 
 // removeTold is remove for a component whose sync waits for it.

@@ -299,7 +299,7 @@ func TestClusterInterruptedHookIsAdopted(t *testing.T) {
 		if _, err := w.client.Resource(configMaps).Namespace(w.ns).Get(ctx, "first", metav1.GetOptions{}); err == nil {
 			break
 		}
-		if pause(ctx, again.config.Clock, 50*time.Millisecond) != nil {
+		if Pause(ctx, again.config.Clock, 50*time.Millisecond) != nil {
 			t.Fatal("never got past PreSync")
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/core/rollout"
 	"github.com/rollout-ladder/ladder/internal/executor"
 	"github.com/rollout-ladder/ladder/internal/kube/health"
+	"github.com/rollout-ladder/ladder/internal/repo/manifest"
 )
 
 // component is one component as the engine works on it.
@@ -306,6 +307,6 @@ func (c *component) unhealthy(ctx context.Context, o *observer, tasks []*task) (
 }
 
 // hasPhase reports whether the component has a task in a phase.
-func (c *component) hasPhase(p phase) bool {
+func (c *component) hasPhase(p manifest.SyncPhase) bool {
 	return slices.ContainsFunc(c.tasks, func(t *task) bool { return t.phase == p })
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/executor"
+	"github.com/rollout-ladder/ladder/internal/repo/manifest"
 )
 
 // doomed is one live object that is to be deleted.
@@ -88,7 +89,7 @@ func (e *Engine) doom(ctx context.Context, component string, item inventoryItem)
 	d := doomed{item: item}
 	var err error
 	d.mapping, err = e.lookup(ctx, item.gvk())
-	if isUnserved(err) {
+	if Unserved(err) {
 		return d, nil // its CRD is gone, and the object with it
 	}
 	if err != nil {
@@ -107,7 +108,7 @@ func (e *Engine) doom(ctx context.Context, component string, item inventoryItem)
 // or confirm); Helm, "Tell Helm Not To Uninstall a Resource".
 func keeps(live *unstructured.Unstructured) bool {
 	annotations := live.GetAnnotations()
-	for _, option := range splitList(annotations[optionsAnnotation]) {
+	for _, option := range manifest.Words(annotations[optionsAnnotation]) {
 		name, value, _ := strings.Cut(option, "=")
 		if (name == "Prune" || name == "Delete") && (strings.EqualFold(value, "false") || strings.EqualFold(value, "confirm")) {
 			return true
@@ -146,7 +147,7 @@ func sortDoomed(found []doomed) {
 		if d := cmp.Compare(b.place, a.place); d != 0 {
 			return d
 		}
-		if d := cmp.Compare(kindRank(b.item.Kind), kindRank(a.item.Kind)); d != 0 {
+		if d := cmp.Compare(manifest.KindRank(b.item.Kind), manifest.KindRank(a.item.Kind)); d != 0 {
 			return d
 		}
 		return cmp.Or(cmp.Compare(b.item.Kind, a.item.Kind), cmp.Compare(b.item.resource().String(), a.item.resource().String()))

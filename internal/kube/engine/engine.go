@@ -67,12 +67,11 @@ type Config struct {
 
 // Engine implements executor.Engine on an API server.
 type Engine struct {
+	*Client
+
 	config     Config
-	client     dynamic.Interface
-	mapper     *mapper
 	observer   *observer
 	smokes     smoke.Client
-	slots      chan struct{}
 	components map[string]*component
 	// tracked maps every rendered object to the components that render it.
 	tracked map[finding.Resource][]*component
@@ -153,7 +152,7 @@ func (c *Config) fill(ctx context.Context) error {
 		c.Server = c.Clock
 	}
 	if c.Concurrency == 0 {
-		c.Concurrency = 32
+		c.Concurrency = defaultConcurrency
 	}
 	if c.QPS == 0 {
 		c.QPS = 500
@@ -180,12 +179,13 @@ func (c *Config) fill(ctx context.Context) error {
 func newEngine(ctx context.Context, config Config, client, watches dynamic.Interface, d discovery.DiscoveryInterface) (*Engine, error) {
 	lasting, stop := context.WithCancel(context.WithoutCancel(ctx))
 	e := &Engine{
-		config: config, client: client, mapper: newMapper(d),
-		smokes: smoke.NewCluster(client, d, config.Server.Now), slots: make(chan struct{}, config.Concurrency),
+		Client: newClient(client, d, config.Server, config.Concurrency), config: config,
+		smokes:     smoke.NewCluster(client, d, config.Server.Now),
 		components: map[string]*component{}, tracked: map[finding.Resource][]*component{},
 		crds: map[schema.GroupKind]broughtCRD{}, clusterWide: clusterWideKinds(config.Objects), ctx: lasting, stop: stop, dirty: newDirtySet(),
 		removals: removals{others: map[owner]inventory{}, waiting: map[string]executor.Observation{}},
 	}
+	e.Client.established = e.established
 	e.observer = newObserver(lasting, watches, config.Server, e.objectChanged, e.kindSynced)
 	for _, m := range config.Components {
 		if err := e.add(ctx, m); err != nil {
@@ -327,10 +327,4 @@ func knownClusterWide(gk schema.GroupKind) bool {
 // groupKind is the kind of a task.
 func groupKind(t *task) schema.GroupKind {
 	return schema.GroupKind{Group: t.resource.Group, Kind: t.resource.Kind}
-}
-
-// isUnserved reports an error that means that a kind is not served.
-func isUnserved(err error) bool {
-	var unserved *unservedError
-	return errors.As(err, &unserved)
 }

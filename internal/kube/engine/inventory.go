@@ -14,9 +14,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/repo/manifest"
 )
 
 // Where inventories are kept: one ConfigMap per component.
@@ -113,7 +113,7 @@ func compareItems(a, b inventoryItem) int {
 	if a.Wave != b.Wave {
 		return a.Wave - b.Wave
 	}
-	if d := kindRank(a.Kind) - kindRank(b.Kind); d != 0 {
+	if d := manifest.KindRank(a.Kind) - manifest.KindRank(b.Kind); d != 0 {
 		return d
 	}
 	return strings.Compare(a.resource().String(), b.resource().String())
@@ -168,7 +168,7 @@ func (e *Engine) loadInventories(ctx context.Context) error {
 		return fmt.Errorf("read inventories: %w", err)
 	}
 	var list *unstructured.UnstructuredList
-	err = e.try(ctx, func() (err error) {
+	err = e.Try(ctx, func() (err error) {
 		list, err = e.resourceFor(m, inventoryNamespace).List(ctx, metav1.ListOptions{LabelSelector: inventoryLabel + "=true"})
 		return err
 	})
@@ -205,25 +205,16 @@ func (e *Engine) saveInventory(ctx context.Context, inv inventory) error {
 		return fmt.Errorf("write inventory: %w", err)
 	}
 	r := finding.Resource{Kind: "ConfigMap", Namespace: inventoryNamespace, Name: e.own(inv.Component).inventoryName()}
-	body, err := json.Marshal(map[string]any{
+	object := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "v1", "kind": "ConfigMap",
-		"metadata": map[string]any{"name": r.Name, "namespace": r.Namespace, "labels": map[string]string{inventoryLabel: "true"}},
-		"data":     map[string]string{inventoryKey: string(text)},
-	})
-	if err != nil {
-		return fmt.Errorf("write inventory: %w", err)
-	}
+		"metadata": map[string]any{"name": r.Name, "namespace": r.Namespace, "labels": map[string]any{inventoryLabel: "true"}},
+		"data":     map[string]any{inventoryKey: string(text)},
+	}}
 	m, err := e.lookup(ctx, configMapKind())
 	if err != nil {
 		return fmt.Errorf("write inventory: %w", err)
 	}
-	force := true
-	err = e.try(ctx, func() error {
-		_, err := e.resourceFor(m, r.Namespace).Patch(ctx, r.Name, types.ApplyPatchType, body,
-			metav1.PatchOptions{FieldManager: e.config.FieldManager, Force: &force})
-		return err
-	})
-	if err != nil {
+	if _, err := e.Apply(ctx, e.resourceFor(m, r.Namespace), object, e.config.FieldManager); err != nil {
 		return objectError(r, nil, err)
 	}
 	e.components[inv.Component].setInventory(inv)

@@ -1,16 +1,15 @@
 package engine
 
 import (
-	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
-	"k8s.io/utils/clock"
 )
 
 // mapping says how a kind is served.
@@ -92,12 +91,12 @@ func (m *mapper) remember(gv schema.GroupVersion, list *metav1.APIResourceList) 
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, r := range list.APIResources {
-		if subresource(r.Name) || (r.Group != "" && r.Group != gv.Group) {
+		if strings.Contains(r.Name, "/") || (r.Group != "" && r.Group != gv.Group) {
 			continue
 		}
 		m.known[gv.WithKind(r.Kind)] = mapping{
 			gvr: gv.WithResource(r.Name), namespaced: r.Namespaced,
-			watchable: hasVerb(r, "list") && hasVerb(r, "watch"),
+			watchable: slices.Contains(r.Verbs, "list") && slices.Contains(r.Verbs, "watch"),
 		}
 	}
 }
@@ -107,34 +106,4 @@ func (m *mapper) forget(gvk schema.GroupVersionKind) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.known, gvk)
-}
-
-func subresource(name string) bool {
-	for _, c := range name {
-		if c == '/' {
-			return true
-		}
-	}
-	return false
-}
-
-func hasVerb(r metav1.APIResource, verb string) bool {
-	for _, v := range r.Verbs {
-		if v == verb {
-			return true
-		}
-	}
-	return false
-}
-
-// pause waits, unless the context ends first.
-func pause(ctx context.Context, c clock.Clock, d time.Duration) error {
-	timer := c.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C():
-		return nil
-	}
 }

@@ -2,13 +2,10 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 )
@@ -25,7 +22,7 @@ func (e *Engine) ensureNamespace(ctx context.Context, c *component, name string)
 	obj := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": name},
 	}}
-	err = e.try(ctx, func() error {
+	err = e.Try(ctx, func() error {
 		_, err := e.resourceFor(m, "").Create(ctx, obj, metav1.CreateOptions{FieldManager: e.config.FieldManager})
 		return err
 	})
@@ -67,20 +64,13 @@ func (e *Engine) describeNamespace(ctx context.Context, c *component) error {
 	if len(metadata) == 1 {
 		return nil
 	}
-	body, err := json.Marshal(map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
-	if err != nil {
-		return fmt.Errorf("encode: %w", err)
-	}
 	m, err := e.lookup(ctx, namespaceKind())
 	if err != nil {
 		return err
 	}
 	manager := e.config.FieldManager + ":" + c.name
 	manager = manager[:min(len(manager), maxManager)]
-	force := true
-	err = e.try(ctx, func() error {
-		_, err := e.resourceFor(m, "").Patch(ctx, c.model.Namespace, types.ApplyPatchType, body, metav1.PatchOptions{FieldManager: manager, Force: &force})
-		return err
-	})
+	object := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}}
+	_, err = e.Apply(ctx, e.resourceFor(m, ""), object, manager)
 	return objectError(finding.Resource{Kind: "Namespace", Name: c.model.Namespace}, nil, err)
 }

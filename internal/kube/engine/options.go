@@ -37,7 +37,7 @@ func parseOptions(list []string) options {
 
 // with returns the options with those of an annotation laid over them.
 func (o options) with(annotation string) options {
-	for _, option := range splitList(annotation) {
+	for _, option := range manifest.Words(annotation) {
 		o.set(option)
 	}
 	return o
@@ -91,7 +91,7 @@ func Notes(components []model.Component, objects map[string][]manifest.Object) [
 			note(c.At("syncOptions"), finding.Resource{}, option, "component "+c.Name)
 		}
 		for _, o := range objects[c.Name] {
-			for _, option := range splitList(o.GetAnnotations()[optionsAnnotation]) {
+			for _, option := range manifest.Words(o.GetAnnotations()[optionsAnnotation]) {
 				note(c.Position, o.Resource(), option, o.Resource().Human())
 			}
 		}

@@ -54,7 +54,7 @@ func (e *Engine) Preview(ctx context.Context, name string) ([]Difference, error)
 func (e *Engine) previewOne(ctx context.Context, c *component, t *task) (Difference, error) {
 	d := Difference{Object: t.resource, Action: "create"}
 	m, err := e.lookup(ctx, t.object.GroupVersionKind())
-	if isUnserved(err) {
+	if Unserved(err) {
 		d.Message = "its kind is not served yet"
 		return d, nil
 	}
@@ -78,7 +78,7 @@ func (e *Engine) previewOne(ctx context.Context, c *component, t *task) (Differe
 		return d, err
 	}
 	var after *unstructured.Unstructured
-	err = e.try(ctx, func() (err error) {
+	err = e.Try(ctx, func() (err error) {
 		after, err = e.patch(ctx, t, obj, m, true)
 		return err
 	})

@@ -7,12 +7,9 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"time"
-
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/rollout"
@@ -147,29 +144,10 @@ func (e *Engine) deleteAll(ctx context.Context, component string, group []doomed
 // deleteOne deletes one very object and returns when it is gone. Its finalizers
 // are left to whoever put them there.
 func (e *Engine) deleteOne(ctx context.Context, component string, d doomed) error {
-	policy, uid := metav1.DeletePropagationForeground, d.live.GetUID()
-	options := metav1.DeleteOptions{PropagationPolicy: &policy, Preconditions: &metav1.Preconditions{UID: &uid}}
-	r := d.item.resource()
-	err := e.try(ctx, func() error { return e.resourceFor(d.mapping, r.Namespace).Delete(ctx, r.Name, options) })
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	if err != nil && !apierrors.IsConflict(err) {
-		return objectError(r, nil, err)
-	}
-	for wait := 20 * time.Millisecond; ; wait = min(2*wait, time.Second) {
-		live, err := e.get(ctx, d.mapping, r)
-		if err != nil {
-			return err
-		}
-		if live == nil || live.GetUID() != uid {
-			return nil
-		}
+	r, uid := d.item.resource(), d.live.GetUID()
+	return objectError(r, nil, e.Delete(ctx, e.resourceFor(d.mapping, r.Namespace), r.Name, &uid, func(live *unstructured.Unstructured) {
 		e.tellRemoval(component, r, shorten(r.Human()+" is being deleted"+heldBy(live)))
-		if err := pause(ctx, e.config.Server, wait); err != nil {
-			return err
-		}
-	}
+	}))
 }
 
 // tellRemoval has Watch report what a deletion waits for; an empty message ends

@@ -146,7 +146,7 @@ func TestClusterSilentWatch(t *testing.T) {
 	// An event that came through just now may set a timer back once more.
 	for way.begun() == 0 {
 		silences.Step(informer.Silence)
-		if pause(ctx, clock.RealClock{}, 20*time.Millisecond) != nil {
+		if Pause(ctx, clock.RealClock{}, 20*time.Millisecond) != nil {
 			t.Fatal("no new watch was begun")
 		}
 	}

@@ -78,7 +78,7 @@ func (e *Engine) runSmoke(ctx context.Context, c *component) {
 	s.due = e.config.Clock.Now().Add(wait)
 	c.mu.Unlock()
 	e.dirty.add(c.name)
-	if pause(ctx, e.config.Clock, wait) == nil {
+	if Pause(ctx, e.config.Clock, wait) == nil {
 		e.dirty.add(c.name)
 	}
 }

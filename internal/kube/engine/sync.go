@@ -11,6 +11,7 @@ import (
 
 	"github.com/rollout-ladder/ladder/internal/core/rollout"
 	"github.com/rollout-ladder/ladder/internal/executor"
+	"github.com/rollout-ladder/ladder/internal/repo/manifest"
 )
 
 // discoveryPatience is how long a kind may take to be served after its CRD was
@@ -77,10 +78,10 @@ func (e *Engine) sync(ctx context.Context, c *component) error {
 // runPhases applies PreSync, Sync and PostSync, wave by wave, pruning at the end
 // of Sync.
 func (e *Engine) runPhases(ctx context.Context, c *component, old, rendered []inventoryItem) (left []inventoryItem, err error) {
-	steps := waves(slices.DeleteFunc(slices.Clone(c.tasks), func(t *task) bool { return t.phase == syncFail }))
+	steps := waves(slices.DeleteFunc(slices.Clone(c.tasks), func(t *task) bool { return t.phase == manifest.SyncFail }))
 	pruned := false
 	for i, step := range steps {
-		if step[0].phase == postSync && !pruned {
+		if step[0].phase == manifest.PostSync && !pruned {
 			if left, err = e.prune(ctx, c, old, rendered); err != nil {
 				return nil, err
 			}
@@ -100,10 +101,10 @@ func (e *Engine) runPhases(ctx context.Context, c *component, old, rendered []in
 
 // failed runs the SyncFail hooks of a sync that failed, and returns why it did.
 func (e *Engine) failed(ctx context.Context, c *component, cause error) error {
-	if ctx.Err() != nil || !c.hasPhase(syncFail) {
+	if ctx.Err() != nil || !c.hasPhase(manifest.SyncFail) {
 		return cause
 	}
-	hooks := slices.DeleteFunc(slices.Clone(c.tasks), func(t *task) bool { return t.phase != syncFail })
+	hooks := slices.DeleteFunc(slices.Clone(c.tasks), func(t *task) bool { return t.phase != manifest.SyncFail })
 	for _, step := range waves(hooks) {
 		if err := e.runWave(ctx, c, step, true); err != nil {
 			return withSyncFail(cause, err)
@@ -139,10 +140,10 @@ func (e *Engine) dryRunOne(ctx context.Context, c *component, t *task) error {
 	gvk := t.object.GroupVersionKind()
 	ownCRD := e.crds[gvk.GroupKind()].component == c.name
 	m, err := e.lookup(ctx, gvk)
-	if isUnserved(err) && (ownCRD || t.options.skipDryRun) {
+	if Unserved(err) && (ownCRD || t.options.skipDryRun) {
 		return nil
 	}
-	if isUnserved(err) {
+	if Unserved(err) {
 		m, err = e.lateLookup(ctx, gvk, 0)
 	}
 	if err != nil {
@@ -158,7 +159,7 @@ func (e *Engine) dryRunOne(ctx context.Context, c *component, t *task) error {
 	if err != nil {
 		return objectError(t.resource, t.object.Unstructured, err)
 	}
-	err = e.try(ctx, func() error {
+	err = e.Try(ctx, func() error {
 		_, err := e.patch(ctx, t, obj, m, true)
 		return err
 	})

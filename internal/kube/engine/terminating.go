@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -72,21 +71,9 @@ func namespaceKind() schema.GroupVersionKind {
 // meanwhile what holds it up.
 func (e *Engine) awaitGone(ctx context.Context, c *component, m mapping, r finding.Resource, uid types.UID) error {
 	defer e.tell(c, finding.Resource{}, "")
-	wait := firstPause
-	for {
-		live, err := e.get(ctx, m, r)
-		if err != nil {
-			return err
-		}
-		if live == nil || live.GetUID() != uid {
-			return nil
-		}
+	return objectError(r, nil, e.Client.awaitGone(ctx, e.resourceFor(m, r.Namespace), r.Name, &uid, func(live *unstructured.Unstructured) {
 		e.tell(c, r, r.Human()+" is being deleted"+heldBy(live))
-		if err := pause(ctx, e.config.Server, wait); err != nil {
-			return err
-		}
-		wait = min(2*wait, time.Second)
-	}
+	}))
 }
 
 // tell has Watch report what the sync of a component waits for; an empty

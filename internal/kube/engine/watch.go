@@ -61,7 +61,7 @@ func (e *Engine) Watch(ctx context.Context, sink func(executor.Observation)) err
 				e.reportRemoval(name, sink)
 			}
 		}
-		if pause(ctx, e.config.Server, settle) != nil {
+		if Pause(ctx, e.config.Server, settle) != nil {
 			return nil
 		}
 	}
@@ -82,7 +82,7 @@ func (e *Engine) watchServedKinds(ctx context.Context) error {
 	for gvk := range kinds {
 		m, err := e.lookup(ctx, gvk)
 		switch {
-		case isUnserved(err):
+		case Unserved(err):
 			continue // its watch starts when it is applied
 		case err != nil && slices.Contains(supportKinds(), gvk):
 			return fmt.Errorf("watch %s: %w", gvk.Kind, err)

@@ -132,7 +132,7 @@ func (k *watchedKind) lags() bool {
 
 // check waits until a version is seen, and what is wanted meanwhile.
 func (k *watchedKind) check(v uint64) {
-	for pause(k.observer.ctx, k.observer.clock, invisible) == nil {
+	for Pause(k.observer.ctx, k.observer.clock, invisible) == nil {
 		k.mu.Lock()
 		if seen := k.seen.Load(); seen < v {
 			k.renew()

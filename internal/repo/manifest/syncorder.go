@@ -29,6 +29,11 @@ const (
 	SyncFail
 )
 
+// String is the name Argo CD gives the phase.
+func (p SyncPhase) String() string {
+	return [...]string{"PreSync", "Sync", "PostSync", "SyncFail"}[p]
+}
+
 // SyncPlace is where an object stands in the sync of its Application.
 type SyncPlace struct {
 	Phase SyncPhase
@@ -52,7 +57,7 @@ func SyncPhases(o *unstructured.Unstructured) (phases []SyncPhase, hook bool) {
 		return phasesIn(text, map[string]SyncPhase{"PreSync": PreSync, "Sync": Sync, "PostSync": PostSync, "SyncFail": SyncFail}), true
 	}
 	text, ok := annotations[HelmHookAnnotation].(string)
-	if !ok || slices.Contains(words(text), "crd-install") { // Helm 2's hook for CRDs: an ordinary object
+	if !ok || slices.Contains(Words(text), "crd-install") { // Helm 2's hook for CRDs: an ordinary object
 		return []SyncPhase{Sync}, false
 	}
 	return phasesIn(text, map[string]SyncPhase{"pre-install": PreSync, "pre-upgrade": PreSync, "post-install": PostSync, "post-upgrade": PostSync}), true
@@ -60,7 +65,7 @@ func SyncPhases(o *unstructured.Unstructured) (phases []SyncPhase, hook bool) {
 
 func phasesIn(text string, names map[string]SyncPhase) []SyncPhase {
 	var out []SyncPhase
-	for _, name := range words(text) {
+	for _, name := range Words(text) {
 		if p, ok := names[name]; ok && !slices.Contains(out, p) {
 			out = append(out, p)
 		}
@@ -68,7 +73,8 @@ func phasesIn(text string, names map[string]SyncPhase) []SyncPhase {
 	return out
 }
 
-func words(text string) []string {
+// Words splits a list in an annotation at its commas.
+func Words(text string) []string {
 	var out []string
 	for _, item := range strings.Split(text, ",") {
 		if item = strings.TrimSpace(item); item != "" {
