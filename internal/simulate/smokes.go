@@ -9,8 +9,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/discovery"
-	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
 	"github.com/rollout-ladder/ladder/internal/core/model"
@@ -31,7 +29,7 @@ const (
 // smokes returns what a smoke Job's pod does: it tries its checks until they
 // hold, as the scripts of smokes do, or it runs out of patience.
 func smokes(w *world.World, once func(context.Context, []model.Check) error) (kubelet.Smoke, error) {
-	own, err := reader(w.REST)
+	own, err := smoke.Connect(w.REST, time.Now)
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +41,7 @@ func smokes(w *world.World, once func(context.Context, []model.Check) error) (ku
 			if e.ServiceAccount != "" {
 				as := rest.CopyConfig(w.REST)
 				as.Impersonate = serviceAccount(e.Namespace, e.ServiceAccount)
-				theirs, err := reader(as)
+				theirs, err := smoke.Connect(as, time.Now)
 				if err != nil {
 					return err
 				}
@@ -87,19 +85,6 @@ func askOnce(ctx context.Context, own, pod smoke.Client, checks []model.Check) e
 		}
 	}
 	return errors.Join(failures...)
-}
-
-// reader reads the plane with the rights of a configuration.
-func reader(config *rest.Config) (smoke.Client, error) {
-	d, err := discovery.NewDiscoveryClientForConfig(config)
-	if err != nil {
-		return nil, fmt.Errorf("make a discovery client: %w", err)
-	}
-	client, err := dynamic.NewForConfig(config)
-	if err != nil {
-		return nil, fmt.Errorf("make a client: %w", err)
-	}
-	return smoke.NewCluster(client, d, time.Now), nil
 }
 
 // serviceAccount is whom the API server takes a pod for. Source: Kubernetes,

@@ -12,8 +12,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/client-go/discovery"
-	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
 	"github.com/rollout-ladder/ladder/internal/argocd/generate/smokejob"
@@ -212,17 +210,11 @@ func readChecks(file string) (model.Component, error) {
 // connect makes the client of the checks.
 func connect(ctx context.Context, access *cluster.Access, timeout time.Duration) (smoke.Client, smoke.Options, error) {
 	config := rest.CopyConfig(access.REST)
-	config.WarningHandler = rest.NoWarnings{}
 	config.QPS, config.Burst = 50, 100
-	client, err := dynamic.NewForConfig(config)
+	on, err := smoke.Connect(config, time.Now)
 	if err != nil {
-		return nil, smoke.Options{}, exit.With(exit.CouldNotRun, fmt.Errorf("connect: %w", err))
+		return nil, smoke.Options{}, exit.With(exit.CouldNotRun, err)
 	}
-	d, err := discovery.NewDiscoveryClientForConfig(config)
-	if err != nil {
-		return nil, smoke.Options{}, exit.With(exit.CouldNotRun, fmt.Errorf("connect: %w", err))
-	}
-	on := smoke.NewCluster(client, d, time.Now)
 	options := smoke.Options{Timeout: timeout, Now: time.Now, Simulated: access.Simulated(ctx)}
 	if !access.InCluster {
 		options.Dial = smoke.Forwarder(config, on)

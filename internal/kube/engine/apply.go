@@ -39,7 +39,7 @@ func (e *Engine) prepare(component string, t *task, namespaced bool) *unstructur
 	for _, field := range []string{"creationTimestamp", "managedFields", "resourceVersion", "uid", "generation"} {
 		unstructured.RemoveNestedField(obj.Object, "metadata", field)
 	}
-	encodeSecret(obj)
+	EncodeSecret(obj)
 	dropAggregated(obj)
 	return obj
 }
@@ -89,10 +89,10 @@ func (e *Engine) desired(ctx context.Context, c *component, t *task, m mapping) 
 	return obj, nil
 }
 
-// encodeSecret moves stringData to data, as the API server does: a field
+// EncodeSecret moves stringData to data, as the API server does: a field
 // manager that owns stringData can never remove a key. What is no text is left
 // where it is, for the API server to refuse.
-func encodeSecret(obj *unstructured.Unstructured) {
+func EncodeSecret(obj *unstructured.Unstructured) {
 	if obj.GetKind() != "Secret" || obj.GetAPIVersion() != "v1" {
 		return
 	}

@@ -271,7 +271,7 @@ func TestTransient(t *testing.T) {
 
 func TestSecretsAreSentAsData(t *testing.T) {
 	o := parse(t, "{apiVersion: v1, kind: Secret, metadata: {name: s}, stringData: {a: x}, data: {b: eQ==}}")[0]
-	encodeSecret(o.Unstructured)
+	EncodeSecret(o.Unstructured)
 	if diff := cmp.Diff(map[string]any{"a": "eA==", "b": "eQ=="}, o.Object["data"]); diff != "" {
 		t.Error(diff)
 	}
@@ -290,7 +290,7 @@ func TestWrongSecretsAreSentAsTheyAre(t *testing.T) {
 	} {
 		o := parse(t, text)[0]
 		want := o.DeepCopy()
-		encodeSecret(o.Unstructured)
+		EncodeSecret(o.Unstructured)
 		if diff := cmp.Diff(want.Object, o.Object); diff != "" {
 			t.Errorf("%s: %s", text, diff)
 		}

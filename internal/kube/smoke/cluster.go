@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
@@ -40,6 +41,22 @@ func NewCluster(client dynamic.Interface, d discovery.DiscoveryInterface, now fu
 		client: client, now: now,
 		mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(d)),
 	}
+}
+
+// Connect returns a Client on the API server of a configuration. It does not talk to
+// it yet.
+func Connect(config *rest.Config, now func() time.Time) (*Cluster, error) {
+	config = rest.CopyConfig(config)
+	config.WarningHandler = rest.NoWarnings{}
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("connect: %w", err)
+	}
+	d, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("connect: %w", err)
+	}
+	return NewCluster(client, d, now), nil
 }
 
 // Get implements Client.

@@ -13,8 +13,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/discovery"
-	"k8s.io/client-go/dynamic"
 
 	"github.com/rollout-ladder/ladder/internal/core/report"
 	"github.com/rollout-ladder/ladder/internal/kube/smoke"
@@ -30,7 +28,7 @@ func (r *run) password(ctx context.Context, b *report.Bootstrap) {
 	if !r.options.ShowAdminPassword || r.options.DryRun {
 		return
 	}
-	live, err := r.target.get(ctx, schema.GroupVersionKind{Version: "v1", Kind: "Secret"}, r.sources.namespace, initialAdminSecret)
+	live, err := r.get(ctx, schema.GroupVersionKind{Version: "v1", Kind: "Secret"}, r.sources.namespace, initialAdminSecret)
 	if err != nil {
 		b.Warnings = append(b.Warnings, "the password of admin cannot be read: "+err.Error())
 		return
@@ -53,15 +51,11 @@ func (o Outcome) Forward(ctx context.Context, p PortForward, ready func(address 
 	if o.Access == nil || o.Access.Simulated {
 		return errors.New("there is nothing to forward a port to: on a plane no process runs in a pod")
 	}
-	client, err := dynamic.NewForConfig(o.Access.REST)
+	client, err := smoke.Connect(o.Access.REST, time.Now)
 	if err != nil {
-		return fmt.Errorf("connect: %w", err)
+		return err
 	}
-	d, err := discovery.NewDiscoveryClientForConfig(o.Access.REST)
-	if err != nil {
-		return fmt.Errorf("connect: %w", err)
-	}
-	dial := smoke.Forwarder(o.Access.REST, smoke.NewCluster(client, d, time.Now))
+	dial := smoke.Forwarder(o.Access.REST, client)
 	to := net.JoinHostPort(p.Service+"."+o.Namespace+".svc", strconv.Itoa(p.Port))
 	return forward(ctx, net.JoinHostPort("127.0.0.1", strconv.Itoa(p.LocalPort)), func(ctx context.Context) (net.Conn, error) {
 		return dial(ctx, "tcp", to)

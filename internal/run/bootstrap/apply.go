@@ -11,6 +11,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,6 +21,7 @@ import (
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/report"
+	"github.com/rollout-ladder/ladder/internal/kube/engine"
 	"github.com/rollout-ladder/ladder/internal/repo/manifest"
 )
 
@@ -89,8 +91,8 @@ func (r *run) apply(ctx context.Context, o manifest.Object, manager string) (rep
 		done.Action = report.ObjectCreated
 		return done, nil
 	}
-	client, _, err := r.client(ctx, o)
-	if r.options.DryRun && errors.As(err, new(*unservedError)) {
+	client, err := r.client(ctx, o)
+	if r.options.DryRun && engine.Unserved(err) {
 		done.Action = report.ObjectCreated // with its CRD
 		return done, nil
 	}
@@ -106,7 +108,7 @@ func (r *run) apply(ctx context.Context, o manifest.Object, manager string) (rep
 		mark(want)
 	}
 	for range maxConflicts {
-		live, err := r.target.read(ctx, client, o.GetName())
+		live, err := r.target.Get(ctx, client, o.GetName())
 		if err != nil {
 			return done, objectError(o, err)
 		}
@@ -143,13 +145,13 @@ func (r *run) put(ctx context.Context, client dynamic.ResourceInterface, want, l
 		if r.options.DryRun {
 			return report.ObjectCreated, nil
 		}
-		_, err := r.target.patch(ctx, client, want, manager, false)
+		_, err := r.send(ctx, client, want, manager)
 		return report.ObjectCreated, err
 	}
 	body := want.DeepCopy()
 	body.SetResourceVersion(live.GetResourceVersion())
 	body.SetUID(live.GetUID())
-	after, err := r.target.patch(ctx, client, body, manager, r.options.DryRun)
+	after, err := r.send(ctx, client, body, manager)
 	if err != nil {
 		return "", err
 	}
@@ -195,7 +197,8 @@ func (r *run) clearHook(ctx context.Context, client dynamic.ResourceInterface, l
 	if r.options.DryRun {
 		return true, nil
 	}
-	return true, r.target.remove(ctx, client, live)
+	uid := live.GetUID()
+	return true, r.target.Delete(ctx, client, live.GetName(), &uid, nil)
 }
 
 func failedJob(job *unstructured.Unstructured) bool {
@@ -206,15 +209,31 @@ func failedJob(job *unstructured.Unstructured) bool {
 	})
 }
 
+// send applies an object server-side. One that says which version it is of is not
+// sent again after a conflict: the version stays the wrong one.
+func (r *run) send(ctx context.Context, client dynamic.ResourceInterface, obj *unstructured.Unstructured, manager string) (out *unstructured.Unstructured, err error) {
+	options := metav1.ApplyOptions{FieldManager: manager, Force: true}
+	if r.options.DryRun {
+		options.DryRun = []string{metav1.DryRunAll}
+	}
+	var conflict error
+	err = r.target.Try(ctx, func() (err error) {
+		if out, err = client.Apply(ctx, obj.GetName(), obj, options); apierrors.IsConflict(err) && obj.GetResourceVersion() != "" {
+			conflict, err = err, nil
+		}
+		return err
+	})
+	return out, cmp.Or(err, conflict)
+}
+
 // client finds the client of an object. A kind that this run has applied the CRD
 // of is waited for.
-func (r *run) client(ctx context.Context, o manifest.Object) (dynamic.ResourceInterface, bool, error) {
-	gvk := o.GroupVersionKind()
-	namespace := cmp.Or(o.GetNamespace(), o.Target)
+func (r *run) client(ctx context.Context, o manifest.Object) (dynamic.ResourceInterface, error) {
+	gvk, patience := o.GroupVersionKind(), time.Duration(0)
 	if r.crds[gvk.GroupKind()] && !r.options.DryRun {
-		return r.target.lateResource(ctx, gvk, namespace)
+		patience = servePatience
 	}
-	return r.target.resource(ctx, gvk, namespace)
+	return r.target.Resource(ctx, gvk, cmp.Or(o.GetNamespace(), o.Target), patience)
 }
 
 // applyAll applies objects in the order of a sync, waits after each wave until it
@@ -315,7 +334,7 @@ func (r *run) namespace(ctx context.Context, name string) (made bool, err error)
 		return true, nil
 	}
 	gvk := schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}
-	live, err := r.target.get(ctx, gvk, "", name)
+	live, err := r.get(ctx, gvk, "", name)
 	if err != nil {
 		return false, fmt.Errorf("look at namespace %s: %w", name, err)
 	}
@@ -326,20 +345,8 @@ func (r *run) namespace(ctx context.Context, name string) (made bool, err error)
 	if live != nil || r.options.DryRun {
 		return live == nil, nil
 	}
-	client, _, err := r.target.resource(ctx, gvk, "")
-	if err != nil {
-		return false, err
-	}
-	obj := newNamespace(name)
-	err = r.target.try(ctx, func() error {
-		_, err := client.Create(ctx, obj, metav1.CreateOptions{FieldManager: OwnManager})
-		return err
-	})
-	if apierrors.IsAlreadyExists(err) {
-		return false, nil
-	}
-	if err != nil {
+	if made, err = r.create(ctx, newNamespace(name)); err != nil {
 		return false, fmt.Errorf("make namespace %s: %w", name, err)
 	}
-	return true, nil
+	return made, nil
 }

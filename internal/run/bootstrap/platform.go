@@ -9,13 +9,12 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/client-go/discovery"
-
 	"github.com/rollout-ladder/ladder/internal/argocd/status"
 	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/core/plan"
 	"github.com/rollout-ladder/ladder/internal/core/report"
 	"github.com/rollout-ladder/ladder/internal/core/rollout"
+	"github.com/rollout-ladder/ladder/internal/kube/engine"
 	"github.com/rollout-ladder/ladder/internal/kube/smoke"
 )
 
@@ -186,7 +185,7 @@ func (f *follower) await(ctx context.Context, g group) (waited bool, err error) 
 		if hopeless {
 			return waited, &WaitError{Waiting: waiting, For: "Healthy"}
 		}
-		if err := r.target.pause(ctx, lookEvery); err != nil {
+		if err := engine.Pause(ctx, r.options.Clock, lookEvery); err != nil {
 			if errors.Is(err, context.DeadlineExceeded) {
 				return waited, &WaitError{Waiting: waiting, Late: true, For: "Healthy"}
 			}
@@ -296,11 +295,10 @@ func (r *run) smokes(ctx context.Context, s *report.BootstrapStage, suites []smo
 	if len(suites) == 0 {
 		return nil
 	}
-	d, err := discovery.NewDiscoveryClientForConfig(r.target.rest)
+	client, err := smoke.Connect(r.access.REST, r.options.Clock.Now)
 	if err != nil {
-		return fmt.Errorf("connect: %w", err)
+		return err
 	}
-	client := smoke.NewCluster(r.target.client, d, r.options.Clock.Now)
 	left, late := patience, false
 	if deadline, ok := ctx.Deadline(); ok && (patience <= 0 || time.Until(deadline) < patience) {
 		left, late = time.Until(deadline), true

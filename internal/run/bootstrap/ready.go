@@ -15,6 +15,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/report"
 	"github.com/rollout-ladder/ladder/internal/core/rollout"
+	"github.com/rollout-ladder/ladder/internal/kube/engine"
 	"github.com/rollout-ladder/ladder/internal/kube/health"
 	"github.com/rollout-ladder/ladder/internal/repo/manifest"
 )
@@ -89,7 +90,7 @@ func (r *run) ready(ctx context.Context, s *report.BootstrapStage, objects []man
 			r.note("%s: %d of %d objects ready; %s: %s", s.Name, len(objects)-len(left), len(objects), waiting[0].What, waiting[0].Reason)
 		}
 		pending = left
-		if r.target.pause(ctx, pollEvery) != nil {
+		if engine.Pause(ctx, r.options.Clock, pollEvery) != nil {
 			return r.late(ctx, s, pending)
 		}
 	}
@@ -118,7 +119,7 @@ func declared(at finding.Position) string {
 
 // look reads an object and judges it.
 func (r *run) look(ctx context.Context, o manifest.Object, check assess) (*unstructured.Unstructured, health.Status, error) {
-	live, err := r.target.get(ctx, o.GroupVersionKind(), cmp.Or(o.GetNamespace(), o.Target), o.GetName())
+	live, err := r.get(ctx, o.GroupVersionKind(), cmp.Or(o.GetNamespace(), o.Target), o.GetName())
 	if err != nil {
 		return nil, health.Status{}, err
 	}
@@ -149,7 +150,7 @@ func (r *run) why(ctx context.Context, live *unstructured.Unstructured, s health
 	if len(matchLabels) == 0 {
 		return message
 	}
-	client, _, err := r.target.resource(ctx, schema.GroupVersionKind{Version: "v1", Kind: "Pod"}, live.GetNamespace())
+	client, err := r.target.Resource(ctx, schema.GroupVersionKind{Version: "v1", Kind: "Pod"}, live.GetNamespace(), 0)
 	if err != nil {
 		return message
 	}

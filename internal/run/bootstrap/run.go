@@ -18,6 +18,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/analysis"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/report"
+	"github.com/rollout-ladder/ladder/internal/kube/engine"
 	"github.com/rollout-ladder/ladder/internal/repo/repofs"
 	"github.com/rollout-ladder/ladder/internal/run/session"
 )
@@ -85,7 +86,7 @@ type run struct {
 	sources *sources
 	access  *Access
 	// target is nil in a dry run for a cluster that does not exist yet.
-	target *target
+	target *engine.Client
 	// crds are the kinds whose CRDs were applied, seen the namespaces that exist.
 	crds map[schema.GroupKind]bool
 	seen map[string]bool
@@ -226,7 +227,7 @@ func unanswered(err error) bool {
 	if errors.As(err, new(apierrors.APIStatus)) || errors.As(err, new(*downloadError)) {
 		return false
 	}
-	return errors.As(err, new(*url.Error)) || errors.As(err, new(*net.OpError))
+	return errors.As(err, new(*engine.SilentError)) || errors.As(err, new(*url.Error)) || errors.As(err, new(*net.OpError))
 }
 
 // note tells what is being done, without secrets.

@@ -17,6 +17,7 @@ import (
 
 	"github.com/rollout-ladder/ladder/internal/core/report"
 	"github.com/rollout-ladder/ladder/internal/core/rollout"
+	"github.com/rollout-ladder/ladder/internal/kube/engine"
 	"github.com/rollout-ladder/ladder/internal/kube/health"
 	"github.com/rollout-ladder/ladder/internal/kube/smoke"
 	"github.com/rollout-ladder/ladder/internal/repo/manifest"
@@ -78,7 +79,7 @@ func (r *run) stageCluster(ctx context.Context, s *report.BootstrapStage) error 
 		}
 	}
 	var err error
-	if r.target, err = newTarget(r.access.REST, r.options.Clock); err != nil {
+	if r.target, err = engine.NewClient(r.access.REST, r.options.Clock); err != nil {
 		return err
 	}
 	s.Message = fmt.Sprintf("%s answers, version %s", r.access.Name, r.access.Version)
@@ -215,7 +216,7 @@ func (r *run) readers(ctx context.Context) ([]manifest.Object, error) {
 		if err != nil || !strings.Contains(string(text), parametersName) {
 			continue
 		}
-		live, err := r.target.get(ctx, o.GroupVersionKind(), o.GetNamespace(), o.GetName())
+		live, err := r.get(ctx, o.GroupVersionKind(), o.GetNamespace(), o.GetName())
 		if err != nil {
 			return nil, objectError(o, err)
 		}
@@ -231,7 +232,7 @@ func (r *run) parameters(ctx context.Context) (data map[string]string, version s
 	if r.target == nil {
 		return nil, "", nil
 	}
-	cm, err := r.target.get(ctx, schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, r.sources.namespace, parametersName)
+	cm, err := r.get(ctx, schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, r.sources.namespace, parametersName)
 	if err != nil || cm == nil {
 		return nil, "", err
 	}
@@ -256,12 +257,12 @@ func (r *run) restart(ctx context.Context, workloads []manifest.Object, read map
 		return err
 	}
 	for _, o := range workloads {
-		client, _, err := r.target.resource(ctx, o.GroupVersionKind(), o.GetNamespace())
+		client, err := r.target.Resource(ctx, o.GroupVersionKind(), o.GetNamespace(), 0)
 		if err != nil {
 			return objectError(o, err)
 		}
 		r.note("restarting %s: %s has changed", o.Resource().Human(), parametersName)
-		err = r.target.try(ctx, func() error {
+		err = r.target.Try(ctx, func() error {
 			_, err := client.Patch(ctx, o.GetName(), types.MergePatchType, patch, metav1.PatchOptions{FieldManager: OwnManager})
 			return err
 		})
@@ -280,12 +281,12 @@ func (r *run) running(ctx context.Context, s *report.BootstrapStage, base *healt
 	}
 	wanted := []manifest.Object{object("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "applications.argoproj.io")}
 	for _, kind := range []string{"Deployment", "StatefulSet"} {
-		client, _, err := r.target.resource(ctx, schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: kind}, r.sources.namespace)
+		client, err := r.target.Resource(ctx, schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: kind}, r.sources.namespace, 0)
 		if err != nil {
 			return err
 		}
 		var names []string
-		err = r.target.try(ctx, func() error {
+		err = r.target.Try(ctx, func() error {
 			list, err := client.List(ctx, metav1.ListOptions{LabelSelector: "app.kubernetes.io/part-of=argocd"})
 			if err != nil {
 				return err

@@ -3,13 +3,9 @@ package bootstrap
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
+	"github.com/rollout-ladder/ladder/internal/kube/engine"
 	"github.com/rollout-ladder/ladder/internal/repo/manifest"
 )
 
@@ -34,28 +30,9 @@ func (r *run) standIn(ctx context.Context) error {
 		"sourceRepos": []any{"*"}, "destinations": []any{map[string]any{"server": "*", "namespace": "*"}}, "clusterResourceWhitelist": []any{anything},
 	}
 	for _, o := range []manifest.Object{redis, project} {
-		if err := r.create(ctx, o.Unstructured); err != nil {
+		if _, err := r.create(ctx, o.Unstructured); err != nil && !engine.Unserved(err) {
 			return fmt.Errorf("stand in for Argo CD: %w", objectError(o, err))
 		}
 	}
 	return nil
-}
-
-// create makes an object that is not there, of a kind that is served.
-func (r *run) create(ctx context.Context, o *unstructured.Unstructured) error {
-	client, _, err := r.target.resource(ctx, o.GroupVersionKind(), o.GetNamespace())
-	if errors.As(err, new(*unservedError)) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	err = r.target.try(ctx, func() error {
-		_, err := client.Create(ctx, o, metav1.CreateOptions{FieldManager: OwnManager})
-		return err
-	})
-	if apierrors.IsAlreadyExists(err) {
-		return nil
-	}
-	return err
 }

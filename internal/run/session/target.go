@@ -7,10 +7,6 @@ import (
 	"fmt"
 	"strings"
 
-	"k8s.io/client-go/discovery"
-	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/rest"
-
 	"github.com/rollout-ladder/ladder/internal/analysis"
 	"github.com/rollout-ladder/ladder/internal/argocd/engine"
 	"github.com/rollout-ladder/ladder/internal/core/model"
@@ -117,17 +113,11 @@ func (o ClusterOptions) smokes() (smoke.Options, error) {
 	if o.InCluster || o.Simulated {
 		return options, nil
 	}
-	config := rest.CopyConfig(o.REST)
-	config.WarningHandler = rest.NoWarnings{}
-	client, err := dynamic.NewForConfig(config)
+	client, err := smoke.Connect(o.REST, o.Now)
 	if err != nil {
-		return options, fmt.Errorf("connect: %w", err)
+		return options, err
 	}
-	d, err := discovery.NewDiscoveryClientForConfig(config)
-	if err != nil {
-		return options, fmt.Errorf("connect: %w", err)
-	}
-	options.Dial = smoke.Forwarder(config, smoke.NewCluster(client, d, o.Now))
+	options.Dial = smoke.Forwarder(o.REST, client)
 	return options, nil
 }
 
