@@ -55,6 +55,18 @@ const (
 	StartFresh
 )
 
+// Mode is the mode of a start that is asked to resume, or to be fresh.
+func Mode(resume, fresh bool) StartMode {
+	switch {
+	case fresh:
+		return StartFresh
+	case resume:
+		return StartResume
+	default:
+		return StartAuto
+	}
+}
+
 // Notice is one step of a run, for progress and reports.
 type Notice struct {
 	At          time.Time

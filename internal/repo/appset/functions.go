@@ -5,50 +5,25 @@ import (
 	"fmt"
 	"maps"
 	"regexp"
-	"slices"
 	"strings"
 	"text/template"
 
-	"github.com/Masterminds/sprig/v3"
-	"sigs.k8s.io/yaml"
-
+	"github.com/rollout-ladder/ladder/internal/repo/gotemplate"
 	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
 )
-
-// unsteady are the functions of Sprig that give something else each time, read
-// the environment or the network, or take long by design.
-func unsteady() []string {
-	return []string{
-		"now", "ago", "date", "dateInZone", "date_in_zone", "htmlDate", "htmlDateInZone",
-		"randAlphaNum", "randAlpha", "randAscii", "randNumeric", "randBytes", "randInt", "shuffle", "uuidv4",
-		"genPrivateKey", "genCA", "genCAWithKey", "genSelfSignedCert", "genSelfSignedCertWithKey", "genSignedCert", "genSignedCertWithKey",
-		"htpasswd", "bcrypt", "derivePassword", "encryptAES", "buildCustomCert",
-	}
-}
 
 // functions are those of Argo CD's Go templates. Source: Argo CD, applicationset
 // "Go Template": Sprig without env, expandenv and getHostByName, and five more.
 func functions() template.FuncMap {
-	all := template.FuncMap(sprig.GenericFuncMap())
-	for _, name := range []string{"env", "expandenv", "getHostByName"} {
-		delete(all, name)
-	}
+	all := gotemplate.Functions()
 	maps.Copy(all, template.FuncMap{
 		"normalize":     normalize,
 		"slugify":       slugify,
-		"toYaml":        toYAML,
+		"toYaml":        gotemplate.ToYAML,
 		"fromYaml":      fromYAML,
 		"fromYamlArray": fromYAMLArray,
-		"print":         fmt.Sprint,
-		"printf":        fmt.Sprintf,
-		"println":       fmt.Sprintln,
-		"html":          template.HTMLEscaper,
-		"js":            template.JSEscaper,
-		"urlquery":      template.URLQueryEscaper,
-		"keys":          sortedKeys,
-		"values":        sortedValues,
 	})
-	for _, name := range unsteady() {
+	for _, name := range gotemplate.Unsteady() {
 		if _, ok := all[name]; ok {
 			all[name] = func(...any) (string, error) {
 				return "", fmt.Errorf("%s gives something else each time", name)
@@ -56,24 +31,6 @@ func functions() template.FuncMap {
 		}
 	}
 	return all
-}
-
-// sortedKeys are those of maps; Sprig goes through a map.
-func sortedKeys(dicts ...map[string]any) []string {
-	out := []string{}
-	for _, d := range dicts {
-		out = append(out, slices.Sorted(maps.Keys(d))...)
-	}
-	return out
-}
-
-// sortedValues are those of a map by their keys.
-func sortedValues(dict map[string]any) []any {
-	out := []any{}
-	for _, k := range slices.Sorted(maps.Keys(dict)) {
-		out = append(out, dict[k])
-	}
-	return out
 }
 
 var notInName = regexp.MustCompile(`[^-a-z0-9.]`)
@@ -133,11 +90,6 @@ func slugify(args ...any) (string, error) {
 		kept = slug[:size]
 	}
 	return strings.Trim(kept, "-_"), nil
-}
-
-func toYAML(v any) (string, error) {
-	data, err := yaml.Marshal(v)
-	return strings.TrimSuffix(string(data), "\n"), err
 }
 
 func fromYAML(text string) (map[string]any, error) {

@@ -11,22 +11,16 @@ import (
 	"strings"
 	"text/template"
 
-	"github.com/Masterminds/sprig/v3"
 	"sigs.k8s.io/yaml"
 
+	"github.com/rollout-ladder/ladder/internal/repo/gotemplate"
 	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
 )
 
-// unsteady are the functions of Sprig that give something else each time, or take
-// long by design.
+// unsteady are the functions that give something else each time, or take long by
+// design, of Sprig and with the clock.
 func unsteady() []string {
-	return []string{
-		"now", "ago", "date", "dateInZone", "date_in_zone", "htmlDate", "htmlDateInZone", "dateModify", "date_modify", "mustDateModify",
-		"must_date_modify", "duration", "durationRound",
-		"randAlphaNum", "randAlpha", "randAscii", "randNumeric", "randBytes", "randInt", "shuffle", "uuidv4",
-		"genPrivateKey", "genCA", "genCAWithKey", "genSelfSignedCert", "genSelfSignedCertWithKey", "genSignedCert", "genSignedCertWithKey",
-		"htpasswd", "bcrypt", "derivePassword", "encryptAES", "decryptAES", "buildCustomCert",
-	}
+	return append(gotemplate.Unsteady(), "dateModify", "date_modify", "mustDateModify", "must_date_modify", "duration", "durationRound", "decryptAES")
 }
 
 // passing are the functions that keep marks in what they make: their result is as
@@ -43,7 +37,7 @@ func passing() []string {
 // functions are Helmfile's and Sprig's, those that ask elsewhere replaced. Source:
 // Helmfile, "Template Functions".
 func (e *engine) functions(base string) template.FuncMap {
-	all := template.FuncMap(sprig.GenericFuncMap())
+	all := gotemplate.Functions()
 	for _, name := range unsteady() {
 		if _, ok := all[name]; ok {
 			all[name] = func(...any) string { return e.unknown.mark("%s gives something else each time", name) }
@@ -74,17 +68,9 @@ func (e *engine) functions(base string) template.FuncMap {
 		"setValueAtPath":   setPath,
 		"required":         required,
 		"tpl":              func(text string, data any) (string, error) { return e.nested(base, text, data) },
-		"keys":             keysOf,
-		"values":           valuesOf,
-		"print":            fmt.Sprint,
-		"printf":           fmt.Sprintf,
-		"println":          fmt.Sprintln,
 		"index":            index,
 		"not":              func(v any) bool { truth, _ := template.IsTrue(v); return !truth },
 		"len":              lengthOf,
-		"html":             template.HTMLEscaper,
-		"js":               template.JSEscaper,
-		"urlquery":         template.URLQueryEscaper,
 	})
 	for _, name := range []string{"eq", "ne", "lt", "le", "gt", "ge"} {
 		all[name] = func(args ...any) (any, error) { return compare(name, args) }
@@ -97,24 +83,6 @@ func (e *engine) functions(base string) template.FuncMap {
 		}
 	}
 	return all
-}
-
-// keysOf are the keys of maps, sorted; Sprig goes through a map.
-func keysOf(dicts ...map[string]any) []string {
-	out := []string{}
-	for _, d := range dicts {
-		out = append(out, slices.Sorted(maps.Keys(d))...)
-	}
-	return out
-}
-
-// valuesOf are the values of a map, sorted by their keys.
-func valuesOf(dict map[string]any) []any {
-	out := []any{}
-	for _, k := range slices.Sorted(maps.Keys(dict)) {
-		out = append(out, dict[k])
-	}
-	return out
 }
 
 func first(v any) string {

@@ -244,9 +244,8 @@ func (a *argoTarget) before(ctx context.Context) (early, error) {
 		return early{}, err
 	}
 	defer engine.Close()
-	progress := session.NewProgress(a.options.Observer, a.loaded, a.planned, a.options.Speed, a.clock.Now)
-	outcome, err := executor.Run(ctx, executor.Config{
-		Spec: spec, Engine: engine, Start: executor.StartFresh, Sink: progress.Notice, Control: a.options.Control, Clock: a.clock,
+	outcome, err := session.Run(ctx, a.options.Observer, a.loaded, a.planned, a.options.Speed, executor.Config{
+		Spec: spec, Engine: engine, Start: executor.StartFresh, Control: a.options.Control, Clock: a.clock,
 	})
 	if err != nil {
 		return early{}, fmt.Errorf("apply what comes before Argo CD: %w", err)

@@ -8,7 +8,6 @@ import (
 
 	engineargocd "github.com/rollout-ladder/ladder/internal/argocd/engine"
 	"github.com/rollout-ladder/ladder/internal/executor"
-	"github.com/rollout-ladder/ladder/internal/kube/health"
 	"github.com/rollout-ladder/ladder/internal/run/session"
 )
 
@@ -50,14 +49,11 @@ func (d *driven) run(ctx context.Context) error {
 	}
 	spec := session.Driven(d.spec, applications)
 	o.Observer.Stage(fmt.Sprintf("rolling out %d components, a sync of Argo CD each", len(spec.Components)))
-	progress := session.NewProgress(o.Observer, d.loaded, d.planned, o.Speed, d.clock.Now)
-	stop := progress.Refresh(ctx)
-	outcome, err := executor.Run(ctx, executor.Config{
-		Spec: spec, Engine: engine, Start: executor.StartFresh, Sink: progress.Notice, Control: o.Control, Clock: d.clock,
+	outcome, err := session.Run(ctx, o.Observer, d.loaded, d.planned, o.Speed, executor.Config{
+		Spec: spec, Engine: engine, Start: executor.StartFresh, Control: o.Control, Clock: d.clock,
 	})
-	stop()
 	if err != nil {
-		return fmt.Errorf("run the rollout: %w", err)
+		return err
 	}
 	d.take(outcome)
 	if outcome.Interrupted {
@@ -73,13 +69,9 @@ func (d *driven) run(ctx context.Context) error {
 
 // engine is that of a rollout on a cluster.
 func (d *driven) engine(ctx context.Context) (*engineargocd.Engine, error) {
-	scripts, _, err := session.Scripts(ctx, d.loaded)
+	assessor, err := session.Assessor(ctx, d.loaded, d.options.Now)
 	if err != nil {
 		return nil, err
-	}
-	assessor, err := health.New(ctx, health.WithClock(d.options.Now), health.WithScripts(scripts))
-	if err != nil {
-		return nil, fmt.Errorf("read the health scripts: %w", err)
 	}
 	engine, err := engineargocd.New(engineargocd.Config{
 		REST: d.access, Namespace: d.setup.namespace, Applications: d.applications(), Revision: d.setup.revision,

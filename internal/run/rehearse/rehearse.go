@@ -18,7 +18,6 @@ import (
 	"github.com/rollout-ladder/ladder/internal/core/rollout"
 	"github.com/rollout-ladder/ladder/internal/executor"
 	"github.com/rollout-ladder/ladder/internal/kube/engine"
-	"github.com/rollout-ladder/ladder/internal/kube/health"
 	"github.com/rollout-ladder/ladder/internal/kube/smoke"
 	"github.com/rollout-ladder/ladder/internal/plane"
 	"github.com/rollout-ladder/ladder/internal/run/session"
@@ -236,7 +235,6 @@ func (s *target) run(ctx context.Context, access *rest.Config, loaded *analysis.
 		title += "; idle time is skipped, so times are simulated from here on"
 	}
 	o.Observer.Stage(title)
-	progress := session.NewProgress(o.Observer, loaded, planned, o.scale(), times.rollout.Now)
 	control := o.Control
 	if o.skips() {
 		control = bounded(ctx, control, o.Timeout)
@@ -246,19 +244,13 @@ func (s *target) run(ctx context.Context, access *rest.Config, loaded *analysis.
 	if err != nil {
 		return Rehearsal{}, err
 	}
-	stop := progress.Refresh(ctx)
-	outcome, err := executor.Run(ctx, executor.Config{
-		Spec: spec, Engine: engine, Store: s.store, Start: o.startMode(), Control: control,
-		Clock: times.rollout, Deadlines: times.deadlines,
-		Sink: func(n executor.Notice) {
-			times.notice()
-			progress.Notice(n)
-		},
+	outcome, err := session.Run(ctx, o.Observer, loaded, planned, o.scale(), executor.Config{
+		Spec: spec, Engine: engine, Store: s.store, Start: executor.Mode(o.Resume, o.Fresh), Control: control,
+		Clock: times.rollout, Deadlines: times.deadlines, Sink: func(executor.Notice) { times.notice() },
 	})
-	stop()
 	end()
 	if err != nil {
-		return Rehearsal{}, fmt.Errorf("run the rollout: %w", err)
+		return Rehearsal{}, err
 	}
 	r := Rehearsal{Interrupted: outcome.Interrupted, Loaded: loaded}
 	r.Report = session.Report(loaded, planned, outcome, session.Conditions{Engine: EngineNative, Seed: o.Seed, Speed: o.scale()})
@@ -287,13 +279,9 @@ func (s *target) specOptions(revision string) plan.SpecOptions {
 
 // nativeEngine is Ladder's own engine for some of the components.
 func (s *target) nativeEngine(ctx context.Context, access *rest.Config, loaded *analysis.Result, components []model.Component, spec rollout.Spec, t *times) (*engine.Engine, error) {
-	scripts, _, err := session.Scripts(ctx, loaded)
+	assessor, err := session.Assessor(ctx, loaded, s.options.Now)
 	if err != nil {
 		return nil, err
-	}
-	assessor, err := health.New(ctx, health.WithClock(s.options.Now), health.WithScripts(scripts))
-	if err != nil {
-		return nil, fmt.Errorf("read the health scripts: %w", err)
 	}
 	engine, err := engine.New(ctx, engine.Config{
 		RESTConfig: access, Components: components, Objects: loaded.Objects, Revision: spec.Revision,
@@ -305,17 +293,6 @@ func (s *target) nativeEngine(ctx context.Context, access *rest.Config, loaded *
 		return nil, fmt.Errorf("prepare the engine: %w", err)
 	}
 	return engine, nil
-}
-
-func (o Options) startMode() executor.StartMode {
-	switch {
-	case o.Fresh:
-		return executor.StartFresh
-	case o.Resume:
-		return executor.StartResume
-	default:
-		return executor.StartAuto
-	}
 }
 
 // PlaneError says that the control plane could not be started.

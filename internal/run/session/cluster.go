@@ -201,22 +201,15 @@ func (o ClusterOptions) drive(ctx context.Context, end context.CancelCauseFunc, 
 	}()
 
 	o.Observer.Stage(fmt.Sprintf("rolling out %d components", len(target.spec.Components)))
-	progress := NewProgress(o.Observer, loaded, planned, 1, clock.Now)
-	stop := progress.Refresh(ctx)
-	outcome, err := executor.Run(ctx, executor.Config{
-		Spec: target.spec, Engine: target.engine, Store: state, Start: o.startMode(), Control: control, Clock: clock,
-		Reopen: reopen,
-		Sink: func(n executor.Notice) {
-			requests.notice(n)
-			progress.Notice(n)
-		},
+	outcome, err := Run(ctx, o.Observer, loaded, planned, 1, executor.Config{
+		Spec: target.spec, Engine: target.engine, Store: state, Start: executor.Mode(o.Resume, o.Fresh), Control: control, Clock: clock,
+		Reopen: reopen, Sink: requests.notice,
 	})
-	stop()
 	close(requests.ended)
 	stopWatching()
 	<-served
 	if err != nil {
-		return outcome, fmt.Errorf("run the rollout: %w", err)
+		return outcome, err
 	}
 	return outcome, target.end(ctx, outcome)
 }
@@ -247,17 +240,6 @@ func reopen(state rollout.State) []rollout.Event {
 		return []rollout.Event{rollout.Retry{}}
 	default:
 		return nil
-	}
-}
-
-func (o ClusterOptions) startMode() executor.StartMode {
-	switch {
-	case o.Fresh:
-		return executor.StartFresh
-	case o.Resume:
-		return executor.StartResume
-	default:
-		return executor.StartAuto
 	}
 }
 

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -28,6 +29,25 @@ type Progress struct {
 	// newer is what changed too soon after the board was made to be shown at
 	// once; nil for nothing.
 	newer *rollout.State
+}
+
+// Run runs a rollout, whose expected times are divided by speed, and shows it to an
+// observer.
+func Run(ctx context.Context, observer Observer, loaded *analysis.Result, planned *plan.Plan, speed float64, config executor.Config) (executor.Outcome, error) {
+	progress := NewProgress(observer, loaded, planned, speed, config.Clock.Now)
+	sink := config.Sink
+	config.Sink = func(n executor.Notice) {
+		if sink != nil {
+			sink(n)
+		}
+		progress.Notice(n)
+	}
+	defer progress.Refresh(ctx)()
+	outcome, err := executor.Run(ctx, config)
+	if err != nil {
+		return outcome, fmt.Errorf("run the rollout: %w", err)
+	}
+	return outcome, nil
 }
 
 // NewProgress returns the progress of a rollout whose expected times are divided

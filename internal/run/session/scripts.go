@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -52,4 +53,17 @@ func Scripts(ctx context.Context, loaded *analysis.Result) ([]health.Script, []f
 		}
 	}
 	return scripts, findings, nil
+}
+
+// Assessor judges objects as Argo CD does with the settings that the platform renders.
+func Assessor(ctx context.Context, loaded *analysis.Result, now func() time.Time) (*health.Assessor, error) {
+	scripts, _, err := Scripts(ctx, loaded)
+	if err != nil {
+		return nil, err
+	}
+	assessor, err := health.New(ctx, health.WithClock(now), health.WithScripts(scripts))
+	if err != nil {
+		return nil, fmt.Errorf("read the health scripts: %w", err)
+	}
+	return assessor, nil
 }

@@ -56,13 +56,9 @@ func (o ClusterOptions) openTarget(ctx context.Context, clock *Clock, loaded *an
 	if err != nil {
 		return nil, err
 	}
-	scripts, _, err := Scripts(ctx, loaded)
+	assessor, err := Assessor(ctx, loaded, o.Now)
 	if err != nil {
 		return nil, err
-	}
-	assessor, err := health.New(ctx, health.WithClock(o.Now), health.WithScripts(scripts))
-	if err != nil {
-		return nil, fmt.Errorf("read the health scripts: %w", err)
 	}
 	s := &target{spec: spec}
 	if o.Engine == ArgoCD {

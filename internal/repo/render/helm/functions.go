@@ -3,28 +3,25 @@ package helm
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"maps"
-	"slices"
 	"strings"
 	"text/template"
 
 	"github.com/BurntSushi/toml"
-	"github.com/Masterminds/sprig/v3"
 	"sigs.k8s.io/yaml"
 	goyaml "sigs.k8s.io/yaml/goyaml.v3"
+
+	"github.com/rollout-ladder/ladder/internal/repo/gotemplate"
 )
 
 // functions returns the functions of Helm's templates, none of which reaches the
 // environment, network or cluster.
 // Source: Helm, "Template Function List", and Sprig.
 func functions() template.FuncMap {
-	all := sprig.TxtFuncMap()
-	delete(all, "env")
-	delete(all, "expandenv")
+	all := gotemplate.Functions()
 	maps.Copy(all, template.FuncMap{
 		"toYaml":        toYAML,
-		"mustToYaml":    mustToYAML,
+		"mustToYaml":    gotemplate.ToYAML,
 		"toYamlPretty":  toYAMLPretty,
 		"fromYaml":      fromYAML,
 		"fromYamlArray": fromYAMLArray,
@@ -39,27 +36,13 @@ func functions() template.FuncMap {
 		"fail":          func(message string) (string, error) { return "", &demand{message} },
 		"lookup":        func(string, string, string, string) map[string]any { return map[string]any{} },
 		"getHostByName": func(string) string { return "" },
-		"print":         fmt.Sprint,
-		"printf":        fmt.Sprintf,
-		"println":       fmt.Sprintln,
-		// Sprig goes through a map; a fixed order serves every chart.
-		"keys":   sortedKeys,
-		"values": sortedValues,
 	})
 	return all
 }
 
 func toYAML(v any) string {
-	data, err := yaml.Marshal(v)
-	if err != nil {
-		return ""
-	}
-	return strings.TrimSuffix(string(data), "\n")
-}
-
-func mustToYAML(v any) (string, error) {
-	data, err := yaml.Marshal(v)
-	return strings.TrimSuffix(string(data), "\n"), err
+	text, _ := gotemplate.ToYAML(v) // nothing where it fails
+	return text
 }
 
 func toYAMLPretty(v any) string {
@@ -147,20 +130,4 @@ func required(message string, value any) (any, error) {
 		return value, &demand{message}
 	}
 	return value, nil
-}
-
-func sortedKeys(dicts ...map[string]any) []string {
-	out := []string{}
-	for _, d := range dicts {
-		out = append(out, slices.Sorted(maps.Keys(d))...)
-	}
-	return out
-}
-
-func sortedValues(dict map[string]any) []any {
-	out := []any{}
-	for _, k := range slices.Sorted(maps.Keys(dict)) {
-		out = append(out, dict[k])
-	}
-	return out
 }
