@@ -15,7 +15,8 @@ const (
 )
 
 // Ahead holds answers to questions that will be asked. A question costs two switches
-// between processes, 50 to 100 us, and a chart of a dozen files has twenty of them.
+// between processes, 50 to 100 us, and a chart of a dozen files has twenty of them. A
+// lint of examples/ameide without a cache takes 1.2 x the CPU time without it.
 type Ahead struct {
 	view    View
 	heads   []aheadPart
