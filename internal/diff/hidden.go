@@ -38,7 +38,7 @@ func (d *difference) masked(at place, v any) any {
 		case confidential.Named(at.keys, d.secret), confidential.Text(v):
 			return manifest.Redacted
 		case strings.Contains(strings.TrimSuffix(v, "\n"), "\n"):
-			return "(" + plural(strings.Count(strings.TrimSuffix(v, "\n"), "\n")+1, "line") + ")"
+			return "(" + finding.Count(strings.Count(strings.TrimSuffix(v, "\n"), "\n")+1, "line") + ")"
 		default:
 			return finding.Redact(v)
 		}

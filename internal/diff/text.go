@@ -55,7 +55,7 @@ func (p *printer) comparison(c Comparison) {
 	}
 	p.unrendered(c)
 	if !c.Differs {
-		fmt.Fprintf(p, "\nNothing differs: %s, %s, %s.\n", plural(c.To.Components, "component"), plural(c.To.Edges, "edge"), plural(c.To.Objects, "object"))
+		fmt.Fprintf(p, "\nNothing differs: %s, %s, %s.\n", finding.Count(c.To.Components, "component"), finding.Count(c.To.Edges, "edge"), finding.Count(c.To.Objects, "object"))
 		return
 	}
 	p.summary(c)
@@ -89,7 +89,7 @@ func (p *printer) unrendered(c Comparison) {
 	if len(c.NotCompared) == 0 {
 		return
 	}
-	fmt.Fprintf(p, "\n! %s not rendered whole; the objects are not compared, nor what follows from them:\n", plural(len(c.NotCompared), "component"))
+	fmt.Fprintf(p, "\n! %s not rendered whole; the objects are not compared, nor what follows from them:\n", finding.Count(len(c.NotCompared), "component"))
 	one, other := reasons(c.From.Unrendered), reasons(c.To.Unrendered)
 	var both []string
 	for _, name := range c.NotCompared {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/report"
 	"github.com/rollout-ladder/ladder/internal/repo/confidential"
 )
@@ -260,14 +261,7 @@ func lines(text, other string) string {
 			have[l]--
 		}
 	}
-	return fmt.Sprintf("%s, %d of them here only", plural(len(all), "line"), alone)
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
+	return fmt.Sprintf("%s, %d of them here only", finding.Count(len(all), "line"), alone)
 }
 
 // shown prints a value on one line, shortened, without what may be secret.

@@ -7,10 +7,10 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"time"
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/repo/descriptor"
 	"github.com/rollout-ladder/ladder/internal/repo/ladderfile"
@@ -117,7 +117,7 @@ func (c *Component) tree(d *Descriptor, phase model.Phase) *yaml.Node {
 	}
 	m.text("componentType", string(c.Type))
 	if len(d.Labels) > 0 {
-		m.any("labels", anyOf(d.Labels))
+		m.any("labels", model.AnyMap(d.Labels))
 	}
 	m.list("requires", d.Requires)
 	m.list("validates", d.Validates)
@@ -127,7 +127,7 @@ func (c *Component) tree(d *Descriptor, phase model.Phase) *yaml.Node {
 		m.any("ignoreDifferences", ignored(d.IgnoreDifferences))
 	}
 	if d.Timeout > 0 {
-		m.text("timeout", duration(d.Timeout))
+		m.text("timeout", finding.Duration(d.Timeout))
 	}
 	m.retry(d.Retry)
 	return m.Node
@@ -227,7 +227,7 @@ func (ch *Chart) tree() *yaml.Node {
 		m.any("values", ch.Values)
 	}
 	if len(ch.Parameters) > 0 {
-		m.any("parameters", anyOf(ch.Parameters))
+		m.any("parameters", model.AnyMap(ch.Parameters))
 	}
 	return m.Node
 }
@@ -279,13 +279,13 @@ func (m mapping) retry(r model.Retry) {
 		out.any("limit", *r.Limit)
 	}
 	if r.Duration > 0 {
-		backoff.text("duration", duration(r.Duration))
+		backoff.text("duration", finding.Duration(r.Duration))
 	}
 	if r.Factor > 0 {
 		backoff.any("factor", r.Factor)
 	}
 	if r.MaxDuration > 0 {
-		backoff.text("maxDuration", duration(r.MaxDuration))
+		backoff.text("maxDuration", finding.Duration(r.MaxDuration))
 	}
 	if len(backoff.Content) > 0 {
 		out.node("backoff", backoff.Node)
@@ -298,25 +298,6 @@ func scalar(text string) *yaml.Node {
 	n := &yaml.Node{}
 	n.SetString(text)
 	return n
-}
-
-func duration(d time.Duration) string {
-	text := d.String()
-	if strings.HasSuffix(text, "m0s") {
-		text = strings.TrimSuffix(text, "0s")
-	}
-	if strings.HasSuffix(text, "h0m") {
-		text = strings.TrimSuffix(text, "0m")
-	}
-	return text
-}
-
-func anyOf(m map[string]string) map[string]any {
-	out := make(map[string]any, len(m))
-	for k, v := range m {
-		out[k] = v
-	}
-	return out
 }
 
 func ignored(list []model.IgnoreDifference) []any {

@@ -177,16 +177,6 @@ func (f *fluxes) component(name string, role Role) *Component {
 	return c
 }
 
-// suspended reports whether a Kustomization, or one above it, is suspended.
-func suspended(c *flux.Cluster, k int) bool {
-	for ; k >= 0; k = c.Kustomizations[k].Parent {
-		if c.Kustomizations[k].Suspend {
-			return true
-		}
-	}
-	return false
-}
-
 // release makes the component of a HelmRelease.
 func (f *fluxes) release(u *clusterUnits, i int) (string, error) {
 	r := &u.cluster.Releases[i]
@@ -197,7 +187,7 @@ func (f *fluxes) release(u *clusterUnits, i int) (string, error) {
 	}
 	c := f.component(name, role)
 	d := &Descriptor{
-		Namespace: cmp.Or(r.TargetNamespace, r.Namespace), Enabled: !r.Suspend && !suspended(u.cluster, r.Kustomization),
+		Namespace: cmp.Or(r.TargetNamespace, r.Namespace), Enabled: !r.Suspend && !u.cluster.Suspended(r.Kustomization),
 		Timeout: r.Timeout, Position: r.Position, SyncOptions: []string{"CreateNamespace=true"},
 		Comment: []string{fmt.Sprintf("HelmRelease %s/%s of %s.", r.Namespace, r.Name, r.Position.File)},
 	}
@@ -290,7 +280,7 @@ func (f *fluxes) kustomization(u *clusterUnits, i int) (string, error) {
 	}
 	c := f.component(name, role)
 	d := &Descriptor{
-		Namespace: namespaceOf(k), Enabled: !suspended(u.cluster, i), Timeout: k.Timeout, Position: k.Position,
+		Namespace: namespaceOf(k), Enabled: !u.cluster.Suspended(i), Timeout: k.Timeout, Position: k.Position,
 		Comment: []string{fmt.Sprintf("Kustomization %s/%s of %s.", k.Namespace, k.Name, k.Position.File)},
 	}
 	c.In[u.cluster.Name] = d

@@ -189,7 +189,7 @@ func (r Report) ignoredTotal() (n int, reasons string) {
 	var parts []string
 	for _, why := range slices.Sorted(maps.Keys(r.Ignored)) {
 		n += r.Ignored[why]
-		parts = append(parts, plural(r.Ignored[why], "object")+" "+why)
+		parts = append(parts, finding.Count(r.Ignored[why], "object")+" "+why)
 	}
 	return n, strings.Join(parts, ", ")
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/report"
 )
 
@@ -20,10 +21,10 @@ func Text(w io.Writer, r Report) error {
 	switch {
 	case len(r.Orphans) > 0:
 		fmt.Fprintf(&b, "%s in %s of %s that no component of %s renders: %d to delete, %d to adopt, %d to look at\n",
-			plural(len(r.Orphans), "object"), plural(len(r.Namespaces), "namespace"), r.Cluster, r.Environment, counts[Delete], counts[Adopt], counts[Look])
+			finding.Count(len(r.Orphans), "object"), finding.Count(len(r.Namespaces), "namespace"), r.Cluster, r.Environment, counts[Delete], counts[Adopt], counts[Look])
 	case r.Complete:
 		fmt.Fprintf(&b, "No orphans: components of %s render everything in %s of %s (%s)\n",
-			r.Environment, plural(len(r.Namespaces), "namespace"), r.Cluster, plural(r.Rendered, "object"))
+			r.Environment, finding.Count(len(r.Namespaces), "namespace"), r.Cluster, finding.Count(r.Rendered, "object"))
 	default:
 		fmt.Fprintf(&b, "No orphans among what could be seen of %s; that is not all, as said above\n", r.Cluster)
 	}
@@ -58,7 +59,7 @@ func Text(w io.Writer, r Report) error {
 // warnings say first what is not known.
 func warnings(b *strings.Builder, r Report) {
 	if n := len(r.Unreadable); n > 0 {
-		fmt.Fprintf(b, "! %s could not be listed; what is of them is not known:\n", plural(n, "kind"))
+		fmt.Fprintf(b, "! %s could not be listed; what is of them is not known:\n", finding.Count(n, "kind"))
 		for _, u := range r.Unreadable[:min(n, mostUnreadable)] {
 			where := ""
 			if u.Namespace != "" {
@@ -72,7 +73,7 @@ func warnings(b *strings.Builder, r Report) {
 		b.WriteByte('\n')
 	}
 	if len(r.Unrendered) > 0 {
-		fmt.Fprintf(b, "! %s could not be rendered whole; objects of their namespaces may be theirs: %s\n\n", plural(len(r.Unrendered), "component"), strings.Join(r.Unrendered, ", "))
+		fmt.Fprintf(b, "! %s could not be rendered whole; objects of their namespaces may be theirs: %s\n\n", finding.Count(len(r.Unrendered), "component"), strings.Join(r.Unrendered, ", "))
 	}
 }
 
@@ -90,7 +91,7 @@ func footer(b *strings.Builder, r Report) {
 		}
 		slices.Sort(kinds)
 		for i, k := range kinds {
-			kinds[i] = plural(byKind[k], k)
+			kinds[i] = finding.Count(byKind[k], k)
 		}
 		fmt.Fprintf(b, "Left out, since nothing ties them to the ladder: %s (--format json names them)\n", strings.Join(kinds, ", "))
 	}
@@ -98,7 +99,7 @@ func footer(b *strings.Builder, r Report) {
 		fmt.Fprintf(b, "Not looked at: %s, which hold the cluster's own objects (--namespace NAME looks there)\n", strings.Join(r.LeftOut, ", "))
 	}
 	n, reasons := r.ignoredTotal()
-	fmt.Fprintf(b, "No orphans: %s that components render, %s", plural(r.Rendered, "object"), plural(r.Children, "child object"))
+	fmt.Fprintf(b, "No orphans: %s that components render, %s", finding.Count(r.Rendered, "object"), finding.Count(r.Children, "child object"))
 	if n > 0 {
 		fmt.Fprintf(b, ", %s", reasons)
 	}
@@ -117,17 +118,4 @@ func builtin(group string) bool {
 		"discovery", "events", "flowcontrol.apiserver", "internal.apiserver", "networking", "node", "rbac.authorization", "resource",
 		"scheduling", "storage", "storagemigration",
 	}, stem)
-}
-
-func plural(n int, noun string) string {
-	switch {
-	case n == 1:
-		return "1 " + noun
-	case strings.HasSuffix(noun, "ss"):
-		return fmt.Sprintf("%d %ses", n, noun)
-	case strings.HasSuffix(noun, "y"):
-		return fmt.Sprintf("%d %sies", n, strings.TrimSuffix(noun, "y"))
-	default:
-		return fmt.Sprintf("%d %ss", n, noun)
-	}
 }

@@ -10,10 +10,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/core/plan"
 )
@@ -147,7 +147,7 @@ func (b *builder) annotations(c *model.Component) map[string]string {
 		annotations[annotationValidates] = text
 	}
 	if c.Timeout > 0 {
-		annotations[annotationTimeout] = duration(c.Timeout)
+		annotations[annotationTimeout] = finding.Duration(c.Timeout)
 	}
 	return annotations
 }
@@ -252,10 +252,10 @@ func (b *builder) retry(c *model.Component) (*Retry, error) {
 		r.Limit = *own.Limit
 	}
 	if own.Duration > 0 {
-		r.Backoff.Duration = duration(own.Duration)
+		r.Backoff.Duration = finding.Duration(own.Duration)
 	}
 	if own.MaxDuration > 0 {
-		r.Backoff.MaxDuration = duration(own.MaxDuration)
+		r.Backoff.MaxDuration = finding.Duration(own.MaxDuration)
 	}
 	if own.Factor > 0 {
 		if own.Factor != math.Trunc(own.Factor) {
@@ -277,24 +277,12 @@ func (b *builder) ladderRetry() (*Retry, error) {
 		r.Limit = *l.Limit
 	}
 	if l.Duration > 0 {
-		r.Backoff.Duration = duration(l.Duration)
+		r.Backoff.Duration = finding.Duration(l.Duration)
 	}
 	if l.MaxDuration > 0 {
-		r.Backoff.MaxDuration = duration(l.MaxDuration)
+		r.Backoff.MaxDuration = finding.Duration(l.MaxDuration)
 	}
 	return r, nil
-}
-
-// duration writes a duration as people do: "5s", "3m", "1h30m".
-func duration(d time.Duration) string {
-	text := d.String()
-	if strings.HasSuffix(text, "m0s") {
-		text = strings.TrimSuffix(text, "0s")
-	}
-	if strings.HasSuffix(text, "h0m") {
-		text = strings.TrimSuffix(text, "0m")
-	}
-	return text
 }
 
 // sources are those of a component, and at the end the one that value files refer

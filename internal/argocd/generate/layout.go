@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rollout-ladder/ladder/internal/argocd/generate/project"
+	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/plan"
 )
 
@@ -160,7 +161,7 @@ func (b *builder) parentRetry() (*Retry, error) {
 	}
 	r.Limit, r.Refresh = unlimited, true
 	if most := b.platform.Ladder.Retry.MaxDuration; most <= 0 || most > longestPause {
-		r.Backoff.MaxDuration = duration(longestPause)
+		r.Backoff.MaxDuration = finding.Duration(longestPause)
 	}
 	return r, nil
 }

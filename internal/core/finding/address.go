@@ -98,3 +98,17 @@ var (
 	version6    = regexp.MustCompile(`^\[[0-9A-Fa-f:.]+(%[0-9A-Za-z]+)?\]`)
 	placeholder = regexp.MustCompile(`^(\{\{.*\}\}|\$\{.*\}|\$\(.*\))$`)
 )
+
+// WithoutUser is an address without credentials.
+func WithoutUser(address string) string {
+	scheme, rest, ok := strings.Cut(address, "://")
+	if !ok {
+		return address
+	}
+	host, tail, _ := strings.Cut(rest, "/")
+	at := strings.LastIndexByte(host, '@')
+	if at < 0 {
+		return address
+	}
+	return strings.TrimSuffix(scheme+"://"+host[at+1:]+"/"+tail, "/")
+}

@@ -2,8 +2,6 @@ package lint
 
 import (
 	"fmt"
-	"strings"
-	"time"
 
 	"github.com/rollout-ladder/ladder/internal/core/dependency"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
@@ -143,21 +141,10 @@ func again(u *fluxcd.Unit) string {
 	case u.Kind == fluxcd.HelmRelease:
 		return "the install fails, and is tried again"
 	case u.RetryInterval > 0:
-		return "what is refused is tried again after " + short(u.RetryInterval)
+		return "what is refused is tried again after " + finding.Duration(u.RetryInterval)
 	default:
 		return "what is refused is tried again"
 	}
-}
-
-// short prints a duration without zeros at its end: "10m" for "10m0s".
-func short(d time.Duration) string {
-	text := d.String()
-	for _, zero := range []string{"m0s", "h0m"} {
-		if strings.HasSuffix(text, zero) {
-			text = strings.TrimSuffix(text, zero[1:])
-		}
-	}
-	return text
 }
 
 // unawaited finds the Kustomization that applies the provider, that the consumer

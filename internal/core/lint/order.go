@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -383,12 +382,4 @@ func (o *order) afterByWaves(consumer, provider string) string {
 		consumer = "ApplicationSet " + set
 	}
 	return fmt.Sprintf("give %s a later sync wave than %s, or %s an earlier one", consumer, provider, provider)
-}
-
-// count prints a number with its noun: "1 object", "3 objects".
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return strconv.Itoa(n) + " " + noun + "s"
 }

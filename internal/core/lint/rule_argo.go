@@ -48,8 +48,8 @@ func automatedUnderRollingSync(in Input) []finding.Finding {
 		}
 		f := aboutSet(g.set, ruleAutomated, g.set.Template,
 			"ApplicationSet %s orders with RollingSync, which switches the automated sync of %s off: drift is no longer corrected between rollouts",
-			g.set.Name, count(n, "Application"))
-		f.Evidence = append(f.Evidence, where(g.set.Position, "%s has %s", g.set.Name, count(len(g.set.Steps), "RollingSync step")))
+			g.set.Name, finding.Count(n, "Application"))
+		f.Evidence = append(f.Evidence, where(g.set.Position, "%s has %s", g.set.Name, finding.Count(len(g.set.Steps), "RollingSync step")))
 		f.Fix.Summary = fmt.Sprintf("drop syncPolicy.automated from the template of %s", g.set.Name)
 		out = append(out, f)
 	}

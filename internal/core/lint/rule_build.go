@@ -38,7 +38,7 @@ func buildOptionMissing(in Input) []finding.Finding {
 	}
 	for key, i := range told {
 		if others := len(slices.Compact(also[key])); others > 0 {
-			out[i].Message += fmt.Sprintf(" (so it is for %s)", count(others, "other Application"))
+			out[i].Message += fmt.Sprintf(" (so it is for %s)", finding.Count(others, "other Application"))
 		}
 	}
 	return out

@@ -167,7 +167,7 @@ func dependsOnDelay(in Input) []finding.Finding {
 	last := &o.flux.units[chain[len(chain)-1]]
 	f.Component, f.Position = last.Component, last.Position
 	f.Message = fmt.Sprintf("the longest chain of dependencies has %d links (%s): Flux looks at each every %s, so that up to %s pass on top of the work itself",
-		links, strings.Join(names, " -> "), short(fluxcd.Poll), short(fluxcd.Poll*time.Duration(links)))
+		links, strings.Join(names, " -> "), finding.Duration(fluxcd.Poll), finding.Duration(fluxcd.Poll*time.Duration(links)))
 	f.Fix.Summary = "depend only on what is needed, or let the controllers look more often with --requeue-dependency"
 	return []finding.Finding{f}
 }

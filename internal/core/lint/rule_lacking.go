@@ -47,5 +47,5 @@ func fewOf(names []string, noun string) string {
 	if len(names) <= named {
 		return strings.Join(names, ", ")
 	}
-	return fmt.Sprintf("%s and %s", strings.Join(names[:named], ", "), count(len(names)-named, "more "+noun))
+	return fmt.Sprintf("%s and %s", strings.Join(names[:named], ", "), finding.Count(len(names)-named, "more "+noun))
 }

@@ -40,7 +40,7 @@ func crdsBundled(in Input) []finding.Finding {
 		f := finding.Finding{
 			Rule: ruleBundled, Severity: finding.Warning, Scope: finding.Rule, Component: c.Name,
 			Resource: all[0].Resource, Position: c.Position, Basis: finding.Rendered,
-			Message: fmt.Sprintf("%s (%s) brings %s together with the workload that serves them", c.Name, c.Phase, count(len(all), "CRD")),
+			Message: fmt.Sprintf("%s (%s) brings %s together with the workload that serves them", c.Name, c.Phase, finding.Count(len(all), "CRD")),
 			Fix:     finding.Fix{Summary: "make the CRDs a component of the band's x10, and skip them here (chart.skipCrds: true, or the chart's own value)"},
 		}
 		f.Evidence = append(f.Evidence, where(all[0].Position, "%s", all[0].Resource.Human()))

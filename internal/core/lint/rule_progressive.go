@@ -42,7 +42,7 @@ func progressiveSyncsOff(in Input) []finding.Finding {
 		}
 		f := aboutSet(set, ruleProgressive, set.Steps[0].Position,
 			"ApplicationSet %s orders with RollingSync, but progressive syncs are not switched on: its %s order nothing, and all its Applications sync at once",
-			set.Name, count(len(set.Steps), "step"))
+			set.Name, finding.Count(len(set.Steps), "step"))
 		f.Evidence = append(f.Evidence, why)
 		f.Fix.Summary = fix
 		out = append(out, f)

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"maps"
 	"slices"
 	"strings"
 )
@@ -41,17 +42,17 @@ func (o *KustomizeOptions) Apply(content map[string]any) {
 	for _, image := range o.Images {
 		set(content, "images", parseImage(image))
 	}
-	for _, name := range sortedKeys(o.Replicas) {
+	for _, name := range slices.Sorted(maps.Keys(o.Replicas)) {
 		set(content, "replicas", map[string]any{"name": name, "count": o.Replicas[name]})
 	}
 	if len(o.CommonLabels) > 0 {
 		add(content, "labels", map[string]any{
-			"pairs": anyMap(o.CommonLabels), "includeSelectors": !o.LabelWithoutSelector,
+			"pairs": AnyMap(o.CommonLabels), "includeSelectors": !o.LabelWithoutSelector,
 			"includeTemplates": o.LabelIncludeTemplates || !o.LabelWithoutSelector,
 		})
 	}
 	if len(o.CommonAnnotations) > 0 {
-		merged := anyMap(o.CommonAnnotations)
+		merged := AnyMap(o.CommonAnnotations)
 		if written, ok := content["commonAnnotations"].(map[string]any); ok {
 			for k, v := range written {
 				if _, ok := merged[k]; !ok {
@@ -112,19 +113,11 @@ func parseImage(text string) map[string]any {
 	return image
 }
 
-func anyMap(m map[string]string) map[string]any {
+// AnyMap is a map of texts as JSON has it.
+func AnyMap(m map[string]string) map[string]any {
 	out := make(map[string]any, len(m))
 	for k, v := range m {
 		out[k] = v
 	}
 	return out
-}
-
-func sortedKeys(m map[string]int) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }

@@ -85,11 +85,11 @@ func (c Coverage) String() string {
 	case a.Found == 0:
 		return "nothing judged"
 	case a.Rendered == 0:
-		return fmt.Sprintf("nothing judged of %s: %s", count(a.Found, cmp.Or(c.Noun, "Application")), strings.Join(why, ", "))
+		return fmt.Sprintf("nothing judged of %s: %s", finding.Count(a.Found, cmp.Or(c.Noun, "Application")), strings.Join(why, ", "))
 	case c.Whole():
 		return "all judged"
 	case len(why) == 0:
-		return "all judged but for " + count(len(c.Unread), "part")
+		return "all judged but for " + finding.Count(len(c.Unread), "part")
 	default:
 		return fmt.Sprintf("%d of %d %ss judged: %s", a.Rendered, a.Found, cmp.Or(c.Noun, "Application"), strings.Join(why, ", "))
 	}

@@ -106,7 +106,7 @@ func ExplainText(w io.Writer, e Explanation) error {
 	}
 	section(&b, "Requires", e.Requires, func(x PlanEdge) string { return x.To })
 	section(&b, "Required by", e.RequiredBy, func(x PlanEdge) string { return x.From })
-	fmt.Fprintf(&b, "\nBlast radius: %s cannot become Healthy without it", count(len(e.BlastRadius), "component"))
+	fmt.Fprintf(&b, "\nBlast radius: %s cannot become Healthy without it", finding.Count(len(e.BlastRadius), "component"))
 	if len(e.BlastRadius) > 0 {
 		fmt.Fprintf(&b, "\n  %s", strings.Join(e.BlastRadius, ", "))
 	}

@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/plan"
 )
 
@@ -81,11 +82,11 @@ func InventoryMarkdown(w io.Writer, inv plan.Inventory) error {
 			}
 		}
 	}
-	fmt.Fprintf(&b, "# Inventory of %s\n\n%s", inv.Environment, count(members, "component"))
+	fmt.Fprintf(&b, "# Inventory of %s\n\n%s", inv.Environment, finding.Count(members, "component"))
 	if disabled > 0 {
 		fmt.Fprintf(&b, ", %d of them disabled", disabled)
 	}
-	fmt.Fprintf(&b, ", %s.\n\n", count(len(inv.Steps), "step"))
+	fmt.Fprintf(&b, ", %s.\n\n", finding.Count(len(inv.Steps), "step"))
 	b.WriteString("## Components\n\nComponent (descriptor) – domain / project / namespace\n\n")
 	for _, g := range inv.Phases {
 		label := g.Label

@@ -154,11 +154,11 @@ func (l Lint) summary(all []shared) string {
 	for _, f := range all {
 		number[f.Severity]++
 	}
-	text := fmt.Sprintf("%s, %s", count(number[finding.Error], "error"), count(number[finding.Warning], "warning"))
+	text := fmt.Sprintf("%s, %s", finding.Count(number[finding.Error], "error"), finding.Count(number[finding.Warning], "warning"))
 	if n := number[finding.Info]; n > 0 {
-		text += ", " + count(n, "note")
+		text += ", " + finding.Count(n, "note")
 	}
-	text += fmt.Sprintf(" in %s (%s", count(len(l.Components), "component"), count(l.Edges, "edge"))
+	text += fmt.Sprintf(" in %s (%s", finding.Count(len(l.Components), "component"), finding.Count(l.Edges, "edge"))
 	switch n := len(l.Environments); {
 	case n > fewEnvironments:
 		text += fmt.Sprintf(", %d environments", n)

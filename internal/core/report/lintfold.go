@@ -72,6 +72,6 @@ func (t *lintText) folds(all []folded) {
 			names = names[:named]
 		}
 		fmt.Fprintf(t.b, "%s: the same in %s [%s]; --verbose shows them:\n    %s%s\n\n", t.style.paint(bold, Plain(f.finding.Provider)),
-			count(len(f.components), "more component"), f.finding.Rule, strings.Join(names, ", "), rest)
+			finding.Count(len(f.components), "more component"), f.finding.Rule, strings.Join(names, ", "), rest)
 	}
 }

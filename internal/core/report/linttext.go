@@ -182,7 +182,7 @@ func (t *lintText) unrendered(all []Unrendered) {
 	for _, u := range all {
 		number[u.Component]++
 	}
-	fmt.Fprintf(t.b, "! %s not rendered, whole or in part; nothing is known of what they lack:\n", count(len(number), "component"))
+	fmt.Fprintf(t.b, "! %s not rendered, whole or in part; nothing is known of what they lack:\n", finding.Count(len(number), "component"))
 	shown := map[string]int{}
 	for _, u := range all {
 		shown[u.Component]++

@@ -137,7 +137,7 @@ func PlanText(w io.Writer, p *plan.Plan, unrendered []Unrendered) error {
 	var b strings.Builder
 	writeUnrendered(&b, unrendered)
 	fmt.Fprintf(&b, "Plan of %s under policy %s: %s in %s\n\n", p.Environment, p.Policy,
-		count(len(p.Order), "component"), count(len(p.Steps), "step"))
+		finding.Count(len(p.Order), "component"), finding.Count(len(p.Steps), "step"))
 	rows := [][]string{{"STEP", "PHASE", "MAX", "COMPONENTS"}}
 	for _, s := range p.Steps {
 		names := strings.Join(s.Components, ", ")

@@ -319,7 +319,7 @@ func RolloutMarkdown(w io.Writer, r Rollout) error {
 	fmt.Fprintf(&b, "%d of %d components Healthy%s after %s.\n\n", s.healthy, s.planned, removals(s)+notRendered(s), Clock(seconds(r.MakespanSeconds)))
 	fmt.Fprintf(&b, "%s.\n\n", strings.TrimSpace(facts(r, s)))
 	if len(r.Unrendered) > 0 {
-		fmt.Fprintf(&b, "**%s not rendered:**\n\n", count(len(r.Unrendered), "component"))
+		fmt.Fprintf(&b, "**%s not rendered:**\n\n", finding.Count(len(r.Unrendered), "component"))
 		for _, u := range r.Unrendered {
 			fmt.Fprintf(&b, "- `%s` (%s:%d): %s\n", escape(u.Component), escape(u.File), u.Line, escape(u.Reason))
 		}

@@ -118,7 +118,7 @@ func SmokeText(w io.Writer, s Smoke, style Style) error {
 }
 
 func (s Smoke) verdict() string {
-	of := fmt.Sprintf("%s of %s on %s", count(s.Summary.Checks, "check"), count(s.Summary.Components, "component"), s.Cluster)
+	of := fmt.Sprintf("%s of %s on %s", finding.Count(s.Summary.Checks, "check"), finding.Count(s.Summary.Components, "component"), s.Cluster)
 	switch {
 	case s.Summary.Checks == 0:
 		return "no component that was asked for declares smoke checks"

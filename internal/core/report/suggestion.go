@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/plan"
 )
 
@@ -92,7 +93,7 @@ func SuggestionText(w io.Writer, s *plan.Suggestion, patch string, patched map[s
 	if len(s.Moves) == 0 {
 		fmt.Fprintf(&b, "Every component of %s stands after what it requires: nothing has to move.\n", s.Before.Environment)
 	} else {
-		fmt.Fprintf(&b, "%s of %s would stand after all it requires if %s moved:\n\n", count(len(s.Before.Order), "component"), s.Before.Environment, count(len(s.Moves), "component"))
+		fmt.Fprintf(&b, "%s of %s would stand after all it requires if %s moved:\n\n", finding.Count(len(s.Before.Order), "component"), s.Before.Environment, finding.Count(len(s.Moves), "component"))
 		rows := [][]string{{"COMPONENT", "FROM", "TO", "BECAUSE"}}
 		for _, m := range s.Moves {
 			rows = append(rows, []string{m.Component, m.From, m.To, because(m)})

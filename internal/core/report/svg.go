@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/plan"
 )
 
@@ -74,7 +75,7 @@ func writeSVG(b *strings.Builder, p *plan.Plan) {
 	d.fill()
 	d.lay()
 	title := "Ladder of " + p.Environment
-	about := fmt.Sprintf("%s in %s; expected time %s, critical path %s", count(len(p.Order), "component"), count(len(d.columns), "step"),
+	about := fmt.Sprintf("%s in %s; expected time %s, critical path %s", finding.Count(len(p.Order), "component"), finding.Count(len(d.columns), "step"),
 		Clock(p.Makespan), Clock(p.CriticalPath.Duration))
 	fmt.Fprintf(b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %.0f" width="%.0f" height="%.0f" role="img" aria-labelledby="ladder-title ladder-about">`+"\n",
 		d.width, d.height, d.width, d.height)
@@ -256,7 +257,7 @@ func (d *drawing) tooltip(name string) string {
 		text += "\nrequires " + strings.Join(requires, ", ")
 	}
 	if n := len(d.plan.BlastRadius(name)); n > 0 {
-		text += fmt.Sprintf("\n%s cannot become Healthy without it", count(n, "component"))
+		text += fmt.Sprintf("\n%s cannot become Healthy without it", finding.Count(n, "component"))
 	}
 	return text
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/rollout-ladder/ladder/internal/core/finding"
 )
 
 // table writes rows with aligned columns, two blanks apart; the last column is
@@ -31,21 +33,13 @@ func table(b *strings.Builder, rows [][]string) {
 	}
 }
 
-// count prints "1 component" or "3 components".
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
-
 // writeUnrendered says at the top of a report what could not be rendered: what
 // is not rendered is never called clean.
 func writeUnrendered(b *strings.Builder, unrendered []Unrendered) {
 	if len(unrendered) == 0 {
 		return
 	}
-	fmt.Fprintf(b, "! %s not rendered; nothing is known of what they hold:\n", count(len(unrendered), "component"))
+	fmt.Fprintf(b, "! %s not rendered; nothing is known of what they hold:\n", finding.Count(len(unrendered), "component"))
 	for _, u := range unrendered {
 		fmt.Fprintf(b, "    %s:%d  %s: %s\n", u.File, u.Line, u.Component, u.Reason)
 	}

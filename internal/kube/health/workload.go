@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"cmp"
 	"github.com/rollout-ladder/ladder/internal/core/rollout"
 )
 
@@ -143,9 +144,9 @@ func podHealth(obj *unstructured.Unstructured) Status {
 			return Status{rollout.Degraded, waiting.text}
 		}
 		if always && restarted(containers) {
-			return Status{rollout.Degraded, firstOf(waiting.text, terminatedReason(containers), "restarted and is not ready")}
+			return Status{rollout.Degraded, cmp.Or(waiting.text, terminatedReason(containers), "restarted and is not ready")}
 		}
-		return Status{rollout.Progressing, firstOf(waiting.text, message, "is not ready")}
+		return Status{rollout.Progressing, cmp.Or(waiting.text, message, "is not ready")}
 	case "", "Pending":
 		if always && waiting.stuck {
 			return Status{rollout.Degraded, waiting.text}
@@ -153,7 +154,7 @@ func podHealth(obj *unstructured.Unstructured) Status {
 		if c := condition(obj, "PodScheduled"); c != nil && c["status"] == "False" {
 			return Status{rollout.Progressing, strings.TrimPrefix(str(c, "reason")+": "+str(c, "message"), ": ")}
 		}
-		return Status{rollout.Progressing, firstOf(waiting.text, message, "is pending")}
+		return Status{rollout.Progressing, cmp.Or(waiting.text, message, "is pending")}
 	default:
 		return Status{rollout.Unknown, message}
 	}
@@ -169,7 +170,7 @@ func PodReason(obj *unstructured.Unstructured) string {
 	if c := condition(obj, "PodScheduled"); c != nil && c["status"] == "False" {
 		return strings.TrimPrefix(str(c, "reason")+": "+str(c, "message"), ": ")
 	}
-	return firstOf(waitingReason(containers).text, terminatedReason(containers), text(obj, "status", "message"))
+	return cmp.Or(waitingReason(containers).text, terminatedReason(containers), text(obj, "status", "message"))
 }
 
 type waiting struct {
@@ -213,7 +214,7 @@ func terminatedReason(containers []map[string]any) string {
 			if code == 0 && t["reason"] != "OOMKilled" {
 				continue
 			}
-			return firstOf(str(t, "message"), fmt.Sprintf("container %s ended with exit code %d", str(c, "name"), code))
+			return cmp.Or(str(t, "message"), fmt.Sprintf("container %s ended with exit code %d", str(c, "name"), code))
 		}
 	}
 	return ""
@@ -224,13 +225,4 @@ func restarted(containers []map[string]any) bool {
 		last, _ := c["lastState"].(map[string]any)
 		return last["terminated"] != nil
 	})
-}
-
-func firstOf(options ...string) string {
-	for _, o := range options {
-		if o != "" {
-			return o
-		}
-	}
-	return ""
 }

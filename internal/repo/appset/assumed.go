@@ -30,12 +30,12 @@ func (x *expansion) settle(set *yamldoc.Value, app *Application, alone bool) *re
 	}
 	for _, keys := range [][]string{{"spec", "project"}, {"spec", "destination", "namespace"}} {
 		if m := marked(v.At(keys...)); m != nil {
-			return x.needs(m, named(m.Text), strings.Join(keys, "."))
+			return x.needs(m, Marks(m.Text), strings.Join(keys, "."))
 		}
 	}
 	for _, key := range x.steps(set) {
 		if m := marked(v.At("metadata", "labels", key)); m != nil {
-			return x.needs(m, named(m.Text), "the label "+key+" of its steps")
+			return x.needs(m, Marks(m.Text), "the label "+key+" of its steps")
 		}
 	}
 	spec := v.At("spec")
@@ -121,7 +121,7 @@ func (x *expansion) source(s *yamldoc.Value, field string) (out *yamldoc.Value, 
 	}
 	for _, keys := range fields {
 		if m := marked(s.At(keys...)); m != nil {
-			return nil, "", x.needs(m, named(m.Text), field+"."+strings.Join(keys, "."))
+			return nil, "", x.needs(m, Marks(m.Text), field+"."+strings.Join(keys, "."))
 		}
 	}
 	var parts []string
@@ -131,7 +131,7 @@ func (x *expansion) source(s *yamldoc.Value, field string) (out *yamldoc.Value, 
 		if section == nil || section.Kind != yamldoc.Map {
 			continue
 		}
-		if text := section.At("values"); key == "helm" && text != nil && isMarked(text.Text) {
+		if text := section.At("values"); key == "helm" && text != nil && IsMarked(text.Text) {
 			section = parsedValues(section, text)
 			parts = append(parts, "helm.values")
 		}
@@ -184,7 +184,7 @@ func pruned(v *yamldoc.Value) *yamldoc.Value {
 		}
 	}
 	for _, e := range v.Entries {
-		if kept := pruned(e.Value); kept != nil && !isMarked(e.Key) {
+		if kept := pruned(e.Value); kept != nil && !IsMarked(e.Key) {
 			out.Entries = append(out.Entries, yamldoc.Entry{Key: e.Key, Value: kept, Position: e.Position})
 		}
 	}
@@ -210,14 +210,14 @@ func restored(v *yamldoc.Value) *yamldoc.Value {
 		return v
 	}
 	if v.Kind == yamldoc.Scalar {
-		return yamldoc.Text(written(v.Text), v.Position)
+		return yamldoc.Text(Written(v.Text), v.Position)
 	}
 	out := &yamldoc.Value{Kind: v.Kind, Position: v.Position}
 	for _, item := range v.Items {
 		out.Items = append(out.Items, restored(item))
 	}
 	for _, e := range v.Entries {
-		out.Entries = append(out.Entries, yamldoc.Entry{Key: written(e.Key), Value: restored(e.Value), Position: e.Position})
+		out.Entries = append(out.Entries, yamldoc.Entry{Key: Written(e.Key), Value: restored(e.Value), Position: e.Position})
 	}
 	return out
 }
@@ -228,7 +228,7 @@ func restored(v *yamldoc.Value) *yamldoc.Value {
 func (x *expansion) name(app *Application, alone bool) {
 	metadata := app.Value.At("metadata")
 	name := metadata.TextAt("name")
-	if isMarked(name) {
+	if IsMarked(name) {
 		part := strings.Trim(dashes.ReplaceAllString(marks.ReplaceAllString(name, "-"), "-"), "-.")
 		if name = x.set; !alone && part != "" {
 			name = part

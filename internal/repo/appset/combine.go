@@ -179,11 +179,11 @@ func (x *expansion) merge(v *yamldoc.Value, outer map[string]any) ([]parameters,
 func doubted(keys []string, p, by parameters) parameters {
 	values := maps.Clone(p.values)
 	for k := range by.values {
-		values[k] = mark(k)
+		values[k] = Mark(k)
 	}
 	if isOpen(by.values) {
 		for k := range values {
-			values[k] = mark(k)
+			values[k] = Mark(k)
 		}
 		values[openKey] = true
 	}

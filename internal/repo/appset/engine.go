@@ -87,7 +87,7 @@ func classic(text string, p map[string]any) (string, error) {
 		if value, known := p[name].(string); known {
 			b.WriteString(value)
 		} else if !knowsTag(p, name) {
-			b.WriteString(mark(name))
+			b.WriteString(Mark(name))
 		} else {
 			b.WriteString("{{" + tag + "}}")
 		}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/repo/repofs"
 	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
 )
@@ -84,7 +85,7 @@ func (x *expansion) supposed(v *yamldoc.Value, names []string, open bool, why *r
 	x.engine.partly = true
 	p := map[string]any{}
 	for _, name := range names {
-		p[name] = mark(name)
+		p[name] = Mark(name)
 	}
 	if open {
 		p[openKey] = true
@@ -149,7 +150,7 @@ func (x *expansion) list(v *yamldoc.Value) ([]parameters, *repofs.InputError) {
 		return all, nil
 	}
 	at := v.At("elementsYaml").Position
-	if isMarked(text) {
+	if IsMarked(text) {
 		return x.supposed(v, nil, true, fail(at, "", "the elementsYaml of the ApplicationSet %s is not known", x.set))
 	}
 	parsed, err := yamldoc.ParseOne(at.File, []byte(text))
@@ -217,7 +218,7 @@ func (x *expansion) clusters(at finding.Position, v *yamldoc.Value) ([]parameter
 	inCluster := false
 	add := func(c Cluster, index int, known bool) *repofs.InputError {
 		// One of which the address is not known may be that of Argo CD.
-		inCluster = inCluster || c.Server == inClusterServer || isMarked(c.Server) || c.Assumed != "" && c.Server == "https://"+c.Name
+		inCluster = inCluster || c.Server == inClusterServer || IsMarked(c.Server) || c.Assumed != "" && c.Server == "https://"+c.Name
 		p := x.cluster(c)
 		if !known {
 			x.unlabelled(at, p)
@@ -293,7 +294,7 @@ func (x *expansion) metadata() []string {
 func (x *expansion) unlabelled(at finding.Position, p map[string]any) {
 	x.engine.partly = true
 	for _, name := range x.metadata() {
-		p[name] = mark(name)
+		p[name] = Mark(name)
 	}
 	x.because(fail(at, "say in ladder.yaml which clusters there are, with their labels and annotations: generators.clusters",
 		"the labels and annotations of the cluster that Argo CD runs in are not known"))
@@ -301,7 +302,7 @@ func (x *expansion) unlabelled(at finding.Position, p map[string]any) {
 
 func (x *expansion) cluster(c Cluster) map[string]any {
 	p := map[string]any{"name": c.Name, "nameNormalized": c.Name, "server": c.Server, "project": c.Project}
-	if !isMarked(c.Name) {
+	if !IsMarked(c.Name) {
 		p["nameNormalized"] = normalize(c.Name)
 	}
 	if x.engine.goTemplate {
@@ -331,17 +332,9 @@ func (x *expansion) cluster(c Cluster) map[string]any {
 
 // openMap is a map of which more may be there than is known.
 func openMap(m map[string]string, open bool) map[string]any {
-	out := anyMap(m)
+	out := model.AnyMap(m)
 	if open {
 		out[openKey] = true
-	}
-	return out
-}
-
-func anyMap(m map[string]string) map[string]any {
-	out := make(map[string]any, len(m))
-	for k, v := range m {
-		out[k] = v
 	}
 	return out
 }
@@ -355,7 +348,7 @@ func (x *expansion) supplied(name string, at finding.Position, v *yamldoc.Value)
 		}
 		values, _ := copied(given.Values).(map[string]any)
 		if !x.engine.goTemplate {
-			values = anyMap(flatten(values))
+			values = model.AnyMap(flatten(values))
 		}
 		if err := x.values(v, values); err != nil {
 			return nil, err

@@ -11,6 +11,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/repo/repofs"
 	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
 )
@@ -18,16 +19,16 @@ import (
 // git reads a git generator: directories or files of this repository.
 func (x *expansion) git(v *yamldoc.Value) ([]parameters, *repofs.InputError) {
 	url := v.TextAt("repoURL")
-	if !x.repository.Own(written(url)) {
+	if !x.repository.Own(Written(url)) {
 		hint := "say in ladder.yaml that the address is this repository: repository.aliases"
-		url = written(url)
+		url = Written(url)
 		if strings.Contains(url, "{{") || strings.Contains(url, "<no value>") {
 			hint = "say in ladder.yaml what its clusters are, with their annotations: generators.clusters"
 		}
 		return x.someFolder(v, fail(v.Position, hint, "the git generator of the ApplicationSet %s reads another repository, %s", x.set, url))
 	}
 	if m := marked(v.With("values", nil).With("repoURL", nil).With("revision", nil)); m != nil {
-		return x.someFolder(v, fail(m.Position, "", "the git generator of the ApplicationSet %s reads %s, which is not known", x.set, written(m.Text)))
+		return x.someFolder(v, fail(m.Position, "", "the git generator of the ApplicationSet %s reads %s, which is not known", x.set, Written(m.Text)))
 	}
 	if list := v.At("directories"); list != nil && len(list.Items) > 0 {
 		return x.directories(v, list)
@@ -261,7 +262,7 @@ func (x *expansion) file(v *yamldoc.Value, file string) ([]parameters, *repofs.I
 		}
 		p := content
 		if !x.engine.goTemplate {
-			p = anyMap(flatten(content))
+			p = model.AnyMap(flatten(content))
 		}
 		x.path(v, p, path.Dir(file), path.Base(file))
 		if err := x.values(v, p); err != nil {

@@ -47,8 +47,8 @@ func (x *expansion) patch(set, app *yamldoc.Value, p parameters) (*yamldoc.Value
 	if err != nil {
 		return nil, fail(written.Position, "", "the templatePatch of the ApplicationSet %s cannot be filled in: %v", x.set, err)
 	}
-	if isMarked(text) {
-		return nil, x.needs(written, named(text), "templatePatch")
+	if IsMarked(text) {
+		return nil, x.needs(written, Marks(text), "templatePatch")
 	}
 	parsed, parseErr := yamldoc.ParseOne(written.Position.File, []byte(text))
 	if parseErr != nil || parsed.Kind != yamldoc.Map {

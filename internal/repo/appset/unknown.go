@@ -24,19 +24,10 @@ var (
 	notInMark = regexp.MustCompile(`[^A-Za-z0-9_.-]+`)
 )
 
-// mark stands for the value of a parameter, or of an expression.
-func mark(name string) string {
+// Mark stands for the value of a parameter, or of an expression.
+func Mark(name string) string {
 	return markSign + strings.TrimLeft(notInMark.ReplaceAllString(name, ""), ".") + markSign
 }
-
-// Mark stands in a text for what is not known, by its name.
-func Mark(name string) string { return mark(name) }
-
-// Marks lists the names of what is not known in a text, in their order.
-func Marks(text string) []string { return named(text) }
-
-// IsMarked reports whether a text holds something that is not known.
-func IsMarked(text string) bool { return isMarked(text) }
 
 // Fill replaces marks by what is found for their names.
 func Fill(text string, find func(name string) (string, bool)) string {
@@ -48,16 +39,13 @@ func Fill(text string, find func(name string) (string, bool)) string {
 	})
 }
 
+func IsMarked(text string) bool { return strings.Contains(text, markSign) }
+
 // Written turns marks into what stands in a template: {{name}}.
-func Written(text string) string { return written(text) }
+func Written(text string) string { return marks.ReplaceAllString(text, "{{$1}}") }
 
-func isMarked(text string) bool { return strings.Contains(text, markSign) }
-
-// written turns marks into what stands in a template: {{name}}.
-func written(text string) string { return marks.ReplaceAllString(text, "{{$1}}") }
-
-// named lists the parameters whose marks a text holds.
-func named(text string) []string {
+// Marks lists the parameters whose marks a text holds.
+func Marks(text string) []string {
 	var all []string
 	for _, m := range marks.FindAllStringSubmatch(text, -1) {
 		all = append(all, m[1])
@@ -70,7 +58,7 @@ func named(text string) []string {
 func holdsMark(v any) bool {
 	switch v := v.(type) {
 	case string:
-		return isMarked(v)
+		return IsMarked(v)
 	case map[string]any:
 		if isOpen(v) {
 			return true
@@ -91,7 +79,7 @@ func marked(v *yamldoc.Value) *yamldoc.Value {
 	if v == nil {
 		return nil
 	}
-	if v.Kind == yamldoc.Scalar && isMarked(v.Text) {
+	if v.Kind == yamldoc.Scalar && IsMarked(v.Text) {
 		return v
 	}
 	for _, item := range v.Items {
@@ -100,7 +88,7 @@ func marked(v *yamldoc.Value) *yamldoc.Value {
 		}
 	}
 	for _, e := range v.Entries {
-		if isMarked(e.Key) {
+		if IsMarked(e.Key) {
 			return yamldoc.Text(e.Key, e.Position)
 		}
 		if found := marked(e.Value); found != nil {
@@ -152,7 +140,7 @@ func knows(p map[string]any, fields []string) bool {
 // known not to be there.
 func knowsTag(p map[string]any, tag string) bool {
 	if value, ok := p[tag].(string); ok {
-		return !isMarked(value)
+		return !IsMarked(value)
 	}
 	if isOpen(p) {
 		return false
@@ -161,7 +149,7 @@ func knowsTag(p map[string]any, tag string) bool {
 		if c != '.' && c != '[' {
 			continue
 		}
-		if value, ok := p[tag[:i]].(string); ok && isMarked(value) {
+		if value, ok := p[tag[:i]].(string); ok && IsMarked(value) {
 			return false
 		}
 	}
@@ -178,7 +166,7 @@ func layingOut() []string {
 // text is a mark as a whole where these decide more than a part of a line.
 func (e *engine) masked(t *template.Template, options []string, p map[string]any) (string, error) {
 	if t.Tree == nil || len(t.Templates()) > 1 {
-		return mark(""), nil
+		return Mark(""), nil
 	}
 	tree := t.Copy()
 	m := masking{parameters: p}
@@ -292,7 +280,7 @@ func (m *masking) unknown(fields []string) bool {
 func marksOf(names []string) string {
 	all := make([]string, len(names))
 	for i, name := range slices.Compact(slices.Sorted(slices.Values(names))) {
-		all[i] = mark(name)
+		all[i] = Mark(name)
 	}
 	return strings.Join(all, "")
 }

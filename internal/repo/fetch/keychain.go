@@ -3,6 +3,7 @@ package fetch
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"maps"
@@ -52,21 +53,12 @@ func (k *keychain) registry(ctx context.Context, name string) (auth.Credential, 
 func openKeychain() *keychain {
 	home, _ := os.UserHomeDir() // without one only the variables count
 	k := &keychain{netrc: map[string]login{}, repos: map[host]login{}}
-	k.readNetrc(first(os.Getenv("NETRC"), filepath.Join(home, ".netrc")))
-	k.readRepositories(first(os.Getenv("HELM_REPOSITORY_CONFIG"), helmpath.ConfigPath("repositories.yaml")))
-	docker := filepath.Join(first(os.Getenv("DOCKER_CONFIG"), filepath.Join(home, ".docker")), "config.json")
-	k.readRegistries(first(os.Getenv("HELM_REGISTRY_CONFIG"), helmpath.ConfigPath("registry", "config.json")), docker)
+	k.readNetrc(cmp.Or(os.Getenv("NETRC"), filepath.Join(home, ".netrc")))
+	k.readRepositories(cmp.Or(os.Getenv("HELM_REPOSITORY_CONFIG"), helmpath.ConfigPath("repositories.yaml")))
+	docker := filepath.Join(cmp.Or(os.Getenv("DOCKER_CONFIG"), filepath.Join(home, ".docker")), "config.json")
+	k.readRegistries(cmp.Or(os.Getenv("HELM_REGISTRY_CONFIG"), helmpath.ConfigPath("registry", "config.json")), docker)
 	k.names = append(k.names, slices.Sorted(maps.Keys(k.netrc))...)
 	return k
-}
-
-func first(texts ...string) string {
-	for _, t := range texts {
-		if t != "" {
-			return t
-		}
-	}
-	return ""
 }
 
 // readNetrc reads the machines of a netrc file. Its default entry stands for any

@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/repo/manifest"
 	"github.com/rollout-ladder/ladder/internal/repo/repofs"
@@ -178,7 +179,7 @@ func (l *loader) pathOf(o manifest.Object, k *Kustomization) string {
 func (l *loader) elsewhere(k *Kustomization, kind, namespace, name, p string) {
 	k.Elsewhere = &Elsewhere{Kind: kind, Name: name, Path: p}
 	if o, ok := l.sources[key(kind, namespace, name)]; ok {
-		k.Elsewhere.URL, k.Elsewhere.Revision = withoutUser(textAt(o.Object, "spec", "url")), revisionOf(o)
+		k.Elsewhere.URL, k.Elsewhere.Revision = finding.WithoutUser(textAt(o.Object, "spec", "url")), revisionOf(o)
 	}
 	l.problem(Problem{
 		Kind: Source, Name: k.Name, Position: k.Position, Hint: "vendor it into the repository",

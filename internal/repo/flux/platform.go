@@ -81,7 +81,7 @@ func (p *platform) units() *fluxcd.Setup {
 		k := &c.Kustomizations[i]
 		u := fluxcd.Unit{
 			Kind: fluxcd.Kustomization, Namespace: k.Namespace, Name: k.Name, Parent: k.Parent, DependsOn: references("Kustomization", k.DependsOn),
-			Wait: k.WaitAll, Checked: len(k.HealthChecks) > 0, Suspended: suspended(c, i), Retries: true, RetryInterval: k.RetryInterval, Position: k.Position,
+			Wait: k.WaitAll, Checked: len(k.HealthChecks) > 0, Suspended: c.Suspended(i), Retries: true, RetryInterval: k.RetryInterval, Position: k.Position,
 			Workloads: slices.ContainsFunc(k.Objects, func(o manifest.Object) bool { return slices.Contains(workloads[:], o.GetKind()) }),
 		}
 		if p.stands(k) {
@@ -99,7 +99,7 @@ func (p *platform) units() *fluxcd.Setup {
 		setup.Units = append(setup.Units, fluxcd.Unit{
 			Kind: fluxcd.HelmRelease, Namespace: r.Namespace, Name: r.Name, Component: p.names.release(r), Parent: r.Kustomization,
 			DependsOn: references("HelmRelease", r.DependsOn), Wait: r.Waits, Workloads: true,
-			Suspended: r.Suspend || suspended(c, r.Kustomization), Retries: r.Retries, RetryInterval: r.RetryInterval, Position: r.Position,
+			Suspended: r.Suspend || c.Suspended(r.Kustomization), Retries: r.Retries, RetryInterval: r.RetryInterval, Position: r.Position,
 			Before: p.before(r),
 		})
 	}
@@ -120,8 +120,8 @@ func (p *platform) before(r *Release) finding.Position {
 // written nowhere and has nothing but Kustomizations.
 func (p *platform) stands(k *Kustomization) bool { return !k.Made || len(k.Objects) > 0 }
 
-// suspended reports whether a Kustomization, or one above it, is suspended.
-func suspended(c *Cluster, k int) bool {
+// Suspended reports whether a Kustomization, or one above it, is suspended.
+func (c *Cluster) Suspended(k int) bool {
 	for ; k >= 0; k = c.Kustomizations[k].Parent {
 		if c.Kustomizations[k].Suspend {
 			return true

@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/repo/manifest"
 	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
 )
@@ -103,7 +104,7 @@ func (l *loader) registry(source manifest.Object, r *Release) {
 		l.unknown(r, Source, "", "the address of its OCIRepository %s is not known", source.GetName())
 		return
 	}
-	r.Repository, r.Chart = withoutUser(address[:slash]), address[slash+1:]
+	r.Repository, r.Chart = finding.WithoutUser(address[:slash]), address[slash+1:]
 	r.Version = textAt(source.Object, "spec", "ref", "tag")
 	if semver := textAt(source.Object, "spec", "ref", "semver"); semver != "" {
 		r.Version = semver
@@ -136,7 +137,7 @@ func (l *loader) fromSpec(spec map[string]any, namespace string, r *Release) {
 		if len(mapAt(source.Object, "spec", "secretRef")) > 0 && l.options.Import {
 			l.tell(r, Secret, "give Argo CD a repository Secret", "the credentials of the HelmRepository %s are not carried over", name)
 		}
-		r.Repository, r.Chart, r.Version = withoutUser(address), chart, version
+		r.Repository, r.Chart, r.Version = finding.WithoutUser(address), chart, version
 	case "GitRepository":
 		p := l.ownPath(chart)
 		if l.isOwn(namespace, name, p) && l.tree.IsDir(p) {
@@ -161,20 +162,6 @@ func (l *loader) fromSpec(spec map[string]any, namespace string, r *Release) {
 			l.tell(r, Values, "write them into a layer of values", "the values of %s in the chart are not carried over", path.Base(fmt.Sprint(file)))
 		}
 	}
-}
-
-// withoutUser is an address without credentials.
-func withoutUser(address string) string {
-	scheme, rest, ok := strings.Cut(address, "://")
-	if !ok {
-		return address
-	}
-	host, tail, _ := strings.Cut(rest, "/")
-	at := strings.LastIndexByte(host, '@')
-	if at < 0 {
-		return address
-	}
-	return strings.TrimSuffix(scheme+"://"+host[at+1:]+"/"+tail, "/")
 }
 
 // values reads the values of ConfigMaps that the repository holds, then the

@@ -180,7 +180,7 @@ func (s *searched) start(sync *yamldoc.Value) {
 		return
 	}
 	if p := sync.TextAt("path"); p != "" && !strings.ContainsAny(p, "${") {
-		s.starts = append(s.starts, rootFolder{path: clean(p), base: ".", address: withoutUser(sync.TextAt("url")), position: sync.Position})
+		s.starts = append(s.starts, rootFolder{path: clean(p), base: ".", address: finding.WithoutUser(sync.TextAt("url")), position: sync.Position})
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"cmp"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
 )
@@ -77,7 +78,7 @@ func (e *evaluation) layer(item *yamldoc.Value, template bool) {
 		if prefix := e.field("valuesPathPrefix"); prefix != "" && !isRemote(name) {
 			name = prefix + name
 		}
-		handler := firstOf(e.field("missingFileHandler"), e.handler(e.st, nil))
+		handler := cmp.Or(e.field("missingFileHandler"), e.handler(e.st, nil))
 		for _, file := range e.valueFiles(e.st.base, name, item.Position, handler, e.r.Name) {
 			e.file(file, item.Position)
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"cmp"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
 )
@@ -214,19 +215,10 @@ func (e *evaluation) chart() {
 // registry reads oci://host/path/name[:version].
 func (e *evaluation) registry(chart string) {
 	if slash, colon := strings.LastIndexByte(chart, '/'), strings.LastIndexByte(chart, ':'); colon > slash {
-		chart, e.r.Version = chart[:colon], firstOf(e.r.Version, chart[colon+1:])
+		chart, e.r.Version = chart[:colon], cmp.Or(e.r.Version, chart[colon+1:])
 	}
 	slash := strings.LastIndexByte(chart, '/')
 	e.r.Repository, e.r.ChartName = finding.Redact(chart[:slash]), chart[slash+1:]
-}
-
-func firstOf(texts ...string) string {
-	for _, t := range texts {
-		if t != "" {
-			return t
-		}
-	}
-	return ""
 }
 
 // local finds a chart in the repository; it is relative to the state file.
@@ -294,7 +286,7 @@ func (e *evaluation) repository(v *yamldoc.Value, name string, data map[string]a
 			break
 		}
 	}
-	plain := withoutUser(url)
+	plain := finding.WithoutUser(url)
 	if plain != url {
 		e.problem(Problem{Kind: Secret, Position: address.Position, Message: fmt.Sprintf("the credentials in the address of the repository %s are not carried over", v.TextAt("name")), Hint: "give Argo CD a repository Secret"})
 	}
@@ -312,23 +304,9 @@ func (e *evaluation) repository(v *yamldoc.Value, name string, data map[string]a
 	e.r.Repository, e.r.ChartName = plain, name
 }
 
-// withoutUser is an address without credentials.
-func withoutUser(address string) string {
-	scheme, rest, ok := strings.Cut(address, "://")
-	if !ok {
-		return address
-	}
-	host, tail, _ := strings.Cut(rest, "/")
-	at := strings.LastIndexByte(host, '@')
-	if at < 0 {
-		return address
-	}
-	return strings.TrimSuffix(scheme+"://"+host[at+1:]+"/"+tail, "/")
-}
-
 // options reads the settings that have an equivalent.
 func (e *evaluation) options() {
-	seconds := firstOf(e.field("timeout"), textOf(e.st.setting("helmDefaults", "timeout")))
+	seconds := cmp.Or(e.field("timeout"), textOf(e.st.setting("helmDefaults", "timeout")))
 	if n, err := strconv.Atoi(seconds); err == nil && n > 0 && n < 7*24*3600 {
 		e.r.Timeout = time.Duration(n) * time.Second
 	}

@@ -62,11 +62,11 @@ func Discover(dir string) (*Tree, error) {
 		return nil, &InputError{Message: fmt.Sprintf("%s does not exist", dir), Hint: "give the folder of a platform repository", Err: err}
 	}
 	if err != nil {
-		return nil, &InputError{Message: fmt.Sprintf("%s cannot be read: %v", dir, reason(err)), Err: err}
+		return nil, &InputError{Message: fmt.Sprintf("%s cannot be read: %v", dir, Reason(err)), Err: err}
 	}
 	info, err := os.Stat(resolved)
 	if err != nil {
-		return nil, &InputError{Message: fmt.Sprintf("%s cannot be read: %v", dir, reason(err)), Err: err}
+		return nil, &InputError{Message: fmt.Sprintf("%s cannot be read: %v", dir, Reason(err)), Err: err}
 	}
 	if !info.IsDir() {
 		return nil, &InputError{Message: fmt.Sprintf("%s is a file", dir), Hint: "give the folder of a platform repository, not a file in it"}
@@ -128,7 +128,7 @@ func (t *Tree) Resolve(file string, at finding.Position) (string, error) {
 	case errors.Is(found.err, fs.ErrNotExist):
 		return "", &InputError{Position: at, Message: fmt.Sprintf("%s is a symbolic link to nothing", t.link(file)), Err: found.err}
 	default:
-		return "", &InputError{Position: at, Message: fmt.Sprintf("%s cannot be read: %v", file, reason(found.err)), Err: found.err}
+		return "", &InputError{Position: at, Message: fmt.Sprintf("%s cannot be read: %v", file, Reason(found.err)), Err: found.err}
 	}
 }
 
@@ -218,7 +218,7 @@ func (t *Tree) Read(file string) ([]byte, error) {
 	case errors.As(err, &large):
 		return nil, &InputError{Position: at, Message: "is " + large.Error(), Hint: "split the file"}
 	case err != nil:
-		return nil, &InputError{Position: at, Message: fmt.Sprintf("cannot be read: %v", reason(err)), Err: err}
+		return nil, &InputError{Position: at, Message: fmt.Sprintf("cannot be read: %v", Reason(err)), Err: err}
 	}
 	return t.kept.keep(file, data), nil
 }
@@ -255,7 +255,7 @@ func (t *Tree) List(dir string) ([]string, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, &InputError{Position: finding.Position{File: dir}, Message: fmt.Sprintf("cannot be read: %v", reason(err)), Err: err}
+		return nil, &InputError{Position: finding.Position{File: dir}, Message: fmt.Sprintf("cannot be read: %v", Reason(err)), Err: err}
 	}
 	names := make([]string, len(entries))
 	for i, e := range entries {
@@ -303,7 +303,7 @@ func (s *search) visit(ctx context.Context, dir, abs string, trail []string) err
 		return nil
 	}
 	if err != nil {
-		return &InputError{Position: finding.Position{File: dir}, Message: fmt.Sprintf("cannot be read: %v", reason(err)), Err: err}
+		return &InputError{Position: finding.Position{File: dir}, Message: fmt.Sprintf("cannot be read: %v", Reason(err)), Err: err}
 	}
 	trail = append(slices.Clip(trail), abs)
 	s.tree.listAll(ctx, abs, entries)
@@ -347,9 +347,9 @@ func isDirLink(link string) bool {
 	return err == nil && info.IsDir()
 }
 
-// reason is the cause of a file system error without the absolute path, which
+// Reason is the cause of a file system error without the absolute path, which
 // differs from machine to machine.
-func reason(err error) error {
+func Reason(err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {
 		return p.Err

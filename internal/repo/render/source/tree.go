@@ -96,7 +96,7 @@ func (t *Tree) resolveAbs(joined, shown string) (string, error) {
 		if errors.Is(err, fs.ErrNotExist) {
 			return "", &fs.PathError{Op: "open", Path: shown, Err: fs.ErrNotExist}
 		}
-		return "", &fs.PathError{Op: "open", Path: shown, Err: reason(err)}
+		return "", &fs.PathError{Op: "open", Path: shown, Err: repofs.Reason(err)}
 	}
 	if !within(t.repository, resolved) {
 		return "", &EscapeError{Path: shown}
@@ -121,15 +121,6 @@ func (t *Tree) follow(joined string) (string, error) {
 		return resolved, err
 	}
 	return filepath.EvalSymlinks(resolved)
-}
-
-// reason drops the absolute path that errors of the file system carry.
-func reason(err error) error {
-	var pathErr *fs.PathError
-	if errors.As(err, &pathErr) {
-		return pathErr.Err
-	}
-	return err
 }
 
 // Rel turns an absolute path into a slash path relative to the root of the
@@ -181,7 +172,7 @@ func readFile(abs, shown string) ([]byte, string, error) {
 	case errors.As(err, &large):
 		return nil, "", &SizeError{Path: shown, Limit: MaxFile}
 	case err != nil:
-		return nil, "", &fs.PathError{Op: "read", Path: shown, Err: reason(err)}
+		return nil, "", &fs.PathError{Op: "read", Path: shown, Err: repofs.Reason(err)}
 	}
 	return data, digest(data), nil
 }
@@ -196,7 +187,7 @@ func digest(data []byte) string {
 func list(abs, shown string) ([]string, error) {
 	entries, err := os.ReadDir(abs)
 	if err != nil {
-		return nil, &fs.PathError{Op: "list", Path: shown, Err: reason(err)}
+		return nil, &fs.PathError{Op: "list", Path: shown, Err: repofs.Reason(err)}
 	}
 	names := make([]string, 0, len(entries))
 	for _, e := range entries {
