@@ -12,7 +12,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/plane/egress"
 	"github.com/rollout-ladder/ladder/internal/simulate/certificate"
 	"github.com/rollout-ladder/ladder/internal/simulate/idle"
@@ -31,9 +30,6 @@ type Options struct {
 	// Config is used until the ConfigMap ladder-system/simulation exists.
 	Config settings.Config
 	Log    *slog.Logger
-	// Smoke runs the checks of a smoke once and says what does not hold; nil
-	// runs them against the plane by package smoke.
-	Smoke func(ctx context.Context, checks []model.Check) error
 	// Serve is given the backend of the webhooks and aggregated APIs of the
 	// plane; Certificates are those it serves. Without Serve they are refused.
 	Serve        func(egress.WebhookBackend)
@@ -62,7 +58,7 @@ func Run(ctx context.Context, cfg *rest.Config, o Options) error {
 	if err != nil {
 		return fmt.Errorf("simulate the world: %w", err)
 	}
-	check, err := smokes(w, o.Smoke)
+	check, err := smokes(w)
 	if err != nil {
 		return fmt.Errorf("simulate the world: %w", err)
 	}

@@ -28,26 +28,22 @@ const (
 
 // smokes returns what a smoke Job's pod does: it tries its checks until they
 // hold, as the scripts of smokes do, or it runs out of patience.
-func smokes(w *world.World, once func(context.Context, []model.Check) error) (kubelet.Smoke, error) {
+func smokes(w *world.World) (kubelet.Smoke, error) {
 	own, err := smoke.Connect(w.REST, time.Now)
 	if err != nil {
 		return nil, err
 	}
 	return func(ctx context.Context, e kubelet.Examination) error {
 		fillOpen(ctx, w, e.Checks)
-		ask := once
-		if ask == nil {
-			client := own
-			if e.ServiceAccount != "" {
-				as := rest.CopyConfig(w.REST)
-				as.Impersonate = serviceAccount(e.Namespace, e.ServiceAccount)
-				theirs, err := smoke.Connect(as, time.Now)
-				if err != nil {
-					return err
-				}
-				client = theirs
+		client := own
+		if e.ServiceAccount != "" {
+			as := rest.CopyConfig(w.REST)
+			as.Impersonate = serviceAccount(e.Namespace, e.ServiceAccount)
+			theirs, err := smoke.Connect(as, time.Now)
+			if err != nil {
+				return err
 			}
-			ask = func(ctx context.Context, checks []model.Check) error { return askOnce(ctx, own, client, checks) }
+			client = theirs
 		}
 		patience := smokePatience
 		if e.Wait > 0 {
@@ -55,7 +51,7 @@ func smokes(w *world.World, once func(context.Context, []model.Check) error) (ku
 		}
 		deadline := w.Clock.Now().Add(w.Clock.AtLeast(patience, smokeLeastPatience))
 		for {
-			err := ask(ctx, e.Checks)
+			err := askOnce(ctx, own, client, e.Checks)
 			if err == nil || w.Clock.Now().After(deadline) {
 				return err
 			}

@@ -21,17 +21,6 @@ import (
 	"github.com/rollout-ladder/ladder/internal/kube/health"
 )
 
-// Prune decides whether a sync deletes what is not rendered any more.
-type Prune int
-
-// The policies.
-const (
-	// PruneAsAutomated prunes where the Application's automated sync does.
-	PruneAsAutomated Prune = iota
-	PruneAlways
-	PruneNever
-)
-
 // SelfHeal decides when an Application gets its automated sync back.
 type SelfHeal int
 
@@ -66,7 +55,6 @@ type Config struct {
 	// Run identifies the rollout, the same after a resume. Empty means the
 	// revision.
 	Run      string
-	Prune    Prune
 	SelfHeal SelfHeal
 	// Health assesses live objects where the status of an Application does not tell
 	// enough; nil means one without extra checks.

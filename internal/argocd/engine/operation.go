@@ -62,7 +62,7 @@ func (e *Engine) wants(a *status.Application, o *status.Operation) bool {
 // retries. Retries stay at the revision: refresh, which has them take the newest
 // one, is left out. Source: argo-cd, processRequestedAppOperation.
 func (e *Engine) operation(a *status.Application, token string) map[string]any {
-	sync := map[string]any{"prune": e.prunes(a)}
+	sync := map[string]any{"prune": prunes(a)}
 	revisions := e.revisions(a)
 	if a.MultiSource() {
 		sync["revisions"] = revisions
@@ -89,14 +89,9 @@ func (e *Engine) operation(a *status.Application, token string) map[string]any {
 	return op
 }
 
-func (e *Engine) prunes(a *status.Application) bool {
-	switch e.config.Prune {
-	case PruneAlways:
-		return true
-	case PruneNever:
-		return false
-	case PruneAsAutomated:
-	}
+// prunes reports whether a sync deletes what is not rendered any more: where the
+// Application's automated sync does.
+func prunes(a *status.Application) bool {
 	if held, err := readHold(a.Ref.Resource(), a.Annotations); err == nil && held != nil {
 		return status.SyncPolicy{Automated: held.Automated}.Prunes()
 	}

@@ -16,12 +16,12 @@ import (
 	"github.com/rollout-ladder/ladder/internal/cli/cluster"
 	"github.com/rollout-ladder/ladder/internal/cli/exit"
 	"github.com/rollout-ladder/ladder/internal/cli/flags"
+	"github.com/rollout-ladder/ladder/internal/cli/outcome"
 	"github.com/rollout-ladder/ladder/internal/cli/progress"
 	"github.com/rollout-ladder/ladder/internal/cli/source"
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
 	"github.com/rollout-ladder/ladder/internal/core/report"
 	"github.com/rollout-ladder/ladder/internal/run/bootstrap"
-	"github.com/rollout-ladder/ladder/internal/run/session"
 )
 
 // Options are the arguments of the command.
@@ -101,25 +101,25 @@ func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *
 	if o.given {
 		path = o.Path
 	}
-	outcome, err := bootstrap.Run(ctx, bootstrap.Options{
+	done, err := bootstrap.Run(ctx, bootstrap.Options{
 		Config: config, Path: path, Load: source.Options(o.Source), Connect: o.connect,
 		DryRun: o.DryRun, ResetCluster: o.ResetCluster, ShowAdminPassword: o.ShowAdminPassword, Timeout: o.Timeout,
 		LookupEnv: os.LookupEnv, Image: image(o.version), Say: display.Stage,
 	})
 	display.Close()
 	if err != nil {
-		return coded(err)
+		return outcome.Coded(err)
 	}
-	if err := o.write(streams, outcome.Report); err != nil {
+	if err := o.write(streams, done.Report); err != nil {
 		return err
 	}
-	if err := verdict(outcome.Report.Result); err != nil {
+	if err := verdict(done.Report.Result); err != nil {
 		return err
 	}
 	if !o.PortForward || o.DryRun {
 		return nil
 	}
-	return o.forward(ctx, streams, outcome, config.PortForward)
+	return o.forward(ctx, streams, done, config.PortForward)
 }
 
 func (o *Options) check() (*bootstrap.Config, error) {
@@ -196,8 +196,8 @@ func (o *Options) write(streams *stream.Streams, b report.Bootstrap) error {
 
 // forward passes connections on until the command is interrupted, which is its
 // good end.
-func (o *Options) forward(ctx context.Context, streams *stream.Streams, outcome bootstrap.Outcome, to bootstrap.PortForward) error {
-	err := outcome.Forward(ctx, to, func(address string) {
+func (o *Options) forward(ctx context.Context, streams *stream.Streams, done bootstrap.Outcome, to bootstrap.PortForward) error {
+	err := done.Forward(ctx, to, func(address string) {
 		fmt.Fprintf(streams.Err, "Argo CD is at https://%s until you interrupt this command\n", address)
 	})
 	return exit.With(exit.CouldNotRun, err)
@@ -216,11 +216,4 @@ func verdict(result string) error {
 	default:
 		return exit.Silent(exit.No)
 	}
-}
-
-func coded(err error) error {
-	if errors.As(err, new(*session.RefusedError)) {
-		return exit.With(exit.Usage, err)
-	}
-	return source.Coded(err)
 }

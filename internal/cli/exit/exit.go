@@ -4,6 +4,7 @@ package exit
 import (
 	"context"
 	"errors"
+	"fmt"
 )
 
 // Code is an exit code of the ladder command.
@@ -43,6 +44,11 @@ func With(code Code, err error) error {
 		return nil
 	}
 	return &Error{Code: code, Err: err}
+}
+
+// Usagef says what is wrong with the way the command was called.
+func Usagef(format string, arguments ...any) error {
+	return With(Usage, fmt.Errorf(format, arguments...))
 }
 
 // Silent ends the command with a code and prints nothing more.

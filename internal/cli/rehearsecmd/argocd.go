@@ -16,15 +16,15 @@ func (o *Options) argoCDAlone() error {
 	const driven = "or have Ladder drive the Applications: --policy " + string(rollout.Phases)
 	switch {
 	case o.Resume || o.Fresh:
-		return usage("--resume and --fresh are for --engine %s: Argo CD keeps its state on the plane", rehearse.EngineNative)
+		return exit.Usagef("--resume and --fresh are for --engine %s: Argo CD keeps its state on the plane", rehearse.EngineNative)
 	case o.driven:
 		return nil
 	case o.OnFailure != string(rollout.Halt):
-		return usage("--on-failure %s: Argo CD decides itself what a failure stops; leave the flag out, %s", o.OnFailure, driven)
+		return exit.Usagef("--on-failure %s: Argo CD decides itself what a failure stops; leave the flag out, %s", o.OnFailure, driven)
 	case len(o.Approve) > 0:
-		return usage("--approve: a step with maxUpdate 0 is not synced by Argo CD at all, but by a person; leave the flag out, %s", driven)
+		return exit.Usagef("--approve: a step with maxUpdate 0 is not synced by Argo CD at all, but by a person; leave the flag out, %s", driven)
 	case o.MaxInFlight > 0:
-		return usage("--max-in-flight: Argo CD goes by the maxUpdate of the steps; leave the flag out, or have Ladder drive the Applications: --policy %s", rollout.Edges)
+		return exit.Usagef("--max-in-flight: Argo CD goes by the maxUpdate of the steps; leave the flag out, or have Ladder drive the Applications: --policy %s", rollout.Edges)
 	}
 	return nil
 }
@@ -34,7 +34,7 @@ func (o *Options) argoCDAlone() error {
 func (o *Options) argoCD() (string, error) {
 	if o.Engine != rehearse.EngineArgoCD {
 		if o.ArgoCD != "" {
-			return "", usage("--argocd-binary is for --engine %s", rehearse.EngineArgoCD)
+			return "", exit.Usagef("--argocd-binary is for --engine %s", rehearse.EngineArgoCD)
 		}
 		return "", nil
 	}
@@ -55,7 +55,7 @@ func (o *Options) argoCD() (string, error) {
 func ofArgoCD(check func(*plan.Plan) error) func(*plan.Plan) error {
 	return func(p *plan.Plan) error {
 		if held := steering.HandStarted(p); len(held) > 0 {
-			return usage("step %s has maxUpdate 0: Argo CD syncs none of its Applications, and nobody is there to do it%s",
+			return exit.Usagef("step %s has maxUpdate 0: Argo CD syncs none of its Applications, and nobody is there to do it%s",
 				p.Steps[held[0]].Label, steering.Those(p, held))
 		}
 		return check(p)

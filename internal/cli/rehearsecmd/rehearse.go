@@ -21,17 +21,13 @@ import (
 	"github.com/rollout-ladder/ladder/internal/cli/source"
 	"github.com/rollout-ladder/ladder/internal/cli/steering"
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
-	"github.com/rollout-ladder/ladder/internal/core/plan"
 	"github.com/rollout-ladder/ladder/internal/core/report"
 	"github.com/rollout-ladder/ladder/internal/core/rollout"
-	"github.com/rollout-ladder/ladder/internal/executor"
 	"github.com/rollout-ladder/ladder/internal/plane"
 	"github.com/rollout-ladder/ladder/internal/plane/argocd"
 	"github.com/rollout-ladder/ladder/internal/repo/git"
 	"github.com/rollout-ladder/ladder/internal/run/rehearse"
-	"github.com/rollout-ladder/ladder/internal/run/session"
 	"github.com/rollout-ladder/ladder/internal/simulate/settings"
-	"github.com/rollout-ladder/ladder/internal/store"
 )
 
 // Options are the arguments of the command.
@@ -266,46 +262,22 @@ func (o *Options) parse() (rehearse.Options, error) {
 	}, nil
 }
 
-// coded gives an error of a rehearsal its exit code.
+// coded gives an error of a rehearsal its exit code. Some wrap the end of a time, which
+// was not that of the rehearsal.
 func coded(err error) error {
-	var (
-		planeErr   *rehearse.PlaneError
-		unrendered *session.UnrenderedError
-		refused    *session.RefusedError
-		unknown    *session.UnknownComponentError
-		cycle      *plan.CycleError
-		place      *plan.PlaceError
-		locked     *store.LockedError
-		unfinished *executor.UnfinishedError
-		notUp      *plane.NotFoundError
-		ended      *rehearse.PlaneEndedError
-		silent     *rehearse.PlaneSilentError
-		missing    *argocd.MissingError
-		notStarted *argocd.StartError
-		gone       *argocd.EndedError
-		noGit      *git.MissingError
-		edge       *generate.EdgeError
-		layout     *generate.LayoutError
-		notDriven  *rehearse.NotDrivenError
-	)
+	var notUp *plane.NotFoundError
 	switch {
 	case errors.Is(err, context.Canceled), errors.As(err, new(*exit.Error)):
 		return err
 	case errors.As(err, &notUp):
 		return exit.With(exit.Usage, fmt.Errorf("there is no rollout to resume: %w", notUp))
-	case errors.Is(err, executor.ErrNothingSaved):
-		return exit.With(exit.Usage, executor.ErrNothingSaved)
-	case errors.As(err, &unfinished):
-		return exit.With(exit.Usage, fmt.Errorf("%w (go on with it: --resume, with the repository and the flags as they were; forget it: --fresh)", unfinished))
-	case errors.As(err, &unrendered), errors.As(err, &refused), errors.As(err, &unknown), errors.As(err, &cycle), errors.As(err, &place), errors.As(err, &notDriven):
+	case errors.As(err, new(*rehearse.NotDrivenError)):
 		return exit.With(exit.Usage, err)
-	case errors.As(err, &edge), errors.As(err, &layout):
+	case errors.As(err, new(*generate.EdgeError)), errors.As(err, new(*generate.LayoutError)):
 		return exit.With(exit.No, err)
-	case errors.As(err, &missing), errors.As(err, &notStarted), errors.As(err, &gone), errors.As(err, &noGit):
-		return exit.With(exit.CouldNotRun, err)
-	case errors.As(err, &locked), errors.As(err, &planeErr), errors.As(err, &ended), errors.As(err, &silent):
+	case errors.As(err, new(*argocd.MissingError)), errors.As(err, new(*argocd.StartError)), errors.As(err, new(*git.MissingError)), errors.As(err, new(*rehearse.PlaneError)):
 		return exit.With(exit.CouldNotRun, err)
 	default:
-		return source.Coded(err)
+		return outcome.Coded(err)
 	}
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/rollout-ladder/ladder/internal/cli/exit"
 	"github.com/rollout-ladder/ladder/internal/cli/steering"
 )
 
@@ -22,8 +21,4 @@ func interrupted(w io.Writer, h *steering.Helm, kept bool, cmd *cobra.Command, a
 	case h.Left():
 		fmt.Fprintln(w, "ladder: ended; the plane was not kept (--keep), so there is nothing to go on with")
 	}
-}
-
-func usage(format string, arguments ...any) error {
-	return exit.With(exit.Usage, fmt.Errorf(format, arguments...))
 }

@@ -1,33 +1,17 @@
 package rolloutcmd
 
 import (
-	"context"
 	"errors"
-	"fmt"
 
 	"github.com/rollout-ladder/ladder/internal/argocd/engine"
 	"github.com/rollout-ladder/ladder/internal/cli/exit"
-	"github.com/rollout-ladder/ladder/internal/cli/source"
-	"github.com/rollout-ladder/ladder/internal/core/plan"
-	"github.com/rollout-ladder/ladder/internal/executor"
-	"github.com/rollout-ladder/ladder/internal/run/session"
+	"github.com/rollout-ladder/ladder/internal/cli/outcome"
 )
 
 // coded gives an error of a rollout its exit code.
 func coded(err error) error {
-	var unfinished *executor.UnfinishedError
-	switch {
-	case errors.Is(err, context.Canceled), errors.As(err, new(*exit.Error)):
-		return err
-	case errors.Is(err, executor.ErrNothingSaved):
-		return exit.With(exit.Usage, executor.ErrNothingSaved)
-	case errors.As(err, &unfinished):
-		return exit.With(exit.Usage, fmt.Errorf("%w (go on with it: --resume, with the repository and the flags as they were; forget it: --fresh)", unfinished))
-	case errors.As(err, new(*session.UnrenderedError)), errors.As(err, new(*session.RefusedError)),
-		errors.As(err, new(*session.UnknownComponentError)), errors.As(err, new(*session.SeveralClustersError)), errors.As(err, new(*plan.CycleError)), errors.As(err, new(*plan.PlaceError)),
-		errors.As(err, new(*engine.DiscoverError)), errors.As(err, new(*engine.RefusedError)):
+	if errors.As(err, new(*engine.DiscoverError)) || errors.As(err, new(*engine.RefusedError)) {
 		return exit.With(exit.Usage, err)
-	default:
-		return source.Coded(err)
 	}
+	return outcome.Coded(err)
 }

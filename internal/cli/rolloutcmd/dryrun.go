@@ -42,7 +42,7 @@ type objectChange struct {
 
 func dryRun(ctx context.Context, streams *stream.Streams, global *flags.Global, o *Options, options session.ClusterOptions) error {
 	if o.Format == "markdown" {
-		return usage("--dry-run prints text or json")
+		return exit.Usagef("--dry-run prints text or json")
 	}
 	display := progress.New(streams, global, time.Now)
 	defer display.Close()

@@ -192,11 +192,11 @@ func (o *Options) parse(ctx context.Context) (session.ClusterOptions, error) {
 	}
 	switch {
 	case o.Timeout < 0 || o.MaxInFlight < 0:
-		return none, usage("--timeout and --max-in-flight may not be negative")
+		return none, exit.Usagef("--timeout and --max-in-flight may not be negative")
 	case o.Engine != session.ArgoCD && (o.Revision != "" || o.ArgoNamespace != "" || o.SelfHeal != "end"):
-		return none, usage("--revision, --argocd-namespace and --self-heal are for --engine argocd")
+		return none, exit.Usagef("--revision, --argocd-namespace and --self-heal are for --engine argocd")
 	case o.Engine == session.ArgoCD && o.DryRun:
-		return none, usage("--dry-run is for --engine native: ask Argo CD with argocd app diff")
+		return none, exit.Usagef("--dry-run is for --engine native: ask Argo CD with argocd app diff")
 	}
 	for _, file := range []string{o.Output, o.Report} {
 		if err := stream.CheckResult(file); err != nil {
@@ -251,7 +251,7 @@ func (o *Options) choose() (func(*analysis.Result) ([]model.Component, error), e
 		}
 		chosen = session.Chosen(chosen, bounds[0], bounds[1])
 		if len(chosen) == 0 {
-			return nil, usage("--from, --to and --only leave no component")
+			return nil, exit.Usagef("--from, --to and --only leave no component")
 		}
 		return chosen, nil
 	}, nil
@@ -271,7 +271,7 @@ func commit(ctx context.Context, path, revision string) (hash string, err error)
 	case err == nil:
 		return hash, nil
 	case errors.Is(err, git.ErrNoRepository), errors.Is(err, git.ErrElsewhere), errors.Is(err, git.ErrUnknown), errors.Is(err, git.ErrAmbiguous):
-		return "", usage("--engine argocd rolls out a commit, and %s is none of %s; name one with --revision", revision, path)
+		return "", exit.Usagef("--engine argocd rolls out a commit, and %s is none of %s; name one with --revision", revision, path)
 	default:
 		return "", exit.With(exit.CouldNotRun, err)
 	}
@@ -284,8 +284,4 @@ func owner() string {
 		who += " by " + u.Username
 	}
 	return who
-}
-
-func usage(format string, arguments ...any) error {
-	return exit.With(exit.Usage, fmt.Errorf(format, arguments...))
 }

@@ -127,9 +127,9 @@ func Approvals(p *plan.Plan, asked []string) ([]int, error) {
 		switch {
 		case found || text == EveryStep:
 		case known:
-			return nil, usage("--approve %s: that step needs no approval: it has no maxUpdate 0%s", text, Those(p, byHand))
+			return nil, exit.Usagef("--approve %s: that step needs no approval: it has no maxUpdate 0%s", text, Those(p, byHand))
 		default:
-			return nil, usage("--approve %s: the ladder has no such step%s", text, Those(p, byHand))
+			return nil, exit.Usagef("--approve %s: the ladder has no such step%s", text, Those(p, byHand))
 		}
 	}
 	slices.Sort(approved)
@@ -150,7 +150,7 @@ func unapproved(p *plan.Plan, approved []int) []int {
 // unattended refuses steps that nobody is there to approve.
 func unattended(p *plan.Plan, held []int) error {
 	first := p.Steps[held[0]]
-	return usage("step %s starts by hand (maxUpdate 0), and nobody is at a terminal to approve it: approve it up front with --approve %s%s",
+	return exit.Usagef("step %s starts by hand (maxUpdate 0), and nobody is at a terminal to approve it: approve it up front with --approve %s%s",
 		first.Label, first.Label, Those(p, held))
 }
 
@@ -175,10 +175,6 @@ func Those(p *plan.Plan, steps []int) string {
 		labels[i] = p.Steps[k].Label
 	}
 	return fmt.Sprintf("; steps that need one: %s (all of them: --approve %s)", strings.Join(labels, ", "), EveryStep)
-}
-
-func usage(format string, arguments ...any) error {
-	return exit.With(exit.Usage, fmt.Errorf(format, arguments...))
 }
 
 // Resuming is the command line that goes on with this one.

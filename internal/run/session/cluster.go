@@ -73,7 +73,6 @@ type ClusterOptions struct {
 // Performance is the outcome of a rollout on a cluster.
 type Performance struct {
 	Report report.Rollout
-	Key    incluster.Key
 	// Interrupted is set when the context ended first; the state is saved.
 	Interrupted bool
 	Loaded      *analysis.Result
@@ -126,7 +125,7 @@ func OnCluster(ctx context.Context, o ClusterOptions) (Performance, error) {
 	if o.REST, err = state.Access(o.REST); err != nil {
 		return Performance{}, err
 	}
-	p := Performance{Key: key, Loaded: loaded}
+	p := Performance{Loaded: loaded}
 	outcome, err := o.drive(ctx, end, state, loaded, planned, selected, key)
 	var lost *incluster.LeaseLostError
 	switch cause := context.Cause(ctx); {
