@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 
@@ -135,9 +136,7 @@ func (o *wavesOptions) phases() (map[int]model.Phase, error) {
 	if err != nil {
 		return nil, err
 	}
-	for k, v := range given {
-		written[k] = v
-	}
+	maps.Copy(written, given)
 	all := map[int]model.Phase{}
 	for k, v := range written {
 		wave, err := strconv.Atoi(strings.TrimPrefix(k, "wave"))

@@ -1,6 +1,10 @@
 package argo
 
-import "github.com/rollout-ladder/ladder/internal/core/finding"
+import (
+	"slices"
+
+	"github.com/rollout-ladder/ladder/internal/core/finding"
+)
 
 // Setup is what one environment of a repository says to Argo CD.
 type Setup struct {
@@ -130,21 +134,12 @@ func (e Expression) matches(labels map[string]string) bool {
 	value, ok := labels[e.Key]
 	switch e.Operator {
 	case "In":
-		return ok && contains(e.Values, value)
+		return ok && slices.Contains(e.Values, value)
 	case "NotIn":
-		return !ok || !contains(e.Values, value)
+		return !ok || !slices.Contains(e.Values, value)
 	default:
 		return !ok
 	}
-}
-
-func contains(all []string, one string) bool {
-	for _, s := range all {
-		if s == one {
-			return true
-		}
-	}
-	return false
 }
 
 // Project is one AppProject.

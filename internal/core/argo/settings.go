@@ -1,6 +1,7 @@
 package argo
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
@@ -111,10 +112,8 @@ func (s Settings) Refuses(n BuildNeed) bool {
 		return false
 	}
 	if n.Option == "" {
-		for _, v := range s.Versions {
-			if v == n.Version {
-				return false
-			}
+		if slices.Contains(s.Versions, n.Version) {
+			return false
 		}
 		return s.Whole.File != "" || len(s.Versions) > 0
 	}

@@ -3,6 +3,7 @@ package lint
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"maps"
 	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
@@ -27,9 +28,7 @@ func SinceBaseline(found []finding.Finding, baseline map[string]int) (fresh []fi
 		return found, 0
 	}
 	left := make(map[string]int, len(baseline))
-	for fingerprint, n := range baseline {
-		left[fingerprint] = n
-	}
+	maps.Copy(left, baseline)
 	for _, f := range found {
 		fingerprint := Fingerprint(f)
 		if left[fingerprint] > 0 {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -327,9 +328,7 @@ func merge(below, above any) any {
 		return above
 	}
 	out := make(map[string]any, len(b)+len(a))
-	for key, value := range b {
-		out[key] = value
-	}
+	maps.Copy(out, b)
 	for key, value := range a {
 		if old, ok := out[key]; ok {
 			value = merge(old, value)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -139,12 +140,8 @@ func PlanInput(loaded *analysis.Result, policy rollout.Policy, durations map[str
 		}
 	}
 	all := map[string]time.Duration{}
-	for name, d := range p.Simulation.Durations {
-		all[name] = d
-	}
-	for name, d := range durations {
-		all[name] = d
-	}
+	maps.Copy(all, p.Simulation.Durations)
+	maps.Copy(all, durations)
 	return plan.Input{
 		Environment: p.Environment, Components: p.Components, Ladder: p.Ladder, Edges: loaded.Edges,
 		Policy: policy, Durations: all, MaxInFlight: maxInFlight,

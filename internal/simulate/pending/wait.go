@@ -1,6 +1,7 @@
 package pending
 
 import (
+	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -44,10 +45,8 @@ func ofPod(pod *corev1.Pod, now time.Time, bound func() bool) wait {
 	case pod.Spec.NodeName == "" && pod.DeletionTimestamp == nil && len(pod.Spec.SchedulingGates) == 0 && !judged(pod):
 		return wait{pace: realPace, begins: bound, lasts: schedulerTakes}
 	case pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed:
-		for _, f := range pod.Finalizers {
-			if f == batchv1.JobTrackingFinalizer {
-				return wait{until: now.Add(trackingTakes), pace: standing}
-			}
+		if slices.Contains(pod.Finalizers, batchv1.JobTrackingFinalizer) {
+			return wait{until: now.Add(trackingTakes), pace: standing}
 		}
 	}
 	return none()

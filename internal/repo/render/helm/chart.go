@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -312,9 +313,7 @@ func (l *loadedChart) has(dep *chart.Dependency) bool {
 
 func (l *loadedChart) adopt(sub *loadedChart) {
 	l.chart.AddDependency(sub.chart)
-	for f, at := range sub.origins {
-		l.origins[f] = at
-	}
+	maps.Copy(l.origins, sub.origins)
 }
 
 // sortDependencies gives the dependencies a fixed order; the loader goes
