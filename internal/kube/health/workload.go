@@ -1,13 +1,13 @@
 package health
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"cmp"
 	"github.com/rollout-ladder/ladder/internal/core/rollout"
 )
 

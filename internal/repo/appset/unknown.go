@@ -39,6 +39,7 @@ func Fill(text string, find func(name string) (string, bool)) string {
 	})
 }
 
+// IsMarked reports whether a text holds something that is not known.
 func IsMarked(text string) bool { return strings.Contains(text, markSign) }
 
 // Written turns marks into what stands in a template: {{name}}.

@@ -1,12 +1,12 @@
 package helmfile
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
 	"strings"
 
-	"cmp"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
 )

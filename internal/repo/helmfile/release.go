@@ -1,6 +1,7 @@
 package helmfile
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -8,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"cmp"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
 )
