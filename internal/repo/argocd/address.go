@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"maps"
+	"math"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -29,20 +30,24 @@ type tally struct {
 	// those of them that exist below a folder around the file of the Application.
 	taken int
 	first finding.Position
-	paths map[string]bool
-	below map[string]map[string]bool
+	// address is as it is written.
+	address string
+	paths   map[string]bool
+	below   map[string]map[string]bool
 }
 
 // base is the folder that becomes a repository of its own, from which all paths are
 // that this repository does not have; empty where there is none. What generators find
-// there is not looked for.
+// there is not looked for. An address that is written out and that is not called like
+// the folder is another repository: its folders may have the names of those here.
 func (t *tally) base() string {
 	if t.here*2 >= t.all || len(t.paths) < minSure || t.taken < t.all {
 		return ""
 	}
 	var all []string
 	for folder, found := range t.below {
-		if len(found) == len(t.paths) {
+		called := path.Base(folder) == path.Base(normaliseURL(t.address))
+		if len(found) == len(t.paths) && (called || hasPlaceholder(t.address)) {
 			all = append(all, folder)
 		}
 	}
@@ -86,7 +91,7 @@ func (t tallies) add(object tallies) {
 		to.weak = to.weak || counted.weak
 		to.sure = to.sure || counted.here == counted.all && len(counted.found) >= minSure
 		if to.taken == 0 {
-			to.first = counted.first
+			to.first, to.address = counted.first, counted.address
 		}
 		to.taken += counted.taken
 		for written := range counted.paths {
@@ -108,7 +113,7 @@ func (t tallies) add(object tallies) {
 func (r *Repository) findOwnURLs(ctx context.Context) {
 	for _, alias := range r.opts.Aliases {
 		url := normaliseURL(alias)
-		r.own[url], r.tallied[url] = true, true
+		r.own[url], r.tallied[url], r.here[url] = true, true, math.MaxInt
 	}
 	r.findPaths()
 	t := tallies{}
@@ -176,18 +181,20 @@ func (r *Repository) tallySources(t tallies, app document) {
 		_, exists := r.existing(s.path())
 		to.count(s.path(), exists)
 		if to.taken == 0 {
-			to.first = s.position
+			to.first, to.address = s.position, s.repoURL()
 		}
 		to.countBelow(r, app.position().File, s.path())
 	}
 }
 
-// countBelow counts a path for the folders around a file.
+// countBelow counts a path for the folders around a file. A folder that the file lies in
+// does not count: an Application does not apply itself.
 func (t *tally) countBelow(r *Repository, file, written string) {
 	t.taken++
 	t.note(written)
 	for dir := path.Dir(file); dir != "." && dir != "/"; dir = path.Dir(dir) {
-		if p := path.Join(dir, written); r.tree.IsDir(p) || r.tree.IsFile(p) {
+		p := path.Join(dir, written)
+		if _, itself := below(p, file); !itself && (r.tree.IsDir(p) || r.tree.IsFile(p)) {
 			t.noteBelow(dir, written)
 		}
 	}
@@ -280,7 +287,7 @@ func (r *Repository) decide(t tallies) {
 	candidates := 0
 	for _, url := range slices.Sorted(maps.Keys(t)) {
 		counted := t[url]
-		if base := counted.base(); base != "" && r.bases[url] == "" {
+		if base := counted.base(); base != "" && r.bases[url] == "" && r.here[url] < len(counted.paths) {
 			r.own[url], r.tallied[url], r.bases[url] = true, true, base
 			r.moved = append(r.moved, newFinding(RuleAssumed, finding.Info, counted.first, "",
 				"the address %s is taken to be that of the folder %s, where all the paths are that this repository does not have", url, base))
@@ -288,7 +295,7 @@ func (r *Repository) decide(t tallies) {
 		switch {
 		case r.tallied[url]:
 		case counted.all > 0:
-			r.tallied[url] = true
+			r.tallied[url], r.here[url] = true, counted.here
 			r.own[url] = counted.sure || counted.here > 0 && counted.here*2 >= counted.all
 		case counted.weak && url != "":
 			weak = url

@@ -111,6 +111,8 @@ type Repository struct {
 	tallied map[string]bool
 	// commented are the folders of kustomizations by what they leave out by a comment.
 	commented map[string]string
+	// here counts the paths that were found when an address was settled.
+	here map[string]int
 	// bases are the folders that addresses stand for, where that is not the whole
 	// repository.
 	bases map[string]string
@@ -141,7 +143,7 @@ var mentions = regexp.MustCompile(`(?m)^\s*-?\s*["']?kind["']?:\s*["']?(Applicat
 func Scan(ctx context.Context, tree *repofs.Tree, opts Options) (*Repository, error) {
 	r := &Repository{
 		tree: tree, opts: opts, present: map[string]bool{}, files: map[string][]document{},
-		patches: map[string]bool{}, own: map[string]bool{}, tallied: map[string]bool{}, bases: map[string]string{}, commented: map[string]string{}, charts: map[string]bool{}, terraformed: map[string]string{},
+		patches: map[string]bool{}, own: map[string]bool{}, tallied: map[string]bool{}, here: map[string]int{}, bases: map[string]string{}, commented: map[string]string{}, charts: map[string]bool{}, terraformed: map[string]string{},
 		contents: map[*yamldoc.Value]kept[contents]{}, expanded: map[*yamldoc.Value]kept[[]document]{}, partial: map[*yamldoc.Value]bool{},
 	}
 	r.installation.Open = tree.Read
@@ -171,7 +173,7 @@ func Scan(ctx context.Context, tree *repofs.Tree, opts Options) (*Repository, er
 		}
 	}
 	for _, file := range r.all {
-		if isManifest(file) || r.terraformed[file] != "" {
+		if isManifest(file) || r.terraformed[file] != "" && isTemplate(file) {
 			r.manifests = append(r.manifests, file)
 		}
 	}
