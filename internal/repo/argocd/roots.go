@@ -84,19 +84,6 @@ func (r *Repository) findRoots(ctx context.Context) (roots []entry, single []doc
 	gathers := func(dir string) bool {
 		return slices.ContainsFunc(r.closure(dir), func(p string) bool { return g.folders[p] })
 	}
-	for _, dir := range left {
-		if gathers(dir) {
-			continue
-		}
-		for _, p := range r.closure(dir) {
-			for _, d := range r.files[p] {
-				if d.applies() && !g.reached[d.key()] {
-					g.reached[d.key()] = true
-					r.leftOut = append(r.leftOut, d)
-				}
-			}
-		}
-	}
 	taken := r.appliedByOthers(ctx, overlays)
 	for _, dir := range overlays {
 		if !gathers(dir) {
@@ -111,6 +98,26 @@ func (r *Repository) findRoots(ctx context.Context) (roots []entry, single []doc
 			}
 		}
 	}
+	incoming := map[string]bool{}
+	for _, below := range g.below {
+		for _, to := range below {
+			incoming[to.key()] = true
+		}
+	}
+	// What an overlay in use has as well is applied, and so is what an Application takes.
+	for _, dir := range left {
+		if gathers(dir) {
+			continue
+		}
+		for _, p := range r.closure(dir) {
+			for _, d := range r.files[p] {
+				if d.applies() && !g.reached[d.key()] && !incoming[d.key()] {
+					g.reached[d.key()] = true
+					r.leftOut = append(r.leftOut, d)
+				}
+			}
+		}
+	}
 	add := func(d document) {
 		g.reach(d, map[string]bool{})
 		switch {
@@ -119,12 +126,6 @@ func (r *Repository) findRoots(ctx context.Context) (roots []entry, single []doc
 			roots = append(roots, entry{document: d})
 		default:
 			single = append(single, d)
-		}
-	}
-	incoming := map[string]bool{}
-	for _, below := range g.below {
-		for _, to := range below {
-			incoming[to.key()] = true
 		}
 	}
 	for _, d := range all {
