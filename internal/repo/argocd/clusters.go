@@ -161,6 +161,12 @@ func (r *Repository) terraform(file string) ([]byte, bool) {
 	return data, err == nil
 }
 
+// isTemplate reports whether a file that Terraform reads may be a manifest by its name:
+// others are scripts and keys.
+func isTemplate(file string) bool {
+	return slices.Contains([]string{".tpl", ".tftpl", ".tmpl"}, path.Ext(file))
+}
+
 // noteTerraform notes what a file of Terraform reads.
 func (r *Repository) noteTerraform(file string) {
 	data, ok := r.terraform(file)
