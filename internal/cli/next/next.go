@@ -16,17 +16,20 @@ import (
 type Step struct {
 	// Words are those after "ladder", without the path and the environment.
 	Words []string
+	// Name is the argument after them that a repository wrote; it may be empty.
+	Name string
 	// Why says what the command shows or does.
 	Why string
 }
 
 // Tell writes the steps to stderr, as commands for the platform of a command. It
 // writes nothing where no person reads the result on a terminal, and leaves out what
-// would not do what it says: a name with control codes, a rehearsal of all environments.
+// would not do what it says: a name with control codes or like a flag, which quotes do
+// not help against, and a rehearsal of all environments.
 func Tell(streams *stream.Streams, global *flags.Global, from flags.Source, to flags.Result, steps ...Step) {
 	steps = slices.DeleteFunc(slices.Clone(steps), func(s Step) bool {
 		line := s.line(from)
-		return !stream.IsSafe(line) || strings.Contains(line, "\n") || from.Environment == flags.All && s.Words[0] == "rehearse"
+		return !stream.IsSafe(line) || strings.HasPrefix(s.Name, "-") || strings.Contains(line, "\n") || from.Environment == flags.All && s.Words[0] == "rehearse"
 	})
 	if global.Quiet || !streams.OutTerminal || !streams.ErrTerminal || to.Output != "" || len(steps) == 0 {
 		return
@@ -44,6 +47,9 @@ func Tell(streams *stream.Streams, global *flags.Global, from flags.Source, to f
 // line is the command as it is typed.
 func (s Step) line(from flags.Source) string {
 	words := append([]string{"ladder"}, s.Words...)
+	if s.Name != "" {
+		words = append(words, s.Name)
+	}
 	if from.Path != "." {
 		words = append(words, from.Path)
 	}
@@ -56,7 +62,7 @@ func (s Step) line(from flags.Source) string {
 	return strings.Join(words, " ")
 }
 
-var plain = regexp.MustCompile(`^[A-Za-z0-9._/:@=,+][A-Za-z0-9._/:@=,+-]*$|^--?[a-z][a-z-]*$`)
+var plain = regexp.MustCompile(`^[A-Za-z0-9._/:@,+][A-Za-z0-9._/:@=,+-]*$|^--?[a-z][a-z-]*$`)
 
 // quoted is a word for a shell. Names come from repositories, and people copy what they
 // read.

@@ -9,7 +9,7 @@ import (
 )
 
 func TestTell(t *testing.T) {
-	step := Step{Words: []string{"explain", "it's $(bad)"}, Why: "why"}
+	step := Step{Words: []string{"explain"}, Name: "it's $(bad)", Why: "why"}
 	for name, test := range map[string]struct {
 		terminal bool
 		global   flags.Global
@@ -21,8 +21,9 @@ func TestTell(t *testing.T) {
 		"here":         {true, flags.Global{}, flags.Source{Path: "."}, flags.Result{}, []Step{{Words: []string{"plan"}, Why: "the order"}}, "\nWhat next:\n  ladder plan  the order\n"},
 		"elsewhere":    {true, flags.Global{}, flags.Source{Path: "a b", Environment: "dev"}, flags.Result{}, []Step{{Words: []string{"plan"}, Why: "the order"}}, "\nWhat next:\n  ladder plan 'a b' -e dev  the order\n"},
 		"hostile name": {true, flags.Global{}, flags.Source{Path: "."}, flags.Result{}, []Step{step}, "\nWhat next:\n  ladder explain 'it'\\''s $(bad)'  why\n"},
-		"two lines":    {true, flags.Global{}, flags.Source{Path: "."}, flags.Result{}, []Step{{Words: []string{"explain", "a\nladder b"}, Why: "why"}}, ""},
-		"control code": {true, flags.Global{}, flags.Source{Path: "."}, flags.Result{}, []Step{{Words: []string{"explain", "a\x1b[2J"}, Why: "why"}}, ""},
+		"two lines":    {true, flags.Global{}, flags.Source{Path: "."}, flags.Result{}, []Step{{Words: []string{"explain"}, Name: "a\nladder b", Why: "why"}}, ""},
+		"control code": {true, flags.Global{}, flags.Source{Path: "."}, flags.Result{}, []Step{{Words: []string{"explain"}, Name: "a\x1b[2J", Why: "why"}}, ""},
+		"like a flag":  {true, flags.Global{}, flags.Source{Path: "."}, flags.Result{}, []Step{{Words: []string{"explain"}, Name: "--output=/home/me/.profile", Why: "why"}}, ""},
 		"all":          {true, flags.Global{}, flags.Source{Path: ".", Environment: "all"}, flags.Result{}, []Step{{Words: []string{"rehearse"}, Why: "x"}, {Words: []string{"plan"}, Why: "y"}}, "\nWhat next:\n  ladder plan -e all  y\n"},
 		"no terminal":  {false, flags.Global{}, flags.Source{Path: "."}, flags.Result{}, []Step{step}, ""},
 		"quiet":        {true, flags.Global{Quiet: true}, flags.Source{Path: "."}, flags.Result{}, []Step{step}, ""},

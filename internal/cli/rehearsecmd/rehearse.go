@@ -197,7 +197,7 @@ func after(r report.Rollout, kept bool) []next.Step {
 	var steps []next.Step
 	for _, c := range r.Components {
 		if c.State == string(rollout.Failed) || c.State == string(rollout.TimedOut) {
-			steps = append(steps, next.Step{Words: []string{"explain", c.Name}, Why: "what it requires, and who requires it"})
+			steps = append(steps, next.Step{Words: []string{"explain"}, Name: c.Name, Why: "what it requires, and who requires it"})
 			break
 		}
 	}
