@@ -1,12 +1,14 @@
 package source
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/rollout-ladder/ladder/internal/argocd/snapshot"
 	"github.com/rollout-ladder/ladder/internal/cli/cluster"
@@ -37,10 +39,14 @@ func Ask(ctx context.Context, f *flags.Source) error {
 	if _, err := access.Reach(ctx); err != nil {
 		return err
 	}
+	var refused error
 	for _, namespace := range namespaces {
 		taken, err := snapshot.Take(ctx, access.REST, namespace)
 		switch {
 		case errors.As(err, new(*snapshot.NoArgoCDError)):
+			continue
+		case apierrors.IsForbidden(err):
+			refused = cmp.Or(refused, err) // it may be in the other one
 			continue
 		case ctx.Err() != nil:
 			return ctx.Err()
@@ -49,6 +55,9 @@ func Ask(ctx context.Context, f *flags.Source) error {
 		}
 		f.Known, err = taken.YAML()
 		return exit.With(exit.CouldNotRun, err)
+	}
+	if refused != nil {
+		return exit.With(exit.CouldNotRun, refused)
 	}
 	return exit.With(exit.Usage, fmt.Errorf("context %s has no Argo CD in the namespaces %s; ladder snapshot --argocd-namespace takes it from another, for ladder.yaml", f.Hub, strings.Join(namespaces, " and ")))
 }
