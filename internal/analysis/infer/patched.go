@@ -2,6 +2,7 @@ package infer
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"sigs.k8s.io/yaml"
@@ -70,6 +71,15 @@ func (x *index) places(folder string, seen map[string]bool) bool {
 			}
 		}
 	}
+	for _, chart := range list(k, "helmCharts") {
+		m, _ := chart.(map[string]any)
+		for _, file := range append(list(m, "additionalValuesFiles"), m["valuesFile"]) {
+			file, ok := file.(string)
+			if values, err := x.in.Read(path.Join(folder, file)); ok && err == nil && placing(values) {
+				return true
+			}
+		}
+	}
 	for _, field := range []string{"resources", "bases", "components"} {
 		for _, e := range list(k, field) {
 			if sub, ok := e.(string); ok && !isFile(sub) && x.places(path.Join(folder, sub), seen) {
@@ -83,17 +93,19 @@ func (x *index) places(folder string, seen map[string]bool) bool {
 // placedByValues reports whether the values of a component write sync waves or hooks.
 func (x *index) placedByValues(c *model.Component) bool {
 	for _, src := range c.Sources {
-		written, err := yaml.Marshal(src.Values)
-		if err != nil || placing(written) {
+		written, err := yaml.Marshal([]any{src.Values, src.Parameters, src.StringParameters})
+		if err != nil || x.in.Read == nil || placing(written) {
 			return true
 		}
+		files := []string{path.Join(src.Path, "values.yaml")} // those of the chart around it
 		for _, f := range src.ValueFiles {
-			if x.in.Read == nil {
-				return true
-			}
-			if data, err := x.in.Read(f.Path); err == nil && placing(data) {
-				return true
-			}
+			files = append(files, f.Path)
+		}
+		if slices.ContainsFunc(files, func(file string) bool {
+			data, err := x.in.Read(file)
+			return err == nil && placing(data)
+		}) {
+			return true
 		}
 	}
 	return false
