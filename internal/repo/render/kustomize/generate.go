@@ -1,6 +1,7 @@
 package kustomize
 
 import (
+	"iter"
 	"path"
 	"slices"
 	"strings"
@@ -20,15 +21,16 @@ const maxFolders = 50
 // empty is set where there are no manifests. Source: github.com/fluxcd/pkg/kustomize,
 // scanManifests.
 func (b *build) generate(folder string) (empty bool, err error) {
-	if has, err := hasKustomization(b.files.view, folder); has || err != nil {
+	if own, err := kustomizationOf(b.files.view, folder); own != "" || err != nil {
 		return false, err
 	}
-	var ignores []gitignore.Pattern
-	for dir := folder; dir != "."; {
-		dir = path.Dir(dir)
-		ignores = append(b.sourceIgnore(dir), ignores...)
+	var above unfetched
+	for dir := range parents(folder) {
+		if above, err = b.sourceIgnore(dir, above); err != nil {
+			return false, err
+		}
 	}
-	resources, err := b.manifests(folder, "", ignores, 0)
+	resources, err := b.manifests(folder, "", above, 0)
 	if err != nil || len(resources) == 0 {
 		return true, err
 	}
@@ -42,21 +44,34 @@ func (b *build) generate(folder string) (empty bool, err error) {
 	return false, nil
 }
 
+// parents are the folders around a folder, from the top of the repository on.
+func parents(folder string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		parts := strings.Split(folder, "/")
+		for i := range parts {
+			if folder != "." && !yield(path.Join(parts[:i]...)) {
+				return
+			}
+		}
+	}
+}
+
 // manifests lists the files of manifests below a folder, and the folders with a
 // kustomization of their own, relative to the first folder.
-func (b *build) manifests(folder, below string, ignores []gitignore.Pattern, depth int) ([]string, error) {
+func (b *build) manifests(folder, below string, left unfetched, depth int) ([]string, error) {
 	names, err := b.files.view.List(path.Join(folder, below))
 	if err != nil {
 		return nil, source.Errorf(b.src.Position, "kustomization %s: %w", b.src.Path, err)
 	}
-	ignores = append(slices.Clip(ignores), b.sourceIgnore(path.Join(folder, below))...)
-	matcher := gitignore.NewMatcher(ignores)
+	if left, err = b.sourceIgnore(path.Join(folder, below), left); err != nil {
+		return nil, err
+	}
 	var all []string
 	for _, name := range names {
 		at := path.Join(below, name)
 		switch {
 		case slices.Contains(ignored[:], strings.TrimSuffix(name, "/")):
-		case matcher.Match(strings.Split(path.Join(folder, at), "/"), strings.HasSuffix(name, "/")):
+		case left.leavesOut(path.Join(folder, at), strings.HasSuffix(name, "/")):
 		case !strings.HasSuffix(name, "/"):
 			if ext := path.Ext(name); ext == ".yaml" || ext == ".yml" {
 				all = append(all, at)
@@ -64,15 +79,15 @@ func (b *build) manifests(folder, below string, ignores []gitignore.Pattern, dep
 		case depth == maxFolders:
 			return nil, source.Errorf(b.src.Position, "the folders below %s are nested deeper than %d", b.src.Path, maxFolders)
 		default:
-			own, err := hasKustomization(b.files.view, path.Join(folder, at))
+			own, err := kustomizationOf(b.files.view, path.Join(folder, at))
 			if err != nil {
 				return nil, err
 			}
-			if own {
+			if own != "" && !left.leavesOut(path.Join(folder, at, own), false) {
 				all = append(all, at)
 				continue
 			}
-			inside, err := b.manifests(folder, at, ignores, depth+1)
+			inside, err := b.manifests(folder, at, left, depth+1)
 			if err != nil {
 				return nil, err
 			}
@@ -82,25 +97,49 @@ func (b *build) manifests(folder, below string, ignores []gitignore.Pattern, dep
 	return all, nil
 }
 
-// sourceIgnore reads which files below a folder Flux does not fetch, as the file
-// .sourceignore there says it in the language of .gitignore. Source: Flux, "Git
+// maxPatterns is how many patterns say what Flux does not fetch: each is tried on each
+// file.
+const maxPatterns = 1000
+
+// unfetched is what Flux does not fetch, by the files .sourceignore. Source: Flux, "Git
 // Repositories", ".sourceignore file".
-func (b *build) sourceIgnore(folder string) []gitignore.Pattern {
-	data, err := b.files.view.Read(path.Join(folder, ".sourceignore"))
+type unfetched struct {
+	patterns []gitignore.Pattern
+	// again is set where a pattern takes back what others leave out.
+	again bool
+}
+
+// leavesOut reports whether Flux does not fetch a file. A folder that is left out is not
+// looked into, unless something in it may be taken back: Flux asks for each file. Source:
+// github.com/fluxcd/pkg/artifact, Storage.Archive.
+func (u unfetched) leavesOut(name string, isFolder bool) bool {
+	return (!isFolder || !u.again) && gitignore.NewMatcher(u.patterns).Match(strings.Split(name, "/"), isFolder)
+}
+
+// sourceIgnore adds what the file .sourceignore of a folder says, in the language of
+// .gitignore.
+func (b *build) sourceIgnore(folder string, above unfetched) (unfetched, error) {
+	file := path.Join(folder, ".sourceignore")
+	data, err := b.files.view.Read(file)
 	if err != nil {
-		return nil // there is none
+		return above, nil //nolint:nilerr // there is none
 	}
 	var domain []string
 	if folder != "" && folder != "." {
 		domain = strings.Split(folder, "/")
 	}
-	var all []gitignore.Pattern
+	all := unfetched{slices.Clip(above.patterns), above.again}
 	for line := range strings.Lines(string(data)) {
-		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
-			all = append(all, gitignore.ParsePattern(line, domain))
+		if line = strings.TrimSpace(line); line == "" || strings.HasPrefix(line, "#") {
+			continue
 		}
+		if len(all.patterns) == maxPatterns {
+			return above, source.Errorf(b.src.Position, "%s has more than %d patterns, with those above it; use folders instead of single files", file, maxPatterns)
+		}
+		all.patterns = append(all.patterns, gitignore.ParsePattern(line, domain))
+		all.again = all.again || strings.HasPrefix(line, "!")
 	}
-	return all
+	return all, nil
 }
 
 // ignored are the names that Flux leaves out of what it fetches from Git, as far as
@@ -111,15 +150,16 @@ var ignored = [...]string{
 	"codeship-services.yml", "codeship-steps.yml", ".goreleaser.yml", ".sops.yaml", ".flux.yaml",
 }
 
-func hasKustomization(view source.View, folder string) (bool, error) {
+// kustomizationOf is the name of the kustomization of a folder; empty for none.
+func kustomizationOf(view source.View, folder string) (string, error) {
 	for _, name := range []string{"kustomization.yaml", "kustomization.yml", "Kustomization"} {
 		kind, err := view.Stat(path.Join(folder, name))
 		if err != nil {
-			return false, source.Errorf(finding.Position{}, "kustomization: %w", err)
+			return "", source.Errorf(finding.Position{}, "kustomization: %w", err)
 		}
 		if kind == source.File {
-			return true, nil
+			return name, nil
 		}
 	}
-	return false, nil
+	return "", nil
 }
