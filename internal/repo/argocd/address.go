@@ -187,12 +187,21 @@ func (r *Repository) tallySources(t tallies, app document) {
 	}
 }
 
+// maxBase is how deep a folder may lie that becomes a repository of its own: each folder
+// around an Application is asked of the file system.
+const maxBase = 5
+
 // countBelow counts a path for the folders around a file. A folder that the file lies in
 // does not count: an Application does not apply itself.
 func (t *tally) countBelow(r *Repository, file, written string) {
 	t.taken++
 	t.note(written)
-	for dir := path.Dir(file); dir != "." && dir != "/"; dir = path.Dir(dir) {
+	if path.Dir(file) == "." {
+		return
+	}
+	parts := strings.Split(path.Dir(file), "/")
+	for i := range min(len(parts), maxBase) {
+		dir := path.Join(parts[:i+1]...)
 		p := path.Join(dir, written)
 		if _, itself := below(p, file); !itself && (r.tree.IsDir(p) || r.tree.IsFile(p)) {
 			t.noteBelow(dir, written)

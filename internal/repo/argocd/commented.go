@@ -9,9 +9,13 @@ import (
 // commentedEntry matches an entry of a list that is a comment: "  # - prometheus".
 var commentedEntry = regexp.MustCompile(`(?m)^[ \t]*#[ \t#]*-[ \t]+["']?([\w./-]+)["']?[ \t]*(?:#.*)?\r?$`)
 
+// maxCommented is how many entries of one kustomization are looked for: each is asked of
+// the file system.
+const maxCommented = 1000
+
 // noteCommented notes what a kustomization leaves out by a comment.
 func (r *Repository) noteCommented(file string, data []byte) {
-	for _, m := range commentedEntry.FindAllSubmatch(data, -1) {
+	for _, m := range commentedEntry.FindAllSubmatch(data, maxCommented) {
 		p := path.Join(path.Dir(file), string(m[1]))
 		if r.commented[p] == "" && (r.tree.IsDir(p) || r.tree.IsFile(p)) {
 			r.commented[p] = path.Dir(file)

@@ -1,0 +1,36 @@
+package argocd
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rollout-ladder/ladder/internal/repo/repofs"
+)
+
+// TestCommentsAreBounded has more comments than are looked for.
+func TestCommentsAreBounded(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"first", "last"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tree, err := repofs.Discover(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	b.WriteString("# - first\n")
+	for i := range maxCommented {
+		fmt.Fprintf(&b, "# - %d\n", i)
+	}
+	b.WriteString("# - last\n")
+	r := &Repository{tree: tree, commented: map[string]string{}}
+	r.noteCommented("kustomization.yaml", []byte(b.String()))
+	if r.commented["first"] != "." || r.commented["last"] != "" {
+		t.Errorf("noted %v", r.commented)
+	}
+}
