@@ -122,7 +122,7 @@ func (b *build) sourceIgnore(folder string, above unfetched) (unfetched, error) 
 	file := path.Join(folder, ".sourceignore")
 	data, err := b.files.view.Read(file)
 	if err != nil {
-		return above, nil //nolint:nilerr // there is none
+		return above, nil // there is none
 	}
 	var domain []string
 	if folder != "" && folder != "." {
