@@ -48,6 +48,8 @@ func TestScripts(t *testing.T) {
 		}
 	}
 	verbs["code"] = func(ts *testscript.TestScript, neg bool, args []string) { exitCode(ts, dir, neg, args) }
+	// A scenario that starts while another one has its PATH set must not begin with that.
+	path := bin + string(os.PathListSeparator) + os.Getenv("PATH")
 	testscript.Run(t, testscript.Params{
 		Dir:                dir,
 		UpdateScripts:      *update,
@@ -55,7 +57,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("XDG_CACHE_HOME", filepath.Join(env.WorkDir, ".cache"))
 			env.Setenv("XDG_STATE_HOME", filepath.Join(env.WorkDir, ".state"))
-			env.Setenv("PATH", bin+string(os.PathListSeparator)+env.Getenv("PATH"))
+			env.Setenv("PATH", path)
 			env.Values[variables{}] = env.Vars
 			env.Values[sites{}] = map[string]*site{}
 			return nil
