@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/rollout"
+	"github.com/rollout-ladder/ladder/internal/kube"
 	"github.com/rollout-ladder/ladder/internal/kube/health"
 )
 
@@ -33,15 +33,9 @@ type Inspector struct {
 // NewInspector returns an Inspector for the cluster of a configuration; nil
 // assessor means one without extra checks.
 func NewInspector(config *rest.Config, assessor *health.Assessor) (*Inspector, error) {
-	connection := rest.CopyConfig(config)
-	connection.WarningHandler = rest.NoWarnings{}
-	client, err := dynamic.NewForConfig(connection)
+	client, kinds, err := kube.Connect(config)
 	if err != nil {
-		return nil, fmt.Errorf("connect: %w", err)
-	}
-	kinds, err := discovery.NewDiscoveryClientForConfig(connection)
-	if err != nil {
-		return nil, fmt.Errorf("connect: %w", err)
+		return nil, err
 	}
 	if assessor == nil {
 		if assessor, err = health.New(context.Background()); err != nil {

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -15,6 +14,8 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
+
+	"github.com/rollout-ladder/ladder/internal/kube"
 )
 
 // Client sends requests to one API server: it finds how kinds are served, bounds
@@ -34,15 +35,10 @@ const defaultConcurrency = 32
 // NewClient returns a client. It does not talk to the server yet.
 func NewClient(config *rest.Config, c clock.Clock) (*Client, error) {
 	config = rest.CopyConfig(config)
-	config.WarningHandler = rest.NoWarnings{}
 	config.Timeout = requestTimeout
-	client, err := dynamic.NewForConfig(config)
+	client, d, err := kube.Connect(config)
 	if err != nil {
-		return nil, fmt.Errorf("connect: %w", err)
-	}
-	d, err := discovery.NewDiscoveryClientForConfig(config)
-	if err != nil {
-		return nil, fmt.Errorf("connect: %w", err)
+		return nil, err
 	}
 	return newClient(client, d, c, defaultConcurrency), nil
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/executor"
+	"github.com/rollout-ladder/ladder/internal/kube"
 	"github.com/rollout-ladder/ladder/internal/kube/health"
 	"github.com/rollout-ladder/ladder/internal/kube/smoke"
 	"github.com/rollout-ladder/ladder/internal/repo/manifest"
@@ -115,13 +116,9 @@ func New(ctx context.Context, config Config) (*Engine, error) {
 		return nil, fmt.Errorf("connect: %w", err)
 	}
 	connection.Timeout = requestTimeout
-	client, err := dynamic.NewForConfig(connection)
+	client, d, err := kube.Connect(connection)
 	if err != nil {
-		return nil, fmt.Errorf("connect: %w", err)
-	}
-	d, err := discovery.NewDiscoveryClientForConfig(connection)
-	if err != nil {
-		return nil, fmt.Errorf("connect: %w", err)
+		return nil, err
 	}
 	return newEngine(ctx, config, client, watches, d)
 }

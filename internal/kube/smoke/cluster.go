@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/restmapper"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/kube"
 )
 
 // Cluster is a Client on an API server.
@@ -46,15 +47,9 @@ func NewCluster(client dynamic.Interface, d discovery.DiscoveryInterface, now fu
 // Connect returns a Client on the API server of a configuration. It does not talk to
 // it yet.
 func Connect(config *rest.Config, now func() time.Time) (*Cluster, error) {
-	config = rest.CopyConfig(config)
-	config.WarningHandler = rest.NoWarnings{}
-	client, err := dynamic.NewForConfig(config)
+	client, d, err := kube.Connect(config)
 	if err != nil {
-		return nil, fmt.Errorf("connect: %w", err)
-	}
-	d, err := discovery.NewDiscoveryClientForConfig(config)
-	if err != nil {
-		return nil, fmt.Errorf("connect: %w", err)
+		return nil, err
 	}
 	return NewCluster(client, d, now), nil
 }

@@ -16,12 +16,12 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
 
+	"github.com/rollout-ladder/ladder/internal/kube"
 	"github.com/rollout-ladder/ladder/internal/repo/manifest"
 )
 
@@ -41,13 +41,9 @@ type Installer struct {
 
 // NewInstaller connects to a plane.
 func NewInstaller(access *rest.Config) (*Installer, error) {
-	objects, err := dynamic.NewForConfig(access)
+	objects, kinds, err := kube.Connect(access)
 	if err != nil {
-		return nil, fmt.Errorf("connect to the control plane: %w", err)
-	}
-	kinds, err := discovery.NewDiscoveryClientForConfig(access)
-	if err != nil {
-		return nil, fmt.Errorf("connect to the control plane: %w", err)
+		return nil, fmt.Errorf("control plane: %w", err)
 	}
 	return &Installer{objects: objects, mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(kinds))}, nil
 }
