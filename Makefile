@@ -12,7 +12,8 @@ export GOTOOLCHAIN := local
 export CGO_ENABLED ?= 0
 # Kustomize can load plugins written in Go, which Ladder never does. A program that can
 # keeps every exported method, and a table of their names: a quarter of its size.
-export GOFLAGS := $(GOFLAGS) -tags=kustomize_disable_go_plugin_support
+# Without -trimpath every clone compiles the packages anew, since their folder is part of them.
+export GOFLAGS := $(GOFLAGS) -tags=kustomize_disable_go_plugin_support -trimpath
 # How the tests run: `make test TEST="gotestsum --"` has another program print them.
 TEST ?= go test
 
