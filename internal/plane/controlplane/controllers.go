@@ -231,7 +231,7 @@ func storage() []namedController {
 func policies() []namedController {
 	return []namedController{
 		{"namespace", func(ctx context.Context, m *manager) (loop, error) {
-			c := namespace.NewNamespaceController(ctx, m.client, m.objects, m.discovery.ServerPreferredNamespacedResources,
+			c := namespace.NewNamespaceController(ctx, m.client, m.objects, m.used.ServerPreferredNamespacedResources,
 				m.informers.Core().V1().Namespaces(), 5*time.Minute, v1.FinalizerKubernetes)
 			return workers(c.Run, 10), nil
 		}},
@@ -239,7 +239,7 @@ func policies() []namedController {
 			c, err := garbagecollector.NewComposedGarbageCollector(ctx, m.client, m.objects, m.mapper, m.graph)
 			return together(
 				func(ctx context.Context) { c.Run(ctx, 20, rediscover) },
-				func(ctx context.Context) { c.Sync(ctx, m.discovery, rediscover) },
+				func(ctx context.Context) { c.Sync(ctx, m.used, reuse) },
 			), err
 		}},
 		{"resourcequota", quotas},
@@ -258,7 +258,7 @@ func quotas(ctx context.Context, m *manager) (loop, error) {
 	if err != nil {
 		return nil, err
 	}
-	discover := m.discovery.ServerPreferredNamespacedResources
+	discover := m.used.ServerPreferredNamespacedResources
 	c, err := resourcequota.NewController(ctx, &resourcequota.ControllerOptions{
 		QuotaClient:               m.client.CoreV1(),
 		ResourceQuotaInformer:     m.informers.Core().V1().ResourceQuotas(),
@@ -273,7 +273,7 @@ func quotas(ctx context.Context, m *manager) (loop, error) {
 	})
 	return together(
 		func(ctx context.Context) { c.Run(ctx, 5) },
-		func(ctx context.Context) { c.Sync(ctx, discover, rediscover) },
+		func(ctx context.Context) { c.Sync(ctx, discover, reuse) },
 	), err
 }
 

@@ -21,8 +21,12 @@ import (
 	"k8s.io/kubernetes/pkg/controller/garbagecollector"
 )
 
-// rediscover is how often kinds are looked for. Source: kube-controller-manager.
-const rediscover = 30 * time.Second
+const (
+	// rediscover is how often kinds are looked for. Source: kube-controller-manager.
+	rediscover = 30 * time.Second
+	// reuse is how often kinds of which there are objects now are looked for.
+	reuse = 10 * time.Second
+)
 
 // manager runs the controllers of a plane, as kube-controller-manager does. That
 // program itself links the kubelet and every volume plugin, a tenth of the packages of
@@ -40,13 +44,15 @@ type manager struct {
 	metadata  informerfactory.InformerFactory
 	started   chan struct{}
 	discovery discovery.DiscoveryInterface
-	mapper    *restmapper.DeferredDiscoveryRESTMapper
-	graph     *garbagecollector.GraphBuilder
+	// used discovers the kinds that have objects.
+	used   discovery.DiscoveryInterface
+	mapper *restmapper.DeferredDiscoveryRESTMapper
+	graph  *garbagecollector.GraphBuilder
 }
 
 // runControllers runs the controllers of a plane until ctx ends.
-func runControllers(ctx context.Context, f files) error {
-	m, err := newManager(ctx, f)
+func runControllers(ctx context.Context, f files, etcd ranger) error {
+	m, err := newManager(ctx, f, etcd)
 	if err != nil {
 		return err
 	}
@@ -70,7 +76,7 @@ func runControllers(ctx context.Context, f files) error {
 	return ctx.Err()
 }
 
-func newManager(ctx context.Context, f files) (*manager, error) {
+func newManager(ctx context.Context, f files, etcd ranger) (*manager, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", f.controllerManager)
 	if err != nil {
 		return nil, fmt.Errorf("read the kubeconfig of the controllers: %w", err)
@@ -91,6 +97,7 @@ func newManager(ctx context.Context, f files) (*manager, error) {
 	m.metadata = informerfactory.NewInformerFactory(m.informers,
 		metadatainformer.NewSharedInformerFactoryWithOptions(m.objects, resync, metadatainformer.WithTransform(withoutManagedFields)))
 	m.discovery = m.client.Discovery()
+	m.used = inUse{m.discovery, etcd}
 	m.mapper = restmapper.NewDeferredDiscoveryRESTMapper(cacheddiscovery.NewMemCacheClient(m.discovery))
 	go wait.Until(m.mapper.Reset, rediscover, ctx.Done())
 	m.graph = garbagecollector.NewDependencyGraphBuilder(ctx, m.objects, m.mapper, garbagecollector.DefaultIgnoredResources(), m.metadata, m.started)

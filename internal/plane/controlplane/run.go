@@ -151,7 +151,8 @@ func (p *plane) run(ctx context.Context) error {
 	}
 	rest.SetDefaultWarningHandler(rest.NoWarnings{})
 
-	if p.etcd, err = startEtcd(ctx, o.Dir, etcdLog(o.Dir, o.Verbose), contents); err != nil {
+	var stored ranger
+	if stored, p.etcd, err = startEtcd(ctx, o.Dir, etcdLog(o.Dir, o.Verbose), contents); err != nil {
 		return err
 	}
 	p.start(ctx, "memory", func(ctx context.Context) error { return boundMemory(ctx, o.Memory) })
@@ -163,7 +164,7 @@ func (p *plane) run(ctx context.Context) error {
 	if err := p.await(ctx, func(ctx context.Context) error { return waitServing(ctx, config) }); err != nil {
 		return err
 	}
-	p.start(ctx, "controllers", func(ctx context.Context) error { return runControllers(ctx, made) })
+	p.start(ctx, "controllers", func(ctx context.Context) error { return runControllers(ctx, made, stored) })
 	p.start(ctx, "kube-scheduler", sched.run)
 	if err := p.await(ctx, func(ctx context.Context) error { return p.populate(ctx, config) }); err != nil {
 		return err
