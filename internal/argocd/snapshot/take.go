@@ -20,8 +20,12 @@ import (
 // "Declarative Setup", clusters.
 const clusterSecrets = "argocd.argoproj.io/secret-type=cluster"
 
-// page is how many objects are asked for at once.
-const page = 500
+const (
+	// page is how many objects are asked for at once.
+	page = 500
+	// pages bounds the objects of one kind: a server may never come to an end.
+	pages = 200
+)
 
 // Snapshot is what Argo CD knows.
 type Snapshot struct {
@@ -152,7 +156,7 @@ func (t *taking) objects(ctx context.Context) error {
 func (t *taking) list(ctx context.Context, resource schema.GroupVersionResource, namespace, selector string) ([]unstructured.Unstructured, error) {
 	var all []unstructured.Unstructured
 	options := metav1.ListOptions{LabelSelector: selector, Limit: page}
-	for {
+	for range pages {
 		list, err := t.client.Resource(resource).Namespace(namespace).List(ctx, options)
 		switch {
 		case apierrors.IsNotFound(err):
@@ -165,4 +169,5 @@ func (t *taking) list(ctx context.Context, resource schema.GroupVersionResource,
 			return all, nil
 		}
 	}
+	return nil, fmt.Errorf("list %s: the server has more than %d pages of %d, which is more than a snapshot holds", resource.GroupResource(), pages, page)
 }

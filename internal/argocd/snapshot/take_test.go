@@ -122,3 +122,16 @@ func TestOneNamespace(t *testing.T) {
 		}
 	}
 }
+
+// TestEndlessLists: a server that always has more ends the snapshot.
+func TestEndlessLists(t *testing.T) {
+	client := cluster(t, "cluster.yaml")
+	client.PrependReactor("list", "applications", func(kubetesting.Action) (bool, runtime.Object, error) {
+		return true, &unstructured.UnstructuredList{Object: map[string]any{
+			"apiVersion": "argoproj.io/v1alpha1", "kind": "ApplicationList", "metadata": map[string]any{"continue": "more"},
+		}}, nil
+	})
+	if _, err := take(t.Context(), client, "argocd"); err == nil || !strings.Contains(err.Error(), "list applications.argoproj.io: the server has more") {
+		t.Errorf("%v", err)
+	}
+}
