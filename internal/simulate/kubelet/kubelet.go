@@ -130,7 +130,11 @@ func (k *Kubelet) sync(ctx context.Context, key string) (time.Duration, error) {
 		e.lags++
 		return ownerLag, nil
 	}
-	r := e.memory.Step(pod, cached{k.world}, k.behaviour(pod, comp), k.world.Clock.Now())
+	b := k.behaviour(pod, comp)
+	r := e.memory.Step(pod, cached{k.world}, b, k.world.Clock.Now())
+	if len(e.memory.started) > 0 {
+		k.world.Begin(comp, string(pod.UID), b.Delay)
+	}
 	k.address(pod, &r.Status)
 	k.waiting.Set(key, r.Waits)
 	if err := k.write(ctx, pod, &r.Status); err != nil {
@@ -171,6 +175,7 @@ func (k *Kubelet) forget(key string) {
 	k.mu.Lock()
 	if e := k.pods[key]; e != nil {
 		k.ips.release(string(e.memory.UID))
+		k.world.End(string(e.memory.UID))
 		delete(k.pods, key)
 	}
 	k.mu.Unlock()
@@ -228,7 +233,7 @@ func (k *Kubelet) behaviour(pod *corev1.Pod, comp string) Behaviour {
 	}
 	b := Behaviour{
 		Stamp:        k.world.Clock.Real,
-		Delay:        config.Delay(comp, key),
+		Delay:        k.world.Takes(comp, string(pod.UID), key),
 		Fault:        config.Fault(comp).Kind,
 		CrashBackOff: k.world.Clock.AtLeast(crashBackOff, shortest),
 		MaxBackOff:   k.world.Clock.AtLeast(maxBackOff, shortest),

@@ -139,11 +139,13 @@ func (w *work) run(ctx context.Context) error {
 	if w.memory.met.IsZero() {
 		w.memory.met = now
 	}
-	config := w.engine.world.Config()
 	early := w.memory.met.Add(time.Duration(w.rule.Delay))
 	due := early
 	if w.comp != "" {
-		if byComponent := w.memory.first.Add(config.Delay(w.comp, w.key)); byComponent.After(due) {
+		thing := string(w.self.GetUID())
+		takes := w.engine.world.Takes(w.comp, thing, w.key)
+		w.engine.world.Begin(w.comp, thing, takes)
+		if byComponent := w.memory.first.Add(takes); byComponent.After(due) {
 			due = byComponent
 		}
 	}
@@ -275,7 +277,8 @@ func (e *Engine) remember(k, ruleName string, o metav1.Object) *memory {
 	defer e.mu.Unlock()
 	if s := e.objects[k]; s == nil || s.uid != o.GetUID() {
 		if s != nil {
-			delete(e.owned, s.uid)
+			e.world.End(string(s.uid))
+		delete(e.owned, s.uid)
 		}
 		e.objects[k] = &subject{uid: o.GetUID(), memories: map[string]*memory{}}
 		e.owned[o.GetUID()] = k
