@@ -21,9 +21,11 @@ TEST ?= go test
 # The static checks vet.
 QUICKLY := -ldflags=-w -vet=off
 
-# The package that takes longest begins first, and is no reason for a core to wait: its
-# rehearsals wait for simulated delays.
-LONGEST := -p $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1) ./test/e2e ./test/cluster
+# The packages that take longest begin first, and are no reason for a core to wait: their
+# rehearsals wait for simulated delays. With the real Argo CD two more wait most of the
+# time, one of them until test/e2e is done.
+ARGOCD  := $(words $(wildcard $(BIN)/ladder-argocd))
+LONGEST := -p $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1 + 2 \* $(ARGOCD)) ./test/e2e $(if $(filter 1,$(ARGOCD)),./internal/argocd/engine ./test/argocd) ./test/cluster
 
 .PHONY: help build noplane argocd parity test test-short test-race test-long lint generate verify bench picture demo fmt clean
 

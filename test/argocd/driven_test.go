@@ -23,6 +23,7 @@ import (
 // not. Every sync is Ladder's: neither RollingSync nor automated sync has made one,
 // and both are afterwards as they were generated.
 func TestDrivenByEdges(t *testing.T) {
+	t.Parallel()
 	for _, layout := range []string{"single", "tiers", "app-of-apps"} {
 		t.Run(layout, func(t *testing.T) {
 			argo := binary(t)

@@ -16,6 +16,7 @@ var long = flag.Bool("long", false, "the examples as a whole, not a component of
 // the platforms of descriptors, and the repository of Applications as it is. Nothing
 // starts before everything of the earlier places is Healthy.
 func TestExamplesBecomeHealthy(t *testing.T) {
+	t.Parallel()
 	type testCase struct {
 		platform, environment string
 		enabled               int

@@ -25,6 +25,7 @@ func slowChain(t *testing.T) platform {
 // check for Applications, and without it. With it a wave waits for the one before;
 // without it Argo CD starts everything at once.
 func TestHealthCheckOfApplicationsHoldsTheWaves(t *testing.T) {
+	t.Parallel()
 	cases := map[string]struct {
 		breakIt func(p platform)
 		ordered bool
@@ -67,6 +68,7 @@ func (p platform) durations(each string) string {
 // generated one the rollout stops at it; without it Argo CD takes the resource for
 // Healthy as soon as it exists, goes on, and nobody notices.
 func TestHealthCheckOfAGatingKindFindsItsFailure(t *testing.T) {
+	t.Parallel()
 	const failing = "widget"
 	cases := map[string]struct {
 		breakIt func(p platform)

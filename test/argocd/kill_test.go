@@ -16,6 +16,7 @@ import (
 // TestNothingIsLeftBehind ends a rehearsal while Argo CD runs, by kill -9 and by an
 // interrupt: no process of it stays, and no folder of the plane.
 func TestNothingIsLeftBehind(t *testing.T) {
+	t.Parallel()
 	for name, signal := range map[string]syscall.Signal{"killed": syscall.SIGKILL, "interrupted": syscall.SIGINT} {
 		t.Run(name, func(t *testing.T) {
 			argo := binary(t)

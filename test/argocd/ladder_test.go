@@ -15,16 +15,23 @@ import (
 	"github.com/rollout-ladder/ladder/internal/plane/planetest"
 )
 
-// binary is ladder-argocd: the one that LADDER_ARGOCD names, else that of the
-// build. The test is skipped without one.
+// built is the binary of the real Argo CD: LADDER_ARGOCD, else bin/ladder-argocd where
+// that exists.
+func built() (path string, ok bool) {
+	if path = os.Getenv("LADDER_ARGOCD"); path != "" {
+		return path, true
+	}
+	path = filepath.Join("..", "..", "bin", "ladder-argocd")
+	_, err := os.Stat(path)
+	return path, err == nil
+}
+
+// binary is built, as an absolute path. Without it the test is skipped.
 func binary(t *testing.T) string {
 	t.Helper()
-	path := os.Getenv("LADDER_ARGOCD")
-	if path == "" {
-		path = filepath.Join(repositoryRoot(t), "bin", "ladder-argocd")
-		if _, err := os.Stat(path); err != nil {
-			t.Skip("the real Argo CD is not built: make argocd")
-		}
+	path, ok := built()
+	if !ok {
+		t.Skip("the real Argo CD is not built: make argocd")
 	}
 	if testing.Short() {
 		t.Skip("rehearsals on the real Argo CD take minutes")

@@ -54,6 +54,7 @@ webhooks:
 // generated. Argo CD must not get past the component that suffers, and the report
 // must give its reason.
 func TestMistakesAreCaught(t *testing.T) {
+	t.Parallel()
 	cases := map[string]struct {
 		pieces    []piece
 		breakIt   func(p platform)

@@ -14,6 +14,7 @@ import (
 // TestStrangersAreRefused tries every socket of Argo CD as another user of the
 // machine. A new one that does not refuse fails the test, whoever opened it.
 func TestStrangersAreRefused(t *testing.T) {
+	t.Parallel()
 	executable := binary(t)
 	p, err := plane.Start(t.Context(), plane.Options{Executable: planetest.Binary(t)})
 	if err != nil {
