@@ -214,7 +214,7 @@ func (o *order) has(c *model.Component) bool {
 // environment that has one: the consumer would be refused.
 func (o *order) forgotten(l link, consumer, provider *model.Component) bool {
 	if o.flux != nil {
-		return o.flux.forgotten(l, consumer, provider)
+		return o.flux.forgotten(l, consumer, provider, o.byRule[l.Rule])
 	}
 	return o.any && l.Strength == plan.Hard && l.Effect == dependency.Apply && !nested(consumer, provider) &&
 		o.has(consumer) && o.has(provider) && together(consumer, provider) && o.compare(consumer, provider) == 0
