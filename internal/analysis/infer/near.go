@@ -9,7 +9,8 @@ import (
 
 // near is the name of what is there in place of a thing that nothing provides, where
 // the two differ as a slip of the pen does; empty where there is none. What belongs to
-// a namespace is looked for in the component that needs it.
+// a namespace is looked for in the component that needs it, and elsewhere where the two
+// have the same words.
 func (x *index) near(o *object, missing key) string {
 	switch missing.Kind {
 	case kindSecret, kindConfigMap, kindServiceAccount, kindPVC, kindIssuer, kindClusterIssuer, kindSecretStore, kindClusterSecretStore:
@@ -19,10 +20,13 @@ func (x *index) near(o *object, missing key) string {
 	var all []string
 	for _, name := range x.named()[key{Kind: missing.Kind, Namespace: missing.Namespace}] {
 		k := missing
-		if k.Name = name; !slip(name, missing.Name) {
+		turned := turned(name, missing.Name)
+		if k.Name = name; !turned && !slip(name, missing.Name) {
 			continue
 		}
-		if slices.ContainsFunc(x.provide[k], func(p provider) bool { return p.object != nil && (k.Namespace == "" || p.component == o.component) }) {
+		if slices.ContainsFunc(x.provide[k], func(p provider) bool {
+			return p.object != nil && (turned || k.Namespace == "" || p.component == o.component)
+		}) {
 			all = append(all, name)
 		}
 	}
@@ -72,6 +76,17 @@ func slip(a, b string) bool {
 		slips++
 	}
 	return slips == 1
+}
+
+// turned reports whether two names are the same words in another order.
+func turned(a, b string) bool {
+	p, q := words(a), words(b)
+	if a == b || strings.ContainsAny(a, "0123456789") {
+		return false
+	}
+	slices.Sort(p)
+	slices.Sort(q)
+	return slices.Equal(p, q)
 }
 
 func words(name string) []string {
