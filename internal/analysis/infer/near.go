@@ -53,7 +53,7 @@ const (
 )
 
 // slip reports whether one word of two names differs by a letter, or a long one by
-// two. Numbers and short words, such as ro and rw, tell things apart on purpose, and
+// two, or is abbreviated in one of them. Numbers and short words, such as ro and rw, tell things apart on purpose, and
 // so do first letters.
 func slip(a, b string) bool {
 	p, q := words(a), words(b)
@@ -66,6 +66,10 @@ func slip(a, b string) bool {
 		if v == w {
 			continue
 		}
+		if abbreviates(v, w) || abbreviates(w, v) {
+			slips++
+			continue
+		}
 		shorter := min(len(v), len(w))
 		if shorter < shortWord || v[0] != w[0] || strings.ContainsAny(v+w, "0123456789") {
 			return false
@@ -76,6 +80,23 @@ func slip(a, b string) bool {
 		slips++
 	}
 	return slips == 1
+}
+
+// abbreviates reports whether a word is another one without its vowels and some of its
+// consonants, from its first letter to its last: cfg for config.
+func abbreviates(short, long string) bool {
+	if len(short) < 3 || len(short) >= len(long) || strings.ContainsAny(short[1:], "aeiou0123456789") || short[0] != long[0] || short[len(short)-1] != long[len(long)-1] {
+		return false
+	}
+	rest := long
+	for _, letter := range short {
+		_, after, found := strings.Cut(rest, string(letter))
+		if !found {
+			return false
+		}
+		rest = after
+	}
+	return true
 }
 
 // turned reports whether two names are the same words in another order.
