@@ -53,7 +53,7 @@ const maxValues = 1 << 20
 func (x *index) configured(found *collection, i int) {
 	c := &x.in.Components[i]
 	for _, src := range c.Sources {
-		if src.RepoURL == "" || src.Kind != model.Chart && src.Kind != model.Git {
+		if remote := src.Kind == model.Chart && src.RepoURL != ""; !remote && src.Kind != model.Git {
 			continue
 		}
 		layers := x.layers(src)
