@@ -20,12 +20,12 @@ func (x *index) near(o *object, missing key) string {
 	var all []string
 	for _, name := range x.named()[key{Kind: missing.Kind, Namespace: missing.Namespace}] {
 		k := missing
-		turned := turned(name, missing.Name)
-		if k.Name = name; !turned && !slip(name, missing.Name) {
+		reordered := turned(name, missing.Name)
+		if k.Name = name; !reordered && !slip(name, missing.Name) {
 			continue
 		}
 		if slices.ContainsFunc(x.provide[k], func(p provider) bool {
-			return p.object != nil && (turned || k.Namespace == "" || p.component == o.component)
+			return p.object != nil && (reordered || k.Namespace == "" || p.component == o.component)
 		}) {
 			all = append(all, name)
 		}
