@@ -76,6 +76,7 @@ func (k *knowledge) component(c model.Component) (infer.Known, bool) {
 			answer, ok := k.find(e.Missing, e.Missing.ReleaseName, e.Namespace)
 			all = join(all, answer.Known)
 			all.Open = all.Open || !ok || e.Missing.Incomplete != ""
+			all.Foreign = all.Foreign || !ok
 		}
 		return all, true
 	}
@@ -99,7 +100,7 @@ func join(a, b infer.Known) infer.Known {
 	} else if b.Source != "" && a.Source != b.Source {
 		a.Source += ", " + b.Source
 	}
-	a.Open = a.Open || b.Open
+	a.Open, a.Foreign = a.Open || b.Open, a.Foreign || b.Foreign
 	a.Kinds = slices.Concat(a.Kinds, b.Kinds)
 	a.Controllers = slices.Concat(a.Controllers, b.Controllers)
 	a.Webhooks = slices.Concat(a.Webhooks, b.Webhooks)

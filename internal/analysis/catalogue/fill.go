@@ -15,6 +15,7 @@ func (c *Catalogue) fill(e Entry, asked Asked) Answer {
 	a.Known.Source = e.Human(asked.Source.Version)
 	// Another version may bring kinds that the one that was read does not.
 	a.Known.Open = e.Open || !e.isVersion(asked.Source.Version)
+	a.Known.Foreign = e.Open
 	for _, part := range e.CRDs {
 		_, certain := part.When.holds(v)
 		a.Known.Open = a.Known.Open || !certain

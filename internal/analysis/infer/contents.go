@@ -221,7 +221,8 @@ func mayChange(role *object, k key) bool {
 	})
 }
 
-// names reports whether a value holds a text.
+// names reports whether a value holds a text; what is only read under the name does not
+// count.
 func names(v any, name string) bool {
 	switch v := v.(type) {
 	case string:
@@ -229,8 +230,8 @@ func names(v any, name string) bool {
 	case []any:
 		return slices.ContainsFunc(v, func(e any) bool { return names(e, name) })
 	case map[string]any:
-		for _, e := range v {
-			if names(e, name) {
+		for field, e := range v {
+			if field != valueFrom && names(e, name) {
 				return true
 			}
 		}

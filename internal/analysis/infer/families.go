@@ -19,7 +19,7 @@ var families = []family{
 	{provides: providesMirrored, requires: requiresMirrored},
 	{requires: secretsOfRoutes},
 	{requires: secretsOfStores},
-	{requires: secretsOfResources},
+	{requires: secretsOfResources}, {requires: valuesOfResources},
 	{requires: secretsOfVolumes},
 	{provides: providesConfigMap},
 	{provides: providesServiceAccount, requires: requiresServiceAccount},

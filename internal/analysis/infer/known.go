@@ -36,6 +36,9 @@ type Known struct {
 	// Open is set where it may bring more kinds than are listed: not all values are
 	// known, or not all of its sources.
 	Open bool
+	// Foreign is set where those may be of other groups than are listed: another version
+	// of a chart brings kinds of the same groups.
+	Foreign bool
 }
 
 // placed reports whether the values write sync waves.

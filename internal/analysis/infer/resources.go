@@ -1,6 +1,7 @@
 package infer
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/core/dependency"
@@ -105,6 +106,35 @@ func secretsOfResources(_ *world, o *object, add func(need)) {
 		}
 	}
 }
+
+// passing are the groups whose resources pass what has the form of the environment of a
+// pod on to their pods, or read it themselves, all in their own namespace.
+var passing = []string{"grafana.integreatly.org", "k8s.keycloak.org", "kafka.strimzi.io", "minio.min.io", "monitoring.coreos.com", "opentelemetry.io",
+	"operator.victoriametrics.com", "postgresql.cnpg.io"}
+
+// valuesOfResources: the keys that such a resource takes by valueFrom.
+func valuesOfResources(_ *world, o *object, add func(need)) {
+	ns := o.namespace()
+	if ns == "" || !slices.Contains(passing, o.g) {
+		return
+	}
+	everywhere(o.root()["spec"], "spec", "", func(m map[string]any, path, field string) {
+		if field != valueFrom {
+			return
+		}
+		for _, kind := range []string{kindSecret, kindConfigMap} {
+			ref := map[string]string{kindSecret: "secretKeyRef", kindConfigMap: "configMapKeyRef"}[kind]
+			if from := mapping(m, ref); from != nil && !truth(from, "optional") {
+				name := text(from, "name")
+				add(need{key: key{Kind: kind, Namespace: ns, Name: name}, parts: keysIn(from, path+"."+ref), field: path + "." + ref + ".name",
+					strength: plan.Soft, effect: dependency.Ready, verb: "reads " + judged[kind].kind + " " + ns + "/" + name, hint: true})
+			}
+		}
+	})
+}
+
+// valueFrom is the field that takes a value from a key of a Secret or ConfigMap.
+const valueFrom = "valueFrom"
 
 // secretsOfVolumes: what the driver of a class or volume authenticates with.
 // Source: Kubernetes CSI, "Secrets and Credentials".

@@ -21,7 +21,7 @@ func (x *index) there(k key, consumer int, p provider) bool {
 	}
 	for _, i := range x.unseen {
 		if order := x.in.Order(&x.in.Components[i], c); i != p.component && order <= 0 &&
-			mayBring(&x.in.Components[i], k, &x.in.Components[p.component]) {
+			x.mayBring(i, k, &x.in.Components[p.component]) {
 			return true
 		}
 	}
@@ -29,10 +29,14 @@ func (x *index) there(k key, consumer int, p provider) bool {
 }
 
 // mayBring reports whether a component for CRDs may bring a kind that another is
-// seen to bring: its names share a word with the group or with that component, or
-// say nothing.
-func mayBring(c *model.Component, k key, seen *model.Component) bool {
+// seen to bring: it is known to bring others of the group, or its names share a word
+// with the group or with that component, or say nothing.
+func (x *index) mayBring(i int, k key, seen *model.Component) bool {
 	group, _, _ := strings.Cut(k.Name, "/")
+	if known := x.groups[i]; len(known) > 0 {
+		return slices.Contains(known, group)
+	}
+	c := &x.in.Components[i]
 	other := slices.Concat(nameWords(seen), wordsOf(group))
 	own := nameWords(c)
 	return len(own) == 0 || slices.ContainsFunc(own, func(word string) bool { return slices.Contains(other, word) })

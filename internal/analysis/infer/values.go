@@ -1,6 +1,7 @@
 package infer
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -52,17 +53,18 @@ const maxValues = 1 << 20
 func (x *index) configured(found *collection, i int) {
 	c := &x.in.Components[i]
 	for _, src := range c.Sources {
-		if src.Kind != model.Chart || src.RepoURL == "" {
+		if remote := src.Kind == model.Chart && src.RepoURL != ""; !remote && src.Kind != model.Git {
 			continue
 		}
 		layers := x.layers(src)
 		for n := range layers {
-			walkValues(layers[n].data, nil, func(k key, path []string) {
+			walkValues(layers[n].data, nil, func(k key, path []string, part string) {
 				k.Namespace = c.Namespace
 				if k.Namespace == "" || !plausible(k) || builtin(k) || overridden(layers[n+1:], path) || disabled(layers, path) {
 					return
 				}
 				x.tell(found, i, k, layers[n].position, path)
+				x.tellPart(found, i, k, part, layers[n].position, path)
 			})
 		}
 	}
@@ -83,8 +85,28 @@ func (x *index) tell(found *collection, i int, k key, at finding.Position, path 
 	}, i, p.component, plan.Soft)
 }
 
-// walkValues visits what has the form of a reference of a pod.
-func walkValues(v any, path []string, visit func(k key, path []string)) {
+// tellPart tells of a key that a chart is told to read of a Secret which does not have it.
+// The chart may write to Secrets, but not to those that the External Secrets Operator
+// owns: it puts them back.
+func (x *index) tellPart(found *collection, i int, k key, part string, at finding.Position, path []string) {
+	c := x.contents[k]
+	if c == nil || c.open || c.parts[part] || !partName(part) || slices.ContainsFunc(c.by, func(p provider) bool {
+		return !p.object.is("external-secrets.io", "ExternalSecret") || !x.whole(p.component, k)
+	}) {
+		return
+	}
+	required := x.world.required(k)
+	verb := "is told to read key " + part + " of " + required.Human()
+	provider := c.by[0]
+	found.lacks[lackKey{i, k, part}] = dependency.Lack{
+		Rule: ruleKey, Required: required, Part: part, Has: slices.Sorted(maps.Keys(c.parts)), Strength: plan.Soft, Reason: verb,
+		Consumer: dependency.End{Component: x.name(i), Place: dependency.Place{Hook: 1}, Position: at}, Provider: x.end(provider),
+		Evidence: []finding.Evidence{{Text: "the chart of " + x.name(i) + " " + verb, File: at.File, Line: at.Line, Field: dotted(path)}, x.provided(provider)},
+	}
+}
+
+// walkValues visits what has the form of a reference of a pod, with the key that it names.
+func walkValues(v any, path []string, visit func(k key, path []string, part string)) {
 	switch x := v.(type) {
 	case map[string]any:
 		for _, field := range sortedKeys(x) {
@@ -93,28 +115,28 @@ func walkValues(v any, path []string, visit func(k key, path []string)) {
 			if m != nil && !truth(m, "optional") {
 				switch inList := len(path) > 0 && isIndex(path[len(path)-1]); {
 				case field == "secretKeyRef":
-					visit(secretKey("", text(m, "name")), append(here, "name"))
+					visit(secretKey("", text(m, "name")), append(here, "name"), text(m, "key"))
 				case field == "configMapKeyRef":
-					visit(configMapKey("", text(m, "name")), append(here, "name"))
+					visit(configMapKey("", text(m, "name")), append(here, "name"), "")
 				case !inList: // what follows are entries of envFrom and of volumes
 				case field == "secretRef":
-					visit(secretKey("", text(m, "name")), append(here, "name"))
+					visit(secretKey("", text(m, "name")), append(here, "name"), "")
 				case field == "configMapRef":
-					visit(configMapKey("", text(m, "name")), append(here, "name"))
+					visit(configMapKey("", text(m, "name")), append(here, "name"), "")
 				case field == "secret":
-					visit(secretKey("", text(m, "secretName")), append(here, "secretName"))
+					visit(secretKey("", text(m, "secretName")), append(here, "secretName"), "")
 				case field == "configMap":
-					visit(configMapKey("", text(m, "name")), append(here, "name"))
+					visit(configMapKey("", text(m, "name")), append(here, "name"), "")
 				case field == "persistentVolumeClaim":
-					visit(pvcKey("", text(m, "claimName")), append(here, "claimName"))
+					visit(pvcKey("", text(m, "claimName")), append(here, "claimName"), "")
 				}
 			}
 			if name, ok := x[field].(string); ok {
 				switch field {
 				case "existingSecret":
-					visit(secretKey("", name), here)
+					visit(secretKey("", name), here, "")
 				case "existingClaim":
-					visit(pvcKey("", name), here)
+					visit(pvcKey("", name), here, "")
 				}
 			}
 			walkValues(x[field], here, visit)

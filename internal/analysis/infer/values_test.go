@@ -54,9 +54,12 @@ own:
 		}}
 	local := chart
 	local.RepoURL, local.Path = "", "charts/dns"
+	elsewhere := chart // in a source of Flux whose address is not known
+	elsewhere.Kind, elsewhere.RepoURL = model.Git, ""
 	in := Input{
 		Components: []model.Component{
 			{Name: "dns", Namespace: "apps", Enabled: true, Phase: 10, Sources: []model.Source{chart}},
+			{Name: "elsewhere", Namespace: "apps", Enabled: true, Phase: 10, Sources: []model.Source{elsewhere}},
 			{Name: "rendered", Namespace: "apps", Enabled: true, Phase: 10, Sources: []model.Source{chart}},
 			{Name: "local", Namespace: "apps", Enabled: true, Phase: 10, Sources: []model.Source{local}},
 			{Name: "secrets", Namespace: "apps", Enabled: true, Phase: 20},
@@ -85,6 +88,7 @@ own:
 		"dns -> secrets Secret/inline: secret-before-use soft ready: is told to read Secret apps/inline at app.yaml:11",
 		"dns -> secrets Secret/existing: secret-before-use soft ready: is told to read Secret apps/existing at values.yaml:10",
 		"dns -> secrets Secret/mounted: secret-before-use soft ready: is told to read Secret apps/mounted at values.yaml:7",
+		"elsewhere -> secrets Secret/inline: secret-before-use soft ready: is told to read Secret apps/inline at app.yaml:11",
 	}
 	if diff := cmp.Diff(want, strings.Split(w.describeDependencies(Infer(in).Dependencies), "\n")); diff != "" {
 		t.Errorf("dependencies (-want +got):\n%s", diff)

@@ -97,11 +97,17 @@ func (w *world) see(o *object) {
 	default:
 		if customGroup(o.g) && !makesNothing(o.g) {
 			w.customIn[o.namespace()] = true
-			if o.namespace() != o.name && !ownKind(o.g, o.k) {
+			if o.namespace() != o.name && !ownKind(o.g, o.k) && !serverKind(o.g) {
 				w.customNamed[o.name] = true
 			}
 		}
 	}
+}
+
+// serverKind reports whether the kinds of a group are served by an API server of
+// OpenShift's own, which makes no namespaces from them.
+func serverKind(group string) bool {
+	return slices.Contains([]string{"apps.openshift.io", "build.openshift.io", "image.openshift.io", "route.openshift.io"}, group)
 }
 
 // makesNothing reports whether it is known what the kinds of a group make, so
@@ -109,7 +115,7 @@ func (w *world) see(o *object) {
 func makesNothing(group string) bool {
 	return slices.Contains([]string{"cert-manager.io", "external-secrets.io", "bitnami.com", "monitoring.coreos.com", "gateway.networking.k8s.io",
 		"postgresql.cnpg.io", "traefik.io", "keda.sh", "argoproj.io", "networking.istio.io", "security.istio.io", "snapshot.storage.k8s.io", "cilium.io",
-		"metallb.io", "autoscaling.k8s.io", "onepassword.com"}, group)
+		"metallb.io", "autoscaling.k8s.io", "onepassword.com", "gateway.nginx.org"}, group)
 }
 
 // resource returns the plural of a kind: from its CRD, else by the rule that

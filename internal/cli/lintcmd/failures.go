@@ -49,8 +49,8 @@ func failures(r *analysis.Result, tree *repofs.Tree) []finding.Finding {
 			f.Severity = finding.Info
 			f.Message += "; a part of the name is empty, and whoever installs the chart of the Application may set it"
 		}
-		if of[e.Component].Assumed && e.Missing.Path != "" && !exists(tree, e.Missing.Path) {
-			// The folder of a cluster that nobody may have registered.
+		if of[e.Component].Assumed && (f.Rule == lint.RuleFileMissing || e.Missing.Path != "" && !exists(tree, e.Missing.Path)) {
+			// What belongs to a cluster that nobody may have registered.
 			f.Severity = finding.Info
 			f.Message += "; which Applications the ApplicationSet generates is not known here"
 		}
@@ -102,6 +102,8 @@ func entryOf(f finding.Finding) string {
 // or needs what only Argo CD's own host has: a program, a key.
 func elsewhere(e *render.Error, modules []string) bool {
 	switch {
+	case e.Missing.Kind == model.Chart && lacksValues(e):
+		return false // its value files are here, wherever the chart is
 	case e.Part, e.Missing.RepoURL != "", types.IsErrOnlyBuiltinPluginsAllowed(e.Err), errors.Is(e, source.ErrEncrypted):
 		return true
 	case e.Missing.Kind == model.Git, e.Missing.Kind == model.Plugin:
@@ -110,6 +112,13 @@ func elsewhere(e *render.Error, modules []string) bool {
 	return slices.ContainsFunc(modules, func(m string) bool {
 		return path.Clean(e.Missing.Path) == m || strings.HasPrefix(path.Clean(e.Missing.Path), m+"/")
 	})
+}
+
+// lacksValues reports whether a value file that a source names is why it is not rendered.
+func lacksValues(e *render.Error) bool {
+	var missing *fs.PathError
+	return errors.As(e.Err, &missing) && errors.Is(missing, fs.ErrNotExist) &&
+		slices.ContainsFunc(e.Missing.ValueFiles, func(f model.ValueFile) bool { return f.Path == missing.Path })
 }
 
 // submodules are the folders of Git submodules, relative to the root of the

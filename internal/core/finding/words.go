@@ -13,7 +13,7 @@ func Count(n int, noun string) string {
 		return "1 " + noun
 	case strings.HasSuffix(noun, "ss"):
 		return fmt.Sprintf("%d %ses", n, noun)
-	case strings.HasSuffix(noun, "y"):
+	case strings.HasSuffix(noun, "y") && !strings.HasSuffix(noun, "ey") && !strings.HasSuffix(noun, "ay"):
 		return fmt.Sprintf("%d %sies", n, strings.TrimSuffix(noun, "y"))
 	default:
 		return fmt.Sprintf("%d %ss", n, noun)

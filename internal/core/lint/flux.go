@@ -2,6 +2,7 @@ package lint
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/rollout-ladder/ladder/internal/core/dependency"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
@@ -33,9 +34,20 @@ func (f *fluxOrder) pair(a, b *model.Component) (i, j int, ok bool) {
 
 // forgotten reports whether nothing orders a dependency that needs an order: the
 // consumer would be refused.
-func (f *fluxOrder) forgotten(l link, consumer, provider *model.Component) bool {
+func (f *fluxOrder) forgotten(l link, consumer, provider *model.Component, rule []link) bool {
 	i, j, ok := f.pair(consumer, provider)
-	return ok && l.Strength == plan.Hard && l.Effect == dependency.Apply && !f.StartsBefore(i, j) && !f.StartsBefore(j, i)
+	return ok && l.Strength == plan.Hard && l.Effect == dependency.Apply && !f.StartsBefore(i, j) && !f.StartsBefore(j, i) &&
+		!slices.ContainsFunc(rule, func(m link) bool { return f.proves(m, l, i) })
+}
+
+// proves reports whether the unit that starts at i finds what it needs because another,
+// which is Ready before, was refused without it. The kinds of one provider come at once.
+func (f *fluxOrder) proves(m, l link, i int) bool {
+	if m.provider != l.provider || m.weak || !m.refuses || !m.across() || l.Rule != ruleCRD && m.Required != l.Required {
+		return false
+	}
+	before, known := f.Unit(m.consumer.Name)
+	return known && f.ReadyBefore(before, i)
 }
 
 // fluxAcross judges a dependency between two components that Flux applies. What is
@@ -55,7 +67,7 @@ func (o *order) fluxAcross(l link) (f finding.Finding, wrong bool) {
 		f, wrong = o.fluxReversed(l, f, i, j)
 	case o.flux.StartsBefore(j, i):
 		f, wrong = o.fluxTooEarly(l, f, i, j)
-	case o.flux.forgotten(l, l.consumer, l.provider):
+	case o.flux.forgotten(l, l.consumer, l.provider, o.byRule[l.Rule]):
 		f, wrong = o.fluxForgotten(l, f, i, j), true
 	}
 	if before := o.flux.units[j].Before; wrong && before.File != "" {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/rollout-ladder/ladder/internal/core/argo"
 	"github.com/rollout-ladder/ladder/internal/core/dag"
 	"github.com/rollout-ladder/ladder/internal/core/dependency"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
@@ -40,6 +41,9 @@ type order struct {
 	// automated are the components whose Applications sync by themselves; it has no
 	// entry for what is no Application.
 	automated map[string]bool
+	// byHand are the names of the Applications that somebody syncs by hand, where others
+	// sync by themselves.
+	byHand map[string]bool
 	// foreign is set where the repository says by Applications what is applied.
 	foreign bool
 	// unassessed is set where Applications are known to count as Healthy at once,
@@ -94,6 +98,7 @@ func newOrder(in Input) *order {
 	for _, a := range in.Argo.Applications {
 		o.automated[a.Component] = a.Automated
 	}
+	o.byHand = byHand(in.Argo.Applications)
 	for i := range in.Components {
 		c := &in.Components[i]
 		if _, twice := o.byName[c.Name]; !c.Enabled || twice {
@@ -112,6 +117,20 @@ func newOrder(in Input) *order {
 	o.representatives = sync.OnceValue(o.findRepresentatives)
 	o.assessed = sync.OnceValue(func() assessment { return assessments(in) })
 	return o
+}
+
+// byHand finds the Applications without automated sync. Where no Application has it, that
+// is no choice, and nothing is concluded.
+func byHand(applications []argo.Application) map[string]bool {
+	named, some := map[string]bool{}, false
+	for i := range applications {
+		named[applications[i].Name] = !applications[i].Automated
+		some = some || applications[i].Automated
+	}
+	if !some {
+		return nil
+	}
+	return named
 }
 
 // anyOrdered compares one component of every place with those of the others.

@@ -214,10 +214,17 @@ func (o *order) has(c *model.Component) bool {
 // environment that has one: the consumer would be refused.
 func (o *order) forgotten(l link, consumer, provider *model.Component) bool {
 	if o.flux != nil {
-		return o.flux.forgotten(l, consumer, provider)
+		return o.flux.forgotten(l, consumer, provider, o.byRule[l.Rule])
 	}
 	return o.any && l.Strength == plan.Hard && l.Effect == dependency.Apply && !nested(consumer, provider) &&
-		o.has(consumer) && o.has(provider) && together(consumer, provider) && o.compare(consumer, provider) == 0
+		o.has(consumer) && o.has(provider) && together(consumer, provider) && o.compare(consumer, provider) == 0 && !o.chosen(consumer, provider)
+}
+
+// chosen reports whether somebody syncs both of the Applications by hand at which the
+// paths of two components part: in which order is the choice of who does it.
+func (o *order) chosen(consumer, provider *model.Component) bool {
+	a, b := apart(consumer, provider)
+	return o.byHand[a] && o.byHand[b]
 }
 
 // together reports whether one and the same root applies two components. What

@@ -171,6 +171,7 @@ func (r *Reader) object(v *yamldoc.Value, in home, nested int) {
 	}
 	if v.TextAt("chart") == chartName || v.TextAt("name") == chartName && (v.At("repository") != nil || v.At("repo") != nil) {
 		r.chart(v)
+		r.installedIn(v.TextAt("namespace")) // of an entry of helmCharts
 	}
 	if kind == operatorKind && strings.HasPrefix(v.TextAt("apiVersion"), argoGroup) {
 		r.operator(v)

@@ -16,14 +16,21 @@ func IsFixture(file string) bool {
 
 // IsArchived reports whether the name of a folder that a file lies in says that somebody
 // has put it away, so that nobody applies it. An application may be called archive or
-// old, so that these names count behind a dot or an underscore only; "apps.bak" is a copy
-// of "apps".
+// old, so that these names count only behind a dot or an underscore, and among the folders
+// of environments; "apps.bak" is a copy of "apps".
 func IsArchived(file string) bool {
+	above := ""
 	return slices.ContainsFunc(strings.Split(path.Dir(file), "/"), func(folder string) bool {
 		name := strings.TrimLeft(folder, "._")
-		away := name != folder && slices.Contains([]string{"archive", "archives", "old", "deprecated", "disabled"}, name)
+		away := (name != folder || isEnvironments(above)) && slices.Contains([]string{"archive", "archives", "old", "deprecated", "disabled"}, name)
+		above = folder
 		return away || name == "archived" || slices.Contains([]string{".bak", ".backup", ".old", ".orig"}, path.Ext(folder))
 	})
+}
+
+// isEnvironments reports whether the folders in a folder of this name are environments.
+func isEnvironments(folder string) bool {
+	return slices.Contains([]string{"cluster", "overlay", "environment", "env", "stage"}, strings.TrimSuffix(folder, "s"))
 }
 
 // IsUnused reports whether a file is in a folder that nobody applies.

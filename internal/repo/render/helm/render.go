@@ -71,6 +71,10 @@ func Render(ctx context.Context, view source.View, req Request, opts Options) (R
 	var unavailable *UnavailableError
 	if errors.As(err, &unavailable) {
 		unavailable.Namespace, unavailable.Source.ReleaseName = req.Namespace, req.Release
+		// A value file that is not there is a mistake whatever the chart holds.
+		if _, _, wrong := layer(view, req.Source); missingFile(wrong) {
+			err = wrong
+		}
 	}
 	if err != nil {
 		return Result{}, err
