@@ -1,6 +1,7 @@
 package catalogue
 
 import (
+	"bytes"
 	"cmp"
 	"embed"
 	"errors"
@@ -27,6 +28,8 @@ type Catalogue struct {
 	entries map[string][]Entry // by the name of their file
 	sets    map[string][]CRD
 	all     []Entry
+	// manifests are those of all that can answer for manifests.
+	manifests []Entry
 }
 
 // New returns the embedded catalogue with entries of the user, which come first.
@@ -65,7 +68,7 @@ func (c *Catalogue) Find(asked Asked) (Answer, bool) {
 	if q.chart != "" {
 		candidates = c.named(q.chart)
 	} else {
-		candidates = c.Entries()
+		candidates = c.ofManifests()
 	}
 	for i := range candidates {
 		if candidates[i].matches(q, len(candidates) == 1) {
@@ -95,10 +98,43 @@ func (c *Catalogue) Entries() []Entry {
 	return all
 }
 
+// ofManifests lists the embedded entries of the files that name manifests. Most do
+// not, and need not be decoded to answer for a remote base.
+func (c *Catalogue) ofManifests() []Entry {
+	c.mu.Lock()
+	have := c.manifests
+	c.mu.Unlock()
+	if have != nil {
+		return have
+	}
+	for _, name := range entryFiles() {
+		if namesManifests(name) {
+			have = append(have, c.named(name)...)
+		}
+	}
+	c.mu.Lock()
+	c.manifests = have
+	c.mu.Unlock()
+	return have
+}
+
+func namesManifests(chart string) bool {
+	for _, folder := range entryFolders {
+		raw, err := data.ReadFile(path.Join(folder, chart+".yaml"))
+		if err == nil && bytes.Contains(raw, []byte("manifests:")) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(Operators(), func(o Operator) bool { return o.Name == chart })
+}
+
+// entryFolders hold one file for each chart.
+var entryFolders = []string{"data/generated/charts", "data/added/charts"}
+
 // entryFiles are the names of the files of entries, without their ending.
 func entryFiles() []string {
 	var names []string
-	for _, folder := range []string{"data/generated/charts", "data/added/charts"} {
+	for _, folder := range entryFolders {
 		files, err := fs.ReadDir(data, folder)
 		if err != nil {
 			continue // an embedded folder that is not there is empty

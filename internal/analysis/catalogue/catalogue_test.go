@@ -37,6 +37,7 @@ const things = `
   - {kind: Secret, name: '{fullname}-tls'}
   - {kind: Service, name: '{release}-api', namespace: '{namespace}-system'}
   - {kind: StorageClass, name: things, nameValue: class.name, default: true, waitForFirstConsumer: true, when: {value: class.none, not: true}}
+  - {kind: StorageClass, namesValue: classes}
   children:
   - {of: example.com/Thing, makes: Secret, name: '{name}-key', unless: spec.keyRef}
   apiGroups: [{group: metrics.example.com, when: {value: metrics, unset: true}}]
@@ -60,7 +61,14 @@ func summary(k infer.Known) string {
 		parts = append(parts, w.FailurePolicy+" "+w.Group+" "+strings.Join(w.Kinds, "+"))
 	}
 	for _, o := range k.Objects {
-		parts = append(parts, o.Kind+" "+o.Namespace+"/"+o.Name)
+		text := o.Kind + " " + o.Namespace + "/" + o.Name
+		if o.Default {
+			text += " default"
+		}
+		if o.WaitForFirstConsumer {
+			text += " waits"
+		}
+		parts = append(parts, text)
 	}
 	for _, g := range k.APIGroups {
 		parts = append(parts, "serves "+g)
@@ -80,7 +88,7 @@ func TestConditions(t *testing.T) {
 	}{
 		"defaults": {
 			Asked{Source: chart("https://charts.example.com/stable"), Release: "one", Namespace: "ns"},
-			"brings Other, runs *, " + rest + ", Secret /one-things-tls, Service ns-system/one-api, StorageClass /things, serves metrics.example.com, needs Certificate",
+			"brings Other, runs *, " + rest + ", Secret /one-things-tls, Service ns-system/one-api, StorageClass /things default waits, serves metrics.example.com, needs Certificate",
 		},
 		"turned round": {
 			Asked{
@@ -90,7 +98,7 @@ func TestConditions(t *testing.T) {
 					"class": map[string]any{"name": "fast"}, "selfSigned": false,
 				},
 			},
-			"brings Thing, Ignore example.com Thing+Other, Ignore apps Deployment, Secret /my-things-tls, Service ns-system/my-things-api, StorageClass /fast",
+			"brings Thing, Ignore example.com Thing+Other, Ignore apps Deployment, Secret /my-things-tls, Service ns-system/my-things-api, StorageClass /fast default waits",
 		},
 		"names": {
 			Asked{
@@ -99,12 +107,22 @@ func TestConditions(t *testing.T) {
 			},
 			"brings Other, runs *, " + rest + ", Secret /full-tls, Service ns-system/one-api, serves metrics.example.com, needs Certificate",
 		},
+		"lists": {
+			Asked{
+				Source: chart("https://charts.example.com/stable"), Release: "one", Namespace: "ns",
+				Values: map[string]any{"class": map[string]any{"none": true}, "classes": []any{
+					map[string]any{"name": "slow", "annotations": map[string]any{"storageclass.kubernetes.io/is-default-class": "true"}},
+					map[string]any{"name": "late", "volumeBindingMode": "WaitForFirstConsumer"}, map[string]any{"name": 3}, "text",
+				}},
+			},
+			"brings Other, runs *, " + rest + ", Secret /one-things-tls, Service ns-system/one-api, StorageClass /slow default, StorageClass /late waits, serves metrics.example.com, needs Certificate",
+		},
 		"skipped folder": {
 			Asked{
 				Source:  model.Source{Kind: model.Chart, RepoURL: "https://charts.example.com/stable", Name: "things", SkipCRDs: true},
 				Release: "one", Namespace: "ns", Values: map[string]any{"crds": map[string]any{"enabled": true}},
 			},
-			"brings Thing, runs *, " + rest + ", Secret /one-things-tls, Service ns-system/one-api, StorageClass /things, serves metrics.example.com, needs Certificate",
+			"brings Thing, runs *, " + rest + ", Secret /one-things-tls, Service ns-system/one-api, StorageClass /things default waits, serves metrics.example.com, needs Certificate",
 		},
 		// What values that are not known could turn off is not claimed.
 		"partial": {
@@ -226,6 +244,7 @@ func TestMistakes(t *testing.T) {
 		head + "  webhooks: [{kinds: [/Pod], policy: Maybe}]":                "neither Fail nor Ignore",
 		head + "  objects: [{kind: Job, name: a}]":                           "Job",
 		head + "  objects: [{kind: Secret, name: a, when: {default: true}}]": "one of value, all and any",
+		head + "  objects: [{kind: Secret, name: a, namesValue: b}]":         "either name or namesValue",
 		head + "  requires: [{kind: Certificate}]":                           "group/Kind",
 		head + "  manifests: ['" + strings.Repeat("*a", 1000) + "']":         "more than 1024 bytes",
 	} {

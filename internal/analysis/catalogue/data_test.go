@@ -155,15 +155,20 @@ func TestEveryEntryIsFound(t *testing.T) {
 // TestCharts: the charts that platforms commonly install are known.
 func TestCharts(t *testing.T) {
 	known := entryFiles()
-	for _, name := range strings.Fields(`actions-runner-controller alloy argo-cd argo-events argo-rollouts argo-workflows argocd-apps argocd-image-updater
-		aws-ebs-csi-driver aws-efs-csi-driver base cert-manager cilium cloudnative-pg cluster cluster-api-operator cni consul containerized-data-importer
-		crossplane csi-driver-nfs csi-driver-smb descheduler eck-operator external-dns external-secrets external-snapshotter flux2 gatekeeper gateway
-		gateway-api gateway-helm gpu-operator grafana grafana-operator ingress-nginx istiod k8up kargo karpenter keda keycloak-operator knative-operator
-		kube-prometheus-stack kubevirt kured kyverno linkerd-crds local-path-provisioner loki longhorn mariadb-operator metallb metrics-server nack nats
-		node-feature-discovery openebs opentelemetry-collector opentelemetry-operator operator operator-lifecycle-manager pg-operator plugin-barman-cloud
-		postgres-operator prometheus-adapter prometheus-operator-crds psmdb-operator pxc-operator rabbitmq-cluster-operator redis-operator reflector
-		reloader rook-ceph rook-ceph-cluster sealed-secrets secrets-store-csi-driver snapshot-controller spegel strimzi-kafka-operator tekton-operator
-		tekton-pipeline temporal tigera-operator traefik trust-manager vault vault-secrets-operator velero volsync`) {
+	for _, name := range strings.Fields(`actions-runner-controller alloy argo-cd argo-events argo-rollouts argo-workflows argocd-apps
+		argocd-image-updater authentik aws-ebs-csi-driver aws-efs-csi-driver aws-load-balancer-controller base ceph-csi-cephfs ceph-csi-rbd
+		cert-manager cilium cloudnative-pg cluster cluster-api-operator cluster-autoscaler cni consul containerized-data-importer crossplane
+		csi-driver-nfs csi-driver-smb democratic-csi descheduler dex eck-operator external-dns external-secrets external-snapshotter falco flagger
+		fluent-bit flux2 gatekeeper gateway gateway-api gateway-helm gpu-operator grafana grafana-operator haproxy-ingress hcloud-csi ingress-nginx
+		intel-device-plugins-gpu intel-device-plugins-operator istiod k8up kafka kargo karpenter keda keycloak keycloak-operator keycloakx
+		knative-operator kube-prometheus-stack kuberay-operator kubernetes-dashboard kubernetes-ingress kubevirt kured kyverno linkerd-crds
+		local-path-provisioner loki longhorn mariadb mariadb-operator metallb metrics-server minio mongodb mysql mysql-operator nack nats nextcloud
+		nfs-subdir-external-provisioner nginx-ingress node-feature-discovery openebs opensearch opentelemetry-collector opentelemetry-operator
+		operator operator-lifecycle-manager pg-operator plugin-barman-cloud postgres-operator postgresql prometheus prometheus-adapter
+		prometheus-operator-crds psmdb-operator pxc-operator rabbitmq rabbitmq-cluster-operator rancher redis redis-ha redis-operator reflector
+		reloader rook-ceph rook-ceph-cluster sealed-secrets secrets-store-csi-driver snapshot-controller spark-operator spegel step-certificates
+		step-issuer strimzi-kafka-operator tekton-operator tekton-pipeline tempo temporal tigera-operator traefik trust-manager valkey vault
+		vault-secrets-operator velero vertical-pod-autoscaler victoria-metrics-k8s-stack volsync`) {
 		if !slices.Contains(known, name) {
 			t.Errorf("the catalogue does not know %s", name)
 		}

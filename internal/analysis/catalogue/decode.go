@@ -114,8 +114,8 @@ func (e *Entry) check() error {
 		when("webhooks", w.When)
 	}
 	for _, o := range e.Objects {
-		if !madeKinds[o.Kind] || o.Name == "" {
-			problems = append(problems, fmt.Errorf("%s: objects needs a name and a kind that is referred to by name, not %q", e.Chart, o.Kind))
+		if !madeKinds[o.Kind] || (o.Name == "") == (o.NamesValue == "") {
+			problems = append(problems, fmt.Errorf("%s: objects needs either name or namesValue, and a kind that is referred to by name, not %q", e.Chart, o.Kind))
 		}
 		when("objects", o.When)
 	}

@@ -94,7 +94,10 @@ type Object struct {
 	Kind string `json:"kind"`
 	// Namespace is that of the component where it is empty.
 	Namespace string `json:"namespace,omitempty"`
-	Name      string `json:"name"`
+	Name      string `json:"name,omitempty"`
+	// NamesValue is the path of a value that lists such objects, each with a name; it
+	// stands in place of Name.
+	NamesValue string `json:"namesValue,omitempty"`
 	// NameValue is the path of a value that changes the name.
 	NameValue string `json:"nameValue,omitempty"`
 	// Default marks the default StorageClass.

@@ -47,6 +47,7 @@ func (c *Catalogue) fill(e Entry, asked Asked) Answer {
 		if !o.When.claims(v) {
 			continue
 		}
+		a.Known.Objects = append(a.Known.Objects, o.listed(v, name)...)
 		if known, ok := o.known(v, name); ok {
 			a.Known.Objects = append(a.Known.Objects, known)
 		}
@@ -172,7 +173,7 @@ func (w Webhook) known(v values, name func(string) (string, bool)) []infer.Known
 func (o Object) known(v values, name func(string) (string, bool)) (infer.KnownObject, bool) {
 	known := infer.KnownObject{Kind: o.Kind, Default: o.Default, WaitForFirstConsumer: o.WaitForFirstConsumer}
 	var ok bool
-	if known.Name, ok = name(o.Name); !ok {
+	if known.Name, ok = name(o.Name); !ok || known.Name == "" {
 		return known, false
 	}
 	if o.NameValue != "" {
@@ -185,6 +186,33 @@ func (o Object) known(v values, name func(string) (string, bool)) (infer.KnownOb
 	}
 	known.Namespace, ok = name(o.Namespace)
 	return known, ok
+}
+
+// listed are the objects that a value lists. An element can say of a StorageClass
+// whether it is the default one and when it binds, as the object itself would.
+func (o Object) listed(v values, name func(string) (string, bool)) []infer.KnownObject {
+	namespace, ok := name(o.Namespace)
+	if o.NamesValue == "" || !ok {
+		return nil
+	}
+	found, _ := at(v.given, o.NamesValue)
+	list, _ := found.([]any)
+	var out []infer.KnownObject
+	for _, element := range list {
+		m, _ := element.(map[string]any)
+		text, _ := m["name"].(string)
+		if text == "" {
+			continue
+		}
+		known := infer.KnownObject{Kind: o.Kind, Namespace: namespace, Name: text, WaitForFirstConsumer: o.WaitForFirstConsumer}
+		annotations, _ := m["annotations"].(map[string]any)
+		known.Default = same(annotations["storageclass.kubernetes.io/is-default-class"], true)
+		if mode, isText := m["volumeBindingMode"].(string); isText && mode != "" {
+			known.WaitForFirstConsumer = mode == "WaitForFirstConsumer"
+		}
+		out = append(out, known)
+	}
+	return out
 }
 
 // maxName is where Helm's starter chart cuts names.
