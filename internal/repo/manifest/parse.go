@@ -36,6 +36,15 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("line %d: %s", e.Line, e.Message)
 }
 
+// LooksLike reports whether a text is most likely meant to hold objects, even where it
+// does not parse. Source: Argo CD, which passes over other files of a folder.
+func LooksLike(data []byte) bool {
+	holds := func(key string) bool {
+		return bytes.Contains(data, []byte(key+":")) || bytes.Contains(data, []byte(`"`+key+`":`))
+	}
+	return holds("apiVersion") && holds("kind")
+}
+
 // Document is one document of a YAML stream.
 type Document struct {
 	// Line is the first line with content, counting from 1.
