@@ -20,6 +20,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/core/rollout"
 	"github.com/rollout-ladder/ladder/internal/repo"
 	"github.com/rollout-ladder/ladder/internal/repo/repofs"
+	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
 )
 
 // ArgoCDOptions say what is imported.
@@ -45,7 +46,7 @@ func FromArgoCD(ctx context.Context, o ArgoCDOptions) (*Platform, error) {
 	names := repository.Environments()
 	for _, env := range o.Environments {
 		if !slices.Contains(names, env) {
-			return nil, &repofs.InputError{Message: fmt.Sprintf("there is no environment %q", env), Hint: "the environments are " + strings.Join(names, ", ")}
+			return nil, yamldoc.Unknown("environment", env, names)
 		}
 	}
 	a := &applications{ctx: ctx, options: o, p: &Platform{Placed: true, Found: map[string]int{}}, names: map[string]string{}, taken: map[string]bool{}}

@@ -117,7 +117,7 @@ func summarise(r Rollout) summary {
 func RolloutText(w io.Writer, r Rollout, style Style) error {
 	var b strings.Builder
 	s := summarise(r)
-	writeUnrendered(&b, r.Unrendered)
+	writeUnrendered(&b, r.Unrendered, false)
 	writeAgainst(&b, r.Against)
 	for _, p := range s.phases {
 		b.WriteString(style.phaseLine(p) + "\n")

@@ -35,7 +35,7 @@ func TestRolloutText(t *testing.T) {
 	if err := RolloutText(&b, failedReport(), Style{}); err != nil {
 		t.Fatal(err)
 	}
-	want := `! 1 component not rendered; nothing is known of what they hold:
+	want := `! 1 component is not rendered, whole or in part: what is in the rest is not known
     far.yaml:3  far: remote chart
 
 ! db comes before secrets in the ladder, yet it needs Secret data/db
