@@ -237,6 +237,14 @@ func (r *Repository) only(d document, s source) model.Component {
 	return c
 }
 
+// refused tells the errors in a parent, which is no component where it applies nothing
+// but Applications.
+func (r *Repository) refused(d document) {
+	before := len(r.findings)
+	r.component(d, "", nil)
+	r.findings = append(r.findings[:before], slices.DeleteFunc(slices.Clone(r.findings[before:]), func(f finding.Finding) bool { return f.Severity != finding.Error })...)
+}
+
 // located gives an error without a place that of the source.
 func located(err error, s source) error {
 	var input *repofs.InputError
