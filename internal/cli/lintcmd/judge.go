@@ -22,6 +22,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/lint"
 	"github.com/rollout-ladder/ladder/internal/core/model"
+	"github.com/rollout-ladder/ladder/internal/core/plan"
 	"github.com/rollout-ladder/ladder/internal/core/report"
 	"github.com/rollout-ladder/ladder/internal/repo"
 	"github.com/rollout-ladder/ladder/internal/repo/ladderfile"
@@ -249,7 +250,7 @@ func (j *judgement) document(o *Options) report.Lint {
 		l.Folder = filepath.ToSlash(rel)
 	}
 	for _, in := range j.inputs {
-		l.Edges += len(in.Edges)
+		l.Edges += plan.Pairs(in.Edges)
 		l.Components = slices.Grow(l.Components, len(in.Components))
 		for _, c := range in.Components {
 			l.Components = append(l.Components, report.ListedComponent{

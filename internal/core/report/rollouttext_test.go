@@ -106,6 +106,27 @@ func TestRolloutTextOfRemovals(t *testing.T) {
 	}
 }
 
+// The marks of phases are those of a rollout that has ended: nothing runs any more, and
+// a phase of which something was not rendered is not called whole.
+func TestRolloutTextMarks(t *testing.T) {
+	r := Rollout{Result: "failed", Components: []RolloutComponent{
+		{Name: "a", Phase: "010", State: "healthy"}, {Name: "b", Phase: "010", State: StateUnrendered},
+		{Name: "c", Phase: "020", State: "healthy"}, {Name: "d", Phase: "020", State: "blocked"},
+		{Name: "e", Phase: "030", State: "blocked"},
+	}}
+	var b strings.Builder
+	if err := RolloutText(&b, r, Style{}); err != nil {
+		t.Fatal(err)
+	}
+	var marks []string
+	for _, line := range strings.Split(b.String(), "\n")[:3] {
+		marks = append(marks, strings.Join(strings.Fields(line)[:2], " "))
+	}
+	if diff := cmp.Diff([]string{"! 010", "… 020", "· 030"}, marks); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func TestRolloutMarkdownEscapes(t *testing.T) {
 	r := failedReport()
 	r.Components[2].Message = "a | b <script>\nc"
