@@ -92,7 +92,7 @@ func missed(found []finding.Finding, e *render.Error) bool {
 	errors.As(e.Err, &missing)
 	return slices.ContainsFunc(found, func(f finding.Finding) bool {
 		return f.Rule == lint.RuleFileMissing && (f.Component == e.Component || missing != nil && entryOf(f) == missing.Path) || slices.ContainsFunc(f.Unread, part) ||
-			f.Severity == finding.Error && f.Position == e.Position && len(f.Unread) > 0
+			f.Severity == finding.Error && f.Position.File == e.Position.File && len(f.Unread) > 0
 	})
 }
 
