@@ -91,9 +91,20 @@ func (a *applications) convert() error {
 	if err != nil {
 		return err
 	}
+	found := map[[2]string]bool{} // what environments share counts once
+	count := func(what, name string) {
+		if !found[[2]string{what, name}] {
+			found[[2]string{what, name}] = true
+			a.p.Found[what]++
+		}
+	}
 	for i, read := range a.platforms {
-		a.p.Found["Applications"] = max(a.p.Found["Applications"], len(read.Argo.Applications))
-		a.p.Found["components"] = max(a.p.Found["components"], len(read.Components))
+		for _, app := range read.Argo.Applications {
+			count("Applications", app.Name)
+		}
+		for _, c := range read.Components {
+			count("components", c.Name)
+		}
 		for k := range read.Components {
 			c := &read.Components[k]
 			phase, ok := phases[a.places[i][c.Name]]
