@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -427,19 +426,11 @@ func One(ctx context.Context, path, name string, o Options) (model.Component, []
 }
 
 func unknownComponent(p *repo.Platform, name string) error {
-	var names, similar []string
-	for _, c := range p.Components {
-		names = append(names, c.Name)
-		if strings.Contains(c.Name, name) {
-			similar = append(similar, c.Name)
-		}
+	names := make([]string, len(p.Components))
+	for i, c := range p.Components {
+		names[i] = c.Name
 	}
-	hint := "ladder inventory lists them"
-	if near := yamldoc.Nearest(name, names); near != "" {
-		hint = "did you mean " + near + "?"
-	} else if len(similar) > 0 {
-		hint = "did you mean " + strings.Join(similar[:min(len(similar), 3)], " or ") + "?"
-	}
+	hint := cmp.Or(yamldoc.Meant(name, names), "ladder inventory lists them")
 	return &repo.InputError{
 		Message: fmt.Sprintf("there is no component %q in environment %s", name, p.Environment), Hint: hint, Err: ErrNoComponent,
 	}

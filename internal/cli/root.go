@@ -105,9 +105,7 @@ input; 3 could not run; 4 timed out; 130 interrupted (state saved).`,
 	root.SetIn(streams.In)
 	root.SetOut(streams.Out)
 	root.SetErr(streams.Err)
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return exit.With(exit.Usage, fmt.Errorf("%w\nRun '%s --help' for usage", err, cmd.CommandPath()))
-	})
+	root.SetFlagErrorFunc(unknownFlag)
 	global.Register(root)
 	root.AddCommand(
 		bootstrapcmd.New(streams, global),
@@ -138,6 +136,8 @@ input; 3 could not run; 4 timed out; 130 interrupted (state saved).`,
 		plancmd.New(streams, global),
 		rendercmd.New(streams, global),
 	)...)
+	root.InitDefaultCompletionCmd()
+	group(root)
 	usageErrors(root)
 	return root
 }
@@ -155,34 +155,4 @@ func confined(ctx context.Context, streams *stream.Streams, global *flags.Global
 	}
 	_, err := evaluate.Workers.Confinement(ctx)
 	return exit.With(exit.CouldNotRun, err)
-}
-
-// usageErrors gives wrong arguments the exit code of wrong usage, in every
-// command.
-func usageErrors(cmd *cobra.Command) {
-	if check := cmd.Args; check != nil {
-		cmd.Args = func(cmd *cobra.Command, args []string) error {
-			err := check(cmd, args)
-			if err == nil {
-				return nil
-			}
-			return exit.With(exit.Usage, fmt.Errorf("%w\nRun '%s --help' for usage", err, cmd.CommandPath()))
-		}
-	}
-	if !cmd.HasParent() {
-		cmd.Args = cobra.ArbitraryArgs
-		cmd.RunE = func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return cmd.Help()
-			}
-			message := fmt.Sprintf("unknown command %q", args[0])
-			if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-				message += "; did you mean " + strings.Join(near, " or ") + "?"
-			}
-			return exit.With(exit.Usage, errors.New(message+"\nRun 'ladder --help' for the list"))
-		}
-	}
-	for _, sub := range cmd.Commands() {
-		usageErrors(sub)
-	}
 }

@@ -52,7 +52,7 @@ func (s Side) unrendered() map[string]bool {
 func (s Side) source() Source {
 	out := Source{
 		Name: s.Name, Revision: s.Revision, Environment: s.Environment, Missing: s.Missing,
-		Components: len(s.Components), Edges: len(bonds(s.Plan)), Unrendered: list(s.Unrendered),
+		Components: len(s.Components), Edges: plan.Pairs(s.Plan.Edges, s.Plan.Dropped), Unrendered: list(s.Unrendered),
 	}
 	for _, objects := range s.Objects {
 		out.Objects += len(objects)

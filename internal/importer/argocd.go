@@ -20,6 +20,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/core/rollout"
 	"github.com/rollout-ladder/ladder/internal/repo"
 	"github.com/rollout-ladder/ladder/internal/repo/repofs"
+	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
 )
 
 // ArgoCDOptions say what is imported.
@@ -45,7 +46,7 @@ func FromArgoCD(ctx context.Context, o ArgoCDOptions) (*Platform, error) {
 	names := repository.Environments()
 	for _, env := range o.Environments {
 		if !slices.Contains(names, env) {
-			return nil, &repofs.InputError{Message: fmt.Sprintf("there is no environment %q", env), Hint: "the environments are " + strings.Join(names, ", ")}
+			return nil, yamldoc.Unknown("environment", env, names)
 		}
 	}
 	a := &applications{ctx: ctx, options: o, p: &Platform{Placed: true, Found: map[string]int{}}, names: map[string]string{}, taken: map[string]bool{}}
@@ -90,9 +91,20 @@ func (a *applications) convert() error {
 	if err != nil {
 		return err
 	}
+	found := map[[2]string]bool{} // what environments share counts once
+	count := func(what, name string) {
+		if !found[[2]string{what, name}] {
+			found[[2]string{what, name}] = true
+			a.p.Found[what]++
+		}
+	}
 	for i, read := range a.platforms {
-		a.p.Found["Applications"] = max(a.p.Found["Applications"], len(read.Argo.Applications))
-		a.p.Found["components"] = max(a.p.Found["components"], len(read.Components))
+		for _, app := range read.Argo.Applications {
+			count("Applications", app.Name)
+		}
+		for _, c := range read.Components {
+			count("components", c.Name)
+		}
 		for k := range read.Components {
 			c := &read.Components[k]
 			phase, ok := phases[a.places[i][c.Name]]

@@ -111,7 +111,8 @@ func (r Report) Text(w io.Writer) error {
 		found = append(found, fmt.Sprintf("%d %s", d.Found[key], key))
 	}
 	fmt.Fprintf(&b, "%s: %s in %s\n", r.From, strings.Join(found, ", "), strings.Join(d.Environments, ", "))
-	fmt.Fprintf(&b, "%d components (%d enabled), %d requirements; %d lost, %d changed, %d told\n", d.Summary.Components, d.Summary.Enabled, d.Summary.Edges, d.Summary.Lost, d.Summary.Changed, d.Summary.Told)
+	fmt.Fprintf(&b, "%s (%d enabled), %s; %d not carried over, %d carried over in another form, %s\n", finding.Count(d.Summary.Components, "component"), d.Summary.Enabled,
+		finding.Count(d.Summary.Edges, "requirement"), d.Summary.Lost, d.Summary.Changed, finding.Count(d.Summary.Told, "note"))
 	b.WriteString("\nOrder\n")
 	phase := ""
 	for _, m := range d.Components {

@@ -138,7 +138,7 @@ func (w *waves) read(tree *repofs.Tree, file string) error {
 		if isDescriptor(file) || path.Base(file) == ladderfile.Name {
 			return err
 		}
-		w.out.Notes = append(w.out.Notes, Note{Level: Told, What: "file", Position: finding.Position{File: file}, Message: "the file is no YAML and is left as it is"})
+		w.out.Notes = append(w.out.Notes, Note{Level: Told, What: "file", Position: finding.Position{File: file}, Message: "the file is not YAML (it may be a template), and its waves are left as they are"})
 		return nil
 	}
 	f := &waveFile{name: file, text: string(data), edited: map[*yaml.Node]bool{}}

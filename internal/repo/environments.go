@@ -16,6 +16,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/repo/flux"
 	"github.com/rollout-ladder/ladder/internal/repo/ladderfile"
 	"github.com/rollout-ladder/ladder/internal/repo/manifest"
+	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
 )
 
 // findEnvironments lists the environments of a platform of descriptors: the
@@ -193,7 +194,7 @@ func (r *Repository) selectEnvironment(name string) (string, error) {
 	case name != "" && slices.Contains(r.environments, name):
 		return name, nil
 	case name != "":
-		return "", &InputError{Message: fmt.Sprintf("there is no environment %q", name), Hint: "the environments are " + list}
+		return "", yamldoc.Unknown("environment", name, r.environments)
 	case len(r.environments) == 1:
 		return r.environments[0], nil
 	case slices.Contains(r.environments, defaultEnvironment):

@@ -1,6 +1,7 @@
 package cataloguecmd
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -56,11 +57,8 @@ func show(streams *stream.Streams, chart string, o *flags.Result) error {
 		}
 	}
 	if len(found) == 0 {
-		message := fmt.Sprintf("the catalogue does not know the chart %q", chart)
-		if near := yamldoc.Nearest(chart, charts(c.Entries())); near != "" {
-			message += "; did you mean " + near + "?"
-		}
-		return exit.With(exit.Usage, fmt.Errorf("%s\nladder catalogue list lists them, ladder catalogue record makes an entry", message))
+		hint := cmp.Or(yamldoc.Meant(chart, charts(c.Entries())), "ladder catalogue list lists them, ladder catalogue record makes an entry")
+		return exit.Usagef("the catalogue does not know the chart %q; %s", chart, hint)
 	}
 	text, err := yaml.Marshal(found)
 	if err != nil {

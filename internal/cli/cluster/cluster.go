@@ -18,6 +18,7 @@ import (
 
 	"github.com/rollout-ladder/ladder/internal/cli/exit"
 	"github.com/rollout-ladder/ladder/internal/plane"
+	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
 )
 
 // Flags choose a cluster.
@@ -94,6 +95,17 @@ func (f Flags) Open(ctx context.Context) (*Access, error) {
 	return &Access{REST: config, Name: cmp.Or(name, inCluster), InCluster: name == "" && len(raw.Clusters) == 0}, nil
 }
 
+// NotUp says how to have a plane, or which one that is up was meant.
+func NotUp(ctx context.Context, registry *plane.Registry, err *plane.NotFoundError) error {
+	var names []string
+	if up, listErr := registry.List(ctx); listErr == nil {
+		for _, p := range up {
+			names = append(names, p.Name)
+		}
+	}
+	return fmt.Errorf("%w; %s", err, cmp.Or(yamldoc.Meant(err.Name, names), "start it with: ladder plane up "+err.Name))
+}
+
 func openPlane(ctx context.Context, name string) (*Access, error) {
 	registry, err := plane.DefaultRegistry()
 	if err != nil {
@@ -104,7 +116,7 @@ func openPlane(ctx context.Context, name string) (*Access, error) {
 	var badName *plane.NameError
 	switch {
 	case errors.As(err, &notFound):
-		return nil, exit.With(exit.CouldNotRun, fmt.Errorf("%w; start it with: ladder plane up %s", err, name))
+		return nil, exit.With(exit.CouldNotRun, NotUp(ctx, registry, notFound))
 	case errors.As(err, &badName):
 		return nil, exit.With(exit.Usage, err)
 	case err != nil:

@@ -11,6 +11,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/cli/source"
 	"github.com/rollout-ladder/ladder/internal/repo"
 	"github.com/rollout-ladder/ladder/internal/repo/revision"
+	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
 )
 
 // environmentPrefix marks the name of an environment.
@@ -76,7 +77,7 @@ func (l *loader) environment(ctx context.Context, name, environment string) (end
 		return end{}, err
 	}
 	if !slices.Contains(names, environment) {
-		return end{}, &repo.InputError{Message: fmt.Sprintf("there is no environment %q", environment), Hint: "the environments are " + strings.Join(names, ", ")}
+		return end{}, yamldoc.Unknown("environment", environment, names)
 	}
 	return end{name: name, environment: environment}, nil
 }

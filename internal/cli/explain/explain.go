@@ -3,6 +3,7 @@ package explain
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,10 +17,12 @@ import (
 	"github.com/rollout-ladder/ladder/internal/cli/flags"
 	"github.com/rollout-ladder/ladder/internal/cli/source"
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
+	"github.com/rollout-ladder/ladder/internal/core/lint"
 	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/core/plan"
 	"github.com/rollout-ladder/ladder/internal/core/report"
 	"github.com/rollout-ladder/ladder/internal/core/rollout"
+	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
 	"github.com/rollout-ladder/ladder/internal/run/session"
 )
 
@@ -119,11 +122,15 @@ func one(streams *stream.Streams, loaded *analysis.Result, o *Options) (content 
 		return nil, false, exit.With(exit.Usage, err)
 	}
 	consumer, provider, isEdge := strings.Cut(o.Subject, "->")
-	c, err := find(loaded.Platform.Components, strings.TrimSpace(consumer))
+	var rules []string
+	if !isEdge {
+		rules = lint.IDs(lint.All())
+	}
+	c, err := find(loaded.Platform.Components, strings.TrimSpace(consumer), rules...)
 	if err != nil {
 		return nil, false, err
 	}
-	explanation := report.Explain(p, c)
+	explanation := report.Explain(p, c, session.Unrendered(loaded))
 	for _, edges := range [][]report.PlanEdge{explanation.Requires, explanation.RequiredBy} {
 		for i := range edges {
 			edges[i].Evidence = loaded.Precise(edges[i].Evidence)
@@ -145,31 +152,25 @@ func one(streams *stream.Streams, loaded *analysis.Result, o *Options) (content 
 }
 
 // absentError says that an environment has no such component.
-type absentError struct {
-	name    string
-	similar []string
-}
+type absentError struct{ name, hint string }
 
 // Error implements error.
 func (e *absentError) Error() string {
-	text := fmt.Sprintf("there is no component %q", e.name)
-	if len(e.similar) > 0 {
-		text += "; did you mean " + strings.Join(e.similar, " or ") + "?"
-	}
-	return text
+	return fmt.Sprintf("there is no component %q; %s", e.name, e.hint)
 }
 
-func find(components []model.Component, name string) (model.Component, error) {
-	var similar []string
-	for _, c := range components {
+// find returns the component of a name. What is unknown may mean one of the others,
+// or of the further names.
+func find(components []model.Component, name string, further ...string) (model.Component, error) {
+	names := make([]string, len(components), len(components)+len(further))
+	for i, c := range components {
 		if c.Name == name {
 			return c, nil
 		}
-		if strings.Contains(c.Name, name) && len(similar) < 5 {
-			similar = append(similar, c.Name)
-		}
+		names[i] = c.Name
 	}
-	return model.Component{}, exit.With(exit.Usage, &absentError{name, similar})
+	hint := cmp.Or(yamldoc.Meant(name, append(names, further...)), "ladder inventory lists them")
+	return model.Component{}, exit.With(exit.Usage, &absentError{name, hint})
 }
 
 // edge prints the edges from the explained component to a provider; there being none

@@ -170,7 +170,7 @@ func (o *wavesOptions) print(b *bytes.Buffer, r *importer.Rewriting, dry bool) {
 		fmt.Fprintf(b, "%4d    %s  %4d\n", m.Wave, m.Phase, m.Uses)
 	}
 	for _, n := range r.Notes {
-		fmt.Fprintf(b, "%s: %s: %s\n", n.Position, n.Level, report.Plain(n.Message))
+		fmt.Fprintf(b, "%s: %s\n", n.Position, report.Plain(n.Message))
 	}
 	switch {
 	case len(r.Changes) == 0:

@@ -16,6 +16,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/lint"
 	"github.com/rollout-ladder/ladder/internal/core/model"
+	"github.com/rollout-ladder/ladder/internal/repo/manifest"
 	"github.com/rollout-ladder/ladder/internal/repo/render"
 	"github.com/rollout-ladder/ladder/internal/repo/render/source"
 	"github.com/rollout-ladder/ladder/internal/repo/repofs"
@@ -42,8 +43,11 @@ func failures(r *analysis.Result, tree *repofs.Tree) []finding.Finding {
 			Rule: lint.RuleRenderFailed, Severity: finding.Warning, Scope: finding.Rule, Environment: r.Platform.Environment,
 			Component: e.Component, Position: e.Position, Basis: finding.Rendered, Message: strings.TrimSpace(e.Reason),
 		}
-		if errors.Is(e.Err, fs.ErrNotExist) {
+		switch {
+		case errors.Is(e.Err, fs.ErrNotExist):
 			f.Rule, f.Severity, f.Basis = lint.RuleFileMissing, finding.Error, finding.Declared
+		case errors.As(e.Err, new(*manifest.SyntaxError)): // nothing that only Argo CD knows mends it
+			f.Severity = finding.Error
 		}
 		if f.Rule == lint.RuleFileMissing && blank(e.Err) && templated(tree, of[e.Component].Position.File) {
 			f.Severity = finding.Info
@@ -88,7 +92,7 @@ func missed(found []finding.Finding, e *render.Error) bool {
 	errors.As(e.Err, &missing)
 	return slices.ContainsFunc(found, func(f finding.Finding) bool {
 		return f.Rule == lint.RuleFileMissing && (f.Component == e.Component || missing != nil && entryOf(f) == missing.Path) || slices.ContainsFunc(f.Unread, part) ||
-			f.Severity == finding.Error && f.Position == e.Position && len(f.Unread) > 0
+			f.Severity == finding.Error && f.Position.File == e.Position.File && len(f.Unread) > 0
 	})
 }
 

@@ -1,6 +1,7 @@
 package lintcmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,6 +22,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/lint"
 	"github.com/rollout-ladder/ladder/internal/core/model"
+	"github.com/rollout-ladder/ladder/internal/core/plan"
 	"github.com/rollout-ladder/ladder/internal/core/report"
 	"github.com/rollout-ladder/ladder/internal/repo"
 	"github.com/rollout-ladder/ladder/internal/repo/ladderfile"
@@ -165,7 +167,7 @@ func (j *judgement) load(ctx context.Context, platform *analysis.Repository, cho
 
 // misnamed reports settings in ladder.yaml for rules that do not exist.
 func (j *judgement) misnamed(p *repo.Platform) {
-	ids := ruleIDs(j.settings.Rules)
+	ids := lint.IDs(j.settings.Rules)
 	var found []finding.Finding
 	for _, id := range slices.Sorted(maps.Keys(p.Lint.Rules)) {
 		if slices.Contains(ids, id) {
@@ -175,10 +177,7 @@ func (j *judgement) misnamed(p *repo.Platform) {
 			Rule: ladderfile.RuleUnknown, Severity: finding.Warning, Scope: finding.Rule, Basis: finding.Declared,
 			Environment: p.Environment, Position: finding.Position{File: ladderfile.Name},
 			Message: fmt.Sprintf("lint.rules names %q, which is no rule", id),
-			Fix:     finding.Fix{Summary: "ladder explain lists the rules"},
-		}
-		if near := yamldoc.Nearest(id, ids); near != "" {
-			f.Fix.Summary = "did you mean " + near + "?"
+			Fix:     finding.Fix{Summary: cmp.Or(yamldoc.Meant(id, ids), "ladder explain lists the rules")},
 		}
 		found = append(found, f)
 	}
@@ -251,7 +250,7 @@ func (j *judgement) document(o *Options) report.Lint {
 		l.Folder = filepath.ToSlash(rel)
 	}
 	for _, in := range j.inputs {
-		l.Edges += len(in.Edges)
+		l.Edges += plan.Pairs(in.Edges)
 		l.Components = slices.Grow(l.Components, len(in.Components))
 		for _, c := range in.Components {
 			l.Components = append(l.Components, report.ListedComponent{

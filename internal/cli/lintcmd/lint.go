@@ -1,6 +1,7 @@
 package lintcmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -82,8 +83,8 @@ with --new-from those that the revision of Git does not have: it is read into a
 temporary folder and linted in the same way. REVISION:FOLDER names a folder that
 was called differently then.
 
-The last line says how much was judged. --fail-on error,unread fails as well where
-something was not read or not rendered.
+The first line is the verdict, and says how much was judged. --fail-on error,unread
+fails as well where something was not read or not rendered.
 
 Exit code 1: a finding is at least as grave as --fail-on.`,
 		Example: `  ladder lint
@@ -133,15 +134,12 @@ func CompleteRule(*cobra.Command, []string, string) ([]string, cobra.ShellCompDi
 
 // check refuses arguments that cannot be meant.
 func (o *Options) check() error {
-	ids := ruleIDs(lint.All())
+	ids := lint.IDs(lint.All())
 	for _, id := range o.Rules {
 		if slices.Contains(ids, id) {
 			continue
 		}
-		hint := "the rules are " + strings.Join(ids, ", ")
-		if near := yamldoc.Nearest(id, ids); near != "" {
-			hint = "did you mean " + near + "?"
-		}
+		hint := cmp.Or(yamldoc.Meant(id, ids), "the rules are "+strings.Join(ids, ", "))
 		return exit.With(exit.Usage, fmt.Errorf("--rules: there is no rule %q; %s", id, hint))
 	}
 	err := flags.OneOf("severity", o.Severity, severities()...)
@@ -165,14 +163,6 @@ func (o *Options) check() error {
 		return exit.With(exit.Usage, errors.New("--dry-run needs --fix"))
 	}
 	return exit.With(exit.Usage, stream.CheckResult(o.Output))
-}
-
-func ruleIDs(rules []lint.Rule) []string {
-	ids := make([]string, len(rules))
-	for i, r := range rules {
-		ids[i] = r.ID
-	}
-	return ids
 }
 
 func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *Options) (err error) {

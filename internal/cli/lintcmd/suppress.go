@@ -1,6 +1,7 @@
 package lintcmd
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
 	"slices"
@@ -90,14 +91,11 @@ func (j *judgement) unused(s lint.Suppression) (finding.Finding, bool) {
 		Rule: lint.RuleUnusedSuppression, Severity: finding.Warning, Scope: finding.Rule, Component: s.Component,
 		Position: s.Position, Basis: finding.Declared,
 	}
-	ids := ruleIDs(j.settings.Rules)
+	ids := lint.IDs(j.settings.Rules)
 	switch {
 	case !slices.Contains(ids, s.Rule):
 		f.Message = fmt.Sprintf("the suppression names %q, which is no rule", s.Rule)
-		f.Fix.Summary = "ladder explain lists the rules"
-		if near := yamldoc.Nearest(s.Rule, ids); near != "" {
-			f.Fix.Summary = "did you mean " + near + "?"
-		}
+		f.Fix.Summary = cmp.Or(yamldoc.Meant(s.Rule, ids), "ladder explain lists the rules")
 	case s.Reason == "":
 		f.Message = fmt.Sprintf("the suppression of %s gives no reason, so it hides nothing", s.Rule)
 		f.Fix.Summary = "write the reason after the name of the rule"

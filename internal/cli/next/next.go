@@ -29,7 +29,7 @@ type Step struct {
 func Tell(streams *stream.Streams, global *flags.Global, from flags.Source, to flags.Result, steps ...Step) {
 	steps = slices.DeleteFunc(slices.Clone(steps), func(s Step) bool {
 		line := s.line(from)
-		return !stream.IsSafe(line) || strings.HasPrefix(s.Name, "-") || strings.Contains(line, "\n") || from.Environment == flags.All && s.Words[0] == "rehearse"
+		return !stream.IsSafe(line) || strings.HasPrefix(s.Name, "-") || strings.Contains(line, "\n") || s.Words[0] == "rehearse" && (from.Environment == flags.All || from.Hub != "")
 	})
 	if global.Quiet || !streams.OutTerminal || !streams.ErrTerminal || to.Output != "" || len(steps) == 0 {
 		return
@@ -55,6 +55,15 @@ func (s Step) line(from flags.Source) string {
 	}
 	if from.Environment != "" {
 		words = append(words, "-e", from.Environment)
+	}
+	for _, root := range from.Roots {
+		words = append(words, "--root", root)
+	}
+	if from.Offline {
+		words = append(words, "--offline")
+	}
+	if from.Hub != "" {
+		words = append(words, "--context", from.Hub)
 	}
 	for i, w := range words {
 		words[i] = quoted(w)

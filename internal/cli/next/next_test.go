@@ -20,6 +20,7 @@ func TestTell(t *testing.T) {
 	}{
 		"here":         {true, flags.Global{}, flags.Source{Path: "."}, flags.Result{}, []Step{{Words: []string{"plan"}, Why: "the order"}}, "\nWhat next:\n  ladder plan  the order\n"},
 		"elsewhere":    {true, flags.Global{}, flags.Source{Path: "a b", Environment: "dev"}, flags.Result{}, []Step{{Words: []string{"plan"}, Why: "the order"}}, "\nWhat next:\n  ladder plan 'a b' -e dev  the order\n"},
+		"same flags":   {true, flags.Global{}, flags.Source{Path: ".", Roots: []string{"apps", "it's"}, Offline: true, Hub: "prod"}, flags.Result{}, []Step{{Words: []string{"plan"}, Why: "the order"}}, "\nWhat next:\n  ladder plan --root apps --root 'it'\\''s' --offline --context prod  the order\n"},
 		"hostile name": {true, flags.Global{}, flags.Source{Path: "."}, flags.Result{}, []Step{step}, "\nWhat next:\n  ladder explain 'it'\\''s $(bad)'  why\n"},
 		"two lines":    {true, flags.Global{}, flags.Source{Path: "."}, flags.Result{}, []Step{{Words: []string{"explain"}, Name: "a\nladder b", Why: "why"}}, ""},
 		"control code": {true, flags.Global{}, flags.Source{Path: "."}, flags.Result{}, []Step{{Words: []string{"explain"}, Name: "a\x1b[2J", Why: "why"}}, ""},

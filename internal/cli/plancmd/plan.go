@@ -4,6 +4,7 @@ package plancmd
 import (
 	"bytes"
 	"context"
+	"errors"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,6 +16,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/cli/next"
 	"github.com/rollout-ladder/ladder/internal/cli/source"
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
+	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/plan"
 	"github.com/rollout-ladder/ladder/internal/core/report"
 	"github.com/rollout-ladder/ladder/internal/core/rollout"
@@ -136,10 +138,14 @@ func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *
 		}
 		next.Tell(streams, global, o.Source, o.Result, append(steps, next.Step{Words: []string{"plan", "--compare"}, Why: "what another policy would take"})...)
 	}
-	if wrong > 0 {
+	switch {
+	case wrong == 0:
+		return nil
+	case o.Format == "text":
 		return exit.Silent(exit.No)
+	default:
+		return exit.With(exit.No, errors.New("the order is wrong in "+finding.Count(wrong, "place")+": ladder plan says where"))
 	}
-	return nil
 }
 
 // one plans one environment, and counts what is wrong with the plan.

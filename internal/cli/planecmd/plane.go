@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rollout-ladder/ladder/internal/cli/cluster"
 	"github.com/rollout-ladder/ladder/internal/cli/exit"
 	"github.com/rollout-ladder/ladder/internal/cli/flags"
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
@@ -66,7 +67,7 @@ func up(streams *stream.Streams, global *flags.Global) *cobra.Command {
 			}
 			p, started, err := registry.Up(cmd.Context(), nameOf(args), options)
 			if err != nil {
-				return coded(err)
+				return coded(cmd.Context(), registry, err)
 			}
 			switch {
 			case global.Quiet:
@@ -100,12 +101,12 @@ func down(streams *stream.Streams) *cobra.Command {
 			names := []string{nameOf(args)}
 			if all {
 				if names, err = running(cmd.Context(), registry); err != nil {
-					return coded(err)
+					return coded(cmd.Context(), registry, err)
 				}
 			}
 			for _, name := range names {
 				if err := registry.Down(cmd.Context(), name); err != nil {
-					return coded(err)
+					return coded(cmd.Context(), registry, err)
 				}
 				fmt.Fprintf(streams.Err, "plane %s is down\n", name)
 			}
@@ -131,7 +132,7 @@ func kubeconfig(streams *stream.Streams) *cobra.Command {
 			}
 			p, err := registry.Get(cmd.Context(), nameOf(args))
 			if err != nil {
-				return coded(err)
+				return coded(cmd.Context(), registry, err)
 			}
 			if path {
 				_, err := fmt.Fprintln(streams.Out, p.Kubeconfig)
@@ -163,7 +164,7 @@ func list(streams *stream.Streams) *cobra.Command {
 			}
 			planes, err := registry.List(cmd.Context())
 			if err != nil {
-				return coded(err)
+				return coded(cmd.Context(), registry, err)
 			}
 			for _, p := range planes {
 				fmt.Fprintf(streams.Out, "%s\t%s\tpid %d\tsince %s\n", p.Name, p.Server, p.PID, p.Started.Format(time.RFC3339))
@@ -205,12 +206,12 @@ func completeNames(cmd *cobra.Command, _ []string, prefix string) ([]string, cob
 
 // coded gives an error its exit code: a name that does not exist is wrong
 // usage, all else could not run.
-func coded(err error) error {
+func coded(ctx context.Context, registry *plane.Registry, err error) error {
 	var notFound *plane.NotFoundError
 	var badName *plane.NameError
 	switch {
 	case errors.As(err, &notFound):
-		return exit.With(exit.Usage, fmt.Errorf("%w; start it with: ladder plane up %s", err, notFound.Name))
+		return exit.With(exit.Usage, cluster.NotUp(ctx, registry, notFound))
 	case errors.As(err, &badName):
 		return exit.With(exit.Usage, err)
 	case errors.Is(err, context.Canceled):

@@ -85,7 +85,7 @@ func (s *screen) rows(width int) []string {
 	case s.board != nil:
 		board := *s.board
 		if s.keys {
-			board.Note = s.note()
+			board.Note = s.note(width)
 		}
 		live, asked := s.style.Live(board, width), s.asked()
 		if over := len(live) + len(asked) - maxRows; over > 0 {
@@ -108,14 +108,20 @@ func (s *screen) rows(width int) []string {
 	}
 }
 
+// narrow is the width below which the keys are not named.
+const narrow = 70
+
 // note is the end of the last row: what was asked for, and the keys.
-func (s *screen) note() string {
+func (s *screen) note(width int) string {
 	if s.ending != "" {
 		return s.ending
 	}
 	parts := []string{"[e]xplain [f]ailures [p]ause [?]"}
 	if s.paused {
 		parts = []string{"paused", "[p] resume [e]xplain [f]ailures [?]"}
+	}
+	if width < narrow {
+		parts[len(parts)-1] = "[e] [f] [p] [?]"
 	}
 	if a := s.approvals(); len(a) > 0 {
 		parts = append([]string{"[a]pprove " + a[0].Label}, parts...)

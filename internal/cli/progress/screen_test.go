@@ -78,6 +78,17 @@ Ctrl-C: nothing has been stopped. What now?
 	}
 }
 
+// On a narrow terminal the keys are there, without their words.
+func TestKeysOfANarrowTerminal(t *testing.T) {
+	board := running()
+	board.Approvals = nil
+	s := &screen{keys: true, board: board}
+	rows := s.rows(60)
+	if got, want := rows[len(rows)-1], "elapsed 1m04s   [e] [f] [p] [?]"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func TestKeys(t *testing.T) {
 	cases := map[string]struct {
 		keys  string

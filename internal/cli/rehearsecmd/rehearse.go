@@ -181,13 +181,13 @@ func run(cmd *cobra.Command, args []string, streams *stream.Streams, global *fla
 		interrupted(streams.Err, at, kept, cmd, args)
 	}
 	if !result.Interrupted && o.Format == "text" {
-		next.Tell(streams, global, o.Source, o.Result, after(result.Report, kept)...)
+		next.Tell(streams, global, o.Source, o.Result, o.after(result.Report, kept)...)
 	}
 	return outcome.Verdict(result.Report, result.Interrupted)
 }
 
 // after is what people may do after a rehearsal.
-func after(r report.Rollout, kept bool) []next.Step {
+func (o *Options) after(r report.Rollout, kept bool) []next.Step {
 	if r.Result == string(rollout.Succeeded) {
 		return []next.Step{
 			{Words: []string{"plan", "--compare"}, Why: "what another policy would take"},
@@ -202,7 +202,11 @@ func after(r report.Rollout, kept bool) []next.Step {
 		}
 	}
 	if !kept {
-		steps = append(steps, next.Step{Words: []string{"rehearse", "--keep"}, Why: "keep the plane, and look around with kubectl"})
+		again := []string{"rehearse", "--keep"}
+		if o.AllowUnrendered {
+			again = append(again, "--allow-unrendered")
+		}
+		steps = append(steps, next.Step{Words: again, Why: "keep the plane, and look around with kubectl"})
 	}
 	return steps
 }

@@ -7,6 +7,7 @@
 package selector
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -74,11 +75,7 @@ func nothing(text string, components []model.Component) error {
 	for i, c := range components {
 		names[i] = c.Name
 	}
-	message := fmt.Sprintf("there is no component %q", text)
-	if near := yamldoc.Nearest(text, names); near != "" {
-		message += fmt.Sprintf("; did you mean %s?", near)
-	}
-	return fmt.Errorf("%s", message)
+	return fmt.Errorf("there is no component %q; %s", text, cmp.Or(yamldoc.Meant(text, names), "ladder inventory lists them"))
 }
 
 type matcher func(*model.Component) bool

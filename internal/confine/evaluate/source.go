@@ -93,6 +93,7 @@ type Failure struct {
 	Without   bool `json:"without,omitempty"`   // helm.ErrWithout
 	Encrypted bool `json:"encrypted,omitempty"` // source.ErrEncrypted
 	Plugin    bool `json:"plugin,omitempty"`    // a program that is not run
+	Syntax    bool `json:"syntax,omitempty"`    // a file that is not YAML
 	// Missing is the path of a file that does not exist.
 	Missing     string `json:"missing,omitempty"`
 	Unavailable *Lack  `json:"unavailable,omitempty"`
@@ -122,6 +123,7 @@ func failure(err error) *Failure {
 		f.Position, f.Reason = problem.Position, problem.Reason
 		f.Plugin = f.Plugin || types.IsErrOnlyBuiltinPluginsAllowed(problem.Err)
 	}
+	f.Syntax = errors.As(err, new(*manifest.SyntaxError))
 	var file *fs.PathError
 	if errors.As(err, &file) && errors.Is(err, fs.ErrNotExist) {
 		f.Missing = file.Path
@@ -149,6 +151,9 @@ func (f *Failure) error() error {
 	}
 	if f.Plugin {
 		causes = append(causes, types.NewErrOnlyBuiltinPluginsAllowed(""))
+	}
+	if f.Syntax {
+		causes = append(causes, &manifest.SyntaxError{Line: f.Position.Line, Message: f.Reason})
 	}
 	if f.Missing != "" {
 		causes = append(causes, &fs.PathError{Op: "open", Path: f.Missing, Err: fs.ErrNotExist})

@@ -99,3 +99,12 @@ func repositoryRules() []Rule {
 		judged(ruleDuplicate, finding.Warning, "Two components own one object", duplicateResource),
 	}
 }
+
+// IDs are the names of rules, in their order.
+func IDs(rules []Rule) []string {
+	ids := make([]string, len(rules))
+	for i, r := range rules {
+		ids[i] = r.ID
+	}
+	return ids
+}

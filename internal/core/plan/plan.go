@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -70,6 +71,18 @@ type Plan struct {
 	Bound time.Duration
 
 	graph *graph
+}
+
+// Pairs counts the pairs of components that edges join: one may need another for
+// several reasons.
+func Pairs(edges ...[]Edge) int {
+	pairs := map[[2]string]bool{}
+	for _, e := range slices.Concat(edges...) {
+		if e.From != e.To {
+			pairs[[2]string{e.From, e.To}] = true
+		}
+	}
+	return len(pairs)
 }
 
 // Step is one step of a plan.

@@ -35,15 +35,23 @@ type Explanation struct {
 	Critical     bool    `json:"critical"`
 	StartSeconds float64 `json:"startSeconds"`
 	EndSeconds   float64 `json:"endSeconds"`
+	// Unrendered are the parts of it that were not rendered: what they require and
+	// provide is not known.
+	Unrendered []Unrendered `json:"unrendered"`
 }
 
 // Explain collects what a plan says about one component.
-func Explain(p *plan.Plan, c model.Component) Explanation {
+func Explain(p *plan.Plan, c model.Component, unrendered []Unrendered) Explanation {
 	e := Explanation{
 		FormatVersion: FormatVersion, Component: c.Name, Environment: p.Environment, Phase: c.Order(),
 		Type: string(c.Type), Enabled: c.Enabled, Position: c.Position,
 		Requires: []PlanEdge{}, RequiredBy: []PlanEdge{}, Against: []string{},
-		Dependencies: list(p.Dependencies(c.Name)), BlastRadius: list(p.BlastRadius(c.Name)),
+		Dependencies: list(p.Dependencies(c.Name)), BlastRadius: list(p.BlastRadius(c.Name)), Unrendered: []Unrendered{},
+	}
+	for _, u := range unrendered {
+		if u.Component == c.Name {
+			e.Unrendered = append(e.Unrendered, u)
+		}
 	}
 	for _, s := range p.Steps {
 		for _, name := range append(append([]string{}, s.Components...), s.Disabled...) {
@@ -94,7 +102,10 @@ func ExplainText(w io.Writer, e Explanation) error {
 	case e.Step > 0:
 		place += fmt.Sprintf(", step %d", e.Step)
 	}
-	fmt.Fprintf(&b, "  %s, %s, environment %s\n", place, e.Type, e.Environment)
+	if e.Type != "" {
+		place += ", " + e.Type
+	}
+	fmt.Fprintf(&b, "  %s, environment %s\n", place, e.Environment)
 	if !e.Enabled {
 		b.WriteString("  disabled: it keeps its place and is not rolled out\n")
 	} else {
@@ -103,6 +114,9 @@ func ExplainText(w io.Writer, e Explanation) error {
 			b.WriteString(", on the critical path")
 		}
 		b.WriteByte('\n')
+	}
+	for _, u := range e.Unrendered {
+		fmt.Fprintf(&b, "  ! not rendered, so what it requires and provides is not known: %s (%s)\n", Plain(u.Reason), Plain(position(u.File, u.Line).String()))
 	}
 	section(&b, "Requires", e.Requires, func(x PlanEdge) string { return x.To })
 	section(&b, "Required by", e.RequiredBy, func(x PlanEdge) string { return x.From })
@@ -124,22 +138,30 @@ func section(b *strings.Builder, title string, es []PlanEdge, other func(PlanEdg
 		b.WriteString("  nothing that is known\n")
 	}
 	for _, e := range es {
-		fmt.Fprintf(b, "  %s  %s (%s, %s)\n", other(e), e.Reason, e.Basis, e.Strength)
+		fmt.Fprintf(b, "  %s  %s\n", other(e), reason(e))
 		for _, v := range e.Evidence {
 			fmt.Fprintf(b, "    %s  %s\n", finding.Position{File: v.File, Line: v.Line}, v.Text)
 		}
 	}
 }
 
+// reason says why an edge is there, on what basis, and how strong it is.
+func reason(e PlanEdge) string {
+	if e.Reason == "requires" {
+		return fmt.Sprintf("%s (%s)", e.Basis, e.Strength)
+	}
+	return fmt.Sprintf("%s (%s, %s)", e.Reason, e.Basis, e.Strength)
+}
+
 // EdgesText writes edges with their evidence.
 func EdgesText(w io.Writer, es []PlanEdge) error {
 	var b strings.Builder
 	for _, e := range es {
-		fmt.Fprintf(&b, "%s requires %s: %s (%s, %s)\n", e.From, e.To, e.Reason, e.Basis, e.Strength)
+		fmt.Fprintf(&b, "%s requires %s: %s\n", e.From, e.To, reason(e))
 		for _, v := range e.Evidence {
 			fmt.Fprintf(&b, "  %s  %s", finding.Position{File: v.File, Line: v.Line}, v.Text)
 			if v.Field != "" {
-				fmt.Fprintf(&b, "  (%s %s)", v.Object, v.Field)
+				fmt.Fprintf(&b, "  (%s)", strings.TrimSpace(v.Object+" "+v.Field))
 			}
 			b.WriteByte('\n')
 		}

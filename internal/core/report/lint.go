@@ -144,10 +144,10 @@ func merged(findings []finding.Finding) []shared {
 	return out
 }
 
-// fewEnvironments is how many environments the last line names.
+// fewEnvironments is how many environments the verdict names.
 const fewEnvironments = 5
 
-// summary is the last line of a report for people, of the merged findings: what
+// summary is the verdict of a report for people, of the merged findings: what
 // environments have alike counts once, as it is shown once.
 func (l Lint) summary(all []shared) string {
 	number := map[finding.Severity]int{}

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
@@ -17,8 +18,13 @@ const alike = 4
 func LintText(w io.Writer, l Lint, style Style, verbose bool) error {
 	var b strings.Builder
 	t := lintText{b: &b, style: style, verbose: verbose, several: len(l.Environments) > 1, orders: l.orders()}
-	t.unrendered(distinct(l.Unrendered))
 	all := merged(l.Findings)
+	verdict := t.verdict(l, all)
+	b.WriteString(verdict)
+	if len(all)+len(l.Unrendered) > 0 {
+		b.WriteByte('\n')
+	}
+	writeUnrendered(&b, l.Unrendered, verbose)
 	for i := range all {
 		all[i].header = t.header(all[i])
 	}
@@ -40,14 +46,9 @@ func LintText(w io.Writer, l Lint, style Style, verbose bool) error {
 	if verbose {
 		t.suppressed(l)
 	}
-	glyph, code := "✓", green
-	switch {
-	case l.number(finding.Error) > 0:
-		glyph, code = "✕", red
-	case l.number(finding.Warning) > 0, !l.Coverage.Whole():
-		glyph, code = "!", yellow
+	if strings.Count(b.String(), "\n") > aScreen {
+		b.WriteString(verdict)
 	}
-	b.WriteString(style.paint(code, glyph+" "+l.summary(all)) + "\n")
 	if len(l.Findings) > 0 {
 		b.WriteString(style.paint(faint, "  ladder explain RULE says what a rule means and how to suppress it") + "\n")
 	}
@@ -57,18 +58,19 @@ func LintText(w io.Writer, l Lint, style Style, verbose bool) error {
 
 const bold = "1"
 
-// distinct leaves what is not rendered in several environments once.
-func distinct(all []Unrendered) []Unrendered {
-	seen := map[Unrendered]bool{}
-	var out []Unrendered
-	for _, u := range all {
-		u.Environment = ""
-		if !seen[u] {
-			seen[u] = true
-			out = append(out, u)
-		}
+// aScreen is how many lines people see at once; the verdict is repeated below more.
+const aScreen = 20
+
+// verdict is the first line: what was found, and in how much.
+func (t *lintText) verdict(l Lint, all []shared) string {
+	glyph, code := "✓", green
+	switch {
+	case l.number(finding.Error) > 0:
+		glyph, code = "✕", red
+	case l.number(finding.Warning) > 0, !l.Coverage.Whole():
+		glyph, code = "!", yellow
 	}
-	return out
+	return t.style.paint(code, glyph+" "+l.summary(all)) + "\n"
 }
 
 type lintText struct {
@@ -97,30 +99,29 @@ func (t *lintText) header(f shared) string {
 	return Plain(name)
 }
 
-// group writes the findings of a component. Of those with one rule and provider
-// the first is written whole and the others in a line each.
+// group writes the findings of a component. Of those with one rule and provider, or
+// with one rule and object, the first is written whole and the others in a line each.
 func (t *lintText) group(findings []shared) {
-	type cause struct {
-		rule, provider string
-		severity       finding.Severity
-	}
-	var order []cause
-	by := map[cause][]shared{}
+	var causes [][]shared
 	for _, f := range findings {
-		c := cause{f.Rule, f.Provider, f.Severity}
-		if by[c] == nil {
-			order = append(order, c)
+		i := slices.IndexFunc(causes, func(c []shared) bool {
+			return c[0].Rule == f.Rule && c[0].Severity == f.Severity &&
+				(c[0].Provider == f.Provider || f.Scope == finding.Cross && c[0].Position == f.Position)
+		})
+		if i < 0 {
+			causes = append(causes, []shared{f})
+			continue
 		}
-		by[c] = append(by[c], f)
+		causes[i] = append(causes[i], f)
 	}
-	for _, c := range order {
-		for i, f := range by[c] {
+	for _, cause := range causes {
+		for i, f := range cause {
 			if i == 0 || t.verbose {
 				t.whole(f)
 				continue
 			}
 			if i > alike {
-				fmt.Fprintf(t.b, "    and %d more like this; --verbose shows them\n", len(by[c])-i)
+				fmt.Fprintf(t.b, "    and %d more like this; --verbose shows them\n", len(cause)-i)
 				break
 			}
 			fmt.Fprintf(t.b, "    also %s: %s\n", Plain(f.Position.String()), Plain(f.Message))
@@ -170,30 +171,6 @@ func (t *lintText) evidence(e finding.Evidence) {
 		field = "  " + e.Field
 	}
 	fmt.Fprintf(t.b, "      %s\n", t.style.paint(faint, Plain(at+e.Text+field)))
-}
-
-// unrendered says first what could not be rendered: what is not rendered is never
-// called clean. A component with many such sources names some of them.
-func (t *lintText) unrendered(all []Unrendered) {
-	if len(all) == 0 {
-		return
-	}
-	number := map[string]int{}
-	for _, u := range all {
-		number[u.Component]++
-	}
-	fmt.Fprintf(t.b, "! %s not rendered, whole or in part; nothing is known of what they lack:\n", finding.Count(len(number), "component"))
-	shown := map[string]int{}
-	for _, u := range all {
-		shown[u.Component]++
-		switch n := shown[u.Component]; {
-		case n <= alike || t.verbose:
-			fmt.Fprintf(t.b, "    %s  %s: %s\n", Plain(finding.Position{File: u.File, Line: u.Line}.String()), Plain(u.Component), Plain(u.Reason))
-		case n == number[u.Component]:
-			fmt.Fprintf(t.b, "    and %d more of %s; --verbose shows them\n", n-alike, Plain(u.Component))
-		}
-	}
-	t.b.WriteByte('\n')
 }
 
 func (t *lintText) suppressed(l Lint) {

@@ -135,7 +135,7 @@ func unrenderedList(in []Unrendered) []Unrendered {
 // PlanText writes a plan for people.
 func PlanText(w io.Writer, p *plan.Plan, unrendered []Unrendered) error {
 	var b strings.Builder
-	writeUnrendered(&b, unrendered)
+	writeUnrendered(&b, unrendered, false)
 	fmt.Fprintf(&b, "Plan of %s under policy %s: %s in %s\n\n", p.Environment, p.Policy,
 		finding.Count(len(p.Order), "component"), finding.Count(len(p.Steps), "step"))
 	rows := [][]string{{"STEP", "PHASE", "MAX", "COMPONENTS"}}

@@ -117,7 +117,7 @@ func summarise(r Rollout) summary {
 func RolloutText(w io.Writer, r Rollout, style Style) error {
 	var b strings.Builder
 	s := summarise(r)
-	writeUnrendered(&b, r.Unrendered)
+	writeUnrendered(&b, r.Unrendered, false)
 	writeAgainst(&b, r.Against)
 	for _, p := range s.phases {
 		b.WriteString(style.phaseLine(p) + "\n")
@@ -153,8 +153,10 @@ func (s Style) phaseLine(p phaseSummary) string {
 		glyph, colour = "✕", red
 	case p.total > 0 && p.done == p.total:
 		glyph, colour = "✓", green
+	case p.total > 0 && p.done+p.unrendered == p.total:
+		glyph, colour = "!", yellow
 	case p.done > 0:
-		glyph, colour = "▶", cyan
+		glyph = "…" // the others wait
 	}
 	text := s.paint(colour, fmt.Sprintf("%s %-7s %-10s %3d/%-3d", glyph, p.label, p.role(), p.done, p.total)) + fmt.Sprintf(" %7s", Clock(p.length()))
 	if p.slowest != "" {

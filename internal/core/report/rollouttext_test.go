@@ -35,7 +35,7 @@ func TestRolloutText(t *testing.T) {
 	if err := RolloutText(&b, failedReport(), Style{}); err != nil {
 		t.Fatal(err)
 	}
-	want := `! 1 component not rendered; nothing is known of what they hold:
+	want := `! 1 component is not rendered, whole or in part: what is in the rest is not known
     far.yaml:3  far: remote chart
 
 ! db comes before secrets in the ladder, yet it needs Secret data/db
@@ -102,6 +102,27 @@ func TestRolloutTextOfRemovals(t *testing.T) {
     attempts: 1
 `
 	if diff := cmp.Diff(want, text()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// The marks of phases are those of a rollout that has ended: nothing runs any more, and
+// a phase of which something was not rendered is not called whole.
+func TestRolloutTextMarks(t *testing.T) {
+	r := Rollout{Result: "failed", Components: []RolloutComponent{
+		{Name: "a", Phase: "010", State: "healthy"}, {Name: "b", Phase: "010", State: StateUnrendered},
+		{Name: "c", Phase: "020", State: "healthy"}, {Name: "d", Phase: "020", State: "blocked"},
+		{Name: "e", Phase: "030", State: "blocked"},
+	}}
+	var b strings.Builder
+	if err := RolloutText(&b, r, Style{}); err != nil {
+		t.Fatal(err)
+	}
+	var marks []string
+	for _, line := range strings.Split(b.String(), "\n")[:3] {
+		marks = append(marks, strings.Join(strings.Fields(line)[:2], " "))
+	}
+	if diff := cmp.Diff([]string{"! 010", "… 020", "· 030"}, marks); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -1,11 +1,8 @@
 package report
 
 import (
-	"fmt"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/rollout-ladder/ladder/internal/core/finding"
 )
 
 // table writes rows with aligned columns, two blanks apart; the last column is
@@ -31,17 +28,4 @@ func table(b *strings.Builder, rows [][]string) {
 		}
 		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
 	}
-}
-
-// writeUnrendered says at the top of a report what could not be rendered: what
-// is not rendered is never called clean.
-func writeUnrendered(b *strings.Builder, unrendered []Unrendered) {
-	if len(unrendered) == 0 {
-		return
-	}
-	fmt.Fprintf(b, "! %s not rendered; nothing is known of what they hold:\n", finding.Count(len(unrendered), "component"))
-	for _, u := range unrendered {
-		fmt.Fprintf(b, "    %s:%d  %s: %s\n", u.File, u.Line, u.Component, u.Reason)
-	}
-	b.WriteByte('\n')
 }

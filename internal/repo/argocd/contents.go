@@ -89,8 +89,7 @@ func (r *Repository) yieldDirectory(dir string, directory *yamldoc.Value) (conte
 	if len(y.documents) == 0 {
 		return y, nil
 	}
-	// A parent: what else lies there is applied as well. What does not parse is
-	// told when the parent is rendered.
+	// A parent: what else lies there is applied as well.
 	for _, file := range within {
 		if r.files[file] != nil || !taken(file) {
 			continue
@@ -103,9 +102,11 @@ func (r *Repository) yieldDirectory(dir string, directory *yamldoc.Value) (conte
 			r.partNotRead(finding.Position{File: file, Line: 1}, "", "%s is encrypted by %s: what it applies is not known", file, tool)
 			continue
 		}
-		if values, err := yamldoc.Parse(file, data); err == nil {
-			y.documents = append(y.documents, split(values)...)
+		values, err := yamldoc.ParseLast(file, data)
+		if err != nil && manifest.LooksLike(data) && !hasPlaceholder(string(data)) {
+			r.tell("", err) // Argo CD applies nothing of the parent
 		}
+		y.documents = append(y.documents, split(values)...)
 	}
 	return y, nil
 }
@@ -234,6 +235,14 @@ func (r *Repository) only(d document, s source) model.Component {
 	r.findings = r.findings[:before]
 	c.Sources = slices.DeleteFunc(c.Sources, func(o model.Source) bool { return o.Position != s.position })
 	return c
+}
+
+// refused tells the errors in a parent, which is no component where it applies nothing
+// but Applications.
+func (r *Repository) refused(d document) {
+	before := len(r.findings)
+	r.component(d, "", nil)
+	r.findings = append(r.findings[:before], slices.DeleteFunc(slices.Clone(r.findings[before:]), func(f finding.Finding) bool { return f.Severity != finding.Error })...)
 }
 
 // located gives an error without a place that of the source.

@@ -155,6 +155,9 @@ func (w *walk) application(ctx context.Context, parent string, d document, at pl
 		last.component.Assumed = last.assumed
 		return nil
 	}
+	if d.chart == nil {
+		r.refused(d)
+	}
 	if len(t.applications) >= MaxDepth {
 		return &repofs.InputError{Position: d.position(), Message: fmt.Sprintf("the app-of-apps is nested more than %d levels deep", MaxDepth)}
 	}

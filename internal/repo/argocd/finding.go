@@ -2,7 +2,6 @@ package argocd
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
@@ -58,13 +57,21 @@ func (r *Repository) tell(component string, err error) {
 	}
 }
 
-// distinct drops findings that were made twice: a source that is looked at
-// again says the same again.
+// distinct drops findings that were made twice, and keeps the gravest: a source that is
+// looked at again says the same again, and a file that an Application needs counts more.
 func distinct(findings []finding.Finding) []finding.Finding {
-	seen := map[string]bool{}
-	return slices.DeleteFunc(slices.Clone(findings), func(f finding.Finding) bool {
+	index := map[string]int{}
+	var out []finding.Finding
+	for _, f := range findings {
 		key := f.Rule + "|" + f.Position.String() + "|" + f.Component + "|" + f.Message
-		defer func() { seen[key] = true }()
-		return seen[key]
-	})
+		i, seen := index[key]
+		switch {
+		case !seen:
+			index[key] = len(out)
+			out = append(out, f)
+		case f.Severity.Rank() < out[i].Severity.Rank():
+			out[i] = f
+		}
+	}
+	return out
 }

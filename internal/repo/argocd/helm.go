@@ -10,6 +10,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/repo/manifest"
+	"github.com/rollout-ladder/ladder/internal/repo/repofs"
 	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
 )
 
@@ -77,7 +78,13 @@ func (r *Repository) values(to *model.Source, d document, s source, f *yamldoc.F
 		return
 	}
 	if err != nil {
-		r.findings = append(r.findings, newFinding(RuleInvalid, finding.Error, at, d.name(), "helm.values is not a YAML map"))
+		f := newFinding(RuleInvalid, finding.Error, at, d.name(), "helm.values is not a YAML map")
+		if _, err := yamldoc.Parse(at.File, []byte(text)); err != nil {
+			for _, problem := range repofs.InputErrors(err) {
+				f.Message, f.Fix.Summary = fmt.Sprintf("line %d of helm.values is %s", problem.Position.Line, problem.Message), problem.Hint
+			}
+		}
+		r.findings = append(r.findings, f)
 		return
 	}
 	if doubles := yamldoc.Doubles([]byte(text)); len(doubles) > 0 {

@@ -16,6 +16,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/repo/descriptor"
+	"github.com/rollout-ladder/ladder/internal/repo/manifest"
 	rendersource "github.com/rollout-ladder/ladder/internal/repo/render/source"
 	"github.com/rollout-ladder/ladder/internal/repo/repofs"
 	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
@@ -218,11 +219,9 @@ func (r *Repository) run(ctx context.Context, dir string, options *model.Kustomi
 		if ctx.Err() != nil {
 			return nil, view.leftOut, context.Cause(ctx)
 		}
-		return nil, view.leftOut, &repofs.InputError{
-			Position: finding.Position{File: kustomizationFile(r.tree, dir), Line: 1}, Message: "kustomize: " + err.Error(), Err: err,
-		}
+		return nil, view.leftOut, r.unbuilt(view, err)
 	}
-	at := finding.Position{File: dir, Line: 1} // locate finds the true one
+	at := finding.Position{File: kustomizationFile(r.tree, dir), Line: 1} // locate finds the true one
 	values := make([]*yamldoc.Value, len(objects))
 	for i, o := range objects {
 		values[i] = yamldoc.FromAny(o, at)
@@ -233,6 +232,19 @@ func (r *Repository) run(ctx context.Context, dir string, options *model.Kustomi
 		all = append(all, r.locate(dir, d, written, view.made))
 	}
 	return all, view.leftOut, nil
+}
+
+// unbuilt says why a kustomization cannot be built, at the file where that is written.
+func (r *Repository) unbuilt(view *kustomizeView, err error) error {
+	if file, problem := manifest.Malformed(err.Error(), view.seen, r.tree.Read); problem != nil {
+		data, _ := r.tree.Read(file) // it was read before
+		if _, err := yamldoc.Parse(file, data); err != nil {
+			return err
+		}
+	}
+	return &repofs.InputError{
+		Position: finding.Position{File: kustomizationFile(r.tree, view.top), Line: 1}, Message: "kustomize: " + err.Error(), Err: err,
+	}
 }
 
 // writtenIn lists the objects in the files of a kustomization by their kind, those
@@ -287,6 +299,8 @@ type kustomizeView struct {
 	lenient bool
 	leftOut []leftOut
 	err     error
+	// seen are the files that were read, and those that are not there.
+	seen []string
 	// made are the files that stand for charts, by their paths.
 	made       map[string]made
 	repository *Repository
@@ -307,11 +321,15 @@ func (g *kustomizeView) Read(name string) ([]byte, error) {
 		return chart.text, nil
 	}
 	data, err := g.tree.Read(name)
+	g.seen = append(g.seen, name)
 	if err == nil && isKustomizationName(path.Base(name)) {
 		data, err = g.rewrite(name, data)
 	}
 	// kustomize tries names that do not exist, and folders as files; only other errors are
 	// ours to report.
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) && !g.tree.IsDir(name) && g.err == nil {
 		g.err = err
 	}

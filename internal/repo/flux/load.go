@@ -12,6 +12,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/repo/manifest"
 	"github.com/rollout-ladder/ladder/internal/repo/repofs"
+	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
 )
 
 // Renderer builds kustomizations.
@@ -75,7 +76,7 @@ func Load(ctx context.Context, tree *repofs.Tree, o Options) (*Result, error) {
 	}
 	for _, name := range o.Clusters {
 		if !slices.Contains(names, name) {
-			return nil, &repofs.InputError{Message: fmt.Sprintf("there is no cluster %q", name), Hint: "the clusters are " + strings.Join(names, ", ")}
+			return nil, yamldoc.Unknown("cluster", name, names)
 		}
 	}
 	for _, r := range s.found {

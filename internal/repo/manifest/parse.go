@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"path"
 	"regexp"
 	"strconv"
 	"strings"
@@ -34,6 +35,39 @@ func (e *SyntaxError) Error() string {
 		return e.Message
 	}
 	return fmt.Sprintf("line %d: %s", e.Line, e.Message)
+}
+
+// Malformed finds the file that a failure of kustomize is about: it says that YAML does
+// not parse, and names the file without its folder. read are the files that kustomize
+// read. It returns "" where none is found.
+func Malformed(failure string, read []string, content func(string) ([]byte, error)) (file string, problem *SyntaxError) {
+	if !strings.Contains(failure, "yaml: ") {
+		return "", nil
+	}
+	for _, name := range read {
+		if !strings.Contains(failure, path.Base(name)) {
+			continue
+		}
+		data, err := content(name)
+		if err != nil {
+			continue
+		}
+		for _, doc := range Split(data) {
+			if _, err := doc.Decode(); errors.As(err, &problem) {
+				return name, problem
+			}
+		}
+	}
+	return "", nil
+}
+
+// LooksLike reports whether a text is most likely meant to hold objects, even where it
+// does not parse. Source: Argo CD, which passes over other files of a folder.
+func LooksLike(data []byte) bool {
+	holds := func(key string) bool {
+		return bytes.Contains(data, []byte(key+":")) || bytes.Contains(data, []byte(`"`+key+`":`))
+	}
+	return holds("apiVersion") && holds("kind")
 }
 
 // Document is one document of a YAML stream.

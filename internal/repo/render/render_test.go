@@ -374,11 +374,11 @@ kind: [
 		"o: kust/cm.yaml:6 ConfigMap apps/my-two",
 		"o: kust/kustomization.yaml:1 ConfigMap apps/my-made",
 		"f: folder/list.json:1 ConfigMap apps/l",
-		"t: template/t.yaml:1: render t: YAML: ",
+		"t: template/t.yaml:1: render t: not valid YAML: ",
 		"m: mixed/a.yaml:5: render m: document is not a Kubernetes object: it has no apiVersion and kind",
-		"y: bad/a.yaml:2: render y: YAML: did not find expected node content",
+		"y: bad/a.yaml:2: render y: not valid YAML: did not find expected node content",
 		"x: x.yaml:3: render x: manifests: ../outside leaves the repository; keep what is rendered inside it",
-		"z: z.yaml:3: render z: manifests zzz do not exist; correct the path or add them",
+		"z: z.yaml:3: render z: the folder zzz does not exist; correct the path or add it",
 	}
 	if len(got) != len(want) {
 		t.Fatalf("got %d lines, want %d:\n%s", len(got), len(want), strings.Join(got, "\n"))

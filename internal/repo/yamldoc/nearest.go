@@ -1,6 +1,11 @@
 package yamldoc
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+
+	"github.com/rollout-ladder/ladder/internal/repo/repofs"
+)
 
 // Nearest returns the candidate that a misspelt word most likely means, or ""
 // when none is near: at most a third of the word may differ.
@@ -13,6 +18,34 @@ func Nearest(word string, candidates []string) string {
 	}
 	return best
 }
+
+// Meant asks whether a word that is not known means one that is: the nearest, or else
+// one of those that hold it. It returns "" where none is near.
+func Meant(word string, known []string) string {
+	var near []string
+	if nearest := Nearest(word, known); nearest != "" {
+		near = []string{nearest}
+	} else if word != "" {
+		for _, k := range known {
+			if strings.Contains(k, word) && len(near) < maxMeant {
+				near = append(near, k)
+			}
+		}
+	}
+	if len(near) == 0 {
+		return ""
+	}
+	return "did you mean " + strings.Join(near, " or ") + "?"
+}
+
+// Unknown is the error that nothing has a name, with the names that there are.
+func Unknown(what, name string, known []string) *repofs.InputError {
+	hint := strings.TrimSpace(Meant(name, known) + fmt.Sprintf(" the %ss are %s", what, strings.Join(known, ", ")))
+	return &repofs.InputError{Message: fmt.Sprintf("there is no %s %q", what, name), Hint: hint}
+}
+
+// maxMeant bounds how many names are proposed.
+const maxMeant = 3
 
 // Distance is the Damerau-Levenshtein distance in its restricted form: the
 // number of letters to insert, delete, replace or swap with their neighbour to make one word the

@@ -41,7 +41,7 @@ func syntaxError(file string, data []byte, err error) error {
 	}
 	var held confidential.Values
 	held.AddLines(data)
-	return &repofs.InputError{Position: finding.Position{File: file, Line: syntaxLine(data, err)}, Message: "YAML: " + held.Redact(message), Hint: hint, Err: err}
+	return &repofs.InputError{Position: finding.Position{File: file, Line: syntaxLine(data, err)}, Message: "not valid YAML: " + held.Redact(message), Hint: hint, Err: err}
 }
 
 // syntaxLine finds the line of a syntax error: the last one of the shortest

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/core/report"
+	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
 )
 
 // UnrenderedError lists the components that could not be rendered, where the
@@ -28,17 +30,13 @@ func (e *UnrenderedError) Error() string {
 // UnknownComponentError names a component that is not part of the rollout.
 type UnknownComponentError struct {
 	Name string
-	// Near are names it may have been meant for.
-	Near []string
+	// Hint says which it may have been meant for.
+	Hint string
 }
 
 // Error implements error.
 func (e *UnknownComponentError) Error() string {
-	message := fmt.Sprintf("there is no enabled component %q", e.Name)
-	if len(e.Near) > 0 {
-		message += "; did you mean " + strings.Join(e.Near, " or ") + "?"
-	}
-	return message
+	return fmt.Sprintf("there is no enabled component %q; %s", e.Name, e.Hint)
 }
 
 // checkNames refuses names of components that do not exist.
@@ -52,21 +50,10 @@ func checkNames(components []model.Component, asked []string) error {
 	slices.Sort(asked)
 	for _, name := range asked {
 		if !slices.Contains(known, name) {
-			return &UnknownComponentError{Name: name, Near: near(name, known)}
+			return &UnknownComponentError{Name: name, Hint: cmp.Or(yamldoc.Meant(name, known), "ladder inventory lists them")}
 		}
 	}
 	return nil
-}
-
-// near lists up to three names that contain the given one or share its parts.
-func near(name string, known []string) []string {
-	var found []string
-	for _, k := range known {
-		if strings.Contains(k, name) || strings.Contains(name, k) || strings.HasSuffix(k, "-"+name[strings.LastIndexByte(name, '-')+1:]) {
-			found = append(found, k)
-		}
-	}
-	return found[:min(len(found), 3)]
 }
 
 // RefusedError says that the repository has errors that leave no platform to

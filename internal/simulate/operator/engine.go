@@ -48,8 +48,9 @@ type memory struct {
 	unmet      time.Time // since when something is missing; zero while nothing is
 	children   map[world.Ref]string
 	lastStatus string
-	statusKeys []string // fields that were reported
-	told       string   // the last trouble told
+	statusKeys []string      // fields that were reported
+	told       string        // the last trouble told
+	lag        time.Duration // until it is looked at again, while a cache is not filled
 }
 
 // New makes an engine and adds its handlers to the world. ctx bounds the caches

@@ -27,8 +27,10 @@ const (
 	// shortest, in real time, keeps what repeats from keeping the plane busy at
 	// great speeds.
 	shortest = 500 * time.Millisecond
-	// lagging is how soon is looked again at what the caches do not show yet.
+	// lagging is how soon is looked again at what the caches do not show yet; each time
+	// it is twice as late, up to longest: a kind may not be served at all.
 	lagging = 50 * time.Millisecond
+	longest = 3200 * time.Millisecond
 )
 
 // work is one look at one object.
@@ -125,9 +127,10 @@ func (w *work) run(ctx context.Context) error {
 	w.scope["vars"] = vars
 	unmet, err := w.requirements(ctx)
 	if errors.Is(err, errLagging) {
-		w.look(w.engine.world.Clock.AtLeast(lagging, lagging))
+		w.lags(err)
 		return nil
 	}
+	w.memory.lag = 0
 	if err != nil {
 		return err
 	}
@@ -158,6 +161,15 @@ func (w *work) run(ctx context.Context) error {
 		return nil // the controller has not come to it yet
 	}
 	return w.make(ctx, now, due)
+}
+
+// lags looks again later and later, and tells once where that does not help.
+func (w *work) lags(err error) {
+	w.memory.lag = min(max(2*w.memory.lag, lagging), longest)
+	if w.memory.lag == longest {
+		_ = w.trouble(err) // told; the look is repeated here
+	}
+	w.look(w.engine.world.Clock.AtLeast(w.memory.lag, w.memory.lag))
 }
 
 // lacks reports that something is missing. What is applied together appears

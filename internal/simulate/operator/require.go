@@ -19,7 +19,7 @@ import (
 
 // errLagging means that a cache is not filled yet: nothing is known of the
 // objects of its kind.
-var errLagging = errors.New("the cache is not filled yet")
+var errLagging = errors.New("a kind that it requires cannot be listed yet")
 
 // requirements looks for everything the controller requires. It returns the
 // first requirement that is not met, which templates see as missing.

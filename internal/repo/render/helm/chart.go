@@ -51,7 +51,7 @@ func load(ctx context.Context, view source.View, src model.Source, opts Options)
 	}
 	switch kind {
 	case source.Missing:
-		return nil, source.Errorf(src.Position, "chart %s does not exist; correct the path or add the chart", src.Path)
+		return nil, source.Absent(src.Position, "chart", src.Path)
 	case source.File:
 		data, err := view.Read(src.Path)
 		if err != nil {

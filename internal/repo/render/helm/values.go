@@ -137,7 +137,7 @@ func checkYAML(file string, data []byte) error {
 		_, err := doc.Decode()
 		var syntax *manifest.SyntaxError
 		if errors.As(err, &syntax) {
-			return &source.Error{Position: finding.Position{File: file, Line: syntax.Line}, Reason: "YAML: " + syntax.Message, Err: err}
+			return &source.Error{Position: finding.Position{File: file, Line: syntax.Line}, Reason: "not valid YAML: " + syntax.Message, Err: err}
 		}
 		if err != nil {
 			return source.Errorf(finding.Position{File: file, Line: doc.Line}, "%w", err)

@@ -34,6 +34,8 @@ type repository struct {
 	generated map[string][]byte
 	// rewrite changes a kustomization file when it is first read.
 	rewrite func(abs string, data []byte) ([]byte, error)
+	// seen are the files that were read.
+	seen []string
 	// first is the first thing that went wrong; kustomize's own errors name
 	// only the last.
 	first error
@@ -129,6 +131,7 @@ func (r *repository) ReadFile(name string) ([]byte, error) {
 	if err != nil {
 		return nil, r.note(err)
 	}
+	r.seen = append(r.seen, name)
 	if isKustomization(name) {
 		data, err = r.rewrite(name, data)
 		if err != nil {

@@ -130,6 +130,9 @@ func (b *build) explain(err error) error {
 		}
 		return b.files.first
 	}
+	if name, problem := manifest.Malformed(err.Error(), b.files.seen, b.files.read); problem != nil {
+		return &source.Error{Position: finding.Position{File: b.files.rel(name), Line: problem.Line}, Reason: "not valid YAML: " + problem.Message, Err: problem}
+	}
 	text := pointers.ReplaceAllString(strings.Join(strings.Fields(err.Error()), " "), "")
 	text = b.files.plain(text)
 	if len(text) > maxText {

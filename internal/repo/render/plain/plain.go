@@ -60,7 +60,7 @@ func Render(ctx context.Context, view source.View, src model.Source, filter Filt
 	}
 	switch kind {
 	case source.Missing:
-		return nil, nil, source.Errorf(src.Position, "manifests %s do not exist; correct the path or add them", src.Path)
+		return nil, nil, source.Absent(src.Position, "folder", src.Path)
 	case source.File:
 		out, err = readFile(view, src.Path, true)
 		return out, nil, err
@@ -127,19 +127,10 @@ func readFile(view source.View, name string, strict bool) ([]manifest.Object, er
 			stray = err
 		}
 	}
-	if stray != nil && (strict || len(out) > 0 || looksLikeManifest(data) || errors.Is(stray, source.ErrEncrypted)) {
+	if stray != nil && (strict || len(out) > 0 || manifest.LooksLike(data) || errors.Is(stray, source.ErrEncrypted)) {
 		return nil, stray
 	}
 	return out, nil
-}
-
-func looksLikeManifest(data []byte) bool {
-	return holdsKey(data, "apiVersion") && holdsKey(data, "kind")
-}
-
-// holdsKey reports whether a text holds a key of a YAML or JSON mapping.
-func holdsKey(data []byte, key string) bool {
-	return bytes.Contains(data, []byte(key+":")) || bytes.Contains(data, []byte(`"`+key+`":`))
 }
 
 // readDocument reads the objects of one document.
@@ -149,7 +140,7 @@ func readDocument(name string, doc manifest.Document) ([]manifest.Object, error)
 	var syntax *manifest.SyntaxError
 	if errors.As(err, &syntax) {
 		at.Line = syntax.Line
-		return nil, &source.Error{Position: at, Reason: "YAML: " + syntax.Message, Err: err}
+		return nil, &source.Error{Position: at, Reason: "not valid YAML: " + syntax.Message, Err: err}
 	}
 	if err != nil {
 		return nil, source.Errorf(at, "%w", err)

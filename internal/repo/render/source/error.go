@@ -3,6 +3,7 @@ package source
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 )
@@ -30,6 +31,14 @@ func (e *Error) Unwrap() error { return e.Err }
 func Errorf(at finding.Position, format string, args ...any) *Error {
 	err := fmt.Errorf(format, args...)
 	return &Error{Position: at, Reason: err.Error(), Err: errors.Unwrap(err)}
+}
+
+// Absent makes the Error of a folder or chart that a source names and that is not there.
+func Absent(at finding.Position, what, name string) *Error {
+	return &Error{
+		Position: at, Reason: fmt.Sprintf("the %s %s does not exist; correct the path or add it", what, name),
+		Err: &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist},
+	}
 }
 
 // ErrEncrypted is under errors about a file that only its owner can read.

@@ -1,0 +1,89 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rollout-ladder/ladder/internal/core/finding"
+)
+
+// writeUnrendered says at the top of a report what could not be rendered: what is not
+// rendered is never called clean. Of those with one way out the first is written whole
+// and the others are named, or all are with verbose.
+func writeUnrendered(b *strings.Builder, all []Unrendered, verbose bool) {
+	all = distinct(all)
+	if len(all) == 0 {
+		return
+	}
+	var order []string
+	by := map[string][]Unrendered{}
+	components := map[string]bool{}
+	for _, u := range all {
+		way := wayOut(u.Reason)
+		if by[way] == nil {
+			order = append(order, way)
+		}
+		by[way] = append(by[way], u)
+		components[u.Component] = true
+	}
+	verb := "are"
+	if len(components) == 1 {
+		verb = "is"
+	}
+	fmt.Fprintf(b, "! %s %s not rendered, whole or in part: what is in the rest is not known\n", finding.Count(len(components), "component"), verb)
+	for _, way := range order {
+		for i, u := range by[way] {
+			if i > 0 && !verbose {
+				break
+			}
+			fmt.Fprintf(b, "    %s  %s: %s\n", Plain(position(u.File, u.Line).String()), Plain(u.Component), Plain(u.Reason))
+		}
+		if more := others(by[way]); len(more) > 0 && !verbose {
+			fmt.Fprintf(b, "      and %d more like this: %s\n", len(more), Plain(few(more)))
+		}
+	}
+	b.WriteByte('\n')
+}
+
+// wayOut is the end of a reason, which says what to do and is the same wherever one
+// thing helps.
+func wayOut(reason string) string {
+	if i := strings.LastIndex(reason, "; "); i >= 0 {
+		return reason[i:]
+	}
+	return reason
+}
+
+// distinct leaves what is not rendered in several environments once.
+func distinct(all []Unrendered) []Unrendered {
+	seen := map[Unrendered]bool{}
+	var out []Unrendered
+	for _, u := range all {
+		u.Environment = ""
+		if !seen[u] {
+			seen[u] = true
+			out = append(out, u)
+		}
+	}
+	return out
+}
+
+// others are the components behind the first entry, once.
+func others(all []Unrendered) []string {
+	var names []string
+	for _, u := range all[1:] {
+		if u.Component != all[0].Component && !slices.Contains(names, u.Component) {
+			names = append(names, u.Component)
+		}
+	}
+	return names
+}
+
+// few names the first of many.
+func few(names []string) string {
+	if len(names) <= alike+1 {
+		return strings.Join(names, ", ")
+	}
+	return strings.Join(names[:alike], ", ") + ", ... (ladder lint --verbose shows all)"
+}
