@@ -130,11 +130,7 @@ func (k *Kubelet) sync(ctx context.Context, key string) (time.Duration, error) {
 		e.lags++
 		return ownerLag, nil
 	}
-	b := k.behaviour(pod, comp)
-	r := e.memory.Step(pod, cached{k.world}, b, k.world.Clock.Now())
-	if len(e.memory.started) > 0 {
-		k.world.Begin(comp, string(pod.UID), b.Delay)
-	}
+	r := e.memory.Step(pod, cached{k.world}, k.behaviour(pod, comp), k.world.Clock.Now())
 	k.address(pod, &r.Status)
 	k.waiting.Set(key, r.Waits)
 	if err := k.write(ctx, pod, &r.Status); err != nil {
@@ -175,7 +171,6 @@ func (k *Kubelet) forget(key string) {
 	k.mu.Lock()
 	if e := k.pods[key]; e != nil {
 		k.ips.release(string(e.memory.UID))
-		k.world.End(string(e.memory.UID))
 		delete(k.pods, key)
 	}
 	k.mu.Unlock()
@@ -233,7 +228,7 @@ func (k *Kubelet) behaviour(pod *corev1.Pod, comp string) Behaviour {
 	}
 	b := Behaviour{
 		Stamp:        k.world.Clock.Real,
-		Delay:        k.world.Takes(comp, string(pod.UID), key),
+		Delay:        config.Delay(comp, key),
 		Fault:        config.Fault(comp).Kind,
 		CrashBackOff: k.world.Clock.AtLeast(crashBackOff, shortest),
 		MaxBackOff:   k.world.Clock.AtLeast(maxBackOff, shortest),

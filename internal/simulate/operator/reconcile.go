@@ -142,13 +142,11 @@ func (w *work) run(ctx context.Context) error {
 	if w.memory.met.IsZero() {
 		w.memory.met = now
 	}
+	config := w.engine.world.Config()
 	early := w.memory.met.Add(time.Duration(w.rule.Delay))
 	due := early
 	if w.comp != "" {
-		thing := string(w.self.GetUID())
-		takes := w.engine.world.Takes(w.comp, thing, w.key)
-		w.engine.world.Begin(w.comp, thing, takes)
-		if byComponent := w.memory.first.Add(takes); byComponent.After(due) {
+		if byComponent := w.memory.first.Add(config.Delay(w.comp, w.key)); byComponent.After(due) {
 			due = byComponent
 		}
 	}
@@ -289,8 +287,7 @@ func (e *Engine) remember(k, ruleName string, o metav1.Object) *memory {
 	defer e.mu.Unlock()
 	if s := e.objects[k]; s == nil || s.uid != o.GetUID() {
 		if s != nil {
-			e.world.End(string(s.uid))
-		delete(e.owned, s.uid)
+			delete(e.owned, s.uid)
 		}
 		e.objects[k] = &subject{uid: o.GetUID(), memories: map[string]*memory{}}
 		e.owned[o.GetUID()] = k
