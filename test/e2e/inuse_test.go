@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -70,13 +71,31 @@ func TestKindsInUse(t *testing.T) {
 		return gone("the namespace", err)
 	})
 
-	metrics, err := client.RESTClient().Get().AbsPath("/metrics").DoRaw(t.Context())
-	if err != nil {
+	// A quota counts a kind that has no objects yet: it admits the first one once it knows
+	// that there is none.
+	defineWidgets(t, p, "counted.example.com", "size")
+	if _, err := client.CoreV1().ResourceQuotas("default").Create(t.Context(), &corev1.ResourceQuota{
+		ObjectMeta: metav1.ObjectMeta{Name: "few"},
+		Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{"count/widgets.counted.example.com": resource.MustParse("1")}},
+	}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
+	watched := func(group string) bool {
+		metrics, err := client.RESTClient().Get().AbsPath("/metrics").DoRaw(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Contains(string(metrics), `watch_cache_capacity{group="`+group+`"`)
+	}
+	eventually(t, func() error {
+		if !watched("counted.example.com") {
+			return errors.New("nothing watches the kind that a quota counts")
+		}
+		return nil
+	})
 	for group, want := range map[string]bool{"used.example.com": true, "unused.example.com": false} {
-		if watched := strings.Contains(string(metrics), `watch_cache_capacity{group="`+group+`"`); watched != want {
-			t.Errorf("a watch cache for %s: %t, want %t", group, watched, want)
+		if got := watched(group); got != want {
+			t.Errorf("a watch cache for %s: %t, want %t", group, got, want)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/discovery"
 	cacheddiscovery "k8s.io/client-go/discovery/cached/memory"
@@ -97,7 +98,7 @@ func newManager(ctx context.Context, f files, etcd ranger) (*manager, error) {
 	m.metadata = informerfactory.NewInformerFactory(m.informers,
 		metadatainformer.NewSharedInformerFactoryWithOptions(m.objects, resync, metadatainformer.WithTransform(withoutManagedFields)))
 	m.discovery = m.client.Discovery()
-	m.used = inUse{m.discovery, etcd}
+	m.used = &inUse{DiscoveryInterface: m.discovery, etcd: etcd, ctx: ctx, used: map[schema.GroupResource]bool{}}
 	m.mapper = restmapper.NewDeferredDiscoveryRESTMapper(cacheddiscovery.NewMemCacheClient(m.discovery))
 	go wait.Until(m.mapper.Reset, rediscover, ctx.Done())
 	m.graph = garbagecollector.NewDependencyGraphBuilder(ctx, m.objects, m.mapper, garbagecollector.DefaultIgnoredResources(), m.metadata, m.started)
