@@ -151,7 +151,7 @@ func TestConditions(t *testing.T) {
 }
 
 // TestOpen: only of the very version that was read, with all values known, is it
-// certain that nothing else is brought.
+// certain that nothing else is brought, and that there are no other groups.
 func TestOpen(t *testing.T) {
 	c := New(mustDecode(t, things)...)
 	at := func(version string) model.Source {
@@ -167,8 +167,22 @@ func TestOpen(t *testing.T) {
 		"no version":      {Asked{Source: at("")}, true, "chart things of https://charts.example.com/stable/ (as known of 1.2.3)"},
 		"values unknown":  {Asked{Source: at("1.2.3"), Partial: true}, true, "chart things 1.2.3 of https://charts.example.com/stable/"},
 	} {
-		if a, _ := c.Find(test.asked); a.Known.Open != test.want || a.Known.Source != test.source {
+		if a, _ := c.Find(test.asked); a.Known.Open != test.want || a.Known.Foreign != test.want || a.Known.Source != test.source {
 			t.Errorf("%s: open %t, want %t; %s", name, a.Known.Open, test.want, a.Known.Source)
+		}
+	}
+}
+
+// TestGroups: an entry can say that other versions bring no other groups. The standard
+// channel of the Gateway API does, the experimental one has more.
+func TestGroups(t *testing.T) {
+	c := New()
+	for folder, foreign := range map[string]bool{"standard": false, "experimental": true} {
+		src := model.Source{Kind: model.Git, RepoURL: "https://github.com/kubernetes-sigs/gateway-api", Name: "config/crd/" + folder}
+		for _, src.Version = range []string{"v1.3.0", "v1.6.1"} {
+			if a, ok := c.Find(Asked{Source: src}); !ok || a.Known.Foreign != foreign {
+				t.Errorf("%s %s: found %t, foreign %t", folder, src.Version, ok, a.Known.Foreign)
+			}
 		}
 	}
 }

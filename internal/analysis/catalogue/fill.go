@@ -15,10 +15,10 @@ func (c *Catalogue) fill(e Entry, asked Asked) Answer {
 	a.Known.Source = e.Human(asked.Source.Version)
 	// Another version may bring kinds that the one that was read does not.
 	a.Known.Open = e.Open || !e.isVersion(asked.Source.Version)
-	a.Known.Foreign = e.Open
+	a.Known.Foreign = e.Open || !e.SameGroups && !e.isVersion(asked.Source.Version)
 	for _, part := range e.CRDs {
 		_, certain := part.When.holds(v)
-		a.Known.Open = a.Known.Open || !certain
+		a.Known.Open, a.Known.Foreign = a.Known.Open || !certain, a.Known.Foreign || !certain
 		if part.When.claims(v) && (!part.Folder || !asked.Source.SkipCRDs) {
 			a.CRDs = append(a.CRDs, c.crds(part)...)
 		}
