@@ -187,6 +187,35 @@ func TestGroups(t *testing.T) {
 	}
 }
 
+// TestGuarded: charts that ask whether a kind is there before they use it, in any
+// version, require none.
+func TestGuarded(t *testing.T) {
+	c := New()
+	enabled := map[string]any{"enabled": true, "serviceMonitor": map[string]any{"enabled": true}, "podMonitor": map[string]any{"enabled": true}}
+	for _, name := range []string{"kubernetes-ingress", "loki"} {
+		a, _ := c.Find(Asked{
+			Source: model.Source{Kind: model.Chart, RepoURL: c.named(name)[0].Repositories[0], Name: name},
+			Values: map[string]any{"controller": enabled, "monitoring": enabled},
+		})
+		if a.Entry.Chart != name || len(a.Known.Requires) > 0 {
+			t.Errorf("%s requires %v", name, a.Known.Requires)
+		}
+	}
+}
+
+// TestJenkins: the Secret of the administrator is there only where two values say so.
+func TestJenkins(t *testing.T) {
+	for text, want := range map[string]bool{"adminSecret": false, "other": true} {
+		a, _ := New().Find(Asked{
+			Source:  model.Source{Kind: model.Chart, RepoURL: "https://charts.jenkins.io", Name: "jenkins"},
+			Release: "jenkins", Namespace: "ci", Values: map[string]any{"controller": map[string]any{text: false}},
+		})
+		if got := strings.Contains(summary(a.Known), "Secret /jenkins"); got != want {
+			t.Errorf("%s false: Secret %t", text, got)
+		}
+	}
+}
+
 func TestMatching(t *testing.T) {
 	c := New(mustDecode(t, things)...)
 	git := func(repository, folder string) model.Source {
