@@ -112,10 +112,12 @@ func TestConditions(t *testing.T) {
 				Source: chart("https://charts.example.com/stable"), Release: "one", Namespace: "ns",
 				Values: map[string]any{"class": map[string]any{"none": true}, "classes": []any{
 					map[string]any{"name": "slow", "annotations": map[string]any{"storageclass.kubernetes.io/is-default-class": "true"}},
+					map[string]any{"name": "switched", "defaultClass": true}, map[string]any{"name": "turned", "defaultStorageClass": true},
+					map[string]any{"name": "plain", "defaultClass": false},
 					map[string]any{"name": "late", "volumeBindingMode": "WaitForFirstConsumer"}, map[string]any{"name": 3}, "text",
 				}},
 			},
-			"brings Other, runs *, " + rest + ", Secret /one-things-tls, Service ns-system/one-api, StorageClass /slow default, StorageClass /late waits, serves metrics.example.com, needs Certificate",
+			"brings Other, runs *, " + rest + ", Secret /one-things-tls, Service ns-system/one-api, StorageClass /slow default, StorageClass /switched default, StorageClass /turned default, StorageClass /plain, StorageClass /late waits, serves metrics.example.com, needs Certificate",
 		},
 		"skipped folder": {
 			Asked{
@@ -123,6 +125,21 @@ func TestConditions(t *testing.T) {
 				Release: "one", Namespace: "ns", Values: map[string]any{"crds": map[string]any{"enabled": true}},
 			},
 			"brings Thing, runs *, " + rest + ", Secret /one-things-tls, Service ns-system/one-api, StorageClass /things default waits, serves metrics.example.com, needs Certificate",
+		},
+		// What is moved is not claimed where the component is.
+		"moved": {
+			Asked{
+				Source: chart("https://charts.example.com/stable"), Release: "one", Namespace: "ns",
+				Values: map[string]any{"global": map[string]any{"namespaceOverride": "other"}},
+			},
+			"brings Other, runs *, " + rest + ", StorageClass /things default waits, serves metrics.example.com, needs Certificate",
+		},
+		"moved to where it is": {
+			Asked{
+				Source: chart("https://charts.example.com/stable"), Release: "one", Namespace: "ns",
+				Values: map[string]any{"namespaceOverride": "ns"},
+			},
+			"brings Other, runs *, " + rest + ", Secret /one-things-tls, Service ns-system/one-api, StorageClass /things default waits, serves metrics.example.com, needs Certificate",
 		},
 		// What values that are not known could turn off is not claimed.
 		"partial": {

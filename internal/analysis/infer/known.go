@@ -39,6 +39,9 @@ type Known struct {
 	// Foreign is set where those may be of other groups than are listed, as those of another
 	// version are.
 	Foreign bool
+	// Elsewhere is set where values may put what it makes into another namespace than that
+	// of the component.
+	Elsewhere bool
 }
 
 // placed reports whether the values write sync waves.
