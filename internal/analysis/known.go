@@ -101,6 +101,7 @@ func join(a, b infer.Known) infer.Known {
 		a.Source += ", " + b.Source
 	}
 	a.Open, a.Foreign = a.Open || b.Open, a.Foreign || b.Foreign
+	a.Elsewhere = a.Elsewhere || b.Elsewhere
 	a.Kinds = slices.Concat(a.Kinds, b.Kinds)
 	a.Controllers = slices.Concat(a.Controllers, b.Controllers)
 	a.Webhooks = slices.Concat(a.Webhooks, b.Webhooks)

@@ -230,6 +230,7 @@ func replace(g, a Entry) Entry {
 	g.Repositories = union(a.Repositories, g.Repositories)
 	g.Common = g.Common || a.Common
 	g.Open = g.Open || a.Open
+	g.SameGroups = g.SameGroups || a.SameGroups
 	g.Manifests = orElse(a.Manifests, g.Manifests)
 	g.Version = cmp.Or(a.Version, g.Version)
 	g.Source = union(a.Source, g.Source)

@@ -112,10 +112,12 @@ func TestConditions(t *testing.T) {
 				Source: chart("https://charts.example.com/stable"), Release: "one", Namespace: "ns",
 				Values: map[string]any{"class": map[string]any{"none": true}, "classes": []any{
 					map[string]any{"name": "slow", "annotations": map[string]any{"storageclass.kubernetes.io/is-default-class": "true"}},
+					map[string]any{"name": "switched", "defaultClass": true}, map[string]any{"name": "turned", "defaultStorageClass": true},
+					map[string]any{"name": "plain", "defaultClass": false},
 					map[string]any{"name": "late", "volumeBindingMode": "WaitForFirstConsumer"}, map[string]any{"name": 3}, "text",
 				}},
 			},
-			"brings Other, runs *, " + rest + ", Secret /one-things-tls, Service ns-system/one-api, StorageClass /slow default, StorageClass /late waits, serves metrics.example.com, needs Certificate",
+			"brings Other, runs *, " + rest + ", Secret /one-things-tls, Service ns-system/one-api, StorageClass /slow default, StorageClass /switched default, StorageClass /turned default, StorageClass /plain, StorageClass /late waits, serves metrics.example.com, needs Certificate",
 		},
 		"skipped folder": {
 			Asked{
@@ -123,6 +125,21 @@ func TestConditions(t *testing.T) {
 				Release: "one", Namespace: "ns", Values: map[string]any{"crds": map[string]any{"enabled": true}},
 			},
 			"brings Thing, runs *, " + rest + ", Secret /one-things-tls, Service ns-system/one-api, StorageClass /things default waits, serves metrics.example.com, needs Certificate",
+		},
+		// What is moved is not claimed where the component is.
+		"moved": {
+			Asked{
+				Source: chart("https://charts.example.com/stable"), Release: "one", Namespace: "ns",
+				Values: map[string]any{"global": map[string]any{"namespaceOverride": "other"}},
+			},
+			"brings Other, runs *, " + rest + ", StorageClass /things default waits, serves metrics.example.com, needs Certificate",
+		},
+		"moved to where it is": {
+			Asked{
+				Source: chart("https://charts.example.com/stable"), Release: "one", Namespace: "ns",
+				Values: map[string]any{"namespaceOverride": "ns"},
+			},
+			"brings Other, runs *, " + rest + ", Secret /one-things-tls, Service ns-system/one-api, StorageClass /things default waits, serves metrics.example.com, needs Certificate",
 		},
 		// What values that are not known could turn off is not claimed.
 		"partial": {
@@ -151,7 +168,7 @@ func TestConditions(t *testing.T) {
 }
 
 // TestOpen: only of the very version that was read, with all values known, is it
-// certain that nothing else is brought.
+// certain that nothing else is brought, and that there are no other groups.
 func TestOpen(t *testing.T) {
 	c := New(mustDecode(t, things)...)
 	at := func(version string) model.Source {
@@ -167,8 +184,51 @@ func TestOpen(t *testing.T) {
 		"no version":      {Asked{Source: at("")}, true, "chart things of https://charts.example.com/stable/ (as known of 1.2.3)"},
 		"values unknown":  {Asked{Source: at("1.2.3"), Partial: true}, true, "chart things 1.2.3 of https://charts.example.com/stable/"},
 	} {
-		if a, _ := c.Find(test.asked); a.Known.Open != test.want || a.Known.Source != test.source {
+		if a, _ := c.Find(test.asked); a.Known.Open != test.want || a.Known.Foreign != test.want || a.Known.Source != test.source {
 			t.Errorf("%s: open %t, want %t; %s", name, a.Known.Open, test.want, a.Known.Source)
+		}
+	}
+}
+
+// TestGroups: an entry can say that other versions bring no other groups. The standard
+// channel of the Gateway API does, the experimental one has more.
+func TestGroups(t *testing.T) {
+	c := New()
+	for folder, foreign := range map[string]bool{"standard": false, "experimental": true} {
+		src := model.Source{Kind: model.Git, RepoURL: "https://github.com/kubernetes-sigs/gateway-api", Name: "config/crd/" + folder}
+		for _, src.Version = range []string{"v1.3.0", "v1.6.1"} {
+			if a, ok := c.Find(Asked{Source: src}); !ok || a.Known.Foreign != foreign {
+				t.Errorf("%s %s: found %t, foreign %t", folder, src.Version, ok, a.Known.Foreign)
+			}
+		}
+	}
+}
+
+// TestGuarded: charts that ask whether a kind is there before they use it, in any
+// version, require none.
+func TestGuarded(t *testing.T) {
+	c := New()
+	enabled := map[string]any{"enabled": true, "serviceMonitor": map[string]any{"enabled": true}, "podMonitor": map[string]any{"enabled": true}}
+	for _, name := range []string{"kubernetes-ingress", "loki"} {
+		a, _ := c.Find(Asked{
+			Source: model.Source{Kind: model.Chart, RepoURL: c.named(name)[0].Repositories[0], Name: name},
+			Values: map[string]any{"controller": enabled, "monitoring": enabled},
+		})
+		if a.Entry.Chart != name || len(a.Known.Requires) > 0 {
+			t.Errorf("%s requires %v", name, a.Known.Requires)
+		}
+	}
+}
+
+// TestJenkins: the Secret of the administrator is there only where two values say so.
+func TestJenkins(t *testing.T) {
+	for text, want := range map[string]bool{"adminSecret": false, "other": true} {
+		a, _ := New().Find(Asked{
+			Source:  model.Source{Kind: model.Chart, RepoURL: "https://charts.jenkins.io", Name: "jenkins"},
+			Release: "jenkins", Namespace: "ci", Values: map[string]any{"controller": map[string]any{text: false}},
+		})
+		if got := strings.Contains(summary(a.Known), "Secret /jenkins"); got != want {
+			t.Errorf("%s false: Secret %t", text, got)
 		}
 	}
 }

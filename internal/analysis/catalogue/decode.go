@@ -61,6 +61,9 @@ var madeKinds = map[string]bool{
 	"GatewayClass": true, "PriorityClass": true, "RuntimeClass": true, "PersistentVolumeClaim": true,
 }
 
+// namespacedKinds are those of madeKinds that land in a namespace.
+var namespacedKinds = map[string]bool{"Secret": true, "ConfigMap": true, "Service": true, "ServiceAccount": true, "PersistentVolumeClaim": true}
+
 // check reports the first thing that is wrong with an entry.
 func (e *Entry) check() error {
 	switch {

@@ -26,6 +26,8 @@ type Entry struct {
 
 	// Open marks an entry that does not list all kinds that the chart brings.
 	Open bool `json:"open,omitempty"`
+	// SameGroups marks an entry whose other versions bring kinds of the same groups only.
+	SameGroups bool `json:"sameGroups,omitempty"`
 
 	CRDs        []CRDs       `json:"crds,omitempty"`
 	Controllers []Controller `json:"controllers,omitempty"`

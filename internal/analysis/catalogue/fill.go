@@ -15,10 +15,10 @@ func (c *Catalogue) fill(e Entry, asked Asked) Answer {
 	a.Known.Source = e.Human(asked.Source.Version)
 	// Another version may bring kinds that the one that was read does not.
 	a.Known.Open = e.Open || !e.isVersion(asked.Source.Version)
-	a.Known.Foreign = e.Open
+	a.Known.Foreign = e.Open || !e.SameGroups && !e.isVersion(asked.Source.Version)
 	for _, part := range e.CRDs {
 		_, certain := part.When.holds(v)
-		a.Known.Open = a.Known.Open || !certain
+		a.Known.Open, a.Known.Foreign = a.Known.Open || !certain, a.Known.Foreign || !certain
 		if part.When.claims(v) && (!part.Folder || !asked.Source.SkipCRDs) {
 			a.CRDs = append(a.CRDs, c.crds(part)...)
 		}
@@ -43,8 +43,9 @@ func (c *Catalogue) fill(e Entry, asked Asked) Answer {
 			a.Known.Webhooks[i].Placed = true
 		}
 	}
+	a.Known.Elsewhere = elsewhere(asked)
 	for _, o := range e.Objects {
-		if !o.When.claims(v) {
+		if !o.When.claims(v) || a.Known.Elsewhere && o.follows() {
 			continue
 		}
 		a.Known.Objects = append(a.Known.Objects, o.listed(v, name)...)
@@ -85,6 +86,23 @@ func places(v any) bool {
 		return slices.ContainsFunc(v, places)
 	}
 	return false
+}
+
+// elsewhere reports whether values may put what a chart makes into another namespace
+// than that of its release. Charts call that by several names, and not all of them heed
+// what is written.
+func elsewhere(asked Asked) bool {
+	return slices.ContainsFunc([]string{"namespaceOverride", "global.namespaceOverride", "forceNamespace", "namespace"}, func(path string) bool {
+		given, _ := at(asked.Values, path)
+		namespace, _ := given.(string)
+		return namespace != "" && namespace != asked.Namespace
+	})
+}
+
+// follows reports whether an object lands in a namespace that depends on that of the
+// release.
+func (o Object) follows() bool {
+	return namespacedKinds[o.Kind] && (o.Namespace == "" || strings.Contains(o.Namespace, "{namespace}"))
 }
 
 // Human says what an entry tells of, and which version it was read from where
@@ -189,7 +207,8 @@ func (o Object) known(v values, name func(string) (string, bool)) (infer.KnownOb
 }
 
 // listed are the objects that a value lists. An element can say of a StorageClass
-// whether it is the default one and when it binds, as the object itself would.
+// whether it is the default one, as the object itself would or by a switch of the chart,
+// and when it binds.
 func (o Object) listed(v values, name func(string) (string, bool)) []infer.KnownObject {
 	namespace, ok := name(o.Namespace)
 	if o.NamesValue == "" || !ok {
@@ -206,7 +225,8 @@ func (o Object) listed(v values, name func(string) (string, bool)) []infer.Known
 		}
 		known := infer.KnownObject{Kind: o.Kind, Namespace: namespace, Name: text, WaitForFirstConsumer: o.WaitForFirstConsumer}
 		annotations, _ := m["annotations"].(map[string]any)
-		known.Default = same(annotations["storageclass.kubernetes.io/is-default-class"], true)
+		known.Default = same(annotations["storageclass.kubernetes.io/is-default-class"], true) ||
+			same(m["defaultClass"], true) || same(m["defaultStorageClass"], true)
 		if mode, isText := m["volumeBindingMode"].(string); isText && mode != "" {
 			known.WaitForFirstConsumer = mode == "WaitForFirstConsumer"
 		}

@@ -37,7 +37,7 @@ func (x *index) learnKnown(i int, known Known, rendered bool) {
 			x.add(key{Kind: kindCRD, Name: x.world.resource(k.Group, k.Kind) + "." + k.Group}, p)
 		}
 	}
-	if len(known.Controllers)+len(known.Objects) > 0 && c.Namespace != "" && !known.placed() && !x.patched(c) {
+	if len(known.Controllers)+len(known.Objects) > 0 && c.Namespace != "" && !known.Elsewhere && !known.placed() && !x.patched(c) {
 		x.knownLands = append(x.knownLands, knownLand{i, known.Source})
 	}
 	for _, k := range known.Requires {

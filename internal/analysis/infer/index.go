@@ -89,11 +89,9 @@ type index struct {
 	partial    []int
 	unrendered []string
 	// unlisted are those of unrendered whose kinds no catalogue lists; unseen are
-	// those of them, by index, that are there to bring CRDs, and groups the groups of
-	// these where they are known.
+	// those of them that are there to bring CRDs.
 	unlisted []string
-	unseen   []int
-	groups   map[int][]string
+	unseen   []unseen
 	world    *world
 	// named has the names of what is provided, by kind and namespace.
 	named func() map[key][]string
@@ -104,7 +102,7 @@ func newIndex(in Input) *index {
 		in.Order = model.Compare
 	}
 	x := &index{in: in, objects: make([][]*object, len(in.Components)), byName: map[string]int{}, provide: map[key][]provider{},
-		contents: map[key]*content{}, shut: map[lackKey]bool{}, kinds: map[string]bool{}, children: map[string][]KnownChild{}, anywhere: map[string][]string{}, groups: map[int][]string{}}
+		contents: map[key]*content{}, shut: map[lackKey]bool{}, kinds: map[string]bool{}, children: map[string][]KnownChild{}, anywhere: map[string][]string{}}
 	x.rank, x.named = ranks(in.Components), sync.OnceValue(x.listNames)
 	for i, c := range in.Components {
 		if at, ok := x.byName[c.Name]; !ok || x.rank[i] < x.rank[at] {
@@ -214,23 +212,10 @@ func (x *index) learn(i int) {
 		if !ok || len(known.Kinds) == 0 || known.Open {
 			x.unlisted = append(x.unlisted, c.Name)
 			if forCRDs(c) {
-				x.unseen = append(x.unseen, i)
-				x.groups[i] = groupsOf(known)
+				x.unseen = append(x.unseen, unseenOf(i, known))
 			}
 		}
 	}
-}
-
-// groupsOf are the groups of all kinds that something brings; nil where there may be more.
-func groupsOf(known Known) []string {
-	if known.Foreign {
-		return nil
-	}
-	var all []string
-	for _, k := range known.Kinds {
-		all = append(all, k.Group)
-	}
-	return all
 }
 
 // add keeps one provider of a thing per component: the one that a sync applies

@@ -36,9 +36,12 @@ type Known struct {
 	// Open is set where it may bring more kinds than are listed: not all values are
 	// known, or not all of its sources.
 	Open bool
-	// Foreign is set where those may be of other groups than are listed: another version
-	// of a chart brings kinds of the same groups.
+	// Foreign is set where those may be of other groups than are listed, as those of another
+	// version are.
 	Foreign bool
+	// Elsewhere is set where values may put what it makes into another namespace than that
+	// of the component.
+	Elsewhere bool
 }
 
 // placed reports whether the values write sync waves.

@@ -19,27 +19,49 @@ func (x *index) there(k key, consumer int, p provider) bool {
 	if k.Kind == kindNamespace {
 		return !c.PreArgo && (slices.Contains(x.in.Existing, k.Name) || argoNamespace(k.Name) || distributed(k.Name))
 	}
-	for _, i := range x.unseen {
-		if order := x.in.Order(&x.in.Components[i], c); i != p.component && order <= 0 &&
-			x.mayBring(i, k, &x.in.Components[p.component]) {
+	for _, u := range x.unseen {
+		if order := x.in.Order(&x.in.Components[u.component], c); u.component != p.component && order <= 0 &&
+			x.mayBring(u, k, &x.in.Components[p.component]) {
 			return true
 		}
 	}
 	return false
 }
 
-// mayBring reports whether a component for CRDs may bring a kind that another is
-// seen to bring: it is known to bring others of the group, or its names share a word
-// with the group or with that component, or say nothing.
-func (x *index) mayBring(i int, k key, seen *model.Component) bool {
-	group, _, _ := strings.Cut(k.Name, "/")
-	if known := x.groups[i]; len(known) > 0 {
-		return slices.Contains(known, group)
+// unseen is a component for CRDs of which nobody knows all kinds. groups are those that
+// it is known to bring kinds of; all says that there are no others.
+type unseen struct {
+	component int
+	groups    []string
+	all       bool
+}
+
+func unseenOf(component int, known Known) unseen {
+	u := unseen{component: component, all: len(known.Kinds) > 0 && !known.Foreign}
+	for _, k := range known.Kinds {
+		u.groups = append(u.groups, k.Group)
 	}
-	c := &x.in.Components[i]
+	return u
+}
+
+// mayBring reports whether a component for CRDs may bring a kind that another is
+// seen to bring: it is known to bring others of the group; or it may bring other groups,
+// and its names say nothing, or share a word with the group or with that component, as do
+// its groups.
+func (x *index) mayBring(u unseen, k key, seen *model.Component) bool {
+	group, _, _ := strings.Cut(k.Name, "/")
+	if u.all || slices.Contains(u.groups, group) {
+		return slices.Contains(u.groups, group)
+	}
 	other := slices.Concat(nameWords(seen), wordsOf(group))
-	own := nameWords(c)
-	return len(own) == 0 || slices.ContainsFunc(own, func(word string) bool { return slices.Contains(other, word) })
+	own := nameWords(&x.in.Components[u.component])
+	if len(own) == 0 {
+		return true
+	}
+	for _, known := range u.groups {
+		own = append(own, wordsOf(known)...)
+	}
+	return slices.ContainsFunc(own, func(word string) bool { return slices.Contains(other, word) })
 }
 
 func nameWords(c *model.Component) []string {
