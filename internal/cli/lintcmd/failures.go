@@ -106,6 +106,8 @@ func entryOf(f finding.Finding) string {
 // or needs what only Argo CD's own host has: a program, a key.
 func elsewhere(e *render.Error, modules []string) bool {
 	switch {
+	case inSubmodule(e, modules):
+		return true
 	case e.Missing.Kind == model.Chart && lacksValues(e):
 		return false // its value files are here, wherever the chart is
 	case e.Part, e.Missing.RepoURL != "", types.IsErrOnlyBuiltinPluginsAllowed(e.Err), errors.Is(e, source.ErrEncrypted):
@@ -113,8 +115,19 @@ func elsewhere(e *render.Error, modules []string) bool {
 	case e.Missing.Kind == model.Git, e.Missing.Kind == model.Plugin:
 		return true
 	}
+	return false
+}
+
+// inSubmodule reports whether a source, or the file that it lacks, is of a Git submodule.
+func inSubmodule(e *render.Error, modules []string) bool {
+	names := []string{e.Missing.Path}
+	if missing := (*fs.PathError)(nil); errors.As(e.Err, &missing) {
+		names = append(names, missing.Path)
+	}
 	return slices.ContainsFunc(modules, func(m string) bool {
-		return path.Clean(e.Missing.Path) == m || strings.HasPrefix(path.Clean(e.Missing.Path), m+"/")
+		return slices.ContainsFunc(names, func(name string) bool {
+			return path.Clean(name) == m || strings.HasPrefix(path.Clean(name), m+"/")
+		})
 	})
 }
 

@@ -133,7 +133,7 @@ func (r *Repository) valueFile(to *model.Source, d document, from source, at fin
 			return path.Join(path.Dir(s.position.File), relative, rest), true
 		}
 		p, _ := r.existing(r.at(s, rest))
-		return p, true
+		return p, r.inCheckout(to, d, from, s, at, p)
 	case to.Kind == model.Git:
 		return valueFileElsewhere(to, written), true
 	case to.RepoURL != "":
@@ -141,10 +141,22 @@ func (r *Repository) valueFile(to *model.Source, d document, from source, at fin
 		return "", false
 	case path.IsAbs(written):
 		p, _ := r.existing(r.at(from, written))
-		return p, true
+		return p, r.inCheckout(to, d, from, from, at, p)
 	default:
-		return path.Join(to.Path, written), true
+		p := path.Join(to.Path, written)
+		return p, r.inCheckout(to, d, from, from, at, p)
 	}
+}
+
+// inCheckout reports whether a value file is to be looked for here. One that is not here,
+// and that a source of another revision has, may well be there.
+func (r *Repository) inCheckout(to *model.Source, d document, from, of source, at finding.Position, file string) bool {
+	revision := of.value.TextAt("targetRevision")
+	if slices.Contains(heads, revision) || r.tree.IsFile(file) || boolAt(from.value.At("helm"), "ignoreMissingValueFiles") {
+		return true
+	}
+	r.valuesElsewhere(to, d, at, "the value file %s is not in this checkout: the Application takes it from the revision %s", file, revision)
+	return false
 }
 
 // valuesElsewhere tells of a value file that is not at hand: what the chart makes with it
