@@ -261,11 +261,7 @@ func (c *collection) lack(o *object, n need, p part, in *content) {
 	}
 	d.Reason, d.Evidence = verb, []finding.Evidence{required(o, verb, p.field)}
 	d.Has = slices.Sorted(maps.Keys(in.parts))
-	providers := slices.Clone(in.by)
-	slices.SortStableFunc(providers, func(a, b provider) int {
-		first, second := c.x.end(a), c.x.end(b)
-		return compareEnds(&first, &second)
-	})
+	providers := c.x.sorted(in.by)
 	d.Provider = c.x.end(providers[0])
 	for _, by := range providers {
 		d.Evidence = append(d.Evidence, c.x.provided(by))
@@ -275,6 +271,14 @@ func (c *collection) lack(o *object, n need, p part, in *content) {
 	if !ok || compareLacks(&d, &have) < 0 {
 		c.lacks[k] = d
 	}
+}
+
+// sorted are providers in the order of their components and files.
+func (x *index) sorted(by []provider) []provider {
+	return slices.SortedStableFunc(slices.Values(by), func(a, b provider) int {
+		first, second := x.end(a), x.end(b)
+		return compareEnds(&first, &second)
+	})
 }
 
 func compareLacks(a, b *dependency.Lack) int {

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"helm.sh/helm/v4/pkg/strvals"
+
 	"github.com/rollout-ladder/ladder/internal/core/dependency"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/model"
@@ -23,8 +25,7 @@ type layer struct {
 	position finding.Position
 }
 
-// layers reads the values of a source, the weakest first. Argo CD's parameters
-// hold no lists, so that they change nothing here.
+// layers reads the values of a source, the weakest first.
 func (x *index) layers(src model.Source) []layer {
 	var out []layer
 	for _, f := range src.ValueFiles {
@@ -46,6 +47,18 @@ func (x *index) layers(src model.Source) []layer {
 	return out
 }
 
+// parameters are the pairs of --set as the strongest layer of values; one of an entry of a
+// list makes a list, which stands for the whole one.
+func parameters(src model.Source) layer {
+	data := map[string]any{}
+	for _, pairs := range []map[string]string{src.StringParameters, src.FileParameters, src.Parameters} {
+		for _, name := range slices.Sorted(maps.Keys(pairs)) {
+			_ = strvals.ParseInto(name+"="+pairs[name], data) // what is no parameter fails where it is rendered
+		}
+	}
+	return layer{data: data}
+}
+
 // maxValues is the greatest value file that is read, in bytes.
 const maxValues = 1 << 20
 
@@ -56,15 +69,18 @@ func (x *index) configured(found *collection, i int) {
 		if remote := src.Kind == model.Chart && src.RepoURL != ""; !remote && src.Kind != model.Git {
 			continue
 		}
-		layers := x.layers(src)
-		for n := range layers {
+		written := x.layers(src)
+		layers := append(slices.Clone(written), parameters(src))
+		for n := range written {
 			walkValues(layers[n].data, nil, func(k key, path []string, part string) {
 				k.Namespace = c.Namespace
-				if k.Namespace == "" || !plausible(k) || builtin(k) || overridden(layers[n+1:], path) || disabled(layers, path) {
+				if k.Namespace == "" || !plausible(k) || builtin(k) || overridden(layers[n+1:], path) || switchedOff(layers, path, "enabled") || moved(layers, path) {
 					return
 				}
 				x.tell(found, i, k, layers[n].position, path)
-				x.tellPart(found, i, k, part, layers[n].position, path)
+				if reference := path[:len(path)-1]; src.Incomplete == "" && !overridden(layers[n+1:], reference) && !switchedOff(layers, path, "create") {
+					x.tellPart(found, i, k, part, layers[n].position, path)
+				}
 			})
 		}
 	}
@@ -97,7 +113,7 @@ func (x *index) tellPart(found *collection, i int, k key, part string, at findin
 	}
 	required := x.world.required(k)
 	verb := "is told to read key " + part + " of " + required.Human()
-	provider := c.by[0]
+	provider := x.sorted(c.by)[0]
 	found.lacks[lackKey{i, k, part}] = dependency.Lack{
 		Rule: ruleKey, Required: required, Part: part, Has: slices.Sorted(maps.Keys(c.parts)), Strength: plan.Soft, Reason: verb,
 		Consumer: dependency.End{Component: x.name(i), Place: dependency.Place{Hook: 1}, Position: at}, Provider: x.end(provider),
@@ -106,14 +122,18 @@ func (x *index) tellPart(found *collection, i int, k key, part string, at findin
 }
 
 // walkValues visits what has the form of a reference of a pod, with the key that it names.
+// A manifest that is written whole may say another namespace.
 func walkValues(v any, path []string, visit func(k key, path []string, part string)) {
 	switch x := v.(type) {
 	case map[string]any:
+		if text(x, "apiVersion") != "" && text(x, "kind") != "" || x["enabled"] == false && isIndex(last(path)) {
+			return
+		}
 		for _, field := range sortedKeys(x) {
 			here := append(slices.Clone(path), field)
 			m, _ := x[field].(map[string]any)
 			if m != nil && !truth(m, "optional") {
-				switch inList := len(path) > 0 && isIndex(path[len(path)-1]); {
+				switch inList := isIndex(last(path)); {
 				case field == "secretKeyRef":
 					visit(secretKey("", text(m, "name")), append(here, "name"), text(m, "key"))
 				case field == "configMapKeyRef":
@@ -148,14 +168,21 @@ func walkValues(v any, path []string, visit func(k key, path []string, part stri
 	}
 }
 
+func last(path []string) string {
+	if len(path) == 0 {
+		return ""
+	}
+	return path[len(path)-1]
+}
+
 func isIndex(part string) bool { return part != "" && part[0] >= '0' && part[0] <= '9' }
 
-// overridden reports whether a later layer writes the same: lists are replaced
+// overridden reports whether a later layer writes the same, or into it: lists are replaced
 // whole.
 func overridden(later []layer, path []string) bool {
 	for _, l := range later {
 		var v any = l.data
-		for _, part := range path {
+		for n, part := range path {
 			m, ok := v.(map[string]any)
 			if !ok {
 				break
@@ -163,7 +190,7 @@ func overridden(later []layer, path []string) bool {
 			if v, ok = m[part]; !ok {
 				break
 			}
-			if _, more := v.(map[string]any); !more {
+			if _, more := v.(map[string]any); !more || n == len(path)-1 {
 				return true
 			}
 		}
@@ -171,12 +198,26 @@ func overridden(later []layer, path []string) bool {
 	return false
 }
 
-// disabled reports whether a part of the chart around a path is switched off.
-func disabled(layers []layer, path []string) bool {
+// moved reports whether a part of the chart around a path goes to a namespace of its own.
+func moved(layers []layer, path []string) bool {
+	const override = "namespaceOverride"
+	return slices.ContainsFunc(layers, func(l layer) bool {
+		for n := range path {
+			if text(l.data, append(slices.Clone(path[:n]), override)...) != "" {
+				return true
+			}
+		}
+		return text(l.data, "global", override) != ""
+	})
+}
+
+// switchedOff reports whether a part of the chart around a path is switched off by a
+// field.
+func switchedOff(layers []layer, path []string, field string) bool {
 	for n := range path {
 		off := false
 		for _, l := range layers {
-			if on, ok := value(l.data, append(slices.Clone(path[:n]), "enabled")...).(bool); ok {
+			if on, ok := value(l.data, append(slices.Clone(path[:n]), field)...).(bool); ok {
 				off = !on
 			}
 		}
