@@ -21,7 +21,7 @@ func (x *index) near(o *object, missing key) string {
 	for _, name := range x.named()[key{Kind: missing.Kind, Namespace: missing.Namespace}] {
 		k := missing
 		reordered := turned(name, missing.Name)
-		if k.Name = name; !reordered && !slip(name, missing.Name) {
+		if k.Name = name; !reordered && !slip(name, missing.Name) || x.reads(o, k) || reordered && x.isRead(k) {
 			continue
 		}
 		if slices.ContainsFunc(x.provide[k], func(p provider) bool {
@@ -34,6 +34,23 @@ func (x *index) near(o *object, missing key) string {
 		return ""
 	}
 	return slices.Min(all)
+}
+
+// reads reports whether an object needs a thing.
+func (x *index) reads(o *object, k key) (found bool) {
+	for _, f := range families {
+		if f.requires != nil {
+			f.requires(x.world, o, func(n need) { found = found || n.key == k })
+		}
+	}
+	return found
+}
+
+// isRead reports whether any object needs a thing.
+func (x *index) isRead(k key) bool {
+	return slices.ContainsFunc(x.objects, func(of []*object) bool {
+		return slices.ContainsFunc(of, func(o *object) bool { return x.reads(o, k) })
+	})
 }
 
 // listNames lists the names of what is provided, by kind and namespace.
@@ -53,8 +70,8 @@ const (
 )
 
 // slip reports whether one word of two names differs by a letter, or a long one by
-// two, or is abbreviated in one of them. Numbers and short words, such as ro and rw, tell things apart on purpose, and
-// so do first letters.
+// two, or is abbreviated in one of them. Numbers and short words, such as ro and rw, tell
+// things apart on purpose, and so do first letters.
 func slip(a, b string) bool {
 	p, q := words(a), words(b)
 	if len(p) != len(q) {
@@ -66,7 +83,7 @@ func slip(a, b string) bool {
 		if v == w {
 			continue
 		}
-		if abbreviates(v, w) || abbreviates(w, v) {
+		if abbreviations[v] == w || abbreviations[w] == v {
 			slips++
 			continue
 		}
@@ -82,27 +99,16 @@ func slip(a, b string) bool {
 	return slips == 1
 }
 
-// abbreviates reports whether a word is another one without its vowels and some of its
-// consonants, from its first letter to its last: cfg for config.
-func abbreviates(short, long string) bool {
-	if len(short) < 3 || len(short) >= len(long) || strings.ContainsAny(short[1:], "aeiou0123456789") || short[0] != long[0] || short[len(short)-1] != long[len(long)-1] {
-		return false
-	}
-	rest := long
-	for _, letter := range short {
-		_, after, found := strings.Cut(rest, string(letter))
-		if !found {
-			return false
-		}
-		rest = after
-	}
-	return true
+// abbreviations are the words that are often written short.
+var abbreviations = map[string]string{
+	"cfg": "config", "creds": "credentials", "crt": "cert", "mgmt": "management", "mgr": "manager", "pwd": "password", "svc": "service",
 }
 
-// turned reports whether two names are the same words in another order.
+// turned reports whether two names are the same words in another order. Of two words both
+// orders are good names.
 func turned(a, b string) bool {
 	p, q := words(a), words(b)
-	if a == b || strings.ContainsAny(a, "0123456789") {
+	if a == b || len(p) < 3 || strings.ContainsAny(a, "0123456789") {
 		return false
 	}
 	slices.Sort(p)
