@@ -115,7 +115,7 @@ var passing = []string{"grafana.integreatly.org", "k8s.keycloak.org", "kafka.str
 // valuesOfResources: the keys that such a resource takes by valueFrom.
 func valuesOfResources(_ *world, o *object, add func(need)) {
 	ns := o.namespace()
-	if ns == "" || !slices.Contains(passing, o.g) {
+	if ns == "" || !slices.Contains(passing, o.g) || injected(o) {
 		return
 	}
 	everywhere(o.root()["spec"], "spec", "", func(m map[string]any, path, field string) {
@@ -131,6 +131,13 @@ func valuesOfResources(_ *world, o *object, add func(need)) {
 			}
 		}
 	})
+}
+
+// injected reports whether the environment of a resource goes into the pods of others, in
+// the namespaces of those. Source: the OpenTelemetry Operator.
+func injected(o *object) bool {
+	return o.is("opentelemetry.io", "Instrumentation") ||
+		o.is("opentelemetry.io", "OpenTelemetryCollector") && text(o.root(), "spec", "mode") == "sidecar"
 }
 
 // valueFrom is the field that takes a value from a key of a Secret or ConfigMap.
