@@ -179,7 +179,7 @@ func (r *Reader) object(v *yamldoc.Value, in home, nested int) {
 	if kind == "Application" && v.At("spec") != nil && isChart(v.At("spec")) {
 		r.installedIn(v.TextAt("spec", "destination", "namespace"))
 	}
-	if v.At("configMapGenerator") != nil || v.At("resources") != nil {
+	if v.At("configMapGenerator") != nil || v.At("resources") != nil || v.At("helmCharts") != nil {
 		r.installedIn(v.TextAt("namespace")) // of a kustomization
 	}
 	r.variable(v)
@@ -230,6 +230,12 @@ func (r *Reader) entry(of *yamldoc.Value, e yamldoc.Entry, in home, nested int) 
 	case e.Key == "configMapGenerator":
 		for _, item := range e.Value.Items {
 			r.generator(item)
+		}
+	case e.Key == "helmCharts" && of.TextAt("namespace") != "":
+		for _, item := range e.Value.Items { // the namespace of the kustomization wins
+			chart := *item
+			chart.Entries = slices.DeleteFunc(slices.Clone(item.Entries), func(e yamldoc.Entry) bool { return e.Key == "namespace" })
+			r.value(&chart, in, nested)
 		}
 	case e.Key == "patch" && homeOf(of.TextAt("target", "name")) != anywhere:
 		h := homeOf(of.TextAt("target", "name"))
