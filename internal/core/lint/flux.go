@@ -3,6 +3,7 @@ package lint
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/core/dependency"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
@@ -41,13 +42,22 @@ func (f *fluxOrder) forgotten(l link, consumer, provider *model.Component, rule 
 }
 
 // proves reports whether the unit that starts at i finds what it needs because another,
-// which is Ready before, was refused without it. The kinds of one provider come at once.
+// which is Ready before, was refused without it. The kinds of one provider come at once, but
+// for those that Helm installs before the templates.
 func (f *fluxOrder) proves(m, l link, i int) bool {
-	if m.provider != l.provider || m.weak || !m.refuses || !m.across() || l.Rule != ruleCRD && m.Required != l.Required {
+	if m.provider != l.provider || m.weak || !m.refuses || !m.across() || l.Rule != ruleCRD && m.Required != l.Required || beforeTemplates(m) && inTemplates(l) {
 		return false
 	}
 	before, known := f.Unit(m.consumer.Name)
 	return known && f.ReadyBefore(before, i)
+}
+
+// inTemplates reports whether what provides is in a template of a chart, beforeTemplates
+// whether it is in its folder crds. Source: Helm, "Custom Resource Definitions".
+func inTemplates(l link) bool { return strings.Contains(l.Provider.Position.File, "/templates/") }
+
+func beforeTemplates(l link) bool {
+	return strings.Contains(l.Provider.Position.File, "/crds/") && !inTemplates(l)
 }
 
 // fluxAcross judges a dependency between two components that Flux applies. What is
