@@ -9,8 +9,8 @@ import (
 )
 
 // writeUnrendered says at the top of a report what could not be rendered: what is not
-// rendered is never called clean. Of those with one way out the first is written whole
-// and the others are named, or all are with verbose.
+// rendered is never called clean. Of those with one cause the first is written whole and
+// the others are named, or all are with verbose.
 func writeUnrendered(b *strings.Builder, all []Unrendered, verbose bool) {
 	all = distinct(all)
 	if len(all) == 0 {
@@ -20,11 +20,11 @@ func writeUnrendered(b *strings.Builder, all []Unrendered, verbose bool) {
 	by := map[string][]Unrendered{}
 	components := map[string]bool{}
 	for _, u := range all {
-		way := wayOut(u.Reason)
-		if by[way] == nil {
-			order = append(order, way)
+		cause := causeOf(u)
+		if by[cause] == nil {
+			order = append(order, cause)
 		}
-		by[way] = append(by[way], u)
+		by[cause] = append(by[cause], u)
 		components[u.Component] = true
 	}
 	verb := "are"
@@ -32,27 +32,27 @@ func writeUnrendered(b *strings.Builder, all []Unrendered, verbose bool) {
 		verb = "is"
 	}
 	fmt.Fprintf(b, "! %s %s not rendered, whole or in part: what is in the rest is not known\n", finding.Count(len(components), "component"), verb)
-	for _, way := range order {
-		for i, u := range by[way] {
+	for _, cause := range order {
+		for i, u := range by[cause] {
 			if i > 0 && !verbose {
 				break
 			}
 			fmt.Fprintf(b, "    %s  %s: %s\n", Plain(position(u.File, u.Line).String()), Plain(u.Component), Plain(u.Reason))
 		}
-		if more := others(by[way]); len(more) > 0 && !verbose {
+		if more := others(by[cause]); len(more) > 0 && !verbose {
 			fmt.Fprintf(b, "      and %d more like this: %s\n", len(more), Plain(few(more)))
 		}
 	}
 	b.WriteByte('\n')
 }
 
-// wayOut is the end of a reason, which says what to do and is the same wherever one
-// thing helps.
-func wayOut(reason string) string {
-	if i := strings.LastIndex(reason, "; "); i >= 0 {
-		return reason[i:]
-	}
-	return reason
+// causeOf is the same for what is not rendered for the same reason: the reason without
+// its names, addresses, versions and numbers.
+func causeOf(u Unrendered) string {
+	words := slices.DeleteFunc(strings.Fields(u.Reason), func(word string) bool {
+		return word == u.Component || strings.ContainsAny(word, "/0123456789")
+	})
+	return strings.Join(words, " ")
 }
 
 // distinct leaves what is not rendered in several environments once.
