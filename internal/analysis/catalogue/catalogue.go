@@ -27,14 +27,16 @@ type Catalogue struct {
 	mu      sync.Mutex
 	entries map[string][]Entry // by the name of their file
 	sets    map[string][]CRD
-	all     []Entry
-	// manifests are those of all that can answer for manifests.
-	manifests []Entry
+	// all lists every entry, manifests those of the embedded ones that can answer for
+	// manifests; both decode when they are first asked.
+	all, manifests func() []Entry
 }
 
 // New returns the embedded catalogue with entries of the user, which come first.
 func New(extra ...Entry) *Catalogue {
-	return &Catalogue{extra: slices.Clone(extra), entries: map[string][]Entry{}, sets: map[string][]CRD{}}
+	c := &Catalogue{extra: slices.Clone(extra), entries: map[string][]Entry{}, sets: map[string][]CRD{}}
+	c.all, c.manifests = sync.OnceValue(c.list), sync.OnceValue(c.ofManifests)
+	return c
 }
 
 // Asked is what is asked of a catalogue: one source of a component.
@@ -68,7 +70,7 @@ func (c *Catalogue) Find(asked Asked) (Answer, bool) {
 	if q.chart != "" {
 		candidates = c.named(q.chart)
 	} else {
-		candidates = c.ofManifests()
+		candidates = c.manifests()
 	}
 	for i := range candidates {
 		if candidates[i].matches(q, len(candidates) == 1) {
@@ -79,43 +81,27 @@ func (c *Catalogue) Find(asked Asked) (Answer, bool) {
 }
 
 // Entries lists all entries by chart, those of the user first among their name.
-func (c *Catalogue) Entries() []Entry {
-	c.mu.Lock()
-	have := c.all
-	c.mu.Unlock()
-	if have != nil {
-		return have
-	}
-	var all []Entry
+func (c *Catalogue) Entries() []Entry { return c.all() }
+
+func (c *Catalogue) list() []Entry {
+	all := slices.Clone(c.extra)
 	for _, name := range entryFiles() {
 		all = append(all, c.named(name)...)
 	}
-	all = append(slices.Clone(c.extra), all...)
 	slices.SortStableFunc(all, func(a, b Entry) int { return strings.Compare(a.Chart, b.Chart) })
-	c.mu.Lock()
-	c.all = all
-	c.mu.Unlock()
 	return all
 }
 
 // ofManifests lists the embedded entries of the files that name manifests. Most do
 // not, and need not be decoded to answer for a remote base.
 func (c *Catalogue) ofManifests() []Entry {
-	c.mu.Lock()
-	have := c.manifests
-	c.mu.Unlock()
-	if have != nil {
-		return have
-	}
+	var all []Entry
 	for _, name := range entryFiles() {
 		if namesManifests(name) {
-			have = append(have, c.named(name)...)
+			all = append(all, c.named(name)...)
 		}
 	}
-	c.mu.Lock()
-	c.manifests = have
-	c.mu.Unlock()
-	return have
+	return all
 }
 
 func namesManifests(chart string) bool {

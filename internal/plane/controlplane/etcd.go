@@ -33,8 +33,8 @@ const (
 	etcdLogEntries = 500
 )
 
-// startEtcd starts etcd with contents and returns when it serves. It ends with
-// ctx; failures after the start go to the returned channel. Errors are logged to
+// startEtcd starts etcd with contents and returns how it is read when it serves. It ends
+// with ctx; failures after the start go to the returned channel. Errors are logged to
 // log, which is a path or "stderr".
 func startEtcd(ctx context.Context, dir, log string, contents []prebaked.Pair) (ranger, <-chan error, error) {
 	data := filepath.Join(dir, "etcd")
@@ -87,7 +87,13 @@ func startEtcd(ctx context.Context, dir, log string, contents []prebaked.Pair) (
 			done <- err
 		}
 	}()
-	return server.Server, done, nil
+	read := func(r *etcdserverpb.RangeRequest) (*etcdserverpb.RangeResponse, error) {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx) // a server that has stopped panics
+		}
+		return server.Server.Range(ctx, r)
+	}
+	return read, done, nil
 }
 
 // fill writes contents in one transaction, as objects that are made now.

@@ -2,7 +2,6 @@ package controlplane
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -25,10 +24,8 @@ const (
 	quotaKeys      = objectKeys + "resourcequotas/"
 )
 
-// ranger is etcd, as the API server reads it.
-type ranger interface {
-	Range(ctx context.Context, r *etcdserverpb.RangeRequest) (*etcdserverpb.RangeResponse, error)
-}
+// ranger reads etcd, until it stops.
+type ranger func(r *etcdserverpb.RangeRequest) (*etcdserverpb.RangeResponse, error)
 
 // inUse discovers the kinds of which there are objects, besides the API's own. The
 // collector of garbage, quotas, and the removal of a namespace ask for the objects of
@@ -39,9 +36,7 @@ type inUse struct {
 	discovery.DiscoveryInterface
 
 	etcd ranger
-	ctx  context.Context //nolint:containedctx // discovery takes none; etcd must not be read when it has stopped
-
-	mu sync.Mutex
+	mu   sync.Mutex
 	// used are the kinds that had objects once: what watches them does not end.
 	used map[schema.GroupResource]bool
 }
@@ -74,14 +69,11 @@ func (d *inUse) only(lists []*metav1.APIResourceList, failed error) ([]*metav1.A
 			used = append(used, list) // whoever asks reports it
 			continue
 		}
-		kept := list.DeepCopy()
-		kept.APIResources = nil
-		for _, r := range list.APIResources {
-			if !unused[schema.GroupResource{Group: version.Group, Resource: r.Name}] {
-				kept.APIResources = append(kept.APIResources, r)
-			}
-		}
-		used = append(used, kept)
+		kept := *list
+		kept.APIResources = slices.DeleteFunc(slices.Clone(list.APIResources), func(r metav1.APIResource) bool {
+			return unused[schema.GroupResource{Group: version.Group, Resource: r.Name}]
+		})
+		used = append(used, &kept)
 	}
 	return used, failed
 }
@@ -124,12 +116,9 @@ func (d *inUse) unused() (map[schema.GroupResource]bool, error) {
 
 // below reads what has a prefix, of this member only.
 func (d *inUse) below(r *etcdserverpb.RangeRequest) (*etcdserverpb.RangeResponse, error) {
-	if d.ctx.Err() != nil {
-		return nil, context.Cause(d.ctx)
-	}
 	r.RangeEnd = []byte(clientv3.GetPrefixRangeEnd(string(r.Key)))
 	r.Serializable = true
-	found, err := d.etcd.Range(d.ctx, r)
+	found, err := d.etcd(r)
 	if err != nil {
 		return nil, fmt.Errorf("read %s of etcd: %w", r.Key, err)
 	}

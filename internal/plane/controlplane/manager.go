@@ -98,7 +98,7 @@ func newManager(ctx context.Context, f files, etcd ranger) (*manager, error) {
 	m.metadata = informerfactory.NewInformerFactory(m.informers,
 		metadatainformer.NewSharedInformerFactoryWithOptions(m.objects, resync, metadatainformer.WithTransform(withoutManagedFields)))
 	m.discovery = m.client.Discovery()
-	m.used = &inUse{DiscoveryInterface: m.discovery, etcd: etcd, ctx: ctx, used: map[schema.GroupResource]bool{}}
+	m.used = &inUse{DiscoveryInterface: m.discovery, etcd: etcd, used: map[schema.GroupResource]bool{}}
 	m.mapper = restmapper.NewDeferredDiscoveryRESTMapper(cacheddiscovery.NewMemCacheClient(m.discovery))
 	go wait.Until(m.mapper.Reset, rediscover, ctx.Done())
 	m.graph = garbagecollector.NewDependencyGraphBuilder(ctx, m.objects, m.mapper, garbagecollector.DefaultIgnoredResources(), m.metadata, m.started)
