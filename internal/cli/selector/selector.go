@@ -13,17 +13,14 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"github.com/rollout-ladder/ladder/internal/cli/exit"
 	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/core/plan"
-	"github.com/rollout-ladder/ladder/internal/repo"
 	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
 )
 
-// properties are the left sides of key=value.
-func properties() []string {
+// Properties are the left sides of key=value.
+func Properties() []string {
 	return []string{"band", "cluster", "domain", "namespace", "phase", "project", "type"}
 }
 
@@ -94,7 +91,7 @@ func parse(text string, bands []plan.Band) (matcher, error) {
 	for _, part := range strings.Split(text, ",") {
 		key, value, ok := strings.Cut(strings.TrimSpace(part), "=")
 		if !ok || value == "" {
-			return nil, fmt.Errorf("selector %q: write key=value[,key=value...], with the keys %s", text, strings.Join(properties(), ", "))
+			return nil, fmt.Errorf("selector %q: write key=value[,key=value...], with the keys %s", text, strings.Join(Properties(), ", "))
 		}
 		m, err := property(key, value, bands)
 		if err != nil {
@@ -149,7 +146,7 @@ func property(key, value string, bands []plan.Band) (matcher, error) {
 		}
 		return within(first, last), nil
 	default:
-		return nil, fmt.Errorf("%q is none of the keys %s", key, strings.Join(properties(), ", "))
+		return nil, fmt.Errorf("%q is none of the keys %s", key, strings.Join(Properties(), ", "))
 	}
 }
 
@@ -157,20 +154,4 @@ func within(from, to model.Phase) matcher {
 	return func(c *model.Component) bool {
 		return c.Phase != model.NoPhase && from <= c.Phase && c.Phase <= to
 	}
-}
-
-// Complete completes the names of components and the keys of properties.
-func Complete(cmd *cobra.Command, root, environment string) ([]string, cobra.ShellCompDirective) {
-	p, err := repo.Open(cmd.Context(), root, repo.Options{Environment: environment})
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveDefault
-	}
-	var words []string
-	for _, c := range p.Components {
-		words = append(words, c.Name+"\t"+c.Order()+" "+string(c.Type))
-	}
-	for _, key := range properties() {
-		words = append(words, key+"=")
-	}
-	return words, cobra.ShellCompDirectiveNoFileComp
 }

@@ -68,7 +68,7 @@ cluster does not answer; 4 one does not hold when --wait is over.`,
   ladder smoke band=platform --format junit --output smoke.xml
   ladder smoke --checks checks.yaml --in-cluster --wait 5m    # in a Job`,
 		ValidArgsFunction: func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-			return selector.Complete(cmd, ".", o.Environment)
+			return complete(cmd.Context(), o.Environment)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.split(args)

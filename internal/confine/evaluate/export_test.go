@@ -2,7 +2,9 @@ package evaluate
 
 import "time"
 
-func init() { setTime = 500 * time.Millisecond }
+func init() {
+	setTime, rulesTime, smallTime = 500*time.Millisecond, time.Second, 250*time.Millisecond
+}
 
 // ForgetEndless forgets which questions have taken all of their time.
 func ForgetEndless() {

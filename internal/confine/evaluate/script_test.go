@@ -47,7 +47,7 @@ func wantOneOf(t *testing.T, err error, want ...string) {
 }
 
 const (
-	tooLong = "ran longer than 1s"
+	tooLong = "ran longer than 250ms"
 	tooMuch = "MiB of memory"
 	tooDeep = "nests without end"
 )

@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 
 	"google.golang.org/grpc/grpclog"
 	"k8s.io/klog/v2"
@@ -31,7 +30,7 @@ func setUpLogs(dir string, verbose bool, stderr io.Writer) error {
 	// gRPC warns about every connection that a client closes.
 	grpclog.SetLoggerV2(grpclog.NewLoggerV2(io.Discard, io.Discard, stderr))
 	if verbose {
-		klog.SetOutput(withoutValues{stderr})
+		klog.SetOutput(child.WithoutValues{Out: stderr})
 		return nil
 	}
 	// Never closed: components log until the process ends.
@@ -39,25 +38,9 @@ func setUpLogs(dir string, verbose bool, stderr io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("open the log: %w", err)
 	}
-	klog.SetOutput(withoutValues{file})
+	klog.SetOutput(child.WithoutValues{Out: file})
 	klog.SetOutputBySeverity("INFO", io.Discard)
 	return nil
-}
-
-// refusedValue is how the API server logs an object whose values have another
-// type than the schema: with the values, also those of Secrets. Source:
-// sigs.k8s.io/structured-merge-diff/v6/typed, "expected %s, got %v".
-var refusedValue = regexp.MustCompile(`(?s)(expected [a-z ]+, got )[^\n].*`)
-
-// withoutValues leaves refused values out of a log. Every Write is one message.
-type withoutValues struct{ out io.Writer }
-
-// Write implements io.Writer.
-func (w withoutValues) Write(message []byte) (int, error) {
-	if _, err := w.out.Write(refusedValue.ReplaceAll(message, []byte("${1}[redacted]\n"))); err != nil {
-		return 0, err
-	}
-	return len(message), nil
 }
 
 // etcdLog is where etcd logs to, in the words of its own configuration.

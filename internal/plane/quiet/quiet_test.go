@@ -115,3 +115,41 @@ func TestAwaitGoroutines(t *testing.T) {
 		t.Error("the goroutine has ended, and nothing is quiet")
 	}
 }
+
+// A request counts until its answer is closed, for whoever asks.
+func TestAsking(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("yes")) }))
+	defer server.Close()
+	client := &http.Client{Transport: Asking(http.DefaultTransport)}
+	before := open.Load()
+	for query, want := range map[string]int64{"": 1, "?watch=true": 0} {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/api"+query, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response, err := client.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := open.Load() - before; got != want {
+			t.Errorf("%q: %d are open before the answer is read, want %d", query, got, want)
+		}
+		_ = response.Body.Close()
+		_ = response.Body.Close()
+		if got := open.Load() - before; got != 0 {
+			t.Errorf("%q: %d are open at the end", query, got)
+		}
+	}
+	server.Close()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if response, err := client.Do(request); err == nil {
+		_ = response.Body.Close()
+		t.Error("a server that has ended answers")
+	}
+	if got := open.Load() - before; got != 0 {
+		t.Errorf("%d are open after a request that failed", got)
+	}
+}

@@ -219,7 +219,7 @@ func (s *target) run(ctx context.Context, access *rest.Config, loaded *analysis.
 	if err != nil {
 		return Rehearsal{}, err
 	}
-	engine, err := s.nativeEngine(ctx, access, loaded, session.Enabled(loaded), spec, times)
+	engine, err := s.nativeEngine(ctx, times.counted(access), loaded, session.Enabled(loaded), spec, times)
 	if err != nil {
 		return Rehearsal{}, err
 	}

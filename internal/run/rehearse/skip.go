@@ -12,6 +12,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/core/rollout"
 	"github.com/rollout-ladder/ladder/internal/executor"
 	"github.com/rollout-ladder/ladder/internal/kube/engine"
+	"github.com/rollout-ladder/ladder/internal/plane/quiet"
 	"github.com/rollout-ladder/ladder/internal/simulate/idle"
 	"github.com/rollout-ladder/ladder/internal/simulate/simtime"
 )
@@ -52,6 +53,17 @@ func (s *target) times(access *rest.Config, saved time.Time) (*times, error) {
 // realTimes are clocks that nobody moves.
 func (s *target) realTimes() *times {
 	return &times{engine: s.clock, rollout: s.clock, deadlines: s.clock, server: s.clock, changed: time.Now()}
+}
+
+// counted is the access of the rollout to the plane: no time is skipped while one of
+// its requests is on its way.
+func (t *times) counted(access *rest.Config) *rest.Config {
+	if t.skipper == nil {
+		return access
+	}
+	access = rest.CopyConfig(access)
+	access.Wrap(quiet.Asking)
+	return access
 }
 
 // follow has no time skipped while the engine has not seen what it did.

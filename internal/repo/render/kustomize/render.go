@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/kustomize/api/resmap"
 	"sigs.k8s.io/kustomize/api/resource"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/model"
@@ -165,13 +166,19 @@ func (b *build) objects(built resmap.ResMap) ([]manifest.Object, error) {
 	var out []manifest.Object
 	locators := map[string]*fileObjects{}
 	left := b.opts.Charts.MaxOutput
+	tooMuch := func() error {
+		return source.Errorf(b.position(), "kustomization %s makes more than %d MiB of output", b.src.Path, b.opts.Charts.MaxOutput>>20)
+	}
 	for _, res := range built.Resources() {
+		if text(res.YNode(), left) > left {
+			return nil, tooMuch()
+		}
 		m, size, err := values(res)
 		if err != nil {
 			return nil, source.Errorf(b.position(), "kustomization %s: %w", b.src.Path, err)
 		}
 		if left -= size; left < 0 {
-			return nil, source.Errorf(b.position(), "kustomization %s makes more than %d MiB of output", b.src.Path, b.opts.Charts.MaxOutput>>20)
+			return nil, tooMuch()
 		}
 		flat, err := manifest.Flatten(m)
 		if err != nil {
@@ -202,6 +209,25 @@ func values(res *resource.Resource) (values map[string]any, size int, err error)
 	}
 	err = utiljson.Unmarshal(raw, &values)
 	return values, len(raw), err
+}
+
+// text is how many bytes a node takes at least when it is written, counted until it is
+// more than most: a text that aliases repeat a thousand times is one until then.
+func text(node *yaml.Node, most int) int {
+	if node == nil {
+		return 0
+	}
+	n := 1 + len(node.Value)
+	if node.Kind == yaml.AliasNode {
+		return n + text(node.Alias, most)
+	}
+	for _, child := range node.Content {
+		if n > most {
+			break
+		}
+		n += text(child, most-n)
+	}
+	return n
 }
 
 func dropAnnotation(u *unstructured.Unstructured, name string) {

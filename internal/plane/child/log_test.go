@@ -1,4 +1,4 @@
-package controlplane
+package child
 
 import (
 	"bytes"
@@ -11,7 +11,7 @@ func TestLogLeavesRefusedValuesOut(t *testing.T) {
 		"refused":  {"E1 typed patch: .data: expected map, got &{hunter2\nhunter3}\n", "E1 typed patch: .data: expected map, got [redacted]\n"},
 	} {
 		var b bytes.Buffer
-		n, err := withoutValues{&b}.Write([]byte(tc.message))
+		n, err := WithoutValues{&b}.Write([]byte(tc.message))
 		if err != nil || n != len(tc.message) || b.String() != tc.want {
 			t.Errorf("%s: %d, %v, %q", name, n, err, b.String())
 		}

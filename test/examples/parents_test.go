@@ -1,4 +1,4 @@
-package generate_test
+package examples_test
 
 import (
 	"slices"

@@ -1,4 +1,4 @@
-package source
+package cli
 
 import (
 	"encoding/json"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/rollout-ladder/ladder/internal/cli/exit"
 	"github.com/rollout-ladder/ladder/internal/cli/flags"
+	"github.com/rollout-ladder/ladder/internal/cli/source"
 )
 
 // TestAskWhereOneNamespaceIsForbidden asks a cluster that lets the namespace of OpenShift
@@ -56,7 +57,7 @@ func TestAskWhereOneNamespaceIsForbidden(t *testing.T) {
 			}
 			t.Setenv("KUBECONFIG", file)
 			f := flags.Source{Hub: "hub"}
-			err := Ask(t.Context(), &f)
+			err := source.Ask(t.Context(), &f)
 			got := string(f.Known)
 			if err != nil {
 				got = err.Error()

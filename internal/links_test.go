@@ -1,4 +1,4 @@
-package main
+package internal
 
 import (
 	"os/exec"
@@ -16,7 +16,7 @@ func TestOnlyThePlaneIsHeavy(t *testing.T) {
 	linking := func(arguments ...string) (packages []string) {
 		t.Helper()
 		list := exec.Command("go", append([]string{"list", "-test", "-f", "{{.ImportPath}}: {{join .Deps \" \"}}"}, arguments...)...)
-		list.Dir = "../.."
+		list.Dir = ".."
 		out, err := list.CombinedOutput()
 		if err != nil {
 			t.Fatalf("go list: %v\n%s", err, out)

@@ -1,9 +1,10 @@
-package outcome
+package cli
 
 import (
 	"testing"
 
 	"github.com/rollout-ladder/ladder/internal/cli/exit"
+	"github.com/rollout-ladder/ladder/internal/cli/outcome"
 	"github.com/rollout-ladder/ladder/internal/core/report"
 	"github.com/rollout-ladder/ladder/internal/core/rollout"
 )
@@ -22,7 +23,7 @@ func TestVerdict(t *testing.T) {
 		"interrupted": {rollout.ResultFailed, true, exit.Interrupted},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := Verdict(report.Rollout{Result: string(c.result)}, c.interrupted)
+			err := outcome.Verdict(report.Rollout{Result: string(c.result)}, c.interrupted)
 			got := exit.Of(err)
 			if got != c.want {
 				t.Errorf("exit code %d, want %d", got, c.want)

@@ -1,6 +1,4 @@
-// Package generate_test holds what ladder generate writes of the examples against
-// Argo CD's own definitions.
-package generate_test
+package examples_test
 
 import (
 	"bytes"
