@@ -1,4 +1,4 @@
-package plane
+package plane_test
 
 import (
 	"testing"
