@@ -3,7 +3,6 @@ package quiet
 import (
 	"io"
 	"net/http"
-	"sync"
 )
 
 // Asking counts the requests that this process makes by a transport, from their
@@ -19,13 +18,13 @@ func (a asking) RoundTrip(r *http.Request) (*http.Response, error) {
 	if isWatch(r) {
 		return a.next.RoundTrip(r)
 	}
-	begin()
+	finished := Begin()
 	response, err := a.next.RoundTrip(r)
 	if err != nil || response.Body == nil {
-		end()
+		finished()
 		return response, err
 	}
-	response.Body = &answer{ReadCloser: response.Body, end: sync.OnceFunc(end)}
+	response.Body = &answer{ReadCloser: response.Body, finished: finished}
 	return response, nil
 }
 
@@ -35,11 +34,11 @@ func (a asking) WrappedRoundTripper() http.RoundTripper { return a.next }
 // answer is the body of a response, read until it is closed.
 type answer struct {
 	io.ReadCloser
-	end func()
+	finished func()
 }
 
 // Close implements io.Closer.
 func (a *answer) Close() error {
-	defer a.end()
+	defer a.finished()
 	return a.ReadCloser.Close()
 }

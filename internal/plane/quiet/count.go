@@ -3,6 +3,7 @@ package quiet
 import (
 	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -18,6 +19,14 @@ func begin() {
 }
 
 func end() { open.Add(-1) }
+
+// Begin counts something else that this process has to do, until the returned function
+// is called. It has to do something at least every quarter of a second: what rests for
+// longer is taken to be given up.
+func Begin() (finished func()) {
+	begin()
+	return sync.OnceFunc(end)
+}
 
 // Activity counts what has begun in this process so far: two equal counts say that
 // nothing has begun in between.

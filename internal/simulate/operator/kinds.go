@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,6 +16,7 @@ import (
 	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/rollout-ladder/ladder/internal/plane/quiet"
 	"github.com/rollout-ladder/ladder/internal/simulate/world"
 )
 
@@ -205,7 +207,38 @@ func (e *Engine) follow(k *kind) {
 	_, _ = k.informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc: changed, UpdateFunc: func(_, obj any) { changed(obj) }, DeleteFunc: changed,
 	})
-	go k.informer.RunWithContext(ctx)
+	go fill(ctx, k.informer, quiet.Begin(), func() error {
+		_, err := e.world.Dynamic.Resource(k.gvr).List(ctx, metav1.ListOptions{Limit: 1})
+		return err
+	})
+}
+
+const (
+	// serving is between two questions whether a kind is served; unserved is after how
+	// long, in real time, nothing is held up by one that is not. Its conversion webhook
+	// may be down for ever.
+	serving  = 20 * time.Millisecond
+	unserved = 5 * time.Second
+)
+
+// fill fills a cache as soon as its kind is served, which is some moments after its
+// definition is established: an informer that is refused asks again after a second, and
+// until then no time must be skipped.
+func fill(ctx context.Context, informer cache.SharedIndexInformer, finished func(), list func() error) {
+	defer finished()
+	soon, cancel := context.WithTimeout(ctx, unserved)
+	defer cancel()
+	for list() != nil && soon.Err() == nil {
+		select {
+		case <-soon.Done():
+		case <-time.After(serving):
+		}
+	}
+	go informer.RunWithContext(ctx)
+	select {
+	case <-informer.HasSyncedChecker().Done():
+	case <-soon.Done():
+	}
 }
 
 func key(id, namespace, name string) string { return id + "|" + namespace + "|" + name }
