@@ -76,6 +76,7 @@ func Run(ctx context.Context, cfg *rest.Config, o Options) error {
 	inside := network.New(w, workloads, rules.get, o.Certificates)
 	timers := pending.Follow(w, time.Now)
 	follow(w, o, func(c settings.Config) {
+		w.BeginAnew()
 		if rules.load(ctx, c.Rules) {
 			operators.SetRules(rules.get())
 			volumes.Refresh()

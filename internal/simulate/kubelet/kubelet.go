@@ -239,9 +239,12 @@ func (k *Kubelet) behaviour(pod *corev1.Pod, comp string) Behaviour {
 	isJob := job != nil && job.Kind == "Job"
 	_, reads := smokejob.Runs(&pod.Spec)
 	b.Examined = k.smoke != nil && (reads || isJob && len(config.Components[comp].Checks) > 0)
+	most := b.Delay
 	if isJob && !b.Examined && isHook(owner) {
-		b.Delay = min(b.Delay, hookDelay)
+		most = hookDelay
+		b.Delay = min(b.Delay, most)
 	}
+	b.Begin = func() time.Duration { return k.world.Begin(comp, key, most) }
 	if b.Fault == settings.Slow {
 		b.Fault = settings.NoFault // Delay holds it
 	}

@@ -15,8 +15,11 @@ type Behaviour struct {
 	// Stamp is the real time of a simulated one, which a status has: controllers
 	// compare it with their own clock. nil where both are the same.
 	Stamp func(time.Time) time.Time
-	// Delay is the time from the start of the pod to ready, or to completion.
+	// Delay is the time from the start of the pod to ready, or to completion, where
+	// nothing else of its component has begun. Begin, where it is not nil, is called when
+	// the first container starts, and returns what the pod takes.
 	Delay time.Duration
+	Begin func() time.Duration
 	Fault settings.FaultKind
 	// Examined pods complete only when Result.Examine was answered with a pass.
 	Examined bool
@@ -34,6 +37,8 @@ type Memory struct {
 	mounted bool
 	started map[string]time.Time // by container
 	ended   map[string]time.Time // init containers that completed
+	// takes is what Behaviour.Begin returned while Behaviour.Delay was expected.
+	takes, expected time.Duration
 	// Verdict answers Result.Examine.
 	Verdict *Verdict
 	said    map[string]bool // events already sent

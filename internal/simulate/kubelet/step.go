@@ -129,7 +129,7 @@ func (p *podView) init(container *corev1.Container) corev1.ContainerStatus {
 	}
 	ended, done := m.ended[container.Name]
 	if !done {
-		takes := time.Duration(initShare * float64(p.behaviour.Delay) / float64(initCount(p.pod)))
+		takes := time.Duration(initShare * float64(p.takes()) / float64(initCount(p.pod)))
 		if left := started.Add(takes).Sub(p.now); left > 0 {
 			p.again(left)
 			return p.running(container, started)
@@ -159,13 +159,30 @@ func (p *podView) start(container *corev1.Container) (time.Time, *corev1.Contain
 	return p.now, nil
 }
 
+// takes is the time from the start of the pod to ready, or to completion. It stays as it
+// was when the pod started, unless something else is expected of it since.
+func (p *podView) takes() time.Duration {
+	m, b := p.memory, p.behaviour
+	switch {
+	case b.Begin == nil:
+		return b.Delay
+	case m.expected == b.Delay:
+	case m.expected == 0:
+		m.takes = b.Begin()
+	default:
+		m.takes = b.Delay
+	}
+	m.expected = b.Delay
+	return m.takes
+}
+
 // container runs a main container.
 func (p *podView) container(container *corev1.Container) corev1.ContainerStatus {
 	started, blocked := p.start(container)
 	if blocked != nil {
 		return *blocked
 	}
-	delay := p.behaviour.Delay
+	delay := p.takes()
 	if initCount(p.pod) > 0 {
 		delay = time.Duration((1 - initShare) * float64(delay))
 	}

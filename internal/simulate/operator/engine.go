@@ -43,9 +43,11 @@ type subject struct {
 
 // memory is what the engine remembers of one object for one rule.
 type memory struct {
-	first      time.Time // first seen with its controller available
-	met        time.Time // since when everything it requires is there; zero while not
-	unmet      time.Time // since when something is missing; zero while nothing is
+	first      time.Time     // first seen with its controller available
+	takes      time.Duration // from then until it is ready, by its component
+	expected   time.Duration // what was expected when that was decided
+	met        time.Time     // since when everything it requires is there; zero while not
+	unmet      time.Time     // since when something is missing; zero while nothing is
 	children   map[world.Ref]string
 	lastStatus string
 	statusKeys []string      // fields that were reported

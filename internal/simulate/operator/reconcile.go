@@ -68,6 +68,7 @@ func (e *Engine) sync(ctx context.Context, k string) (time.Duration, error) {
 	var errs []error
 	for _, c := range rules {
 		w := &work{engine: e, key: k, kind: kind, self: self, comp: comp, rule: c.rule, memory: e.remember(k, c.rule.Name, self)}
+		w.begin()
 		w.scope = rule.Scope{"self": self.Object, "controller": c.controller, "held": false}
 		if err := w.run(ctx); err != nil {
 			errs = append(errs, w.trouble(err))
@@ -116,6 +117,19 @@ func (e *Engine) choose(ctx context.Context, k *kind, self *unstructured.Unstruc
 	return out, nil
 }
 
+// begin decides how long the object takes, unless that is decided and nothing else is
+// expected of it since.
+func (w *work) begin() {
+	m, alone := w.memory, w.engine.world.Config().Delay(w.comp, w.key)
+	switch {
+	case w.comp == "" || m.expected == alone:
+	case m.expected == 0:
+		m.takes, m.expected = w.engine.world.Begin(w.comp, w.key, alone), alone
+	default:
+		m.takes, m.expected = alone, alone
+	}
+}
+
 func (w *work) run(ctx context.Context) error {
 	vars, err := w.rule.VarValues.Map(ctx, w.scope)
 	if err != nil {
@@ -142,11 +156,10 @@ func (w *work) run(ctx context.Context) error {
 	if w.memory.met.IsZero() {
 		w.memory.met = now
 	}
-	config := w.engine.world.Config()
 	early := w.memory.met.Add(time.Duration(w.rule.Delay))
 	due := early
 	if w.comp != "" {
-		if byComponent := w.memory.first.Add(config.Delay(w.comp, w.key)); byComponent.After(due) {
+		if byComponent := w.memory.first.Add(w.memory.takes); byComponent.After(due) {
 			due = byComponent
 		}
 	}

@@ -36,6 +36,7 @@ type World struct {
 	extended  extinformers.SharedInformerFactory
 	config    atomic.Pointer[settings.Config]
 	lookup    atomic.Pointer[Lookup]
+	budgets   budgets
 }
 
 // Lookup finds an object of a kind that World keeps no cache of: a custom
