@@ -56,6 +56,9 @@ type Options struct {
 	SecretKeysOnly bool
 	// Progress is told how far rendering is; nil is fine.
 	Progress func(done, total int, what string)
+	// Opened is called when the platform has been read, before its components are
+	// rendered; nil is fine.
+	Opened func()
 }
 
 // rendering tells Progress of components that are rendered.
@@ -212,6 +215,9 @@ func (r *run) load(ctx context.Context, path, environment string) (*Result, erro
 	p, err := repo.Open(ctx, path, r.intake(environment))
 	if err != nil {
 		return nil, err
+	}
+	if r.options.Opened != nil {
+		r.options.Opened()
 	}
 	return r.prove(ctx, p)
 }

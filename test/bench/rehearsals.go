@@ -38,39 +38,45 @@ func succeeded(stdout []byte, stderr string, runErr error) (report.Rollout, erro
 	return r, fmt.Errorf("the rehearsal %s", r.Result)
 }
 
-// makespan measures the time of a rollout against its lower bound, for
-// platforms of random edges and seeded delays.
+// makespan measures the simulated time of rollouts whose idle time is skipped against
+// their lower bounds: platforms of random edges and seeded delays, and the example.
 func (s *suite) makespan(ctx context.Context) error {
-	for _, size := range []struct {
-		components, inFlight int
-		speed                float64
+	for _, m := range []struct {
+		components, inFlight int // of a random platform; 0 is the example
+		policy               string
 		target               float64
 		runs                 int
 	}{
-		{64, 10, 20, 1.05, s.runs},
-		{1000, 50, 10, 1.10, 1},
+		{64, 10, "edges", 1.05, s.runs},
+		{1000, 50, "edges", 1.05, 1},
+		{0, 0, "edges", 1.15, s.runs},
+		{0, 0, "phases", 1.15, s.runs},
 	} {
-		if s.quick && size.components > 100 {
+		if s.quick && m.components > 100 {
 			continue
 		}
-		platform := filepath.Join(s.temp, fmt.Sprintf("random-%d", size.components))
-		if err := writeRandomPlatform(platform, size.components, 4, size.inFlight, 1); err != nil {
-			return err
+		what, platform, args := "examples/ameide", filepath.Join("examples", "ameide"), []string{"--environment", "dev"}
+		if m.components > 0 {
+			what, args = fmt.Sprintf("%d components", m.components), []string{"--jitter", "0"}
+			platform = filepath.Join(s.temp, fmt.Sprintf("random-%d", m.components))
+			if err := writeRandomPlatform(platform, m.components, 4, m.inFlight, 1); err != nil {
+				return err
+			}
 		}
-		var ratios, spans, bounds []float64
-		for range size.runs {
-			r, err := s.rehearse(ctx, platform, "--policy", "edges", "--jitter", "0", "--speed", fmt.Sprint(size.speed))
+		var ratios, spans, bounds, real []float64
+		for range m.runs {
+			r, err := s.rehearse(ctx, platform, append(args, "--policy", m.policy)...)
 			if err != nil {
 				return err
 			}
 			ratios = append(ratios, r.MakespanSeconds/r.BoundSeconds)
-			spans, bounds = append(spans, r.MakespanSeconds), append(bounds, r.BoundSeconds)
+			spans, bounds, real = append(spans, r.MakespanSeconds), append(bounds, r.BoundSeconds), append(real, r.RealSeconds)
 		}
 		s.add(row{
-			what:     fmt.Sprintf("makespan, %d components, policy edges", size.components),
-			measured: fmt.Sprintf("%.1f s", median(spans)), against: fmt.Sprintf("lower bound %.1f s", median(bounds)),
-			ratio: fmt.Sprintf("%.3f", median(ratios)), target: fmt.Sprintf("<= %.2f", size.target),
-			ok: median(ratios) <= size.target,
+			what:     fmt.Sprintf("makespan, %s, policy %s", what, m.policy),
+			measured: fmt.Sprintf("%.1f s (really %.0f s)", median(spans), median(real)), against: fmt.Sprintf("lower bound %.1f s", median(bounds)),
+			ratio: fmt.Sprintf("%.3f", median(ratios)), target: fmt.Sprintf("<= %.2f", m.target),
+			ok: median(ratios) <= m.target,
 		})
 	}
 	return nil

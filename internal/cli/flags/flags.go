@@ -14,6 +14,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/cli/exit"
 	"github.com/rollout-ladder/ladder/internal/confine"
 	"github.com/rollout-ladder/ladder/internal/repo/fetch"
+	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
 )
 
 // Global are the flags of every command.
@@ -139,7 +140,11 @@ func OneOf(flag, value string, allowed ...string) error {
 	if slices.Contains(allowed, value) {
 		return nil
 	}
-	return exit.With(exit.Usage, fmt.Errorf("--%s %q: choose one of %s", flag, value, strings.Join(allowed, ", ")))
+	hint := "choose one of " + strings.Join(allowed, ", ")
+	if meant := yamldoc.Meant(value, allowed); meant != "" {
+		hint = meant + " " + hint
+	}
+	return exit.With(exit.Usage, fmt.Errorf("--%s %q: %s", flag, value, hint))
 }
 
 // Policy refuses what is no policy; empty is that of what applies the platform.

@@ -50,13 +50,23 @@ type Rehearsal struct {
 // or that it could not be run; a rollout that fails is a Rehearsal.
 func Run(ctx context.Context, o Options) (Rehearsal, error) {
 	world := newTarget(o)
-	// The plane needs two seconds; rendering goes on meanwhile. It goes on too where
+	// The plane needs a second; rendering goes on meanwhile. It goes on too where
 	// the plane does not start: a mistake in the repository is told first.
 	var opening errgroup.Group
 	loading, unneeded := context.WithCancel(ctx)
 	defer unneeded()
-	opening.Go(func() error { return world.open(loading) })
-	loaded, planned, err := session.Prepare(ctx, o.piece(), o.Observer)
+	opened := make(chan struct{})
+	opening.Go(func() error {
+		select {
+		case <-opened:
+			return world.open(loading)
+		case <-loading.Done():
+			return nil // there is nothing to rehearse
+		}
+	})
+	piece := o.piece()
+	piece.Load.Opened = func() { close(opened) }
+	loaded, planned, err := session.Prepare(ctx, piece, o.Observer)
 	if err != nil {
 		unneeded()
 	}
