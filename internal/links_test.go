@@ -13,6 +13,7 @@ var heavy = []string{"k8s.io/kubernetes/", "go.etcd.io/etcd/server/", "sigs.k8s.
 // link a control plane, and the command not with the tag noplane.
 func TestOnlyThePlaneIsHeavy(t *testing.T) {
 	const module = "github.com/rollout-ladder/ladder/"
+	lookAtSources(t)
 	linking := func(arguments ...string) (packages []string) {
 		t.Helper()
 		list := exec.Command("go", append([]string{"list", "-test", "-f", "{{.ImportPath}}: {{join .Deps \" \"}}"}, arguments...)...)

@@ -56,8 +56,8 @@ type Options struct {
 	SecretKeysOnly bool
 	// Progress is told how far rendering is; nil is fine.
 	Progress func(done, total int, what string)
-	// Opened is called when the platform has been read, before its components are
-	// rendered; nil is fine.
+	// Opened is called by Load when the platform has been read, before its components
+	// are rendered; nil is fine.
 	Opened func()
 }
 

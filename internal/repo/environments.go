@@ -193,6 +193,8 @@ func (r *Repository) selectEnvironment(name string) (string, error) {
 	switch {
 	case name != "" && slices.Contains(r.environments, name):
 		return name, nil
+	case name == "all":
+		return "", &InputError{Message: "there is no environment \"all\"", Hint: "one environment at a time: " + list}
 	case name != "":
 		return "", yamldoc.Unknown("environment", name, r.environments)
 	case len(r.environments) == 1:

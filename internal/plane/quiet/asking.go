@@ -7,8 +7,8 @@ import (
 
 // Asking counts the requests that this process makes by a transport, from their
 // beginning until their answers are read. Whoever waits for an answer does nothing,
-// and neither does the server while the request, or the answer, is on its way. Watches
-// are left out, as in Requests.
+// and neither does the server while the request, or the answer, is on its way. A slow
+// one is given up, as all is: the server counts it. Watches are left out, as in Requests.
 func Asking(next http.RoundTripper) http.RoundTripper { return asking{next} }
 
 type asking struct{ next http.RoundTripper }

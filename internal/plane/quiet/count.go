@@ -18,11 +18,15 @@ func begin() {
 	open.Add(1)
 }
 
-func end() { open.Add(-1) }
+// end lowers what is taken to be given up as well: what begins next is something else.
+func end() {
+	n := open.Add(-1)
+	for given := left.Load(); n < given && !left.CompareAndSwap(given, n); given = left.Load() {
+	}
+}
 
 // Begin counts something else that this process has to do, until the returned function
-// is called. It has to do something at least every quarter of a second: what rests for
-// longer is taken to be given up.
+// is called. What does nothing for a quarter of a second is taken to be given up.
 func Begin() (finished func()) {
 	begin()
 	return sync.OnceFunc(end)

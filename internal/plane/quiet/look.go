@@ -72,11 +72,7 @@ func Now(busy func() bool) bool {
 	if busy != nil && busy() {
 		return false
 	}
-	pending := open.Load()
-	if pending < left.Load() {
-		left.Store(pending) // what was taken to be given up has ended after all
-	}
-	if pending > left.Load() || time.Now().UnixNano()-postponed.Load() <= int64(putOff) {
+	if open.Load() > left.Load() || time.Now().UnixNano()-postponed.Load() <= int64(putOff) {
 		return false
 	}
 	at := look()

@@ -41,9 +41,6 @@ func Meant(word string, known []string) string {
 // Unknown is the error that nothing has a name, with the names that there are.
 func Unknown(what, name string, known []string) *repofs.InputError {
 	hint := strings.TrimSpace(Meant(name, known) + fmt.Sprintf(" the %ss are %s", what, strings.Join(known, ", ")))
-	if name == "all" {
-		hint = fmt.Sprintf("one %s at a time: %s", what, strings.Join(known, ", "))
-	}
 	return &repofs.InputError{Message: fmt.Sprintf("there is no %s %q", what, name), Hint: hint}
 }
 

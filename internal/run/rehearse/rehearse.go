@@ -61,7 +61,7 @@ func Run(ctx context.Context, o Options) (Rehearsal, error) {
 		case <-opened:
 			return world.open(loading)
 		case <-loading.Done():
-			return nil // there is nothing to rehearse
+			return loading.Err() // there is nothing to rehearse
 		}
 	})
 	piece := o.piece()

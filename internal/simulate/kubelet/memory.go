@@ -1,6 +1,7 @@
 package kubelet
 
 import (
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -16,8 +17,8 @@ type Behaviour struct {
 	// compare it with their own clock. nil where both are the same.
 	Stamp func(time.Time) time.Time
 	// Delay is the time from the start of the pod to ready, or to completion, where
-	// nothing else of its component has begun. Begin, where it is not nil, is called when
-	// the first container starts, and returns what the pod takes.
+	// nothing else of its component has begun. Begin, where it is not nil, is called once
+	// when the first container that takes time starts. It returns what the pod takes.
 	Delay time.Duration
 	Begin func() time.Duration
 	Fault settings.FaultKind
@@ -39,6 +40,7 @@ type Memory struct {
 	ended   map[string]time.Time // init containers that completed
 	// takes is what Behaviour.Begin returned while Behaviour.Delay was expected.
 	takes, expected time.Duration
+	wasReady        bool // before this process remembered it
 	// Verdict answers Result.Examine.
 	Verdict *Verdict
 	said    map[string]bool // events already sent
@@ -85,6 +87,7 @@ func Remember(pod *corev1.Pod) *Memory {
 		}
 	}
 	m.mounted = len(m.started) > 0
+	m.wasReady = len(pod.Status.ContainerStatuses) > 0 && !slices.ContainsFunc(pod.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool { return !s.Ready })
 	return m
 }
 

@@ -164,13 +164,15 @@ func (p *podView) start(container *corev1.Container) (time.Time, *corev1.Contain
 func (p *podView) takes() time.Duration {
 	m, b := p.memory, p.behaviour
 	switch {
+	case m.wasReady:
+		return 0
 	case b.Begin == nil:
 		return b.Delay
 	case m.expected == b.Delay:
 	case m.expected == 0:
 		m.takes = b.Begin()
-	default:
-		m.takes = b.Delay
+	default: // its share stays: what is ready must not have to begin again
+		m.takes = time.Duration(float64(m.takes) * float64(b.Delay) / float64(m.expected))
 	}
 	m.expected = b.Delay
 	return m.takes

@@ -207,16 +207,16 @@ func (e *Engine) follow(k *kind) {
 	_, _ = k.informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc: changed, UpdateFunc: func(_, obj any) { changed(obj) }, DeleteFunc: changed,
 	})
-	go fill(ctx, k.informer, quiet.Begin(), func() error {
+	go fill(ctx, k.informer, quiet.Begin(), func(ctx context.Context) error {
 		_, err := e.world.Dynamic.Resource(k.gvr).List(ctx, metav1.ListOptions{Limit: 1})
 		return err
 	})
 }
 
 const (
-	// serving is between two questions whether a kind is served; unserved is after how
-	// long, in real time, nothing is held up by one that is not. Its conversion webhook
-	// may be down for ever.
+	// serving is the time between two questions whether a kind is served. After unserved,
+	// in real time, a kind that is not served holds nothing up: its conversion webhook may
+	// be down for ever.
 	serving  = 20 * time.Millisecond
 	unserved = 5 * time.Second
 )
@@ -224,11 +224,11 @@ const (
 // fill fills a cache as soon as its kind is served, which is some moments after its
 // definition is established: an informer that is refused asks again after a second, and
 // until then no time must be skipped.
-func fill(ctx context.Context, informer cache.SharedIndexInformer, finished func(), list func() error) {
+func fill(ctx context.Context, informer cache.SharedIndexInformer, finished func(), list func(context.Context) error) {
 	defer finished()
 	soon, cancel := context.WithTimeout(ctx, unserved)
 	defer cancel()
-	for list() != nil && soon.Err() == nil {
+	for list(soon) != nil && soon.Err() == nil {
 		select {
 		case <-soon.Done():
 		case <-time.After(serving):

@@ -24,7 +24,7 @@ func TestFill(t *testing.T) {
 			informer := cache.NewSharedIndexInformer(source, &unstructured.Unstructured{}, 0, cache.Indexers{})
 			var asked atomic.Int64
 			finished := make(chan struct{})
-			go fill(t.Context(), informer, func() { close(finished) }, func() error {
+			go fill(t.Context(), informer, func() { close(finished) }, func(context.Context) error {
 				if asked.Add(1) <= refusals {
 					if informer.HasSynced() {
 						t.Error("the cache is filled before its kind is served")
@@ -44,7 +44,7 @@ func TestFill(t *testing.T) {
 		defer cancel()
 		finished := make(chan struct{})
 		go fill(ctx, cache.NewSharedIndexInformer(source, &unstructured.Unstructured{}, 0, cache.Indexers{}), func() { close(finished) },
-			func() error { return errors.New("not found") })
+			func(ctx context.Context) error { <-ctx.Done(); return errors.New("no answer") })
 		select {
 		case <-finished:
 		case <-time.After(30 * time.Second):

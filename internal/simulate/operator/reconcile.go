@@ -125,8 +125,9 @@ func (w *work) begin() {
 	case w.comp == "" || m.expected == alone:
 	case m.expected == 0:
 		m.takes, m.expected = w.engine.world.Begin(w.comp, w.key, alone), alone
-	default:
-		m.takes, m.expected = alone, alone
+	default: // its share stays: what is ready must not have to begin again
+		m.takes = time.Duration(float64(m.takes) * float64(alone) / float64(m.expected))
+		m.expected = alone
 	}
 }
 

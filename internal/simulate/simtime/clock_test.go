@@ -2,6 +2,7 @@ package simtime
 
 import (
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,14 +17,14 @@ func step(d time.Duration) {
 func TestRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, begin := New(60), time.Now()
-		rang := false
-		c.AfterFunc(time.Minute, func() { rang = true })
+		var rang atomic.Bool
+		c.AfterFunc(time.Minute, func() { rang.Store(true) })
 		step(999 * time.Millisecond)
-		if rang {
+		if rang.Load() {
 			t.Fatal("the timer ended too early")
 		}
 		step(2 * time.Millisecond)
-		if !rang {
+		if !rang.Load() {
 			t.Fatal("the timer did not end after a second at 60 times the real time")
 		}
 		if got, want := c.Since(begin), 60*1001*time.Millisecond; got != want {

@@ -9,9 +9,10 @@ const (
 	// least is the part of its time that a thing takes where its component has used up
 	// the time that is expected of it.
 	least = 0.05
-	// between is how much later than another thing of its component one may begin that
-	// begins because of it; betweenReal is the same in real time, which controllers take.
-	between     = 5 * time.Second
+	// between is how much later than another thing of its component is ready one may begin
+	// that begins because of it; betweenReal is the same in real time, which controllers take.
+	// No sum of the delays of rules is between, so that equal rehearsals decide alike.
+	between     = 5250 * time.Millisecond
 	betweenReal = 250 * time.Millisecond
 )
 
@@ -52,7 +53,7 @@ func (b *budgets) begin(component string, alone, most, pause time.Duration, now 
 		b.components[component] = of
 	}
 	takes := alone
-	if now.After(of.begins.Add(pause)) {
+	if now.After(of.begins.Add(min(pause, alone/4))) { // else it begins beside the first
 		takes = min(alone, max(of.ends.Sub(now), time.Duration(least*float64(alone))))
 	}
 	takes = min(takes, most)

@@ -15,7 +15,7 @@ func TestBegin(t *testing.T) {
 	none := 0.0
 	w := &World{Clock: simtime.New(0)}
 	w.config.Store(&settings.Config{Jitter: &none, Components: map[string]settings.Component{
-		"store": {Delay: time.Minute}, "page": {Delay: 20 * time.Second}, "schema": {Delay: time.Minute},
+		"store": {Delay: time.Minute}, "page": {Delay: 20 * time.Second}, "schema": {Delay: time.Minute}, "short": {Delay: 2 * time.Second},
 	}})
 	began := w.Clock.Now()
 	for _, step := range []struct {
@@ -28,6 +28,8 @@ func TestBegin(t *testing.T) {
 		{2 * time.Second, "page", "of another component", time.Hour, 20 * time.Second},
 		{2 * time.Second, "", "of none", time.Hour, settings.DefaultDelay},
 		{3 * time.Second, "schema", "a hook", 10 * time.Second, 10 * time.Second},
+		{3 * time.Second, "short", "first", time.Hour, 2 * time.Second},
+		{5 * time.Second, "short", "behind it", time.Hour, 100 * time.Millisecond},
 		{15 * time.Second, "schema", "behind the hook", time.Hour, 48 * time.Second},
 		{40 * time.Second, "store", "while they start", time.Hour, 20 * time.Second},
 		{61 * time.Second, "store", "when the first is ready", time.Hour, 3 * time.Second},

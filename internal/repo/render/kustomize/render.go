@@ -211,8 +211,8 @@ func values(res *resource.Resource) (values map[string]any, size int, err error)
 	return values, len(raw), err
 }
 
-// text is how many bytes a node takes at least when it is written, counted until it is
-// more than most: a text that aliases repeat a thousand times is one until then.
+// text is about how many bytes a node takes when it is written, counted until it is more
+// than most: a text that aliases repeat a thousand times is one until then.
 func text(node *yaml.Node, most int) int {
 	if node == nil {
 		return 0
