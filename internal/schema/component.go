@@ -16,10 +16,13 @@ type Descriptor struct {
 	Gate              string             `json:"gate" jsonschema_description:"One sentence: what is true when the component is Healthy."`
 	Labels            Texts              `json:"labels" jsonschema_description:"Labels of the Application."`
 	Requires          []string           `json:"requires" jsonschema_description:"What must be Healthy first: names of components, or capabilities kind/namespace/name or kind/name."`
+	DependsOn         []string           `json:"dependsOn" jsonschema:"deprecated=true" jsonschema_description:"The older name of requires, as are dependencies, depends_on and needs; all of them count."`
 	Validates         []string           `json:"validates" jsonschema_description:"The components that a smoke validates."`
 	Chart             *ChartSource       `json:"chart" jsonschema_description:"A Helm chart, in the repository or in a chart repository."`
 	Kustomize         *KustomizeSource   `json:"kustomize" jsonschema_description:"A kustomization of the repository."`
 	Manifests         *ManifestsSource   `json:"manifests" jsonschema_description:"A folder or file of plain YAML."`
+	Path              string             `json:"path" jsonschema_description:"Without chart, kustomize and manifests: a folder that is a chart, a kustomization or plain YAML, as Argo CD tells them apart. Default: the folder of the descriptor."`
+	Values            any                `json:"values" jsonschema:"oneof_type=object;array" jsonschema_description:"For a chart at path: a list of value files, or the values themselves."`
 	SyncOptions       SyncOptions        `json:"syncOptions"`
 	SyncWave          *int               `json:"syncWave" jsonschema_description:"The sync wave of the Application in an app-of-apps."`
 	IgnoreDifferences []IgnoreDifference `json:"ignoreDifferences" jsonschema_description:"Fields that Argo CD does not compare."`

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
@@ -31,6 +32,18 @@ type Context struct {
 	Layers []model.ValueFile
 	// PreArgo reads an entry of preArgo: "path" says what lies there.
 	PreArgo bool
+}
+
+// misnamed are older and near names of fields, and what they are called.
+var misnamed = map[string]string{
+	"rollout-phase": "rolloutPhase", "rollout_phase": "rolloutPhase", "sync-wave": "syncWave", "sync_wave": "syncWave",
+	"maxUpdate": "maxUpdate of a step in ladder.yaml", "max_update": "maxUpdate of a step in ladder.yaml",
+	"healthChecks": "health", "health_checks": "health", "depends-on": "requires",
+}
+
+// isTexts reports whether a value is a list of texts.
+func isTexts(v *yamldoc.Value) bool {
+	return v != nil && v.Kind == yamldoc.List && !slices.ContainsFunc(v.Items, func(item *yamldoc.Value) bool { return item.Kind != yamldoc.Scalar })
 }
 
 // decoder reads one descriptor.
@@ -75,8 +88,10 @@ func Decode(v *yamldoc.Value, place Place, ctx Context) (model.Component, []find
 		}
 		d.c.Unknown[e.Key] = e.Value.Any()
 		// Fields of others are welcome here; only what is all but the name of
-		// one of ours is worth a word.
-		if near := yamldoc.Nearest(e.Key, f.Known()); !ctx.PreArgo && near != "" && len(e.Key) > 4 && yamldoc.Distance(e.Key, near) == 1 {
+		// one of ours is worth a word, and what ladders of before were written with.
+		if now, ok := misnamed[e.Key]; ok && !ctx.PreArgo {
+			d.unknownField(e, e.Key, now)
+		} else if near := yamldoc.Nearest(e.Key, f.Known()); !ctx.PreArgo && near != "" && len(e.Key) > 4 && yamldoc.Distance(e.Key, near) == 1 {
 			d.unknownField(e, e.Key, near)
 		}
 	}
@@ -143,6 +158,11 @@ func (d *decoder) decode(f *yamldoc.Fields) {
 	d.domain(f)
 
 	c.Requires = d.requirements(f, "requires", true)
+	for _, older := range []string{"dependsOn", "dependencies", "depends_on", "needs"} {
+		if v := f.Value.At(older); isTexts(v) || v != nil && v.Kind == yamldoc.Null { // else it is a field of others
+			c.Requires = append(c.Requires, d.requirements(f, older, true)...)
+		}
+	}
 	c.Validates = d.requirements(f, "validates", false)
 	d.sources(f)
 	c.SyncOptions = d.syncOptions(f)
@@ -162,7 +182,7 @@ func (d *decoder) decode(f *yamldoc.Fields) {
 	d.componentType(f)
 	needsSource := c.Enabled && (!smoke || c.Type != model.Smoke)
 	if len(c.Sources) == 0 && len(d.fatal) == 0 && needsSource {
-		d.refuse(c.Position, "add chart, kustomize or manifests; only a smoke with checks needs none", "component %s has no source", c.Name)
+		d.refuse(c.Position, "add chart, kustomize or manifests, or put them beside the descriptor; only a smoke with checks needs none", "component %s has no source", c.Name)
 	}
 	if d.ctx.PreArgo {
 		f.Has("environments")
@@ -209,8 +229,11 @@ func (d *decoder) phase(f *yamldoc.Fields) {
 	if e.Value.Kind != yamldoc.Scalar {
 		written = e.Value.Kind.String()
 	}
-	d.report(RulePhase, e.Position, fmt.Sprintf("%s %q is not a number from 0 to %d", e.Key, written, int(model.MaxPhase)),
-		"write a phase of the band, for example rolloutPhase: \"350\"")
+	fix := "write a phase of the band, for example rolloutPhase: \"350\""
+	if wave, err := strconv.Atoi(written); err == nil && wave < 0 {
+		fix = fmt.Sprintf("phases begin at 0; a sync wave of Argo CD is syncWave: %d", wave)
+	}
+	d.report(RulePhase, e.Position, fmt.Sprintf("%s %q is not a number from 0 to %d", e.Key, written, int(model.MaxPhase)), fix)
 }
 
 func (d *decoder) domain(f *yamldoc.Fields) {

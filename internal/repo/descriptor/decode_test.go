@@ -181,6 +181,37 @@ func TestOlderNames(t *testing.T) {
 	}
 }
 
+// TestOlderNamesOfRequires: each counts, and what is no list of texts is a field of others.
+func TestOlderNamesOfRequires(t *testing.T) {
+	c, findings, err := decode(t, "name: a\nmanifests: m\nrequires: [v]\ndependsOn: [w]\ndepends_on: [x]\nneeds: [y]\ndependencies: [{name: z}]\n", descriptor.Place{})
+	if err != nil || len(findings) > 0 {
+		t.Fatal(findings, err)
+	}
+	var got []string
+	for _, r := range c.Requires {
+		got = append(got, r.Text)
+	}
+	if diff := cmp.Diff([]string{"v", "w", "x", "y"}, got); diff != "" {
+		t.Error(diff)
+	}
+	if c.Unknown["dependencies"] == nil {
+		t.Errorf("the dependencies of somebody else are lost: %v", c.Unknown)
+	}
+}
+
+// TestNamesOfOtherLadders are told with the right one.
+func TestNamesOfOtherLadders(t *testing.T) {
+	for text, want := range map[string]string{
+		"rollout-phase: 10": "did you mean rolloutPhase?", "sync_wave: 1": "did you mean syncWave?", "healthChecks: []": "did you mean health?",
+		"maxUpdate: 2": "did you mean maxUpdate of a step in ladder.yaml?", "wave: -10": "a sync wave of Argo CD is syncWave: -10",
+	} {
+		_, findings, err := decode(t, "name: a\nmanifests: m\n"+text+"\n", descriptor.Place{})
+		if err != nil || len(findings) != 1 || !strings.Contains(findings[0].Fix.Summary, want) {
+			t.Errorf("%s: %v, %v", text, findings, err)
+		}
+	}
+}
+
 func FuzzDecode(f *testing.F) {
 	f.Add(everything)
 	f.Add("name: a\nchart: {path: ../../x, valueFiles: [{}, 1, [], {path: [a]}]}\nsmoke: [{}, [], {job: 1}]\n")

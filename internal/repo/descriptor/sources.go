@@ -39,8 +39,17 @@ func (d *decoder) sources(f *yamldoc.Fields) {
 			d.c.Sources = append(d.c.Sources, s)
 		}
 	}
-	if d.ctx.PreArgo {
+	switch {
+	case d.ctx.PreArgo:
 		d.preArgoPath(f)
+	case len(d.c.Sources) == 0 && len(d.fatal) == 0:
+		d.folder(f)
+	default: // beside a source these are fields of others, unless they say nothing
+		for _, key := range []string{"path", "values"} {
+			if v := f.Value.At(key); v != nil && v.Kind == yamldoc.Null {
+				f.Has(key)
+			}
+		}
 	}
 }
 
@@ -139,9 +148,14 @@ func (d *decoder) valueFiles(m *yamldoc.Fields, chart string) []model.ValueFile 
 		m.Wrong("valueFiles", "", "chart.valueFiles is %s, not a list", e.Value.Kind)
 		return nil
 	}
+	return d.fileList(e.Value, "chart.valueFiles", chart, ignoreMissing)
+}
+
+// fileList reads a list of value files.
+func (d *decoder) fileList(v *yamldoc.Value, of, chart string, ignoreMissing bool) []model.ValueFile {
 	var list []model.ValueFile
-	for i, item := range e.Value.Items {
-		field := fmt.Sprintf("chart.valueFiles[%d]", i)
+	for i, item := range v.Items {
+		field := fmt.Sprintf("%s[%d]", of, i)
 		file := model.ValueFile{Optional: ignoreMissing, Position: item.Position}
 		written := item.Text
 		switch item.Kind {
@@ -159,6 +173,7 @@ func (d *decoder) valueFiles(m *yamldoc.Fields, chart string) []model.ValueFile 
 			d.problems.Add(field, item.Position, "", "%s has no path", field)
 			continue
 		}
+		var ok bool
 		if file.Path, ok = d.path(written, item.Position); !ok {
 			continue
 		}
