@@ -79,7 +79,7 @@ func TestHostile(t *testing.T) {
 			}
 			limit := 2 * time.Second
 			if !strings.Contains(test.want, "2s") && !strings.HasSuffix(test.want, endless) {
-				limit = 30 * time.Second // what is told does not depend on how busy the machine is
+				limit = 10 * time.Minute // what is told does not depend on how busy the machine is
 			}
 			r, err := evaluate.Helmfile(t.Context(), tree, helmfile.Options{Path: "."}, limit)
 			if err != nil {
@@ -127,7 +127,7 @@ func TestTooMany(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := evaluate.Helmfile(t.Context(), repository(t, good+test.archive), helmfile.Options{Path: "."}, time.Minute)
+			_, err := evaluate.Helmfile(t.Context(), repository(t, good+test.archive), helmfile.Options{Path: "."}, 10*time.Minute) // however busy the machine is
 			var input *repofs.InputError
 			if !errors.As(err, &input) || !strings.Contains(input.Error(), test.want) {
 				t.Errorf("got %v, want %q", err, test.want)
