@@ -114,7 +114,7 @@ spec:
 		}
 		application(name, wave, more)
 	}
-	r, out := rehearsal(t, p.dir, ".", "--offline", "--allow-unrendered", "--timeout", "1m")
+	r, out := rehearsal(t, p.dir, ".", "--offline", "--allow-unrendered", "--timeout", "3m") // nothing ends it sooner
 	for _, marker := range []string{"lua", "kustomize", "credentials"} {
 		if _, err := os.Stat(filepath.Join(outside, marker)); err == nil {
 			t.Errorf("a program that the %s names ran", marker)
