@@ -32,26 +32,31 @@ func (r *Result) Lint() lint.Input {
 	}
 	for _, c := range r.Platform.Components {
 		if c.Enabled {
-			in.Objects = append(in.Objects, r.lintObjects(c)...)
+			applied, unapplied := r.lintObjects(c)
+			if objects, rendered := r.Objects[c.Name]; rendered && len(objects) == 0 {
+				in.Empty = append(in.Empty, c.Name)
+			}
+			in.Objects, in.Unapplied = append(in.Objects, applied...), append(in.Unapplied, unapplied...)
 		}
 	}
 	return in
 }
 
-// lintObjects are the objects of a component that a sync applies.
-func (r *Result) lintObjects(c model.Component) []lint.Object {
+// lintObjects are the objects of a component that a sync applies, and those that it
+// does not.
+func (r *Result) lintObjects(c model.Component) (applied, unapplied []lint.Object) {
 	objects := r.Objects[c.Name]
 	if objects == nil {
 		objects = r.Partial[c.Name]
 	}
-	places, applied := manifest.SyncPlaces(objects)
-	var out []lint.Object
+	places, isApplied := manifest.SyncPlaces(objects)
 	for i, o := range objects {
-		if !applied[i] {
+		if !isApplied[i] {
+			unapplied = append(unapplied, lint.Object{Component: c.Name, Resource: o.Resource(), Position: o.Origin.Position()})
 			continue
 		}
 		gk := o.GroupVersionKind().GroupKind()
-		out = append(out, lint.Object{
+		applied = append(applied, lint.Object{
 			Component: c.Name, Resource: o.Resource(), SyncOptions: syncOptions(o), Labels: o.GetLabels(),
 			Place:    dependency.Place{Hook: int(places[i].Phase), Wave: places[i].Wave, Kind: places[i].Kind, IsHook: places[i].Hook},
 			Wave:     manifest.SyncWave(o.Unstructured),
@@ -59,7 +64,7 @@ func (r *Result) lintObjects(c model.Component) []lint.Object {
 			Position: o.Origin.Position(),
 		})
 	}
-	return out
+	return applied, unapplied
 }
 
 func syncOptions(o manifest.Object) []string {

@@ -17,6 +17,11 @@ type Input struct {
 	Components []model.Component
 	// Objects of all rendered components, by component in their order.
 	Objects []Object
+	// Unapplied are the objects of them that a sync which succeeds never applies: Helm's
+	// test hooks, and hooks for a failure.
+	Unapplied []Object
+	// Empty are the names of components that were rendered, to no object.
+	Empty []string
 	// Dependencies between objects, those within a component included.
 	Dependencies []dependency.Dependency
 	Missing      []dependency.Missing

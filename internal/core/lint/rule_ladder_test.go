@@ -146,6 +146,34 @@ func TestSmokes(t *testing.T) {
 	}.run(t)
 }
 
+func TestSmokesThatTestNothing(t *testing.T) {
+	smoke := on(299, "smoke", "data", model.Smoke)
+	smoke.Validates = []model.Requirement{{Text: "store"}}
+	inferred := smoke
+	inferred.Fields = nil
+	checks := smoke
+	checks.Smoke = []model.Check{{Kind: model.CheckEndpoint}}
+	config := Object{Component: "smoke", Resource: finding.Resource{Kind: "ConfigMap", Namespace: "ns", Name: "script"}}
+	job := Object{Component: "smoke", Resource: finding.Resource{Group: "batch", Kind: "Job", Namespace: "ns", Name: "test"}, Health: "workload"}
+	hook := Object{Component: "smoke", Resource: finding.Resource{Kind: "Pod", Namespace: "ns", Name: "test"}}
+	input := func(c model.Component, more Input) Input {
+		more.Ladder, more.Components = ladder(250, 299), []model.Component{on(250, "store", "data", model.Runtime), c}
+		return more
+	}
+	nothing := []string{"error smoke-tests-nothing smoke - -"}
+	cases{
+		"a Job":                     {input(smoke, Input{Objects: []Object{config, job}}), nil},
+		"what counts as Healthy":    {input(smoke, Input{Objects: []Object{config}}), nothing},
+		"a hook that nobody runs":   {input(smoke, Input{Unapplied: []Object{hook}}), nothing},
+		"one that nobody calls so":  {input(inferred, Input{Empty: []string{"smoke"}}), []string{"warning smoke-tests-nothing smoke - -"}},
+		"nothing":                   {input(smoke, Input{Empty: []string{"smoke"}}), nothing},
+		"checks":                    {input(checks, Input{Objects: []Object{config}}), nil},
+		"what is not rendered":      {input(smoke, Input{Unrendered: []string{"smoke"}, Objects: []Object{config}}), nil},
+		"what nobody has looked at": {input(smoke, Input{}), nil},
+		"a disabled one":            {input(disabled(smoke), Input{Unapplied: []Object{hook}}), nil},
+	}.run(t)
+}
+
 func TestPlacement(t *testing.T) {
 	operator := on(220, "operator", "data", model.Operator)
 	workloads := finding.Resource{Group: "apps", Kind: "Deployment", Namespace: "ns", Name: "operator"}

@@ -13,6 +13,7 @@ const (
 	ruleSmokeLast    = "smoke-not-last"
 	ruleSmokeShares  = "smoke-shares-phase"
 	ruleSmokeTargets = "smoke-without-targets"
+	ruleSmokeNothing = "smoke-tests-nothing"
 )
 
 // smokeNotLast finds smokes with something else of their band behind them. Bands
@@ -87,6 +88,37 @@ func smokeWithoutTargets(in Input) []finding.Finding {
 			Message: c.Name + " does not say which components it validates, so that nothing holds it behind them",
 			Fix:     finding.Fix{Summary: "list them: validates: [<component>, ...]"},
 		})
+	}
+	return out
+}
+
+// smokeTestsNothing finds smokes without checks of which nothing is assessed: they are
+// Healthy as soon as they are applied.
+func smokeTestsNothing(in Input) []finding.Finding {
+	var out []finding.Finding
+	for i := range in.Components {
+		c := &in.Components[i]
+		of := func(o Object) bool { return o.Component == c.Name }
+		assessed := func(o Object) bool { return of(o) && o.Health != "" }
+		known := slices.Contains(in.Empty, c.Name) || slices.ContainsFunc(in.Objects, of) || slices.ContainsFunc(in.Unapplied, of)
+		if c.Type != model.Smoke || !c.Enabled || len(c.Smoke) > 0 || !known || slices.Contains(in.Unrendered, c.Name) || slices.ContainsFunc(in.Objects, assessed) {
+			continue
+		}
+		severity := finding.Error
+		if _, declared := c.Fields["componentType"]; !declared {
+			severity = finding.Warning // that it is a smoke is inferred
+		}
+		f := finding.Finding{
+			Rule: ruleSmokeNothing, Severity: severity, Scope: finding.Rule, Component: c.Name, Position: c.At("componentType"), Basis: finding.Rendered,
+			Message: c.Name + " is a smoke that applies nothing which could fail: it is Healthy at once",
+			Fix:     finding.Fix{Summary: "add a Job that tests, or checks: smoke: [{endpoint: {service: <name>}}]"},
+		}
+		if i := slices.IndexFunc(in.Unapplied, of); i >= 0 {
+			o := in.Unapplied[i]
+			f.Message = fmt.Sprintf("%s is a smoke whose %s is a hook that Argo CD does not run in a sync: it is Healthy at once", c.Name, o.Resource)
+			f.Evidence = []finding.Evidence{{Text: o.Resource.String() + " is not applied", File: o.Position.File, Line: o.Position.Line}}
+		}
+		out = append(out, f)
 	}
 	return out
 }
