@@ -15,7 +15,8 @@ func (d *decoder) folder(f *yamldoc.Fields) {
 	own := path.Dir(d.c.Position.File)
 	beside := slices.Contains([]string{FileName, DisabledFileName}, path.Base(d.c.Position.File))
 	written := f.Text("path")
-	s, found := model.Source{}, false
+	var s model.Source
+	var found bool
 	switch {
 	case written != "":
 		place, ok := d.path(written, d.c.At("path"))
