@@ -115,8 +115,8 @@ func smokeTestsNothing(in Input) []finding.Finding {
 		}
 		if i := slices.IndexFunc(in.Unapplied, of); i >= 0 {
 			o := in.Unapplied[i]
-			f.Message = fmt.Sprintf("%s is a smoke whose %s is a hook that Argo CD does not run in a sync: it is Healthy at once", c.Name, o.Resource)
-			f.Evidence = []finding.Evidence{{Text: o.Resource.String() + " is not applied", File: o.Position.File, Line: o.Position.Line}}
+			f.Message = fmt.Sprintf("%s is a smoke whose %s is a hook that Argo CD does not run in a sync: it is Healthy at once", c.Name, o.Resource.Human())
+			f.Evidence = []finding.Evidence{{Text: o.Resource.Human() + " is not applied", File: o.Position.File, Line: o.Position.Line}}
 		}
 		out = append(out, f)
 	}
