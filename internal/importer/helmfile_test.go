@@ -313,6 +313,11 @@ releases:
 apiVersion: v2
 name: any
 version: 1.0.0
+-- charts/any/templates/job.yaml --
+apiVersion: batch/v1
+kind: Job
+metadata: {name: "{{ .Release.Name }}"}
+spec: {template: {spec: {restartPolicy: Never, containers: [{name: test, image: "busybox:1.36"}]}}}
 `)
 	importHelmfile(t, dir, ".", true)
 	p, err := repo.Open(context.Background(), filepath.Join(dir, "platform"), repo.Options{})
