@@ -96,12 +96,20 @@ func smokeWithoutTargets(in Input) []finding.Finding {
 // Healthy as soon as they are applied.
 func smokeTestsNothing(in Input) []finding.Finding {
 	var out []finding.Finding
+	known, assessed, unapplied := map[string]bool{}, map[string]bool{}, map[string]Object{}
+	for _, name := range in.Empty {
+		known[name] = true
+	}
+	for _, o := range in.Objects {
+		known[o.Component] = true
+		assessed[o.Component] = assessed[o.Component] || o.Health != ""
+	}
+	for _, o := range slices.Backward(in.Unapplied) { // so that the first counts
+		known[o.Component], unapplied[o.Component] = true, o
+	}
 	for i := range in.Components {
 		c := &in.Components[i]
-		of := func(o Object) bool { return o.Component == c.Name }
-		assessed := func(o Object) bool { return of(o) && o.Health != "" }
-		known := slices.Contains(in.Empty, c.Name) || slices.ContainsFunc(in.Objects, of) || slices.ContainsFunc(in.Unapplied, of)
-		if c.Type != model.Smoke || !c.Enabled || len(c.Smoke) > 0 || !known || slices.Contains(in.Unrendered, c.Name) || slices.ContainsFunc(in.Objects, assessed) {
+		if c.Type != model.Smoke || !c.Enabled || len(c.Smoke) > 0 || !known[c.Name] || assessed[c.Name] || slices.Contains(in.Unrendered, c.Name) {
 			continue
 		}
 		severity := finding.Error
@@ -113,8 +121,7 @@ func smokeTestsNothing(in Input) []finding.Finding {
 			Message: c.Name + " is a smoke that applies nothing which could fail: it is Healthy at once",
 			Fix:     finding.Fix{Summary: "add a Job that tests, or checks: smoke: [{endpoint: {service: <name>}}]"},
 		}
-		if i := slices.IndexFunc(in.Unapplied, of); i >= 0 {
-			o := in.Unapplied[i]
+		if o, ok := unapplied[c.Name]; ok {
 			f.Message = fmt.Sprintf("%s is a smoke whose %s is a hook that Argo CD does not run in a sync: it is Healthy at once", c.Name, o.Resource.Human())
 			f.Evidence = []finding.Evidence{{Text: o.Resource.Human() + " is not applied", File: o.Position.File, Line: o.Position.Line}}
 		}

@@ -2,6 +2,8 @@ package descriptor_test
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -264,5 +266,22 @@ func TestDuplicateNamesBothPlaces(t *testing.T) {
 	f := descriptor.Duplicate(first, second)
 	if f.Position.Line != 2 || len(f.Evidence) != 2 || f.Evidence[0].Line != 1 || f.Evidence[1].Line != 2 {
 		t.Errorf("got %+v", f)
+	}
+}
+
+// TestValuesAloneAreNoSource: a descriptor beside values, whose chart was forgotten, is
+// told, and not a component that applies nothing.
+func TestValuesAloneAreNoSource(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "values.yaml"), []byte("replicas: 2\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	v, err := yamldoc.ParseOne("component.yaml", []byte("name: a\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _, err = descriptor.Decode(v, descriptor.Place{}, descriptor.Context{Tree: &repofs.Tree{Root: dir, Repository: dir}})
+	if err == nil || !strings.Contains(err.Error(), "component a has no source") {
+		t.Errorf("error = %v", err)
 	}
 }

@@ -1,6 +1,7 @@
 package descriptor
 
 import (
+	"bytes"
 	"path"
 	"slices"
 
@@ -84,8 +85,12 @@ func (d *decoder) lying(place string) (model.Source, bool) {
 			switch {
 			case name == FileName || name == DisabledFileName:
 				s.Exclude = "{" + FileName + "," + DisabledFileName + "}"
-			case slices.Contains([]string{".yaml", ".yml", ".json", ".jsonnet"}, path.Ext(name)):
+			case path.Ext(name) == ".jsonnet":
 				manifests = true
+			case slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(name)):
+				// Files of values alone are no source: nothing of them would be applied.
+				text, err := d.ctx.Tree.Read(path.Join(place, name))
+				manifests = manifests || err != nil || bytes.Contains(text, []byte("kind"))
 			}
 		}
 		return s, manifests
