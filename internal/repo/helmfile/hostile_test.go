@@ -123,7 +123,7 @@ func TestTooMany(t *testing.T) {
 		"values": {
 			"-- helmfile.d/20-bad.yaml.gotmpl --\nreleases:\n{{- range until 100 }}\n- {name: r{{ . }}, chart: oci://r.example/x, values: [v.yaml.gotmpl]}\n{{- end }}\n" +
 				"-- helmfile.d/v.yaml.gotmpl --\na: {{ repeat 1000000 \"x\" }}\n",
-			"the state files cannot be evaluated: they make more than 64 MiB",
+			"helmfile.d/20-bad.yaml.gotmpl:2: the templates of the environment default make more than 32 MiB",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -44,6 +44,8 @@ const (
 	maxEnvironments = 200
 	// maxReleases is how many releases an environment may have.
 	maxReleases = 20_000
+	// maxText is how many bytes the templates of an environment may make.
+	maxText = 32 << 20
 )
 
 // loader reads the state files in one environment after the other.
@@ -138,7 +140,7 @@ func (l *loader) discover(starts []start) ([]string, error) {
 
 // load reads everything in one environment.
 func (l *loader) load(starts []start, name string) (Environment, error) {
-	l.environment, l.releases = name, nil
+	l.environment, l.releases, l.engine.made = name, nil, 0
 	for _, s := range starts {
 		if err := l.include(s.file, s.at, nil, selection{}, nil); err != nil {
 			return Environment{}, err
@@ -328,6 +330,9 @@ func (l *loader) include(file string, at []int, given map[string]any, selected s
 			return &repofs.InputError{Position: v.Position, Message: fmt.Sprintf("there are more than %d releases", maxReleases), Hint: "import a part of the state files"}
 		}
 		l.release(st, v, index, selected)
+		if l.engine.made > maxText {
+			return &repofs.InputError{Position: v.Position, Message: fmt.Sprintf("the templates of the environment %s make more than %d MiB", l.environment, maxText>>20), Hint: "import a part of the state files"}
+		}
 	}
 	return nil
 }

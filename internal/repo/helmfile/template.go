@@ -26,7 +26,9 @@ type engine struct {
 	variables map[string]string
 	unknown   *unknowns
 	broken    map[string]Broken
-	note      func(finding.Position)
+	// made is how many bytes the templates have made in the environment.
+	made int
+	note func(finding.Position)
 	// secrets are what may be secret in the files that templates read.
 	secrets confidential.Values
 }
@@ -90,6 +92,7 @@ func (e *engine) render(file string, first int, base, text string, data map[stri
 		w := &lineWriter{starts: map[*byte]int{}, first: first}
 		w.index(t, text)
 		if err = t.Execute(w, data); err == nil {
+			e.made += w.out.Len()
 			return w.done(), nil
 		}
 		supplied, ok := e.supply(data, err)
