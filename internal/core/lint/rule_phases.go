@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -19,24 +20,27 @@ const (
 const phaseField = "rolloutPhase"
 
 // onLadder lists the components that a ladder of phases orders: those of
-// descriptors, disabled ones included. It is empty for a repository of Argo CD
-// Applications and for one whose descriptors use sync waves only.
+// descriptors, disabled ones included. It is empty where none of them has a phase.
 func onLadder(in Input) []*model.Component {
+	all := byPhase(in)
+	if !slices.ContainsFunc(all, func(c *model.Component) bool { return c.Phase >= 0 }) {
+		return nil
+	}
+	return all
+}
+
+// byPhase lists the components that have a phase or should have one: those of
+// descriptors, without those that sync waves order.
+func byPhase(in Input) []*model.Component {
 	if in.Ladder.Layout == plan.AppOfApps || in.Ladder.Layout == plan.DependsOn {
 		return nil
 	}
 	var all []*model.Component
-	phases := false
 	for i := range in.Components {
 		c := &in.Components[i]
-		if c.PreArgo || c.Set != "" || len(c.Waves) > 0 {
-			continue
+		if !c.PreArgo && c.Set == "" && len(c.Waves) == 0 {
+			all = append(all, c)
 		}
-		phases = phases || c.Phase >= 0
-		all = append(all, c)
-	}
-	if !phases {
-		return nil
 	}
 	return all
 }
@@ -62,8 +66,12 @@ func milder(c *model.Component) finding.Severity {
 // phaseMissing finds components without a phase. One that is written and is no
 // number is a finding of the rule phase-not-numeric.
 func phaseMissing(in Input) []finding.Finding {
+	all := onLadder(in)
+	if len(all) == 0 && (in.Ladder.Layout == plan.Single || in.Ladder.Layout == plan.Tiers) {
+		return nobodyHasAPhase(byPhase(in))
+	}
 	var out []finding.Finding
-	for _, c := range onLadder(in) {
+	for _, c := range all {
 		if _, written := c.Fields[phaseField]; c.Phase < 0 && !written {
 			out = append(out, aboutPhase(c, rulePhaseMissing, milder(c),
 				fmt.Sprintf("add rolloutPhase: a phase of the band %s", bandName(in.Ladder, c)),
@@ -71,6 +79,28 @@ func phaseMissing(in Input) []finding.Finding {
 		}
 	}
 	return out
+}
+
+// nobodyHasAPhase is one finding for all: they have one cause.
+func nobodyHasAPhase(all []*model.Component) []finding.Finding {
+	if len(all) == 0 {
+		return nil
+	}
+	first := slices.MinFunc(all, func(a, b *model.Component) int {
+		if a.Enabled != b.Enabled {
+			if a.Enabled {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(a.Name, b.Name)
+	})
+	if slices.ContainsFunc(all, func(c *model.Component) bool { _, written := c.Fields[phaseField]; return written }) {
+		return nil // what is written and is no phase has a finding
+	}
+	return []finding.Finding{aboutPhase(first, rulePhaseMissing, milder(first),
+		"add a rolloutPhase to each (ladder plan --suggest finds them), or write layout: app-of-apps in ladder.yaml, which orders by sync waves that Ladder computes",
+		"none of the %s has a phase, so that RollingSync has nothing to order by and ladder generate refuses them", finding.Count(len(all), "component"))}
 }
 
 func bandName(l plan.Ladder, c *model.Component) string {

@@ -98,6 +98,9 @@ func (x ladderIndex) find(c *model.Component) (p place, ok bool) {
 		p.waves, p.rolling = append(slices.Clone(c.Waves), c.Step), 0
 	}
 	if len(p.waves) == 0 && x.noSteps {
+		if c.Set == "" {
+			return p, true // a descriptor on a ladder of which nobody has a phase
+		}
 		p.waves = []int{0} // Argo CD's default
 	}
 	return p, len(p.waves) > 0
@@ -122,7 +125,7 @@ func (x ladderIndex) step(p place) Step {
 		return Step{Label: p.phase.String(), Phases: []model.Phase{p.phase}}
 	default:
 		c := model.Component{Waves: p.waves, Phase: model.NoPhase, Step: p.rolling}
-		return Step{Label: c.Order()}
+		return Step{Label: cmp.Or(c.Order(), "no phase")}
 	}
 }
 

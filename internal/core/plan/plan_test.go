@@ -163,9 +163,9 @@ func TestSteps(t *testing.T) {
 			[]model.Component{comp("b", 20), comp("a", 10)}, Ladder{},
 			[]string{"010  0: [a]", "020  0: [b]"},
 		},
-		"no order at all: Argo CD's wave 0": {
+		"no order at all": {
 			[]model.Component{comp("b", model.NoPhase), comp("a", model.NoPhase)}, Ladder{},
-			[]string{"0  0: [a b]"},
+			[]string{"no phase  0: [a b]"},
 		},
 	}
 	for name, tt := range tests {

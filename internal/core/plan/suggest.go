@@ -86,7 +86,7 @@ func Suggest(in Input) (*Suggestion, error) {
 	for i := range after.Components {
 		c := &after.Components[i]
 		k, ok := before.graph.number[c.Name]
-		if !ok || moved[k] == r.today[k] {
+		if !ok || moved[k] == r.today[k] && !unplaced(c) {
 			continue
 		}
 		move := Move{Component: c.Name, From: c.Order(), Phase: model.NoPhase, Because: r.because[k]}
@@ -226,6 +226,11 @@ func newRungs(p *Plan, in Input) *rungs {
 	return r
 }
 
+// unplaced tells a descriptor that has no place yet: neither a phase nor a wave.
+func unplaced(c *model.Component) bool {
+	return c.Phase < 0 && len(c.Waves) == 0 && c.Set == "" && !c.PreArgo
+}
+
 // rung is today's number of a component, and how far it may move.
 func (r *rungs) rung(c *model.Component) (today, least, most int) {
 	switch {
@@ -233,14 +238,14 @@ func (r *rungs) rung(c *model.Component) (today, least, most int) {
 		return math.MinInt32, math.MinInt32, math.MinInt32
 	case len(c.Waves) > 0:
 		return c.Waves[len(c.Waves)-1], math.MinInt16, math.MaxInt16
-	case c.Phase < 0:
+	case c.Phase < 0 && !unplaced(c):
 		return 0, 0, 0 // Argo CD's default, on a line with nothing else
 	default:
 		tier := 0
 		if len(r.in.Ladder.Sets) > 0 {
 			tier = max(slices.Index(r.in.Ladder.Sets, c.Domain), 0) * tierSpan
 		}
-		return tier + int(c.Phase), tier, tier + int(model.MaxPhase)
+		return tier + max(int(c.Phase), 0), tier, tier + int(model.MaxPhase)
 	}
 }
 
@@ -327,7 +332,7 @@ func (r *rungs) keep() []bool {
 	var pairs [][2]int
 	for i := range n {
 		// Outside its bounds nothing can stay, whatever else moves.
-		keep[i] = r.today[i] >= r.least[i] && r.today[i] <= r.most[i]
+		keep[i] = !unplaced(r.plan.graph.components[i]) && r.today[i] >= r.least[i] && r.today[i] <= r.most[i]
 	}
 	join := func(i int) {
 		if number[i] == 0 {
@@ -411,7 +416,7 @@ func (r *rungs) conflicts(yield func(provider, consumer int)) {
 // nearest chooses a number between two bounds for a component that moves.
 func (r *rungs) nearest(i, least, most int) int {
 	c := r.plan.graph.components[i]
-	if len(c.Waves) > 0 || c.Phase < 0 {
+	if len(c.Waves) > 0 || c.Phase < 0 && !unplaced(c) {
 		return min(max(r.today[i], least), max(least, most))
 	}
 	best, cost := least, math.MaxInt
