@@ -62,6 +62,7 @@ func (r *Result) lintObjects(c model.Component) (applied, unapplied []lint.Objec
 			Wave:     manifest.SyncWave(o.Unstructured),
 			Health:   r.assess.by(gk, c.Health),
 			Position: o.Origin.Position(),
+			Images:   images(o),
 		})
 	}
 	return applied, unapplied

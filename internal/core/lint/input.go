@@ -60,4 +60,6 @@ type Object struct {
 	// "workload", or "" where nobody does and it counts as Healthy at once.
 	Health   string
 	Position finding.Position
+	// Images are those of its pods whose references are told, in their order.
+	Images []Image
 }

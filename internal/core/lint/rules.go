@@ -97,6 +97,7 @@ func fluxRules() []Rule {
 // repositoryRules judge what a repository holds as a whole.
 func repositoryRules() []Rule {
 	return []Rule{
+		judged(ruleImage, finding.Warning, "An image reference is malformed, or names no version", imageReference),
 		judged(ruleDuplicate, finding.Warning, "Two components own one object", duplicateResource),
 	}
 }

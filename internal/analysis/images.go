@@ -1,0 +1,46 @@
+package analysis
+
+import (
+	"strings"
+
+	"github.com/distribution/reference"
+
+	"github.com/rollout-ladder/ladder/internal/analysis/infer"
+	"github.com/rollout-ladder/ladder/internal/core/lint"
+	"github.com/rollout-ladder/ladder/internal/repo/manifest"
+)
+
+// images are the images of an object that say too little or cannot be read. Texts
+// that something else replaces are left out: variables, build references of ko, and
+// "auto", for which Istio puts its proxy.
+func images(o manifest.Object) []lint.Image {
+	var out []lint.Image
+	for _, text := range infer.Images(o) {
+		if text == "auto" || strings.ContainsAny(text, "${}<>%") || strings.HasPrefix(text, "ko://") || strings.ToUpper(text) == text {
+			continue
+		}
+		if form, ok := imageForm(text); !ok {
+			out = append(out, lint.Image{Reference: text, Form: form})
+		}
+	}
+	return out
+}
+
+// imageForm says what is wrong with a reference; ok is true where nothing is.
+func imageForm(text string) (form lint.ImageForm, ok bool) {
+	named, err := reference.ParseNormalizedNamed(text)
+	if err != nil {
+		return lint.ImageMalformed, false
+	}
+	if _, digested := named.(reference.Digested); digested {
+		return 0, true
+	}
+	switch tagged, is := named.(reference.Tagged); {
+	case !is:
+		return lint.ImageWithoutTag, false
+	case tagged.Tag() == "latest":
+		return lint.ImageLatest, false
+	default:
+		return 0, true
+	}
+}

@@ -1,0 +1,68 @@
+package lint
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/rollout-ladder/ladder/internal/core/finding"
+)
+
+const ruleImage = "image-reference"
+
+// ImageForm is what is wrong with the reference of an image.
+type ImageForm int
+
+// The forms of references that are told.
+const (
+	// ImageMalformed is refused by the kubelet: InvalidImageName.
+	ImageMalformed ImageForm = iota + 1
+	// ImageWithoutTag means the tag "latest", which is not written.
+	ImageWithoutTag
+	ImageLatest
+)
+
+// Image is an image that an object names, with a reference that is told.
+type Image struct {
+	Reference string
+	Form      ImageForm
+}
+
+// imageReference finds images whose name cannot be read, and those whose name means
+// another image tomorrow: one finding for each component and form.
+func imageReference(in Input) []finding.Finding {
+	type key struct {
+		component string
+		form      ImageForm
+	}
+	first, named := map[key]Object{}, map[key][]string{}
+	for _, o := range in.Objects {
+		for _, image := range o.Images {
+			k := key{o.Component, image.Form}
+			if _, ok := first[k]; !ok {
+				first[k] = o
+			}
+			named[k] = append(named[k], image.Reference)
+		}
+	}
+	var out []finding.Finding
+	for k, o := range first {
+		slices.Sort(named[k])
+		images := some(slices.Compact(named[k]))
+		f := finding.Finding{
+			Rule: ruleImage, Severity: finding.Info, Scope: finding.Rule, Component: k.component, Resource: o.Resource, Position: o.Position, Basis: finding.Rendered,
+			Fix: finding.Fix{Summary: "name a version, or a digest: registry.example.com/app:1.2.3"},
+		}
+		switch k.form {
+		case ImageMalformed:
+			f.Severity = finding.Warning
+			f.Message = fmt.Sprintf("%s runs %s, which is no image reference: the kubelet refuses it (InvalidImageName)", k.component, images)
+			f.Fix.Summary = "write registry/repository:tag or registry/repository@sha256:<64 hexadecimal digits>, in lower case"
+		case ImageWithoutTag:
+			f.Message = fmt.Sprintf("%s runs %s without a tag, which means latest: what is rolled out changes without a commit", k.component, images)
+		case ImageLatest:
+			f.Message = fmt.Sprintf("%s runs %s: what is rolled out changes without a commit", k.component, images)
+		}
+		out = append(out, f)
+	}
+	return out
+}
