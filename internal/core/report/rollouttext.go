@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/plan"
 	"github.com/rollout-ladder/ladder/internal/core/rollout"
 )
 
@@ -123,20 +124,13 @@ func RolloutText(w io.Writer, r Rollout, style Style) error {
 		b.WriteString(style.phaseLine(p) + "\n")
 	}
 	b.WriteByte('\n')
-	glyph, colour := "✕", red
-	switch {
-	case r.Result != string(rollout.Succeeded):
-	case s.unrendered > 0:
-		glyph, colour = "!", yellow
-	default:
-		glyph, colour = "✓", green
-	}
+	glyph, colour := verdict(r, s)
 	b.WriteString(style.paint(colour, fmt.Sprintf("%s %s: %d of %d components Healthy", glyph, r.Result, s.healthy, s.planned)))
 	b.WriteString(removals(s) + notRendered(s))
 	if r.MakespanSeconds > 0 {
 		fmt.Fprintf(&b, " after %s", Clock(seconds(r.MakespanSeconds)))
 	}
-	b.WriteByte('\n')
+	b.WriteString(contradicted(r.Against) + "\n")
 	b.WriteString(style.paint(faint, facts(r, s)) + "\n")
 	writeTrouble(&b, r, style)
 	if r.Kubeconfig != "" {
@@ -286,7 +280,7 @@ func causes(r Rollout) func(RolloutComponent) string {
 // writeAgainst says at the top which requirements the ladder does not keep.
 func writeAgainst(b *strings.Builder, against []PlanEdge) {
 	for _, e := range against {
-		fmt.Fprintf(b, "! %s comes before %s in the ladder, yet it %s\n", e.From, e.To, strings.TrimSpace(e.Reason))
+		fmt.Fprintf(b, "! %s comes before %s in the ladder, yet it %s\n", e.From, e.To, e.needs())
 		for _, v := range e.Evidence {
 			fmt.Fprintf(b, "    %s  %s\n", finding.Position{File: v.File, Line: v.Line}, v.Text)
 		}
@@ -295,6 +289,43 @@ func writeAgainst(b *strings.Builder, against []PlanEdge) {
 		b.WriteByte('\n')
 	}
 }
+
+// verdict is the mark of a rollout: a tick only where everything was judged and the
+// order kept what was required of it.
+func verdict(r Rollout, s summary) (glyph, colour string) {
+	switch {
+	case r.Result != string(rollout.Succeeded):
+		return "✕", red
+	case s.unrendered > 0 || slices.ContainsFunc(r.Against, PlanEdge.hard):
+		return "!", yellow
+	default:
+		return "✓", green
+	}
+}
+
+// contradicted says how many requirements the order did not keep.
+func contradicted(against []PlanEdge) string {
+	n := 0
+	for _, e := range against {
+		if e.hard() {
+			n++
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %s not kept by the order", finding.Count(n, "requirement"))
+}
+
+// needs is the reason of an edge as the end of a sentence about who requires.
+func (e PlanEdge) needs() string {
+	if reason := strings.TrimSpace(e.Reason); reason != "requires" {
+		return reason
+	}
+	return "requires it"
+}
+
+func (e PlanEdge) hard() bool { return e.Strength == string(plan.Hard) }
 
 func waits(n int) string {
 	if n == 1 {
@@ -309,17 +340,16 @@ func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Se
 func RolloutMarkdown(w io.Writer, r Rollout) error {
 	var b strings.Builder
 	s := summarise(r)
-	glyph := "✕"
-	switch {
-	case r.Result != string(rollout.Succeeded):
-	case s.unrendered > 0:
-		glyph = "!"
-	default:
-		glyph = "✓"
-	}
+	glyph, _ := verdict(r, s)
 	fmt.Fprintf(&b, "## %s Rollout of %s %s\n\n", glyph, escape(r.Environment), r.Result)
-	fmt.Fprintf(&b, "%d of %d components Healthy%s after %s.\n\n", s.healthy, s.planned, removals(s)+notRendered(s), Clock(seconds(r.MakespanSeconds)))
+	fmt.Fprintf(&b, "%d of %d components Healthy%s after %s%s.\n\n", s.healthy, s.planned, removals(s)+notRendered(s), Clock(seconds(r.MakespanSeconds)), contradicted(r.Against))
 	fmt.Fprintf(&b, "%s.\n\n", strings.TrimSpace(facts(r, s)))
+	for _, e := range r.Against {
+		fmt.Fprintf(&b, "- `%s` comes before `%s` in the ladder, yet it %s\n", escape(e.From), escape(e.To), escape(e.needs()))
+	}
+	if len(r.Against) > 0 {
+		b.WriteByte('\n')
+	}
 	if len(r.Unrendered) > 0 {
 		fmt.Fprintf(&b, "**%s not rendered:**\n\n", finding.Count(len(r.Unrendered), "component"))
 		for _, u := range r.Unrendered {

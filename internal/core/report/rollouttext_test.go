@@ -138,3 +138,25 @@ func TestRolloutMarkdownEscapes(t *testing.T) {
 		t.Errorf("the row of db is not there or not escaped:\n%s", b.String())
 	}
 }
+
+// TestOrderAgainstARequirement: a rollout that ends well although its order did not
+// keep a requirement says so in its verdict.
+func TestOrderAgainstARequirement(t *testing.T) {
+	r := Rollout{
+		Result: "succeeded", MakespanSeconds: 9,
+		Components: []RolloutComponent{{Name: "a", Phase: "250", State: "healthy"}, {Name: "b", Phase: "350", State: "healthy"}},
+		Against:    []PlanEdge{{From: "a", To: "b", Strength: "hard", Reason: "requires"}},
+	}
+	for want, write := range map[string]func(*strings.Builder) error{
+		"! succeeded: 2 of 2 components Healthy after 9.0s; 1 requirement not kept by the order\n": func(b *strings.Builder) error { return RolloutText(b, r, Style{}) },
+		"2 of 2 components Healthy after 9.0s; 1 requirement not kept by the order.\n":             func(b *strings.Builder) error { return RolloutMarkdown(b, r) },
+	} {
+		var b strings.Builder
+		if err := write(&b); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(b.String(), want) || !strings.Contains(b.String(), "before") {
+			t.Errorf("no %q in:\n%s", want, b.String())
+		}
+	}
+}
