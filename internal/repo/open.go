@@ -134,10 +134,10 @@ func (r *Repository) platform(ctx context.Context, environment string) (*Platfor
 	var findings []finding.Finding
 	p.Components, findings = merge(pre, read.Components)
 	p.Findings = append(p.Findings, findings...)
-	readPhases(p.Argo, p.Components)
+	readPhases(p.Argo, p.Components, r.file.ArgoCD.Labels)
 	if len(p.Ladder.Steps) == 0 {
 		var sets int
-		p.Ladder.Steps, sets = rollingSteps(p.Argo, p.Components)
+		p.Ladder.Steps, sets = rollingSteps(p.Argo, p.Components, r.file.ArgoCD.Labels)
 		if sets == 1 && ofArgo && !r.file.LayoutSet {
 			p.Ladder.Layout = plan.Single
 		}

@@ -11,19 +11,13 @@ import (
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/core/plan"
-)
-
-// phaseLabel is the label by which RollingSync steps know phases, partLabel the
-// one that parts the Applications of a phase into several steps.
-const (
-	phaseLabel = "rollout-phase"
-	partLabel  = "rollout-part"
+	"github.com/rollout-ladder/ladder/internal/repo/ladderfile"
 )
 
 // readPhases gives components the phase of their label, where every step of their
 // ApplicationSet matches by it, or by it and the part. Where some Applications of the set
 // are parents, what those apply has no phase: the set orders by steps alone.
-func readPhases(setup argo.Setup, components []model.Component) {
+func readPhases(setup argo.Setup, components []model.Component, labels ladderfile.Labels) {
 	parted := model.Parted(components)
 	for i := range components {
 		c := &components[i]
@@ -34,10 +28,10 @@ func readPhases(setup argo.Setup, components []model.Component) {
 			continue
 		}
 		set, ok := rollingSet(setup, c.Set)
-		if !ok || len(ladderSteps(set)) == 0 {
+		if !ok || len(ladderSteps(set, labels)) == 0 {
 			continue
 		}
-		if phase, err := model.ParsePhase(c.Labels[phaseLabel]); err == nil {
+		if phase, err := model.ParsePhase(c.Labels[labels.Phase]); err == nil {
 			c.Phase = phase
 		}
 	}
@@ -57,7 +51,7 @@ func rollingSet(setup argo.Setup, name string) (argo.ApplicationSet, bool) {
 // where that is not so. Several sets stand in the order of the sync waves of what
 // applies them, and share no phase. sets is their number. Source: Argo CD,
 // "Progressive Syncs".
-func rollingSteps(setup argo.Setup, components []model.Component) (steps []plan.LadderStep, sets int) {
+func rollingSteps(setup argo.Setup, components []model.Component, labels ladderfile.Labels) (steps []plan.LadderStep, sets int) {
 	var names []string
 	waves := map[string][]int{}
 	for _, c := range components {
@@ -82,7 +76,7 @@ func rollingSteps(setup argo.Setup, components []model.Component) (steps []plan.
 			return nil, 0 // nothing orders the two sets
 		}
 		set, ok := rollingSet(setup, name)
-		own := ladderSteps(set)
+		own := ladderSteps(set, labels)
 		if !ok || len(own) == 0 {
 			return nil, 0
 		}
@@ -147,16 +141,16 @@ func reversed(setup argo.Setup, steps []plan.LadderStep, components []model.Comp
 // ladderSteps reads the steps of a set as those of a ladder; nil where one of
 // them matches by anything but phases, and parts of them. The parts of one step
 // are one.
-func ladderSteps(set argo.ApplicationSet) []plan.LadderStep {
+func ladderSteps(set argo.ApplicationSet, labels ladderfile.Labels) []plan.LadderStep {
 	var steps []plan.LadderStep
 	for _, s := range set.Steps {
 		step := plan.LadderStep{MaxUpdate: maxUpdate(s.MaxUpdate), Position: s.Position}
 		part := false
 		for _, e := range s.MatchExpressions {
 			switch {
-			case e.Operator != "In" || e.Key != phaseLabel && e.Key != partLabel:
+			case e.Operator != "In" || e.Key != labels.Phase && e.Key != labels.Part:
 				return nil
-			case e.Key == partLabel:
+			case e.Key == labels.Part:
 				part = true
 				continue
 			}

@@ -9,13 +9,52 @@ type ArgoCD struct {
 	Namespace          string              `json:"namespace" jsonschema:"default=argocd" jsonschema_description:"The namespace of Argo CD."`
 	Destination        *Destination        `json:"destination" jsonschema_description:"The cluster. Default: the one that Argo CD runs in."`
 	Project            string              `json:"project" jsonschema_description:"The AppProject of every component. Default: the component's own, else the name of its domain."`
-	Out                string              `json:"out" jsonschema:"default=argocd" jsonschema_description:"The folder that is generated, relative to the root of the platform; files land in a folder per environment below it."`
+	Out                string              `json:"out" jsonschema:"default=argocd" jsonschema_description:"The folder that is generated, relative to the root of the platform; files land in a folder per environment below it, or where {{environment}} says."`
+	Names              *ArgoCDNames        `json:"names" jsonschema_description:"What the generated objects are called."`
+	Labels             *ArgoCDLabels       `json:"labels" jsonschema_description:"The keys of the labels of generated Applications."`
+	Files              *ArgoCDFiles        `json:"files" jsonschema_description:"Folders of generated files, below that of the environment."`
 	SyncPolicy         *SyncPolicy         `json:"syncPolicy"`
 	OrphanedResources  Orphaned            `json:"orphanedResources"`
 	Roles              []Role              `json:"roles" jsonschema_description:"Roles of AppProjects."`
 	SyncWindows        []SyncWindow        `json:"syncWindows" jsonschema_description:"When Applications may sync, or may not."`
 	Smoke              *SmokeJob           `json:"smoke" jsonschema_description:"The Job that runs the checks of a smoke."`
 	ResourceExclusions []ResourceExclusion `json:"resourceExclusions" jsonschema_description:"Kinds that Argo CD leaves alone."`
+}
+
+// ArgoCDNames are templates of names.
+type ArgoCDNames struct {
+	Root            string `json:"root" jsonschema:"default={{platform}}-{{environment}}" jsonschema_description:"The root Application."`
+	RootProject     string `json:"rootProject" jsonschema_description:"The AppProject of the Applications that bring the others. Default: the name of the root Application."`
+	ApplicationSets Naming `json:"applicationSets" jsonschema_description:"By tier, or for all with {{tier}}. Default: that of the root Application, in tiers {{tier}}-{{environment}}."`
+	Projects        Naming `json:"projects" jsonschema_description:"By the project of components, or for all with {{project}}. Default: the project of the component."`
+}
+
+// Naming is one template, or one for each.
+type Naming struct{}
+
+// JSONSchema allows both.
+func (Naming) JSONSchema() *jsonschema.Schema {
+	return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Type: "string"}, {Type: "object", AdditionalProperties: &jsonschema.Schema{Type: "string"}}}}
+}
+
+// ArgoCDLabels are keys of labels.
+type ArgoCDLabels struct {
+	Phase       string `json:"phase" jsonschema:"default=rollout-phase"`
+	Part        string `json:"part" jsonschema:"default=rollout-part" jsonschema_description:"The part of a step that has an order inside."`
+	Domain      string `json:"domain" jsonschema:"default=domain"`
+	Tier        string `json:"tier" jsonschema:"default=tier"`
+	Type        string `json:"componentType" jsonschema:"default=componentType"`
+	Dependency  string `json:"dependencyPhase" jsonschema:"default=dependencyPhase"`
+	Environment string `json:"environment" jsonschema:"default=environment"`
+}
+
+// ArgoCDFiles are folders.
+type ArgoCDFiles struct {
+	Projects        string `json:"projects" jsonschema_description:"One file for each AppProject. Default: all in projects.yaml."`
+	ApplicationSets string `json:"applicationSets" jsonschema_description:"One file for each ApplicationSet. Default: applicationset.yaml, in tiers below tiers/."`
+	Applications    string `json:"applications" jsonschema:"default=applications"`
+	Settings        string `json:"settings" jsonschema:"default=settings"`
+	Repositories    string `json:"repositories" jsonschema_description:"The templates of repository Secrets. Default: the folder of the settings."`
 }
 
 // Destination is a cluster.

@@ -13,6 +13,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/rollout-ladder/ladder/internal/argocd/generate/project"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/core/plan"
@@ -20,7 +21,7 @@ import (
 
 // applications makes the Application of every component, as the layout wants it.
 func (b *builder) applications() error {
-	if err := b.names(); err != nil {
+	if err := errors.Join(b.misnamed(), b.names()); err != nil {
 		return err
 	}
 	var problems []error
@@ -47,7 +48,7 @@ func (b *builder) names() error {
 	taken := []string{b.rootName()}
 	if b.layout == plan.Tiers {
 		for _, set := range b.sets() {
-			taken = append(taken, b.tierName(set))
+			taken = append(taken, b.setName(set))
 		}
 	}
 	var problems []error
@@ -57,18 +58,12 @@ func (b *builder) names() error {
 		}
 	}
 	for _, name := range b.sorted() {
-		if c := b.components[name]; b.project(c) == b.rootName() {
-			problems = append(problems, b.refuse(c.At("project"), "give it another project", "the component %s has the AppProject %s, which is that of the Applications that apply it", name, b.rootName()))
+		if c := b.components[name]; b.project(c) == b.rootProjectName() {
+			problems = append(problems, b.refuse(c.At("project"), "give it another project", "the component %s has the AppProject %s, which is that of the Applications that apply it", name, b.rootProjectName()))
 		}
 	}
 	return errors.Join(problems...)
 }
-
-// rootName is that of the root Application, and of the ApplicationSet of the
-// layout single.
-func (b *builder) rootName() string { return b.name + "-" + b.platform.Environment }
-
-func (b *builder) tierName(set string) string { return set + "-" + b.platform.Environment }
 
 // application makes the Application of a component.
 func (b *builder) application(c *model.Component) (Application, error) {
@@ -107,7 +102,7 @@ func (b *builder) application(c *model.Component) (Application, error) {
 func (b *builder) labels(c *model.Component, s stage) map[string]string {
 	labels := map[string]string{}
 	maps.Copy(labels, c.Labels)
-	for _, key := range []string{LabelPhase, LabelPart} {
+	for _, key := range []string{b.label.Phase, b.label.Part} {
 		delete(labels, key) // RollingSync goes by them
 	}
 	set := func(key, value string) {
@@ -115,17 +110,17 @@ func (b *builder) labels(c *model.Component, s stage) map[string]string {
 			labels[key] = value
 		}
 	}
-	set(LabelPhase, phaseOf(c))
-	set(LabelDomain, c.Domain)
-	set(LabelType, string(c.Type))
-	dependency, _ := c.Unknown[LabelDependency].(string)
-	set(LabelDependency, cmp.Or(dependency, string(c.Type)))
-	set(LabelEnvironment, b.platform.Environment)
+	set(b.label.Phase, phaseOf(c))
+	set(b.label.Domain, c.Domain)
+	set(b.label.Type, string(c.Type))
+	dependency, _ := c.Unknown[fieldDependency].(string)
+	set(b.label.Dependency, cmp.Or(dependency, string(c.Type)))
+	set(b.label.Environment, b.platform.Environment)
 	if b.layout == plan.Tiers {
-		set(LabelTier, s.set)
+		set(b.label.Tier, s.set)
 	}
 	if s.parts > 0 && b.layout != plan.AppOfApps {
-		set(LabelPart, strconv.Itoa(s.part))
+		set(b.label.Part, strconv.Itoa(s.part))
 	}
 	return labels
 }
@@ -156,12 +151,12 @@ func (b *builder) annotations(c *model.Component) map[string]string {
 // own, else the name of its domain.
 func (b *builder) project(c *model.Component) string {
 	if p := b.platform.ArgoCD.Project; p != "" {
-		return p
+		return b.projectName(p)
 	}
 	if _, written := c.Fields["project"]; !written && c.Domain != "" {
-		return c.Domain
+		return b.projectName(c.Domain)
 	}
-	return cmp.Or(c.Project, c.Domain, "default")
+	return b.projectName(cmp.Or(c.Project, c.Domain, project.Default))
 }
 
 // automated is written in ApplicationSets too: RollingSync prunes by it. It says

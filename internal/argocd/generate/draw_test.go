@@ -13,11 +13,27 @@ type phase struct {
 	domain string
 }
 
+// drawLayout says where files land and what they and the labels are called.
+func drawLayout(rt *rapid.T) map[string]any {
+	argo := map[string]any{"targetRevision": "main"}
+	if rapid.Bool().Draw(rt, "out") {
+		argo["out"] = "environments/{{environment}}/argocd"
+		argo["files"] = map[string]any{"projects": "projects", "applicationSets": "apps", "applications": "applications", "repositories": "repos", "settings": "ops"}
+	}
+	if rapid.Bool().Draw(rt, "names") {
+		argo["names"] = map[string]any{
+			"rootProject": "roots-{{platform}}", "applicationSets": map[string]any{"data": "data-services-{{environment}}"},
+		}
+		argo["labels"] = map[string]any{"phase": "example.com/wave", "part": "part", "domain": "team"}
+	}
+	return argo
+}
+
 // drawLadder makes a ladder file and the phases that its steps match.
 func drawLadder(rt *rapid.T, layout string) (map[string]any, []phase) {
 	ladder := map[string]any{
 		"layout": layout,
-		"argocd": map[string]any{"targetRevision": "main"},
+		"argocd": drawLayout(rt),
 		"environments": map[string]any{environmentName: map[string]any{
 			"values": rapid.SampledFrom([][]string{
 				{}, {"sources/values/{{name}}.yaml", "sources/values/{{environment}}/{{ domain }}.yaml"}, {"../shared/{{namespace}}.yaml"},
@@ -67,6 +83,7 @@ type drawn struct {
 type drawing struct {
 	phases            []phase
 	older, odd, waves bool
+	folders           bool // domains are those of folders
 	earlier           []drawn
 }
 
@@ -85,7 +102,10 @@ func drawComponent(rt *rapid.T, i int, d drawing) drawn {
 	if d.older {
 		c["tier"], c["wave"] = at.domain, rapid.SampledFrom([]any{fmt.Sprintf("wave%d", at.number), fmt.Sprint(at.number), at.number}).Draw(rt, "wave")
 	} else {
-		c["domain"], c["rolloutPhase"] = at.domain, rapid.SampledFrom([]any{fmt.Sprint(at.number), at.number}).Draw(rt, "rolloutPhase")
+		if !d.folders {
+			c["domain"] = at.domain
+		}
+		c["rolloutPhase"] = rapid.SampledFrom([]any{fmt.Sprint(at.number), at.number}).Draw(rt, "rolloutPhase")
 	}
 	if d.waves {
 		c["syncWave"] = rapid.IntRange(-3, 3).Draw(rt, "syncWave")

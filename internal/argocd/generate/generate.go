@@ -174,6 +174,8 @@ type builder struct {
 	// folder is where the files land, relative to the root of the platform.
 	folder      string
 	destination Destination
+	// label are the keys of the labels of Applications.
+	label ladderfile.Labels
 
 	// components are those that are generated, by name.
 	components map[string]*model.Component
@@ -197,7 +199,7 @@ func newBuilder(ctx context.Context, in Input) (*builder, error) {
 	p := in.Platform
 	b := &builder{
 		ctx: ctx, in: in, platform: p, components: map[string]*model.Component{},
-		stageOf: map[string]int{}, apps: map[string]Application{},
+		stageOf: map[string]int{}, apps: map[string]Application{}, label: p.ArgoCD.Labels,
 	}
 	b.layout = plan.Layout(cmp.Or(in.Layout, string(p.Ladder.Layout)))
 	if !slices.Contains([]plan.Layout{plan.Single, plan.Tiers, plan.AppOfApps}, b.layout) {
@@ -217,7 +219,7 @@ func newBuilder(ctx context.Context, in Input) (*builder, error) {
 	}
 	b.prefix = filepath.ToSlash(rel)
 	b.name = platformName(b.prefix, cmp.Or(p.ArgoCD.RepoURL, b.repoURL))
-	b.folder = path.Join(cmp.Or(in.Out, p.ArgoCD.Out), p.Environment)
+	b.folder = ladderfile.Folder(cmp.Or(in.Out, p.ArgoCD.Out), p.Environment)
 	to := p.ArgoCD.In(p.Environment)
 	b.destination = Destination{Server: to.Server, Name: to.Name}
 	for i := range p.Components {

@@ -22,20 +22,21 @@ const (
 
 // labelsOfAll are those of the objects that order others.
 func (b *builder) labelsOfAll() map[string]string {
-	return map[string]string{labelManagedBy: managedBy, LabelEnvironment: b.platform.Environment}
+	return map[string]string{labelManagedBy: managedBy, b.label.Environment: b.platform.Environment}
 }
 
 // single writes one ApplicationSet.
 func (b *builder) single() error {
-	set, err := b.set(b.rootName(), b.stages)
+	set, err := b.set(b.setName(""), b.stages)
 	if err != nil {
 		return err
 	}
 	set.Metadata.Annotations[waveAnnotation] = "0"
-	if err := b.add(setFile, set); err != nil {
+	file, _ := b.setIn("")
+	if err := b.add(file, set); err != nil {
 		return err
 	}
-	b.list(setFile)
+	b.list(file)
 	return b.root(nil)
 }
 
@@ -43,19 +44,20 @@ func (b *builder) single() error {
 // the root applies in sync waves from 0.
 func (b *builder) tiers() error {
 	for i, tier := range b.sets() {
-		set, err := b.set(b.tierName(tier), b.of(tier))
+		set, err := b.set(b.setName(tier), b.of(tier))
 		if err != nil {
 			return err
 		}
-		set.Metadata.Labels[LabelTier] = tier
-		dir := path.Join(tiersDir, tier)
-		if err := b.add(path.Join(dir, setFile), set); err != nil {
+		set.Metadata.Labels[b.label.Tier] = tier
+		in, directory := b.setIn(tier)
+		if err := b.add(in, set); err != nil {
 			return err
 		}
-		app := b.parent(b.tierName(tier), path.Join(b.folder, dir))
-		app.Metadata.Labels[LabelTier] = tier
+		app := b.parent(b.setName(tier), path.Join(b.folder, path.Dir(in)))
+		app.Spec.Source.Directory = directory
+		app.Metadata.Labels[b.label.Tier] = tier
 		app.Metadata.Annotations = map[string]string{waveAnnotation: strconv.Itoa(i)}
-		file := path.Join(applicationsDir, tier+".yaml")
+		file := b.applicationFile(tier)
 		if err := b.add(file, app); err != nil {
 			return err
 		}
@@ -68,7 +70,7 @@ func (b *builder) tiers() error {
 // appOfApps writes the Applications.
 func (b *builder) appOfApps() error {
 	for _, name := range b.sorted() {
-		file := path.Join(applicationsDir, name+".yaml")
+		file := b.applicationFile(name)
 		if err := b.add(file, b.apps[name]); err != nil {
 			return err
 		}
@@ -141,7 +143,7 @@ func (b *builder) parent(name, folder string) Application {
 			Name: name, Namespace: b.platform.ArgoCD.Namespace, Labels: b.labelsOfAll(), Finalizers: []string{resourcesFinalizer},
 		},
 		Spec: ApplicationSpec{
-			Project: b.rootName(), Source: &source,
+			Project: b.rootProjectName(), Source: &source,
 			// Argo CD's own objects are where it runs, whatever cluster the components
 			// go to.
 			Destination: Destination{Server: inCluster, Namespace: b.platform.ArgoCD.Namespace},
@@ -189,9 +191,12 @@ func (b *builder) common() error {
 		return err
 	}
 	slices.Sort(b.resources)
-	return b.add(kustomizationFile, Kustomization{
+	if err := b.add(kustomizationFile, Kustomization{
 		APIVersion: "kustomize.config.k8s.io/v1beta1", Kind: "Kustomization", Resources: b.resources,
-	})
+	}); err != nil {
+		return err
+	}
+	return b.unique()
 }
 
 // rolling reports whether RollingSync orders the components.

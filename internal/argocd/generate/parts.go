@@ -1,6 +1,7 @@
 package generate
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -33,10 +34,10 @@ func (b *builder) projects() error {
 		in.Applications = append(in.Applications, app)
 	}
 	for _, r := range a.Roles {
-		in.Roles = append(in.Roles, project.Role{Name: r.Name, Description: r.Description, Groups: r.Groups, Projects: r.Projects, Policies: r.Policies})
+		in.Roles = append(in.Roles, project.Role{Name: r.Name, Description: r.Description, Groups: r.Groups, Projects: b.projectNames(r.Projects), Policies: r.Policies})
 	}
 	for _, w := range a.SyncWindows {
-		in.SyncWindows = append(in.SyncWindows, project.SyncWindow{Projects: w.Projects, Window: project.Window{
+		in.SyncWindows = append(in.SyncWindows, project.SyncWindow{Projects: b.projectNames(w.Projects), Window: project.Window{
 			Kind: w.Kind, Schedule: w.Schedule, Duration: w.Duration, Applications: w.Applications, Namespaces: w.Namespaces,
 			Clusters: w.Clusters, ManualSync: w.ManualSync, TimeZone: w.TimeZone, Description: w.Description,
 		}})
@@ -58,12 +59,25 @@ func (b *builder) projects() error {
 	if len(result.Projects) == 0 {
 		return nil
 	}
-	text, err := result.YAML()
+	if folder := a.Files.Projects; folder != "" {
+		for _, p := range result.Projects {
+			one := project.Result{Projects: []project.AppProject{p}, Missing: result.Missing}
+			if err := b.projectFile(path.Join(folder, p.Metadata.Name+".yaml"), one); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return b.projectFile(projectsFile, result)
+}
+
+func (b *builder) projectFile(file string, projects project.Result) error {
+	text, err := projects.YAML()
 	if err != nil {
 		return err
 	}
-	b.write(projectsFile, text)
-	b.list(projectsFile)
+	b.write(file, text)
+	b.list(file)
 	return nil
 }
 
@@ -162,13 +176,13 @@ func (b *builder) settings() error {
 			f.cm.Metadata.Annotations = map[string]string{}
 		}
 		f.cm.Metadata.Annotations[waveAnnotation] = strconv.Itoa(b.firstWave() - 1)
-		file := path.Join(settingsDir, f.file)
+		file := path.Join(cmp.Or(a.Files.Settings, settingsDir), f.file)
 		if err := b.add(file, f.cm); err != nil {
 			return err
 		}
 		b.list(file)
 	}
-	return b.add(path.Join(settingsDir, "repository.yaml"), settings.Repositories(a.Namespace, b.repositories()))
+	return b.add(path.Join(cmp.Or(a.Files.Repositories, a.Files.Settings, settingsDir), "repository.yaml"), settings.Repositories(a.Namespace, b.repositories()))
 }
 
 // repositories are those that Argo CD reads.

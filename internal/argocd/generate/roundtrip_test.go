@@ -25,6 +25,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/core/plan"
 	"github.com/rollout-ladder/ladder/internal/core/rollout"
 	"github.com/rollout-ladder/ladder/internal/repo"
+	"github.com/rollout-ladder/ladder/internal/repo/ladderfile"
 )
 
 // TestRoundTrip makes platforms of descriptors in every spelling, generates them
@@ -200,7 +201,7 @@ func expected(p *repo.Platform, c model.Component) seen {
 		}
 	}
 	if len(c.Smoke) > 0 {
-		s.Sources = append(s.Sources, model.Source{Kind: model.Manifests, Path: path.Join(p.ArgoCD.Out, p.Environment, "smokes", c.Name)})
+		s.Sources = append(s.Sources, model.Source{Kind: model.Manifests, Path: path.Join(ladderfile.Folder(p.ArgoCD.Out, p.Environment), "smokes", c.Name)})
 	}
 	own, base := c.Retry, p.Ladder.Retry
 	limit := base.Limit
@@ -363,10 +364,11 @@ func newWorld(t *testing.T, rt *rapid.T) *world {
 	// One spelling for most of a platform, so that both forms of the set appear.
 	older := rapid.Bool().Draw(rt, "older")
 	odd := rapid.IntRange(0, 3).Draw(rt, "odd") == 0
+	folders := rapid.Bool().Draw(rt, "folders")
 	waves := layout == "app-of-apps" && rapid.Bool().Draw(rt, "waves")
 	var earlier []drawn
 	for i := range rapid.IntRange(1, 8).Draw(rt, "components") {
-		d := drawComponent(rt, i, drawing{phases: phases, older: older, odd: odd, waves: waves, earlier: earlier})
+		d := drawComponent(rt, i, drawing{phases: phases, older: older, folders: folders, odd: odd, waves: waves, earlier: earlier})
 		earlier = append(earlier, d)
 		file := "component.yaml"
 		if d.disabledByName {

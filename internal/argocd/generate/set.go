@@ -25,7 +25,7 @@ func (b *builder) set(name string, stages []stage) (ApplicationSet, error) {
 	}
 	s.Metadata.Annotations = map[string]string{annotationApplications: has}
 	s.Spec.GoTemplate, s.Spec.GoTemplateOptions = true, []string{"missingkey=error"}
-	s.Spec.Strategy = Strategy{Type: rollingSync, DeletionOrder: reverseOrder, RollingSync: Rolling{Steps: rollingSteps(stages)}}
+	s.Spec.Strategy = Strategy{Type: rollingSync, DeletionOrder: reverseOrder, RollingSync: Rolling{Steps: b.rollingSteps(stages)}}
 
 	reason := b.unlisted()
 	if reason == "" {
@@ -72,9 +72,13 @@ func (b *builder) fromGit(s *ApplicationSet, stages []stage) error {
 	if err != nil {
 		return err
 	}
+	folder := b.descriptors()
+	if b.tierInFolder(stages) {
+		folder = path.Join(folder, stages[0].set)
+	}
 	s.Spec.Generators = []Generator{{
 		Git: &GitGenerator{RepoURL: b.repoURL, Revision: b.revision, Files: []GitFile{
-			{Path: b.inRepository(path.Join(b.descriptors(), "**", descriptor.FileName))},
+			{Path: b.inRepository(path.Join(folder, "**", descriptor.FileName))},
 		}},
 		Selector: &Selector{MatchExpressions: b.selection(stages)},
 	}}
@@ -86,17 +90,33 @@ func (b *builder) fromGit(s *ApplicationSet, stages []stage) error {
 // Selectors see the fields of descriptors as text.
 func (b *builder) selection(stages []stage) []Expression {
 	list := []Expression{{Key: "enabled", Operator: operatorNotIn, Values: []string{"false"}}}
-	if b.layout != plan.Tiers || len(stages) == 0 {
+	if b.layout != plan.Tiers || len(stages) == 0 || b.tierInFolder(stages) {
 		return list
 	}
-	key := LabelDomain
+	key := fieldDomain
 	for _, c := range b.components {
-		if _, older := c.Fields["tier"]; older {
-			key = LabelTier
+		if _, older := c.Fields[fieldTier]; older {
+			key = fieldTier
 			break
 		}
 	}
 	return append(list, Expression{Key: key, Operator: operatorIn, Values: []string{stages[0].set}})
+}
+
+// tierInFolder reports whether the descriptors of a tier are told by their folder,
+// because not all say their domain.
+func (b *builder) tierInFolder(stages []stage) bool {
+	if b.layout != plan.Tiers {
+		return false
+	}
+	for _, s := range stages {
+		for _, name := range s.components {
+			if _, written := b.components[name].Fields[fieldDomain]; !written {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // descriptors is the folder of the descriptors of the environment; empty where
@@ -158,16 +178,16 @@ func (b *builder) fromList(s *ApplicationSet, stages []stage) {
 
 // rollingSteps match the labels that the Applications of stages have. A stage
 // without components keeps its place for what may come.
-func rollingSteps(stages []stage) []RollingStep {
+func (b *builder) rollingSteps(stages []stage) []RollingStep {
 	var steps []RollingStep
 	for _, s := range stages {
 		var phases []string
 		for _, p := range s.phases {
 			phases = append(phases, p.String())
 		}
-		step := RollingStep{MatchExpressions: []Expression{{Key: LabelPhase, Operator: operatorIn, Values: phases}}, MaxUpdate: maxUpdate(s.maxUpdate)}
+		step := RollingStep{MatchExpressions: []Expression{{Key: b.label.Phase, Operator: operatorIn, Values: phases}}, MaxUpdate: maxUpdate(s.maxUpdate)}
 		if s.parts > 0 {
-			step.MatchExpressions = append(step.MatchExpressions, Expression{Key: LabelPart, Operator: operatorIn, Values: []string{strconv.Itoa(s.part)}})
+			step.MatchExpressions = append(step.MatchExpressions, Expression{Key: b.label.Part, Operator: operatorIn, Values: []string{strconv.Itoa(s.part)}})
 		}
 		steps = append(steps, step)
 	}

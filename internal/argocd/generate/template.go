@@ -2,12 +2,14 @@ package generate
 
 import (
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/core/plan"
+	"github.com/rollout-ladder/ladder/internal/repo/ladderfile"
 )
 
 // The expressions by which templates read descriptors. A descriptor may lack any
@@ -17,11 +19,31 @@ const (
 	exprPhase  = `printf "%03d" (atoi (trimPrefix "wave" (toString (coalesce (get . "rolloutPhase") (get . "wave")))))`
 	exprDomain = `coalesce (get . "domain") (get . "tier") `
 	exprType   = `get . "componentType"`
+	// varType is the type in a patch that knows it of descriptors which do not say it.
+	varType = `$type`
 )
 
 // domain reads the domain, which is else the folder below that of the components.
 func (b *builder) domain() string {
 	return exprDomain + fmt.Sprintf(`(index .path.segments %d)`, strings.Count(b.inRepository(b.descriptors()), "/")+1)
+}
+
+// projectTemplate reads the project of a descriptor, and names its AppProject.
+func (b *builder) projectTemplate() string {
+	of := `coalesce (get . "project") (` + b.domain() + `)`
+	names := b.platform.ArgoCD.Names.Projects
+	if names.All != "" {
+		format, args := fill(b.called(names.All, nil), map[string]string{ladderfile.PlaceProject: "(" + of + ")"})
+		of = strings.Join(append([]string{"printf", strconv.Quote(format)}, args...), " ")
+	}
+	var pairs []string
+	for _, key := range slices.Sorted(maps.Keys(names.Of)) {
+		pairs = append(pairs, strconv.Quote(key)+" "+strconv.Quote(b.projectName(key)))
+	}
+	if len(pairs) > 0 {
+		of = fmt.Sprintf(`get (dict %s) (%s) | default (%s)`, strings.Join(pairs, " "), of, of)
+	}
+	return "{{ " + of + " }}"
 }
 
 // template is the part of a generated Application that every one has.
@@ -32,21 +54,27 @@ func (b *builder) template(stages []stage) (Template, error) {
 	}
 	project := b.platform.ArgoCD.Project
 	if project == "" {
-		project = `{{ coalesce (get . "project") (` + b.domain() + `) }}`
+		project = b.projectTemplate()
+	} else {
+		project = b.projectName(project)
 	}
 	labels := map[string]string{
-		LabelPhase: "{{ " + exprPhase + " }}", LabelDomain: "{{ " + b.domain() + " }}", LabelType: "{{ " + exprType + " }}",
-		LabelDependency:  `{{ coalesce (get . "dependencyPhase") (` + exprType + `) }}`,
-		LabelEnvironment: b.platform.Environment,
+		b.label.Phase: "{{ " + exprPhase + " }}", b.label.Domain: "{{ " + b.domain() + " }}", b.label.Environment: b.platform.Environment,
+	}
+	annotations := map[string]string{compareAnnotation: compareOptions}
+	if b.typed() {
+		labels[b.label.Type] = "{{ " + exprType + " }}"
+		labels[b.label.Dependency] = `{{ coalesce (get . "dependencyPhase") (` + exprType + `) }}`
+		annotations[annotationType] = "{{ " + exprType + " }}"
 	}
 	if b.layout == plan.Tiers && len(stages) > 0 {
-		labels[LabelTier] = stages[0].set
+		labels[b.label.Tier] = stages[0].set
 	}
 	to := b.destination
 	to.Namespace = `{{ get . "namespace" }}`
 	return Template{
 		Metadata: Metadata{
-			Name: "{{ .name }}", Labels: labels, Annotations: map[string]string{compareAnnotation: compareOptions, annotationType: "{{ " + exprType + " }}"},
+			Name: "{{ .name }}", Labels: labels, Annotations: annotations,
 			Finalizers: []string{resourcesFinalizer},
 		},
 		Spec: ApplicationSpec{
@@ -130,9 +158,10 @@ func (b *builder) partLabels(line printf, stages []stage) {
 		slices.Sort(ends)
 		line(`{{- /* Steps with an order inside are parted; what is new goes into the last part. */ -}}`)
 		line(`{{- $part := coalesce (get (dict %s) .name) (get (dict %s) (%s)) -}}`, strings.Join(parts, " "), strings.Join(ends, " "), exprPhase)
-		line(`{{- if $part }}{{ $_ := set $labels %q $part }}{{ end -}}`, LabelPart)
+		line(`{{- if $part }}{{ $_ := set $labels %q $part }}{{ end -}}`, b.label.Part)
 	}
 	line(`{{- $annotations := dict -}}`)
+	b.typeLines(line, stages)
 	for _, key := range [][2]string{{"requires", annotationRequires}, {"validates", annotationValidates}} {
 		line(`{{- if get . %q }}{{ $_ := set $annotations %q (join "," (get . %q)) }}{{ end -}}`, key[0], key[1], key[0])
 	}
@@ -141,9 +170,9 @@ func (b *builder) partLabels(line printf, stages []stage) {
 
 // ownLabels are those that no descriptor sets.
 func (b *builder) ownLabels() string {
-	own := []string{LabelPhase, LabelPart, LabelDomain, LabelType, LabelDependency, LabelEnvironment}
+	own := []string{b.label.Phase, b.label.Part, b.label.Domain, b.label.Type, b.label.Dependency, b.label.Environment}
 	if b.layout == plan.Tiers {
-		own = append(own, LabelTier)
+		own = append(own, b.label.Tier)
 	}
 	for i := range own {
 		own[i] = strconv.Quote(own[i])
@@ -178,11 +207,16 @@ func (b *builder) exceptionOptions(line printf, stages []stage) {
 // filled are the fields of sources with the placeholders of their paths filled in,
 // inline values and parameters aside.
 func (b *builder) filled(line printf) {
-	line(`{{- $text := toJson (pick . "chart" "kustomize" "manifests") -}}`)
+	values := ""
+	if len(b.inFolders()) > 0 {
+		values = ` "values"`
+	}
+	line(`{{- $text := toJson (pick . "chart" "kustomize" "manifests"%s) -}}`, values)
 	line(`{{- range $word, $value := dict "environment" %q "domain" (%s) "name" .name "namespace" (get . "namespace") }}`, b.platform.Environment, b.domain())
 	line(`  {{- $text = regexReplaceAll (printf "[{]{2} *%%s *[}]{2}" $word) $text $value }}`)
 	line(`{{- end -}}`)
 	line(`{{- $of := fromJson $text -}}`)
+	b.ownFolder(line)
 }
 
 // chartSource reads the field chart.
@@ -193,6 +227,9 @@ func (b *builder) chartSource(line printf) {
 	line(`  {{- $helm := dict "releaseName" (get $chart "releaseName" | default .name) }}`)
 	line(`  {{- if get $chart "skipCrds" }}{{ $_ := set $helm "skipCrds" true }}{{ end }}`)
 	line(`  {{- if get $chart "values" }}{{ $_ := set $helm "valuesObject" .chart.values }}{{ end }}`)
+	if len(b.inFolders()) > 0 {
+		line(`  {{- if and (not (get . "chart")) (kindIs "map" (get . "values")) }}{{ $_ := set $helm "valuesObject" .values }}{{ end }}`)
+	}
 	line(`  {{- $files := list%s }}`, b.layers())
 	line(`  {{- $optional := or (gt (len $files) 0) (get $chart "ignoreMissingValueFiles") }}`)
 	line(`  {{- range get $chart "valueFiles" | default list }}`)
@@ -266,6 +303,9 @@ func (b *builder) folderSources(line printf) {
 	line(`  {{- $folder := clean (printf "%s/%%s" $manifests.path) }}`, b.prefix)
 	line(`  {{- $directory := dict }}`)
 	line(`  {{- if get $manifests "recurse" }}{{ $_ := set $directory "recurse" true }}{{ end }}`)
+	if len(b.inFolders()) > 0 {
+		line(`  {{- with get $manifests "exclude" }}{{ $_ := set $directory "exclude" . }}{{ end }}`)
+	}
 	line(`  {{- if regexMatch "[.](ya?ml|json)$" $folder }}`)
 	line(`    {{- $directory = dict "include" (base $folder) }}`)
 	line(`    {{- $folder = dir $folder }}`)
@@ -282,8 +322,8 @@ func (b *builder) optionLines(line printf) {
 	line(`{{- if kindIs "string" $options }}{{ $options = without (splitList "," (nospace $options)) "" }}{{ end -}}`)
 	line(`{{- $options = uniq $options -}}`)
 	line(`{{- if get . "ignoreDifferences" }}{{ $needs = prepend $needs %q }}{{ end -}}`, optionRespectIgnore)
-	line(`{{- if eq (%s) "crds" }}{{ $needs = concat (list %q %q) $needs }}{{ end -}}`, exprType, optionServerSide, optionPruneLast)
-	line(`{{- if eq (%s) "namespaces" }}{{ $needs = concat (list %q) $needs }}{{ end -}}`, exprType, optionPruneLast)
+	line(`{{- if eq (%s) "crds" }}{{ $needs = concat (list %q %q) $needs }}{{ end -}}`, b.kind(), optionServerSide, optionPruneLast)
+	line(`{{- if eq (%s) "namespaces" }}{{ $needs = concat (list %q) $needs }}{{ end -}}`, b.kind(), optionPruneLast)
 	line(`{{- range $needs }}`)
 	line(`  {{- if not (contains (printf ",%%s=" .) (printf ",%%s" (join "," $options))) }}{{ $options = append $options (printf "%%s=true" .) }}{{ end }}`)
 	line(`{{- end }}`)

@@ -34,15 +34,12 @@ const (
 	compareOptions    = "ServerSideDiff=true"
 )
 
-// The labels of generated Applications.
+// Fields of descriptors that the generator looks for by name.
 const (
-	LabelPhase       = "rollout-phase"
-	LabelPart        = "rollout-part" // the part of a step that was parted, from 1
-	LabelDomain      = "domain"
-	LabelTier        = "tier"
-	LabelType        = "componentType"
-	LabelDependency  = "dependencyPhase"
-	LabelEnvironment = "environment"
+	fieldDomain     = "domain"
+	fieldTier       = "tier"
+	fieldType       = "componentType"
+	fieldDependency = "dependencyPhase"
 )
 
 // The annotations of generated Applications that say what descriptors do.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"strings"
 	"unicode"
@@ -23,6 +22,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/core/rollout"
 	"github.com/rollout-ladder/ladder/internal/repo"
 	"github.com/rollout-ladder/ladder/internal/repo/checkout"
+	"github.com/rollout-ladder/ladder/internal/repo/ladderfile"
 	"github.com/rollout-ladder/ladder/internal/run/session"
 )
 
@@ -123,11 +123,11 @@ func (o *Options) generate(ctx context.Context, l *analysis.Result) (*generated,
 	if inside {
 		in.Out = filepath.ToSlash(o.Out)
 	}
-	folder := path.Join(cmp.Or(in.Out, p.ArgoCD.Out), p.Environment)
+	folder := ladderfile.Folder(cmp.Or(in.Out, p.ArgoCD.Out), p.Environment)
 	if inside {
 		g.dir, g.shown = filepath.Join(p.Root, filepath.FromSlash(folder)), folder
 	} else {
-		g.dir = filepath.Join(base, p.Environment)
+		g.dir = filepath.FromSlash(ladderfile.Folder(filepath.ToSlash(base), p.Environment))
 		g.shown = g.dir
 	}
 	if err := refuseLinks(base, g.dir, p.Root); err != nil {

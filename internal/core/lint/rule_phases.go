@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/model"
@@ -126,6 +127,40 @@ func bandAt(l plan.Ladder, p model.Phase) (plan.Band, bool) {
 	return l.Bands[i], true
 }
 
+// followed are the bands that the components keep. Bands that nobody wrote say nothing
+// of a platform of which most lies outside of them: it counts its phases otherwise.
+func followed(in Input) []plan.Band {
+	if !in.Ladder.Assumed {
+		return in.Ladder.Bands
+	}
+	within, outside := 0, 0
+	for _, c := range onLadder(in) {
+		own, owned := bandNamed(in.Ladder, c.Domain)
+		switch {
+		case c.Phase < 0 || !owned:
+		case c.Phase >= own.From && c.Phase <= own.To || inFolderOf(in.Ladder, c):
+			within++
+		default:
+			outside++
+		}
+	}
+	if outside > within {
+		return nil
+	}
+	return in.Ladder.Bands
+}
+
+// inFolderOf reports whether a component whose domain is only that of its first folder,
+// or its tier, lies in a folder that has the name of the band of its phase, such as
+// platform/observability or data/extended.
+func inFolderOf(l plan.Ladder, c *model.Component) bool {
+	here, inside := bandAt(l, c.Phase)
+	if at, written := c.Fields["domain"]; !inside || written && at != c.Fields["tier"] {
+		return false
+	}
+	return strings.Contains("-"+strings.ReplaceAll(c.Position.File, "/", "-"), "-"+here.Name+"-")
+}
+
 // phaseOutsideBand finds phases outside the band of their domain, or outside
 // every band.
 func phaseOutsideBand(in Input) []finding.Finding {
@@ -140,7 +175,7 @@ func phaseOutsideBand(in Input) []finding.Finding {
 		own, owned := bandNamed(in.Ladder, c.Domain)
 		here, inside := bandAt(in.Ladder, c.Phase)
 		switch {
-		case owned && c.Phase >= own.From && c.Phase <= own.To:
+		case owned && c.Phase >= own.From && c.Phase <= own.To, inFolderOf(in.Ladder, c):
 		case owned && inside:
 			out = append(out, aboutPhase(c, rulePhaseBand, finding.Warning,
 				fmt.Sprintf("choose a phase from %s to %s, or make %s the domain", own.From, own.To, here.Name),

@@ -53,6 +53,7 @@ func Run(in Input, o Options) []finding.Finding {
 		rules = All()
 	}
 	in.order = newOrder(in)
+	in.Ladder.Bands = followed(in)
 	rules = slices.DeleteFunc(slices.Clone(rules), func(r Rule) bool { return r.Run == nil || !o.wants(r.ID) })
 	found := slices.Concat(in.Findings, sideBySide(in, rules))
 	for i := range found {

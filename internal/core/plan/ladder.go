@@ -62,6 +62,8 @@ const (
 type Ladder struct {
 	Layout Layout
 	Bands  []Band
+	// Assumed says that nobody wrote the bands.
+	Assumed bool
 	Slots  []Slot
 	// Steps in the order in which they run, over all tiers.
 	Steps []LadderStep

@@ -282,18 +282,23 @@ func (d *decoder) componentType(f *yamldoc.Fields) {
 	d.c.Type = d.inferType()
 }
 
-// inferType reads the slot of the phase, where the band has slots at all: the
-// bands of an older layout with phases 0 to 55 have none, and phase 010 holds
-// namespaces and CRDs.
+// inferType reads the slot of the phase.
 func (d *decoder) inferType() model.Type {
 	if len(d.c.Sources) == 0 && len(d.c.Smoke) > 0 {
 		return model.Smoke
 	}
-	band, ok := bandOf(d.c.Phase, d.ctx.Bands)
-	if !ok || d.c.Phase < 100 || band.From%100 != 0 || band.To-band.From != 99 {
+	return TypeAt(d.c.Phase, d.ctx.Bands)
+}
+
+// TypeAt is the type of a component with sources that names none: that of the slot,
+// where the band has slots at all. The bands of an older layout with phases 0 to 55 have
+// none, and phase 010 holds namespaces and CRDs.
+func TypeAt(p model.Phase, bands []plan.Band) model.Type {
+	band, ok := bandOf(p, bands)
+	if !ok || p < 100 || band.From%100 != 0 || band.To-band.From != 99 {
 		return model.Runtime
 	}
-	switch d.c.Phase % 100 {
+	switch p % 100 {
 	case 0:
 		return model.Namespaces
 	case 10:

@@ -3,7 +3,6 @@ package ladderfile
 import (
 	"bytes"
 	"net/url"
-	"path"
 	"slices"
 	"strings"
 
@@ -23,8 +22,13 @@ type ArgoCD struct {
 	Destinations map[string]Destination
 	// Project is that of every component; empty for that of each.
 	Project string
-	// Out is the folder that is generated, relative to the root of the platform.
+	// Out is the folder that is generated, relative to the root of the platform; see
+	// Folder.
 	Out string
+	// Names, Labels and Files are what the generated objects and files are called.
+	Names  Names
+	Labels Labels
+	Files  Files
 	// Automated, Prune and SelfHeal are those of syncPolicy.automated.
 	Automated, Prune, SelfHeal bool
 	// OrphanedResources says whether AppProjects warn of what no component has.
@@ -100,7 +104,7 @@ const (
 // DefaultArgoCD is the section of a file that has none.
 func DefaultArgoCD() ArgoCD {
 	return ArgoCD{
-		Namespace: DefaultArgoCDNamespace, Destination: Destination{Server: DefaultArgoCDServer}, Out: DefaultArgoCDOut,
+		Namespace: DefaultArgoCDNamespace, Destination: Destination{Server: DefaultArgoCDServer}, Out: DefaultArgoCDOut, Labels: DefaultLabels(),
 		Automated: true, Prune: true, SelfHeal: true, OrphanedResources: true,
 	}
 }
@@ -134,6 +138,9 @@ func (d *decoder) argoCD(f *yamldoc.Fields) {
 	}
 	a.Project = f.Text("project")
 	d.out(f)
+	d.names(f)
+	d.labels(f)
+	d.files(f)
 	if m := f.Map("syncPolicy"); m != nil {
 		a.Automated = m.Bool("automated", a.Automated)
 		a.Prune = m.Bool("prune", a.Prune)
@@ -201,8 +208,12 @@ func (d *decoder) out(f *yamldoc.Fields) {
 	if text == "" {
 		return
 	}
-	clean := path.Clean(text)
-	if path.IsAbs(text) || clean == "." || clean == ".." || strings.HasPrefix(clean, "../") || strings.Contains(text, "\\") {
+	if bad := foreign(text, PlaceEnvironment); bad != "" {
+		f.Wrong("out", "use {{environment}}", "argocd.out has the unknown placeholder %s", bad)
+		return
+	}
+	clean, ok := below(text)
+	if !ok {
 		f.Wrong("out", "write a folder relative to the root of the platform, such as argocd", "argocd.out %q is not a folder below the root of the platform", text)
 		return
 	}

@@ -110,7 +110,7 @@ type Suppression struct {
 func Default() *File {
 	return &File{
 		Ladder: plan.Ladder{
-			Layout: plan.Single, Bands: DefaultBands(), Slots: DefaultSlots(),
+			Layout: plan.Single, Bands: DefaultBands(), Assumed: true, Slots: DefaultSlots(),
 			Timeout: DefaultTimeout, Retry: defaultRetry(), MaxInFlight: DefaultMaxInFlight,
 			Durations: DefaultDurations(),
 		},
@@ -255,7 +255,7 @@ func (d *decoder) bands(f *yamldoc.Fields) {
 		}
 		bands = append(bands, b)
 	}
-	d.file.Ladder.Bands = bands
+	d.file.Ladder.Bands, d.file.Ladder.Assumed = bands, false
 }
 
 func (d *decoder) steps(f *yamldoc.Fields) {

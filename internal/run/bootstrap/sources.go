@@ -23,6 +23,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/core/rollout"
 	"github.com/rollout-ladder/ladder/internal/repo"
 	"github.com/rollout-ladder/ladder/internal/repo/checkout"
+	"github.com/rollout-ladder/ladder/internal/repo/ladderfile"
 	"github.com/rollout-ladder/ladder/internal/repo/manifest"
 	"github.com/rollout-ladder/ladder/internal/repo/repofs"
 	"github.com/rollout-ladder/ladder/internal/run/session"
@@ -117,7 +118,7 @@ func (r *run) rootObjects(ctx context.Context, s *sources, loaded *analysis.Resu
 			found = append(found, objects...)
 		}
 	default:
-		folder := path.Join(s.platform.ArgoCD.Out, s.platform.Environment)
+		folder := ladderfile.Folder(s.platform.ArgoCD.Out, s.platform.Environment)
 		if _, err := os.Stat(filepath.Join(s.platform.Root, filepath.FromSlash(folder), generate.RootFile)); err != nil {
 			return nil, &repofs.InputError{Position: cmp.Or(root.Position, finding.Position{File: r.options.Config.File}), Message: fmt.Sprintf("there is no %s/%s, so nothing says what Argo CD has to look after", folder, generate.RootFile),
 				Hint: "write it with ladder generate, and push it; or name the files that are applied by hand: root: {paths: [...]}"}

@@ -1,0 +1,141 @@
+package generate
+
+import (
+	"cmp"
+	"errors"
+	"path"
+
+	"github.com/rollout-ladder/ladder/internal/argocd/generate/project"
+	"github.com/rollout-ladder/ladder/internal/core/plan"
+	"github.com/rollout-ladder/ladder/internal/repo/ladderfile"
+)
+
+// called fills in the template of a name.
+func (b *builder) called(template string, more map[string]string) string {
+	values := map[string]string{
+		ladderfile.PlacePlatform: b.name, ladderfile.PlaceEnvironment: b.platform.Environment,
+	}
+	for key, value := range more {
+		values[key] = value
+	}
+	return ladderfile.Fill(template, values)
+}
+
+// rootName is that of the root Application.
+func (b *builder) rootName() string {
+	return b.called(cmp.Or(b.platform.ArgoCD.Names.Root, "{{platform}}-{{environment}}"), nil)
+}
+
+// rootProjectName is that of the AppProject of the Applications which apply others.
+func (b *builder) rootProjectName() string {
+	if template := b.platform.ArgoCD.Names.RootProject; template != "" {
+		return b.called(template, nil)
+	}
+	return b.rootName()
+}
+
+// setName is that of the ApplicationSet of a tier and of the Application that applies
+// it, or of the one ApplicationSet, whose tier is empty.
+func (b *builder) setName(tier string) string {
+	template := b.platform.ArgoCD.Names.ApplicationSets.For(tier)
+	switch {
+	case template != "":
+		return b.called(template, map[string]string{ladderfile.PlaceTier: tier})
+	case tier == "":
+		return b.rootName()
+	default:
+		return tier + "-" + b.platform.Environment
+	}
+}
+
+// projectName is the AppProject for the project that a component has. Argo CD's own
+// keeps its name.
+func (b *builder) projectName(of string) string {
+	template := b.platform.ArgoCD.Names.Projects.For(of)
+	if template == "" || of == project.Default {
+		return of
+	}
+	return b.called(template, map[string]string{ladderfile.PlaceProject: of})
+}
+
+// projectNames are those for the projects that components have.
+func (b *builder) projectNames(of []string) []string {
+	var names []string
+	for _, name := range of {
+		names = append(names, b.projectName(name))
+	}
+	return names
+}
+
+// misnamed refuses names of the ladder file that no object can have, or that two
+// would.
+func (b *builder) misnamed() error {
+	var problems []error
+	refuse := func(field, format string, args ...any) {
+		problems = append(problems, b.refuse(b.platform.ArgoCD.At("names."+field), "", format, args...))
+	}
+	check := func(field, what, name string) {
+		if !isLabel(name) {
+			refuse(field, "%s would be called %q, which is not a name that an object can have", what, name)
+		}
+	}
+	names := b.platform.ArgoCD.Names
+	if names.Root != "" {
+		check("root", "the root Application", b.rootName())
+	}
+	if names.RootProject != "" {
+		check("rootProject", "the AppProject of the root Application", b.rootProjectName())
+	}
+	of := map[string]string{b.rootName(): "the root Application"}
+	switch b.layout {
+	case plan.Single:
+		if names.ApplicationSets.All != "" {
+			check("applicationSets", "the ApplicationSet", b.setName(""))
+		}
+	case plan.Tiers:
+		for _, tier := range b.sets() {
+			name, what := b.setName(tier), "the ApplicationSet of the tier "+tier
+			if names.ApplicationSets.For(tier) != "" {
+				check("applicationSets", what, name)
+			}
+			if other, taken := of[name]; taken {
+				refuse("applicationSets", "%s and %s would both be called %q", other, what, name)
+			}
+			of[name] = what
+		}
+	}
+	return errors.Join(problems...)
+}
+
+// unique refuses two files of one path: the ladder file says where they land.
+func (b *builder) unique() error {
+	known := map[string]bool{}
+	for _, f := range b.out {
+		if known[f.Path] {
+			return b.refuse(b.platform.ArgoCD.At("files"), "give them folders of their own in argocd.files", "two files would be %s", f.Path)
+		}
+		known[f.Path] = true
+	}
+	return nil
+}
+
+// setIn is the file of an ApplicationSet, and for that of a tier the source that its
+// Application applies.
+func (b *builder) setIn(tier string) (file string, directory *Directory) {
+	folder := b.platform.ArgoCD.Files.ApplicationSets
+	switch {
+	case folder == "" && tier == "":
+		return setFile, nil
+	case folder == "":
+		return path.Join(tiersDir, tier, setFile), nil
+	case tier == "":
+		return path.Join(folder, b.setName("")+".yaml"), nil
+	default:
+		return path.Join(folder, tier+".yaml"), &Directory{Include: tier + ".yaml"}
+	}
+}
+
+// applicationFile is the file of an Application.
+func (b *builder) applicationFile(name string) string {
+	return path.Join(cmp.Or(b.platform.ArgoCD.Files.Applications, applicationsDir), name+".yaml")
+}
