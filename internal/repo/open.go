@@ -12,6 +12,7 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"github.com/rollout-ladder/ladder/internal/core/argo"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/plan"
 	"github.com/rollout-ladder/ladder/internal/repo/argocd"
@@ -134,10 +135,14 @@ func (r *Repository) platform(ctx context.Context, environment string) (*Platfor
 	var findings []finding.Finding
 	p.Components, findings = merge(pre, read.Components)
 	p.Findings = append(p.Findings, findings...)
-	readPhases(p.Argo, p.Components, r.file.ArgoCD.Labels)
+	labels := func(argo.ApplicationSet) ladderfile.Labels { return r.file.ArgoCD.Labels }
+	if !ofArgo {
+		labels = func(set argo.ApplicationSet) ladderfile.Labels { return matched(set, r.file.ArgoCD.Labels) }
+	}
+	readPhases(p.Argo, p.Components, labels)
 	if len(p.Ladder.Steps) == 0 {
 		var sets int
-		p.Ladder.Steps, sets = rollingSteps(p.Argo, p.Components, r.file.ArgoCD.Labels)
+		p.Ladder.Steps, sets = rollingSteps(p.Argo, p.Components, labels)
 		if sets == 1 && ofArgo && !r.file.LayoutSet {
 			p.Ladder.Layout = plan.Single
 		}
@@ -278,6 +283,9 @@ func (r *Repository) read(ctx context.Context, environment string, cluster flux.
 		}
 	}
 	setup, err := r.applications.Setup(ctx, components)
+	if err == nil {
+		err = r.placeSets(ctx, components)
+	}
 	return argocd.Reading{Components: components, Setup: setup, Findings: findings}, err
 }
 

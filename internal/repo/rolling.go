@@ -17,7 +17,7 @@ import (
 // readPhases gives components the phase of their label, where every step of their
 // ApplicationSet matches by it, or by it and the part. Where some Applications of the set
 // are parents, what those apply has no phase: the set orders by steps alone.
-func readPhases(setup argo.Setup, components []model.Component, labels ladderfile.Labels) {
+func readPhases(setup argo.Setup, components []model.Component, labels func(argo.ApplicationSet) ladderfile.Labels) {
 	parted := model.Parted(components)
 	for i := range components {
 		c := &components[i]
@@ -28,10 +28,10 @@ func readPhases(setup argo.Setup, components []model.Component, labels ladderfil
 			continue
 		}
 		set, ok := rollingSet(setup, c.Set)
-		if !ok || len(ladderSteps(set, labels)) == 0 {
+		if !ok || len(ladderSteps(set, labels(set))) == 0 {
 			continue
 		}
-		if phase, err := model.ParsePhase(c.Labels[labels.Phase]); err == nil {
+		if phase, err := model.ParsePhase(c.Labels[labels(set).Phase]); err == nil {
 			c.Phase = phase
 		}
 	}
@@ -51,7 +51,7 @@ func rollingSet(setup argo.Setup, name string) (argo.ApplicationSet, bool) {
 // where that is not so. Several sets stand in the order of the sync waves of what
 // applies them, and share no phase. sets is their number. Source: Argo CD,
 // "Progressive Syncs".
-func rollingSteps(setup argo.Setup, components []model.Component, labels ladderfile.Labels) (steps []plan.LadderStep, sets int) {
+func rollingSteps(setup argo.Setup, components []model.Component, labels func(argo.ApplicationSet) ladderfile.Labels) (steps []plan.LadderStep, sets int) {
 	var names []string
 	waves := map[string][]int{}
 	for _, c := range components {
@@ -76,7 +76,7 @@ func rollingSteps(setup argo.Setup, components []model.Component, labels ladderf
 			return nil, 0 // nothing orders the two sets
 		}
 		set, ok := rollingSet(setup, name)
-		own := ladderSteps(set, labels)
+		own := ladderSteps(set, labels(set))
 		if !ok || len(own) == 0 {
 			return nil, 0
 		}

@@ -48,6 +48,9 @@ func (b *builder) pieces() string {
 }
 
 func (s stage) named() string {
+	if s.label == plan.Unordered {
+		return "the step of those without a phase"
+	}
 	if len(s.phases) == 0 {
 		return "the sync wave " + s.label
 	}

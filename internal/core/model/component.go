@@ -174,12 +174,14 @@ func (c *Component) HasSyncOption(option string) bool {
 	return false
 }
 
-// Order prints the place of the component: "350" for a phase, "3" or "(10,30)"
-// for sync waves, "pre" before Argo CD, "" for none.
+// Order prints the place of the component: "350" for a phase, also below
+// parents with sync waves, "3" or "(10,30)" for sync waves alone, "pre" before Argo CD, "" for none.
 func (c *Component) Order() string {
 	switch {
 	case c.PreArgo:
 		return "pre"
+	case c.Phase >= 0 && c.Set != "":
+		return c.Phase.String()
 	case len(c.Waves) == 1:
 		return strconv.Itoa(c.Waves[0])
 	case len(c.Waves) > 1:

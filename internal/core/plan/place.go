@@ -10,6 +10,10 @@ import (
 	"github.com/rollout-ladder/ladder/internal/core/model"
 )
 
+// Unordered is the label of the step of components that have neither a phase nor a
+// sync wave, on a ladder where none has a phase.
+const Unordered = "no phase"
+
 // place is where a component stands: before Argo CD, then by its path of sync
 // waves, then by its step of the ladder file, or of the ApplicationSet that
 // generates it.
@@ -125,7 +129,7 @@ func (x ladderIndex) step(p place) Step {
 		return Step{Label: p.phase.String(), Phases: []model.Phase{p.phase}}
 	default:
 		c := model.Component{Waves: p.waves, Phase: model.NoPhase, Step: p.rolling}
-		return Step{Label: cmp.Or(c.Order(), "no phase")}
+		return Step{Label: cmp.Or(c.Order(), Unordered)}
 	}
 }
 
@@ -145,7 +149,7 @@ func placeAll(components []model.Component, l Ladder) (placement, error) {
 	x.parted = model.Parted(components)
 	out := placement{stepOf: make([]int, len(components))}
 	places := make([]place, len(components))
-	used := make([]bool, len(x.steps))
+	used := make([]*place, len(x.steps))
 	var distinct []place
 	names := make(map[string]bool, len(components))
 	for i := range components {
@@ -165,12 +169,12 @@ func placeAll(components []model.Component, l Ladder) (placement, error) {
 		places[i] = p
 		distinct = append(distinct, p)
 		if p.step >= 0 {
-			used[p.step] = true
+			used[p.step] = &places[i]
 		}
 	}
 	for i := range x.steps {
-		if !used[i] {
-			distinct = append(distinct, place{later: true, step: i, phase: model.NoPhase})
+		if used[i] == nil {
+			distinct = append(distinct, place{later: true, waves: wavesNear(used, i), step: i, phase: model.NoPhase})
 		}
 	}
 	slices.SortFunc(distinct, place.compare)
@@ -195,4 +199,20 @@ func placeAll(components []model.Component, l Ladder) (placement, error) {
 	}
 	slices.Sort(out.unplaced)
 	return out, nil
+}
+
+// wavesNear are the sync waves of a step that matches nothing: those of the step before
+// it that matches something, else of the first behind it. used has a place of each step.
+func wavesNear(used []*place, i int) []int {
+	for k := i - 1; k >= 0; k-- {
+		if used[k] != nil {
+			return used[k].waves
+		}
+	}
+	for _, p := range used[i+1:] {
+		if p != nil {
+			return p.waves
+		}
+	}
+	return nil
 }

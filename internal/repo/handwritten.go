@@ -1,0 +1,70 @@
+package repo
+
+import (
+	"context"
+	"slices"
+
+	"github.com/rollout-ladder/ladder/internal/core/argo"
+	"github.com/rollout-ladder/ladder/internal/core/model"
+	"github.com/rollout-ladder/ladder/internal/repo/ladderfile"
+)
+
+// placeSets gives the components that ApplicationSets generate of their descriptors the
+// sync waves of what applies these sets: parents that somebody wrote order them before
+// their own steps do. Where all sets stand at one place there is nothing to give.
+func (r *Repository) placeSets(ctx context.Context, components []model.Component) error {
+	if !slices.ContainsFunc(components, func(c model.Component) bool { return c.Set != "" }) {
+		return nil
+	}
+	environments, err := r.applications.Environments(ctx)
+	if err != nil {
+		return ctx.Err() // what is wrong with Applications is told where they are read
+	}
+	type generated struct{ set, file string }
+	placed := map[generated]*model.Component{}
+	var places [][]int
+	for _, e := range environments {
+		reading, err := r.applications.Read(ctx, e)
+		if err != nil {
+			return ctx.Err()
+		}
+		for i := range reading.Components {
+			c := &reading.Components[i]
+			if c.Set == "" || len(c.Waves) == 0 {
+				continue
+			}
+			placed[generated{c.Set, c.Position.File}] = c
+			if !slices.ContainsFunc(places, func(waves []int) bool { return slices.Equal(waves, c.Waves) }) {
+				places = append(places, c.Waves)
+			}
+		}
+	}
+	if len(places) < 2 {
+		return nil
+	}
+	for i := range components {
+		c := &components[i]
+		if at, ok := placed[generated{c.Set, c.Position.File}]; ok {
+			c.Waves, c.Parents = slices.Clone(at.Waves), slices.Clone(at.Parents)
+		}
+	}
+	return nil
+}
+
+// matched are the labels by which the steps of a set that somebody wrote know the
+// phases of descriptors: those of the ladder file, or the one label that every step
+// matches.
+func matched(set argo.ApplicationSet, labels ladderfile.Labels) ladderfile.Labels {
+	var keys []string
+	for _, step := range set.Steps {
+		for _, e := range step.MatchExpressions {
+			if e.Key != labels.Part && !slices.Contains(keys, e.Key) {
+				keys = append(keys, e.Key)
+			}
+		}
+	}
+	if len(keys) == 1 {
+		labels.Phase = keys[0]
+	}
+	return labels
+}
