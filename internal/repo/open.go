@@ -282,11 +282,11 @@ func (r *Repository) read(ctx context.Context, environment string, cluster flux.
 			return argocd.Reading{}, err
 		}
 	}
-	setup, err := r.applications.Setup(ctx, components)
+	setup, twice, err := r.applications.Setup(ctx, components)
 	if err == nil {
 		err = r.placeSets(ctx, components)
 	}
-	return argocd.Reading{Components: components, Setup: setup, Findings: findings}, err
+	return argocd.Reading{Components: components, Setup: setup, Findings: append(findings, twice...)}, err
 }
 
 // ruleFiles expands the patterns of simulation.rules.

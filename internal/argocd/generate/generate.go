@@ -126,6 +126,7 @@ func Build(ctx context.Context, in Input) (*Result, error) {
 	if err := b.applications(); err != nil {
 		return nil, err
 	}
+	b.besideSets()
 	switch b.layout {
 	case plan.Tiers:
 		err = b.tiers()

@@ -3,6 +3,7 @@ package argocd
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -171,8 +172,9 @@ func (w *walk) finishSetup(components []model.Component) {
 // Setup is what a repository says to Argo CD about components that were read
 // elsewhere, from descriptors: the ApplicationSets that generate of their files,
 // and what stands beside them. Components that an ApplicationSet generates get its
-// name and their step.
-func (r *Repository) Setup(ctx context.Context, components []model.Component) (argo.Setup, error) {
+// name and their step; of two sets that generate one Application, the first in the order
+// of the files counts.
+func (r *Repository) Setup(ctx context.Context, components []model.Component) (argo.Setup, []finding.Finding, error) {
 	before := slices.Clone(r.findings)
 	defer func() { r.findings = before }()
 	w := r.walk(Environment{})
@@ -180,21 +182,46 @@ func (r *Repository) Setup(ctx context.Context, components []model.Component) (a
 	for i, c := range components {
 		byFile[c.Position.File] = i
 	}
+	var found []finding.Finding
+	first := map[string]document{}
 	for _, set := range r.sets {
 		steps := steps(set)
 		generated := r.expand(ctx, set)
 		i := w.recordSet("", set)
+		var twice []string
 		for _, app := range generated {
 			at, ok := byFile[app.generated.element.File]
 			if !ok {
 				continue
 			}
+			if other, taken := first[app.name()]; taken && other.position() != set.position() {
+				twice = append(twice, app.name())
+				continue
+			}
+			first[app.name()] = set
 			index := w.recordApplication("", app)
 			w.setup.Applications[index].Component = components[at].Name
 			w.setup.ApplicationSets[i].Applications = append(w.setup.ApplicationSets[i].Applications, app.name())
 			components[at].Set, components[at].Step = set.name(), stepOf(steps, labels(app))
 		}
+		if len(twice) > 0 {
+			found = append(found, madeTwice(first[twice[0]], set, twice))
+		}
 	}
 	w.finishSetup(components)
-	return w.setup, ctx.Err()
+	return w.setup, found, ctx.Err()
+}
+
+// madeTwice tells of two ApplicationSets that make the same Applications.
+func madeTwice(first, second document, applications []string) finding.Finding {
+	what := applications[0]
+	if more := len(applications) - 1; more > 0 {
+		what += fmt.Sprintf(" and %d more", more)
+	}
+	f := newFinding(RuleShared, finding.Warning, second.position(), "", "ApplicationSets %s and %s both make the Application %s: the controller gives it to the one that comes first, and fails for the other",
+		first.name(), second.name(), what)
+	at := first.position()
+	f.Evidence = []finding.Evidence{{Text: "ApplicationSet " + first.name(), File: at.File, Line: at.Line}}
+	f.Fix.Summary = "leave each descriptor to the generators of one set"
+	return f
 }
