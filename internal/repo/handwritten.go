@@ -3,8 +3,10 @@ package repo
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/core/argo"
+	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/repo/ladderfile"
 )
@@ -67,4 +69,36 @@ func matched(set argo.ApplicationSet, labels ladderfile.Labels) ladderfile.Label
 		labels.Phase = keys[0]
 	}
 	return labels
+}
+
+// sideBySide tells of sets that nothing orders, although the plan has their phases one
+// after the other: Argo CD begins with all of them at once.
+func sideBySide(setup argo.Setup, components []model.Component) []finding.Finding {
+	var first *model.Component
+	var names []string
+	for i := range components {
+		c := &components[i]
+		if _, rolling := rollingSet(setup, c.Set); !rolling || c.Phase == model.NoPhase {
+			continue
+		}
+		if first == nil {
+			first = c
+		}
+		if !slices.Equal(c.Waves, first.Waves) {
+			return nil // parents order the sets, or some of them
+		}
+		if !slices.Contains(names, c.Set) {
+			names = append(names, c.Set)
+		}
+	}
+	if len(names) < 2 {
+		return nil
+	}
+	slices.Sort(names)
+	set, _ := rollingSet(setup, names[0])
+	return []finding.Finding{{
+		Rule: ruleReversed, Severity: finding.Warning, Scope: finding.Rule, Basis: finding.Declared, Position: set.Position,
+		Message: "nothing orders the ApplicationSets " + strings.Join(names, ", ") + ": Argo CD rolls them out side by side, while the plan goes by the phases of all of them",
+		Fix:     finding.Fix{Summary: "let one parent apply them by Applications with sync waves, as the layout tiers generates them"},
+	}}
 }

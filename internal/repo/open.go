@@ -150,6 +150,9 @@ func (r *Repository) platform(ctx context.Context, environment string) (*Platfor
 	if len(p.Ladder.Steps) == 0 {
 		p.Ladder.Steps = ladderfile.DeriveSteps(p.Ladder, p.Components)
 	}
+	if !ofArgo && !ofFlux {
+		p.Findings = append(p.Findings, sideBySide(p.Argo, p.Components)...)
+	}
 	if p.Ladder.Layout != plan.Tiers {
 		p.Findings = append(p.Findings, reversed(p.Argo, p.Ladder.Steps, p.Components)...)
 	}
