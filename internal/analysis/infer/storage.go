@@ -5,6 +5,7 @@ import (
 
 	"github.com/rollout-ladder/ladder/internal/core/dependency"
 	"github.com/rollout-ladder/ladder/internal/core/plan"
+	"github.com/rollout-ladder/ladder/internal/repo/manifest"
 )
 
 // Storage: a claim binds only if its class exists, and a pod starts only with
@@ -152,4 +153,16 @@ func mappings(v any, path []string, at string, visit func(m map[string]any, path
 	if m, ok := v.(map[string]any); ok {
 		mappings(m[path[0]], path[1:], join(at, path[0]), visit)
 	}
+}
+
+// StorageClasses are the classes that the claims of an object name, in their order.
+func StorageClasses(o manifest.Object) []string {
+	gvk := o.GroupVersionKind()
+	var all []string
+	claimsOf(&object{Object: o, g: gvk.Group, v: gvk.Version, k: gvk.Kind}, func(claim map[string]any, field, _ string) {
+		if name, ok := classOf(claim, field); ok && name != defaultClass {
+			all = append(all, name)
+		}
+	})
+	return all
 }

@@ -178,6 +178,9 @@ func (a *argoTarget) prepare(ctx context.Context) error {
 	if err := applyOLM(ctx, a.access, a.loaded); err != nil {
 		return fmt.Errorf("set up the simulated world: %w", err)
 	}
+	if err := applyClasses(ctx, a.access, a.loaded); err != nil {
+		return fmt.Errorf("set up the simulated world: %w", err)
+	}
 	return nil
 }
 

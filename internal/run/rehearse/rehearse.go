@@ -80,7 +80,7 @@ func Run(ctx context.Context, o Options) (Rehearsal, error) {
 	}
 	loaded.Findings = append(loaded.Findings, session.Spread(loaded.Platform.Components)...)
 	loaded.Findings = append(loaded.Findings, session.ParentsAtOnce(loaded)...)
-	loaded.Findings = append(loaded.Findings, toldOfOLM(loaded)...)
+	loaded.Findings = append(append(loaded.Findings, toldOfOLM(loaded)...), toldOfClasses(loaded)...)
 	finding.Sort(loaded.Findings)
 	return world.runWhileUp(ctx, loaded, planned)
 }
@@ -219,6 +219,9 @@ func (s *target) run(ctx context.Context, access *rest.Config, loaded *analysis.
 		return Rehearsal{}, fmt.Errorf("set up the simulated world: %w", err)
 	}
 	if err := applyOLM(ctx, access, loaded); err != nil {
+		return Rehearsal{}, fmt.Errorf("set up the simulated world: %w", err)
+	}
+	if err := applyClasses(ctx, access, loaded); err != nil {
 		return Rehearsal{}, fmt.Errorf("set up the simulated world: %w", err)
 	}
 	saved, err := s.lastSaved()

@@ -20,6 +20,9 @@ const (
 	Key       = "config.json"
 )
 
+// ClusterProvisioner makes the volumes of the StorageClasses that the cluster comes with.
+const ClusterProvisioner = "cluster-storage.ladder.rollout-ladder.dev"
+
 // Defaults of a Config that leaves the field zero.
 const (
 	DefaultSpeed = 60.0
