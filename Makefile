@@ -43,11 +43,11 @@ noplane: ## Build bin/ladder-noplane, the command without a control plane: no re
 
 # The builds that are packed, for the image and the archives: stripped, static, without a
 # control plane. The same commit gives the same bytes: paths and times of this machine
-# are in none of them.
+# are in none of them, nor what a worktree or a shallow clone has Go say of the commit.
 RELEASE := cd tools && go run ./release
 PACKED  := -version "$(VERSION)" -revision "$$(git rev-parse HEAD)" -time "$$(git log -1 --format=%ct)"
 packed   = rm -rf $(BIN)/$(1) && $(foreach p,$(2),echo "building ladder for $(p)" && \
-	GOOS=$(word 1,$(subst -, ,$(p))) GOARCH=$(word 2,$(subst -, ,$(p))) go build -buildvcs=auto -tags noplane,kustomize_disable_go_plugin_support \
+	GOOS=$(word 1,$(subst -, ,$(p))) GOARCH=$(word 2,$(subst -, ,$(p))) go build -buildvcs=false -tags noplane,kustomize_disable_go_plugin_support \
 	-ldflags "-s -w -X main.version=$(VERSION)" -o $(BIN)/$(1)/$(p)/ladder ./cmd/ladder &&) true
 
 image: ## Make bin/image, the image that runs smokes, for amd64 and arm64, without Docker; PUSH=REGISTRY/NAME:TAG pushes it (the first takes 5 minutes)
