@@ -22,7 +22,7 @@ func (m *Machine) approved(step int) bool {
 	if !m.state.Spec.Steps[step].held() {
 		return true
 	}
-	return m.state.Progress.Approved(step)
+	return m.state.Approved(step)
 }
 
 // full reports whether a step has as many components in flight as it may.
