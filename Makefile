@@ -27,10 +27,10 @@ QUICKLY := -ldflags=-w -vet=off
 ARGOCD  := $(words $(wildcard $(BIN)/ladder-argocd))
 LONGEST := -p $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1 + 2 \* $(ARGOCD)) ./test/e2e $(if $(filter 1,$(ARGOCD)),./internal/argocd/engine ./test/argocd) ./test/cluster
 
-.PHONY: help build noplane argocd parity test test-short test-race test-long lint generate verify bench picture demo fmt clean
+.PHONY: help build noplane image release-snapshot argocd parity test test-short test-race test-long lint generate verify bench picture demo fmt clean
 
 help: ## List the targets
-	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## Build bin/ladder (the first build compiles a Kubernetes control plane: 5-8 minutes on 2 cores)
 	@mkdir -p $(BIN)
@@ -40,6 +40,23 @@ build: ## Build bin/ladder (the first build compiles a Kubernetes control plane:
 noplane: ## Build bin/ladder-noplane, the command without a control plane: no rehearse, half of the size
 	@mkdir -p $(BIN)
 	go build -tags noplane,kustomize_disable_go_plugin_support -ldflags "-s -w -X main.version=$(VERSION)" -o $(BIN)/ladder-noplane ./cmd/ladder
+
+# The builds that are packed, for the image and the archives: stripped, static, without a
+# control plane. The same commit gives the same bytes: paths and times of this machine
+# are in none of them, nor what a worktree or a shallow clone has Go say of the commit.
+RELEASE := cd tools && go run ./release
+PACKED  := -version "$(VERSION)" -revision "$$(git rev-parse HEAD)" -time "$$(git log -1 --format=%ct)"
+packed   = rm -rf $(BIN)/$(1) && $(foreach p,$(2),echo "building ladder for $(p)" && \
+	GOOS=$(word 1,$(subst -, ,$(p))) GOARCH=$(word 2,$(subst -, ,$(p))) go build -buildvcs=false -tags noplane,kustomize_disable_go_plugin_support \
+	-ldflags "-s -w -X main.version=$(VERSION)" -o $(BIN)/$(1)/$(p)/ladder ./cmd/ladder &&) true
+
+image: ## Make bin/image, the image that runs smokes, for amd64 and arm64, without Docker; PUSH=REGISTRY/NAME:TAG pushes it (the first takes 5 minutes)
+	$(call packed,packed/image,linux-amd64 linux-arm64)
+	$(RELEASE) image -binaries $(BIN)/packed/image -output $(BIN)/image $(PACKED) $(if $(PUSH),-push "$(PUSH)")
+
+release-snapshot: ## Make bin/archives: the command without a control plane for Linux and macOS, lists of parts, checksums
+	$(call packed,packed/archives,linux-amd64 linux-arm64 darwin-amd64 darwin-arm64)
+	$(RELEASE) archives -binaries $(BIN)/packed/archives -output $(BIN)/archives $(PACKED)
 
 argocd: ## Build bin/ladder-argocd, the real Argo CD for rehearsals (the first build takes 4-6 minutes on 2 cores)
 	@mkdir -p $(BIN)
@@ -82,7 +99,7 @@ verify: lint ## Fail when formatting, static checks, modules or generated files 
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); exit 1; }
 	go mod verify >/dev/null
 	go mod tidy -diff
-	cd tools && go mod tidy -diff && go vet ./licences && go test ./licences && go run ./licences -check
+	cd tools && go mod tidy -diff && go vet ./licences ./release && go test ./licences ./release && go run ./licences -check
 	cd test/peers && go mod tidy -diff
 	cd argocd && go mod tidy -diff && go vet ./...
 

@@ -38,7 +38,8 @@ func group(root *cobra.Command) {
 	}
 }
 
-// unknownFlag proposes the flag that a misspelt one was meant for.
+// unknownFlag proposes the flag that a misspelt one was meant for, or what does here
+// what one of another tool does there.
 func unknownFlag(cmd *cobra.Command, err error) error {
 	hint := ""
 	var unknown *pflag.NotExistError
@@ -47,6 +48,11 @@ func unknownFlag(cmd *cobra.Command, err error) error {
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
 		if meant := yamldoc.Meant("--"+unknown.GetSpecifiedName(), names); meant != "" {
 			hint = "; " + meant
+		}
+	}
+	if unknown != nil {
+		if instead := otherTools[cmd.Name()+" "+unknown.GetSpecifiedName()]; instead != "" {
+			hint = "; " + instead
 		}
 	}
 	return exit.Usagef("%w%s\nRun '%s --help' for usage", err, hint, cmd.CommandPath())

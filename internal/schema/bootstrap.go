@@ -6,6 +6,7 @@ import "github.com/invopop/jsonschema"
 type BootstrapFile struct {
 	Platform     string                `json:"platform" jsonschema_description:"The folder of the platform, relative to the folder of this file. Default: the platform that this file lies in."`
 	Environment  string                `json:"environment" jsonschema_description:"Default: the only one, else dev."`
+	EnvFile      string                `json:"envFile" jsonschema_description:"A file of NAME=value lines, such as .env, for variables that are not set. It need not be there. Relative to the folder of this file."`
 	Timeout      Duration              `json:"timeout" jsonschema_description:"Bounds the whole run. Default: 45m."`
 	Cluster      *BootstrapCluster     `json:"cluster" jsonschema_description:"Default: the current context of the kubeconfig."`
 	PreArgo      *BootstrapPreArgo     `json:"preArgo" jsonschema_description:"About the entries of preArgo in ladder.yaml."`

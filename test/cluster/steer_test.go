@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -68,14 +69,23 @@ spec:
 	if _, err := s.client.CoreV1().ConfigMaps("default").Get(t.Context(), "last", metav1.GetOptions{}); err == nil {
 		t.Error("the step that is started by hand was started by itself")
 	}
-	if r := s.ladder("approve", "130", "--yes"); r.code != 0 || !strings.Contains(r.stdout, "130") {
+	if r := s.ladder("approve", "130", "--yes", "--reason", "OPS-12: its owners agree"); r.code != 0 || !strings.Contains(r.stdout, "130") {
 		t.Errorf("approve, exit code %d: %s%s", r.code, r.stdout, r.stderr)
+	}
+	if r := s.ladder("approve", "130", "--yes", "--reason", "again"); r.code != 1 || !strings.Contains(r.stderr, "is approved already") {
+		t.Errorf("approve again, exit code %d: %s%s", r.code, r.stdout, r.stderr)
 	}
 	_, err = s.client.CoreV1().Secrets("ns-c01").Create(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "opens"}}, metav1.CreateOptions{})
 	must(t, err)
 	r := s.wait(run)
 	if r.code != 0 || s.report(r).Result != "succeeded" {
 		t.Fatalf("exit code %d: %s%s", r.code, r.stdout, r.stderr)
+	}
+	if a := s.report(r).Approvals; len(a) != 1 || a[0].Step != "130" || a[0].Reason != "OPS-12: its owners agree" || !strings.Contains(a[0].By, "@") || time.Time(a[0].At).IsZero() {
+		t.Errorf("the report has the approvals %+v", a)
+	}
+	if r := s.ladder("history", "show", "latest"); r.code != 0 || !strings.Contains(r.stdout, "OPS-12: its owners agree") {
+		t.Errorf("history, exit code %d: %s%s", r.code, r.stdout, r.stderr)
 	}
 	for _, c := range s.report(r).Components {
 		if c.State != "healthy" {

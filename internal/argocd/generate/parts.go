@@ -202,10 +202,15 @@ func (b *builder) repositories() []settings.Repository {
 // smokes writes the Jobs of the checks that descriptors declare.
 func (b *builder) smokes() error {
 	kinds := smokejob.NewKinds(b.in.Objects)
+	told := b.platform.ArgoCD.SmokeImage != "" || !strings.HasSuffix(b.in.Image, ":"+unreleased)
 	for _, name := range b.sorted() {
 		c := b.components[name]
 		if len(c.Smoke) == 0 {
 			continue
+		}
+		if !told {
+			told = true
+			b.warn(b.platform.ArgoCD.At("smoke"), "the Jobs of smokes run %s, which is published nowhere: this build of Ladder is no release; make image makes one (docs/smoke.md), and argocd.smoke.image or --smoke-image names it", b.in.Image)
 		}
 		objects, err := b.smoke(c, kinds)
 		if err != nil {

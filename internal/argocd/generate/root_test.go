@@ -152,3 +152,13 @@ func TestSettleReadsTheRoot(t *testing.T) {
 		}
 	}
 }
+
+// The image of a release is published; that of another build is the one that
+// `make image` makes.
+func TestImage(t *testing.T) {
+	for version, want := range map[string]string{"v1.2.3": "1.2.3", "1.2.3": "1.2.3", "v1.2.3-4-gabcdef0": "dev", "a5bab97": "dev", "dev": "dev"} {
+		if got := generate.Image(version); got != "ghcr.io/rollout-ladder/ladder:"+want {
+			t.Errorf("%s: %s, want %s", version, got, want)
+		}
+	}
+}

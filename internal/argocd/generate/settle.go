@@ -45,10 +45,15 @@ func sourceOf(root []byte) Source {
 
 var released = regexp.MustCompile(`^v?[0-9]+\.[0-9]+\.[0-9]+$`)
 
+// unreleased is the tag of the image of a build that is no release. Nobody publishes
+// it. Whoever loads what `make image` makes has it, and unlike "latest" a node does
+// not ask a registry for it each time.
+const unreleased = "dev"
+
 // Image is the one that runs the checks of smokes where the ladder file names
-// none: that of a released version of Ladder, else the newest.
+// none: that of a released version of Ladder, else the one of `make image`.
 func Image(version string) string {
-	tag := "latest"
+	tag := unreleased
 	if released.MatchString(version) {
 		tag = strings.TrimPrefix(version, "v")
 	}

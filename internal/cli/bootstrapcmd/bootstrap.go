@@ -7,12 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"regexp"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/rollout-ladder/ladder/internal/argocd/generate"
 	"github.com/rollout-ladder/ladder/internal/cli/cluster"
 	"github.com/rollout-ladder/ladder/internal/cli/exit"
 	"github.com/rollout-ladder/ladder/internal/cli/flags"
@@ -104,7 +103,7 @@ func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *
 	done, err := bootstrap.Run(ctx, bootstrap.Options{
 		Config: config, Path: path, Load: source.Options(o.Source), Connect: o.connect,
 		DryRun: o.DryRun, ResetCluster: o.ResetCluster, ShowAdminPassword: o.ShowAdminPassword, Timeout: o.Timeout,
-		LookupEnv: os.LookupEnv, Image: image(o.version), Say: display.Stage,
+		LookupEnv: os.LookupEnv, Image: generate.Image(o.version), Say: display.Stage,
 	})
 	display.Close()
 	if err != nil {
@@ -168,16 +167,6 @@ func (o *Options) connect(ctx context.Context, kubeconfig, name string) (*bootst
 		return nil, err
 	}
 	return &bootstrap.Access{REST: access.REST, Name: access.Name, Version: version, Simulated: access.Simulated(ctx)}, nil
-}
-
-// image runs the checks of smokes where ladder.yaml names none: that of a released
-// version, else the newest.
-func image(version string) string {
-	tag := "latest"
-	if regexp.MustCompile(`^v?[0-9]+\.[0-9]+\.[0-9]+$`).MatchString(version) {
-		tag = strings.TrimPrefix(version, "v")
-	}
-	return "ghcr.io/rollout-ladder/ladder:" + tag
 }
 
 func (o *Options) write(streams *stream.Streams, b report.Bootstrap) error {

@@ -91,6 +91,9 @@ func (f Flags) Open(ctx context.Context) (*Access, error) {
 		return nil, exit.With(exit.Usage, fmt.Errorf("read the kubeconfig: %w", err))
 	}
 	config.UserAgent = "ladder"
+	// As kubectl. The 5 requests per second of client-go would have each stage of a
+	// bootstrap take a minute.
+	config.QPS, config.Burst = 50, 300
 	name := cmp.Or(f.Context, raw.CurrentContext)
 	return &Access{REST: config, Name: cmp.Or(name, inCluster), InCluster: name == "" && len(raw.Clusters) == 0}, nil
 }

@@ -44,8 +44,9 @@ names the edge and its line. With --check nothing is written, and the command
 exits with 1 and a diff when the files are stale.
 
 The Jobs of smokes run ladder smoke in the image of --smoke-image, else of
-argocd.smoke.image in ladder.yaml, else in that of this version of Ladder. What
---check is to agree with belongs into ladder.yaml.`,
+argocd.smoke.image in ladder.yaml, else in that of this version of Ladder, which
+only releases have: make image makes one (docs/smoke.md). What --check is to agree
+with belongs into ladder.yaml.`,
 		Example: `  ladder generate
   ladder generate --environment all --check
   ladder generate --layout tiers --out deploy/argocd

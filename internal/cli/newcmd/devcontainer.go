@@ -67,7 +67,7 @@ Files that exist are not overwritten without --force.`,
 	f := cmd.Flags()
 	f.StringVarP(&o.Environment, "environment", "e", "", "environment that it brings up (default: the only one, else dev)")
 	source.CompleteEnvironment(cmd)
-	f.StringVar(&o.Config, "config", "", "configuration of the bootstrap, relative to the top of the repository (default: bootstrap/ENVIRONMENT.yaml of the platform)")
+	f.StringVar(&o.Config, "config", "", "configuration of the bootstrap, relative to the top of the repository (default: bootstrap/ENVIRONMENT.yaml or bootstrap/configs/ENVIRONMENT.yaml of the platform)")
 	f.BoolVar(&o.Force, "force", false, "overwrite files that exist")
 	f.BoolVar(&o.DryRun, "dry-run", false, "print the files and write none")
 	o.Result.Register(cmd, "text", "json")
@@ -133,6 +133,10 @@ func (o *devcontainerOptions) make(p *repo.Platform) ([]importer.File, error) {
 	folder = filepath.ToSlash(folder)
 	if o.Config == "" {
 		o.Config = path.Join(folder, "bootstrap", p.Environment+".yaml")
+		tree := &repofs.Tree{Root: p.Repository, Repository: p.Repository}
+		if among := path.Join(folder, "bootstrap", "configs", p.Environment+".yaml"); !tree.IsFile(o.Config) && tree.IsFile(among) {
+			o.Config = among
+		}
 	}
 	if o.Config = path.Clean(filepath.ToSlash(o.Config)); !filepath.IsLocal(o.Config) {
 		return nil, &repofs.InputError{Message: fmt.Sprintf("--config %s leaves the repository", o.Config), Hint: "name a file relative to its top"}

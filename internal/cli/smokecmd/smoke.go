@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/client-go/rest"
 
 	"github.com/rollout-ladder/ladder/internal/argocd/generate/smokejob"
 	"github.com/rollout-ladder/ladder/internal/cli/cluster"
@@ -209,15 +208,13 @@ func readChecks(file string) (model.Component, error) {
 
 // connect makes the client of the checks.
 func connect(ctx context.Context, access *cluster.Access, timeout time.Duration) (smoke.Client, smoke.Options, error) {
-	config := rest.CopyConfig(access.REST)
-	config.QPS, config.Burst = 50, 100
-	on, err := smoke.Connect(config, time.Now)
+	on, err := smoke.Connect(access.REST, time.Now)
 	if err != nil {
 		return nil, smoke.Options{}, exit.With(exit.CouldNotRun, err)
 	}
 	options := smoke.Options{Timeout: timeout, Now: time.Now, Simulated: access.Simulated(ctx)}
 	if !access.InCluster {
-		options.Dial = smoke.Forwarder(config, on)
+		options.Dial = smoke.Forwarder(access.REST, on)
 	}
 	return on, options, nil
 }

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/user"
 	"strings"
 	"time"
 
@@ -18,6 +17,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/cli/exit"
 	"github.com/rollout-ladder/ladder/internal/cli/flags"
 	"github.com/rollout-ladder/ladder/internal/cli/running"
+	"github.com/rollout-ladder/ladder/internal/cli/steering"
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
 	"github.com/rollout-ladder/ladder/internal/core/rollout"
 	"github.com/rollout-ladder/ladder/internal/store/incluster"
@@ -28,7 +28,8 @@ const patience = 20 * time.Second
 
 type options struct {
 	running.Flags
-	yes bool
+	yes    bool
+	reason string
 }
 
 // verb is one of the commands.
@@ -42,6 +43,9 @@ type verb struct {
 
 // example shows the command as a person and as a script would type it.
 func (v verb) example() string {
+	if v.action == incluster.Approve {
+		return "  ladder approve 350\n  ladder approve 350 --reason \"OPS-12: owners have signed off\" --context production --yes"
+	}
 	line := "  ladder " + strings.NewReplacer("PHASE", "350", "[COMPONENT]", "platform-keycloak").Replace(v.use)
 	return line + "\n" + line + " --context production --yes"
 }
@@ -51,7 +55,7 @@ func verbs() []verb {
 		{incluster.Pause, "pause", "Start nothing more in a running rollout", "What is in flight goes on.", cobra.NoArgs, effectOfPause},
 		{incluster.Resume, "resume", "Let a paused rollout go on", "A rollout that nobody runs goes on with: ladder rollout --resume.", cobra.NoArgs, effectOfResume},
 		{incluster.Abort, "abort", "End a running rollout where it stands", "Syncs in flight are cancelled, what is applied stays. It can be taken up again with: ladder rollout --resume.", cobra.NoArgs, effectOfAbort},
-		{incluster.Approve, "approve PHASE", "Approve a step that starts by hand", "", cobra.ExactArgs(1), effectOfApprove},
+		{incluster.Approve, "approve PHASE", "Approve a step that starts by hand", "Who approves it, when, and why (--reason) is in the report of the rollout and in its\nhistory.", cobra.ExactArgs(1), effectOfApprove},
 		{incluster.Retry, "retry [COMPONENT]", "Give a failed component a fresh start", "Without COMPONENT all that failed in the running rollout start again.", cobra.MaximumNArgs(1), effectOfRetry},
 	}
 }
@@ -77,13 +81,22 @@ cluster or the run does not answer.`),
 			},
 		}
 		o.Register(cmd)
+		if v.action == incluster.Approve {
+			cmd.Flags().StringVar(&o.reason, "reason", "", "why, for the report and the history")
+		}
 		cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")
 		out = append(out, cmd)
 	}
 	return out
 }
 
+// maxReason bounds what the state of a rollout keeps of an approval.
+const maxReason = 500
+
 func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *options, v verb, target string) error {
+	if len(o.reason) > maxReason {
+		return exit.With(exit.Usage, fmt.Errorf("--reason is longer than %d bytes; name a ticket that says it", maxReason))
+	}
 	found, err := o.Find(ctx)
 	if err != nil {
 		return err
@@ -103,7 +116,7 @@ func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *
 	} else if !global.Quiet {
 		fmt.Fprintf(streams.Err, "%s %s: %s\n", v.action, found.Key, effect)
 	}
-	answer, err := found.Cluster.Ask(ctx, found.Key, incluster.Request{Action: v.action, Target: target, By: by()}, patience)
+	answer, err := found.Cluster.Ask(ctx, found.Key, incluster.Request{Action: v.action, Target: target, By: steering.Person(), Reason: o.reason}, patience)
 	if err != nil {
 		return exit.With(exit.CouldNotRun, err)
 	}
@@ -128,18 +141,6 @@ func confirm(streams *stream.Streams, key incluster.Key, action, effect string) 
 		return nil
 	}
 	return exit.With(exit.No, errors.New("nothing was done"))
-}
-
-// by names who asks.
-func by() string {
-	name := "somebody"
-	if u, err := user.Current(); err == nil {
-		name = u.Username
-	}
-	if host, err := os.Hostname(); err == nil {
-		name += "@" + host
-	}
-	return name
 }
 
 // counts are how many components are in flight, wait, and are done.

@@ -64,6 +64,10 @@ func (h *Helm) Do(r progress.Request) {
 		h.Leave()
 		return
 	}
+	if approve, ok := r.Event.(rollout.Approve); ok {
+		approve.By = Person()
+		r.Event = approve
+	}
 	select {
 	case h.Control <- r.Event:
 	default: // the run is too busy to hear; the key can be pressed again
@@ -91,7 +95,7 @@ func (h *Helm) Check(p *plan.Plan) error {
 	go func() {
 		h.send(rollout.Resume{})
 		for _, step := range approved {
-			h.send(rollout.Approve{Step: step, By: "--approve"})
+			h.send(rollout.Approve{Step: step, By: Person(), Reason: "up front, by --approve"})
 		}
 	}()
 	return nil

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os/user"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,6 +13,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/cli/flags"
 	"github.com/rollout-ladder/ladder/internal/cli/progress"
 	"github.com/rollout-ladder/ladder/internal/cli/running"
+	"github.com/rollout-ladder/ladder/internal/cli/steering"
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
 	"github.com/rollout-ladder/ladder/internal/core/report"
 	"github.com/rollout-ladder/ladder/internal/core/rollout"
@@ -171,10 +171,7 @@ func (v *view) do(ctx context.Context, r progress.Request) {
 		v.leave()
 		return
 	}
-	request := incluster.Request{By: "ladder watch"}
-	if u, err := user.Current(); err == nil {
-		request.By = u.Username
-	}
+	request := incluster.Request{By: steering.Person()}
 	switch e := r.Event.(type) {
 	case rollout.Pause:
 		request.Action = incluster.Pause

@@ -41,6 +41,8 @@ type Rollout struct {
 	// state says something.
 	Judged      int          `json:"judged"`
 	Transitions []Transition `json:"transitions"`
+	// Approvals are those of steps that start by hand.
+	Approvals []Approval `json:"approvals,omitempty"`
 	// Unrendered lists the components that stood in as empty ones.
 	Unrendered []Unrendered `json:"unrendered"`
 	// Against are the edges that the ladder contradicts: the policy phases does
@@ -52,6 +54,14 @@ type Rollout struct {
 // StateUnrendered is the state of a component that stood in as an empty one and
 // became Healthy as such, which says nothing of what it holds.
 const StateUnrendered = "unrendered"
+
+// Approval says who let a step start that starts by hand, when, and why.
+type Approval struct {
+	Step   string `json:"step"`
+	At     Time   `json:"at"`
+	By     string `json:"by"`
+	Reason string `json:"reason"`
+}
 
 // RolloutComponent is one component of a rollout report, in the order of the
 // ladder.

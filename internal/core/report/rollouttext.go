@@ -132,6 +132,9 @@ func RolloutText(w io.Writer, r Rollout, style Style) error {
 	}
 	b.WriteString(contradicted(r.Against) + "\n")
 	b.WriteString(style.paint(faint, facts(r, s)) + "\n")
+	for _, a := range r.Approvals {
+		b.WriteString("  " + Plain(a.String()) + "\n")
+	}
 	writeTrouble(&b, r, style)
 	if r.Kubeconfig != "" {
 		fmt.Fprintf(&b, "\nThe plane stays up: export KUBECONFIG=%s\n", r.Kubeconfig)
@@ -161,6 +164,15 @@ func (s Style) phaseLine(p phaseSummary) string {
 	}
 	if p.skipped > 0 {
 		text += s.paint(faint, fmt.Sprintf("  %d skipped", p.skipped))
+	}
+	return text
+}
+
+// String says who let the step start.
+func (a Approval) String() string {
+	text := fmt.Sprintf("step %s approved by %s at %s", a.Step, cmp.Or(a.By, "somebody"), time.Time(a.At).UTC().Format(time.RFC3339))
+	if a.Reason != "" {
+		text += ": " + a.Reason
 	}
 	return text
 }
@@ -355,6 +367,12 @@ func RolloutMarkdown(w io.Writer, r Rollout) error {
 		for _, u := range r.Unrendered {
 			fmt.Fprintf(&b, "- `%s` (%s:%d): %s\n", escape(u.Component), escape(u.File), u.Line, escape(u.Reason))
 		}
+		b.WriteByte('\n')
+	}
+	for _, a := range r.Approvals {
+		fmt.Fprintf(&b, "- %s\n", escape(a.String()))
+	}
+	if len(r.Approvals) > 0 {
 		b.WriteByte('\n')
 	}
 	b.WriteString("| phase | Healthy | time | slowest |\n| --- | ---: | ---: | --- |\n")

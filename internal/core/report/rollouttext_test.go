@@ -160,3 +160,28 @@ func TestOrderAgainstARequirement(t *testing.T) {
 		}
 	}
 }
+
+// A step that somebody let start says who, when and why, as one line.
+func TestRolloutTextOfApprovals(t *testing.T) {
+	r := Rollout{
+		Result: "succeeded", Environment: "dev", Policy: "phases", Speed: 1, Revision: "abc",
+		Approvals: []Approval{
+			{Step: "350", At: Time(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)), By: "ann@host", Reason: "OPS-12:\nowners | agree"},
+			{Step: "450", At: Time(time.Date(2026, 1, 2, 3, 5, 0, 0, time.UTC))},
+		},
+	}
+	var text, markdown strings.Builder
+	if err := RolloutText(&text, r, Style{}); err != nil {
+		t.Fatal(err)
+	}
+	want := "revision abc\n  step 350 approved by ann@host at 2026-01-02T03:04:05Z: OPS-12: owners | agree\n  step 450 approved by somebody at 2026-01-02T03:05:00Z\n"
+	if !strings.HasSuffix(text.String(), want) {
+		t.Errorf("%s\nwant at the end:\n%s", text.String(), want)
+	}
+	if err := RolloutMarkdown(&markdown, r); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(markdown.String(), "- step 350 approved by ann@host at 2026-01-02T03:04:05Z: OPS-12: owners \\| agree\n") {
+		t.Error(markdown.String())
+	}
+}

@@ -86,7 +86,8 @@ type TimeUp struct{ After time.Duration }
 // Spec.Steps.
 type Approve struct {
 	Step int
-	By   string
+	// By is who approves it, Reason why.
+	By, Reason string
 }
 
 // Retry gives a component that failed, timed out or waits for its next attempt

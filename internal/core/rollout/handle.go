@@ -34,15 +34,23 @@ func (m *Machine) handle(event Event) {
 			m.timeOut(e.After)
 		}
 	case Approve:
-		if e.Step >= 0 && e.Step < len(m.state.Spec.Steps) {
-			if k, ok := slices.BinarySearch(m.state.Approved, e.Step); !ok {
-				m.state.Approved = slices.Insert(m.state.Approved, k, e.Step)
-				m.progress = true
-			}
-		}
+		m.approve(e)
 	case Retry:
 		m.retried(e)
 	}
+}
+
+// approve keeps the first approval of a step.
+func (m *Machine) approve(e Approve) {
+	if e.Step < 0 || e.Step >= len(m.state.Spec.Steps) {
+		return
+	}
+	k, found := slices.BinarySearchFunc(m.state.Approvals, e.Step, func(a Approval, step int) int { return a.Step - step })
+	if found {
+		return
+	}
+	m.state.Approvals = slices.Insert(m.state.Approvals, k, Approval{Step: e.Step, At: m.now, By: e.By, Reason: e.Reason})
+	m.progress = true
 }
 
 func (m *Machine) begun() {

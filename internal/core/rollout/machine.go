@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -93,6 +94,11 @@ func Restore(state State) (*Machine, error) {
 		}
 		if !slices.Contains(statuses, c.Status) {
 			return nil, fmt.Errorf("rollout state has component %s in the unknown state %q", c.Name, c.Status)
+		}
+	}
+	for i, a := range state.Approvals {
+		if a.Step < 0 || a.Step >= len(state.Spec.Steps) || i > 0 && a.Step <= state.Approvals[i-1].Step {
+			return nil, errors.New("rollout state has approvals that its spec has no steps for, or not in their order")
 		}
 	}
 	m.isTouched = make([]bool, len(state.Components))
@@ -266,6 +272,6 @@ func (s State) clone() State {
 }
 
 func (p Progress) clone() Progress {
-	p.Approved = slices.Clone(p.Approved)
+	p.Approvals = slices.Clone(p.Approvals)
 	return p
 }

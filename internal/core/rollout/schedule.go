@@ -2,7 +2,6 @@ package rollout
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 )
@@ -23,8 +22,7 @@ func (m *Machine) approved(step int) bool {
 	if !m.state.Spec.Steps[step].held() {
 		return true
 	}
-	_, ok := slices.BinarySearch(m.state.Approved, step)
-	return ok
+	return m.state.Approved(step)
 }
 
 // full reports whether a step has as many components in flight as it may.

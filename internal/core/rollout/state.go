@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"slices"
 	"time"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
@@ -97,11 +98,25 @@ type Progress struct {
 	Deadline time.Time `json:"deadline,omitzero"`
 	PausedAt time.Time `json:"pausedAt,omitzero"` // zero: not paused
 	PausedBy string    `json:"pausedBy,omitempty"`
-	// Approved holds the indexes of the approved steps, sorted.
-	Approved []int  `json:"approved,omitempty"`
-	Result   Result `json:"result"`
+	// Approvals are sorted by step.
+	Approvals []Approval `json:"approvals,omitempty"`
+	Result    Result     `json:"result"`
 	// Message explains a result other than succeeded.
 	Message string `json:"message,omitempty"`
+}
+
+// Approval lets a step start.
+type Approval struct {
+	// Step is an index into Spec.Steps.
+	Step   int       `json:"step"`
+	At     time.Time `json:"at"`
+	By     string    `json:"by,omitempty"`
+	Reason string    `json:"reason,omitempty"`
+}
+
+// Approved reports whether a step was approved.
+func (p Progress) Approved(step int) bool {
+	return slices.ContainsFunc(p.Approvals, func(a Approval) bool { return a.Step == step })
 }
 
 // ComponentState is one component at one moment.

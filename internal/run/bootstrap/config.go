@@ -15,6 +15,9 @@ type Config struct {
 	// configuration; empty for the platform that the configuration lies in.
 	Platform    string
 	Environment string
+	// EnvFile has values of environment variables that are not set; relative to the
+	// folder of the file. It need not be there. Empty for none.
+	EnvFile Path
 	// Timeout bounds the whole run.
 	Timeout      time.Duration
 	Cluster      Cluster

@@ -94,6 +94,9 @@ func (d *decoder) lacks(f *yamldoc.Fields, key, hint string) {
 
 func (d *decoder) config(c *Config, f *yamldoc.Fields) {
 	c.Platform, c.Environment = f.Text("platform"), f.Text("environment")
+	if e, ok := f.Entry("envFile"); ok {
+		c.EnvFile = Path{f.Text("envFile"), e.Position}
+	}
 	if t := f.Duration("timeout"); t > 0 {
 		c.Timeout = t
 	}

@@ -23,25 +23,26 @@ import (
 const maker = `#!/bin/sh
 set -e
 tool=$(basename "$0")
-made="$MADE/$tool-dev"
+made="$MADE/$tool-$CLUSTER"
+echo "$tool $*" >> "$MADE/log"
 raise() {
-	"$LADDER" --quiet plane up "$tool-dev" > "$made.path"
-	"$LADDER" plane kubeconfig "$tool-dev" > "$made.part"
+	"$LADDER" --quiet plane up "$tool-$CLUSTER" > "$made.path"
+	"$LADDER" plane kubeconfig "$tool-$CLUSTER" > "$made.part"
 	mv "$made.part" "$MADE/kubeconfig"
 	touch "$made"
 }
 case "$tool $*" in
 "k3d cluster list --output json")
 	running=0
-	"$LADDER" plane list | grep -q "^$tool-dev" && running=1
-	if [ -e "$made" ]; then echo "[{\"name\":\"dev\",\"serversRunning\":$running}]"; else echo "[]"; fi ;;
+	"$LADDER" plane list | grep -q "^$tool-$CLUSTER" && running=1
+	if [ -e "$made" ]; then echo "[{\"name\":\"$CLUSTER\",\"serversRunning\":$running}]"; else echo "[]"; fi ;;
 "kind get clusters")
 	echo other
-	if [ -e "$made" ]; then echo dev; fi ;;
-"k3d cluster create dev" | "k3d cluster start dev" | "kind create cluster --name dev")
+	if [ -e "$made" ]; then echo "$CLUSTER"; fi ;;
+"k3d cluster create $CLUSTER"* | "k3d cluster start $CLUSTER" | "kind create cluster --name $CLUSTER")
 	raise ;;
-"k3d cluster delete dev" | "kind delete cluster --name dev")
-	"$LADDER" plane down "$tool-dev"
+"k3d cluster delete $CLUSTER" | "kind delete cluster --name $CLUSTER")
+	"$LADDER" plane down "$tool-$CLUSTER"
 	rm "$MADE/kubeconfig" "$made" ;;
 *)
 	echo "unknown command: $*" >&2
@@ -98,16 +99,28 @@ func TestClusterMade(t *testing.T) {
 type made struct {
 	*world
 	tool        string
+	config      string // relative to the platform
 	folder      string
+	flags       []string
 	environment []string
 }
 
+// newMade is a world with the platform of testdata and a tool that makes the
+// cluster dev.
 func newMade(t *testing.T, tool string) *made {
+	t.Helper()
+	m := newMaker(t, tool, "dev")
+	m.config, m.flags = "bootstrap/dev.yaml", []string{"--no-cache"}
+	copyPlatform(t, m.dir)
+	m.edit(m.config, "timeout: 4m", "timeout: 4m\ncluster:\n  create: {tool: "+tool+", name: dev}")
+	return m
+}
+
+// newMaker is a world without a platform, and with a tool that makes a cluster.
+func newMaker(t *testing.T, tool, cluster string) *made {
 	t.Helper()
 	dir := t.TempDir()
 	m := &made{world: &world{t: t, dir: filepath.Join(dir, "platform")}, tool: tool, folder: filepath.Join(dir, "made")}
-	copyPlatform(t, m.dir)
-	m.edit("bootstrap/dev.yaml", "timeout: 4m", "timeout: 4m\ncluster:\n  create: {tool: "+tool+", name: dev}")
 	write(t, filepath.Join(m.folder, "elsewhere"), elsewhere)
 	program := filepath.Join(dir, "bin", tool)
 	write(t, program, maker)
@@ -115,7 +128,7 @@ func newMade(t *testing.T, tool string) *made {
 		t.Fatal(err)
 	}
 	m.environment = append(os.Environ(),
-		"PATH="+filepath.Dir(program)+":"+os.Getenv("PATH"), "LADDER="+planetest.Binary(t), "MADE="+m.folder, "XDG_STATE_HOME="+filepath.Join(dir, "state"),
+		"PATH="+filepath.Dir(program)+":"+os.Getenv("PATH"), "LADDER="+planetest.Binary(t), "MADE="+m.folder, "CLUSTER="+cluster, "XDG_STATE_HOME="+filepath.Join(dir, "state"),
 		"KUBECONFIG="+filepath.Join(m.folder, "elsewhere")+":"+m.kubeconfig(),
 		"BOOT_TOKEN="+canaryToken, "BOOT_USER="+canaryUser, "BOOT_SEAL="+canarySeal)
 	t.Cleanup(m.down)
@@ -139,8 +152,8 @@ func (m *made) down() {
 func (m *made) bootstrap(args ...string) report.Bootstrap {
 	m.t.Helper()
 	cmd := exec.CommandContext(m.t.Context(), planetest.Binary(m.t), append([]string{
-		"bootstrap", "--config", filepath.Join(m.dir, "bootstrap", "dev.yaml"), "--no-cache", "--format", "json",
-	}, args...)...)
+		"bootstrap", "--config", filepath.Join(m.dir, m.config), "--format", "json",
+	}, append(m.flags, args...)...)...)
 	cmd.Env = m.environment
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr

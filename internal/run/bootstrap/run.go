@@ -100,6 +100,9 @@ func Run(ctx context.Context, o Options) (Outcome, error) {
 	}
 	r := &run{options: o, crds: map[schema.GroupKind]bool{}, seen: map[string]bool{}}
 	r.values = &values{folder: filepath.Dir(o.Config.File), lookup: o.LookupEnv}
+	if err := r.values.readEnv(o.Config.EnvFile); err != nil {
+		return Outcome{}, err
+	}
 	r.options.Path = o.Config.PlatformPath(o.Path)
 	r.options.Load.Environment = cmp.Or(o.Load.Environment, o.Config.Environment)
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(o.Timeout, o.Config.Timeout))

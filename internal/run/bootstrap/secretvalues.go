@@ -23,6 +23,8 @@ type values struct {
 	// folder is that of the configuration, from which the files of values are found.
 	folder string
 	lookup func(string) (string, bool)
+	// env is the file that has what the environment lacks.
+	env envFile
 	// secret are the texts that came from environment variables and files.
 	secret []string
 	// variables are the environment variables that hold values.
@@ -37,12 +39,16 @@ func (v *values) get(value Value) (string, error) {
 			v.variables = append(v.variables, value.Env)
 		}
 		text, ok := v.lookup(value.Env)
-		if !ok || text == "" {
-			state := "is not set"
-			if ok {
-				state = "is empty"
-			}
-			return "", &repofs.InputError{Position: value.Position, Message: fmt.Sprintf("%s: the environment variable %s %s", value.Field, value.Env, state), Hint: "set it, or take the value from a file: {file: PATH}"}
+		state := "is not set"
+		if ok {
+			state = "is empty"
+		}
+		if text == "" {
+			text = v.env.values[value.Env]
+		}
+		if text == "" {
+			also, hint := v.env.lacks(value.Env)
+			return "", &repofs.InputError{Position: value.Position, Message: fmt.Sprintf("%s: the environment variable %s %s%s", value.Field, value.Env, state, also), Hint: "set it, or " + hint + "take the value from a file: {file: PATH}"}
 		}
 		v.secret = append(v.secret, text)
 		return text, nil
@@ -64,16 +70,21 @@ func (v *values) word(value Value) (string, error) {
 	return strings.TrimRight(text, "\r\n"), err
 }
 
-func (v *values) read(value Value) (string, error) {
-	file := value.File
+// path finds a file that the configuration names.
+func (v *values) path(file string) string {
 	if rest, ok := strings.CutPrefix(file, "~/"); ok {
 		if home, err := os.UserHomeDir(); err == nil {
-			file = filepath.Join(home, rest)
+			return filepath.Join(home, rest)
 		}
 	}
-	if !filepath.IsAbs(file) {
-		file = filepath.Join(v.folder, filepath.FromSlash(file))
+	if filepath.IsAbs(file) {
+		return file
 	}
+	return filepath.Join(v.folder, filepath.FromSlash(file))
+}
+
+func (v *values) read(value Value) (string, error) {
+	file := v.path(value.File)
 	wrong := func(why string) error {
 		return &repofs.InputError{Position: value.Position, Message: fmt.Sprintf("%s: the file %s %s", value.Field, value.File, why)}
 	}

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/report"
 	"github.com/rollout-ladder/ladder/internal/core/rollout"
 	"github.com/rollout-ladder/ladder/internal/kube/engine"
@@ -36,7 +37,7 @@ func (r *run) stageSources(ctx context.Context, s *report.BootstrapStage) error 
 	if err != nil {
 		return err
 	}
-	s.Message = fmt.Sprintf("%d objects of Argo CD, %d Secrets, %d components before Argo CD", len(sources.install), len(secrets), len(sources.preArgo))
+	s.Message = fmt.Sprintf("%s of Argo CD, %s, %s before Argo CD", finding.Count(len(sources.install), "object"), finding.Count(len(secrets), "Secret"), finding.Count(len(sources.preArgo), "component"))
 	return nil
 }
 
@@ -138,7 +139,7 @@ func (r *run) stageSecrets(ctx context.Context, s *report.BootstrapStage) error 
 		s.State, s.Message = report.StageSkipped, "the configuration has none"
 		return nil
 	}
-	r.note("applying %d Secrets", len(objects))
+	r.note("applying %s", finding.Count(len(objects), "Secret"))
 	return r.applyAll(ctx, s, objects, OwnManager, healthy)
 }
 
@@ -304,7 +305,7 @@ func (r *run) running(ctx context.Context, s *report.BootstrapStage, base *healt
 			wanted = append(wanted, object("apps/v1", kind, r.sources.namespace, name))
 		}
 	}
-	s.Message = fmt.Sprintf("somebody else looks after Argo CD: %d workloads", len(wanted)-1)
+	s.Message = "somebody else looks after Argo CD: " + finding.Count(len(wanted)-1, "workload")
 	if r.options.DryRun {
 		return nil
 	}

@@ -115,6 +115,10 @@ func cleaned(r report.Rollout) report.Rollout {
 			c.BlockedBy[j].Reason = finding.Redact(c.BlockedBy[j].Reason)
 		}
 	}
+	r.Approvals = slices.Clone(r.Approvals)
+	for i := range r.Approvals {
+		r.Approvals[i].Reason = finding.Redact(r.Approvals[i].Reason)
+	}
 	for i := range r.Transitions {
 		r.Transitions[i].Reason = finding.Redact(r.Transitions[i].Reason)
 	}

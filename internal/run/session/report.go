@@ -76,6 +76,9 @@ func Report(loaded *analysis.Result, planned *plan.Plan, outcome executor.Outcom
 	if !state.FinishedAt.IsZero() {
 		r.MakespanSeconds = state.FinishedAt.Sub(state.StartedAt).Seconds()
 	}
+	for _, a := range state.Approvals {
+		r.Approvals = append(r.Approvals, report.Approval{Step: state.Spec.Steps[a.Step].Label, At: report.Time(a.At), By: a.By, Reason: finding.Redact(a.Reason)})
+	}
 	states := map[string]rollout.ComponentState{}
 	for _, s := range state.Components {
 		states[s.Name] = s

@@ -99,7 +99,7 @@ func (d *steering) event(r incluster.Request) (event rollout.Event, message, ref
 		if refused != "" {
 			return nil, "", refused
 		}
-		return rollout.Approve{Step: step, By: r.By}, "approved step " + d.spec.Steps[step].Label, ""
+		return rollout.Approve{Step: step, By: r.By, Reason: r.Reason}, "approved step " + d.spec.Steps[step].Label, ""
 	case incluster.Retry:
 		return d.retry(r.Target)
 	}
@@ -134,7 +134,7 @@ func (d *steering) stepOf(text string) (step int, refused string) {
 	var held []string
 	for i, s := range d.spec.Steps {
 		byHand := s.Approval || s.Limit < 0
-		if byHand && !slices.Contains(d.progress.Approved, i) {
+		if byHand && !d.progress.Approved(i) {
 			held = append(held, s.Label)
 		}
 		if s.Label != text && !slices.Contains(strings.Split(s.Label, ","), text) {
@@ -143,7 +143,7 @@ func (d *steering) stepOf(text string) (step int, refused string) {
 		switch {
 		case !byHand:
 			return 0, fmt.Sprintf("step %s needs no approval", s.Label)
-		case slices.Contains(d.progress.Approved, i):
+		case d.progress.Approved(i):
 			return 0, fmt.Sprintf("step %s is approved already", s.Label)
 		}
 		return i, ""

@@ -38,8 +38,10 @@ type Request struct {
 	Action Action `json:"action"`
 	// Target is the phase of an approval, the component of a retry (empty for all
 	// that failed).
-	Target string    `json:"target,omitempty"`
-	By     string    `json:"by"`
+	Target string `json:"target,omitempty"`
+	By     string `json:"by"`
+	// Reason is why, in the words of who asks.
+	Reason string    `json:"reason,omitempty"`
 	At     time.Time `json:"at"`
 
 	id string

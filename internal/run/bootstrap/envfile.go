@@ -1,0 +1,70 @@
+package bootstrap
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/joho/godotenv"
+
+	"github.com/rollout-ladder/ladder/internal/repo/repofs"
+)
+
+// envFile is a file of variables.
+type envFile struct {
+	// name is what messages call it; empty where the configuration names none.
+	name   string
+	there  bool
+	values map[string]string
+}
+
+// readEnv reads the file of variables. Its values are secret; those that nothing
+// asks for go nowhere.
+func (v *values) readEnv(p Path) error {
+	if p.Path == "" {
+		return nil
+	}
+	v.env.name = p.Path
+	wrong := func(why string) error {
+		return &repofs.InputError{Position: p.Position, Message: "envFile: " + p.Path + " " + why}
+	}
+	f, err := os.Open(v.path(p.Path))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return wrong("cannot be read")
+	}
+	defer func() { _ = f.Close() }()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return wrong("is no regular file")
+	}
+	text, err := io.ReadAll(io.LimitReader(f, maxSecret+1))
+	switch {
+	case err != nil:
+		return wrong("cannot be read")
+	case len(text) > maxSecret:
+		return wrong("is larger than 1 MiB")
+	}
+	v.env.there = true
+	// The error quotes the file, secrets and all.
+	if v.env.values, err = godotenv.Parse(bytes.NewReader(text)); err != nil {
+		return wrong("is no list of NAME=value, a line each")
+	}
+	return nil
+}
+
+// lacks says that a variable is not in the file either, and how it gets there.
+func (e envFile) lacks(variable string) (also, hint string) {
+	switch {
+	case e.name == "":
+		return "", ""
+	case e.there:
+		also = ", nor in " + e.name
+	default:
+		also = ", and " + e.name + " is not there"
+	}
+	return also, "write " + variable + "=... into that file, or "
+}
