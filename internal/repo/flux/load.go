@@ -69,7 +69,7 @@ func Load(ctx context.Context, tree *repofs.Tree, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.result.Before = s.before
+	l.result.Before, l.written = s.before, s.sources
 	var names []string
 	for _, r := range s.found {
 		names = append(names, r.name)
@@ -127,6 +127,8 @@ type loader struct {
 	root    rootFolder
 	// sources are Flux's own objects and the ConfigMaps of the current cluster.
 	sources map[string]manifest.Object
+	// written is where the first source of a kind and name is, whoever applies it.
+	written map[string]finding.Position
 	// releases are the HelmReleases of the current cluster, with the index of the
 	// Kustomization that applies each.
 	releases map[string]applied

@@ -147,6 +147,13 @@ func TestLoad(t *testing.T) {
 				"a/r.yaml:1 [values] r: values of the ConfigMap none are not carried over: it is not in the repository",
 			},
 		},
+		"a HelmRepository that the cluster does not apply": {
+			sync + kustomization("a", "./a", "") +
+				"-- a/r.yaml --\napiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: r, namespace: x}\nspec: {chart: {spec: {chart: c, version: 1.0.0, sourceRef: {kind: HelmRepository, name: h, namespace: flux-system}}}}\n" +
+				"-- sources/h.yaml --\napiVersion: source.toolkit.fluxcd.io/v1\nkind: HelmRepository\nmetadata: {name: h, namespace: flux-system}\nspec: {url: https://h.example}\n",
+			[]string{root, "dev: kustomization a at a", "dev: release x/r chart   "},
+			[]string{"a/r.yaml:1 [source] r: its HelmRepository flux-system/h is not applied in this cluster; sources/h.yaml:1 has one of that name, which nothing here applies"},
+		},
 		"a kustomization that cannot be built is read without its patches": {
 			sync + kustomization("a", "./a", "") + "-- a/kustomization.yaml --\nresources: [c.yaml]\npatches: [{path: none.yaml}]\n" + config("a/c.yaml", "c"),
 			[]string{root, "dev: kustomization a at a ConfigMap/c"}, []string{"a [build] a: "},

@@ -2,6 +2,7 @@ package flux
 
 import (
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strconv"
@@ -78,7 +79,9 @@ func (l *loader) chart(o manifest.Object, r *Release) {
 		source, ok := l.sources[key(textAt(ref, "kind"), namespace, textAt(ref, "name"))]
 		switch {
 		case !ok:
-			l.unknown(r, Source, "add it to the repository", "its chart is in the %s %s/%s, which is not in the repository", textAt(ref, "kind"), namespace, textAt(ref, "name"))
+			kind, name := textAt(ref, "kind"), textAt(ref, "name")
+			why, hint := l.lacking(kind, name)
+			l.unknown(r, Source, hint, "its chart is in the %s %s/%s, which %s", kind, namespace, name, why)
 		case source.GetKind() == "OCIRepository":
 			l.registry(source, r)
 		case source.GetKind() == "HelmChart":
@@ -94,6 +97,21 @@ func (l *loader) chart(o manifest.Object, r *Release) {
 		return
 	}
 	l.fromSpec(spec, r.Namespace, r)
+}
+
+// lacking says why a source is not there, and what to do: it is in another namespace,
+// nothing writes it, or the cluster does not apply what does.
+func (l *loader) lacking(kind, name string) (why, hint string) {
+	for _, id := range slices.Sorted(maps.Keys(l.sources)) {
+		if o := l.sources[id]; o.GetKind() == kind && o.GetName() == name {
+			return fmt.Sprintf("is not in the repository; %s has one of that name in another namespace", o.Origin.Position()), "name its namespace in sourceRef"
+		}
+	}
+	at, ok := l.written[key(kind, "", name)]
+	if !ok {
+		return "is not in the repository", "add it to the repository"
+	}
+	return fmt.Sprintf("is not applied in this cluster; %s has one of that name, which nothing here applies", at), "apply it in this cluster, in the namespace that is named"
 }
 
 // registry reads an OCIRepository that holds one chart.
@@ -126,7 +144,8 @@ func (l *loader) fromSpec(spec map[string]any, namespace string, r *Release) {
 	case "HelmRepository":
 		source, ok := l.sources[key(kind, namespace, name)]
 		if !ok {
-			l.unknown(r, Source, "add it to the repository", "its HelmRepository %s/%s is not in the repository", namespace, name)
+			why, hint := l.lacking(kind, name)
+			l.unknown(r, Source, hint, "its HelmRepository %s/%s %s", namespace, name, why)
 			return
 		}
 		address := textAt(source.Object, "spec", "url")

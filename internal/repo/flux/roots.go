@@ -32,7 +32,7 @@ func (l *loader) search() (*searched, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &searched{}
+	s := &searched{sources: map[string]finding.Position{}}
 	for _, file := range found {
 		data, err := l.tree.Read(file)
 		if err != nil {
@@ -103,6 +103,8 @@ type searched struct {
 	kustomizations, others, gathered []string
 	// written are the Kustomizations and HelmReleases themselves.
 	written []Left
+	// sources are the first objects of each kind and name of the other kinds.
+	sources map[string]finding.Position
 	// before are the releases of Helmfiles: who uses both bootstraps a cluster with
 	// these.
 	before []Before
@@ -145,6 +147,9 @@ func (s *searched) add(file string, d *yamldoc.Value) {
 		}
 		s.instances(d, 0)
 	case strings.HasSuffix(group, "fluxcd.io"):
+		if id := key(kind, "", d.TextAt("metadata", "name")); s.sources[id].File == "" {
+			s.sources[id] = d.Position
+		}
 	default:
 		s.instances(d, 0)
 	}
