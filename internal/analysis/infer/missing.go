@@ -13,7 +13,7 @@ import (
 // hand or by programs, only those count that nothing at hand can make.
 func (c *collection) miss(o *object, n need) {
 	near := c.x.near(o, n.key)
-	if near == "" && c.mayAppear(o, n.key) || c.x.inOther(n.key) {
+	if near == "" && (n.slip || c.mayAppear(o, n.key)) || c.x.inOther(n.key) {
 		return
 	}
 	m := dependency.Missing{

@@ -13,7 +13,7 @@ import (
 // have the same words.
 func (x *index) near(o *object, missing key) string {
 	switch missing.Kind {
-	case kindSecret, kindConfigMap, kindServiceAccount, kindPVC, kindIssuer, kindClusterIssuer, kindSecretStore, kindClusterSecretStore:
+	case kindSecret, kindConfigMap, kindServiceAccount, kindPVC, kindIssuer, kindClusterIssuer, kindSecretStore, kindClusterSecretStore, kindService:
 	default:
 		return ""
 	}
@@ -88,6 +88,9 @@ func slip(a, b string) bool {
 			continue
 		}
 		shorter := min(len(v), len(w))
+		if lacksLetter(v, w) || lacksLetter(w, v) {
+			shorter = max(len(v), len(w))
+		}
 		if shorter < shortWord || v[0] != w[0] || strings.ContainsAny(v+w, "0123456789") {
 			return false
 		}
@@ -97,6 +100,12 @@ func slip(a, b string) bool {
 		slips++
 	}
 	return slips == 1
+}
+
+// lacksLetter reports whether a word is another one without a letter within it. Without
+// the last one it may be the singular.
+func lacksLetter(short, long string) bool {
+	return len(short)+1 == len(long) && short[len(short)-1] == long[len(long)-1] && yamldoc.Distance(short, long) == 1
 }
 
 // abbreviations are the words that are often written short.

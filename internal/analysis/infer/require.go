@@ -28,6 +28,8 @@ type need struct {
 	anyNamespace bool
 	// absent is set where a thing that nothing provides is worth a word.
 	absent bool
+	// slip is set where it is so only if there is a thing of nearly the same name.
+	slip bool
 	// hint marks what gives an order and no finding: evidence in free text, and
 	// needs of objects that are Healthy without.
 	hint bool
@@ -73,7 +75,7 @@ func (x *index) look(found *collection, o *object, n need) {
 		n.strength = plan.Soft
 	}
 	if !ok {
-		if n.absent && n.strength == plan.Hard && !n.hint {
+		if n.absent && n.strength == plan.Hard && !n.hint || n.slip {
 			found.miss(o, n)
 		}
 		return

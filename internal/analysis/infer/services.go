@@ -30,7 +30,7 @@ func requiresService(_ *world, o *object, add func(need)) {
 		if name != "" && ns != "" {
 			// What is soft here is Healthy without its Service: an Ingress answers
 			// with an error until then.
-			add(need{key: serviceKey(ns, name), field: field, strength: strength, effect: dependency.Ready, verb: verb + " Service " + ns + "/" + name, hint: strength == plan.Soft})
+			add(need{key: serviceKey(ns, name), field: field, strength: strength, effect: dependency.Ready, verb: verb + " Service " + ns + "/" + name, hint: strength == plan.Soft, slip: strings.HasPrefix(verb, "routes")})
 		}
 	}
 	address := func(host, field string) {

@@ -22,7 +22,7 @@ func unprovided(in Input) []finding.Finding {
 	o := newOrder(in)
 	var out []finding.Finding
 	for _, m := range in.Missing {
-		if _, enabled := o.byName[m.Consumer.Component]; !enabled || m.Strength != plan.Hard || len(m.Unrendered) > 0 && m.Near == "" {
+		if _, enabled := o.byName[m.Consumer.Component]; !enabled || m.Near == "" && (m.Strength != plan.Hard || len(m.Unrendered) > 0) {
 			continue
 		}
 		if m.Near == "" && !managed[groupNamespace(m.Required)] || handmade(m) {
