@@ -18,31 +18,52 @@ import (
 // of the CRD in it. Source: controller-tools, pkg/crd, Generate.
 var ofCRD = regexp.MustCompile(`^([a-z0-9-]+(?:\.[a-z0-9-]+)+)_([a-z0-9]+)\.ya?ml$`)
 
+// namesOf are the names of CRDs.
+func namesOf(all []catalogue.CRD) []string {
+	var names []string
+	for _, crd := range all {
+		names = append(names, crd.Plural+"."+crd.Group)
+	}
+	return names
+}
+
 // byHand answers which command in the repository applies a CRD, as far as the
 // catalogue knows what the addresses hold. Files are read when it is first asked,
 // once for all environments.
-func (r *run) byHand(ctx context.Context, tree *repofs.Tree, charts *catalogue.Catalogue) func(crd string) (finding.Evidence, bool) {
+func (r *run) byHand(ctx context.Context, tree *repofs.Tree, k *knowledge) func(crd string) (finding.Evidence, bool) {
+	charts := k.catalogue
 	if told := r.told[charts]; told != nil {
 		return told
 	}
 	known := sync.OnceValue(func() map[string]finding.Evidence {
 		told := map[string]finding.Evidence{}
-		for _, one := range byhand.Find(ctx, tree) {
+		all := byhand.Find(ctx, tree)
+		note := func(evidence finding.Evidence, names []string) {
+			for _, name := range names {
+				if told[name].File == "" {
+					told[name] = evidence
+				}
+			}
+		}
+		for _, one := range all.Instructions {
 			shown, _, _ := strings.Cut(one.Address, "?") // a query may hold a token
 			evidence := finding.Evidence{Text: finding.Redact(shown) + " is applied by hand", File: one.Position.File, Line: one.Position.Line}
 			var names []string
 			if answer, ok := charts.Find(catalogue.Asked{Source: model.Source{Kind: model.Manifests, RepoURL: one.Address}}); ok {
 				evidence.Text += ", the CRDs of " + answer.Entry.Chart
-				for _, crd := range answer.CRDs {
-					names = append(names, crd.Plural+"."+crd.Group)
-				}
+				names = namesOf(answer.CRDs)
 			} else if m := ofCRD.FindStringSubmatch(path.Base(shown)); m != nil {
 				names = append(names, m[2]+"."+m[1])
 			}
-			for _, name := range names {
-				if told[name].File == "" {
-					told[name] = evidence
-				}
+			note(evidence, names)
+		}
+		for _, one := range all.Releases {
+			src := model.Source{Kind: model.Chart, RepoURL: one.Repository, Name: one.Chart, Version: one.Version, Parameters: one.Set}
+			if one.Partial {
+				src.Incomplete = "it has values of its own"
+			}
+			if answer, ok := k.find(src, "", ""); ok {
+				note(finding.Evidence{Text: "the chart " + one.Chart + " is installed by hand", File: one.Position.File, Line: one.Position.Line}, namesOf(answer.CRDs))
 			}
 		}
 		return told

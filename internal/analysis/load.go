@@ -273,7 +273,7 @@ func (r *run) prove(ctx context.Context, p *repo.Platform) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	out.byHand = r.byHand(ctx, out.tree, known.catalogue)
+	out.byHand = r.byHand(ctx, out.tree, known)
 	for _, one := range r.rendered(ctx, known, enabled) {
 		var unrendered *render.Error
 		switch {

@@ -20,11 +20,17 @@ type Instruction struct {
 	Position finding.Position
 }
 
+// Told is what the files of a repository tell people to do before.
+type Told struct {
+	Instructions []Instruction
+	Releases     []Release
+}
+
 // Find reads the instructions of all files below the root of a tree: scripts first,
 // since documents may tell of another way, each by file and line. What comes with a
 // chart or as the data of tests is not about this repository. Files that cannot be
 // read say nothing.
-func Find(ctx context.Context, tree *repofs.Tree) []Instruction {
+func Find(ctx context.Context, tree *repofs.Tree) Told {
 	found, _ := tree.Find(ctx, ".", func(name string) bool {
 		base := path.Base(name)
 		return isScript(base) || isDocument(base) || base == "Chart.yaml"
@@ -35,7 +41,8 @@ func Find(ctx context.Context, tree *repofs.Tree) []Instruction {
 			charts[path.Dir(file)] = true
 		}
 	}
-	var scripts, documents []Instruction
+	var files []string
+	contents, repositories := map[string][]byte{}, map[string]string{}
 	for _, file := range found {
 		if path.Base(file) == "Chart.yaml" || isForeign(file, charts) || ctx.Err() != nil {
 			continue
@@ -44,14 +51,30 @@ func Find(ctx context.Context, tree *repofs.Tree) []Instruction {
 		if err != nil {
 			continue
 		}
-		all := Read(file, content)
-		if isScript(path.Base(file)) {
-			scripts = append(scripts, all...)
-		} else {
-			documents = append(documents, all...)
+		if !bytes.Contains(content, []byte("kubectl")) && !bytes.Contains(content, []byte("oc ")) && !bytes.Contains(content, []byte("helm")) {
+			continue
+		}
+		files, contents[file] = append(files, file), content
+		for _, m := range added.FindAllSubmatch(content, -1) {
+			repositories[string(m[1])] = string(m[2])
 		}
 	}
-	return slices.Concat(scripts, documents)
+	slices.SortStableFunc(files, func(a, b string) int {
+		switch x, y := isScript(path.Base(a)), isScript(path.Base(b)); {
+		case x == y:
+			return 0
+		case x:
+			return -1
+		default:
+			return 1
+		}
+	})
+	var told Told
+	for _, file := range files {
+		told.Instructions = append(told.Instructions, Read(file, contents[file])...)
+		told.Releases = append(told.Releases, releases(tree, file, contents[file], repositories)...)
+	}
+	return told
 }
 
 // isScript reports whether a file is run: a shell script, or one of make, just or
@@ -87,13 +110,30 @@ var (
 	address = regexp.MustCompile("(?:https?://|\\bgithub\\.com/)[^\\s\"'`<>|;()\\[\\]\\\\]+")
 )
 
-// Read reads the instructions of one file. Lines that end in a backslash go on;
-// lines that begin with "#" say nothing.
+// Read reads the instructions of one file.
 func Read(file string, content []byte) []Instruction {
-	if !bytes.Contains(content, []byte("kubectl")) && !bytes.Contains(content, []byte("oc ")) {
-		return nil
-	}
 	var all []Instruction
+	for _, c := range commands(content) {
+		if !applies.MatchString(c.text + " ") {
+			continue
+		}
+		for _, found := range address.FindAllString(c.text, -1) {
+			all = append(all, Instruction{Address: strings.TrimRight(found, ".,:"), Position: finding.Position{File: file, Line: c.line}})
+		}
+	}
+	return all
+}
+
+// command is a line of a script, or several.
+type command struct {
+	text string
+	line int
+}
+
+// commands are the lines of a file. Those that end in a backslash go on; those that begin
+// with "#" say nothing.
+func commands(content []byte) []command {
+	var all []command
 	lines := strings.Split(string(content), "\n")
 	for i := 0; i < len(lines); i++ {
 		first := i
@@ -102,12 +142,11 @@ func Read(file string, content []byte) []Instruction {
 			i++
 			parts = append(parts, strings.TrimSpace(lines[i]))
 		}
-		command := strings.Join(parts, " ")
-		if strings.HasPrefix(command, "#") || !applies.MatchString(command+" ") {
-			continue
+		for j := range parts[:len(parts)-1] {
+			parts[j] = strings.TrimSuffix(parts[j], `\`)
 		}
-		for _, found := range address.FindAllString(command, -1) {
-			all = append(all, Instruction{Address: strings.TrimRight(found, ".,:"), Position: finding.Position{File: file, Line: first + 1}})
+		if text := strings.Join(parts, " "); !strings.HasPrefix(text, "#") {
+			all = append(all, command{text, first + 1})
 		}
 	}
 	return all

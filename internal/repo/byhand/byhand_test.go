@@ -2,6 +2,7 @@ package byhand
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -43,6 +44,39 @@ func TestRead(t *testing.T) {
 	}
 }
 
+func TestReleases(t *testing.T) {
+	root := t.TempDir()
+	for name, content := range map[string]string{
+		"bootstrap/argocd/Chart.yaml": "name: own\ndependencies: [{name: argo-cd, version: 9.0.0, repository: https://argo.example.org}]\n",
+		"bootstrap/up.sh":             "helm install argocd ./argocd\n",
+		"README.md": "Run `helm repo add jetstack https://charts.jetstack.io`.\n\n" +
+			"helm upgrade --install cert-manager \\\n  jetstack/cert-manager -n cert-manager --set crds.enabled=true,a=b --version v1.2.3 # now\n" +
+			"# helm install a jetstack/a\nhelm install b other/b\nhelm uninstall c jetstack/c\n" +
+			"helm install d d --repo https://d.example.org -f values.yaml\nhelm install e oci://e.example.org/charts/e && helm list\n",
+	} {
+		file := filepath.Join(root, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got []string
+	for _, r := range Find(context.Background(), &repofs.Tree{Root: root, Repository: root}).Releases {
+		got = append(got, fmt.Sprintf("%s %s %s %s %v partial=%t", r.Position, r.Repository, r.Chart, r.Version, r.Set, r.Partial))
+	}
+	want := []string{
+		"bootstrap/up.sh:1 https://argo.example.org argo-cd 9.0.0 map[] partial=true",
+		"README.md:3 https://charts.jetstack.io cert-manager v1.2.3 map[a:b crds.enabled:true] partial=false",
+		"README.md:8 https://d.example.org d  map[] partial=true",
+		"README.md:9 oci://e.example.org/charts e  map[] partial=false",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func TestFind(t *testing.T) {
 	root := t.TempDir()
 	for name, content := range map[string]string{
@@ -64,7 +98,7 @@ func TestFind(t *testing.T) {
 		}
 	}
 	var got []string
-	for _, one := range Find(context.Background(), &repofs.Tree{Root: root, Repository: root}) {
+	for _, one := range Find(context.Background(), &repofs.Tree{Root: root, Repository: root}).Instructions {
 		got = append(got, one.Position.String()+" "+one.Address)
 	}
 	want := []string{"Makefile:2 https://example.org/make.yaml", "hack/up.sh:1 https://example.org/script.yaml", "README.md:1 https://example.org/readme.yaml"}

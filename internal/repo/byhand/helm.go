@@ -1,0 +1,137 @@
+package byhand
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/repo/repofs"
+	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
+)
+
+// Release is one chart that a command of Helm installs.
+type Release struct {
+	// Repository and Chart name a chart in a repository of charts. Of a folder of this
+	// repository there is one release for each chart that it depends on.
+	Repository, Chart, Version string
+	// Set are the values that the command sets by name; Partial says that there are others.
+	Set      map[string]string
+	Partial  bool
+	Position finding.Position
+}
+
+var (
+	installs = regexp.MustCompile(`\bhelm\b[^|;&]*\s(install|upgrade)\s`)
+	added    = regexp.MustCompile(`\bhelm\s+repo\s+add\s+([\w.-]+)\s+(https?://[^\s"'` + "`" + `<>|;()\\]+)`)
+	// ends is where a command ends within its line.
+	ends = regexp.MustCompile("[`|;&<>]|\\s#")
+)
+
+// withValue are the flags of Helm that stand apart from their values. Source: helm
+// upgrade --help; of others, only the form with "=" is understood.
+var withValue = []string{
+	"-f", "-n", "--description", "--history-max", "--kube-context", "--kubeconfig", "--namespace", "--password", "--post-renderer", "--repo",
+	"--set", "--set-file", "--set-json", "--set-literal", "--set-string", "--timeout", "--username", "--values", "--version",
+}
+
+// releases reads the charts that the commands of one file install, with the repositories
+// that commands add under a name.
+func releases(tree *repofs.Tree, file string, content []byte, repositories map[string]string) []Release {
+	var all []Release
+	for _, c := range commands(content) {
+		found := installs.FindStringIndex(c.text + " ")
+		if found == nil {
+			continue
+		}
+		r, chart := arguments(c.text[min(found[1], len(c.text)):])
+		r.Position = finding.Position{File: file, Line: c.line}
+		alias, name, _ := strings.Cut(chart, "/")
+		switch {
+		case chart == "" || strings.ContainsAny(chart, "${}"):
+		case strings.HasPrefix(chart, "oci://"):
+			r.Repository, r.Chart = path.Split(strings.TrimPrefix(chart, "oci://"))
+			r.Repository = "oci://" + strings.TrimSuffix(r.Repository, "/")
+			all = append(all, r)
+		case r.Repository != "":
+			r.Chart = chart
+			all = append(all, r)
+		case repositories[alias] != "" && name != "":
+			r.Repository, r.Chart = repositories[alias], name
+			all = append(all, r)
+		case !strings.Contains(chart, "://"):
+			all = append(all, dependencies(tree, file, chart, r)...)
+		}
+	}
+	return all
+}
+
+// arguments reads what stands behind "helm install": the release and its chart.
+func arguments(text string) (r Release, chart string) {
+	if end := ends.FindStringIndex(text); end != nil {
+		text = text[:end[0]]
+	}
+	r.Set = map[string]string{}
+	var plain []string
+	words := strings.Fields(text)
+	for i := 0; i < len(words); i++ {
+		flag, value, whole := strings.Cut(strings.Trim(words[i], `"'`), "=")
+		if !strings.HasPrefix(flag, "-") {
+			plain = append(plain, strings.Trim(words[i], `"'`))
+			continue
+		}
+		if !whole && slices.Contains(withValue, flag) && i+1 < len(words) {
+			i++
+			value = words[i]
+		}
+		value = strings.Trim(value, `"'`)
+		switch flag {
+		case "--repo":
+			r.Repository = value
+		case "--version":
+			r.Version = value
+		case "--set", "--set-string":
+			for pair := range strings.SplitSeq(value, ",") {
+				if name, v, ok := strings.Cut(pair, "="); ok {
+					r.Set[name] = v
+				}
+			}
+		case "-f", "--values", "--set-json", "--set-file":
+			r.Partial = true
+		}
+	}
+	if len(plain) == 0 {
+		return r, ""
+	}
+	return r, plain[len(plain)-1]
+}
+
+// dependencies are the charts that a chart in a folder of this repository depends on.
+func dependencies(tree *repofs.Tree, file, folder string, r Release) []Release {
+	for _, dir := range []string{path.Clean(folder), path.Join(path.Dir(file), folder)} {
+		at := path.Join(dir, "Chart.yaml")
+		if !tree.IsFile(at) {
+			continue
+		}
+		data, err := tree.Read(at)
+		if err != nil {
+			return nil
+		}
+		documents, err := yamldoc.Parse(at, data)
+		if err != nil || len(documents) == 0 {
+			return nil
+		}
+		var all []Release
+		if list := documents[0].At("dependencies"); list != nil {
+			for _, item := range list.Items {
+				of := r
+				of.Repository, of.Chart, of.Version = item.TextAt("repository"), item.TextAt("name"), item.TextAt("version")
+				of.Set, of.Partial = nil, true
+				all = append(all, of)
+			}
+		}
+		return all
+	}
+	return nil
+}
