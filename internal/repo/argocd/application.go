@@ -85,9 +85,6 @@ func (r *Repository) component(d document, environment string, waves []int) mode
 		namespace := policy.Map("managedNamespaceMetadata")
 		c.NamespaceLabels, c.NamespaceAnnotations = namespace.TextMap("labels"), namespace.TextMap("annotations")
 		c.Retry = descriptor.Retry(policy.Map("retry"))
-		if d.generated == nil { // else it is told where the template is
-			r.misplacedPolicy(d, "spec")
-		}
 	}
 	if metadata := d.value.At("metadata"); metadata != nil && metadata.Kind == yamldoc.Map {
 		f := yamldoc.Read(metadata, "metadata", &problems)

@@ -133,6 +133,9 @@ func (w *walk) application(ctx context.Context, parent string, d document, at pl
 		r.findings = append(r.findings, circle(append(slices.Clone(t.applications[i:]), d.name()), d.position()))
 		return nil
 	}
+	if d.generated == nil { // else it is told where the template is
+		r.misplacedPolicy(d, "spec")
+	}
 	if d.generated != nil && d.generated.assumed && d.generated.cluster > 0 {
 		w.solved++
 		defer func() { w.solved-- }()

@@ -147,7 +147,7 @@ func (s *searched) add(file string, d *yamldoc.Value) {
 		}
 		s.instances(d, 0)
 	case strings.HasSuffix(group, "fluxcd.io"):
-		if id := key(kind, "", d.TextAt("metadata", "name")); s.sources[id].File == "" {
+		if id := key(kind, "", d.TextAt("metadata", "name")); s.sources[id].File == "" && d.At("spec", "url") != nil {
 			s.sources[id] = d.Position
 		}
 	default:
