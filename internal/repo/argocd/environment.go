@@ -102,6 +102,7 @@ func (r *Repository) Environments(ctx context.Context) ([]Environment, error) {
 		}
 		single = nil
 	}
+	single = r.applyBeside(groups, single)
 	var all []Environment
 	beside(groups, append(single, r.leftOut...))
 	for _, e := range groups {
@@ -113,6 +114,26 @@ func (r *Repository) Environments(ctx context.Context) ([]Environment, error) {
 		all = append(all, split...)
 	}
 	return unique(all), nil
+}
+
+// applyBeside gives the Applications that lie in the folder of an Application which is a
+// root to its environment, and returns the others: who applies that by hand applies its
+// neighbours too. Terraform names the files that it applies.
+func (r *Repository) applyBeside(all []Environment, single []document) []document {
+	return slices.DeleteFunc(single, func(app document) (applied bool) {
+		for i := range all {
+			inFolder := slices.ContainsFunc(all[i].roots, func(e entry) bool {
+				d := e.document
+				return d.value != nil && !d.rendered && d.isApplication() && path.Dir(d.position().File) == path.Dir(app.position().File) &&
+					r.byTerraform(e) == "" && !r.neighbours[d.key()]
+			})
+			if inFolder && r.neighbours[app.key()] {
+				all[i].roots = append(all[i].roots, entry{document: app})
+				applied = true
+			}
+		}
+		return applied
+	})
 }
 
 // beside gives Applications that nothing applies to the environments whose roots

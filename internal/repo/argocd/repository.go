@@ -86,8 +86,11 @@ type Repository struct {
 	aside, unused []document
 	// leftOut are Applications that nothing applies, since the sources that read their
 	// folders leave their files out.
-	leftOut  []document
-	clusters foundClusters
+	leftOut []document
+	// neighbours are the keys of Applications that nothing applies and that may be applied
+	// with what lies in their folder.
+	neighbours map[string]bool
+	clusters   foundClusters
 	// terraformed are the folders of Terraform by the files that it reads as texts:
 	// Applications in them are applied by it.
 	terraformed map[string]string

@@ -156,7 +156,7 @@ func (r *Repository) findRoots(ctx context.Context) (roots []entry, single []doc
 			}
 			return applied
 		})
-		roots, single = g.besideRoots(all, roots, single)
+		r.neighbours = g.neighbours(all, single)
 	}
 	r.unused = slices.DeleteFunc(slices.Clone(r.aside), func(d document) bool { return !d.applies() || g.reached[d.key()] })
 	roots = append(roots, r.rootCharts(g.folders)...)
@@ -229,30 +229,19 @@ func (g *applied) alternatives(all []document, roots []entry, single []document)
 	return roots, single
 }
 
-// besideRoots makes roots of the Applications that lie in the folder of an Application
-// which is one: who applies that by hand applies its neighbours too. Those that a
-// kustomization leaves out, or that have the name of an applied one, are no roots. Terraform
-// names the files that it applies.
-func (g *applied) besideRoots(all []document, roots []entry, single []document) ([]entry, []document) {
+// neighbours are the Applications that nothing applies, in files that no kustomization
+// decides on, and that do not have the name of an applied one: an alternative to it.
+func (g *applied) neighbours(all, single []document) map[string]bool {
 	r := g.repository
-	folders, names := map[string]bool{}, map[string]bool{}
-	for _, e := range roots {
-		if d := e.document; d.value != nil && !d.rendered && d.isApplication() && r.byTerraform(e) == "" {
-			folders[path.Dir(d.position().File)] = true
-		}
-	}
+	names, free := map[string]bool{}, map[string]bool{}
 	for _, d := range all {
 		names[d.name()] = names[d.name()] || g.reached[d.key()]
 	}
-	single = slices.DeleteFunc(single, func(d document) bool {
+	for _, d := range single {
 		file := d.position().File
-		beside := folders[path.Dir(file)] && !names[d.name()] && r.commented[file] == "" && !r.isKustomization(path.Dir(file))
-		if beside {
-			roots = append(roots, entry{document: d})
-		}
-		return beside
-	})
-	return roots, single
+		free[d.key()] = !names[d.name()] && r.commented[file] == "" && !r.isKustomization(path.Dir(file))
+	}
+	return free
 }
 
 // look notes what an Application or ApplicationSet applies, and what that applies
