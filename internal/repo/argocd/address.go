@@ -170,7 +170,7 @@ func (r *Repository) revise(ctx context.Context) {
 // tallySources counts the sources of an Application.
 func (r *Repository) tallySources(t tallies, app document) {
 	for _, s := range app.sources() {
-		if s.path() == "" || s.value.TextAt("chart") != "" || strings.Contains(s.path(), "{{") || isRelative(s.repoURL()) {
+		if s.path() == "" || s.value.TextAt("chart") != "" || hasPlaceholder(s.path()) || strings.Contains(s.path(), "$") || isRelative(s.repoURL()) {
 			continue
 		}
 		to := t.at(s.repoURL())

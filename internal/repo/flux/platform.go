@@ -91,6 +91,9 @@ func (p *platform) units() *fluxcd.Setup {
 			if unit, ok := index[key(check.Kind, check.Namespace, check.Name)]; ok {
 				u.Checks = append(u.Checks, unit)
 			}
+			for _, r := range c.makers(i, check) {
+				u.Checks = append(u.Checks, len(c.Kustomizations)+r)
+			}
 		}
 		setup.Units = append(setup.Units, u)
 	}
@@ -104,6 +107,24 @@ func (p *platform) units() *fluxcd.Setup {
 		})
 	}
 	return setup
+}
+
+// makers are the releases of a Kustomization of which one makes the object that a health
+// check names, as that does not apply it itself: those that install into its namespace.
+func (c *Cluster) makers(k int, check Check) []int {
+	if slices.ContainsFunc(c.Kustomizations[k].Objects, func(o manifest.Object) bool {
+		return o.GetKind() == check.Kind && o.GetName() == check.Name
+	}) {
+		return nil
+	}
+	var all []int
+	for i := range c.Releases {
+		r := &c.Releases[i]
+		if r.Kustomization == k && check.Kind != "HelmRelease" && check.Kind != "Kustomization" && cmp.Or(r.TargetNamespace, r.Namespace) == check.Namespace {
+			all = append(all, i)
+		}
+	}
+	return all
 }
 
 // before is where a release is installed before Flux runs; the zero value for nowhere.
