@@ -26,6 +26,8 @@ type foundClusters struct {
 	all     []foundCluster
 	// addresses are those that are taken to be this repository's.
 	addresses []string
+	// terraformed are those of folders of Terraform, as they are written.
+	terraformed []clusters.Cluster
 	// holding are the folders of Terraform with clusters below which sets lie.
 	holding map[string]bool
 }
@@ -55,7 +57,7 @@ func (r *Repository) findClusters(ctx context.Context) error {
 		return err
 	}
 	found = append(found, terraformed...)
-	r.clusters.holding = map[string]bool{}
+	r.clusters.terraformed, r.clusters.holding = terraformed, map[string]bool{}
 	for _, c := range terraformed {
 		if slices.ContainsFunc(r.sets, func(set document) bool { _, ok := below(c.Folder, set.position().File); return ok }) {
 			r.clusters.holding[c.Folder] = true
@@ -308,15 +310,49 @@ func (r *Repository) named() []appset.Cluster {
 
 // sees reports whether a set is of the installation of Argo CD that knows the clusters of
 // a folder of Terraform. Where several such folders hold sets, each is an installation of
-// its own: it knows its clusters, and those of the folders beside it that hold no sets.
+// its own: it knows its clusters, and those of the folders beside it that hold no sets. A
+// set elsewhere is of the installation whose sets take its folder.
 func (r *Repository) sees(set document, folder string) bool {
 	if folder == "" || len(r.clusters.holding) < 2 || set.value == nil {
 		return true
 	}
 	file := set.written.Position.File
+	knows := func(holding string) bool {
+		return folder == holding || !r.clusters.holding[folder] && r.beside(holding, folder)
+	}
 	for holding := range r.clusters.holding {
 		if _, ok := below(holding, file); ok {
-			return folder == holding || !r.clusters.holding[folder] && r.beside(holding, folder)
+			return knows(holding)
+		}
+	}
+	for holding := range r.clusters.holding {
+		if knows(holding) && r.takes(holding, file) {
+			return true
+		}
+	}
+	return false
+}
+
+// takes reports whether a set in a folder of Terraform takes a folder around a file, with
+// what the clusters of that folder fill in.
+func (r *Repository) takes(holding, file string) bool {
+	for _, set := range r.sets {
+		if _, ok := below(holding, set.position().File); !ok {
+			continue
+		}
+		for _, s := range (document{value: set.value.At("spec", "template"), written: set.written}).sources() {
+			for _, c := range r.clusters.terraformed {
+				if c.Folder != holding || s.path() == "" {
+					continue
+				}
+				p := parameter.ReplaceAllStringFunc(s.path(), func(mark string) string {
+					name, _ := strings.CutPrefix(parameter.FindStringSubmatch(mark)[1], "metadata.annotations.")
+					return c.Annotations[name]
+				})
+				if _, ok := below(path.Clean(p), file); ok && !hasPlaceholder(p) && !isRootPath(p) {
+					return true
+				}
+			}
 		}
 	}
 	return false

@@ -158,6 +158,10 @@ func TestLoad(t *testing.T) {
 			sync + kustomization("a", "./a", "") + "-- a/kustomization.yaml --\nresources: [c.yaml]\npatches: [{path: none.yaml}]\n" + config("a/c.yaml", "c"),
 			[]string{root, "dev: kustomization a at a ConfigMap/c"}, []string{"a [build] a: "},
 		},
+		"what is put away is no cluster": {
+			kustomization("a", "./a", "") + config("a/c.yaml", "a") + strings.ReplaceAll(kustomization("a", "./a", ""), "clusters/dev", "deferred/prod"),
+			[]string{"dev: kustomization a at a ConfigMap/a"}, nil,
+		},
 		"clusters without a sync are the folders that nothing applies": {
 			kustomization("a", "./a", "") + config("a/c.yaml", "a") + strings.ReplaceAll(kustomization("a", "./a", ""), "clusters/dev", "clusters/prod"),
 			[]string{"dev: kustomization a at a ConfigMap/a", "prod: kustomization a at a ConfigMap/a"}, nil,

@@ -121,7 +121,10 @@ func (s *searched) add(file string, d *yamldoc.Value) {
 	case group == groupInstance && kind == "FluxInstance":
 		s.start(d.At("spec", "sync"))
 	case group == groupKustomize && kind == "Kustomization":
-		s.kustomizations = append(s.kustomizations, dir)
+		unused := repofs.IsUnused(file)
+		if !unused {
+			s.kustomizations = append(s.kustomizations, dir)
+		}
 		if d.At("spec", "sourceRef") != nil {
 			s.note(d, kind)
 		}
@@ -137,7 +140,7 @@ func (s *searched) add(file string, d *yamldoc.Value) {
 			return
 		}
 		s.declared = append(s.declared, declared{file, p})
-		if base, ok := baseOf(dir, p); ok && (base == "." || sync) {
+		if base, ok := baseOf(dir, p); ok && !unused && (base == "." || sync) {
 			s.starts = append(s.starts, rootFolder{path: p, base: base, guessed: !sync, position: d.Position})
 		}
 	case group == groupHelm && kind == "HelmRelease":

@@ -24,7 +24,7 @@ func IsArchived(file string) bool {
 		name := strings.TrimLeft(folder, "._")
 		away := (name != folder || isEnvironments(above)) && slices.Contains([]string{"archive", "archives", "old", "deprecated", "disabled"}, name)
 		above = folder
-		return away || name == "archived" || slices.Contains([]string{".bak", ".backup", ".old", ".orig"}, path.Ext(folder))
+		return away || slices.Contains([]string{"archived", "deferred", "exclude", "excluded"}, name) || slices.Contains([]string{".bak", ".backup", ".old", ".orig"}, path.Ext(folder))
 	})
 }
 
