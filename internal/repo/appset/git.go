@@ -19,6 +19,9 @@ import (
 // git reads a git generator: directories or files of this repository.
 func (x *expansion) git(v *yamldoc.Value) ([]parameters, *repofs.InputError) {
 	url := v.TextAt("repoURL")
+	if url == "" {
+		return nil, fail(v.Position, "add repoURL", "the git generator of the ApplicationSet %s names no repository, without which Argo CD refuses it", x.set)
+	}
 	if !x.repository.Own(Written(url)) {
 		hint := "say in ladder.yaml that the address is this repository: repository.aliases"
 		url = Written(url)
