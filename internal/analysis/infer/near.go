@@ -88,7 +88,7 @@ func slip(a, b string) bool {
 			continue
 		}
 		shorter := min(len(v), len(w))
-		if lacksLetter(v, w) || lacksLetter(w, v) {
+		if lacksLetter(v, w, len(p)) || lacksLetter(w, v, len(p)) {
 			shorter = max(len(v), len(w))
 		}
 		if shorter < shortWord || v[0] != w[0] || strings.ContainsAny(v+w, "0123456789") {
@@ -102,10 +102,11 @@ func slip(a, b string) bool {
 	return slips == 1
 }
 
-// lacksLetter reports whether a word is another one without a letter within it. Without
-// the last one it may be the singular.
-func lacksLetter(short, long string) bool {
-	return len(short)+1 == len(long) && short[len(short)-1] == long[len(long)-1] && yamldoc.Distance(short, long) == 1
+// lacksLetter reports whether a word of a name is another one without a letter within it.
+// Without the last one it may be the singular, unless several other words are the same.
+func lacksLetter(short, long string, words int) bool {
+	last := short[len(short)-1] == long[len(long)-1] || words > 2
+	return last && len(short)+1 == len(long) && yamldoc.Distance(short, long) == 1
 }
 
 // abbreviations are the words that are often written short.
