@@ -29,7 +29,7 @@ type Told struct {
 // Find reads the instructions of all files below the root of a tree: scripts first,
 // since documents may tell of another way, each by file and line. What comes with a
 // chart or as the data of tests is not about this repository. Files that cannot be
-// read say nothing.
+// read say nothing, and neither do those that set up a cluster for trial alone.
 func Find(ctx context.Context, tree *repofs.Tree) Told {
 	found, _ := tree.Find(ctx, ".", func(name string) bool {
 		base := path.Base(name)
@@ -52,6 +52,9 @@ func Find(ctx context.Context, tree *repofs.Tree) Told {
 			continue
 		}
 		if !bytes.Contains(content, []byte("kubectl")) && !bytes.Contains(content, []byte("oc ")) && !bytes.Contains(content, []byte("helm")) {
+			continue
+		}
+		if trial.Match(content) && !platform.Match(content) {
 			continue
 		}
 		files, contents[file] = append(files, file), content
@@ -103,6 +106,10 @@ func isForeign(file string, charts map[string]bool) bool {
 }
 
 var (
+	// trial is what makes a cluster to try something out, platform what a cluster of the
+	// platform has: what one without it applies says nothing of the others.
+	trial    = regexp.MustCompile(`\bkind create cluster|\bminikube start|\bk3d cluster create`)
+	platform = regexp.MustCompile(`(?i)argo-?cd|flux`)
 	// applies is a command that creates what it is given, whatever else is in its
 	// line: curl and kustomize may hand it over.
 	applies = regexp.MustCompile(`\b(kubectl|oc)\b[^|;&]*\s(apply|create|replace)\s`)
