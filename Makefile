@@ -51,12 +51,12 @@ packed   = rm -rf $(BIN)/$(1) && $(foreach p,$(2),echo "building ladder for $(p)
 	-ldflags "-s -w -X main.version=$(VERSION)" -o $(BIN)/$(1)/$(p)/ladder ./cmd/ladder &&) true
 
 image: ## Make bin/image, the image that runs smokes, for amd64 and arm64, without Docker; PUSH=REGISTRY/NAME:TAG pushes it (the first takes 5 minutes)
-	$(call packed,packed/image,linux-amd64 linux-arm64)
-	$(RELEASE) image -binaries $(BIN)/packed/image -output $(BIN)/image $(PACKED) $(if $(PUSH),-push "$(PUSH)")
+	@$(call packed,packed/image,linux-amd64 linux-arm64)
+	@$(RELEASE) image -binaries $(BIN)/packed/image -output $(BIN)/image $(PACKED) $(if $(PUSH),-push "$(PUSH)")
 
-release-snapshot: ## Make bin/archives: the command without a control plane for Linux and macOS, lists of parts, checksums
-	$(call packed,packed/archives,linux-amd64 linux-arm64 darwin-amd64 darwin-arm64)
-	$(RELEASE) archives -binaries $(BIN)/packed/archives -output $(BIN)/archives $(PACKED)
+release-snapshot: ## Make bin/archives: the command without a control plane for Linux and macOS, lists of parts, checksums (the first takes 15 minutes)
+	@$(call packed,packed/archives,linux-amd64 linux-arm64 darwin-amd64 darwin-arm64)
+	@$(RELEASE) archives -binaries $(BIN)/packed/archives -output $(BIN)/archives $(PACKED)
 
 argocd: ## Build bin/ladder-argocd, the real Argo CD for rehearsals (the first build takes 4-6 minutes on 2 cores)
 	@mkdir -p $(BIN)

@@ -11,14 +11,15 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"log"
 	"os"
 	"time"
 )
 
 func main() {
+	log.SetFlags(0)
 	if err := run(os.Args[1:], os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "release:", err)
-		os.Exit(1)
+		log.Fatalf("release: %v", err)
 	}
 }
 
