@@ -52,7 +52,7 @@ func (r *Result) lintObjects(c model.Component) (applied, unapplied []lint.Objec
 	places, isApplied := manifest.SyncPlaces(objects)
 	for i, o := range objects {
 		if !isApplied[i] {
-			unapplied = append(unapplied, lint.Object{Component: c.Name, Resource: o.Resource(), Position: o.Origin.Position()})
+			unapplied = append(unapplied, lint.Object{Component: c.Name, Resource: o.Resource(), Position: o.Origin.Position(), HelmTest: manifest.IsHelmTest(o.Unstructured)})
 			continue
 		}
 		gk := o.GroupVersionKind().GroupKind()
@@ -61,6 +61,7 @@ func (r *Result) lintObjects(c model.Component) (applied, unapplied []lint.Objec
 			Place:    dependency.Place{Hook: int(places[i].Phase), Wave: places[i].Wave, Kind: places[i].Kind, IsHook: places[i].Hook},
 			Wave:     manifest.SyncWave(o.Unstructured),
 			Health:   r.assess.by(gk, c.Health),
+			HelmTest: manifest.IsHelmTest(o.Unstructured),
 			Position: o.Origin.Position(),
 		})
 	}

@@ -94,7 +94,7 @@ type PreArgo struct {
 	Requires      []string         `json:"requires"`
 	Enabled       bool             `json:"enabled"`
 	Timeout       Duration         `json:"timeout"`
-	Smoke         []Check          `json:"smoke"`
+	Smoke         Smoke            `json:"smoke"`
 	Environments  []string         `json:"environments" jsonschema_description:"Default: all."`
 }
 

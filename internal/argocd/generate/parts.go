@@ -204,6 +204,9 @@ func (b *builder) smokes() error {
 	kinds := smokejob.NewKinds(b.in.Objects)
 	for _, name := range b.sorted() {
 		c := b.components[name]
+		if err := b.helmTests(c); err != nil {
+			return err
+		}
 		if len(c.Smoke) == 0 {
 			continue
 		}

@@ -56,6 +56,8 @@ type Object struct {
 	Wave        int
 	SyncOptions []string
 	Labels      map[string]string
+	// HelmTest is set of the test hooks of charts.
+	HelmTest bool
 	// Health says who assesses the health of the kind: "builtin", "configured",
 	// "workload", or "" where nobody does and it counts as Healthy at once.
 	Health   string

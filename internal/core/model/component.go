@@ -122,6 +122,8 @@ type Component struct {
 	Retry   Retry
 	Health  []HealthCheck
 	Smoke   []Check
+	// HelmTest has the Helm tests of its charts run after a sync, as its smoke.
+	HelmTest bool
 	Labels  map[string]string
 	// Gate says in one sentence what Healthy means for the component.
 	Gate string
