@@ -220,7 +220,29 @@ func (h *helmfiles) runs(r *helmfile.Release) bool {
 	return false
 }
 
-var workload = regexp.MustCompile(`(?m)^kind: *["']?(Deployment|DaemonSet|StatefulSet)\b`)
+var (
+	workload = regexp.MustCompile(`(?m)^kind: *["']?(Deployment|DaemonSet|StatefulSet)\b`)
+	testHook = regexp.MustCompile(`helm\.sh/hook["']?: *["']?test\b`)
+	object   = regexp.MustCompile(`(?m)^kind:`)
+)
+
+// onlyTests reports whether every object of the chart of a release is a hook that helm
+// test runs, as far as its templates tell.
+func (h *helmfiles) onlyTests(r *helmfile.Release) bool {
+	files, err := h.sources.tree.Find(h.sources.ctx, path.Join(r.Dir, "templates"), func(name string) bool { return path.Ext(name) == ".yaml" || path.Ext(name) == ".yml" })
+	if r.Dir == "" || err != nil || len(files) > mostLooked {
+		return false
+	}
+	objects := 0
+	for _, file := range files {
+		text, err := h.sources.tree.Read(file)
+		if err != nil || len(testHook.FindAll(text, -1)) < len(object.FindAll(text, -1)) {
+			return false
+		}
+		objects += len(object.FindAll(text, -1))
+	}
+	return objects > 0
+}
 
 // release adds one release to the platform.
 func (h *helmfiles) release(env helmfile.Environment, i int) error {
@@ -257,6 +279,9 @@ func (h *helmfiles) release(env helmfile.Environment, i int) error {
 	}
 	if !d.HasSource() && d.Enabled {
 		h.p.note(Note{Level: Lost, What: "chart", Environment: env.Name, Component: name, Position: r.Position, Message: "its chart is not known, so that it is written as disabled and keeps its place", Hint: "add the chart and rename the file to component.yaml"})
+	}
+	if c.Type == model.Smoke && d.Enabled && d.Chart != nil && h.onlyTests(r) {
+		h.p.note(Note{Level: Lost, What: "hook", Environment: env.Name, Component: name, Position: r.Position, Message: "its chart is only hooks of helm test, which Argo CD does not run in a sync", Hint: "write smoke: {helmTest: true} into the descriptor, and they run after it"})
 	}
 	c.In[env.Name] = d
 	return nil

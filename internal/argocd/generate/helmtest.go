@@ -38,9 +38,6 @@ func (b *builder) testsOf(c *model.Component) ([]*unstructured.Unstructured, err
 			return nil, b.refuse(at, "have the tests use a Secret that is no test hook", "the Helm tests of %s bring the Secret %s, which would be committed", c.Name, o.GetName())
 		}
 		test := o.DeepCopy()
-		annotations := test.GetAnnotations()
-		delete(annotations, manifest.HelmHookAnnotation)
-		test.SetAnnotations(annotations)
 		if kind := o.GetKind(); (kind == "Pod" || kind == "Job") && o.GetName() != "" {
 			name := o.GetName()
 			test.SetName(name[:min(len(name), longestName-len(ofTest))] + ofTest)

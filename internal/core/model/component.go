@@ -124,7 +124,7 @@ type Component struct {
 	Smoke   []Check
 	// HelmTest has the Helm tests of its charts run after a sync, as its smoke.
 	HelmTest bool
-	Labels  map[string]string
+	Labels   map[string]string
 	// Gate says in one sentence what Healthy means for the component.
 	Gate string
 	// Position is where the component is defined.
