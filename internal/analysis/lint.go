@@ -37,6 +37,7 @@ func (r *Result) Lint() lint.Input {
 				in.Empty = append(in.Empty, c.Name)
 			}
 			in.Objects, in.Unapplied = append(in.Objects, applied...), append(in.Unapplied, unapplied...)
+			in.Waits = append(in.Waits, r.waits(c)...)
 		}
 	}
 	return in
@@ -66,6 +67,19 @@ func (r *Result) lintObjects(c model.Component) (applied, unapplied []lint.Objec
 		})
 	}
 	return applied, unapplied
+}
+
+// waits are what the charts of a component wait for by themselves.
+func (r *Result) waits(c model.Component) []lint.Wait {
+	objects := r.Objects[c.Name]
+	places, applied := manifest.SyncPlaces(objects)
+	var all []lint.Wait
+	for i, o := range objects {
+		if applied[i] {
+			all = append(all, waits(c.Name, o, places[i].Hook && places[i].Phase == manifest.PreSync)...)
+		}
+	}
+	return all
 }
 
 func syncOptions(o manifest.Object) []string {
