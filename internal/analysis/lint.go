@@ -37,6 +37,7 @@ func (r *Result) Lint() lint.Input {
 				in.Empty = append(in.Empty, c.Name)
 			}
 			in.Objects, in.Unapplied = append(in.Objects, applied...), append(in.Unapplied, unapplied...)
+			in.Waits = append(in.Waits, r.waits(c)...)
 		}
 	}
 	return in
@@ -52,7 +53,7 @@ func (r *Result) lintObjects(c model.Component) (applied, unapplied []lint.Objec
 	places, isApplied := manifest.SyncPlaces(objects)
 	for i, o := range objects {
 		if !isApplied[i] {
-			unapplied = append(unapplied, lint.Object{Component: c.Name, Resource: o.Resource(), Position: o.Origin.Position()})
+			unapplied = append(unapplied, lint.Object{Component: c.Name, Resource: o.Resource(), Position: o.Origin.Position(), HelmTest: manifest.IsHelmTest(o.Unstructured)})
 			continue
 		}
 		gk := o.GroupVersionKind().GroupKind()
@@ -61,11 +62,25 @@ func (r *Result) lintObjects(c model.Component) (applied, unapplied []lint.Objec
 			Place:    dependency.Place{Hook: int(places[i].Phase), Wave: places[i].Wave, Kind: places[i].Kind, IsHook: places[i].Hook},
 			Wave:     manifest.SyncWave(o.Unstructured),
 			Health:   r.assess.by(gk, c.Health),
+			HelmTest: manifest.IsHelmTest(o.Unstructured),
 			Position: o.Origin.Position(),
 			Images:   images(o),
 		})
 	}
 	return applied, unapplied
+}
+
+// waits are what the charts of a component wait for by themselves.
+func (r *Result) waits(c model.Component) []lint.Wait {
+	objects := r.Objects[c.Name]
+	places, applied := manifest.SyncPlaces(objects)
+	var all []lint.Wait
+	for i, o := range objects {
+		if applied[i] {
+			all = append(all, waits(c.Name, o, places[i].Hook && places[i].Phase == manifest.PreSync)...)
+		}
+	}
+	return all
 }
 
 func syncOptions(o manifest.Object) []string {

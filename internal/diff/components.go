@@ -130,6 +130,9 @@ func (v view) of(c *model.Component) map[string]any {
 	for _, s := range c.Smoke {
 		smoke[s.String()] = check(s)
 	}
+	if c.HelmTest {
+		smoke["helmTest"] = true
+	}
 	var health, ignored []any
 	for _, h := range c.Health {
 		health = append(health, full(map[string]any{"group": h.Group, "kind": h.Kind, "cel": h.CEL, "lua": h.Lua}))

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -186,13 +187,70 @@ func componentName(name string) string {
 	return cmp.Or(name, "unnamed")
 }
 
+// role is what names tell of a release: in a state file of CRDs, such as 12-crds, it is
+// CRDs unless it runs something.
+func (h *helmfiles) role(name string, r *helmfile.Release) Role {
+	role := RoleOf(name, cmp.Or(r.ChartName, r.Dir))
+	file := words(h.result.Groups[r.Group].Name)
+	ofCRDs := len(file) > 0 && typeOfWords(file[len(file)-1:]) == model.CRDs
+	if ofCRDs && role.Type != model.Smoke && role.Type != model.Namespaces && !h.runs(r) {
+		role.Type = model.CRDs
+	}
+	return role
+}
+
+// mostLooked is how many files of a chart are looked into for a workload.
+const mostLooked = 500
+
+// runs reports whether the chart of a release has a workload, as far as its files or
+// its name tell.
+func (h *helmfiles) runs(r *helmfile.Release) bool {
+	if r.Dir == "" {
+		return slices.Contains(operatorCharts(), r.ChartName[strings.LastIndexByte(r.ChartName, '/')+1:])
+	}
+	files, err := h.sources.tree.Find(h.sources.ctx, r.Dir, func(name string) bool { return path.Ext(name) == ".yaml" || path.Ext(name) == ".yml" })
+	if err != nil {
+		return false
+	}
+	for _, file := range files[:min(len(files), mostLooked)] {
+		if text, err := h.sources.tree.Read(file); err == nil && workload.Match(text) {
+			return true
+		}
+	}
+	return false
+}
+
+var (
+	workload = regexp.MustCompile(`(?m)^kind: *["']?(Deployment|DaemonSet|StatefulSet)\b`)
+	testHook = regexp.MustCompile(`helm\.sh/hook["']?: *["']?test\b`)
+	object   = regexp.MustCompile(`(?m)^kind:`)
+)
+
+// onlyTests reports whether every object of the chart of a release is a hook that helm
+// test runs, as far as its templates tell.
+func (h *helmfiles) onlyTests(r *helmfile.Release) bool {
+	files, err := h.sources.tree.Find(h.sources.ctx, path.Join(r.Dir, "templates"), func(name string) bool { return path.Ext(name) == ".yaml" || path.Ext(name) == ".yml" })
+	if r.Dir == "" || err != nil || len(files) > mostLooked {
+		return false
+	}
+	objects := 0
+	for _, file := range files {
+		text, err := h.sources.tree.Read(file)
+		if err != nil || len(testHook.FindAll(text, -1)) < len(object.FindAll(text, -1)) {
+			return false
+		}
+		objects += len(object.FindAll(text, -1))
+	}
+	return objects > 0
+}
+
 // release adds one release to the platform.
 func (h *helmfiles) release(env helmfile.Environment, i int) error {
 	r := &env.Releases[i]
 	name := h.names[env.Name][i]
 	c := h.p.component(name)
 	if c == nil {
-		role := RoleOf(name, cmp.Or(r.ChartName, r.Dir))
+		role := h.role(name, r)
 		rank := h.result.Groups[r.Group].Rank
 		c = &Component{Name: name, Type: role.Type, Domain: h.domain(role, name, r, rank), Group: rank, Phase: model.NoPhase, In: map[string]*Descriptor{}}
 		h.p.Components = append(h.p.Components, c)
@@ -221,6 +279,9 @@ func (h *helmfiles) release(env helmfile.Environment, i int) error {
 	}
 	if !d.HasSource() && d.Enabled {
 		h.p.note(Note{Level: Lost, What: "chart", Environment: env.Name, Component: name, Position: r.Position, Message: "its chart is not known, so that it is written as disabled and keeps its place", Hint: "add the chart and rename the file to component.yaml"})
+	}
+	if c.Type == model.Smoke && d.Enabled && d.Chart != nil && h.onlyTests(r) {
+		h.p.note(Note{Level: Lost, What: "hook", Environment: env.Name, Component: name, Position: r.Position, Message: "its chart is only hooks of helm test, which Argo CD does not run in a sync", Hint: "write smoke: {helmTest: true} into the descriptor, and they run after it"})
 	}
 	c.In[env.Name] = d
 	return nil

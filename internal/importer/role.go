@@ -80,6 +80,9 @@ func typeOf(name, chart string) model.Type {
 	if len(own) == 0 {
 		return model.Runtime
 	}
+	if of := words(chart); len(of) > 0 && typeOfWords(of[len(of)-1:]) == model.CRDs && typeOfWords(own[len(own)-1:]) != model.Smoke {
+		return model.CRDs // prometheus-operator-crds, whatever the release is called
+	}
 	if slices.Contains(operatorCharts(), name) || slices.Contains(operatorCharts(), chart) {
 		if t := typeOfWords(own[len(own)-1:]); t == model.Smoke || t == model.CRDs {
 			return t

@@ -2,6 +2,19 @@ package schema
 
 import "github.com/invopop/jsonschema"
 
+// Smoke is a list of checks, or this map.
+type Smoke struct {
+	HelmTest bool    `json:"helmTest" jsonschema_description:"Runs the test hooks of the chart after each sync."`
+	Checks   []Check `json:"checks"`
+}
+
+// JSONSchemaExtend allows both.
+func (Smoke) JSONSchemaExtend(s *jsonschema.Schema) {
+	object := *s
+	checks, _ := object.Properties.Get("checks")
+	*s = jsonschema.Schema{AnyOf: []*jsonschema.Schema{checks, &object}}
+}
+
 // Check is one smoke check: a map with one key, the kind.
 type Check struct {
 	Condition   *ConditionCheck   `json:"condition" jsonschema_description:"The object has these conditions."`

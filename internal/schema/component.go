@@ -29,7 +29,7 @@ type Descriptor struct {
 	Timeout           Duration           `json:"timeout" jsonschema_description:"How long the component may take to become Healthy."`
 	Retry             *Retry             `json:"retry"`
 	Health            []HealthCheck      `json:"health" jsonschema_description:"Extra readiness checks."`
-	Smoke             []Check            `json:"smoke" jsonschema_description:"Declarative smoke checks."`
+	Smoke             Smoke              `json:"smoke" jsonschema_description:"Declarative smoke checks, or a map that may ask for the Helm tests of the chart."`
 }
 
 // JSONSchemaExtend keeps fields that Ladder does not know, and allows an empty

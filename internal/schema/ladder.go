@@ -7,6 +7,7 @@ type LadderFile struct {
 	Layout       string                 `json:"layout" jsonschema:"enum=single,enum=tiers,enum=app-of-apps,default=single" jsonschema_description:"The shape of the Argo CD objects."`
 	Bands        []Band                 `json:"bands" jsonschema_description:"Ranges of phases owned by domains; they must not overlap."`
 	Steps        []Step                 `json:"steps" jsonschema_description:"The steps in the order in which they run. Default: one per phase in use."`
+	Waves        []Wave                 `json:"waves" jsonschema_description:"What people are told of sync waves (layout app-of-apps)."`
 	Tiers        []string               `json:"tiers" jsonschema_description:"The tiers in parent order (layout tiers)."`
 	Environments map[string]Environment `json:"environments"`
 	Defaults     *Defaults              `json:"defaults"`
@@ -33,7 +34,17 @@ type Step struct {
 	Phases    []Phase   `json:"phases" jsonschema:"required,minItems=1"`
 	MaxUpdate MaxUpdate `json:"maxUpdate" jsonschema_description:"Default: that of the slot of the first phase."`
 	Tier      string    `json:"tier" jsonschema_description:"The tier of the step (layout tiers)."`
+	Title     string    `json:"title" jsonschema_description:"What the step is called."`
+	Purpose   string    `json:"purpose" jsonschema_description:"What it is for."`
 	Gate      string    `json:"gate" jsonschema_description:"One sentence: what is true before the next step."`
+}
+
+// Wave tells of a sync wave.
+type Wave struct {
+	Wave    int    `json:"wave" jsonschema:"required"`
+	Title   string `json:"title"`
+	Purpose string `json:"purpose"`
+	Gate    string `json:"gate" jsonschema_description:"One sentence: what is true before the next wave."`
 }
 
 // Environment is one overlay of the platform.
@@ -83,7 +94,7 @@ type PreArgo struct {
 	Requires      []string         `json:"requires"`
 	Enabled       bool             `json:"enabled"`
 	Timeout       Duration         `json:"timeout"`
-	Smoke         []Check          `json:"smoke"`
+	Smoke         Smoke            `json:"smoke"`
 	Environments  []string         `json:"environments" jsonschema_description:"Default: all."`
 }
 

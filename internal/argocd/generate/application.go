@@ -292,7 +292,7 @@ func (b *builder) sources(c *model.Component) ([]Source, error) {
 		sources = append(sources, s)
 		values = values || refers
 	}
-	if len(c.Smoke) > 0 {
+	if hasSmoke(c) {
 		sources = append(sources, b.own(path.Join(b.folder, smokesDir, c.Name)))
 	}
 	if values {

@@ -205,6 +205,9 @@ func (b *builder) smokes() error {
 	told := b.platform.ArgoCD.SmokeImage != "" || !strings.HasSuffix(b.in.Image, ":"+unreleased)
 	for _, name := range b.sorted() {
 		c := b.components[name]
+		if err := b.helmTests(c); err != nil {
+			return err
+		}
 		if len(c.Smoke) == 0 {
 			continue
 		}

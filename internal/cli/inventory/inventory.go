@@ -3,10 +3,13 @@ package inventory
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
+	"path"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -15,10 +18,13 @@ import (
 	"github.com/rollout-ladder/ladder/internal/cli/flags"
 	"github.com/rollout-ladder/ladder/internal/cli/source"
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
+	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/core/plan"
 	"github.com/rollout-ladder/ladder/internal/core/report"
 	"github.com/rollout-ladder/ladder/internal/core/rollout"
+	"github.com/rollout-ladder/ladder/internal/importer"
 	"github.com/rollout-ladder/ladder/internal/repo"
+	"github.com/rollout-ladder/ladder/internal/repo/descriptor"
 )
 
 // Options are the arguments of the command.
@@ -79,10 +85,14 @@ func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *
 		return err
 	}
 	var parts []source.Part
+	var only map[string][]string
+	if o.Format == "picture" {
+		only = source.Only(ctx, o.Source)
+	}
 	wrong := 0
 	for _, p := range all {
 		wrong += source.PrintFindings(streams.Err, p.Findings, source.Least(global))
-		content, err := one(p, o)
+		content, err := one(p, only, o)
 		if err != nil {
 			return err
 		}
@@ -105,10 +115,10 @@ func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *
 }
 
 // one is the inventory of one environment.
-func one(p *repo.Platform, o *Options) ([]byte, error) {
+func one(p *repo.Platform, only map[string][]string, o *Options) ([]byte, error) {
 	inv, err := plan.TakeInventory(plan.Input{
-		Environment: p.Environment, Components: p.Components, Ladder: p.Ladder, Policy: rollout.Phases,
-		Edges: infer.Declared(p.Components),
+		Environment: p.Environment, Components: roles(p.Components), Ladder: p.Ladder, Policy: rollout.Phases,
+		Edges: infer.Declared(p.Components), Only: only,
 	})
 	if err != nil {
 		return nil, exit.With(exit.Usage, err)
@@ -127,6 +137,29 @@ func one(p *repo.Platform, o *Options) ([]byte, error) {
 		err = report.InventoryMarkdown(&b, inv)
 	}
 	return b.Bytes(), err
+}
+
+// roles gives Applications, which say no type, the one that their name tells, as an
+// import would.
+func roles(components []model.Component) []model.Component {
+	out := slices.Clone(components)
+	for i := range out {
+		c := &out[i]
+		if c.Type != model.Runtime || path.Base(c.Position.File) == descriptor.FileName || path.Base(c.Position.File) == descriptor.DisabledFileName {
+			continue
+		}
+		if _, written := c.Fields["componentType"]; written {
+			continue
+		}
+		chart := ""
+		for _, s := range c.Sources {
+			if s.Kind == model.Chart {
+				chart = cmp.Or(s.Name, s.Path)
+			}
+		}
+		c.Type = importer.RoleOf(c.Name, chart).Type
+	}
+	return out
 }
 
 func check(streams *stream.Streams, file string, want []byte) error {

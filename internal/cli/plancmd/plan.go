@@ -111,10 +111,14 @@ func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *
 		return err
 	}
 	var parts []source.Part
+	var only map[string][]string
+	if o.Format != "text" && o.Format != "json" {
+		only = source.Only(ctx, o.Source)
+	}
 	wrong := 0
 	for _, loaded := range all {
 		wrong += source.PrintFindings(streams.Err, loaded.Findings, source.Least(global))
-		content, n, err := one(loaded, expected, o)
+		content, n, err := one(loaded, expected, only, o)
 		if err != nil {
 			return err
 		}
@@ -149,8 +153,9 @@ func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *
 }
 
 // one plans one environment, and counts what is wrong with the plan.
-func one(loaded *analysis.Result, expected map[string]time.Duration, o *Options) (content []byte, wrong int, err error) {
+func one(loaded *analysis.Result, expected map[string]time.Duration, only map[string][]string, o *Options) (content []byte, wrong int, err error) {
 	input := session.PlanInput(loaded, rollout.Policy(o.Policy), expected, o.MaxInFlight)
+	input.Only = only
 	var b bytes.Buffer
 	switch {
 	case o.Compare:

@@ -20,6 +20,8 @@ type Input struct {
 	// Unapplied are the objects of them that a sync which succeeds never applies: Helm's
 	// test hooks, and hooks for a failure.
 	Unapplied []Object
+	// Waits are what the charts wait for by themselves.
+	Waits []Wait
 	// Empty are the names of components that were rendered, to no object.
 	Empty []string
 	// Dependencies between objects, those within a component included.
@@ -56,6 +58,8 @@ type Object struct {
 	Wave        int
 	SyncOptions []string
 	Labels      map[string]string
+	// HelmTest is set of the test hooks of charts.
+	HelmTest bool
 	// Health says who assesses the health of the kind: "builtin", "configured",
 	// "workload", or "" where nobody does and it counts as Healthy at once.
 	Health   string

@@ -96,19 +96,28 @@ func smokeWithoutTargets(in Input) []finding.Finding {
 // Healthy as soon as they are applied.
 func smokeTestsNothing(in Input) []finding.Finding {
 	var out []finding.Finding
-	known, assessed, unapplied := map[string]bool{}, map[string]bool{}, map[string]Object{}
+	known, assessed, tested, unapplied := map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]Object{}
 	for _, name := range in.Empty {
 		known[name] = true
 	}
 	for _, o := range in.Objects {
 		known[o.Component] = true
 		assessed[o.Component] = assessed[o.Component] || o.Health != ""
+		tested[o.Component] = tested[o.Component] || o.HelmTest
 	}
 	for _, o := range slices.Backward(in.Unapplied) { // so that the first counts
 		known[o.Component], unapplied[o.Component] = true, o
 	}
 	for i := range in.Components {
 		c := &in.Components[i]
+		if c.HelmTest && c.Enabled && known[c.Name] && !tested[c.Name] && !slices.Contains(in.Unrendered, c.Name) {
+			out = append(out, finding.Finding{
+				Rule: ruleSmokeNothing, Severity: finding.Error, Scope: finding.Rule, Component: c.Name, Position: c.At("smoke.helmTest"), Basis: finding.Rendered,
+				Message: c.Name + " asks for the Helm tests of its chart, which has none: nothing is tested",
+				Fix:     finding.Fix{Summary: "add a test to the chart, or checks: smoke: [{endpoint: {service: <name>}}]"},
+			})
+			continue
+		}
 		if c.Type != model.Smoke || !c.Enabled || len(c.Smoke) > 0 || !known[c.Name] || assessed[c.Name] || slices.Contains(in.Unrendered, c.Name) {
 			continue
 		}
@@ -123,6 +132,9 @@ func smokeTestsNothing(in Input) []finding.Finding {
 		}
 		if o, ok := unapplied[c.Name]; ok {
 			f.Message = fmt.Sprintf("%s is a smoke whose %s is a hook that Argo CD does not run in a sync: it is Healthy at once", c.Name, o.Resource.Human())
+			if o.HelmTest {
+				f.Fix.Summary = "have it run after the sync: smoke: {helmTest: true}; or write checks: smoke: [{endpoint: {service: <name>}}]"
+			}
 			f.Evidence = []finding.Evidence{{Text: o.Resource.Human() + " is not applied", File: o.Position.File, Line: o.Position.Line}}
 		}
 		out = append(out, f)

@@ -31,6 +31,7 @@ func orderRules() []Rule {
 	}
 	return append(all,
 		judged(ruleDeadlock, finding.Error, "Something waits for what comes only after it", gateDeadlock),
+		judged(ruleWait, finding.Warning, "A chart waits for what the order can see to", waitInChart),
 		judged(ruleDeclared, finding.Error, "A declared requirement stands later than what requires it", declaredAgainstOrder),
 		judged(ruleCycle, finding.Error, "Components require each other", cycles),
 		judged(ruleUnprovided, finding.Warning, "Nothing provides what an object requires", unprovided),

@@ -122,7 +122,9 @@ type Component struct {
 	Retry   Retry
 	Health  []HealthCheck
 	Smoke   []Check
-	Labels  map[string]string
+	// HelmTest has the Helm tests of its charts run after a sync, as its smoke.
+	HelmTest bool
+	Labels   map[string]string
 	// Gate says in one sentence what Healthy means for the component.
 	Gate string
 	// Position is where the component is defined.

@@ -50,7 +50,7 @@ func Build(in Input) (*Plan, error) {
 		placed = untangle(in, placed)
 	}
 	p := &Plan{
-		Environment: in.Environment, Policy: in.Policy,
+		Environment: in.Environment, Policy: in.Policy, Only: in.Only,
 		Steps: placed.steps, Unplaced: placed.unplaced, graph: number(in, placed),
 	}
 	p.classify(in.Edges)

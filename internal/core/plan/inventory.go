@@ -21,8 +21,8 @@ type Inventory struct {
 type PhaseGroup struct {
 	Label string // "150", "-3", "pre"; as written for components without a step
 	// Step is the index of its step, from 1; 0 where no step matches.
-	Step    int
-	Gate    string
+	Step int
+	About
 	Members []Member
 }
 
@@ -35,6 +35,8 @@ type Member struct {
 	File string
 	// Requires are its providers among Input.Edges, sorted, each once.
 	Requires []string
+	// Only are the environments that have it, where not every one does.
+	Only []string
 }
 
 // TakeInventory lists every component, disabled ones too, by place. It fails as
@@ -77,7 +79,7 @@ func TakeInventory(in Input) (Inventory, error) {
 		c := &in.Components[i]
 		group := PhaseGroup{Label: c.Order()}
 		if k := placed.stepOf[i]; k >= 0 {
-			group.Step, group.Gate = k+1, p.Steps[k].Gate
+			group.Step, group.About = k+1, p.Steps[k].About
 			if c.Phase < 0 || len(c.Waves) > 0 {
 				group.Label = p.Steps[k].Label
 			}
@@ -91,7 +93,7 @@ func TakeInventory(in Input) (Inventory, error) {
 		slices.Sort(names)
 		inv.Phases[last].Members = append(inv.Phases[last].Members, Member{
 			Name: c.Name, Domain: c.Domain, Project: c.Project, Namespace: c.Namespace,
-			Type: c.Type, Enabled: c.Enabled, File: c.Position.File, Requires: slices.Compact(names),
+			Type: c.Type, Enabled: c.Enabled, File: c.Position.File, Requires: slices.Compact(names), Only: in.Only[c.Name],
 		})
 	}
 	return inv, nil

@@ -39,10 +39,17 @@ type LadderStep struct {
 	// Set names the ApplicationSet (tier) the step belongs to; empty for the
 	// single one.
 	Set string
-	// Gate says in one sentence what must be true before the next step.
-	Gate string
+	About
 	// Position is where ladder.yaml defines the step, if it does.
 	Position finding.Position
+}
+
+// About is what the ladder file tells people of a step or sync wave.
+type About struct {
+	// Title names it, Purpose says what it is for.
+	Title, Purpose string
+	// Gate says in one sentence what must be true before the next step.
+	Gate string
 }
 
 // Layout is the shape of the Argo CD objects.
@@ -64,9 +71,11 @@ type Ladder struct {
 	Bands  []Band
 	// Assumed says that nobody wrote the bands.
 	Assumed bool
-	Slots  []Slot
+	Slots   []Slot
 	// Steps in the order in which they run, over all tiers.
 	Steps []LadderStep
+	// Waves are the sync waves of which the file tells something, by number.
+	Waves map[int]About
 	// Sets are the tiers in parent order (layout tiers).
 	Sets         []string
 	Environments []Environment

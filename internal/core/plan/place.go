@@ -41,6 +41,7 @@ type ladderIndex struct {
 	inSet   map[string]map[model.Phase]int
 	anySet  map[model.Phase]int
 	noSteps bool
+	waves   map[int]About
 	// parted are the ApplicationSets whose steps are among the waves of what their
 	// Applications apply: the others of the set stand beside those.
 	parted map[string]bool
@@ -51,7 +52,7 @@ type ladderIndex struct {
 func indexLadder(l Ladder) ladderIndex {
 	x := ladderIndex{
 		steps: slices.Clone(l.Steps), inSet: make(map[string]map[model.Phase]int),
-		anySet: make(map[model.Phase]int), noSteps: len(l.Steps) == 0,
+		anySet: make(map[model.Phase]int), noSteps: len(l.Steps) == 0, waves: l.Waves,
 	}
 	if len(l.Sets) > 0 {
 		slices.SortStableFunc(x.steps, func(a, b LadderStep) int {
@@ -123,13 +124,17 @@ func (x ladderIndex) step(p place) Step {
 		}
 		return Step{
 			Label: strings.Join(labels, ","), Phases: s.Phases, Set: s.Set,
-			MaxUpdate: s.MaxUpdate.String(), Gate: s.Gate,
+			MaxUpdate: s.MaxUpdate.String(), About: s.About,
 		}
 	case p.phase >= 0:
 		return Step{Label: p.phase.String(), Phases: []model.Phase{p.phase}}
 	default:
 		c := model.Component{Waves: p.waves, Phase: model.NoPhase, Step: p.rolling}
-		return Step{Label: cmp.Or(c.Order(), Unordered)}
+		step := Step{Label: cmp.Or(c.Order(), Unordered)}
+		if len(p.waves) == 1 {
+			step.About = x.waves[p.waves[0]]
+		}
+		return step
 	}
 }
 

@@ -20,6 +20,9 @@ type Input struct {
 	// and are not planned.
 	Components []model.Component
 	Ladder     Ladder
+	// Only are the environments of a component that not every one has, by name; nil
+	// where that is not known.
+	Only map[string][]string
 	// Edges between components; those that name a component which is not
 	// planned are set aside in Plan.Unplanned.
 	Edges  []Edge
@@ -36,6 +39,8 @@ type Input struct {
 type Plan struct {
 	Environment string
 	Policy      rollout.Policy
+	// Only is that of the input.
+	Only map[string][]string
 	// Order holds the planned components, providers before consumers as far as
 	// the policy gates on it.
 	Order []string
@@ -96,8 +101,7 @@ type Step struct {
 	MaxUpdate string
 	// Limit is MaxUpdate as a number of components: 0 no limit, negative by hand.
 	Limit int
-	// Gate says in one sentence what must be true before the next step.
-	Gate string
+	About
 	// Components are the planned components in order; Disabled those that only
 	// keep their place.
 	Components []string

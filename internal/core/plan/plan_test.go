@@ -113,7 +113,7 @@ func TestEdgesAreClassified(t *testing.T) {
 
 func TestSteps(t *testing.T) {
 	percent := LadderStep{Phases: []model.Phase{110}, MaxUpdate: MaxUpdate{Count: 25, Percent: true, Set: true}}
-	manual := LadderStep{Phases: []model.Phase{120}, MaxUpdate: MaxUpdate{Count: 0, Set: true}, Gate: "Somebody looked."}
+	manual := LadderStep{Phases: []model.Phase{120}, MaxUpdate: MaxUpdate{Count: 0, Set: true}, About: About{Gate: "Somebody looked."}}
 	pre := model.Component{Name: "z-cni", PreArgo: true, Enabled: true, Phase: model.NoPhase}
 	wave := func(name string, waves ...int) model.Component {
 		return model.Component{Name: name, Waves: waves, Enabled: true, Phase: model.NoPhase}
@@ -394,7 +394,7 @@ func TestInventory(t *testing.T) {
 		Environment: "dev",
 		Components:  []model.Component{comp("c", 120), comp("lost", 700), off, comp("a", 110)},
 		Ladder: Ladder{Steps: []LadderStep{
-			step(2, 10), {Phases: []model.Phase{110, 120}, Gate: "CRDs are served."},
+			step(2, 10), {Phases: []model.Phase{110, 120}, About: About{Gate: "CRDs are served."}},
 		}},
 		Edges:  []Edge{hard("c->b-off"), hard("c->a"), soft("c->a")},
 		Policy: rollout.Phases,

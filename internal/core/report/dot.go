@@ -21,13 +21,20 @@ func PlanDOT(w io.Writer, p *plan.Plan) error {
 		if len(s.Components) == 0 {
 			continue
 		}
-		fmt.Fprintf(&b, "  subgraph cluster_%d {\n    label=%s; rank=same; color=gray70;\n", s.Index, dotText(stepTitle(s)))
+		fmt.Fprintf(&b, "  subgraph cluster_%d {\n    label=%s; %srank=same; color=gray70;\n", s.Index, dotText(stepTitle(s)), dotTip(s))
 		for _, name := range s.Components {
-			attributes := ""
-			if d.Critical[name] {
-				attributes = " [penwidth=2.5]"
+			var attributes []string
+			if label := boxName(name, p.Only); label != name {
+				attributes = append(attributes, "label="+dotText(label))
 			}
-			fmt.Fprintf(&b, "    %s%s;\n", dotText(name), attributes)
+			if d.Critical[name] {
+				attributes = append(attributes, "penwidth=2.5")
+			}
+			text := ""
+			if len(attributes) > 0 {
+				text = " [" + strings.Join(attributes, ", ") + "]"
+			}
+			fmt.Fprintf(&b, "    %s%s;\n", dotText(name), text)
 		}
 		b.WriteString("  }\n")
 	}
@@ -49,23 +56,64 @@ func PlanDOT(w io.Writer, p *plan.Plan) error {
 	return err
 }
 
+// dotTip tells in a tooltip what a step is for, and what is true before the next.
+func dotTip(s plan.Step) string {
+	if tip := strings.Join(nonEmpty(s.Purpose, s.Gate), " "); tip != "" {
+		return "tooltip=" + dotText(tip) + "; "
+	}
+	return ""
+}
+
 // dotText quotes a text: in DOT only the quote needs an escape, and a backslash
 // would begin one.
 func dotText(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", " ").Replace(s) + `"`
 }
 
-// stepTitle names a step: "150 (6 at a time)".
+// stepTitle names a step: "150: Vault (6 at a time)".
 func stepTitle(s plan.Step) string {
-	title := s.Label
-	if s.Set != "" {
-		title = s.Set + " " + title
+	title := stepName(s)
+	if s.Title != "" {
+		title += ": " + s.Title
 	}
-	switch {
-	case s.Limit < 0:
-		title += " (by hand)"
-	case s.Limit > 0 && s.Limit < len(s.Components):
-		title += " (" + strconv.Itoa(s.Limit) + " at a time)"
+	if limit := stepLimit(s); limit != "" {
+		title += " (" + limit + ")"
 	}
 	return title
+}
+
+// stepName is the place of a step: "foundation 15", "-3".
+func stepName(s plan.Step) string {
+	if s.Set != "" {
+		return s.Set + " " + s.Label
+	}
+	return s.Label
+}
+
+// stepLimit says how many of a step are in flight at once; empty for all.
+func stepLimit(s plan.Step) string {
+	switch {
+	case s.Limit < 0:
+		return "by hand"
+	case s.Limit > 0 && s.Limit < len(s.Components):
+		return strconv.Itoa(s.Limit) + " at a time"
+	default:
+		return ""
+	}
+}
+
+// boxName is a component with the environments that have it, where not every one has.
+func boxName(name string, only map[string][]string) string {
+	if where := onlyIn(only[name]); where != "" {
+		return name + " (" + where + ")"
+	}
+	return name
+}
+
+// onlyIn names environments: "main only".
+func onlyIn(environments []string) string {
+	if len(environments) == 0 {
+		return ""
+	}
+	return strings.Join(environments, ", ") + " only"
 }

@@ -116,10 +116,21 @@ func InventoryMarkdown(w io.Writer, inv plan.Inventory) error {
 		if s.Set != "" {
 			label = s.Set + " " + label
 		}
-		fmt.Fprintf(&b, "| %d | %s | %s | %s |\n", s.Index, escape(label), maxUpdate, escape(s.Gate))
+		fmt.Fprintf(&b, "| %d | %s | %s | %s |\n", s.Index, escape(stepText(label, s.About)), maxUpdate, escape(s.Gate))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// stepText is a step with what it is called and for.
+func stepText(label string, about plan.About) string {
+	if about.Title != "" {
+		label += ": " + about.Title
+	}
+	if about.Purpose != "" {
+		label += " – " + about.Purpose
+	}
+	return label
 }
 
 // InventoryPicture draws the inventory as frames of boxes.
@@ -147,9 +158,15 @@ func InventoryPicture(w io.Writer, inv plan.Inventory, title string) error {
 		if set := sets[g.Step]; set != "" {
 			heading += " · " + strings.ToUpper(set)
 		}
-		f := Frame{Heading: heading, Text: g.Gate}
+		if g.Title != "" {
+			heading += ": " + strings.ToUpper(g.Title)
+		}
+		f := Frame{Heading: heading, About: g.Purpose, Text: g.Gate}
 		for _, m := range g.Members {
 			lines := []string{strings.TrimPrefix(strings.Join(nonEmpty(string(m.Type), m.Namespace), " in "), " in ")}
+			if where := onlyIn(m.Only); where != "" {
+				lines = append(lines, strings.ToUpper(where))
+			}
 			if !m.Enabled {
 				lines = append(lines, "currently DISABLED")
 			}

@@ -24,7 +24,7 @@ func PlanMermaid(w io.Writer, p *plan.Plan) error {
 		fmt.Fprintf(&b, "  subgraph s%d[\"%s\"]\n", s.Index, mermaidText(stepTitle(s)))
 		for _, name := range s.Components {
 			id[name] = fmt.Sprintf("c%d", len(id)+1)
-			fmt.Fprintf(&b, "    %s[\"%s\"]\n", id[name], mermaidText(name))
+			fmt.Fprintf(&b, "    %s[\"%s\"]\n", id[name], mermaidText(boxName(name, p.Only)))
 		}
 		b.WriteString("  end\n")
 	}

@@ -18,6 +18,8 @@ type Picture struct {
 // Frame is one step of the picture.
 type Frame struct {
 	Heading string
+	// About says what the step is for; empty for nothing.
+	About string
 	// Text says what must be true before the next frame; empty for nothing.
 	Text  string
 	Boxes []Box
@@ -68,6 +70,9 @@ func WritePicture(w io.Writer, p Picture) error {
 func frame(b *strings.Builder, f Frame, inner int) {
 	rule(b, '┌', '┐', inner)
 	for _, l := range wrap(f.Heading, inner-2) {
+		line(b, " "+l, inner)
+	}
+	for _, l := range wrap(f.About, inner-2) {
 		line(b, " "+l, inner)
 	}
 	rule(b, '├', '┤', inner)

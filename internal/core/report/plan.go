@@ -37,6 +37,8 @@ type PlanStep struct {
 	Phases     []string `json:"phases"`
 	Set        string   `json:"set,omitempty"`
 	MaxUpdate  string   `json:"maxUpdate"`
+	Title      string   `json:"title,omitempty"`
+	Purpose    string   `json:"purpose,omitempty"`
 	Gate       string   `json:"gate"`
 	Components []string `json:"components"`
 	Disabled   []string `json:"disabled"`
@@ -84,7 +86,8 @@ func PlanDocument(p *plan.Plan, unrendered []Unrendered) Plan {
 	d.Cycles = append(d.Cycles, p.Cycles...)
 	for _, s := range p.Steps {
 		step := PlanStep{
-			Index: s.Index, Label: s.Label, Phases: []string{}, Set: s.Set, MaxUpdate: s.MaxUpdate, Gate: s.Gate,
+			Index: s.Index, Label: s.Label, Phases: []string{}, Set: s.Set, MaxUpdate: s.MaxUpdate,
+			Title: s.Title, Purpose: s.Purpose, Gate: s.Gate,
 			Components: list(s.Components), Disabled: list(s.Disabled),
 		}
 		for _, phase := range s.Phases {

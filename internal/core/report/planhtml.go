@@ -3,6 +3,7 @@ package report
 import (
 	"html/template"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/core/plan"
@@ -19,9 +20,14 @@ func PlanHTML(w io.Writer, p *plan.Plan, unrendered []Unrendered) error {
 		Bound    string
 		Critical string
 		Picture  template.HTML
+		// Told is set where a step has more than a number.
+		Told bool
+		Name func(component string) string
 	}{
 		PlanDocument(p, unrendered), Clock(p.Makespan), Clock(p.Bound), Clock(p.CriticalPath.Duration),
 		template.HTML(picture.String()), //nolint:gosec // made by writeSVG, which escapes every text
+		slices.ContainsFunc(p.Steps, func(s plan.Step) bool { return s.Title+s.Purpose != "" }),
+		func(component string) string { return boxName(component, p.Only) },
 	})
 }
 
@@ -51,8 +57,8 @@ code{font:12px ui-monospace,monospace}.wrong{color:#cf222e}
 <h2>Critical path, {{.Critical}}</h2>
 <ol>{{range .Plan.CriticalPath.Components}}<li>{{.}}{{end}}</ol>
 <h2>Steps</h2>
-<table><tr><th>Step<th>Phase<th>At a time<th>Components<th>Gate</tr>
-{{range .Plan.Steps}}<tr><td>{{.Index}}<td>{{.Label}}<td>{{.MaxUpdate}}<td>{{range $i, $c := .Components}}{{if $i}}, {{end}}{{$c}}{{end}}{{range .Disabled}} <s>{{.}}</s>{{end}}<td>{{.Gate}}</tr>
+<table><tr><th>Step<th>Phase{{if .Told}}<th>What it is{{end}}<th>At a time<th>Components<th>Gate</tr>
+{{range .Plan.Steps}}<tr><td>{{.Index}}<td>{{.Label}}{{if $.Told}}<td>{{with .Title}}<b>{{.}}</b>{{end}}{{with .Purpose}} {{.}}{{end}}{{end}}<td>{{.MaxUpdate}}<td>{{range $i, $c := .Components}}{{if $i}}, {{end}}{{call $.Name $c}}{{end}}{{range .Disabled}} <s>{{.}}</s>{{end}}<td>{{.Gate}}</tr>
 {{end}}</table>
 <h2>Edges</h2>
 <table><tr><th>Component<th>requires<th>because<th>Strength<th>Basis</tr>

@@ -17,12 +17,16 @@ const (
 	svgColumns = 8 // in a row, at most
 	svgGlyph   = 6.7
 	svgBoxLow  = 110
-	svgBoxHigh = 230
+	svgBoxHigh = 250
 	svgBox     = 24 // height of a box
 	svgBoxGap  = 8
 	svgGapX    = 56 // between columns, room for the arrows
 	svgGapY    = 40 // between rows of columns
-	svgHead    = 40 // heading of a column
+	svgHead    = 40 // heading of a column, without what people are told of the step
+	svgLine    = 14 // of what they are told
+	svgLetter  = 5.9
+	svgTold    = 150 // a column of which something is told is that wide
+	svgLines   = 5   // of one text, at most
 	svgMargin  = 24
 	svgTitle   = 64
 	// Above svgWhole components a column shows svgTop of its boxes and the number
@@ -36,16 +40,45 @@ type column struct {
 	step   plan.Step
 	shown  []string
 	folded int
-	x, y   float64
-	width  float64
+	// above and gate are the lines of what people are told of the step; the first of
+	// above are its title.
+	above, gate []string
+	titles      int
+	x, y        float64
+	width       float64
+	// head is the height of the headings of its row.
+	head float64
 }
 
-func (c column) height() float64 {
+// boxes is where the boxes end.
+func (c column) boxes() float64 {
 	n := len(c.shown)
 	if c.folded > 0 {
 		n++
 	}
-	return svgHead + float64(n)*(svgBox+svgBoxGap)
+	return c.head + float64(n)*(svgBox+svgBoxGap)
+}
+
+func (c column) height() float64 { return c.boxes() + float64(len(c.gate))*svgLine }
+
+// tell breaks what people are told of a step into lines.
+func (c *column) tell() {
+	about := c.step.About
+	if about.Title+about.Purpose+about.Gate != "" {
+		c.width = max(c.width, svgTold)
+	}
+	lines := func(text string, glyph float64) []string {
+		all := wrap(text, int(c.width/glyph))
+		if len(all) > svgLines {
+			all = append(all[:svgLines-1:svgLines-1], pad(all[svgLines-1]+" …", int(c.width/glyph)))
+		}
+		return all
+	}
+	c.above = append(lines(about.Title, svgGlyph), lines(about.Purpose, svgLetter)...)
+	c.titles = len(lines(about.Title, svgGlyph))
+	if about.Gate != "" {
+		c.gate = lines("⇒ "+about.Gate, svgLetter)
+	}
 }
 
 // drawing is a picture of a plan in the making.
@@ -104,10 +137,10 @@ const svgStyle = `<style>
 .page{fill:#fff}.title{font:600 18px sans-serif;fill:#1b1f24}.about{font:12px sans-serif;fill:#57606a}
 .step{font:600 13px sans-serif;fill:#1b1f24}.limit{font:11px sans-serif;fill:#57606a}
 .box{fill:#f6f8fa;stroke:#8c959f}.name{font:11px ui-monospace,monospace;fill:#1b1f24}
-.critical .box{stroke:#0550ae;stroke-width:2.5;fill:#ddf4ff}.more{font:italic 11px sans-serif;fill:#57606a}
+.critical .box{stroke:#0550ae;stroke-width:2.5;fill:#ddf4ff}.more,.gate{font:italic 11px sans-serif;fill:#57606a}.small{font-size:12px}
 .edge{fill:none;stroke:#8c959f;stroke-width:1;opacity:.45}.soft{stroke-dasharray:4 3}
 .edge.way{stroke:#0550ae;stroke-width:2.5;stroke-linejoin:round;opacity:1}.edge.against{stroke:#cf222e;stroke-width:2.5;opacity:1}
-@media (prefers-color-scheme:dark){.page{fill:#0d1117}.title,.step,.name{fill:#e6edf3}.about,.limit,.more{fill:#9198a1}
+@media (prefers-color-scheme:dark){.page{fill:#0d1117}.title,.step,.name{fill:#e6edf3}.about,.limit,.more,.gate{fill:#9198a1}
 .box{fill:#161b22;stroke:#6e7681}.critical .box{fill:#0c2d6b;stroke:#58a6ff}.edge{stroke:#6e7681}.edge.way{stroke:#58a6ff}.edge.against{stroke:#ff7b72}}
 </style>
 `
@@ -145,9 +178,10 @@ func (d *drawing) fill() {
 		}
 		longest := 0
 		for _, name := range c.shown {
-			longest = max(longest, utf8.RuneCountInString(name))
+			longest = max(longest, utf8.RuneCountInString(boxName(name, d.plan.Only)))
 		}
 		c.width = min(max(float64(longest)*svgGlyph+16, svgBoxLow), svgBoxHigh)
+		c.tell()
 		d.columns = append(d.columns, c)
 	}
 }
@@ -155,26 +189,41 @@ func (d *drawing) fill() {
 // lay places the columns in rows and the boxes in columns. Inside a column a box
 // stands near what it requires, so that arrows cross less.
 func (d *drawing) lay() {
-	x, y, tallest := float64(svgMargin), float64(svgTitle), 0.0
-	inRow := 0
-	for i := range d.columns {
-		c := &d.columns[i]
-		if inRow == svgColumns || inRow > 0 && d.band(i) != d.band(i-1) && inRow+d.bandSize(i) > svgColumns {
-			x, y, tallest, inRow = svgMargin, y+tallest+svgGapY, 0, 0
+	y := float64(svgTitle)
+	for from := 0; from < len(d.columns); {
+		to := d.rowEnd(from)
+		x, head, tallest := float64(svgMargin), 0.0, 0.0
+		for _, c := range d.columns[from:to] {
+			head = max(head, svgHead+float64(len(c.above))*svgLine)
 		}
-		c.x, c.y = x, y
-		d.sort(c)
-		for k, name := range c.shown {
-			d.at[name] = i
-			d.top[name] = y + svgHead + float64(k)*(svgBox+svgBoxGap)
+		for i := from; i < to; i++ {
+			c := &d.columns[i]
+			c.x, c.y, c.head = x, y, head
+			d.sort(c)
+			for k, name := range c.shown {
+				d.at[name] = i
+				d.top[name] = y + head + float64(k)*(svgBox+svgBoxGap)
+			}
+			x += c.width + svgGapX
+			tallest = max(tallest, c.height())
 		}
-		x += c.width + svgGapX
-		tallest = max(tallest, c.height())
 		d.width = max(d.width, x-svgGapX+svgMargin*2)
-		inRow++
+		y += tallest + svgGapY
+		from = to
 	}
 	d.width = max(d.width, 420)
-	d.height = y + tallest + svgMargin
+	d.height = y - svgGapY + svgMargin
+}
+
+// rowEnd is the column that begins the next row: a band that does not fit any more
+// does.
+func (d *drawing) rowEnd(from int) int {
+	for i := from + 1; i < len(d.columns); i++ {
+		if inRow := i - from; inRow == svgColumns || d.band(i) != d.band(i-1) && inRow+d.bandSize(i) > svgColumns {
+			return i
+		}
+	}
+	return len(d.columns)
 }
 
 // band is the hundred of the phases of a column, -1 for one without phases.
@@ -224,10 +273,21 @@ func (d *drawing) sort(c *column) {
 }
 
 func (d *drawing) column(b *strings.Builder, c column) {
-	heading, limit, _ := strings.Cut(stepTitle(c.step), " (")
-	fmt.Fprintf(b, `<text class="step" x="%.0f" y="%.0f">%s</text>`, c.x, c.y+16, svgText(heading))
-	if limit = strings.TrimSuffix(limit, ")"); limit != "" {
-		fmt.Fprintf(b, `<text class="limit" x="%.0f" y="%.0f">%s</text>`, c.x, c.y+31, svgText(limit))
+	fmt.Fprintf(b, `<text class="step" x="%.0f" y="%.0f">%s</text>`, c.x, c.y+16, svgText(stepName(c.step)))
+	y := c.y + 31
+	if limit := stepLimit(c.step); limit != "" {
+		fmt.Fprintf(b, `<text class="limit" x="%.0f" y="%.0f">%s</text>`, c.x, y, svgText(limit))
+		y += svgLine
+	}
+	for i, l := range c.above {
+		class := "limit"
+		if i < c.titles {
+			class = "title small"
+		}
+		fmt.Fprintf(b, `<text class="%s" x="%.0f" y="%.0f">%s</text>`, class, c.x, y+float64(i)*svgLine, svgText(l))
+	}
+	for i, l := range c.gate {
+		fmt.Fprintf(b, `<text class="gate" x="%.0f" y="%.0f">%s</text>`, c.x, c.y+c.boxes()+float64(i)*svgLine+6, svgText(l))
 	}
 	b.WriteByte('\n')
 	for _, name := range c.shown {
@@ -237,10 +297,10 @@ func (d *drawing) column(b *strings.Builder, c column) {
 		}
 		y := d.top[name]
 		fmt.Fprintf(b, `<g%s><title>%s</title><rect class="box" x="%.0f" y="%.0f" width="%.0f" height="%d" rx="5"/>`, class, svgText(d.tooltip(name)), c.x, y, c.width, svgBox)
-		fmt.Fprintf(b, `<text class="name" x="%.0f" y="%.0f">%s</text></g>`+"\n", c.x+8, y+16, svgText(pad(name, int((c.width-14)/svgGlyph))))
+		fmt.Fprintf(b, `<text class="name" x="%.0f" y="%.0f">%s</text></g>`+"\n", c.x+8, y+16, svgText(pad(boxName(name, d.plan.Only), int((c.width-14)/svgGlyph))))
 	}
 	if c.folded > 0 {
-		fmt.Fprintf(b, `<text class="more" x="%.0f" y="%.0f">and %d more</text>`+"\n", c.x+8, c.y+svgHead+float64(len(c.shown))*(svgBox+svgBoxGap)+16, c.folded)
+		fmt.Fprintf(b, `<text class="more" x="%.0f" y="%.0f">and %d more</text>`+"\n", c.x+8, c.y+c.head+float64(len(c.shown))*(svgBox+svgBoxGap)+16, c.folded)
 	}
 }
 

@@ -18,9 +18,16 @@ func CheckKinds() []model.CheckKind {
 	}
 }
 
+// smoke reads a list of checks, or a map that may ask for the Helm tests of the chart.
 func (d *decoder) smoke(f *yamldoc.Fields) []model.Check {
+	key := "smoke"
+	if e, ok := f.Entry(key); ok && e.Value.Kind == yamldoc.Map {
+		f, key = f.Map(key), "checks"
+		d.c.HelmTest = f.Bool("helmTest", false)
+		defer d.unknown(f)
+	}
 	var checks []model.Check
-	for _, m := range f.Maps("smoke") {
+	for _, m := range f.Maps(key) {
 		if c, ok := d.check(m); ok {
 			checks = append(checks, c)
 		}

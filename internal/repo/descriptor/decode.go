@@ -164,6 +164,8 @@ func (d *decoder) decode(f *yamldoc.Fields) {
 		}
 	}
 	c.Validates = d.requirements(f, "validates", false)
+	c.Smoke = d.smoke(f)
+	smoke := f.Has("smoke") && !c.HelmTest
 	d.sources(f)
 	c.SyncOptions = d.syncOptions(f)
 	if wave, ok := f.Int("syncWave"); ok {
@@ -177,8 +179,6 @@ func (d *decoder) decode(f *yamldoc.Fields) {
 	c.Retry = Retry(retry)
 	d.unknown(retry, retry.Map("backoff"))
 	c.Health = d.health(f)
-	smoke := f.Has("smoke")
-	c.Smoke = d.smoke(f)
 	d.componentType(f)
 	needsSource := c.Enabled && (!smoke || c.Type != model.Smoke)
 	if len(c.Sources) == 0 && len(d.fatal) == 0 && needsSource {

@@ -34,7 +34,7 @@ func (d *decoder) folder(f *yamldoc.Fields) {
 			}
 		}
 		s.Position = d.c.At("path")
-	case beside && !f.Has("smoke"):
+	case beside && (!f.Has("smoke") || d.c.HelmTest):
 		if s, found = d.lying(own); !found {
 			return
 		}

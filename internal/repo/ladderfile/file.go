@@ -198,6 +198,7 @@ func (d *decoder) decode(f *yamldoc.Fields) {
 	d.defaults(f.Map("defaults"))
 	d.durations(f.Map("durations"))
 	d.steps(f)
+	d.waves(f)
 	d.preArgo(f)
 	if simulation := f.Map("simulation"); simulation != nil {
 		d.file.Rules = patterns(simulation, "rules")
@@ -261,7 +262,7 @@ func (d *decoder) bands(f *yamldoc.Fields) {
 func (d *decoder) steps(f *yamldoc.Fields) {
 	l := &d.file.Ladder
 	for _, m := range f.Maps("steps") {
-		s := plan.LadderStep{Set: m.Text("tier"), Gate: m.Text("gate"), Position: m.Value.Position}
+		s := plan.LadderStep{Set: m.Text("tier"), About: about(m), Position: m.Value.Position}
 		for _, item := range m.Texts("phases") {
 			p, ok := d.phase(item.Text)
 			if !ok {
@@ -283,6 +284,35 @@ func (d *decoder) steps(f *yamldoc.Fields) {
 		}
 		d.tier(m, &s)
 		l.Steps = append(l.Steps, s)
+	}
+}
+
+// about reads what people are told of a step or wave.
+func about(m *yamldoc.Fields) plan.About {
+	return plan.About{Title: m.Text("title"), Purpose: m.Text("purpose"), Gate: m.Text("gate")}
+}
+
+// waves reads what the file tells of sync waves, which the Applications themselves say.
+func (d *decoder) waves(f *yamldoc.Fields) {
+	l := &d.file.Ladder
+	for _, m := range f.Maps("waves") {
+		n, ok := m.Int("wave")
+		text := about(m)
+		d.unknown(m)
+		if !ok {
+			if !m.Has("wave") {
+				d.problems.Add(m.Path, m.Value.Position, "add wave: -3", "%s has no wave", m.Path)
+			}
+			continue
+		}
+		if _, twice := l.Waves[n]; twice {
+			m.Wrong("wave", "describe each wave once", "%s.wave %d is described twice", m.Path, n)
+			continue
+		}
+		if l.Waves == nil {
+			l.Waves = map[int]plan.About{}
+		}
+		l.Waves[n] = text
 	}
 }
 

@@ -63,6 +63,28 @@ func SyncPhases(o *unstructured.Unstructured) (phases []SyncPhase, hook bool) {
 	return phasesIn(text, map[string]SyncPhase{"pre-install": PreSync, "pre-upgrade": PreSync, "post-install": PostSync, "post-upgrade": PostSync}), true
 }
 
+// IsHelmTest reports whether an object is a hook that helm test runs. Source: Helm,
+// "Chart Tests"; test-success is the older name.
+func IsHelmTest(o *unstructured.Unstructured) bool {
+	text, _ := annotationsOf(o)[HelmHookAnnotation].(string)
+	return slices.ContainsFunc(Words(text), func(w string) bool { return w == "test" || w == "test-success" })
+}
+
+// RunAfterSync makes a hook one of PostSync too. Argo CD goes by its own annotation
+// alone where there is one.
+func RunAfterSync(o *unstructured.Unstructured) {
+	phases, _ := SyncPhases(o)
+	var names []string
+	for _, p := range phases {
+		if p != PostSync {
+			names = append(names, p.String())
+		}
+	}
+	annotations := o.GetAnnotations()
+	annotations[HookAnnotation] = strings.Join(append(names, PostSync.String()), ",")
+	o.SetAnnotations(annotations)
+}
+
 func phasesIn(text string, names map[string]SyncPhase) []SyncPhase {
 	var out []SyncPhase
 	for _, name := range Words(text) {

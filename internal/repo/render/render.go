@@ -351,10 +351,14 @@ func (r *Renderer) explain(ctx context.Context, c model.Component, src model.Sou
 	return fmt.Errorf("render %s: %w", c.Name, err) // not a problem of the repository
 }
 
-// fillTargets sets the namespace every object lands in.
+// fillTargets sets the namespace every object lands in, and has the Helm tests of a
+// component that asks for them run in its sync.
 func fillTargets(objects []manifest.Object, c model.Component, scopes *manifest.Scopes) {
 	for i := range objects {
 		o := &objects[i]
+		if c.HelmTest && manifest.IsHelmTest(o.Unstructured) {
+			manifest.RunAfterSync(o.Unstructured)
+		}
 		gvk := o.GroupVersionKind()
 		switch {
 		case scopes.ClusterWide(gvk.Group, gvk.Kind):

@@ -199,7 +199,11 @@ func (k *Kubelet) examine(ctx context.Context, key string, e *entry, pod *corev1
 // as the service account it has, else those that are known of its component.
 func (k *Kubelet) judge(ctx context.Context, pod *corev1.Pod, comp string) error {
 	run, ok := smokejob.Runs(&pod.Spec)
-	if !ok {
+	switch {
+	case ok:
+	case isHelmTest(pod, k.world.Owner(pod)):
+		return k.smoke(ctx, Examination{Checks: asked(pod)})
+	default:
 		return k.smoke(ctx, Examination{Checks: k.world.Config().Components[comp].Checks})
 	}
 	config := k.world.ConfigMaps.Get(pod.Namespace, run.ConfigMap)
@@ -238,7 +242,7 @@ func (k *Kubelet) behaviour(pod *corev1.Pod, comp string) Behaviour {
 	job := metav1.GetControllerOf(pod)
 	isJob := job != nil && job.Kind == "Job"
 	_, reads := smokejob.Runs(&pod.Spec)
-	b.Examined = k.smoke != nil && (reads || isJob && len(config.Components[comp].Checks) > 0)
+	b.Examined = k.smoke != nil && (reads || isHelmTest(pod, owner) && len(asked(pod)) > 0 || isJob && len(config.Components[comp].Checks) > 0)
 	most := b.Delay
 	if isJob && !b.Examined && isHook(owner) {
 		most = hookDelay
