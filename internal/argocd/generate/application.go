@@ -17,6 +17,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/core/plan"
+	"github.com/rollout-ladder/ladder/internal/repo/descriptor"
 )
 
 // applications makes the Application of every component, as the layout wants it.
@@ -58,7 +59,11 @@ func (b *builder) names() error {
 		}
 	}
 	for _, name := range b.sorted() {
-		if c := b.components[name]; b.project(c) == b.rootProjectName() {
+		c := b.components[name]
+		if of := b.project(c); !descriptor.IsName(of) {
+			problems = append(problems, b.refuse(c.At("project"), "use lower-case letters, digits, '-' and '.', at most 253 of them", "the component %s has the project %q, which is not a name that an AppProject can have", name, of))
+		}
+		if b.project(c) == b.rootProjectName() {
 			problems = append(problems, b.refuse(c.At("project"), "give it another project", "the component %s has the AppProject %s, which is that of the Applications that apply it", name, b.rootProjectName()))
 		}
 	}

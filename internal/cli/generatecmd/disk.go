@@ -38,7 +38,11 @@ type change struct {
 func (g *generated) compare() error {
 	wanted := map[string][]byte{}
 	for _, f := range g.result.Files {
-		wanted[strings.TrimPrefix(f.Path, g.result.Folder+"/")] = f.Content
+		name, inside := strings.CutPrefix(f.Path, g.result.Folder+"/")
+		if !inside || !filepath.IsLocal(filepath.FromSlash(name)) {
+			return fmt.Errorf("%s would lie outside %s", f.Path, g.shown)
+		}
+		wanted[name] = f.Content
 	}
 	err := filepath.WalkDir(g.dir, func(file string, d fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) && file == g.dir {

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -129,6 +130,9 @@ func (o *Options) generate(ctx context.Context, l *analysis.Result) (*generated,
 	} else {
 		g.dir = filepath.FromSlash(ladderfile.Folder(filepath.ToSlash(base), p.Environment))
 		g.shown = g.dir
+	}
+	if slices.Contains(strings.Split(filepath.ToSlash(g.dir), "/"), ".git") {
+		return nil, exit.With(exit.Usage, fmt.Errorf("%s belongs to git; name another folder in argocd.out or --out", g.shown))
 	}
 	if err := refuseLinks(base, g.dir, p.Root); err != nil {
 		return nil, exit.With(exit.Usage, err)

@@ -143,7 +143,7 @@ func (d *decoder) decode(f *yamldoc.Fields) {
 	switch {
 	case c.Name == "":
 		d.refuse(c.Position, "add name: <name>", "the descriptor has no name")
-	case !validName(c.Name):
+	case !IsName(c.Name):
 		d.refuse(c.At("name"), "use lower-case letters, digits, '-' and '.', at most 253 of them", "name %q is not a valid name of an Application", c.Name)
 	}
 	c.Project = f.Text("project")
@@ -189,9 +189,8 @@ func (d *decoder) decode(f *yamldoc.Fields) {
 	}
 }
 
-// validName follows the names of Kubernetes objects: the component becomes an
-// Application. Source: RFC 1123 subdomains, k8s.io/apimachinery validation.
-func validName(name string) bool {
+// IsName reports whether an Application or an AppProject can have a name. Source: RFC 1123 subdomains, k8s.io/apimachinery validation.
+func IsName(name string) bool {
 	if len(name) > 253 {
 		return false
 	}
