@@ -39,7 +39,7 @@ func byPhase(in Input) []*model.Component {
 	var all []*model.Component
 	for i := range in.Components {
 		c := &in.Components[i]
-		if !c.PreArgo && c.Set == "" && len(c.Waves) == 0 {
+		if !c.PreArgo && !c.Object && c.Set == "" && len(c.Waves) == 0 {
 			all = append(all, c)
 		}
 	}

@@ -98,6 +98,9 @@ type Component struct {
 	Enabled bool
 	// PreArgo marks manifests that are applied before Argo CD exists.
 	PreArgo bool
+	// Object marks a component that is an object of Argo CD or Flux, and no descriptor:
+	// there is no rolloutPhase to write into it.
+	Object bool
 	// AppOfApps marks a parent that applies other objects next to its
 	// Applications. The component stands for those objects only: the
 	// Applications, ApplicationSets and AppProjects among what it renders to are

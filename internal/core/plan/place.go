@@ -103,7 +103,7 @@ func (x ladderIndex) find(c *model.Component) (p place, ok bool) {
 		p.waves, p.rolling = append(slices.Clone(c.Waves), c.Step), 0
 	}
 	if len(p.waves) == 0 && x.noSteps {
-		if c.Set == "" {
+		if c.Set == "" && !c.Object {
 			return p, true // a descriptor on a ladder of which nobody has a phase
 		}
 		p.waves = []int{0} // Argo CD's default

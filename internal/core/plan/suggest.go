@@ -90,8 +90,10 @@ func Suggest(in Input) (*Suggestion, error) {
 			continue
 		}
 		move := Move{Component: c.Name, From: c.Order(), Phase: model.NoPhase, Because: r.because[k]}
-		if len(c.Waves) > 0 {
-			c.Waves = slices.Clone(c.Waves)
+		if len(c.Waves) > 0 || c.Object {
+			if c.Waves = slices.Clone(c.Waves); len(c.Waves) == 0 {
+				c.Waves = []int{0} // Argo CD's default
+			}
 			move.Wave = moved[k]
 			c.Waves[len(c.Waves)-1] = move.Wave
 		} else {
@@ -228,7 +230,7 @@ func newRungs(p *Plan, in Input) *rungs {
 
 // unplaced tells a descriptor that has no place yet: neither a phase nor a wave.
 func unplaced(c *model.Component) bool {
-	return c.Phase < 0 && len(c.Waves) == 0 && c.Set == "" && !c.PreArgo
+	return c.Phase < 0 && len(c.Waves) == 0 && c.Set == "" && !c.PreArgo && !c.Object
 }
 
 // rung is today's number of a component, and how far it may move.

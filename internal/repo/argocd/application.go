@@ -65,7 +65,7 @@ func (r *Repository) templateWave(set document) {
 func (r *Repository) component(d document, environment string, waves []int) model.Component {
 	var problems yamldoc.Problems
 	c := model.Component{
-		Name: d.name(), Environment: environment, Phase: model.NoPhase,
+		Name: d.name(), Environment: environment, Phase: model.NoPhase, Object: true,
 		Project: d.value.TextAt("spec", "project"), Namespace: d.value.TextAt("spec", "destination", "namespace"), Cluster: r.clusterOf(d),
 		Waves: waves, Type: model.Runtime, Enabled: true,
 		Position: d.position(), Fields: map[string]finding.Position{},

@@ -66,7 +66,7 @@ func (w *walk) beside(y contents, first *int) {
 	}
 	c := model.Component{
 		Name: name, Environment: w.environment.Name, Project: "default", Namespace: "default", Phase: model.NoPhase,
-		Type: model.Runtime, Enabled: true, AppOfApps: true, Sources: []model.Source{src}, Position: at, Fields: map[string]finding.Position{},
+		Type: model.Runtime, Enabled: true, Object: true, AppOfApps: true, Sources: []model.Source{src}, Position: at, Fields: map[string]finding.Position{},
 	}
 	if first != nil {
 		p := place{}.below("", *first)

@@ -175,7 +175,7 @@ func (p *platform) component(unit int, namespace string, at finding.Position) mo
 	u := &p.setup.Units[unit]
 	return model.Component{
 		Name: u.Component, Environment: p.cluster.Name, Namespace: namespace, Phase: model.NoPhase, Enabled: !u.Suspended,
-		Parents: p.parents(unit), Position: at,
+		Parents: p.parents(unit), Position: at, Object: true,
 	}
 }
 
