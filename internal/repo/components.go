@@ -17,21 +17,40 @@ import (
 	"github.com/rollout-ladder/ladder/internal/repo/ladderfile"
 )
 
+// foldersOf are the folders of the descriptors of an environment.
+func (r *Repository) foldersOf(environment string) []string {
+	var folders []string
+	for _, p := range r.file.Folders[environment].Components {
+		folders = append(folders, path.Clean(p.Path))
+	}
+	if len(folders) == 0 {
+		return []string{path.Join(environmentsFolder, environment, "components")}
+	}
+	return folders
+}
+
+// shares reports whether another environment reads descriptors of this one.
+func (r *Repository) shares(environment string) bool {
+	in := func(a, b string) bool { return b == "." || strings.HasPrefix(a+"/", b+"/") }
+	own := r.foldersOf(environment)
+	return slices.ContainsFunc(r.environments, func(other string) bool {
+		return other != environment && slices.ContainsFunc(r.foldersOf(other), func(a string) bool {
+			return slices.ContainsFunc(own, func(b string) bool { return in(a, b) || in(b, a) })
+		})
+	})
+}
+
 // descriptors reads the components of an environment of descriptors.
 func (r *Repository) descriptors(ctx context.Context, environment string) ([]model.Component, []finding.Finding, error) {
-	folders := []string{path.Join(environmentsFolder, environment, "components")}
-	if written := r.file.Folders[environment].Components; len(written) > 0 {
-		folders = folders[:0]
-		for _, p := range written {
-			if _, err := r.tree.Resolve(p.Path, p.Position); err != nil {
-				return nil, nil, err
-			}
-			if !r.tree.IsDir(p.Path) {
-				return nil, nil, &InputError{Position: p.Position, Message: fmt.Sprintf("there is no folder %s", p.Path), Hint: "components lists folders of descriptors"}
-			}
-			folders = append(folders, p.Path)
+	for _, p := range r.file.Folders[environment].Components {
+		if _, err := r.tree.Resolve(p.Path, p.Position); err != nil {
+			return nil, nil, err
+		}
+		if !r.tree.IsDir(p.Path) {
+			return nil, nil, &InputError{Position: p.Position, Message: fmt.Sprintf("there is no folder %s", p.Path), Hint: "components lists folders of descriptors"}
 		}
 	}
+	folders := r.foldersOf(environment)
 	components, findings, err := descriptor.Read(ctx, folders, r.context(environment))
 	if err == nil && len(components) == 0 {
 		return nil, nil, &InputError{

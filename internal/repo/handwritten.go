@@ -1,6 +1,7 @@
 package repo
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -11,6 +12,9 @@ import (
 	"github.com/rollout-ladder/ladder/internal/repo/ladderfile"
 )
 
+// generated is a component that an ApplicationSet makes of a descriptor.
+type generated struct{ set, file string }
+
 // placeSets gives the components that ApplicationSets generate of their descriptors the
 // sync waves of what applies these sets: parents that somebody wrote order them before
 // their own steps do. Where all sets stand at one place there is nothing to give.
@@ -18,39 +22,53 @@ func (r *Repository) placeSets(ctx context.Context, components []model.Component
 	if !slices.ContainsFunc(components, func(c model.Component) bool { return c.Set != "" }) {
 		return nil
 	}
+	if err := r.readPlaced(ctx); err != nil {
+		return err
+	}
+	var first *model.Component
+	several := false
+	for _, c := range components {
+		if at := r.placed[generated{c.Set, c.Position.File}]; at != nil {
+			first = cmp.Or(first, at)
+			several = several || !slices.Equal(first.Waves, at.Waves)
+		}
+	}
+	if !several {
+		return nil
+	}
+	for i := range components {
+		c := &components[i]
+		if at := r.placed[generated{c.Set, c.Position.File}]; at != nil {
+			c.Waves, c.Parents = slices.Clone(at.Waves), slices.Clone(at.Parents)
+		}
+	}
+	return nil
+}
+
+// readPlaced reads once, for all environments of descriptors, what the parents in the
+// repository apply by ApplicationSets. What is wrong with Applications is told where
+// they are read.
+func (r *Repository) readPlaced(ctx context.Context) error {
+	if r.placed != nil {
+		return nil
+	}
+	r.placed = map[generated]*model.Component{}
 	environments, err := r.applications.Environments(ctx)
 	if err != nil {
-		return ctx.Err() // what is wrong with Applications is told where they are read
+		return ctx.Err()
 	}
-	type generated struct{ set, file string }
-	placed := map[generated]*model.Component{}
-	var places [][]int
 	for _, e := range environments {
 		reading, err := r.applications.Read(ctx, e)
 		if err != nil {
 			return ctx.Err()
 		}
 		for i := range reading.Components {
-			c := &reading.Components[i]
-			if c.Set == "" || len(c.Waves) == 0 {
-				continue
-			}
-			placed[generated{c.Set, c.Position.File}] = c
-			if !slices.ContainsFunc(places, func(waves []int) bool { return slices.Equal(waves, c.Waves) }) {
-				places = append(places, c.Waves)
+			if c := &reading.Components[i]; c.Set != "" && len(c.Waves) > 0 {
+				r.placed[generated{c.Set, c.Position.File}] = c
 			}
 		}
 	}
-	if len(places) < 2 {
-		return nil
-	}
-	for i := range components {
-		c := &components[i]
-		if at, ok := placed[generated{c.Set, c.Position.File}]; ok {
-			c.Waves, c.Parents = slices.Clone(at.Waves), slices.Clone(at.Parents)
-		}
-	}
-	return nil
+	return ctx.Err()
 }
 
 // matched are the labels by which the steps of a set that somebody wrote know the

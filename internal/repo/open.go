@@ -14,6 +14,7 @@ import (
 
 	"github.com/rollout-ladder/ladder/internal/core/argo"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/core/plan"
 	"github.com/rollout-ladder/ladder/internal/repo/argocd"
 	"github.com/rollout-ladder/ladder/internal/repo/flux"
@@ -192,6 +193,9 @@ type Repository struct {
 	// overlays are the environments of applications, by name; nil for a platform
 	// of descriptors.
 	overlays map[string]argocd.Environment
+	// placed are the components that sets below parents generate of descriptors; nil
+	// until it is asked for.
+	placed map[generated]*model.Component
 	// besides says what is written for others than Argo CD, in a repository that is read
 	// as Argo CD reads it.
 	besides []finding.Finding
@@ -286,6 +290,9 @@ func (r *Repository) read(ctx context.Context, environment string, cluster flux.
 		}
 	}
 	setup, twice, err := r.applications.Setup(ctx, components)
+	if r.shares(environment) {
+		twice = nil // each environment has its set, and its own Argo CD perhaps
+	}
 	if err == nil {
 		err = r.placeSets(ctx, components)
 	}
