@@ -7,6 +7,7 @@ import (
 
 	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/kubernetes"
@@ -39,7 +40,7 @@ type clusterClass struct {
 // platform is the default; and those that claims name where no class of the platform is
 // known, or not all of it is rendered.
 func clusterClasses(loaded *analysis.Result) []clusterClass {
-	ownDefault, some, brought := false, false, map[string]bool{}
+	ownDefault, some, brought, known := false, false, map[string]bool{}, map[string]bool{}
 	var asked []clusterClass
 	for _, c := range loaded.Platform.Components {
 		objects := loaded.Objects[c.Name]
@@ -54,7 +55,9 @@ func clusterClasses(loaded *analysis.Result) []clusterClass {
 				brought[name] = true
 			}
 			for _, name := range infer.StorageClasses(*o) {
-				if !slices.ContainsFunc(asked, func(c clusterClass) bool { return c.name == name }) {
+				// A claim of a class that cannot be fails by itself.
+				if !known[name] && len(validation.NameIsDNSSubdomain(name, false)) == 0 {
+					known[name] = true
 					asked = append(asked, clusterClass{name: name, component: c.Name, by: o})
 				}
 			}
