@@ -3,6 +3,8 @@ package lint
 import (
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 )
@@ -27,6 +29,23 @@ type Image struct {
 	Form      ImageForm
 }
 
+// longest is how many bytes of a reference are shown. A registry takes no name of more
+// than 255, nor a tag of more than 128.
+const longest = 400
+
+// shown is the reference as messages have it: quoted where it cannot be read, since one
+// sees no space at its end otherwise.
+func (i Image) shown() string {
+	text := i.Reference
+	if len(text) > longest {
+		text = strings.ToValidUTF8(text[:longest], "") + "..."
+	}
+	if i.Form == ImageMalformed {
+		return strconv.Quote(text)
+	}
+	return text
+}
+
 // imageReference finds images whose name cannot be read, and those whose name means
 // another image tomorrow: one finding for each component and form.
 func imageReference(in Input) []finding.Finding {
@@ -41,7 +60,7 @@ func imageReference(in Input) []finding.Finding {
 			if _, ok := first[k]; !ok {
 				first[k] = o
 			}
-			named[k] = append(named[k], image.Reference)
+			named[k] = append(named[k], image.shown())
 		}
 	}
 	var out []finding.Finding
