@@ -103,6 +103,7 @@ func (b *builder) misnamed() error {
 			}
 			of[name] = what
 		}
+	default: // Applications alone, with the names of components
 	}
 	return errors.Join(problems...)
 }
