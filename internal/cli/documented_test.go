@@ -51,3 +51,35 @@ func TestDocumentedCommands(t *testing.T) {
 		}
 	}
 }
+
+// TestSeedsNameWhatIsThere: the commands and rules that the table of the design
+// documents names exist.
+func TestSeedsNameWhatIsThere(t *testing.T) {
+	docs := filepath.Join("..", "..", "docs")
+	text, err := os.ReadFile(filepath.Join(docs, "seeds.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	commands := regexp.MustCompile("`ladder ([^`]+)`").FindAllStringSubmatch(string(text), -1)
+	for _, m := range commands {
+		root := NewRoot("ladder", "test", &stream.Streams{Getenv: func(string) string { return "" }})
+		cmd, rest, err := root.Find(strings.Fields(m[1]))
+		if err == nil && cmd != root {
+			err = cmd.ParseFlags(rest)
+		}
+		if err != nil || cmd == root {
+			t.Errorf("docs/seeds.md: ladder %s: %v", m[1], err)
+		}
+	}
+	rules := regexp.MustCompile("rules? (?:`[a-z-]+`(?:, | and )?)+").FindAllString(string(text), -1)
+	for _, list := range rules {
+		for _, m := range regexp.MustCompile("`([a-z-]+)`").FindAllStringSubmatch(list, -1) {
+			if _, err := os.Stat(filepath.Join(docs, "rules", m[1]+".md")); err != nil {
+				t.Errorf("docs/seeds.md: there is no rule %s", m[1])
+			}
+		}
+	}
+	if len(commands) < 50 || len(rules) < 30 {
+		t.Errorf("docs/seeds.md names %d commands and %d lists of rules", len(commands), len(rules))
+	}
+}

@@ -1,7 +1,7 @@
 // Package selector chooses components on the command line.
 //
 // A selector is the name of a component, a pattern of names (data-*), or a list
-// of properties that all hold: domain=data,type=smoke, phase=300-399,
+// of properties that all hold: domain=data,type=smoke (or tier=data), phase=300-399,
 // band=platform, project=apps, namespace=ameide, cluster=in-cluster. Several
 // selectors choose what any of them does.
 package selector
@@ -21,7 +21,7 @@ import (
 
 // Properties are the left sides of key=value.
 func Properties() []string {
-	return []string{"band", "cluster", "domain", "namespace", "phase", "project", "type"}
+	return []string{"band", "cluster", "domain", "namespace", "phase", "project", "tier", "type"}
 }
 
 // Choose returns the components that any of the selectors chooses, in their
@@ -114,7 +114,7 @@ func property(key, value string, bands []plan.Band) (matcher, error) {
 			ok, _ := path.Match(value, c.ClusterName()) // checked above
 			return ok
 		}, nil
-	case "domain":
+	case "domain", "tier": // tier is what older descriptors call it
 		return func(c *model.Component) bool { return c.Domain == value }, nil
 	case "namespace":
 		return func(c *model.Component) bool { return c.Namespace == value }, nil

@@ -36,10 +36,11 @@ func TestChoose(t *testing.T) {
 		"band":                {[]string{"band=apps"}, []string{"web"}, ""},
 		"misspelt name":       {[]string{"data-smok"}, nil, `there is no component "data-smok"; did you mean data-smoke?`},
 		"nothing":             {[]string{"x*"}, nil, `no component is chosen by "x*"`},
-		"unknown key":         {[]string{"tier=data"}, nil, `selector "tier=data": "tier" is none of the keys band, cluster, domain, namespace, phase, project, type`},
+		"tier is domain":      {[]string{"tier=data,type=smoke"}, []string{"data-smoke"}, ""},
+		"unknown key":         {[]string{"team=data"}, nil, `selector "team=data": "team" is none of the keys band, cluster, domain, namespace, phase, project, tier, type`},
 		"unknown band":        {[]string{"band=middle"}, nil, `selector "band=middle": there is no band "middle"`},
 		"unknown type":        {[]string{"type=deployment"}, nil, `selector "type=deployment": "deployment" is no type of component`},
-		"no value":            {[]string{"domain="}, nil, `selector "domain=": write key=value[,key=value...], with the keys band, cluster, domain, namespace, phase, project, type`},
+		"no value":            {[]string{"domain="}, nil, `selector "domain=": write key=value[,key=value...], with the keys band, cluster, domain, namespace, phase, project, tier, type`},
 		"pattern left open":   {[]string{"a["}, nil, `selector "a[" is not a pattern of names`},
 		"phase without sense": {[]string{"phase=x"}, nil, `selector "phase=x": phase "x" is not a number from 0 to 999`},
 	} {

@@ -11,6 +11,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/core/argo"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/model"
+	"github.com/rollout-ladder/ladder/internal/repo/descriptor"
 	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
 )
 
@@ -207,9 +208,24 @@ func (r *Repository) Setup(ctx context.Context, components []model.Component) (a
 		if len(twice) > 0 {
 			found = append(found, madeTwice(first[twice[0]], set, twice))
 		}
+		if len(w.setup.ApplicationSets[i].Applications) > 0 {
+			found = append(found, noList(set)...)
+		}
 	}
 	w.finishSetup(components)
 	return w.setup, found, ctx.Err()
+}
+
+// noList tells of sync options that a template writes as one text: a placeholder fills
+// in texts only, and the API server refuses the whole set.
+func noList(set document) []finding.Finding {
+	keys := []string{"spec", "template", "spec", "syncPolicy", "syncOptions"}
+	if v := set.value.At(keys...); v == nil || v.Kind != yamldoc.Scalar {
+		return nil
+	}
+	f := newFinding(descriptor.RuleInvalid, finding.Error, set.at(keys...), set.name(), "%s of the ApplicationSet %s is a scalar, not a list: the API server refuses the set", strings.Join(keys, "."), set.name())
+	f.Fix.Summary = "write a list here, or fill in those of each descriptor by a templatePatch, as ladder generate writes it"
+	return []finding.Finding{f}
 }
 
 // madeTwice tells of two ApplicationSets that make the same Applications.
