@@ -41,7 +41,10 @@ func run(args []string, out io.Writer) error {
 		return err
 	}
 	in.time = time.Unix(seconds, 0).UTC()
-	if *output == "" {
+	switch {
+	case args[0] != "image" && args[0] != "archives":
+		return fmt.Errorf("%q is neither image nor archives", args[0])
+	case *output == "":
 		return errors.New("say with -output which folder is written")
 	}
 	builds, err := in.builds()
@@ -54,11 +57,8 @@ func run(args []string, out io.Writer) error {
 	if err := os.MkdirAll(*output, 0o755); err != nil {
 		return err
 	}
-	switch args[0] {
-	case "image":
+	if args[0] == "image" {
 		return image(in, builds, *output, *push, out)
-	case "archives":
-		return archives(in, builds, *output, out)
 	}
-	return fmt.Errorf("%q is neither image nor archives", args[0])
+	return archives(in, builds, *output, out)
 }

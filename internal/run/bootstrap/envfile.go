@@ -30,17 +30,21 @@ func (v *values) readEnv(p Path) error {
 	wrong := func(why string) error {
 		return &repofs.InputError{Position: p.Position, Message: "envFile: " + p.Path + " " + why}
 	}
-	f, err := os.Open(v.path(p.Path))
-	if errors.Is(err, fs.ErrNotExist) {
+	// A pipe would wait for its writer when it is opened.
+	info, err := os.Stat(v.path(p.Path))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return nil
+	case err != nil:
+		return wrong("cannot be read")
+	case !info.Mode().IsRegular():
+		return wrong("is no regular file")
 	}
+	f, err := os.Open(v.path(p.Path))
 	if err != nil {
 		return wrong("cannot be read")
 	}
 	defer func() { _ = f.Close() }()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return wrong("is no regular file")
-	}
 	text, err := io.ReadAll(io.LimitReader(f, maxSecret+1))
 	switch {
 	case err != nil:
