@@ -127,19 +127,7 @@ func (r *Repository) findOwnURLs(ctx context.Context) {
 	if err := r.findClusters(ctx); err != nil {
 		return // the end of ctx, which the caller reports
 	}
-	// What sets generate of lists shows more addresses.
-	t = tallies{}
-	for _, set := range r.sets {
-		r.switchOn(set)
-		result, err := evaluate.Applications(ctx, set.value, view{r}, r.data(set))
-		if err != nil {
-			return // the end of ctx, which the caller reports
-		}
-		for _, app := range result.Applications {
-			r.tallySources(t, r.generated(set, app))
-		}
-	}
-	r.decide(t)
+	r.learnGenerated(ctx, r.sets)
 	r.revise(ctx)
 }
 
@@ -320,10 +308,29 @@ func (r *Repository) decide(t tallies) {
 	}
 }
 
-// learn settles the addresses of objects that a chart or a kustomization made.
-func (r *Repository) learn(documents []document) {
+// learn settles the addresses of objects that a chart or a kustomization made, and then
+// those of what their sets generate.
+func (r *Repository) learn(ctx context.Context, documents []document) {
 	t := tallies{}
 	t.tally(r, documents)
+	r.decide(t)
+	r.learnGenerated(ctx, slices.DeleteFunc(slices.Clone(documents), func(d document) bool { return !d.argo("ApplicationSet") }))
+}
+
+// learnGenerated settles the addresses of what sets generate of lists. Where ctx ends,
+// what is learned is not used: the caller reports the end.
+func (r *Repository) learnGenerated(ctx context.Context, sets []document) {
+	t := tallies{}
+	for _, set := range sets {
+		r.switchOn(set)
+		result, err := evaluate.Applications(ctx, set.value, view{r}, r.data(set))
+		if err != nil {
+			return
+		}
+		for _, app := range result.Applications {
+			r.tallySources(t, r.generated(set, app))
+		}
+	}
 	r.decide(t)
 }
 

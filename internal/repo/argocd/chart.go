@@ -14,7 +14,7 @@ import (
 // yield nothing that makes their Application a parent.
 func (r *Repository) yieldChart(ctx context.Context, d document, dir string, c model.Component) (contents, error) {
 	template := r.templateOf(dir, 0)
-	made := r.bundled(d, dir, c)
+	made := r.bundled(ctx, d, dir, c)
 	if template == "" {
 		if len(made) == 0 {
 			return contents{}, nil
@@ -50,7 +50,7 @@ func (r *Repository) yieldChart(ctx context.Context, d document, dir string, c m
 	if !slices.ContainsFunc(y.documents, document.applies) {
 		return contents{}, nil
 	}
-	r.learn(y.documents)
+	r.learn(ctx, y.documents)
 	return y, nil
 }
 
@@ -103,7 +103,7 @@ const bundle = "argocd-apps"
 
 // bundled are the objects that a chart's dependency argocd-apps makes: what it
 // makes of its values is known, so that it need not be fetched.
-func (r *Repository) bundled(d document, dir string, c model.Component) []document {
+func (r *Repository) bundled(ctx context.Context, d document, dir string, c model.Component) []document {
 	var all []document
 	for _, dep := range r.dependencies(dir) {
 		if dep.TextAt("name") != bundle {
@@ -116,7 +116,7 @@ func (r *Repository) bundled(d document, dir string, c model.Component) []docume
 		values := r.layered(d, path.Join(dir, "values.yaml"), c)
 		all = append(all, bundledObjects(values.At(key), c.Namespace)...)
 	}
-	r.learn(all)
+	r.learn(ctx, all)
 	return all
 }
 

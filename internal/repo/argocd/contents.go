@@ -188,7 +188,7 @@ func (r *Repository) yieldSources(ctx context.Context, d document) (contents, er
 		if s.value.TextAt("chart") == bundle {
 			c := r.only(d, s)
 			documents := bundledObjects(r.layered(d, "", c), c.Namespace)
-			r.learn(documents)
+			r.learn(ctx, documents)
 			all.documents = append(all.documents, documents...)
 			continue
 		}

@@ -162,7 +162,7 @@ func (r *Repository) inflated(ctx context.Context, dir string, one inflation, fi
 	if one.dir == "" {
 		documents = bundledObjects(r.layered(of, "", c), c.Namespace)
 	} else {
-		documents = r.bundled(of, one.dir, c)
+		documents = r.bundled(ctx, of, one.dir, c)
 	}
 	if one.dir != "" && r.templateOf(one.dir, 0) != "" {
 		if r.opts.Renderer == nil {
@@ -177,7 +177,7 @@ func (r *Repository) inflated(ctx context.Context, dir string, one inflation, fi
 			documents = append(documents, document{value: v, written: v})
 		}
 	}
-	r.learn(documents)
+	r.learn(ctx, documents)
 	var text bytes.Buffer
 	for _, d := range documents {
 		one, err := yaml.Marshal(marked(d.value.Any(), file))

@@ -79,7 +79,7 @@ func (r *Repository) yieldJsonnet(ctx context.Context, d document, s source, fil
 	if !made.applies() {
 		return y, nil
 	}
-	r.learn(made.documents)
+	r.learn(ctx, made.documents)
 	return made, nil
 }
 
