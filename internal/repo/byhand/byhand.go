@@ -23,7 +23,9 @@ type Instruction struct {
 // Told is what the files of a repository tell people to do before.
 type Told struct {
 	Instructions []Instruction
-	Releases     []Release
+	// Files are the files of the repository that scripts apply.
+	Files    []Instruction
+	Releases []Release
 }
 
 // Find reads the instructions of all files below the root of a tree: scripts first,
@@ -75,6 +77,10 @@ func Find(ctx context.Context, tree *repofs.Tree) Told {
 	var told Told
 	for _, file := range files {
 		told.Instructions = append(told.Instructions, Read(file, contents[file])...)
+		for _, one := range appliedFiles(tree, file, contents[file]) {
+			told.Files = append(told.Files, one)
+			told.Releases = append(told.Releases, appliedReleases(tree, one)...)
+		}
 		told.Releases = append(told.Releases, releases(tree, file, contents[file], repositories)...)
 	}
 	return told

@@ -171,6 +171,12 @@ func (p *platform) unknownReference(u *fluxcd.Unit, d fluxcd.Reference, open str
 			f.Message = fmt.Sprintf("%s depends on %s %s/%s, which is written in %s; no cluster that was found applies that", u, u.Kind, d.Namespace, d.Name, l.Position.File)
 		}
 	}
+	for _, l := range p.result.Templates {
+		if l.Kind == string(u.Kind) && l.Name == d.Name {
+			f.Severity = finding.Info
+			f.Message = fmt.Sprintf("%s depends on %s %s/%s, which only the template %s writes: it is taken to be applied before", u, u.Kind, d.Namespace, d.Name, l.Position.File)
+		}
+	}
 	f.Scope = finding.Cross
 	f.Fix.Summary = "correct the name, or drop the dependency"
 	var near []string

@@ -70,6 +70,10 @@ func Load(ctx context.Context, tree *repofs.Tree, o Options) (*Result, error) {
 		return nil, err
 	}
 	l.result.Before, l.written = s.before, s.sources
+	l.searchByHand(s)
+	if err := l.searchTemplates(); err != nil {
+		return nil, err
+	}
 	var names []string
 	for _, r := range s.found {
 		names = append(names, r.name)
@@ -141,6 +145,8 @@ type loader struct {
 	artifacts map[string][]copied
 	// built are the folders that were built, by what they were built from.
 	built map[string]built
+	// applied are the files with Kustomizations that scripts apply to each cluster.
+	applied []string
 	// read are the objects of Flux that were read, by where they are written.
 	read map[written]bool
 }
@@ -203,7 +209,17 @@ func (l *loader) once(r rootFolder) error {
 	// Sources and generators may be anywhere, so that Kustomizations are followed
 	// before what they hold is read.
 	queue := []pending{first}
-	for depth := 0; len(queue) > 0; depth++ {
+	byHand := l.options.Import
+	for depth := 0; ; depth++ {
+		if len(queue) == 0 && !byHand {
+			byHand = true
+			if queue, err = l.byHand(); err != nil {
+				return err
+			}
+		}
+		if len(queue) == 0 {
+			break
+		}
 		if depth > maxDepth {
 			return &repofs.InputError{Position: finding.Position{File: r.path}, Message: "Kustomizations apply others too deep"}
 		}
@@ -293,7 +309,10 @@ func (l *loader) follow(p pending) ([]pending, error) {
 		case isKustomization(o):
 			own = append(own, o)
 		case group == groupHelm && o.GetKind() == "HelmRelease":
-			l.releases[key(o.GetKind(), namespaceOf(o, k), o.GetName())] = applied{o, p.parent}
+			id := key(o.GetKind(), namespaceOf(o, k), o.GetName())
+			if have, ok := l.releases[id]; !ok || !l.comesAfter(p.parent, have.by) {
+				l.releases[id] = applied{o, p.parent}
+			}
 		case isFlux(group) || o.GetKind() == "ConfigMap" && group == "":
 			l.sources[key(o.GetKind(), namespaceOf(o, k), o.GetName())] = o
 			l.generator(o)
@@ -311,6 +330,18 @@ func (l *loader) follow(p pending) ([]pending, error) {
 		}
 	}
 	return next, nil
+}
+
+// comesAfter reports whether a Kustomization names another in its dependsOn: what both
+// apply is there with the other one.
+func (l *loader) comesAfter(by, other int) bool {
+	if by < 0 || other < 0 {
+		return false
+	}
+	first := l.current.Kustomizations[other]
+	return slices.ContainsFunc(l.current.Kustomizations[by].DependsOn, func(d Reference) bool {
+		return d.Namespace == first.Namespace && d.Name == first.Name
+	})
 }
 
 // unread records what makes objects in a way that Ladder does not read.

@@ -18,6 +18,8 @@ type Result struct {
 	// Left are the Kustomizations and HelmReleases in files that no cluster reads, and
 	// what Ladder does not read, sorted by position.
 	Left []Left
+	// Templates are the Kustomizations that templates of other tools make.
+	Templates []Left
 }
 
 // Before is a release that something installs before Flux runs. Chart is the last part

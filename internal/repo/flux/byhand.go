@@ -1,0 +1,95 @@
+package flux
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/repo/byhand"
+)
+
+// searchByHand finds the files with Kustomizations that scripts apply: who bootstraps a
+// cluster applies them beside what it starts with. What lies in the folder of a cluster
+// or takes one is of that cluster alone.
+func (l *loader) searchByHand(s *searched) {
+	taken := func(dir string) bool {
+		return slices.ContainsFunc(s.found, func(r rootFolder) bool { return within(dir, r.path) || within(r.path, dir) })
+	}
+	var files []string
+	for _, d := range s.declared {
+		if !slices.Contains(files, d.file) && !taken(d.file) {
+			files = append(files, d.file)
+		}
+	}
+	if len(files) == 0 {
+		return
+	}
+	for _, one := range byhand.Find(l.ctx, l.tree).Files {
+		file := one.Address
+		if !slices.Contains(files, file) || slices.Contains(l.applied, file) {
+			continue
+		}
+		if !slices.ContainsFunc(s.declared, func(d declared) bool { return d.file == file && taken(d.path) }) {
+			l.applied = append(l.applied, file)
+		}
+	}
+}
+
+// byHand takes what scripts apply to the cluster, but for what has the name of something
+// that is there.
+func (l *loader) byHand() ([]pending, error) {
+	var next []pending
+	for _, file := range l.applied {
+		for _, o := range l.file(file, "") {
+			if !isKustomization(o) {
+				continue
+			}
+			l.read[written{o.GetKind(), o.Origin.File}] = true
+			child, ok, err := l.kustomization(o, -1)
+			if err != nil {
+				return nil, err
+			}
+			if ok {
+				next = append(next, child)
+			}
+		}
+	}
+	return next, nil
+}
+
+var (
+	// ofFlux is the kind of a Kustomization of Flux in a template.
+	ofFlux = regexp.MustCompile(`(?m)^apiVersion: *kustomize\.toolkit\.fluxcd\.io/\S+\s+kind: *Kustomization\s*$`)
+	// called is the name of an object in a template.
+	called = regexp.MustCompile(`(?m)^metadata:\s*\n(?:  .*\n)*?  name: *([a-z0-9][a-z0-9.-]*) *$`)
+)
+
+// isTemplate reports whether a file is one that another tool fills in, by its name:
+// sync.yaml.templ.
+func isTemplate(name string) bool {
+	base := path.Base(name)
+	return (strings.Contains(base, ".yaml.") || strings.Contains(base, ".yml.")) && !strings.HasSuffix(base, ".yaml") && !strings.HasSuffix(base, ".yml")
+}
+
+// searchTemplates finds the Kustomizations that a template of another tool makes: they
+// are known by their names alone.
+func (l *loader) searchTemplates() error {
+	found, err := l.tree.Find(l.ctx, l.options.Path, isTemplate)
+	if err != nil {
+		return err
+	}
+	for _, file := range found {
+		data, err := l.tree.Read(file)
+		if err != nil {
+			continue // what is too large is no template
+		}
+		for _, document := range strings.Split(string(data), "\n---") {
+			if m := called.FindStringSubmatch(document); m != nil && ofFlux.MatchString(document) {
+				l.result.Templates = append(l.result.Templates, Left{Kind: "Kustomization", Name: m[1], Position: finding.Position{File: file, Line: 1}})
+			}
+		}
+	}
+	return nil
+}
