@@ -30,6 +30,7 @@ var explained = map[string]string{
 	"renamed-set":                "Argo CD takes a {{ without }} for text, and the project is none; Ladder says so and reads no more of the set",
 	"root-chart":                 "the chart is rendered with the value files of each environment, which nobody applies as an Application",
 	"self-managed":               "the chart needs another one, which is not in the repository; Ladder knows argocd-apps",
+	"terraform-hub":              "Terraform sets up two installations of Argo CD; the comparison has one, with the clusters of both",
 	"wave-not-a-string":          "the API server refuses the Application, and lint says so",
 	"wave-not-a-string-template": "the API server refuses the ApplicationSet, and lint says so",
 }

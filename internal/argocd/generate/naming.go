@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"path"
+	"slices"
 
 	"github.com/rollout-ladder/ladder/internal/argocd/generate/project"
 	"github.com/rollout-ladder/ladder/internal/core/plan"
@@ -23,7 +24,16 @@ func (b *builder) called(template string, more map[string]string) string {
 
 // rootName is that of the root Application.
 func (b *builder) rootName() string {
-	return b.called(cmp.Or(b.platform.ArgoCD.Names.Root, "{{platform}}-{{environment}}"), nil)
+	if template := b.platform.ArgoCD.Names.Root; template != "" {
+		return b.called(template, nil)
+	}
+	name := b.called("{{platform}}-{{environment}}", nil)
+	// The Application of a tier has the name of its set: in a platform that is called
+	// "platform", that of the tier platform.
+	if b.layout == plan.Tiers && slices.ContainsFunc(b.sets(), func(tier string) bool { return tier != "" && b.setName(tier) == name }) {
+		return b.called("{{platform}}-root-{{environment}}", nil)
+	}
+	return name
 }
 
 // rootProjectName is that of the AppProject of the Applications which apply others.

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
-	"github.com/rollout-ladder/ladder/internal/core/plan"
 )
 
 const ruleWait = "wait-in-chart"
@@ -42,12 +41,24 @@ func isKind(word, kind string) bool {
 // waitInChart finds waits for what another component provides: the order can see to
 // that. What nothing provides, or the component itself, is waited for with reason.
 func waitInChart(in Input) []finding.Finding {
+	if len(in.Waits) == 0 {
+		return nil
+	}
+	named := map[string][]*Object{}
+	for i := range in.Objects {
+		o := &in.Objects[i]
+		named[o.Resource.Name] = append(named[o.Resource.Name], o)
+	}
+	requires := map[string][]string{}
+	for _, e := range in.Edges {
+		requires[e.From] = append(requires[e.From], e.To)
+	}
 	var out []finding.Finding
 	told := map[[2]string]bool{}
 	for _, w := range in.Waits {
-		provider, awaited := awaitedOf(in, w)
+		provider, awaited := awaitedOf(named[w.Name], w)
 		pair := [2]string{w.Component, provider}
-		if provider == "" || provider == w.Component || told[pair] || leads(in.Edges, provider, w.Component) {
+		if provider == "" || provider == w.Component || told[pair] || leads(requires, provider, w.Component) {
 			continue
 		}
 		first, later, known := in.order.pair(provider, w.Component)
@@ -72,12 +83,12 @@ func waitInChart(in Input) []finding.Finding {
 	return out
 }
 
-// awaitedOf finds what a wait is for; the component is empty where that is not one
-// object of one component.
-func awaitedOf(in Input, w Wait) (component string, awaited finding.Resource) {
-	for _, o := range in.Objects {
+// awaitedOf finds what a wait is for among the objects of its name; the component is
+// empty where that is not one object of one component.
+func awaitedOf(named []*Object, w Wait) (component string, awaited finding.Resource) {
+	for _, o := range named {
 		r := o.Resource
-		if r.Name != w.Name || r.Namespace != "" && r.Namespace != w.Namespace || !isKind(w.Kind, r.Kind) {
+		if r.Namespace != "" && r.Namespace != w.Namespace || !isKind(w.Kind, r.Kind) {
 			continue
 		}
 		if component != "" && component != o.Component {
@@ -89,11 +100,7 @@ func awaitedOf(in Input, w Wait) (component string, awaited finding.Resource) {
 }
 
 // leads reports whether a component requires another, directly or not.
-func leads(edges []plan.Edge, from, to string) bool {
-	next := map[string][]string{}
-	for _, e := range edges {
-		next[e.From] = append(next[e.From], e.To)
-	}
+func leads(requires map[string][]string, from, to string) bool {
 	seen, queue := map[string]bool{}, []string{from}
 	for len(queue) > 0 {
 		at := queue[0]
@@ -105,7 +112,7 @@ func leads(edges []plan.Edge, from, to string) bool {
 			continue
 		}
 		seen[at] = true
-		queue = append(queue, next[at]...)
+		queue = append(queue, requires[at]...)
 	}
 	return false
 }

@@ -43,6 +43,9 @@ func (r *Repository) expand(ctx context.Context, set document) []document {
 		r.unread(RuleNotRead, set, problem, problem.Message)
 	}
 	r.partial[set.value] = len(result.Unread) > 0
+	if len(result.Applications)+len(result.Unread)+len(result.Assumed) == 0 {
+		r.makesNothing(set)
+	}
 	steps := steps(set)
 	var all []document
 	assumed, elsewhere := 0, ""
