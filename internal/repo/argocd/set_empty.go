@@ -10,22 +10,19 @@ import (
 )
 
 // makesNothing tells of a set whose git generators find nothing, so that its Applications
-// are missing without a word. A pattern below a folder that is not there is a warning,
-// unless another branch may have the folder.
+// are missing without a word. Whether somebody still applies the set, or another branch
+// has the folder, is not known: it is information.
 func (r *Repository) makesNothing(set document) {
 	item := pattern(set.value.At("spec", "generators"), 0)
 	if item == nil {
 		return
 	}
 	written := item.TextAt("path")
-	severity, what := finding.Info, "nothing in this repository matches "+written
+	what := "nothing in this repository matches " + written
 	if folder := literal(written); folder != "" && !slices.ContainsFunc(r.paths, func(file string) bool { return strings.HasPrefix(file, folder) }) {
 		what = "there is no folder " + folder + " for " + written
-		if !ofBranch(set.value.At("spec", "generators"), 0) {
-			severity = finding.Warning
-		}
 	}
-	f := newFinding(RuleMissing, severity, set.position(), set.name(), "the ApplicationSet %s generates no Application: %s", set.name(), what)
+	f := newFinding(RuleMissing, finding.Info, set.position(), set.name(), "the ApplicationSet %s generates no Application: %s", set.name(), what)
 	f.Fix.Summary = "correct the path, or remove the set"
 	r.findings = append(r.findings, f)
 }
@@ -53,16 +50,6 @@ func pattern(generators *yamldoc.Value, depth int) *yamldoc.Value {
 		}
 	}
 	return nil
-}
-
-// ofBranch reports whether a git generator reads a revision that has a name of its own.
-func ofBranch(generators *yamldoc.Value, depth int) bool {
-	return depth <= deepest && slices.ContainsFunc(generators.Elements(), func(g *yamldoc.Value) bool {
-		if git := g.At("git"); git != nil && !slices.Contains([]string{"", "HEAD", "main", "master"}, git.TextAt("revision")) {
-			return true
-		}
-		return ofBranch(g.At("matrix", "generators"), depth+1) || ofBranch(g.At("merge", "generators"), depth+1)
-	})
 }
 
 // literal is the folder of a pattern before its first sign, with a slash at its end;
