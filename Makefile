@@ -18,14 +18,15 @@ export GOFLAGS := $(GOFLAGS) -tags=kustomize_disable_go_plugin_support -trimpath
 TEST ?= go test
 
 # A test binary without debugging information links in half the time; stack traces stay.
-# The static checks vet.
+# The static checks vet. With GOGC=400 a plane takes a tenth less CPU time, under the real
+# Argo CD a quarter, and the tests of the command a quarter; a plane has 960 MB instead of 570.
 QUICKLY := -ldflags=-w -vet=off
 
 # The packages that take longest begin first, and are no reason for a core to wait: their
 # rehearsals wait for simulated delays. With the real Argo CD two more wait most of the
 # time, one of them until test/e2e is done.
 ARGOCD  := $(words $(wildcard $(BIN)/ladder-argocd))
-LONGEST := -p $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1 + 2 \* $(ARGOCD)) ./test/e2e $(if $(filter 1,$(ARGOCD)),./internal/argocd/engine ./test/argocd) ./test/cluster
+LONGEST := -p $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1 + 2 \* $(ARGOCD)) ./test/e2e $(if $(filter 1,$(ARGOCD)),./internal/argocd/engine ./test/argocd) ./test/cluster ./internal/run/bootstrap ./internal/cli
 
 .PHONY: help build noplane image release-snapshot argocd parity test test-short test-race test-long lint generate verify bench picture demo fmt clean
 
@@ -69,11 +70,11 @@ parity: argocd ## Compare what Ladder reads with what Argo CD's own code makes o
 	go run ./test/parity -bin $(BIN) $(or $(REPOSITORIES),examples/zerotouch)
 
 test: ## Run every test: units, simulations, and end to end on the embedded control plane
-	$(TEST) $(QUICKLY) -timeout 60m $(LONGEST) ./...
+	GOGC=400 $(TEST) $(QUICKLY) -timeout 60m $(LONGEST) ./...
 
 # A package that links a control plane takes 8 s to link.
 test-short: ## Run the tests that need no control plane
-	go test -short $(QUICKLY) $$(go list ./internal/... | grep -v /plane/controlplane)
+	GOGC=400 go test -short $(QUICKLY) $$(go list ./internal/... | grep -v /plane/controlplane)
 
 test-race: ## Run the unit tests under the race detector (needs a C compiler)
 	CGO_ENABLED=1 go test -race -timeout 30m $$(go list ./... | grep -v /test/)

@@ -72,7 +72,7 @@ func TestOutputsKeepTheirSchemas(t *testing.T) {
 			args []string
 		}{
 			"works":      {writeCanary(t, nil), 0, nil},
-			"fails":      {writeCanary(t, map[string]string{"sources/store.yaml": "apiVersion: a.b/v1\nkind: Nothing\nmetadata: {name: nothing}\n"}), 1, []string{"--on-failure", "continue"}},
+			"fails":      {writeCanary(t, map[string]string{"sources/store.yaml": "apiVersion: a.b/v1\nkind: Nothing\nmetadata: {name: nothing}\n"}), 1, []string{"--on-failure", "continue", "--least-timeout", "5s"}},
 			"times out":  {slowPlatform(t), 4, []string{"--speed", "1", "--timeout", "3s"}},
 			"unrendered": {incomplete, 0, []string{"--allow-unrendered"}},
 		} {
