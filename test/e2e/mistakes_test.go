@@ -143,50 +143,54 @@ func TestMistakesAreCaught(t *testing.T) {
 		component string
 		object    string // part of the object's name, "Kind/namespace/name"
 		reason    string // regular expression
+		long      bool   // differs little from another
 	}{
 		"CRD package after its user": {
 			func(p platform) { p.move("data-crds-clickhouse", "210", "260") },
-			"data-clickhouse", "ClickHouseInstallation/", `ClickHouseInstallation.*(CRD|no matches)`,
+			"data-clickhouse", "ClickHouseInstallation/", `ClickHouseInstallation.*(CRD|no matches)`, true,
 		},
 		"SecretStore before Vault": {
 			func(p platform) { p.move("foundation-vault-secret-store", "156", "140") },
 			"foundation-vault-secret-store", "external-secrets.io/ClusterSecretStore//vault",
-			`ClusterSecretStore vault: unable to validate store: Service vault/vault not found`,
+			`ClusterSecretStore vault: unable to validate store: Service vault/vault not found`, false,
 		},
 		"storage config after a PVC user": {
 			func(p platform) { p.move("foundation-managed-storage", "140", "160") },
-			"foundation-vault-core", "vault", `(?i)persistentvolumeclaim|storage ?class`,
+			"foundation-vault-core", "vault", `(?i)persistentvolumeclaim|storage ?class`, false,
 		},
 		"webhook operator after its objects": {
 			func(p platform) { p.move("foundation-cert-manager", "120", "140") },
 			"foundation-vault-webhook-certs", "cert-manager.io/Certificate/vault/vault-agent-injector",
-			`Certificate vault-agent-injector: Waiting for certificate`,
+			`Certificate vault-agent-injector: Waiting for certificate`, true,
 		},
 		"webhook without endpoints": {
 			// Nothing has the labels that the Service of the webhook selects.
 			func(p platform) { p.edit(certManagerValues, "target: webhook\n", "target: nobody\n") },
-			"foundation-vault-webhook-certs", "cert-manager.io/Certificate/vault/vault-agent-injector", certManagerRefuses,
+			"foundation-vault-webhook-certs", "cert-manager.io/Certificate/vault/vault-agent-injector", certManagerRefuses, false,
 		},
 		"webhook after its objects": {
 			webhookLater,
-			"foundation-vault-webhook-certs", "cert-manager.io/Certificate/vault/vault-agent-injector", certManagerRefuses,
+			"foundation-vault-webhook-certs", "cert-manager.io/Certificate/vault/vault-agent-injector", certManagerRefuses, true,
 		},
 		"Secret producer after its consumer": {
 			func(p platform) { p.move("foundation-vault-secrets-observability", "530", "599") },
-			"platform-loki", "loki", `secret "[a-z0-9-]+" not found`,
+			"platform-loki", "loki", `secret "[a-z0-9-]+" not found`, false,
 		},
 		"missing namespace": {
 			func(p platform) {
 				p.edit("sources/values/shared/foundation-namespaces.yaml", "  - {name: vault}\n", "")
 			},
-			"foundation-vault-webhook-certs", "/vault/", `namespaces? "?vault"? .*not (found|exist)`,
+			"foundation-vault-webhook-certs", "/vault/", `namespaces? "?vault"? .*not (found|exist)`, true,
 		},
 		"missing CRD": {
 			func(p platform) { p.remove("data-crds-temporal") },
-			"data-temporal", "temporal.io/", `Temporal.*(CRD|no matches)`,
+			"data-temporal", "temporal.io/", `Temporal.*(CRD|no matches)`, false,
 		},
 	}
 	for name, tc := range cases {
+		if tc.long && !*long {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			// What the mistake is about is a part of the example; the long tests break all of it.

@@ -1,4 +1,4 @@
-package examples_test
+package scenarios
 
 import (
 	"context"
@@ -18,7 +18,6 @@ import (
 
 const (
 	ameide = "../../examples/ameide"
-	root   = "../.."
 )
 
 var ameideEnvironments = []string{"dev", "staging", "prod"}

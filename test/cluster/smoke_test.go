@@ -1,4 +1,4 @@
-package smokecmd_test
+package cluster
 
 import (
 	"context"
@@ -37,11 +37,11 @@ import (
 	"github.com/rollout-ladder/ladder/internal/repo/manifest"
 )
 
-const canary = "canary-of-the-smokes"
+const smokeCanary = "canary-of-the-smokes"
 
-// objects are what the checks look at: web runs, idle waits for a Secret that
+// smokeObjects are what the checks look at: web runs, idle waits for a Secret that
 // never comes.
-const objects = `
+const smokeObjects = `
 {apiVersion: v1, kind: Namespace, metadata: {name: shop}}
 ---
 {apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: shop}, spec: {replicas: 2, selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: main, image: web}]}}}}
@@ -59,7 +59,7 @@ const objects = `
 {apiVersion: v1, kind: Secret, metadata: {name: db, namespace: shop}, stringData: {password: canary-of-the-smokes}}
 `
 
-const platform = `
+const smokePlatform = `
 -- environments/dev/components/good/component.yaml --
 name: good
 domain: apps
@@ -101,18 +101,18 @@ componentType: runtime
 manifests: {path: sources/web}
 `
 
-// fixture is a plane with the objects, and the platform that declares the checks.
-type fixture struct {
+// smokeSite is a plane with smokeObjects, and smokePlatform, which declares the checks.
+type smokeSite struct {
 	t      *testing.T
 	dir    string
 	plane  *plane.Plane
 	client dynamic.Interface
 }
 
-func newFixture(t *testing.T) *fixture {
+func newSmokeSite(t *testing.T) *smokeSite {
 	t.Helper()
-	s := &fixture{t: t, dir: t.TempDir()}
-	for _, part := range strings.Split(platform, "\n-- ")[1:] {
+	s := &smokeSite{t: t, dir: t.TempDir()}
+	for _, part := range strings.Split(smokePlatform, "\n-- ")[1:] {
 		name, text, _ := strings.Cut(part, " --\n")
 		file := filepath.Join(s.dir, name)
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
@@ -135,7 +135,7 @@ func newFixture(t *testing.T) *fixture {
 	if s.client, err = dynamic.NewForConfig(access); err != nil {
 		t.Fatal(err)
 	}
-	documents, err := manifest.Parse([]byte(objects))
+	documents, err := manifest.Parse([]byte(smokeObjects))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +152,7 @@ func newFixture(t *testing.T) *fixture {
 
 // awaitEndpoints waits until a Service has so many endpoints that are ready: a check
 // holds with one.
-func (s *fixture) awaitEndpoints(service string, want int) {
+func (s *smokeSite) awaitEndpoints(service string, want int) {
 	s.t.Helper()
 	slices := s.client.Resource(discoveryv1.SchemeGroupVersion.WithResource("endpointslices")).Namespace("shop")
 	ready := 0
@@ -180,7 +180,7 @@ func (s *fixture) awaitEndpoints(service string, want int) {
 	}
 }
 
-func (s *fixture) create(o *unstructured.Unstructured) {
+func (s *smokeSite) create(o *unstructured.Unstructured) {
 	s.t.Helper()
 	resource, _ := meta.UnsafeGuessKindToResource(o.GroupVersionKind())
 	if _, err := s.client.Resource(resource).Namespace(o.GetNamespace()).Create(s.t.Context(), o, metav1.CreateOptions{}); err != nil {
@@ -195,7 +195,7 @@ type pair struct {
 
 // issue makes a certificate, signed by another or by itself, in a TLS Secret of
 // its name.
-func (s *fixture) issue(name string, by *pair) *pair {
+func (s *smokeSite) issue(name string, by *pair) *pair {
 	s.t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -232,7 +232,7 @@ func (s *fixture) issue(name string, by *pair) *pair {
 
 // smoke runs the command and returns its exit code and output. Nothing it prints
 // may hold a secret.
-func (s *fixture) smoke(args ...string) (code int, out string) {
+func (s *smokeSite) smoke(args ...string) (code int, out string) {
 	s.t.Helper()
 	cmd := exec.Command(planetest.Binary(s.t), append([]string{"smoke"}, args...)...)
 	cmd.Dir = s.dir
@@ -243,7 +243,7 @@ func (s *fixture) smoke(args ...string) (code int, out string) {
 	if err != nil && !errors.As(err, &exit) {
 		s.t.Fatal(err)
 	}
-	for _, form := range []string{canary, base64.StdEncoding.EncodeToString([]byte(canary)), "PRIVATE KEY"} {
+	for _, form := range []string{smokeCanary, base64.StdEncoding.EncodeToString([]byte(smokeCanary)), "PRIVATE KEY"} {
 		if strings.Contains(string(text)+errs.String(), form) {
 			s.t.Errorf("a secret shows in %s%s", text, errs.String())
 		}
@@ -259,7 +259,8 @@ func TestSmokeOnPlane(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a control plane")
 	}
-	s := newFixture(t)
+	t.Parallel()
+	s := newSmokeSite(t)
 	here := []string{"--kubeconfig", s.plane.Kubeconfig}
 
 	t.Run("holds", func(t *testing.T) {

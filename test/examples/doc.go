@@ -1,2 +1,0 @@
-// Package examples holds the tests of the example platforms.
-package examples
