@@ -7,10 +7,9 @@ import (
 	"net/http"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/rest"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/rollout-ladder/ladder/internal/plane/egress"
 	"github.com/rollout-ladder/ladder/internal/simulate/certificate"

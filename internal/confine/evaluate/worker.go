@@ -8,7 +8,6 @@ import (
 	"os"
 	"sync"
 	"time"
-
 	_ "time/tzdata" // a worker cannot read the time zones of the system
 
 	"github.com/rollout-ladder/ladder/internal/confine"

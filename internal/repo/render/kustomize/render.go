@@ -8,9 +8,8 @@ import (
 	"regexp"
 	"strings"
 
-	utiljson "k8s.io/apimachinery/pkg/util/json"
-
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/kustomize/api/resmap"
 	"sigs.k8s.io/kustomize/api/resource"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
