@@ -64,22 +64,24 @@ func (p place) item(text, name string) place {
 }
 
 func (d *difference) maps(at place, from, to map[string]any) {
-	keys := maps.Clone(from)
-	if keys == nil {
-		keys = map[string]any{}
-	}
-	maps.Copy(keys, to)
-	for _, key := range slices.Sorted(maps.Keys(keys)) {
+	each(d, from, to, at.key, d.values)
+}
+
+// each compares two maps key by key.
+func each[V any](d *difference, from, to map[string]V, at func(string) place, compare func(at place, x, y V)) {
+	keys := slices.AppendSeq(slices.Collect(maps.Keys(from)), maps.Keys(to))
+	slices.Sort(keys)
+	for _, key := range slices.Compact(keys) {
 		x, before := from[key]
 		y, after := to[key]
-		here := at.key(key)
+		here := at(key)
 		switch {
 		case !before:
 			d.add(Field{Path: here.text, Op: Added, To: d.shown(here, y)})
 		case !after:
 			d.add(Field{Path: here.text, Op: Removed, From: d.shown(here, x)})
 		default:
-			d.values(here, x, y)
+			compare(here, x, y)
 		}
 	}
 }
@@ -203,22 +205,8 @@ func keyed(in []any, key string) (map[string]map[string]any, bool) {
 }
 
 func (d *difference) keyedLists(at place, key string, a, b map[string]map[string]any) {
-	names := maps.Clone(a)
-	maps.Copy(names, b)
 	changed := len(d.fields)
-	for _, name := range slices.Sorted(maps.Keys(names)) {
-		x, before := a[name]
-		y, after := b[name]
-		here := at.item(key+"="+d.shown(place{}, name), name)
-		switch {
-		case !before:
-			d.add(Field{Path: here.text, Op: Added, To: d.shown(here, y)})
-		case !after:
-			d.add(Field{Path: here.text, Op: Removed, From: d.shown(here, x)})
-		default:
-			d.maps(here, x, y)
-		}
-	}
+	each(d, a, b, func(name string) place { return at.item(key+"="+d.shown(place{}, name), name) }, d.maps)
 	if len(d.fields) == changed {
 		d.add(Field{Path: at.text, Op: Changed, From: "another order", To: "another order"})
 	}

@@ -1,7 +1,6 @@
 package importer
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -9,8 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"go.yaml.in/yaml/v3"
 
 	"github.com/rollout-ladder/ladder/internal/analysis"
 	"github.com/rollout-ladder/ladder/internal/core/dag"
@@ -258,21 +255,12 @@ func (a *applications) objects(read *repo.Platform, c *model.Component, name str
 		a.note(read.Environment, name, c, Lost, "app-of-apps", "what it applies beside Applications cannot be rendered: "+oneLine(err.Error()), "add the objects by hand")
 		return nil
 	}
-	var b bytes.Buffer
-	for _, o := range objects {
-		var n yaml.Node
-		if err := n.Encode(o.Object); err != nil {
-			return fmt.Errorf("write the objects of %s: %w", name, err)
-		}
-		text, err := encode(&n)
-		if err != nil {
-			return fmt.Errorf("write the objects of %s: %w", name, err)
-		}
-		fmt.Fprintf(&b, "---\n# %s\n", o.Origin.File)
-		b.Write(text)
+	content, err := stream(name, objects)
+	if err != nil {
+		return err
 	}
 	d.Manifests = path.Join("sources/manifests", read.Environment, name+".yaml")
-	a.p.Files = append(a.p.Files, File{Path: d.Manifests, Content: b.Bytes()})
+	a.p.Files = append(a.p.Files, File{Path: d.Manifests, Content: content})
 	a.note(read.Environment, name, c, Changed, "app-of-apps", fmt.Sprintf("the %d objects that it applies beside Applications are written as plain manifests", len(objects)), "")
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/repo/descriptor"
 	"github.com/rollout-ladder/ladder/internal/repo/ladderfile"
+	"github.com/rollout-ladder/ladder/internal/repo/manifest"
 	"github.com/rollout-ladder/ladder/internal/schema"
 )
 
@@ -103,6 +104,25 @@ func encode(n *yaml.Node) ([]byte, error) {
 		return nil, err
 	}
 	return b.Bytes(), e.Close()
+}
+
+// stream writes objects as the documents of one file, each with the file that it is
+// from.
+func stream(component string, objects []manifest.Object) ([]byte, error) {
+	var b bytes.Buffer
+	for _, o := range objects {
+		var n yaml.Node
+		err := n.Encode(o.Object)
+		var text []byte
+		if err == nil {
+			text, err = encode(&n)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("write the objects of %s: %w", component, err)
+		}
+		fmt.Fprintf(&b, "---\n# %s\n%s", o.Origin.File, text)
+	}
+	return b.Bytes(), nil
 }
 
 // tree is the content of a descriptor in the order in which people read it.

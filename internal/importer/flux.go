@@ -1,7 +1,6 @@
 package importer
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -11,8 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"go.yaml.in/yaml/v3"
 
 	"github.com/rollout-ladder/ladder/internal/confine/evaluate"
 	"github.com/rollout-ladder/ladder/internal/core/model"
@@ -400,21 +397,12 @@ func (f *fluxes) overlay(env, name string, k *flux.Kustomization, d *Descriptor)
 
 // objects writes the objects of a Kustomization as plain YAML.
 func (f *fluxes) objects(env, name string, k *flux.Kustomization, d *Descriptor) error {
-	var b bytes.Buffer
-	for _, o := range k.Objects {
-		var n yaml.Node
-		if err := n.Encode(o.Object); err != nil {
-			return fmt.Errorf("write the objects of %s: %w", name, err)
-		}
-		text, err := encode(&n)
-		if err != nil {
-			return fmt.Errorf("write the objects of %s: %w", name, err)
-		}
-		fmt.Fprintf(&b, "---\n# %s\n", o.Origin.File)
-		b.Write(text)
+	content, err := stream(name, k.Objects)
+	if err != nil {
+		return err
 	}
 	d.Manifests = path.Join("sources/manifests", env, name+".yaml")
-	f.p.Files = append(f.p.Files, File{Path: d.Manifests, Content: b.Bytes()})
+	f.p.Files = append(f.p.Files, File{Path: d.Manifests, Content: content})
 	f.p.note(Note{Level: Changed, What: "manifests", Environment: env, Component: name, Position: k.Position, Message: fmt.Sprintf("what %s gives is written as plain manifests, with its variables filled in as far as they are known", k.Path)})
 	return nil
 }

@@ -40,7 +40,7 @@ func FromHelmfile(ctx context.Context, tree *repofs.Tree, opts HelmfileOptions) 
 	if err != nil {
 		return nil, err
 	}
-	h := &helmfiles{result: result, opts: opts, p: &Platform{Found: map[string]int{}}, sources: newSources(ctx, tree, opts.Target), written: map[string]string{}}
+	h := &helmfiles{result: result, opts: opts, p: &Platform{Found: map[string]int{}}, sources: newSources(ctx, tree, opts.Target)}
 	if err := h.convert(); err != nil {
 		return nil, err
 	}
@@ -56,8 +56,6 @@ type helmfiles struct {
 	sources *sources
 	// names are the components of releases, by environment and index.
 	names map[string][]string
-	// written are the layers of values that were written, by content.
-	written map[string]string
 }
 
 func (h *helmfiles) convert() error {

@@ -2,6 +2,7 @@ package infer
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -309,9 +310,7 @@ func (x *index) selects(hook webhook, o *object, pods bool) bool {
 		return false
 	}
 	set := labels.Set{nameLabel: name}
-	for k, v := range known {
-		set[k] = v
-	}
+	maps.Copy(set, known)
 	return hook.namespaces.Matches(set)
 }
 

@@ -247,7 +247,20 @@ func (b *builder) retry(c *model.Component) (*Retry, error) {
 	if err != nil || c == nil {
 		return r, err
 	}
-	own := c.Retry
+	return b.overRetry(r, c.Retry, c.At("retry.backoff.factor"), "write a whole number")
+}
+
+// ladderRetry is that of every component that says nothing.
+func (b *builder) ladderRetry() (*Retry, error) {
+	const fix = "write a whole number in defaults.retry.backoff.factor"
+	return b.overRetry(&Retry{Backoff: &Backoff{}}, b.platform.Ladder.Retry, b.platform.Ladder.Position, fix)
+}
+
+// overRetry sets what own says. Its factor is at the position.
+func (b *builder) overRetry(r *Retry, own model.Retry, factor finding.Position, fix string) (*Retry, error) {
+	if own.Factor != math.Trunc(own.Factor) {
+		return nil, b.refuse(factor, fix, "Argo CD knows no factor such as %g", own.Factor)
+	}
 	if own.Limit != nil {
 		r.Limit = *own.Limit
 	}
@@ -258,29 +271,7 @@ func (b *builder) retry(c *model.Component) (*Retry, error) {
 		r.Backoff.MaxDuration = finding.Duration(own.MaxDuration)
 	}
 	if own.Factor > 0 {
-		if own.Factor != math.Trunc(own.Factor) {
-			return nil, b.refuse(c.At("retry.backoff.factor"), "write a whole number", "Argo CD knows no factor such as %g", own.Factor)
-		}
 		r.Backoff.Factor = int64(own.Factor)
-	}
-	return r, nil
-}
-
-// ladderRetry is that of every component that says nothing.
-func (b *builder) ladderRetry() (*Retry, error) {
-	l := b.platform.Ladder.Retry
-	if l.Factor != math.Trunc(l.Factor) {
-		return nil, b.refuse(b.platform.Ladder.Position, "write a whole number in defaults.retry.backoff.factor", "Argo CD knows no factor such as %g", l.Factor)
-	}
-	r := &Retry{Backoff: &Backoff{Factor: int64(l.Factor)}}
-	if l.Limit != nil {
-		r.Limit = *l.Limit
-	}
-	if l.Duration > 0 {
-		r.Backoff.Duration = finding.Duration(l.Duration)
-	}
-	if l.MaxDuration > 0 {
-		r.Backoff.MaxDuration = finding.Duration(l.MaxDuration)
 	}
 	return r, nil
 }

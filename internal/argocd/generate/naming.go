@@ -3,6 +3,7 @@ package generate
 import (
 	"cmp"
 	"errors"
+	"maps"
 	"path"
 	"slices"
 
@@ -16,9 +17,7 @@ func (b *builder) called(template string, more map[string]string) string {
 	values := map[string]string{
 		ladderfile.PlacePlatform: b.name, ladderfile.PlaceEnvironment: b.platform.Environment,
 	}
-	for key, value := range more {
-		values[key] = value
-	}
+	maps.Copy(values, more)
 	return ladderfile.Fill(template, values)
 }
 

@@ -354,7 +354,7 @@ func (a *Application) Started() bool {
 type wire struct {
 	Spec      Spec       `json:"spec"`
 	Operation *Operation `json:"operation"`
-	Status    wireStatus `json:"status"`
+	Status    Status     `json:"status"`
 }
 
 // Parse reads an Application. It fails where a field is not of the type that
@@ -368,7 +368,7 @@ func Parse(obj *unstructured.Unstructured) (*Application, error) {
 		Ref: Ref{obj.GetNamespace(), obj.GetName()}, UID: string(obj.GetUID()), ResourceVersion: obj.GetResourceVersion(),
 		Labels: obj.GetLabels(), Annotations: obj.GetAnnotations(), Finalizers: obj.GetFinalizers(),
 		Deleting: obj.GetDeletionTimestamp() != nil,
-		Spec:     w.Spec, Operation: w.Operation, Status: w.Status.status(),
+		Spec:     w.Spec, Operation: w.Operation, Status: w.Status,
 	}
 	for _, owner := range obj.GetOwnerReferences() {
 		if owner.Kind == "ApplicationSet" && strings.HasPrefix(owner.APIVersion, Group+"/") {

@@ -72,12 +72,8 @@ func trim(v any, field string) any {
 			out = append(out, trim(e, ""))
 		}
 		return out
-	case int64:
-		return float64(v)
-	case int:
-		return float64(v)
 	}
-	return v
+	return numbers(v)
 }
 
 // verbatim keeps zeros but for the absent list; helm.parameters are typed, their
@@ -97,9 +93,7 @@ func verbatim(v any, field string) any {
 		// name, value and forceString of a chart; a plugin has string, array and map.
 		p := map[string]any{}
 		for k, e := range m {
-			if k == "string" || k == "array" || k == "map" {
-				p[k] = numbers(e)
-			} else if !isZero(e) {
+			if k == "string" || k == "array" || k == "map" || !isZero(e) {
 				p[k] = numbers(e)
 			}
 		}

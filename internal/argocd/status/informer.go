@@ -78,10 +78,7 @@ func (w *Watcher) startInformers(ctx context.Context) ([]cache.InformerSynced, e
 		kinds = append(kinds, kind{Applications(), namespace})
 		err := w.look(ctx, ApplicationSets(), namespace)
 		switch {
-		case apierrors.IsNotFound(err), apierrors.IsForbidden(err):
-			w.mu.Lock()
-			w.setsUnseen = fmt.Errorf("list ApplicationSets of namespace %s: %w", namespace, err)
-			w.mu.Unlock()
+		case apierrors.IsNotFound(err), apierrors.IsForbidden(err): // nothing else depends on them
 		case err != nil:
 			return nil, fmt.Errorf("list ApplicationSets of namespace %s: %w", namespace, err)
 		default:

@@ -21,9 +21,6 @@ func (r *Requests) Writes() int64 { return r.writes.Load() }
 // Watches is the number of watches that were begun.
 func (r *Requests) Watches() int64 { return r.watches.Load() }
 
-// Total is the sum of all.
-func (r *Requests) Total() int64 { return r.Reads() + r.Writes() + r.Watches() }
-
 // Counted is a copy of a configuration whose requests r counts.
 func (r *Requests) Counted(config *rest.Config) *rest.Config {
 	config = rest.CopyConfig(config)

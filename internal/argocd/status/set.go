@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -122,17 +121,17 @@ type wireSet struct {
 	} `json:"spec"`
 	Status struct {
 		ApplicationStatus []struct {
-			Application        string       `json:"application"`
-			LastTransitionTime *metav1.Time `json:"lastTransitionTime"`
-			Message            string       `json:"message"`
-			Status             string       `json:"status"`
-			Step               string       `json:"step"`
+			Application        string    `json:"application"`
+			LastTransitionTime time.Time `json:"lastTransitionTime"`
+			Message            string    `json:"message"`
+			Status             string    `json:"status"`
+			Step               string    `json:"step"`
 		} `json:"applicationStatus"`
 		Conditions []struct {
-			Type               string       `json:"type"`
-			Status             string       `json:"status"`
-			Message            string       `json:"message"`
-			LastTransitionTime *metav1.Time `json:"lastTransitionTime"`
+			Type               string    `json:"type"`
+			Status             string    `json:"status"`
+			Message            string    `json:"message"`
+			LastTransitionTime time.Time `json:"lastTransitionTime"`
 		} `json:"conditions"`
 	} `json:"status"`
 }
@@ -163,11 +162,11 @@ func ParseSet(obj *unstructured.Unstructured) (*Set, error) {
 		if err != nil {
 			step = -1
 		}
-		s.Progress[p.Application] = SetProgress{Status: p.Status, Step: step, Since: moment(p.LastTransitionTime)}
+		s.Progress[p.Application] = SetProgress{Status: p.Status, Step: step, Since: p.LastTransitionTime}
 	}
 	for _, c := range w.Status.Conditions {
 		if c.Type == "ErrorOccurred" && c.Status == "True" {
-			s.Problem, s.ProblemSince = c.Message, moment(c.LastTransitionTime)
+			s.Problem, s.ProblemSince = c.Message, c.LastTransitionTime
 		}
 	}
 	return s, nil

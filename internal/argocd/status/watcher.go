@@ -55,8 +55,6 @@ type Watcher struct {
 	// begin guards synced, which is set once the watches were begun.
 	begin  sync.Mutex
 	synced []cache.InformerSynced
-	// setsUnseen is why ApplicationSets are not watched; nil where they are.
-	setsUnseen error
 
 	mu sync.Mutex
 	// applications, sets and changed are by name; components are those that an
@@ -327,19 +325,6 @@ func (w *Watcher) All() []*Application {
 	}
 	slices.SortFunc(out, func(a, b *Application) int { return strings.Compare(a.Ref.String(), b.Ref.String()) })
 	return out
-}
-
-// Sets returns every ApplicationSet that is seen, sorted by namespace and name.
-// The error is why they cannot be seen, where they cannot.
-func (w *Watcher) Sets() ([]*Set, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	out := make([]*Set, 0, len(w.sets))
-	for _, s := range w.sets {
-		out = append(out, s)
-	}
-	slices.SortFunc(out, func(a, b *Set) int { return strings.Compare(a.Ref.String(), b.Ref.String()) })
-	return out, w.setsUnseen
 }
 
 // Await returns when a condition holds of an Application, which is nil where

@@ -73,8 +73,7 @@ input, nothing was changed; 3 the cluster does not answer; 4 the time was over;
 			return run(cmd.Context(), streams, global, o)
 		},
 	}
-	o.Source.Register(cmd)
-	source.CompleteEnvironment(cmd)
+	source.Register(cmd, &o.Source)
 	o.Result.Register(cmd, "text", "json")
 	o.Flags.Register(cmd)
 	f := cmd.Flags()

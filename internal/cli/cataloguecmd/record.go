@@ -47,8 +47,7 @@ values of the component; look it over, and name it in ladder.yaml under catalogu
 			return record(cmd.Context(), streams, global, o)
 		},
 	}
-	o.Source.Register(cmd)
-	source.CompleteEnvironment(cmd)
+	source.Register(cmd, &o.Source)
 	o.Result.Register(cmd, "yaml")
 	cmd.Flags().StringVar(&o.repository, "repository", "", "where the chart is published (default: the repository that the component names)")
 	return cmd

@@ -62,9 +62,8 @@ revision, environment or folder, or it cannot be read.`,
 			return run(cmd.Context(), streams, global, o)
 		},
 	}
-	o.Source.Register(cmd)
+	source.Register(cmd, &o.Source)
 	source.TakesAll(cmd)
-	source.CompleteEnvironment(cmd)
 	o.Result.Register(cmd, "text", "markdown", "json")
 	f := cmd.Flags()
 	f.StringVar(&o.Policy, "policy", "", "policy of the expected times: phases, edges or serial (default: phases, for Flux edges)")

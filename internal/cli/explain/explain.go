@@ -60,10 +60,7 @@ its documentation; with nothing, list the rules.`,
 			return run(cmd.Context(), streams, global, o)
 		},
 	}
-	o.Source.Register(cmd)
-	source.Asks(cmd, &o.Source)
-	source.TakesAll(cmd)
-	source.CompleteEnvironment(cmd)
+	source.RegisterEach(cmd, &o.Source)
 	o.Result.Register(cmd, "text", "json")
 	cmd.Flags().StringVar(&o.Policy, "policy", "", "phases, edges or serial (default: phases, for Flux edges)")
 	return cmd

@@ -59,9 +59,8 @@ with belongs into ladder.yaml.`,
 			return run(cmd.Context(), streams, global, o)
 		},
 	}
-	o.Source.Register(cmd)
+	source.Register(cmd, &o.Source)
 	source.TakesAll(cmd)
-	source.CompleteEnvironment(cmd)
 	o.Result.Register(cmd, "text", "json")
 	f := cmd.Flags()
 	f.StringVar(&o.Out, "out", "", "folder that is written, relative to the root of the platform (default: argocd.out of ladder.yaml, else argocd)")

@@ -60,10 +60,7 @@ file given by --output differs from what would be written.`,
 			return run(cmd.Context(), streams, global, o)
 		},
 	}
-	o.Source.Register(cmd)
-	source.Asks(cmd, &o.Source)
-	source.TakesAll(cmd)
-	source.CompleteEnvironment(cmd)
+	source.RegisterEach(cmd, &o.Source)
 	o.Result.Register(cmd, "markdown", "json", "picture")
 	cmd.Flags().StringVar(&o.Title, "title", "", "title of the picture")
 	cmd.Flags().BoolVar(&o.Check, "check", false, "fail when the file given by --output is stale")

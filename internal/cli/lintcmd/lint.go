@@ -102,9 +102,8 @@ Exit code 1: a finding is at least as grave as --fail-on.`,
 			return run(cmd.Context(), streams, global, o)
 		},
 	}
-	o.Source.Register(cmd)
+	source.Register(cmd, &o.Source)
 	source.Asks(cmd, &o.Source)
-	source.CompleteEnvironment(cmd)
 	o.Result.Register(cmd, formats()...)
 	f := cmd.Flags()
 	f.Lookup("environment").Usage = "environment to lint, or all (default: the only one, else dev, else all)"

@@ -74,8 +74,7 @@ objects were still being deleted when the time was up.`,
 			return run(cmd.Context(), streams, global, o)
 		},
 	}
-	o.Source.Register(cmd)
-	source.CompleteEnvironment(cmd)
+	source.Register(cmd, &o.Source)
 	o.Result.Register(cmd, "text", "json")
 	o.Cluster.Register(cmd)
 	f := cmd.Flags()

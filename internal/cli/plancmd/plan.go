@@ -71,10 +71,7 @@ the repository has error findings.`,
 			return run(cmd.Context(), streams, global, o)
 		},
 	}
-	o.Source.Register(cmd)
-	source.Asks(cmd, &o.Source)
-	source.TakesAll(cmd)
-	source.CompleteEnvironment(cmd)
+	source.RegisterEach(cmd, &o.Source)
 	o.Result.Register(cmd, formats...)
 	f := cmd.Flags()
 	f.StringVar(&o.Policy, "policy", "", "phases, edges or serial (default: phases, for Flux edges)")

@@ -108,8 +108,7 @@ on with --resume).`,
 			return run(cmd, args, streams, global, o)
 		},
 	}
-	o.Source.Register(cmd)
-	source.CompleteEnvironment(cmd)
+	source.Register(cmd, &o.Source)
 	o.Result.Register(cmd, "text", "json", "markdown")
 	f := cmd.Flags()
 	f.StringVar(&o.Engine, "engine", rehearse.EngineNative, "what applies the objects: native, or argocd for the real Argo CD")

@@ -85,10 +85,7 @@ in; the file is then as secret as they are.`,
 			return run(cmd.Context(), streams, global, o)
 		},
 	}
-	o.Source.Register(cmd)
-	source.Asks(cmd, &o.Source)
-	source.TakesAll(cmd)
-	source.CompleteEnvironment(cmd)
+	source.RegisterEach(cmd, &o.Source)
 	o.Result.Register(cmd, "yaml", "json")
 	f := cmd.Flags()
 	f.BoolVar(&o.ShowSecrets, "show-secrets", false, "print the values of Secrets, as the repository holds them")

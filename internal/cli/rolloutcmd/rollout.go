@@ -95,8 +95,7 @@ nobody approves; 3 the cluster does not answer, or another run holds the rollout
 			return run(cmd, args, streams, global, o)
 		},
 	}
-	o.Source.Register(cmd)
-	source.CompleteEnvironment(cmd)
+	source.Register(cmd, &o.Source)
 	o.Result.Register(cmd, "text", "json", "markdown")
 	o.Flags.Register(cmd)
 	f := cmd.Flags()

@@ -18,6 +18,19 @@ import (
 	"github.com/rollout-ladder/ladder/internal/repo"
 )
 
+// Register adds the flags that say what is read to a command.
+func Register(cmd *cobra.Command, f *flags.Source) {
+	f.Register(cmd)
+	CompleteEnvironment(cmd)
+}
+
+// RegisterEach is Register for a command that takes -e all and --context.
+func RegisterEach(cmd *cobra.Command, f *flags.Source) {
+	Register(cmd, f)
+	Asks(cmd, f)
+	TakesAll(cmd)
+}
+
 // TakesAll says in the help that a command takes -e all.
 func TakesAll(cmd *cobra.Command) {
 	cmd.Flags().Lookup("environment").Usage = "environment to read, or all (default: the only one, else dev)"

@@ -94,15 +94,11 @@ func following(lines []string, i, end int) int {
 // comment reads "# ladder:ignore RULE reason", at the end of a line too, or the
 // comment of a template.
 func comment(text string) (rule, reason string, ok bool) {
-	i := strings.Index(text, IgnoreComment)
-	if i < 0 {
+	before, rest, found := strings.Cut(text, IgnoreComment)
+	before = strings.TrimSpace(before)
+	if !found || !strings.HasSuffix(before, "#") && !strings.HasSuffix(before, "/*") {
 		return "", "", false
 	}
-	before := strings.TrimSpace(text[:i])
-	if !strings.HasSuffix(before, "#") && !strings.HasSuffix(before, "/*") {
-		return "", "", false
-	}
-	rest := text[i+len(IgnoreComment):]
 	rest, _, _ = strings.Cut(rest, "*/")
 	fields := strings.Fields(rest)
 	if len(fields) == 0 || !strings.HasPrefix(rest, " ") {

@@ -134,16 +134,8 @@ func (m *Machine) fail(i int, f failure) {
 	if c.Status == Syncing && f.timeout {
 		m.effects = append(m.effects, Cancel{Component: c.Name, Attempt: c.Attempt})
 	}
-	c.Failures++
-	if f.timeout {
-		c.Timeouts++
-	}
-	c.Message, c.Object, c.LastFailure = f.message, f.object, f.message
-	c.Deadline, c.DegradedAt, c.RegressedAt = time.Time{}, time.Time{}, time.Time{}
-	spent := spec.Retry.Limit >= 0 && c.Failures > spec.Retry.Limit ||
-		f.timeout && spec.Retry.MaxTimeouts > 0 && c.Timeouts >= spec.Retry.MaxTimeouts
 	switch {
-	case f.final || spent:
+	case c.attemptFailed(f, spec.Retry):
 	case m.halted():
 		c.Message += notRetried
 	default:
@@ -157,11 +149,26 @@ func (m *Machine) fail(i int, f failure) {
 		m.offer(i)
 		return
 	}
-	status := Failed
+	m.end(i, f.status(), c.Message)
+}
+
+// attemptFailed notes a failure. final is set if no other attempt may follow.
+func (c *ComponentState) attemptFailed(f failure, retry RetrySpec) (final bool) {
+	c.Failures++
 	if f.timeout {
-		status = TimedOut
+		c.Timeouts++
 	}
-	m.end(i, status, c.Message)
+	c.Message, c.Object, c.LastFailure = f.message, f.object, f.message
+	c.Deadline, c.DegradedAt, c.RegressedAt = time.Time{}, time.Time{}, time.Time{}
+	return f.final || retry.Limit >= 0 && c.Failures > retry.Limit ||
+		f.timeout && retry.MaxTimeouts > 0 && c.Timeouts >= retry.MaxTimeouts
+}
+
+func (f failure) status() Status {
+	if f.timeout {
+		return TimedOut
+	}
+	return Failed
 }
 
 const notRetried = "; not retried: the rollout halted"

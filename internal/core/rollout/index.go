@@ -227,15 +227,36 @@ func (m *Machine) move(i int, to Status, reason string) {
 // note records a transition.
 func (m *Machine) note(i int, from, to Status, reason string) {
 	m.touch(i)
-	m.transitions = append(m.transitions, Transition{
-		At: m.now, Component: m.state.Components[i].Name, From: from, To: to, Reason: reason,
-	})
+	m.record(m.state.Components[i].Name, from, to, reason)
+}
+
+func (m *Machine) record(name string, from, to Status, reason string) {
+	m.transitions = append(m.transitions, Transition{At: m.now, Component: name, From: from, To: to, Reason: reason})
 }
 
 // touch marks a component as changed.
-func (m *Machine) touch(i int) {
-	if !m.isTouched[i] {
-		m.isTouched[i] = true
-		m.touched = append(m.touched, i)
+func (m *Machine) touch(i int) { m.touched.add(i) }
+
+// touched are the components or removals that a step has changed.
+type touched struct {
+	list []int
+	has  []bool
+}
+
+func (t *touched) add(i int) {
+	if !t.has[i] {
+		t.has[i] = true
+		t.list = append(t.list, i)
 	}
+}
+
+// take has the changed ones in their order, and forgets them.
+func (t *touched) take(all []ComponentState) []ComponentState {
+	slices.Sort(t.list)
+	changed := make([]ComponentState, len(t.list))
+	for k, i := range t.list {
+		changed[k], t.has[i] = all[i], false
+	}
+	t.list = t.list[:0]
+	return changed
 }

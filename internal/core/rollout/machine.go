@@ -50,8 +50,7 @@ type index struct {
 // update collects what the current event changes.
 type update struct {
 	now         time.Time
-	touched     []int
-	isTouched   []bool
+	touched     touched
 	progress    bool
 	transitions []Transition
 	effects     []Effect
@@ -101,7 +100,7 @@ func Restore(state State) (*Machine, error) {
 			return nil, errors.New("rollout state has approvals that its spec has no steps for, or not in their order")
 		}
 	}
-	m.isTouched = make([]bool, len(state.Components))
+	m.touched.has = make([]bool, len(state.Components))
 	m.reindex()
 	return m, nil
 }
@@ -134,19 +133,16 @@ func (m *Machine) running() bool {
 // flush returns what the event changed and forgets it.
 func (m *Machine) flush() Update {
 	u := Update{Effects: m.effects}
-	if m.progress || len(m.touched)+len(m.touchedRemovals) > 0 {
+	if m.progress || len(m.touched.list)+len(m.touchedRemovals.list) > 0 {
 		m.state.Sequence++
 		m.state.UpdatedAt = m.now
-		slices.Sort(m.touched)
 		u.Change = Change{Progress: m.state.Progress.clone(), Transitions: m.transitions}
-		u.Change.Components = make([]ComponentState, len(m.touched))
-		for k, i := range m.touched {
-			u.Change.Components[k] = m.state.Components[i]
-			m.isTouched[i] = false
+		u.Change.Components = m.touched.take(m.state.Components)
+		if len(m.touchedRemovals.list) > 0 {
+			u.Change.Removals = m.touchedRemovals.take(m.state.Removals)
 		}
-		m.flushRemovals(&u.Change)
 	}
-	m.touched, m.progress = m.touched[:0], false
+	m.progress = false
 	m.transitions, m.effects = nil, nil
 	return u
 }

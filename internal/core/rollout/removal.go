@@ -14,8 +14,7 @@ type removals struct {
 	// removalDependants are, by removal, those that required it.
 	removalDependants [][]int
 	removalIndex
-	touchedRemovals  []int
-	isTouchedRemoval []bool
+	touchedRemovals touched
 }
 
 // removalIndex can be derived from the state; see reindexRemovals.
@@ -34,7 +33,7 @@ func (m *Machine) wireRemovals() error {
 	spec := m.state.Spec.Remove
 	m.removalByName = make(map[string]int, len(spec))
 	m.removalDependants = make([][]int, len(spec))
-	m.isTouchedRemoval = make([]bool, len(spec))
+	m.touchedRemovals.has = make([]bool, len(spec))
 	for i, r := range spec {
 		_, twice := m.removalByName[r.Name]
 		_, stays := m.byName[r.Name]
@@ -148,27 +147,8 @@ func (m *Machine) moveRemoval(i int, to Status, reason string) {
 }
 
 func (m *Machine) noteRemoval(i int, from, to Status, reason string) {
-	m.touchRemoval(i)
-	m.transitions = append(m.transitions, Transition{
-		At: m.now, Component: m.state.Removals[i].Name, From: from, To: to, Reason: reason,
-	})
-}
-
-func (m *Machine) touchRemoval(i int) {
-	if !m.isTouchedRemoval[i] {
-		m.isTouchedRemoval[i] = true
-		m.touchedRemovals = append(m.touchedRemovals, i)
-	}
-}
-
-// flushRemovals adds to a change what it did to removals.
-func (m *Machine) flushRemovals(change *Change) {
-	slices.Sort(m.touchedRemovals)
-	for _, i := range m.touchedRemovals {
-		change.Removals = append(change.Removals, m.state.Removals[i])
-		m.isTouchedRemoval[i] = false
-	}
-	m.touchedRemovals = m.touchedRemovals[:0]
+	m.touchedRemovals.add(i)
+	m.record(m.state.Removals[i].Name, from, to, reason)
 }
 
 func (m *Machine) removal(name string) (c ComponentState, ok bool) {
@@ -232,7 +212,7 @@ func (m *Machine) removalSeen(name string, seen Sighting) {
 	news := same != c.Seen
 	c.Seen = seen
 	if news && m.state.Result == Running {
-		m.touchRemoval(i)
+		m.touchedRemovals.add(i)
 	}
 }
 
@@ -241,15 +221,9 @@ func (m *Machine) failRemoval(i int, f failure) {
 	c, spec := &m.state.Removals[i], &m.state.Spec.Remove[i]
 	if f.timeout {
 		m.effects = append(m.effects, Cancel{Component: c.Name, Attempt: c.Attempt})
-		c.Timeouts++
 	}
-	c.Failures++
-	c.Message, c.Object, c.LastFailure = f.message, f.object, f.message
-	c.Deadline = time.Time{}
-	spent := spec.Retry.Limit >= 0 && c.Failures > spec.Retry.Limit ||
-		f.timeout && spec.Retry.MaxTimeouts > 0 && c.Timeouts >= spec.Retry.MaxTimeouts
 	switch {
-	case f.final || spent:
+	case c.attemptFailed(f, spec.Retry):
 	case m.halted():
 		c.Message += notRetried
 	default:
@@ -257,12 +231,8 @@ func (m *Machine) failRemoval(i int, f failure) {
 		m.moveRemoval(i, Retrying, f.message)
 		return
 	}
-	status := Failed
-	if f.timeout {
-		status = TimedOut
-	}
 	c.EndedAt = m.now
-	m.moveRemoval(i, status, c.Message)
+	m.moveRemoval(i, f.status(), c.Message)
 	if m.halted() {
 		m.stopRetries()
 	}
@@ -353,7 +323,7 @@ func (m *Machine) distrustRemovals() {
 		c := &m.state.Removals[i]
 		if c.Seen != (Sighting{}) {
 			c.Seen = Sighting{}
-			m.touchRemoval(i)
+			m.touchedRemovals.add(i)
 		}
 		if c.Status == Removing {
 			m.beginRemoval(i)

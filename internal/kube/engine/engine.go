@@ -81,7 +81,6 @@ type Engine struct {
 	// clusterWide are the kinds without namespaces that those CRDs define.
 	clusterWide map[schema.GroupKind]bool
 
-	ctx   context.Context
 	stop  context.CancelFunc
 	dirty *dirtySet
 	work  sync.WaitGroup
@@ -179,7 +178,7 @@ func newEngine(ctx context.Context, config Config, client, watches dynamic.Inter
 		Client: newClient(client, d, config.Server, config.Concurrency), config: config,
 		smokes:     smoke.NewCluster(client, d, config.Server.Now),
 		components: map[string]*component{}, tracked: map[finding.Resource][]*component{},
-		crds: map[schema.GroupKind]broughtCRD{}, clusterWide: clusterWideKinds(config.Objects), ctx: lasting, stop: stop, dirty: newDirtySet(),
+		crds: map[schema.GroupKind]broughtCRD{}, clusterWide: clusterWideKinds(config.Objects), stop: stop, dirty: newDirtySet(),
 		removals: removals{others: map[owner]inventory{}, waiting: map[string]executor.Observation{}},
 	}
 	e.Client.established = e.established

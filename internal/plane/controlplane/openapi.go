@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"sync"
@@ -121,9 +122,7 @@ func (a *openAPI) list(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, fmt.Sprintf("list the descriptions of custom resources: %v (%d)", err, status), http.StatusInternalServerError)
 		return
 	}
-	for group, to := range custom.Paths {
-		all.Paths[group] = to
-	}
+	maps.Copy(all.Paths, custom.Paths)
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(all) // a client that went away
 }

@@ -3,6 +3,7 @@ package flux
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -290,9 +291,7 @@ func (r *Release) merged() map[string]any {
 // over puts values over others, which are not changed.
 func over(base, values map[string]any) map[string]any {
 	out := make(map[string]any, len(base)+len(values))
-	for name, value := range base {
-		out[name] = value
-	}
+	maps.Copy(out, base)
 	for name, value := range values {
 		below, isMap := value.(map[string]any)
 		under, wasMap := out[name].(map[string]any)

@@ -36,7 +36,7 @@ func (l *loader) release(st *state, written *yamldoc.Value, group int, selected 
 	if !ok {
 		return
 	}
-	e := &evaluation{loader: l, st: st, v: merged, written: written}
+	e := &evaluation{loader: l, st: st, v: merged}
 	e.r = Release{Group: group, Position: written.Position, Labels: map[string]string{}}
 	e.data = l.data(st, st.merged())
 	if !e.identity() || !selected.matches(&e.r) {
@@ -120,10 +120,10 @@ func filled(v, more *yamldoc.Value) *yamldoc.Value {
 // evaluation is one release while it is evaluated.
 type evaluation struct {
 	*loader
-	st         *state
-	v, written *yamldoc.Value
-	r          Release
-	data       map[string]any
+	st   *state
+	v    *yamldoc.Value
+	r    Release
+	data map[string]any
 }
 
 func (e *evaluation) tell(kind Kind, at finding.Position, hint, format string, args ...any) {

@@ -14,7 +14,7 @@ import (
 
 // state is a state file, evaluated in one environment.
 type state struct {
-	file, base string
+	base string
 	// declared are the environments that the file and its bases name.
 	declared map[string]bool
 	// defaults are those of values:, values those of the environment.
@@ -32,7 +32,7 @@ type state struct {
 
 func newState(file string) *state {
 	return &state{
-		file: file, base: path.Dir(file), declared: map[string]bool{}, defaults: map[string]any{}, values: map[string]any{},
+		base: path.Dir(file), declared: map[string]bool{}, defaults: map[string]any{}, values: map[string]any{},
 		templates: map[string]*yamldoc.Value{}, settings: map[string]yamldoc.Entry{},
 	}
 }

@@ -73,14 +73,13 @@ func plainText(text string, first int) rendered {
 
 // leaf is a value without entries, with its path.
 type leaf struct {
-	path     string
-	value    *yamldoc.Value
-	position finding.Position
+	path  string
+	value *yamldoc.Value
 }
 
 // unset takes the leaves out of values for which remove is true.
 func (l *loader) unset(v *yamldoc.Value, remove func(leaf) bool) *yamldoc.Value {
-	out, _ := l.pruned(leaf{value: v, position: v.Position}, remove)
+	out, _ := l.pruned(leaf{value: v}, remove)
 	if out == nil {
 		return &yamldoc.Value{Kind: yamldoc.Map, Position: v.Position}
 	}
@@ -93,7 +92,7 @@ func (l *loader) pruned(at leaf, remove func(leaf) bool) (out *yamldoc.Value, ch
 	case yamldoc.Map:
 		entries := make([]yamldoc.Entry, 0, len(v.Entries))
 		for _, e := range v.Entries {
-			below, did := l.pruned(leaf{yamldoc.Join(at.path, e.Key), e.Value, e.Position}, remove)
+			below, did := l.pruned(leaf{yamldoc.Join(at.path, e.Key), e.Value}, remove)
 			changed = changed || did
 			if below != nil {
 				entries = append(entries, yamldoc.Entry{Key: e.Key, Value: below, Position: e.Position})
@@ -105,7 +104,7 @@ func (l *loader) pruned(at leaf, remove func(leaf) bool) (out *yamldoc.Value, ch
 		return &yamldoc.Value{Kind: yamldoc.Map, Entries: entries, Position: v.Position}, true
 	case yamldoc.List:
 		for i, item := range v.Items {
-			below, did := l.pruned(leaf{at.path + "[" + strconv.Itoa(i) + "]", item, item.Position}, remove)
+			below, did := l.pruned(leaf{at.path + "[" + strconv.Itoa(i) + "]", item}, remove)
 			// A list with a hole would be another list.
 			if below == nil || did {
 				return nil, true

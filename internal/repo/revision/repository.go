@@ -27,9 +27,6 @@ type Commit struct {
 	Name, Hash string
 }
 
-// Short is the hash as people write it.
-func (c Commit) Short() string { return c.Hash[:min(len(c.Hash), 12)] }
-
 // ErrUnknown says that the repository has no such revision.
 var ErrUnknown = git.ErrUnknown
 

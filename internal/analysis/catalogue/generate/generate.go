@@ -47,12 +47,8 @@ func generate(facts, crds string) (map[string][]byte, error) {
 		return nil, fmt.Errorf("read facts: %w", err)
 	}
 	files := map[string][]byte{}
-	for name, set := range sets {
-		text, err := yaml.Marshal(set)
-		if err != nil {
-			return nil, err
-		}
-		files["crds/"+name+".yaml"] = append([]byte(headerOfCRDs), text...)
+	if err := add(files, "crds", headerOfCRDs, sets); err != nil {
+		return nil, err
 	}
 	entries := map[string][]catalogue.Entry{}
 	for _, f := range list {
@@ -60,14 +56,19 @@ func generate(facts, crds string) (map[string][]byte, error) {
 			entries[e.Chart] = append(entries[e.Chart], e)
 		}
 	}
-	for chart, of := range entries {
-		text, err := yaml.Marshal(of)
+	return files, add(files, "charts", headerOfFacts, entries)
+}
+
+// add writes each value to a file of its name.
+func add[V any](files map[string][]byte, folder, header string, values map[string]V) error {
+	for name, value := range values {
+		text, err := yaml.Marshal(value)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		files["charts/"+chart+".yaml"] = append([]byte(headerOfFacts), text...)
+		files[folder+"/"+name+".yaml"] = append([]byte(header), text...)
 	}
-	return files, nil
+	return nil
 }
 
 // plainName is the name of a chart; facts about manifests have other names.

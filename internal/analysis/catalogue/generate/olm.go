@@ -171,14 +171,7 @@ func packages(checkouts []string, skip, keep *regexp.Regexp) (map[string][]byte,
 	addOperands(operators)
 	addProducts(operators)
 	files := map[string][]byte{}
-	for pack, o := range operators {
-		text, err := yaml.Marshal(o)
-		if err != nil {
-			return nil, err
-		}
-		files["olm/"+pack+".yaml"] = append([]byte(headerOfPackages), text...)
-	}
-	return files, nil
+	return files, add(files, "olm", headerOfPackages, operators)
 }
 
 // bundles are those of a checkout, by package.

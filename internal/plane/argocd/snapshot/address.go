@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -101,12 +102,7 @@ func (b *builder) matchesOwn(p string) bool {
 	if err != nil {
 		return false
 	}
-	for _, a := range b.options.OwnWritten {
-		if re.MatchString(a) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(b.options.OwnWritten, re.MatchString)
 }
 
 // findBranches notes the names of revisions, so that the commit is found under

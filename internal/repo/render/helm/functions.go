@@ -23,15 +23,13 @@ func functions() template.FuncMap {
 		"toYaml":        toYAML,
 		"mustToYaml":    gotemplate.ToYAML,
 		"toYamlPretty":  toYAMLPretty,
-		"fromYaml":      fromYAML,
-		"fromYamlArray": fromYAMLArray,
-		"toJson":        toJSON,
-		"mustToJson":    mustToJSON,
-		"fromJson":      fromJSON,
-		"fromJsonArray": fromJSONArray,
+		"fromYaml":      object(unmarshalYAML),
+		"fromYamlArray": array(unmarshalYAML),
+		"fromJson":      object(json.Unmarshal),
+		"fromJsonArray": array(json.Unmarshal),
 		"toToml":        toTOML,
 		"mustToToml":    mustToTOML,
-		"fromToml":      fromTOML,
+		"fromToml":      object(toml.Unmarshal),
 		"required":      required,
 		"fail":          func(message string) (string, error) { return "", &demand{message} },
 		"lookup":        func(string, string, string, string) map[string]any { return map[string]any{} },
@@ -58,50 +56,27 @@ func toYAMLPretty(v any) string {
 // The functions that read text give the error as a value, as in Helm: charts
 // test for it.
 
-func fromYAML(text string) map[string]any {
-	out := map[string]any{}
-	if err := yaml.Unmarshal([]byte(text), &out); err != nil {
-		out["Error"] = err.Error()
+func object(unmarshal func([]byte, any) error) func(string) map[string]any {
+	return func(text string) map[string]any {
+		out := map[string]any{}
+		if err := unmarshal([]byte(text), &out); err != nil {
+			out["Error"] = err.Error()
+		}
+		return out
 	}
-	return out
 }
 
-func fromYAMLArray(text string) []any {
-	out := []any{}
-	if err := yaml.Unmarshal([]byte(text), &out); err != nil {
-		out = []any{err.Error()}
+func array(unmarshal func([]byte, any) error) func(string) []any {
+	return func(text string) []any {
+		out := []any{}
+		if err := unmarshal([]byte(text), &out); err != nil {
+			out = []any{err.Error()}
+		}
+		return out
 	}
-	return out
 }
 
-func toJSON(v any) string {
-	data, err := json.Marshal(v)
-	if err != nil {
-		return ""
-	}
-	return string(data)
-}
-
-func mustToJSON(v any) (string, error) {
-	data, err := json.Marshal(v)
-	return string(data), err
-}
-
-func fromJSON(text string) map[string]any {
-	out := map[string]any{}
-	if err := json.Unmarshal([]byte(text), &out); err != nil {
-		out["Error"] = err.Error()
-	}
-	return out
-}
-
-func fromJSONArray(text string) []any {
-	out := []any{}
-	if err := json.Unmarshal([]byte(text), &out); err != nil {
-		out = []any{err.Error()}
-	}
-	return out
-}
+func unmarshalYAML(text []byte, into any) error { return yaml.Unmarshal(text, into) }
 
 func toTOML(v any) string {
 	text, err := mustToTOML(v)
@@ -115,14 +90,6 @@ func mustToTOML(v any) (string, error) {
 	var data bytes.Buffer
 	err := toml.NewEncoder(&data).Encode(v)
 	return data.String(), err
-}
-
-func fromTOML(text string) map[string]any {
-	out := map[string]any{}
-	if err := toml.Unmarshal([]byte(text), &out); err != nil {
-		out["Error"] = err.Error()
-	}
-	return out
 }
 
 func required(message string, value any) (any, error) {
