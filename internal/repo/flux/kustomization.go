@@ -155,10 +155,11 @@ func (l *loader) pathOf(o manifest.Object, k *Kustomization) string {
 		k.Elsewhere = &Elsewhere{Kind: kind, Name: name, Path: p}
 		return ""
 	case kind == "ExternalArtifact":
+		within := clean(textAt(o.Object, "spec", "path")) // from the top of the artifact
 		for _, c := range l.artifacts[namespace+"/"+name] {
-			rest, ok := strings.CutPrefix(p+"/", strings.TrimSuffix(c.to, "/")+"/")
+			rest, ok := strings.CutPrefix(within+"/", strings.TrimSuffix(c.to, "/")+"/")
 			if c.to == "." {
-				rest, ok = p, true
+				rest, ok = within, true
 			}
 			if folder := path.Join(c.from, rest); ok && l.tree.IsDir(folder) {
 				return folder
@@ -234,7 +235,8 @@ func (l *loader) generator(o manifest.Object) {
 	}
 	own := map[string]bool{}
 	for _, item := range listAt(o.Object, "spec", "sources") {
-		if m, ok := item.(map[string]any); ok && textAt(m, "kind") == "GitRepository" {
+		// What is synced is this repository, also as an OCI artifact.
+		if m, ok := item.(map[string]any); ok && (textAt(m, "kind") == "GitRepository" || textAt(m, "name") == systemName) {
 			own[textAt(m, "alias")] = true
 		}
 	}
@@ -253,7 +255,7 @@ func (l *loader) generator(o manifest.Object) {
 			_, to, _ := strings.Cut(textAt(c, "to"), "/")
 			if own[alias] {
 				from = strings.TrimSuffix(strings.TrimSuffix(from, "**"), "*")
-				l.artifacts[id] = append(l.artifacts[id], copied{from: clean(from), to: clean(to)})
+				l.artifacts[id] = append(l.artifacts[id], copied{from: l.ownPath(from), to: clean(to)})
 			}
 		}
 		// The most particular place comes first.

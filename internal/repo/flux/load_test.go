@@ -137,6 +137,19 @@ func TestLoad(t *testing.T) {
 			[]string{root, "dev: kustomization a at "},
 			[]string{"clusters/dev/a.yaml:1 [source] a: what it applies is in the OCIRepository far, not in this repository"},
 		},
+		"artifacts copied out of what is synced, which is a folder of the repository": {
+			"-- kubernetes/clusters/dev/ks.yaml --\napiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: flux-system, namespace: flux-system}\n" +
+				"spec: {path: ./clusters/dev, sourceRef: {kind: OCIRepository, name: flux-system}}\n" +
+				"-- kubernetes/clusters/dev/artifacts.yaml --\napiVersion: source.extensions.fluxcd.io/v1beta1\nkind: ArtifactGenerator\nmetadata: {name: g, namespace: flux-system}\nspec:\n" +
+				"  sources: [{alias: repo, kind: OCIRepository, name: flux-system}, {alias: far, kind: OCIRepository, name: far}]\n" +
+				"  artifacts:\n    - {name: a, copy: [{from: \"@repo/apps/a/\", to: \"@artifact/apps/a/\"}]}\n    - {name: b, copy: [{from: \"@far/apps/a/\", to: \"@artifact/\"}]}\n" +
+				"-- kubernetes/clusters/dev/apps.yaml --\napiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: a, namespace: flux-system}\n" +
+				"spec: {path: ./apps/a, sourceRef: {kind: ExternalArtifact, name: a}}\n---\napiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: b, namespace: flux-system}\n" +
+				"spec: {path: ./, sourceRef: {kind: ExternalArtifact, name: b}}\n" +
+				config("kubernetes/apps/a/c.yaml", "a"),
+			[]string{"dev: kustomization flux-system at kubernetes/clusters/dev", "dev: kustomization a at kubernetes/apps/a ConfigMap/a", "dev: kustomization b at "},
+			[]string{"kubernetes/clusters/dev/apps.yaml:6 [source] b: what it applies is in the ExternalArtifact b, not in this repository"},
+		},
 		"values of ConfigMaps are read, those of Secrets listed": {
 			sync + kustomization("a", "./a", "") +
 				"-- a/r.yaml --\napiVersion: helm.toolkit.fluxcd.io/v2beta2\nkind: HelmRelease\nmetadata: {name: r, namespace: x}\nspec:\n  chart: {spec: {chart: ./charts/c, sourceRef: {kind: GitRepository, name: flux-system, namespace: flux-system}}}\n  valuesFrom: [{kind: ConfigMap, name: v}, {kind: Secret, name: s}, {kind: ConfigMap, name: none}]\n  values: {b: 2}\n" +
