@@ -30,9 +30,10 @@ func (r *Result) Lint() lint.Input {
 			in.Unrendered = append(in.Unrendered, e.Component)
 		}
 	}
+	versioned := hasEarly(r.Platform.Components)
 	for _, c := range r.Platform.Components {
 		if c.Enabled {
-			applied, unapplied := r.lintObjects(c)
+			applied, unapplied := r.lintObjects(c, versioned)
 			if objects, rendered := r.Objects[c.Name]; rendered && len(objects) == 0 {
 				in.Empty = append(in.Empty, c.Name)
 			}
@@ -44,8 +45,8 @@ func (r *Result) Lint() lint.Input {
 }
 
 // lintObjects are the objects of a component that a sync applies, and those that it
-// does not.
-func (r *Result) lintObjects(c model.Component) (applied, unapplied []lint.Object) {
+// does not; versioned ones have their versions.
+func (r *Result) lintObjects(c model.Component, versioned bool) (applied, unapplied []lint.Object) {
 	objects := r.Objects[c.Name]
 	if objects == nil {
 		objects = r.Partial[c.Name]
@@ -66,6 +67,9 @@ func (r *Result) lintObjects(c model.Component) (applied, unapplied []lint.Objec
 			Position: o.Origin.Position(),
 			Images:   images(o),
 		})
+		if versioned {
+			applied[len(applied)-1].Versions = versions(o)
+		}
 	}
 	return applied, unapplied
 }

@@ -66,4 +66,7 @@ type Object struct {
 	Position finding.Position
 	// Images are those of its pods whose references are told, in their order.
 	Images []Image
+	// Versions are those that it tells of itself, the surest first, where something is
+	// applied before Argo CD.
+	Versions []Version
 }

@@ -18,6 +18,7 @@ const (
 	ruleCRD          = "crd-before-use"
 	ruleNamespace    = "namespace-before-use"
 	ruleWebhook      = "webhook-before-use"
+	ruleController   = "controller-before-use"
 	ruleService      = "service-before-use"
 	ruleClass        = "class-before-use"
 	ruleStorageClass = "storageclass-before-use"
@@ -29,7 +30,7 @@ type use struct{ id, summary string }
 func beforeUse() []use {
 	return []use{
 		{ruleCRD, "An object stands before the CRD of its kind"},
-		{"controller-before-use", "An object stands before the controller that makes it Ready"},
+		{ruleController, "An object stands before the controller that makes it Ready"},
 		{ruleNamespace, "An object stands before its namespace"},
 		{"secret-before-use", "An object stands before a Secret that it reads"},
 		{"configmap-before-use", "An object stands before a ConfigMap that it reads"},

@@ -1,17 +1,20 @@
 package lint
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/model"
 )
 
 const (
-	ruleBundled   = "crds-bundled-with-operator"
-	ruleBootstrap = "bootstrap-before-runtime"
-	ruleStore     = "store-before-runtime"
+	ruleBundled      = "crds-bundled-with-operator"
+	ruleWithOperator = "objects-bundled-with-operator"
+	ruleBootstrap    = "bootstrap-before-runtime"
+	ruleStore        = "store-before-runtime"
 )
 
 // crdsBundled finds CRDs in one component with workloads, in bands that have a
@@ -51,6 +54,48 @@ func crdsBundled(in Input) []finding.Finding {
 
 func isWorkload(r finding.Resource) bool {
 	return r.Group == "apps" && (r.Kind == "Deployment" || r.Kind == "StatefulSet" || r.Kind == "DaemonSet")
+}
+
+// objectsBundled finds objects in one component with the operator that reconciles them,
+// in the slots of bands that are for operators.
+func objectsBundled(in Input) []finding.Finding {
+	runs := map[string][]link{}
+	for _, l := range newOrder(in).byRule[ruleController] {
+		// A class says only who takes objects.
+		if l.within && l.consumer != nil && l.Consumer.Object.Kind != "" && !strings.HasSuffix(l.Consumer.Object.Kind, "Class") {
+			runs[l.consumer.Name] = append(runs[l.consumer.Name], l)
+		}
+	}
+	if len(runs) == 0 {
+		return nil
+	}
+	var out []finding.Finding
+	runtimes := slotsOf(in.Ladder).runtimes
+	for _, c := range onLadder(in) {
+		_, written := c.Fields["componentType"]
+		offset, ok := slotOf(in.Ladder, c)
+		all := runs[c.Name]
+		if !ok || offset >= runtimes || !written || c.Type != model.Operator || len(all) == 0 {
+			continue
+		}
+		slices.SortFunc(all, func(a, b link) int {
+			return cmp.Or(a.Consumer.Position.Compare(b.Consumer.Position), strings.Compare(a.Consumer.Object.String(), b.Consumer.Object.String()))
+		})
+		all = slices.CompactFunc(all, func(a, b link) bool { return a.Consumer.Object == b.Consumer.Object })
+		first := all[0]
+		f := finding.Finding{
+			Rule: ruleWithOperator, Severity: finding.Info, Scope: finding.Rule, Component: c.Name,
+			Resource: first.Consumer.Object, Position: first.Consumer.Position, Basis: finding.Rendered,
+			Message: fmt.Sprintf("%s (%s) brings %s together with the operator that reconciles it", c.Name, c.Phase, first.Consumer.Object.Human()),
+			Fix:     finding.Fix{Summary: "make it a component of type runtime in the band's x50"},
+		}
+		if n := len(all) - 1; n > 0 {
+			f.Message += fmt.Sprintf("; so %s more", isAre(n))
+		}
+		f.Evidence = append(f.Evidence, where(first.Provider.Position, "%s", first.Provider.Object.Human()))
+		out = append(out, f)
+	}
+	return out
 }
 
 // bootstrapBeforeRuntime finds Jobs and the like that talk to a running system

@@ -54,6 +54,7 @@ func ladderRules() []Rule {
 		judged(ruleSmokeNothing, finding.Error, "Nothing of a smoke can fail", smokeTestsNothing),
 		judged(ruleSmokeTargets, finding.Warning, "A smoke does not say what it validates", smokeWithoutTargets),
 		judged(ruleBundled, finding.Warning, "CRDs come together with the workload that serves them", crdsBundled),
+		judged(ruleWithOperator, finding.Info, "Objects come together with the operator that reconciles them", objectsBundled),
 		judged(ruleBootstrap, finding.Error, "A bootstrap stands before the runtime that it talks to", bootstrapBeforeRuntime),
 		judged(ruleStore, finding.Error, "A secret store stands before the runtime behind it", storeBeforeRuntime),
 	}
@@ -100,6 +101,7 @@ func repositoryRules() []Rule {
 	return []Rule{
 		judged(ruleImage, finding.Warning, "An image reference is malformed, or names no version", imageReference),
 		judged(ruleDuplicate, finding.Warning, "Two components own one object", duplicateResource),
+		judged(ruleSkew, finding.Warning, "What is applied before Argo CD is another version than what comes later", versionSkew),
 	}
 }
 
