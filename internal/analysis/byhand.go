@@ -28,9 +28,9 @@ func namesOf(all []catalogue.CRD) []string {
 }
 
 // byHand answers which command in the repository applies a CRD, as far as the
-// catalogue knows what the addresses hold. Files are read when it is first asked,
+// catalogue knows what the addresses hold, or creates a Namespace. Files are read when it is first asked,
 // once for all environments.
-func (r *run) byHand(ctx context.Context, tree *repofs.Tree, k *knowledge) func(crd string) (finding.Evidence, bool) {
+func (r *run) byHand(ctx context.Context, tree *repofs.Tree, k *knowledge) func(name string) (finding.Evidence, bool) {
 	charts := k.catalogue
 	if told := r.told[charts]; told != nil {
 		return told
@@ -66,10 +66,13 @@ func (r *run) byHand(ctx context.Context, tree *repofs.Tree, k *knowledge) func(
 				note(finding.Evidence{Text: "the chart " + one.Chart + " is installed by hand", File: one.Position.File, Line: one.Position.Line}, namesOf(answer.CRDs))
 			}
 		}
+		for _, one := range all.Namespaces {
+			note(finding.Evidence{Text: "Namespace " + one.Name + " is created by hand", File: one.Position.File, Line: one.Position.Line}, []string{one.Name})
+		}
 		return told
 	})
-	r.told[charts] = func(crd string) (finding.Evidence, bool) {
-		evidence, ok := known()[crd]
+	r.told[charts] = func(name string) (finding.Evidence, bool) {
+		evidence, ok := known()[name] // a CRD has dots in its name, a Namespace none
 		return evidence, ok
 	}
 	return r.told[charts]

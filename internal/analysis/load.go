@@ -94,7 +94,7 @@ type Result struct {
 	Findings []finding.Finding
 
 	assess assessment
-	byHand func(crd string) (finding.Evidence, bool)
+	byHand func(name string) (finding.Evidence, bool)
 	tree   *repofs.Tree
 	lines  *manifest.Lines
 }

@@ -37,9 +37,9 @@ type Input struct {
 	Argo       argo.Setup
 	// Flux is what the cluster is told by Flux; nil where that does not apply it.
 	Flux *fluxcd.Setup
-	// ByHand is the command in the repository by which somebody applies a CRD of that
-	// name by hand; nil where none is known.
-	ByHand func(crd string) (finding.Evidence, bool)
+	// ByHand is the command in the repository by which somebody makes a CRD or a Namespace of
+	// that name by hand; nil where none is known.
+	ByHand func(name string) (finding.Evidence, bool)
 	// Findings are those made while reading, rendering and inferring; they obey
 	// the same settings as those of rules.
 	Findings []finding.Finding

@@ -77,14 +77,14 @@ func judgeUse(in Input, rule string) []finding.Finding {
 	return out
 }
 
-// maybeThere makes a finding on a CRD milder where it may be there before everything
-// else: the repository tells people to apply it by hand, or it is that of the network,
-// without which no pod runs, of Argo CD neither.
+// maybeThere makes a finding on a CRD or a Namespace milder where it may be there before
+// everything else: the repository tells people to apply it by hand, or it is a CRD of
+// the network, without which no pod runs, of Argo CD neither.
 func (in Input) maybeThere(f *finding.Finding) {
-	if !isCRD(f.Resource) {
+	if !isCRD(f.Resource) && f.Resource != (finding.Resource{Kind: "Namespace", Name: f.Resource.Name}) {
 		return
 	}
-	if ofNetwork(f.Resource.Name) {
+	if isCRD(f.Resource) && ofNetwork(f.Resource.Name) {
 		f.Severity = finding.Info
 		f.Message += "; nothing runs without a network, so that it may be there before"
 		return
@@ -97,7 +97,11 @@ func (in Input) maybeThere(f *finding.Finding) {
 		return
 	}
 	f.Severity = finding.Info
-	f.Message += fmt.Sprintf("; %s has it applied by hand, so that it may be there before", told.File)
+	made := "made"
+	if isCRD(f.Resource) {
+		made = "applied"
+	}
+	f.Message += fmt.Sprintf("; %s has it %s by hand, so that it may be there before", told.File, made)
 	f.Evidence = append(f.Evidence, told)
 }
 

@@ -26,6 +26,15 @@ type Told struct {
 	// Files are the files of the repository that scripts apply.
 	Files    []Instruction
 	Releases []Release
+	// Namespaces are created by a command of their own.
+	Namespaces []Namespace
+}
+
+// Namespace is a namespace that a command creates.
+type Namespace struct {
+	Name string
+	// Position is that of the line on which the command begins.
+	Position finding.Position
 }
 
 // Find reads the instructions of all files below the root of a tree: scripts first,
@@ -77,6 +86,7 @@ func Find(ctx context.Context, tree *repofs.Tree) Told {
 	var told Told
 	for _, file := range files {
 		told.Instructions = append(told.Instructions, Read(file, contents[file])...)
+		told.Namespaces = append(told.Namespaces, namespaces(file, contents[file])...)
 		for _, one := range appliedFiles(tree, file, contents[file]) {
 			told.Files = append(told.Files, one)
 			told.Releases = append(told.Releases, appliedReleases(tree, one)...)
@@ -119,6 +129,8 @@ var (
 	// applies is a command that creates what it is given, whatever else is in its
 	// line: curl and kustomize may hand it over.
 	applies = regexp.MustCompile(`\b(kubectl|oc)\b[^|;&]*\s(apply|create|replace)\s`)
+	// creates is a command that makes one namespace, whose name is written out.
+	creates = regexp.MustCompile(`\b(?:kubectl|oc)\b[^|;&]*\s(?:create\s+(?:namespace|ns)|new-project)\s+["']?([a-z0-9](?:[a-z0-9-]*[a-z0-9])?)["']?(?:[\s|;&)` + "`" + `]|$)`)
 	// An address has a scheme, or is the short form of a remote kustomization.
 	address = regexp.MustCompile("(?:https?://|\\bgithub\\.com/)[^\\s\"'`<>|;()\\[\\]\\\\]+")
 )
@@ -132,6 +144,17 @@ func Read(file string, content []byte) []Instruction {
 		}
 		for _, found := range address.FindAllString(c.text, -1) {
 			all = append(all, Instruction{Address: strings.TrimRight(found, ".,:"), Position: finding.Position{File: file, Line: c.line}})
+		}
+	}
+	return all
+}
+
+// namespaces are those that the commands of one file create.
+func namespaces(file string, content []byte) []Namespace {
+	var all []Namespace
+	for _, c := range commands(content) {
+		for _, m := range creates.FindAllStringSubmatch(c.text, -1) {
+			all = append(all, Namespace{Name: m[1], Position: finding.Position{File: file, Line: c.line}})
 		}
 	}
 	return all
