@@ -14,7 +14,10 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	apiwatch "k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/clientcmd"
+	watchtools "k8s.io/client-go/tools/watch"
 
 	"github.com/rollout-ladder/ladder/internal/argocd/status"
 	"github.com/rollout-ladder/ladder/internal/core/rollout"
@@ -86,7 +89,16 @@ type operations struct {
 // record watches the Applications of a fixture.
 func (s *fixture) record(revision string, requires map[string][]string) *operations {
 	o := &operations{tokens: map[string]map[string]bool{}}
-	watch, err := s.applications().Watch(s.t.Context(), metav1.ListOptions{})
+	now, err := s.applications().List(s.t.Context(), metav1.ListOptions{})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	// The server ends the watch of a client that is slow, as on a busy machine.
+	changes, err := watchtools.NewRetryWatcherWithContext(s.t.Context(), now.GetResourceVersion(), &cache.ListWatch{
+		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (apiwatch.Interface, error) {
+			return s.applications().Watch(ctx, options)
+		},
+	})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -95,35 +107,39 @@ func (s *fixture) record(revision string, requires map[string][]string) *operati
 		names[ref.Name] = component
 	}
 	done := map[string]bool{}
+	note := func(obj *unstructured.Unstructured) {
+		component := names[obj.GetName()]
+		a, err := status.Parse(obj)
+		if err != nil || component == "" {
+			return
+		}
+		j := status.Judge(a, status.Want{Revision: revision}, status.Drive, false)
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		if token := a.Operation.Value(InfoToken); token != "" {
+			if o.tokens[component] == nil {
+				o.tokens[component] = map[string]bool{}
+			}
+			for _, provider := range requires[component] {
+				if !done[provider] && !o.tokens[component][token] {
+					o.early = append(o.early, component)
+				}
+			}
+			o.tokens[component][token] = true
+		}
+		done[component] = j.Health == rollout.Healthy && j.Revision == revision
+	}
+	for i := range now.Items {
+		note(&now.Items[i])
+	}
 	go func() {
-		for event := range watch.ResultChan() {
-			obj, ok := event.Object.(*unstructured.Unstructured)
-			if !ok || names[obj.GetName()] == "" {
-				continue
+		for event := range changes.ResultChan() {
+			if obj, ok := event.Object.(*unstructured.Unstructured); ok {
+				note(obj)
 			}
-			a, err := status.Parse(obj)
-			if err != nil {
-				continue
-			}
-			component := names[obj.GetName()]
-			j := status.Judge(a, status.Want{Revision: revision}, status.Drive, false)
-			o.mu.Lock()
-			if token := a.Operation.Value(InfoToken); token != "" {
-				if o.tokens[component] == nil {
-					o.tokens[component] = map[string]bool{}
-				}
-				for _, provider := range requires[component] {
-					if !done[provider] && !o.tokens[component][token] {
-						o.early = append(o.early, component)
-					}
-				}
-				o.tokens[component][token] = true
-			}
-			done[component] = j.Health == rollout.Healthy && j.Revision == revision
-			o.mu.Unlock()
 		}
 	}()
-	s.t.Cleanup(watch.Stop)
+	s.t.Cleanup(changes.Stop)
 	return o
 }
 
