@@ -28,8 +28,8 @@ func namesOf(all []catalogue.CRD) []string {
 }
 
 // byHand answers which command in the repository applies a CRD, as far as the
-// catalogue knows what the addresses hold, or creates a Namespace. Files are read when it is first asked,
-// once for all environments.
+// catalogue knows what the addresses hold, or creates a Namespace. Files are read when
+// it is first asked, once for all environments.
 func (r *run) byHand(ctx context.Context, tree *repofs.Tree, k *knowledge) func(name string) (finding.Evidence, bool) {
 	charts := k.catalogue
 	if told := r.told[charts]; told != nil {

@@ -143,11 +143,11 @@ func TestMistakesAreCaught(t *testing.T) {
 		component string
 		object    string // part of the object's name, "Kind/namespace/name"
 		reason    string // regular expression
-		long      bool   // differs little from another
+		long      bool   // each run of the tests with Argo CD makes this mistake there
 	}{
 		"CRD package after its user": {
 			func(p platform) { p.move("data-crds-clickhouse", "210", "260") },
-			"data-clickhouse", "ClickHouseInstallation/", `ClickHouseInstallation.*(CRD|no matches)`, true,
+			"data-clickhouse", "ClickHouseInstallation/", `ClickHouseInstallation.*(CRD|no matches)`, false,
 		},
 		"SecretStore before Vault": {
 			func(p platform) { p.move("foundation-vault-secret-store", "156", "140") },
@@ -161,7 +161,7 @@ func TestMistakesAreCaught(t *testing.T) {
 		"webhook operator after its objects": {
 			func(p platform) { p.move("foundation-cert-manager", "120", "140") },
 			"foundation-vault-webhook-certs", "cert-manager.io/Certificate/vault/vault-agent-injector",
-			`Certificate vault-agent-injector: Waiting for certificate`, true,
+			`Certificate vault-agent-injector: Waiting for certificate`, false,
 		},
 		"webhook without endpoints": {
 			// Nothing has the labels that the Service of the webhook selects.

@@ -19,8 +19,8 @@ type Version struct {
 	Of, Text string
 }
 
-// exact is a version, and no range or name of a branch.
-var exact = regexp.MustCompile(`^v?\d+(\.\d+)+([-+_].*)?$`)
+// exact is a version of a length that people read, and no range or name of a branch.
+var exact = regexp.MustCompile(`^v?\d{1,9}(\.\d{1,9}){1,4}([-+_][0-9A-Za-z.+_-]{0,64})?$`)
 
 // core is a version without what says the same in other words: the letter before it,
 // and the metadata of a build. Of an image, what follows says how it is built.

@@ -153,6 +153,9 @@ func Read(file string, content []byte) []Instruction {
 func namespaces(file string, content []byte) []Namespace {
 	var all []Namespace
 	for _, c := range commands(content) {
+		if strings.Contains(c.text, "--dry-run") && !strings.Contains(c.text, "apply") {
+			continue // it prints the namespace
+		}
 		for _, m := range creates.FindAllStringSubmatch(c.text, -1) {
 			all = append(all, Namespace{Name: m[1], Position: finding.Position{File: file, Line: c.line}})
 		}
