@@ -83,6 +83,7 @@ func (h *helmfiles) convert() error {
 			}
 		}
 	}
+	h.p.StateFiles = h.stateFiles()
 	h.p.validate()
 	return nil
 }

@@ -67,6 +67,8 @@ type Platform struct {
 	Placed bool
 	// Found counts what was read: "releases", "Kustomizations".
 	Found map[string]int
+	// StateFiles are those of Helmfile that hold or name what was read, in their order.
+	StateFiles []StateFile
 }
 
 // Group is what the source applies together: a numbered file, a sync wave.

@@ -24,6 +24,7 @@ type Document struct {
 	Summary       Summary          `json:"summary"`
 	Components    []ReportedMember `json:"components"`
 	Notes         []Note           `json:"notes"`
+	StateFiles    []StateFile      `json:"stateFiles,omitempty"`
 	Files         []string         `json:"files"`
 }
 
@@ -53,7 +54,7 @@ func (r Report) document() Document {
 	d := Document{
 		FormatVersion: report.FormatVersion, From: r.From, Out: r.Out, DryRun: r.DryRun,
 		Environments: slices.Sorted(slices.Values(p.Environments)), Found: p.Found, Summary: r.Result.Summary(),
-		Components: p.members(), Notes: []Note{}, Files: []string{},
+		Components: p.members(), Notes: []Note{}, StateFiles: p.leaving(), Files: []string{},
 	}
 	for _, n := range p.Notes {
 		n.Message, n.Hint = finding.Redact(n.Message), finding.Redact(n.Hint)
@@ -144,6 +145,7 @@ func (r Report) Text(w io.Writer) error {
 			b.WriteString("  " + n.line() + "\n")
 		}
 	}
+	writeLeaving(&b, d.StateFiles)
 	if r.DryRun {
 		fmt.Fprintf(&b, "\n%d files would be written to %s\n", len(d.Files), r.Out)
 	} else {

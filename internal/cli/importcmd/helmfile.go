@@ -41,7 +41,10 @@ templates need with --variable.
 
 Every needs becomes a requirement. Numbered files, and the entries of helmfiles,
 keep their order: each file has a band of its own. With --order roles the bands are
-those of the domains and the types have their slots, and only needs orders.`,
+those of the domains and the types have their slots, and only needs orders.
+
+The report ends with the releases that can leave their state files, and the files
+that are empty then.`,
 		Example: `  ladder import helmfile infra/helmfiles --out platform
   ladder import helmfile . --out platform --order roles --domain 22-control-plane=platform
   ladder import helmfile . --out platform --environment prod --variable REGION=eu-central-1`,

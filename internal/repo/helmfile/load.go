@@ -57,6 +57,7 @@ type loader struct {
 	environment string
 	declared    map[string]bool
 	seen        map[string]bool
+	bases       map[string]bool
 	problems    []Problem
 	quiet       bool
 
@@ -76,7 +77,7 @@ type group struct {
 // confined worker calls it.
 func Load(tree *repofs.Asked, opts Options) (*Result, error) {
 	l := &loader{
-		tree: tree, declared: map[string]bool{}, seen: map[string]bool{}, byGroup: map[string]int{},
+		tree: tree, declared: map[string]bool{}, seen: map[string]bool{}, bases: map[string]bool{}, byGroup: map[string]int{},
 		given: opts.Values, engine: &engine{tree: tree, variables: opts.Variables, unknown: &unknowns{}, broken: opts.Broken, note: opts.Note},
 	}
 	starts, err := l.starts(opts.Path)
@@ -107,6 +108,11 @@ func Load(tree *repofs.Asked, opts Options) (*Result, error) {
 	slices.SortFunc(result.Environments, func(a, b Environment) int { return strings.Compare(a.Name, b.Name) })
 	result.Groups = l.ranked()
 	result.Files = slices.Sorted(maps.Keys(l.seen))
+	for _, name := range slices.Sorted(maps.Keys(l.declared)) {
+		if !slices.Contains(names, name) {
+			result.Unread = append(result.Unread, name)
+		}
+	}
 	result.Problems = l.problems
 	return result, nil
 }
@@ -142,7 +148,7 @@ func (l *loader) discover(starts []start) ([]string, error) {
 func (l *loader) load(starts []start, name string) (Environment, error) {
 	l.environment, l.releases, l.engine.made = name, nil, 0
 	for _, s := range starts {
-		if err := l.include(s.file, s.at, nil, selection{}, nil); err != nil {
+		if err := l.include(s.file, s.at, nil, selection{}, nil, finding.Position{}); err != nil {
 			return Environment{}, err
 		}
 	}
@@ -304,7 +310,7 @@ func groupName(file string) string {
 
 // include reads a state file: what it includes first, then its own releases.
 // Source: Helmfile, processNestedHelmfiles.
-func (l *loader) include(file string, at []int, given map[string]any, selected selection, trail []string) error {
+func (l *loader) include(file string, at []int, given map[string]any, selected selection, trail []string, named finding.Position) error {
 	if slices.Contains(trail, file) {
 		return &repofs.InputError{Position: finding.Position{File: file}, Message: "the state file includes itself: " + strings.Join(append(trail, file), " -> ")}
 	}
@@ -325,11 +331,17 @@ func (l *loader) include(file string, at []int, given map[string]any, selected s
 	}
 	l.fileOptions(st)
 	index := l.group(file, append(slices.Clone(at), len(st.helmfiles)))
+	g := &l.groups[index]
+	if len(trail) > 1 {
+		g.Parent, g.Named = trail[len(trail)-2], named
+	}
 	for _, v := range st.releases {
 		if len(l.releases) == maxReleases {
 			return &repofs.InputError{Position: v.Position, Message: fmt.Sprintf("there are more than %d releases", maxReleases), Hint: "import a part of the state files"}
 		}
+		before := len(l.releases)
 		l.release(st, v, index, selected)
+		g.Withheld = g.Withheld || len(l.releases) == before
 		if l.engine.made > maxText {
 			return &repofs.InputError{Position: v.Position, Message: fmt.Sprintf("the templates of the environment %s make more than %d MiB", l.environment, maxText>>20), Hint: "import a part of the state files"}
 		}
@@ -361,7 +373,7 @@ func (l *loader) nested(st *state, item *yamldoc.Value, at []int, selected selec
 		if numbered && len(found) > 1 {
 			place = append(slices.Clone(at), placeOf(file))
 		}
-		if err := l.include(file, place, values, selected, trail); err != nil {
+		if err := l.include(file, place, values, selected, trail, item.Position); err != nil {
 			var input *repofs.InputError
 			if !errors.As(err, &input) || strings.Contains(input.Message, "includes itself") {
 				return err
@@ -441,6 +453,7 @@ func (l *loader) ranked() []Group {
 	for i, g := range l.groups {
 		all[i] = g.Group
 		all[i].Rank = rank[fmt.Sprint(g.at)]
+		all[i].Base = l.bases[g.Position.File]
 	}
 	return all
 }

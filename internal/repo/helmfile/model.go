@@ -16,7 +16,10 @@ type Result struct {
 	// Groups are the state files, those that run one after the other in that order.
 	Groups []Group
 	// Files are the state files that were read, sorted.
-	Files    []string
+	Files []string
+	// Unread are the environments that the state files name and that were not asked for,
+	// sorted.
+	Unread   []string
 	Problems []Problem
 }
 
@@ -33,6 +36,15 @@ type Group struct {
 	// Rank orders groups; those of one rank run together.
 	Rank     int
 	Position finding.Position
+	// Parent is the state file that includes this one, and Named the place where it does;
+	// empty for one that is read first.
+	Parent string
+	Named  finding.Position
+	// Base says that another state file takes this one as a base.
+	Base bool
+	// Withheld says that a release of it is not in the result: a selector leaves it out, or
+	// its name is not known.
+	Withheld bool
 }
 
 // Kind says what a Problem is about.

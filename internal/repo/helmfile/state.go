@@ -236,6 +236,7 @@ func (l *loader) base(st *state, item *yamldoc.Value, depth int) {
 	}
 	file, err := l.engine.join(st.base, name)
 	if err == nil {
+		l.bases[file] = true
 		base := st.base
 		// Paths in a base are relative to it. Source: Helmfile, loadBases.
 		st.base = path.Dir(file)
