@@ -25,6 +25,9 @@ func (r *Result) Lint() lint.Input {
 		Dependencies: r.Dependencies, Missing: r.Missing, Lacks: r.Lacks, Edges: r.Edges, Argo: r.Argo, Flux: r.Platform.Flux, Findings: r.Findings,
 		ByHand: r.byHand, Installations: r.Installations,
 	}
+	if r.Platform.Flux == nil { // which takes the releases of Helm over
+		in.Helmfile = func() []lint.Release { return r.releases(r.Platform.Environment) }
+	}
 	for _, e := range r.Unrendered {
 		if !slices.Contains(in.Unrendered, e.Component) {
 			in.Unrendered = append(in.Unrendered, e.Component)

@@ -16,6 +16,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/core/argo"
 	"github.com/rollout-ladder/ladder/internal/core/dependency"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/lint"
 	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/core/plan"
 	"github.com/rollout-ladder/ladder/internal/kube/health"
@@ -95,8 +96,10 @@ type Result struct {
 
 	assess assessment
 	byHand func(name string) (finding.Evidence, bool)
-	tree   *repofs.Tree
-	lines  *manifest.Lines
+	// releases are those of the Helmfiles, by environment.
+	releases func(environment string) []lint.Release
+	tree     *repofs.Tree
+	lines    *manifest.Lines
 }
 
 // Precise gives evidence about fields the lines of the fields, instead of those
@@ -199,6 +202,8 @@ type run struct {
 	charts map[string]*catalogue.Catalogue
 	// told are the answers of byHand.
 	told map[*catalogue.Catalogue]func(crd string) (finding.Evidence, bool)
+	// helmfiles are the answers about Helmfiles; nil until a platform is read.
+	helmfiles func(environment string) []lint.Release
 }
 
 func newRun(o Options) *run {
@@ -274,6 +279,10 @@ func (r *run) prove(ctx context.Context, p *repo.Platform) (*Result, error) {
 		return nil, err
 	}
 	out.byHand = r.byHand(ctx, out.tree, known)
+	if r.helmfiles == nil {
+		r.helmfiles = installedByHelmfile(ctx, out.tree)
+	}
+	out.releases = r.helmfiles
 	for _, one := range r.rendered(ctx, known, enabled) {
 		var unrendered *render.Error
 		switch {

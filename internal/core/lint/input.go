@@ -40,6 +40,9 @@ type Input struct {
 	// ByHand is the command in the repository by which somebody makes a CRD or a Namespace of
 	// that name by hand; nil where none is known.
 	ByHand func(name string) (finding.Evidence, bool)
+	// Helmfile are the releases that the Helmfiles of the repository install; nil where
+	// none are known.
+	Helmfile func() []Release
 	// Findings are those made while reading, rendering and inferring; they obey
 	// the same settings as those of rules.
 	Findings []finding.Finding
