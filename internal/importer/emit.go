@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"path"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -343,7 +344,7 @@ func ignored(list []model.IgnoreDifference) []any {
 func (p *Platform) ladder() (File, error) {
 	m := newMap()
 	m.text("layout", string(p.Layout))
-	if len(p.Bands) > 0 && !slices.Equal(p.Bands, ladderfile.DefaultBands()) {
+	if len(p.Bands) > 0 && !reflect.DeepEqual(p.Bands, ladderfile.DefaultBands()) {
 		list := &yaml.Node{Kind: yaml.SequenceNode}
 		for _, b := range p.Bands {
 			band := newMap()

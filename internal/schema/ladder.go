@@ -24,9 +24,10 @@ type LadderFile struct {
 
 // Band is a range of phases.
 type Band struct {
-	Name string `json:"name" jsonschema:"required"`
-	From Phase  `json:"from" jsonschema:"required"`
-	To   Phase  `json:"to" jsonschema:"required" jsonschema_description:"The last phase of the band."`
+	Name  string   `json:"name" jsonschema:"required"`
+	From  Phase    `json:"from" jsonschema:"required"`
+	To    Phase    `json:"to" jsonschema:"required" jsonschema_description:"The last phase of the band."`
+	Types []string `json:"types" jsonschema:"enum=namespaces,enum=crds,enum=operator,enum=secrets,enum=config,enum=runtime,enum=bootstrap,enum=smoke" jsonschema_description:"The types of components that may stand in the band. Default: all."`
 }
 
 // Step is one step of the ladder.

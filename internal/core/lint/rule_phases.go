@@ -231,7 +231,7 @@ func slotsOf(l plan.Ladder) slots {
 
 // slotMismatch finds components whose written type cannot stand in their slot.
 // Phases between two slots are free: only what contradicts the meaning of the
-// types counts.
+// types, or the types that ladder.yaml gives the band, counts.
 func slotMismatch(in Input) []finding.Finding {
 	var out []finding.Finding
 	s := slotsOf(in.Ladder)
@@ -239,15 +239,17 @@ func slotMismatch(in Input) []finding.Finding {
 		if _, written := c.Fields["componentType"]; !written {
 			continue
 		}
-		offset, ok := slotOf(in.Ladder, c)
-		if !ok {
-			continue
-		}
-		if why, want := s.against(c.Type, offset); why != "" {
+		fix, why := "", ""
+		if b, _ := bandAt(in.Ladder, c.Phase); len(b.Types) > 0 && !slices.Contains(b.Types, c.Type) {
+			fix, why = "choose a phase of another band", fmt.Sprintf("the band %s is for %v alone", b.Name, b.Types)
+		} else if offset, ok := slotOf(in.Ladder, c); ok {
+			var want [2]int
+			why, want = s.against(c.Type, offset)
 			base := c.Phase - c.Phase%100
-			f := aboutPhase(c, ruleSlot, finding.Warning,
-				fmt.Sprintf("choose a phase from %s to %s, or correct componentType", base+model.Phase(want[0]), base+model.Phase(want[1])),
-				"%s is of type %s and stands at %s: %s", c.Name, c.Type, c.Phase, why)
+			fix = fmt.Sprintf("choose a phase from %s to %s", base+model.Phase(want[0]), base+model.Phase(want[1]))
+		}
+		if why != "" {
+			f := aboutPhase(c, ruleSlot, finding.Warning, fix+", or correct componentType", "%s is of type %s and stands at %s: %s", c.Name, c.Type, c.Phase, why)
 			f.Evidence = append(f.Evidence, finding.Evidence{
 				Text: "componentType " + string(c.Type), File: c.At("componentType").File, Line: c.At("componentType").Line, Field: "componentType",
 			})

@@ -11,6 +11,8 @@ import (
 type Band struct {
 	Name     string
 	From, To model.Phase // inclusive
+	// Types are those that may stand in the band; empty for all.
+	Types []model.Type
 }
 
 // Slot is a role inside a band.

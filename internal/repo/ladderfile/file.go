@@ -240,6 +240,13 @@ func (d *decoder) bands(f *yamldoc.Fields) {
 		b := plan.Band{Name: m.Text("name")}
 		from, fromOK := d.phase(m.Text("from"))
 		to, toOK := d.phase(m.Text("to"))
+		for _, name := range m.Strings("types") {
+			if t := model.Type(name); slices.Contains(model.Types(), t) {
+				b.Types = append(b.Types, t)
+			} else {
+				m.Wrong("types", fmt.Sprintf("the types are %v", model.Types()), "%s names %q, which is no type of component", yamldoc.Join(m.Path, "types"), name)
+			}
+		}
 		d.unknown(m)
 		switch {
 		case b.Name == "":

@@ -147,7 +147,7 @@ func TestDeriveSteps(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		"layout: tiers\ntiers: [a]\nsteps: [{phases: [1, a, []], maxUpdate: {}}, 3]\n",
-		"bands: [{name: a, from: 1, to: 2}, {}]\nenvironments: {a: [], b: {values: 3}, ../c: }\n",
+		"bands: [{name: a, from: 1, to: 2, types: [crds, b, []]}, {}]\nenvironments: {a: [], b: {values: 3}, ../c: }\n",
 		"defaults: {retry: {backoff: []}}\ndurations: {types: [], components: {a: []}}\n",
 		"preArgo: [{name: a, requrires: 1}, []]\nlint: {rules: {a: off}, suppress: [{}]}\nsimulation: {rules: {}}\n",
 		"[a]", "layout: &a {b: *a}\n",
