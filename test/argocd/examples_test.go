@@ -28,7 +28,7 @@ func TestExamplesBecomeHealthy(t *testing.T) {
 		"app-of-apps": {"examples/zerotouch", "preview", 18, ""},
 	}
 	if *long {
-		cases["tiers"] = testCase{"examples/ameide-tiers", "dev", 64, ""}
+		cases["tiers"] = testCase{"examples/ameide-tiers", "dev", 67, ""}
 		whole := cases["app-of-apps"]
 		whole.environment, whole.enabled = "main", 24
 		cases["app-of-apps, all of it"] = whole

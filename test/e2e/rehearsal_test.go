@@ -126,7 +126,7 @@ func TestExamplesRollOut(t *testing.T) {
 		"ameide prod":       {"examples/ameide", []string{"-e", "prod"}, 73, true, true},
 		"ameide edges":      {"examples/ameide", []string{"-e", "dev", "--policy", "edges"}, 74, false, true}, // a part: rehearseUndisturbed
 		"ameide serial":     {"examples/ameide", []string{"-e", "dev", "--policy", "serial", "--speed", "600"}, 74, true, true},
-		"ameide tiers":      {"examples/ameide-tiers", []string{"-e", "dev"}, 64, true, true},
+		"ameide tiers":      {"examples/ameide-tiers", []string{"-e", "dev"}, 67, true, true},
 		"zerotouch main":    {"examples/zerotouch", []string{"-e", "main"}, 24, true, true}, // TestRolloutOfAPlatform of test/cluster rolls it out too
 		"zerotouch preview": {"examples/zerotouch", []string{"-e", "preview"}, 18, true, true},
 	}
