@@ -65,14 +65,21 @@ func (h *helmfiles) stateFiles() []StateFile {
 	if unread := h.result.Unread; len(unread) > 0 {
 		stays = fmt.Sprintf("%s %s not read", environmentsOf(unread), wasWere(len(unread)))
 	}
+	type key struct {
+		file, component string
+		at              finding.Position
+	}
+	known := map[key]int{}
 	for _, env := range h.result.Environments {
 		for i := range env.Releases {
 			r := &env.Releases[i]
 			one := LeavingRelease{Release: r.Name, Component: h.names[env.Name][i], Position: r.Position, Stays: stays}
 			f := files[h.result.Groups[r.Group].Position.File]
-			at := slices.IndexFunc(f.Releases, func(o LeavingRelease) bool { return o.Component == one.Component && o.Position == one.Position })
-			if at < 0 {
+			k := key{f.File, one.Component, one.Position}
+			at, ok := known[k]
+			if !ok {
 				at, f.Releases = len(f.Releases), append(f.Releases, one)
+				known[k] = at
 			}
 			for _, n := range r.Needs {
 				if n.Release >= 0 {
@@ -153,11 +160,17 @@ func (p *Platform) leaving() []StateFile {
 		}
 	}
 	// A file stays with what it includes.
-	for range all {
-		for _, f := range all {
-			if i := slices.IndexFunc(all, func(o StateFile) bool { return o.File == f.parent }); i >= 0 && !f.Delete {
-				all[i].Delete = false
+	index := map[string]*StateFile{}
+	for i := range all {
+		index[all[i].File] = &all[i]
+	}
+	for i := range all {
+		for f := &all[i]; !f.Delete; {
+			parent := index[f.parent]
+			if parent == nil || !parent.Delete {
+				break
 			}
+			parent.Delete, f = false, parent
 		}
 	}
 	return all
