@@ -3,6 +3,7 @@ package analysis
 import (
 	"cmp"
 	"context"
+	"errors"
 	"path"
 	"path/filepath"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rollout-ladder/ladder/internal/confine"
 	"github.com/rollout-ladder/ladder/internal/confine/evaluate"
 	"github.com/rollout-ladder/ladder/internal/core/lint"
 	"github.com/rollout-ladder/ladder/internal/repo/helmfile"
@@ -18,9 +20,9 @@ import (
 
 const (
 	// mostHelmfiles is how many places of state files are read.
-	mostHelmfiles = 20
+	mostHelmfiles = 10
 	// helmfileTime is how much CPU time the state files of one place may take.
-	helmfileTime = 5 * time.Second
+	helmfileTime = 2 * time.Second
 )
 
 // installedByHelmfile answers which releases the Helmfiles of a repository install in an
@@ -36,6 +38,10 @@ func installedByHelmfile(ctx context.Context, tree *repofs.Tree) func(environmen
 				continue
 			}
 			result, err := evaluate.Helmfile(ctx, tree, helmfile.Options{Path: start.path}, helmfileTime)
+			var ended *confine.LimitError
+			if errors.As(err, &ended) {
+				break // a second one of its kind would cost as much
+			}
 			if err != nil {
 				continue
 			}
