@@ -17,30 +17,38 @@ const maxCommented = 1000
 func (r *Repository) noteCommented(file string, data []byte) {
 	for _, m := range commentedEntry.FindAllSubmatch(data, maxCommented) {
 		p := path.Join(path.Dir(file), string(m[1]))
-		if r.commented[p] == "" && (r.tree.IsDir(p) || r.tree.IsFile(p)) {
-			r.commented[p] = path.Dir(file)
+		if by := path.Dir(file); !slices.Contains(r.commented[p], by) && (r.tree.IsDir(p) || r.tree.IsFile(p)) {
+			r.commented[p] = append(r.commented[p], by)
 		}
 	}
 }
 
-// choices parts overlays from those that a kustomization which others use leaves out by
-// a comment: the choices not taken.
+// choices parts overlays from those that a kustomization in use leaves out by a comment,
+// or only such a one: the choices not taken.
 func (r *Repository) choices(overlays []string) (taken, left []string) {
-	for _, dir := range overlays {
-		if r.commented[dir] == "" {
-			taken = append(taken, dir)
+	used := map[string]bool{}
+	use := func(dir string) {
+		for _, p := range r.closure(dir) {
+			used[p] = true
 		}
 	}
+	open := slices.Clone(overlays)
 	for _, dir := range overlays {
-		by := r.commented[dir]
-		switch {
-		case by == "":
-		case slices.ContainsFunc(taken, func(other string) bool { return slices.Contains(r.closure(other), by) }):
-			left = append(left, dir)
-		default:
-			taken = append(taken, dir)
+		if len(r.commented[dir]) == 0 {
+			use(dir)
 		}
 	}
-	slices.Sort(taken)
-	return taken, left
+	for before := -1; before != len(left); {
+		before = len(left)
+		open = slices.DeleteFunc(open, func(dir string) bool {
+			out := slices.ContainsFunc(r.commented[dir], func(by string) bool { return used[by] })
+			if out {
+				left = append(left, dir)
+				use(dir)
+			}
+			return out
+		})
+	}
+	slices.Sort(left)
+	return open, left
 }

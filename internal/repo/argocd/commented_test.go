@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -28,9 +29,9 @@ func TestCommentsAreBounded(t *testing.T) {
 		fmt.Fprintf(&b, "# - %d\n", i)
 	}
 	b.WriteString("# - last\n")
-	r := &Repository{tree: tree, commented: map[string]string{}}
+	r := &Repository{tree: tree, commented: map[string][]string{}}
 	r.noteCommented("kustomization.yaml", []byte(b.String()))
-	if r.commented["first"] != "." || r.commented["last"] != "" {
+	if !slices.Equal(r.commented["first"], []string{"."}) || r.commented["last"] != nil {
 		t.Errorf("noted %v", r.commented)
 	}
 }

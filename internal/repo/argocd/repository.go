@@ -113,7 +113,7 @@ type Repository struct {
 	own     map[string]bool
 	tallied map[string]bool
 	// commented are the folders of kustomizations by what they leave out by a comment.
-	commented map[string]string
+	commented map[string][]string
 	// here counts the paths that were found when an address was settled.
 	here map[string]int
 	// bases are the folders that addresses stand for, where that is not the whole
@@ -146,7 +146,7 @@ var mentions = regexp.MustCompile(`(?m)^\s*-?\s*["']?kind["']?:\s*["']?(Applicat
 func Scan(ctx context.Context, tree *repofs.Tree, opts Options) (*Repository, error) {
 	r := &Repository{
 		tree: tree, opts: opts, present: map[string]bool{}, files: map[string][]document{},
-		patches: map[string]bool{}, own: map[string]bool{}, tallied: map[string]bool{}, here: map[string]int{}, bases: map[string]string{}, commented: map[string]string{}, charts: map[string]bool{}, terraformed: map[string]string{},
+		patches: map[string]bool{}, own: map[string]bool{}, tallied: map[string]bool{}, here: map[string]int{}, bases: map[string]string{}, commented: map[string][]string{}, charts: map[string]bool{}, terraformed: map[string]string{},
 		contents: map[*yamldoc.Value]kept[contents]{}, expanded: map[*yamldoc.Value]kept[[]document]{}, partial: map[*yamldoc.Value]bool{},
 	}
 	r.installation.Open = tree.Read

@@ -239,7 +239,7 @@ func (g *applied) neighbours(all, single []document) map[string]bool {
 	}
 	for _, d := range single {
 		file := d.position().File
-		free[d.key()] = !names[d.name()] && r.commented[file] == "" && !r.isKustomization(path.Dir(file))
+		free[d.key()] = !names[d.name()] && len(r.commented[file]) == 0 && !r.isKustomization(path.Dir(file))
 	}
 	return free
 }
