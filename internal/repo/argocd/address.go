@@ -39,7 +39,8 @@ type tally struct {
 // base is the folder that becomes a repository of its own, from which all paths are
 // that this repository does not have; empty where there is none. What generators find
 // there is not looked for. An address that is written out and that is not called like
-// the folder is another repository: its folders may have the names of those here.
+// the folder is another repository, whose folders may have the names of those here, unless
+// all paths say more than one name and none of them exists outside of the folder.
 func (t *tally) base() string {
 	if t.here*2 >= t.all || len(t.paths) < minSure || t.taken < t.all {
 		return ""
@@ -47,7 +48,7 @@ func (t *tally) base() string {
 	var all []string
 	for folder, found := range t.below {
 		called := path.Base(folder) == path.Base(normaliseURL(t.address))
-		if len(found) == len(t.paths) && (called || hasPlaceholder(t.address)) {
+		if len(found) == len(t.paths) && (called || hasPlaceholder(t.address) || t.here == 0 && t.deep()) {
 			all = append(all, folder)
 		}
 	}
@@ -55,6 +56,16 @@ func (t *tally) base() string {
 		return ""
 	}
 	return slices.MinFunc(all, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
+}
+
+// deep reports whether all paths have several folders.
+func (t *tally) deep() bool {
+	for written := range t.paths {
+		if !strings.Contains(strings.Trim(path.Clean(written), "/"), "/") {
+			return false
+		}
+	}
+	return true
 }
 
 // minSure is how many different paths of one object exist by no coincidence.
