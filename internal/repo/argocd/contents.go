@@ -238,11 +238,14 @@ func (r *Repository) only(d document, s source) model.Component {
 }
 
 // refused tells the errors in a parent, which is no component where it applies nothing
-// but Applications.
+// but Applications, and the parts of it that are not read: what it makes hangs on them.
 func (r *Repository) refused(d document) {
 	before := len(r.findings)
 	r.component(d, "", nil)
-	r.findings = append(r.findings[:before], slices.DeleteFunc(slices.Clone(r.findings[before:]), func(f finding.Finding) bool { return f.Severity != finding.Error })...)
+	r.findings = append(r.findings[:before], slices.DeleteFunc(slices.Clone(r.findings[before:]), func(f finding.Finding) bool {
+		part := f.Rule == RuleNotRead && slices.ContainsFunc(f.Unread, func(u finding.Unread) bool { return u.Part })
+		return f.Severity != finding.Error && !part
+	})...)
 }
 
 // located gives an error without a place that of the source.
