@@ -74,23 +74,28 @@ func firstAfter(in Input, e dependency.End) (first *Object, ok bool) {
 }
 
 // operatorGroupMissing finds Subscriptions in namespaces that the repository makes
-// and puts no OperatorGroup into. It concludes from absence, so it is silent while
-// anything is not rendered. Source: operator-lifecycle-manager,
+// and puts no OperatorGroup into. It concludes from absence, so while anything is not
+// rendered it speaks only where the component that is read whole makes the namespace
+// too, whose group belongs there, and less surely. Source: operator-lifecycle-manager,
 // pkg/lib/scoped/querier.go: "no operator group found that is managing this
 // namespace".
 func operatorGroupMissing(in Input) []finding.Finding {
-	if len(in.Unrendered) > 0 {
-		return nil
-	}
 	var out []finding.Finding
 	for _, i := range enabledInstallations(in) {
 		ns := i.Subscription.Object.Namespace
 		if len(i.Groups) > 0 || !i.OwnNamespace || ns == "" || hasGroup(ns) {
 			continue
 		}
-		f := ofInstallation(i, ruleGroupMissing, finding.Error)
-		f.Message = fmt.Sprintf("%s of %s is in Namespace %s, into which nothing puts an OperatorGroup: OLM installs nothing there, and the Subscription is never Healthy",
-			who(i.Subscription), i.Subscription.Component, ns)
+		severity, nothing := finding.Error, "nothing"
+		if len(in.Unrendered) > 0 {
+			if slices.Contains(in.Unrendered, i.Subscription.Component) || !makesNamespace(in, i.Subscription.Component, ns) {
+				continue
+			}
+			severity, nothing = finding.Warning, "nothing that was read"
+		}
+		f := ofInstallation(i, ruleGroupMissing, severity)
+		f.Message = fmt.Sprintf("%s of %s is in Namespace %s, into which %s puts an OperatorGroup: OLM installs nothing there, and the Subscription is never Healthy",
+			who(i.Subscription), i.Subscription.Component, ns, nothing)
 		f.Fix.Summary = fmt.Sprintf("add one OperatorGroup to Namespace %s", ns)
 		if len(i.Modes) > 0 {
 			f.Fix.Summary += fmt.Sprintf("; %s supports %s, %s", i.Package, strings.Join(i.Modes, ", "), i.Known)
@@ -98,6 +103,13 @@ func operatorGroupMissing(in Input) []finding.Finding {
 		out = append(out, f)
 	}
 	return out
+}
+
+// makesNamespace reports whether a component has a Namespace among its objects.
+func makesNamespace(in Input, component, name string) bool {
+	return slices.ContainsFunc(in.Objects, func(o Object) bool {
+		return o.Component == component && o.Resource.Group == "" && o.Resource.Kind == "Namespace" && o.Resource.Name == name
+	})
 }
 
 // hasGroup reports whether a namespace has an OperatorGroup from the beginning, for
