@@ -149,6 +149,7 @@ func (w *walk) application(ctx context.Context, parent string, d document, at pl
 		return err
 	}
 	w.applied[d.name()] = true
+	w.reached[d.key()] = true
 	index := w.recordApplication(parent, d)
 	if !below.applies() {
 		w.leaf(d, at, index)

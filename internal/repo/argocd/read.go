@@ -31,6 +31,8 @@ type walk struct {
 	setup       argo.Setup
 	// applied are the names of all Applications that were met, parents too.
 	applied map[string]bool
+	// reached are their keys.
+	reached map[string]bool
 	// folders are those that Applications come from, with the place of the
 	// parent that applies them: disabled ones are looked for there.
 	folders map[string]place
@@ -46,7 +48,7 @@ type walk struct {
 }
 
 func (r *Repository) walk(e Environment) *walk {
-	return &walk{repository: r, environment: e, applied: map[string]bool{}, folders: map[string]place{}, owners: map[string]string{}}
+	return &walk{repository: r, environment: e, applied: map[string]bool{}, reached: map[string]bool{}, folders: map[string]place{}, owners: map[string]string{}}
 }
 
 // Read returns the components of an environment.
@@ -62,8 +64,9 @@ func (r *Repository) Read(ctx context.Context, e Environment) (Reading, error) {
 	if err := w.roots(ctx); err != nil {
 		return Reading{}, err
 	}
-	if len(e.unapplied) > 0 {
-		r.findings = append(r.findings, unapplied(e.unapplied))
+	// What a chart makes that somebody installs applies some of them.
+	if left := slices.DeleteFunc(slices.Clone(e.unapplied), func(d document) bool { return w.reached[d.key()] }); len(left) > 0 {
+		r.findings = append(r.findings, unapplied(left))
 	}
 	r.findings = append(r.findings, e.idle...)
 	r.findings = append(r.findings, r.assumptions(e, w.generated)...)

@@ -160,6 +160,10 @@ func (r *Repository) chartEnvironments(ctx context.Context, root entry) (live, i
 		if self, ok := r.installs(y.documents, root.chart.dir); ok {
 			// Somebody installs the chart once; from then on this is who it is.
 			e.roots[0].document = self
+		} else if slices.ContainsFunc(y.documents, func(d document) bool { return d.isApplication() && d.name() == base }) {
+			// What it makes is another Application, with the name of the chart.
+			e.roots[0].document = chart.document(base+"-chart", name)
+			e.roots[0].document.chart.Sources[0].ReleaseName = base
 		}
 		e.idle = slices.Clone(r.findings[before:])
 		r.findings = r.findings[:before]
