@@ -156,7 +156,15 @@ func (r *Repository) findRoots(ctx context.Context) (roots []entry, single []doc
 			}
 			return applied
 		})
-		r.neighbours = g.neighbours(all, single)
+		names := g.names(all)
+		// One of the name of an applied one is an alternative to it.
+		single = slices.DeleteFunc(single, func(d document) bool {
+			if names[d.name()] {
+				r.leftOut = append(r.leftOut, d)
+			}
+			return names[d.name()]
+		})
+		r.neighbours = g.neighbours(single)
 	}
 	r.unused = slices.DeleteFunc(slices.Clone(r.aside), func(d document) bool { return !d.applies() || g.reached[d.key()] })
 	roots = append(roots, r.rootCharts(g.folders)...)
@@ -229,17 +237,23 @@ func (g *applied) alternatives(all []document, roots []entry, single []document)
 	return roots, single
 }
 
-// neighbours are the Applications that nothing applies, in files that no kustomization
-// decides on, and that do not have the name of an applied one: an alternative to it.
-func (g *applied) neighbours(all, single []document) map[string]bool {
-	r := g.repository
-	names, free := map[string]bool{}, map[string]bool{}
+// names are those of the Applications that a root reaches.
+func (g *applied) names(all []document) map[string]bool {
+	names := map[string]bool{}
 	for _, d := range all {
 		names[d.name()] = names[d.name()] || g.reached[d.key()]
 	}
+	return names
+}
+
+// neighbours are the Applications that nothing applies, in files that no kustomization
+// decides on.
+func (g *applied) neighbours(single []document) map[string]bool {
+	r := g.repository
+	free := map[string]bool{}
 	for _, d := range single {
 		file := d.position().File
-		free[d.key()] = !names[d.name()] && len(r.commented[file]) == 0 && !r.isKustomization(path.Dir(file))
+		free[d.key()] = len(r.commented[file]) == 0 && !r.isKustomization(path.Dir(file))
 	}
 	return free
 }

@@ -99,6 +99,9 @@ func several(n int, one, many string) string {
 
 // unapplied tells of the Applications that belong to no root.
 func unapplied(apps []document) finding.Finding {
+	slices.SortStableFunc(apps, func(a, b document) int {
+		return cmp.Or(strings.Compare(a.position().File, b.position().File), cmp.Compare(a.position().Line, b.position().Line))
+	})
 	first := apps[0]
 	if len(apps) == 1 {
 		return notRead(first.position(), first.name(), "the Application %s is not read: no other Application applies it", first.name())
