@@ -8,6 +8,7 @@ import (
 	"path"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -48,6 +49,11 @@ func (b *build) rewrite(file string, data []byte) ([]byte, error) {
 	changed, err := b.remoteReferences(file, doc, at)
 	if err != nil {
 		return nil, err
+	}
+	if without, err := b.remoteFiles(file, doc, at); err != nil {
+		return nil, err
+	} else if without {
+		changed = true
 	}
 	if renew(doc) || spelled {
 		changed = true
@@ -212,6 +218,53 @@ func (b *build) remoteReferences(file string, doc map[string]any, at func(string
 	}
 	return changed, nil
 }
+
+// remoteFiles puts empty files in the place of those that generators name by an address,
+// where nothing is fetched: the keys are known, what is under them is not.
+func (b *build) remoteFiles(file string, doc map[string]any, at func(string) finding.Position) (bool, error) {
+	if b.opts.Remote != nil {
+		return false, nil // kustomize asks for them
+	}
+	changed := false
+	for _, generators := range []string{"configMapGenerator", "secretGenerator"} {
+		entries, _ := doc[generators].([]any)
+		for i, entry := range entries {
+			m, _ := entry.(map[string]any)
+			for _, list := range []string{"files", "envs"} {
+				names, _ := m[list].([]any)
+				for j, written := range names {
+					text, _ := written.(string)
+					key, address, named := strings.Cut(text, "=")
+					if list == "envs" || !named || !remoteFile.MatchString(address) {
+						key, address = path.Base(text), text
+					}
+					if !remoteFile.MatchString(address) {
+						continue
+					}
+					where := at(fmt.Sprintf("%s[%d]", generators, i))
+					problem := source.Errorf(where, "remote file %s is not fetched offline; vendor it or run without --offline", address)
+					if !b.opts.Charts.Partial || b.ctx.Err() != nil {
+						return false, problem
+					}
+					b.lack(helm.Lacking{Namespace: b.opts.Namespace, Err: problem, Source: model.Source{
+						Kind: model.Git, RepoURL: address, Position: where,
+					}})
+					place := fmt.Sprintf("ladder-remote-%s-%d-%d", generators, i, j)
+					b.files.replace[filepath.Join(filepath.Dir(file), place)] = []byte{}
+					if list == "files" {
+						place = key + "=" + place
+					}
+					names[j], changed = place, true
+				}
+			}
+		}
+	}
+	return changed, nil
+}
+
+// remoteFile matches the address of a file that kustomize loads. Source: kustomize,
+// api/loader/fileloader.go, Load.
+var remoteFile = regexp.MustCompile(`^https?://`)
 
 // remote fetches an address and returns the relative path that stands for it.
 func (b *build) remote(file, address, name string, at finding.Position) (string, *source.Error) {
