@@ -18,9 +18,7 @@ import (
 
 // TestMain makes the test binary a worker where it is started as one.
 func TestMain(m *testing.M) {
-	if IsWorker(os.Args) {
-		Serve(os.Args, func() {}, methods())
-	}
+	Serve(os.Args, func() {}, methods())
 	os.Exit(m.Run())
 }
 
