@@ -14,15 +14,15 @@ import (
 // floors are the folders in their order: a package imports only what is in its own
 // folder or in one before it.
 var floors = []string{
-	"core", "schema", "cachedir", "confine", "repo", "store", "executor", "kube", "argocd", "analysis",
-	"plane", "simulate", "orphans", "diff", "importer", "run", "cli",
+	"core", "testbuild", "schema", "cachedir", "confine", "repo", "store", "executor", "kube", "argocd", "analysis",
+	"plane", "simulate", "worker", "orphans", "diff", "importer", "run", "cli",
 }
 
 // exceptions may import the folders that are named too, each for a reason.
 var exceptions = map[string][]string{
-	// A worker computes for packages of each of these, which ask it by functions of the
-	// same package.
-	"confine/evaluate": {"repo", "kube", "simulate", "argocd"},
+	// What a worker is asked and answers is of these.
+	"confine/evaluate":      {"repo", "kube"},
+	"confine/evaluate/wire": {"repo", "kube"},
 	// The state of a rollout in a cluster is written under a lease, as everything is.
 	"store/incluster": {"kube"},
 }

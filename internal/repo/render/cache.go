@@ -26,7 +26,7 @@ const formatVersion = "12"
 // the user has put them.
 type entry struct {
 	// Dropped is set where a Secret had values.
-	Dropped bool           `json:"dropped,omitempty"`
+	Dropped bool       `json:"dropped,omitempty"`
 	Reply   wire.Reply `json:"reply"`
 }
 

@@ -16,7 +16,6 @@ import (
 
 	"helm.sh/helm/v4/pkg/strvals"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
-	"sigs.k8s.io/yaml"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/model"
@@ -157,7 +156,7 @@ func decode(data []byte) (map[string]any, error) {
 			return nil, fmt.Errorf("error reading yaml document: %w", err)
 		}
 		document := map[string]any{}
-		if err := yaml.Unmarshal(text, &document); err != nil {
+		if err := manifest.Unmarshal(text, &document); err != nil {
 			return nil, fmt.Errorf("cannot unmarshal yaml document: %w", err)
 		}
 		values = merge(values, document)
