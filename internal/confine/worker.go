@@ -70,8 +70,8 @@ var errNotServing = errors.New("start a worker: this program is none; a command 
 // program is what is started as a worker: the program that runs, or another one in tests.
 func program() (string, error) {
 	switch {
-	case instead.Program != "":
-		return instead.Program, nil
+	case instead.Program != nil:
+		return instead.Program()
 	case !serving:
 		return "", errNotServing
 	default:

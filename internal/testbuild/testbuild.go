@@ -18,46 +18,69 @@ import (
 // environment is that of the start: tests set HOME, below which go keeps what it has built.
 var environment = os.Environ()
 
-// Program builds the command of a folder of the module as bin/NAME, where it is not up to
-// date, and returns its path. Test processes that run at once build it once.
-func Program(name, folder string) (string, error) {
+// Program is a program that was built.
+type Program struct {
+	path, root string
+	// folders are those of the module that it is made of, one a line.
+	folders string
+}
+
+// Build builds the command of a folder of the module as bin/NAME, where it is not up to
+// date. Test processes that run at once build it once.
+func Build(name, folder string) (*Program, error) {
 	root, err := Root()
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	path := filepath.Join(root, "bin", name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return "", err
+	p := &Program{path: filepath.Join(root, "bin", name), root: root}
+	if err := os.MkdirAll(filepath.Dir(p.path), 0o755); err != nil {
+		return nil, err
 	}
 	built, err := open(filepath.Join(root, "bin", "."+name+".built"))
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	defer func() { _ = built.Close() }()
 	if err := unix.Flock(int(built.Fd()), unix.LOCK_EX); err != nil { //nolint:gosec // a descriptor
-		return "", fmt.Errorf("lock %s: %w", built.Name(), err)
+		return nil, fmt.Errorf("lock %s: %w", built.Name(), err)
 	}
 	text, err := io.ReadAll(built)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	run := testRun()
 	done, sources, _ := strings.Cut(string(text), "\n")
 	if run == "" || done != run {
-		if _, err := goCommand(root, "build", "-ldflags=-w", "-o", path, folder); err != nil { // half the time to link
-			return "", err
+		same, err := p.build(folder)
+		if err == nil && (!same || sources == "") {
+			sources, err = folders(root, folder)
 		}
-		if sources, err = folders(root, folder); err != nil {
-			return "", err
+		if err != nil {
+			return nil, err
 		}
 		if err := built.Truncate(0); err != nil {
-			return "", err
+			return nil, err
 		}
 		if _, err := built.WriteAt([]byte(run+"\n"+sources), 0); err != nil {
-			return "", err
+			return nil, err
 		}
 	}
-	return path, look(root, sources)
+	p.folders = sources
+	return p, nil
+}
+
+// build reports whether the program was up to date. Go gives a new time to one that it finds
+// so; with the old one, the results of tests that have started it stay.
+func (p *Program) build(folder string) (same bool, err error) {
+	before, missing := os.Stat(p.path)
+	if _, err := goCommand(p.root, "build", "-ldflags=-w", "-o", p.path, folder); err != nil { // half the time to link
+		return false, err
+	}
+	after, err := os.Stat(p.path)
+	if err != nil || missing != nil || !os.SameFile(before, after) || before.Size() != after.Size() {
+		return false, err
+	}
+	return true, os.Chtimes(p.path, before.ModTime(), before.ModTime())
 }
 
 // open opens a file, or makes it, without package os: what a test opens by that is among
@@ -88,20 +111,21 @@ func folders(root, command string) (string, error) {
 	return strings.Join(slices.Compact(all), "\n"), nil
 }
 
-// look has the result of a test forgotten when what a program is made of changes: what a
-// program does that the test starts is not known to "go test".
-func look(root, folders string) error {
-	if _, err := os.Stat(filepath.Join(root, "go.mod")); err != nil {
-		return err
+// Use returns the path of the program. A test that calls it is run anew when what the
+// program is made of has changed, of which "go test" knows by what a test opens, from the
+// beginning of testing.M.Run on.
+func (p *Program) Use() (string, error) {
+	if _, err := os.Stat(filepath.Join(p.root, "go.mod")); err != nil {
+		return "", err
 	}
-	for folder := range strings.SplitSeq(folders, "\n") {
+	for folder := range strings.SplitSeq(p.folders, "\n") {
 		file, err := os.Open(folder)
 		if err != nil {
-			return err
+			return "", err
 		}
 		_ = file.Close()
 	}
-	return nil
+	return p.path, nil
 }
 
 func goCommand(dir string, arguments ...string) (string, error) {

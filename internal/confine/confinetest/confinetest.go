@@ -3,6 +3,7 @@
 package confinetest
 
 import (
+	"sync"
 	"testing"
 
 	"github.com/rollout-ladder/ladder/internal/confine/internal/instead"
@@ -21,9 +22,9 @@ func Use() {
 	if !testing.Testing() {
 		panic("only tests ask another program")
 	}
-	program, err := testbuild.Program("test-worker", "./test/worker")
+	program, err := testbuild.Build("test-worker", "./test/worker")
 	if err != nil {
 		panic(err)
 	}
-	instead.Program = program
+	instead.Program = sync.OnceValues(program.Use)
 }

@@ -43,5 +43,9 @@ func find() (string, error) {
 		}
 		return path, nil
 	}
-	return testbuild.Program("ladder", "./cmd/ladder")
+	program, err := testbuild.Build("ladder", "./cmd/ladder")
+	if err != nil {
+		return "", err
+	}
+	return program.Use()
 }

@@ -2,6 +2,6 @@
 // package confine, which reads it, and package confinetest, which writes it in a test.
 package instead
 
-// Program is started as a worker instead of the running program; empty in every program
-// but a test.
-var Program string
+// Program returns what is started as a worker instead of the running program; nil in every
+// program but a test.
+var Program func() (string, error)
