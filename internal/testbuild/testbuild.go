@@ -73,7 +73,7 @@ func Build(name, folder string) (*Program, error) {
 // so; with the old one, the results of tests that have started it stay.
 func (p *Program) build(folder string) (same bool, err error) {
 	before, missing := os.Stat(p.path)
-	if _, err := goCommand(p.root, "build", "-ldflags=-w", "-o", p.path, folder); err != nil { // half the time to link
+	if _, err := goCommand(p.root, "build", "-ldflags=-w", "-buildvcs=false", "-o", p.path, folder); err != nil { // half the time to link
 		return false, err
 	}
 	after, err := os.Stat(p.path)
