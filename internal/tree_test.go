@@ -28,16 +28,16 @@ var exceptions = map[string][]string{
 }
 
 func TestImportsGoOneWay(t *testing.T) {
-	const module = "github.com/rollout-ladder/ladder/internal/"
+	const internal = module + "internal/"
 	lookAtSources(t)
-	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, module+"...").Output()
+	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, internal+"...").Output()
 	if err != nil {
 		t.Fatalf("go list: %v", err)
 	}
 	used := map[string]bool{}
 	for line := range strings.Lines(string(out)) {
 		words := strings.Fields(line)
-		from, ok := strings.CutPrefix(words[0], module)
+		from, ok := strings.CutPrefix(words[0], internal)
 		if !ok {
 			continue // this package
 		}
@@ -46,7 +46,7 @@ func TestImportsGoOneWay(t *testing.T) {
 			t.Errorf("%s has no floor: name its folder in floors, and in CONTRIBUTING.md", from)
 		}
 		for _, imported := range words[1:] {
-			to, ours := strings.CutPrefix(imported, module)
+			to, ours := strings.CutPrefix(imported, internal)
 			if !ours || slices.Index(floors, top(to)) <= floor {
 				continue
 			}
