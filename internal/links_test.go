@@ -23,11 +23,11 @@ var heavy = []struct {
 	{"a renderer", []string{"helm.sh/helm/v4/pkg/chart/", "sigs.k8s.io/kustomize/api/", "github.com/google/go-jsonnet "}, []string{
 		"cmd/ladder", "internal/worker", "internal/repo/render/helm", "internal/repo/render/kustomize", "internal/repo/render/plain",
 		// These test what asks and what answers together.
-		"internal/confine/evaluate", "internal/cli", "test/worker", "test/parity",
+		"internal/confine/evaluate", "internal/cli", "test/worker", "test/parity", "test/bench",
 	}},
 	// Helm has all of it for the sake of a version number.
 	{"every typed client of Kubernetes", []string{"k8s.io/client-go/kubernetes "}, []string{
-		"cmd/ladder", "internal/worker", "internal/repo/render/helm", "internal/repo/render/kustomize", "internal/confine/evaluate", "internal/cli", "test/worker", "test/parity",
+		"cmd/ladder", "internal/worker", "internal/repo/render/helm", "internal/repo/render/kustomize", "internal/confine/evaluate", "internal/cli", "test/worker", "test/parity", "test/bench",
 		"internal/plane/controlplane", "internal/simulate/", "test/e2e",
 	}},
 }

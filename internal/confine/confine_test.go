@@ -22,6 +22,16 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// A program that is no worker does not start itself: it would, and so on without end.
+func TestAProgramThatIsNoWorker(t *testing.T) {
+	serving = false
+	t.Cleanup(func() { serving = true })
+	var pool Pool
+	if _, err := pool.Do(t.Context(), Call{Method: "echo"}); !errors.Is(err, errNotServing) {
+		t.Errorf("error = %v", err)
+	}
+}
+
 var spun int
 
 func methods() map[string]Method {
