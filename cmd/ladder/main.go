@@ -14,6 +14,7 @@ import (
 	_ "github.com/rollout-ladder/ladder/internal/cli/early" // before the packages of Kubernetes
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
 	"github.com/rollout-ladder/ladder/internal/confine/evaluate"
+	_ "github.com/rollout-ladder/ladder/internal/worker" // the command is its own worker
 )
 
 // version is stamped by the build.

@@ -13,6 +13,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
+	_ "github.com/rollout-ladder/ladder/internal/worker" // as in the command
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")

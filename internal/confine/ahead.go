@@ -12,11 +12,16 @@ type early struct {
 
 // Ahead starts the process of the first worker, for any pool whose mode is not Off. It is
 // for the initialisation of a program: that of the worker, which is the same, takes as
-// long, and goes on meanwhile. A failure is left to the pool, which starts its own.
+// long, and goes on meanwhile. The program must call Serve, whose turn has not come yet. A
+// failure is left to the pool, which starts its own.
 func Ahead() {
 	ahead.mu.Lock()
 	defer ahead.mu.Unlock()
-	if w, err := spawn(Auto); err == nil {
+	self, err := executable()
+	if err != nil {
+		return
+	}
+	if w, err := spawn(self, Auto); err == nil {
 		ahead.worker = w
 	}
 }

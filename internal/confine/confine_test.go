@@ -18,10 +18,18 @@ import (
 
 // TestMain makes the test binary a worker where it is started as one.
 func TestMain(m *testing.M) {
-	if IsWorker(os.Args) {
-		Serve(os.Args, func() {}, methods())
-	}
+	Serve(os.Args, func() {}, methods())
 	os.Exit(m.Run())
+}
+
+// A program that is no worker does not start itself: it would, and so on without end.
+func TestAProgramThatIsNoWorker(t *testing.T) {
+	serving = false
+	t.Cleanup(func() { serving = true })
+	var pool Pool
+	if _, err := pool.Do(t.Context(), Call{Method: "echo"}); !errors.Is(err, errNotServing) {
+		t.Errorf("error = %v", err)
+	}
 }
 
 var spun int

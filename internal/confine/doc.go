@@ -10,6 +10,6 @@
 // kills a worker that takes too much, so that a bad call ends as a LimitError and
 // the next call gets a new worker.
 //
-// The package knows nothing of what is computed: Serve takes the methods, Pool
-// calls them.
+// The package knows nothing of what is computed: Serve takes the methods (package
+// worker), Pool calls them (package evaluate).
 package confine

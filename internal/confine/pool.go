@@ -194,7 +194,10 @@ func (p *Pool) start() *member {
 		w := ahead.take(mode)
 		var err error
 		if w == nil {
-			w, err = spawn(mode)
+			var path string
+			if path, err = program(); err == nil {
+				w, err = spawn(path, mode)
+			}
 		}
 		if err == nil {
 			err = w.greet()

@@ -16,8 +16,8 @@ import (
 // Its only argument is the Mode.
 const Command = "confined-worker"
 
-// IsWorker reports whether the process was started as a worker.
-func IsWorker(args []string) bool { return len(args) == 3 && args[1] == Command }
+// serving is set where the program is a worker when it is started as one.
+var serving bool
 
 // Method computes something from a request.
 type Method func(ctx context.Context, request []byte, parent *Parent) ([]byte, error)
@@ -37,10 +37,14 @@ const output = 3
 // shared is the descriptor of its board.
 const shared = 4
 
-// Serve confines the process for good and answers calls until standard input ends,
-// then ends the process. prepare runs before the confinement; it loads what methods
-// read from files.
+// Serve makes the program one that is its own worker. In a process that was started as
+// one, it confines the process for good and answers calls until standard input ends, then
+// ends the process. prepare runs before the confinement; it loads what methods read from
+// files.
 func Serve(args []string, prepare func(), methods map[string]Method) {
+	if serving = true; len(args) != 3 || args[1] != Command {
+		return
+	}
 	debug.SetGCPercent(collectAt)
 	debug.SetMaxStack(maxStack)
 	debug.SetTraceback("none")

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/rollout-ladder/ladder/internal/confine/internal/instead"
 )
 
 // maxResident is how much memory a worker may hold, in bytes.
@@ -62,12 +64,23 @@ type flight struct {
 // the end of the call.
 const maxAhead = 2
 
-// spawn starts a process that will be a worker.
-func spawn(mode Mode) (*worker, error) {
-	self, err := executable()
-	if err != nil {
-		return nil, fmt.Errorf("find the running program: %w", err)
+// errNotServing is of a program that would run itself, and so on without end.
+var errNotServing = errors.New("start a worker: this program is none; a command links internal/worker, a test calls confinetest.Main")
+
+// program is what is started as a worker: the program that runs, or another one in tests.
+func program() (string, error) {
+	switch {
+	case instead.Program != nil:
+		return instead.Program()
+	case !serving:
+		return "", errNotServing
+	default:
+		return executable()
 	}
+}
+
+// spawn starts a process of a program that will be a worker.
+func spawn(program string, mode Mode) (*worker, error) {
 	read, write, err := os.Pipe()
 	if err != nil {
 		return nil, fmt.Errorf("start a worker: %w", err)
@@ -76,7 +89,7 @@ func spawn(mode Mode) (*worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &worker{command: exec.Command(self, Command, string(mode)), out: read, board: shared, frames: bufio.NewReaderSize(read, 64<<10),
+	w := &worker{command: exec.Command(program, Command, string(mode)), out: read, board: shared, frames: bufio.NewReaderSize(read, 64<<10),
 		said: &said{}, ended: make(chan struct{}), lost: make(chan struct{}), flights: map[uint32]*flight{}}
 	runtime.AddCleanup(w, board.close, shared)
 	w.command.Env = collection()

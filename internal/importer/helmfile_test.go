@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/rollout-ladder/ladder/internal/analysis"
+	"github.com/rollout-ladder/ladder/internal/confine/confinetest"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/lint"
 	"github.com/rollout-ladder/ladder/internal/core/model"
@@ -35,7 +36,7 @@ func TestMain(m *testing.M) {
 			panic(err)
 		}
 	}
-	os.Exit(m.Run())
+	os.Exit(confinetest.Main(m))
 }
 
 // unpack writes a txtar archive into a folder that is a Git repository.

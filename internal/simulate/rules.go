@@ -9,8 +9,8 @@ import (
 	"sync"
 
 	"github.com/rollout-ladder/ladder/internal/analysis/catalogue"
-	"github.com/rollout-ladder/ladder/internal/confine/evaluate"
 	"github.com/rollout-ladder/ladder/internal/simulate/rule"
+	"github.com/rollout-ladder/ladder/internal/simulate/rule/confined"
 	"github.com/rollout-ladder/ladder/internal/simulate/settings"
 )
 
@@ -23,7 +23,7 @@ var embedded embed.FS
 func LoadRules(ctx context.Context, own []settings.Rules) (*rule.Set, error) {
 	set := &rule.Set{}
 	for _, r := range own {
-		if err := set.AddElsewhere(ctx, evaluate.Rules{}, r.Name, []byte(r.Text)); err != nil {
+		if err := set.AddElsewhere(ctx, confined.Rules{}, r.Name, []byte(r.Text)); err != nil {
 			return nil, err
 		}
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/rollout-ladder/ladder/internal/analysis"
 	"github.com/rollout-ladder/ladder/internal/core/model"
+	_ "github.com/rollout-ladder/ladder/internal/worker" // the program is its own worker
 )
 
 // lint measures linting repositories against a shell loop of one helm or

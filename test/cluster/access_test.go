@@ -50,25 +50,25 @@ func (s *site) as(account string, roles ...*rbacv1.ClusterRole) string {
 	s.t.Helper()
 	ctx := s.t.Context()
 	subject := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: account, Namespace: "default"}}
-	_, err := s.client.CoreV1().ServiceAccounts("default").Create(ctx, subject, metav1.CreateOptions{})
+	_, err := s.core.ServiceAccounts("default").Create(ctx, subject, metav1.CreateOptions{})
 	must(s.t, err)
 	subjects := []rbacv1.Subject{{Kind: "ServiceAccount", Name: account, Namespace: "default"}}
 	for _, role := range roles {
 		meta := metav1.ObjectMeta{Name: account + "-" + role.Name, Namespace: role.Namespace}
 		ref := rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: role.Kind, Name: meta.Name}
 		if role.Kind == "Role" {
-			_, err := s.client.RbacV1().Roles(role.Namespace).Create(ctx, &rbacv1.Role{ObjectMeta: meta, Rules: role.Rules}, metav1.CreateOptions{})
+			_, err := s.roles.Roles(role.Namespace).Create(ctx, &rbacv1.Role{ObjectMeta: meta, Rules: role.Rules}, metav1.CreateOptions{})
 			must(s.t, err)
-			_, err = s.client.RbacV1().RoleBindings(role.Namespace).Create(ctx, &rbacv1.RoleBinding{ObjectMeta: meta, RoleRef: ref, Subjects: subjects}, metav1.CreateOptions{})
+			_, err = s.roles.RoleBindings(role.Namespace).Create(ctx, &rbacv1.RoleBinding{ObjectMeta: meta, RoleRef: ref, Subjects: subjects}, metav1.CreateOptions{})
 			must(s.t, err)
 			continue
 		}
-		_, err := s.client.RbacV1().ClusterRoles().Create(ctx, &rbacv1.ClusterRole{ObjectMeta: meta, Rules: role.Rules}, metav1.CreateOptions{})
+		_, err := s.roles.ClusterRoles().Create(ctx, &rbacv1.ClusterRole{ObjectMeta: meta, Rules: role.Rules}, metav1.CreateOptions{})
 		must(s.t, err)
-		_, err = s.client.RbacV1().ClusterRoleBindings().Create(ctx, &rbacv1.ClusterRoleBinding{ObjectMeta: meta, RoleRef: ref, Subjects: subjects}, metav1.CreateOptions{})
+		_, err = s.roles.ClusterRoleBindings().Create(ctx, &rbacv1.ClusterRoleBinding{ObjectMeta: meta, RoleRef: ref, Subjects: subjects}, metav1.CreateOptions{})
 		must(s.t, err)
 	}
-	token, err := s.client.CoreV1().ServiceAccounts("default").CreateToken(ctx, account, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+	token, err := s.core.ServiceAccounts("default").CreateToken(ctx, account, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
 	must(s.t, err)
 	config, err := clientcmd.LoadFromFile(s.plane.Kubeconfig)
 	must(s.t, err)
@@ -88,7 +88,7 @@ func TestDocumentedAccess(t *testing.T) {
 		t.Skip("needs a control plane")
 	}
 	s := newSite(t, 2)
-	_, err := s.client.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "ladder-system"}}, metav1.CreateOptions{})
+	_, err := s.core.Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "ladder-system"}}, metav1.CreateOptions{})
 	must(t, err)
 	state, native := documented(t, "ladder-state"), documented(t, "ladder-rollout-native")
 	platform := documented(t, "ladder-platform-example")

@@ -145,7 +145,7 @@ spec:
 		return err
 	})
 	eventually(s.t, func() error {
-		d, err := s.client.AppsV1().Deployments("ns-"+name(2)).Get(s.t.Context(), "web", metav1.GetOptions{})
+		d, err := s.apps.Deployments("ns-"+name(2)).Get(s.t.Context(), "web", metav1.GetOptions{})
 		if err == nil && len(d.Spec.Template.Spec.Containers[0].EnvFrom) == 0 {
 			err = errors.New("the second component is not synced")
 		}
@@ -155,7 +155,7 @@ spec:
 	if automated(2) == nil {
 		s.t.Error("the second component is not held")
 	}
-	_, err := s.client.CoreV1().Secrets("ns-"+name(2)).Create(s.t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "late"}}, metav1.CreateOptions{})
+	_, err := s.core.Secrets("ns-"+name(2)).Create(s.t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "late"}}, metav1.CreateOptions{})
 	must(s.t, err)
 	if r := s.wait(running); r.code != 0 {
 		s.t.Errorf("exit code %d: %s%s", r.code, r.stdout, r.stderr)

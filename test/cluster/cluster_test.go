@@ -12,7 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"k8s.io/client-go/kubernetes"
+	appsv1client "k8s.io/client-go/kubernetes/typed/apps/v1"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	rbacv1client "k8s.io/client-go/kubernetes/typed/rbac/v1"
 
 	"github.com/rollout-ladder/ladder/internal/plane"
 	"github.com/rollout-ladder/ladder/internal/plane/planetest"
@@ -28,7 +30,9 @@ type site struct {
 	repo   string
 	access string // kubeconfig
 	plane  *plane.Plane
-	client *kubernetes.Clientset
+	core   *corev1client.CoreV1Client
+	apps   *appsv1client.AppsV1Client
+	roles  *rbacv1client.RbacV1Client
 }
 
 // newSite starts a plane, beside those of other tests, with a repository of n
@@ -45,7 +49,11 @@ func newSite(t *testing.T, n int) *site {
 	s.access = s.plane.Kubeconfig
 	config, err := s.plane.RESTConfig()
 	must(t, err)
-	s.client, err = kubernetes.NewForConfig(config)
+	s.core, err = corev1client.NewForConfig(config)
+	must(t, err)
+	s.apps, err = appsv1client.NewForConfig(config)
+	must(t, err)
+	s.roles, err = rbacv1client.NewForConfig(config)
 	must(t, err)
 	for i := 1; i <= n; i++ {
 		s.component(i, "v1")

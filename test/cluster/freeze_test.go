@@ -42,7 +42,7 @@ func TestFrozen(t *testing.T) {
 	if r := s.ladder(s.rollout()...); r.code != 0 || s.report(r).Result != "succeeded" {
 		t.Fatalf("the second run, exit code %d: %s%s", r.code, r.stdout, r.stderr)
 	}
-	list, err := s.client.CoreV1().ConfigMaps("ns-"+name(2)).List(t.Context(), metav1.ListOptions{})
+	list, err := s.core.ConfigMaps("ns-"+name(2)).List(t.Context(), metav1.ListOptions{})
 	must(t, err)
 	if len(list.Items) < 20 {
 		t.Errorf("the second run has made %d objects", len(list.Items))

@@ -52,10 +52,10 @@ func (s *site) standStill() (goOn func()) {
 	s.t.Helper()
 	hardly, err := settings.Config{Speed: 1e-6}.ConfigMap()
 	must(s.t, err)
-	_, err = s.client.CoreV1().Namespaces().Create(s.t.Context(),
+	_, err = s.core.Namespaces().Create(s.t.Context(),
 		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: hardly.Namespace}}, metav1.CreateOptions{})
 	must(s.t, err)
-	maps := s.client.CoreV1().ConfigMaps(hardly.Namespace)
+	maps := s.core.ConfigMaps(hardly.Namespace)
 	_, err = maps.Create(s.t.Context(), hardly, metav1.CreateOptions{})
 	must(s.t, err)
 	return func() { must(s.t, maps.Delete(s.t.Context(), hardly.Name, metav1.DeleteOptions{})) }
@@ -64,7 +64,7 @@ func (s *site) standStill() (goOn func()) {
 // untouched fails the test for a component that was applied.
 func (s *site) untouched(component string) {
 	s.t.Helper()
-	list, err := s.client.AppsV1().Deployments("ns-"+component).List(s.t.Context(), metav1.ListOptions{})
+	list, err := s.apps.Deployments("ns-"+component).List(s.t.Context(), metav1.ListOptions{})
 	must(s.t, err)
 	if len(list.Items) > 0 {
 		s.t.Errorf("%s was applied", component)
@@ -75,7 +75,7 @@ func (s *site) untouched(component string) {
 // packed or not.
 func (s *site) kept() {
 	s.t.Helper()
-	list, err := s.client.CoreV1().ConfigMaps("ladder-system").List(s.t.Context(), metav1.ListOptions{})
+	list, err := s.core.ConfigMaps("ladder-system").List(s.t.Context(), metav1.ListOptions{})
 	must(s.t, err)
 	if len(list.Items) == 0 {
 		s.t.Error("nothing is kept")
@@ -205,7 +205,7 @@ func TestSelection(t *testing.T) {
 		t.Errorf("the third, exit code %d: %s%s", r.code, r.stdout, r.stderr)
 	}
 	s.untouched(name(4))
-	d, err := s.client.AppsV1().Deployments("ns-c02").Get(t.Context(), "web", metav1.GetOptions{})
+	d, err := s.apps.Deployments("ns-c02").Get(t.Context(), "web", metav1.GetOptions{})
 	must(t, err)
 	if image := d.Spec.Template.Spec.Containers[0].Image; image != "nginx:v1" {
 		t.Errorf("what is outside has the image %s", image)
@@ -257,7 +257,7 @@ func TestKills(t *testing.T) {
 			t.Errorf("%s is %s", c.Name, c.State)
 		}
 	}
-	list, err := s.client.CoreV1().ConfigMaps("ladder-system").List(t.Context(), metav1.ListOptions{LabelSelector: "ladder.rollout-ladder.dev/part in (snapshot, journal)"})
+	list, err := s.core.ConfigMaps("ladder-system").List(t.Context(), metav1.ListOptions{LabelSelector: "ladder.rollout-ladder.dev/part in (snapshot, journal)"})
 	must(t, err)
 	if len(list.Items) > 3 {
 		t.Errorf("%d parts of states are left", len(list.Items))

@@ -96,20 +96,20 @@ func (s *site) knows() {
 	client, err := dynamic.NewForConfig(access)
 	must(s.t, err)
 	ctx := s.t.Context()
-	_, err = s.client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: status.DefaultNamespace}}, metav1.CreateOptions{})
+	_, err = s.core.Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: status.DefaultNamespace}}, metav1.CreateOptions{})
 	must(s.t, err)
 	applied := map[string]string{"kubectl.kubernetes.io/last-applied-configuration": fmt.Sprintf(`{"data":{"a":%q}}`, canary), "folder": "east"}
-	_, err = s.client.CoreV1().ConfigMaps(status.DefaultNamespace).Create(ctx, &corev1.ConfigMap{
+	_, err = s.core.ConfigMaps(status.DefaultNamespace).Create(ctx, &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Name: "argocd-cm", Annotations: applied},
 		Data:       map[string]string{"dex.config": "bindPW: " + canary, "kustomize.buildOptions": "--enable-helm"},
 	}, metav1.CreateOptions{})
 	must(s.t, err)
-	_, err = s.client.CoreV1().Secrets(status.DefaultNamespace).Create(ctx, &corev1.Secret{
+	_, err = s.core.Secrets(status.DefaultNamespace).Create(ctx, &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Name: "cluster-1", Annotations: applied, Labels: map[string]string{"argocd.argoproj.io/secret-type": "cluster", "tier": "gold"}},
 		StringData: map[string]string{"name": "east-prod", "server": "https://east.example.org", "config": fmt.Sprintf(`{"bearerToken":%q}`, canary)},
 	}, metav1.CreateOptions{})
 	must(s.t, err)
-	_, err = s.client.CoreV1().Secrets(status.DefaultNamespace).Create(ctx, &corev1.Secret{
+	_, err = s.core.Secrets(status.DefaultNamespace).Create(ctx, &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Name: "repository-1", Labels: map[string]string{"argocd.argoproj.io/secret-type": "repository"}},
 		StringData: map[string]string{"password": canary},
 	}, metav1.CreateOptions{})

@@ -60,13 +60,13 @@ spec:
 	}
 	run = s.start(s.rollout("--on-failure", "continue")...)
 	reaches("homeless", "failed")
-	_, err := s.client.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "later"}}, metav1.CreateOptions{})
+	_, err := s.core.Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "later"}}, metav1.CreateOptions{})
 	must(t, err)
 	if r := s.ladder("retry", "homeless", "--yes"); r.code != 0 || !strings.Contains(r.stdout, "homeless") {
 		t.Errorf("retry, exit code %d: %s%s", r.code, r.stdout, r.stderr)
 	}
 	reaches("homeless", "healthy")
-	if _, err := s.client.CoreV1().ConfigMaps("default").Get(t.Context(), "last", metav1.GetOptions{}); err == nil {
+	if _, err := s.core.ConfigMaps("default").Get(t.Context(), "last", metav1.GetOptions{}); err == nil {
 		t.Error("the step that is started by hand was started by itself")
 	}
 	if r := s.ladder("approve", "130", "--yes", "--reason", "OPS-12: its owners agree"); r.code != 0 || !strings.Contains(r.stdout, "130") {
@@ -75,7 +75,7 @@ spec:
 	if r := s.ladder("approve", "130", "--yes", "--reason", "again"); r.code != 1 || !strings.Contains(r.stderr, "is approved already") {
 		t.Errorf("approve again, exit code %d: %s%s", r.code, r.stdout, r.stderr)
 	}
-	_, err = s.client.CoreV1().Secrets("ns-c01").Create(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "opens"}}, metav1.CreateOptions{})
+	_, err = s.core.Secrets("ns-c01").Create(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "opens"}}, metav1.CreateOptions{})
 	must(t, err)
 	r := s.wait(run)
 	if r.code != 0 || s.report(r).Result != "succeeded" {

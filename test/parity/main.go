@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"github.com/rollout-ladder/ladder/internal/confine/evaluate"
+	_ "github.com/rollout-ladder/ladder/internal/worker" // the program is its own worker
 )
 
 func main() {

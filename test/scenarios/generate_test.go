@@ -18,9 +18,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/kubernetes"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
 	"sigs.k8s.io/yaml"
@@ -174,7 +175,7 @@ func build(t *testing.T, s scenario) *generate.Result {
 
 // cluster is a plane that serves Argo CD's kinds.
 type cluster struct {
-	kubernetes kubernetes.Interface
+	core       corev1client.CoreV1Interface
 	dynamic    dynamic.Interface
 	mapper     meta.ResettableRESTMapper
 	namespaces map[string]bool
@@ -207,7 +208,7 @@ func start(t *testing.T) *cluster {
 
 func connect(t *testing.T, config *rest.Config) *cluster {
 	t.Helper()
-	clients, err := kubernetes.NewForConfig(config)
+	core, err := corev1client.NewForConfig(config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,9 +216,13 @@ func connect(t *testing.T, config *rest.Config) *cluster {
 	if err != nil {
 		t.Fatal(err)
 	}
+	asking, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
 	return &cluster{
-		kubernetes: clients, dynamic: dyn, namespaces: map[string]bool{},
-		mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(clients.Discovery())),
+		core: core, dynamic: dyn, namespaces: map[string]bool{},
+		mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(asking)),
 	}
 }
 
@@ -302,7 +307,7 @@ func (c *cluster) namespace(ctx context.Context, name string) error {
 	if c.namespaces[name] || name == "default" || name == "kube-system" {
 		return nil
 	}
-	_, err := c.kubernetes.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+	_, err := c.core.Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
 	if err != nil {
 		return fmt.Errorf("create the namespace %s: %w", name, err)
 	}

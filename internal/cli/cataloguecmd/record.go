@@ -19,7 +19,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/cli/source"
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
 	"github.com/rollout-ladder/ladder/internal/core/model"
-	"github.com/rollout-ladder/ladder/internal/repo/render/helm"
+	rendersource "github.com/rollout-ladder/ladder/internal/repo/render/source"
 )
 
 type recordOptions struct {
@@ -95,7 +95,7 @@ func (o *recordOptions) entryOf(ctx context.Context, c model.Component) (entry c
 			return entry, "", exit.With(exit.Usage, fmt.Errorf("chart %s is a folder of this repository: say with --repository where others get it", entry.Chart))
 		}
 	}
-	entry.Repositories = []string{cmp.Or(o.repository, helm.Address(src))}
+	entry.Repositories = []string{cmp.Or(o.repository, rendersource.Address(src))}
 	return entry, release, nil
 }
 

@@ -12,7 +12,8 @@ import (
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/version"
-	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/discovery"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
@@ -154,11 +155,11 @@ const reachTimeout = 10 * time.Second
 func (a *Access) Reach(ctx context.Context) (gitVersion string, err error) {
 	asking := rest.CopyConfig(a.REST)
 	asking.Timeout = reachTimeout
-	client, err := kubernetes.NewForConfig(asking)
+	client, err := discovery.NewDiscoveryClientForConfig(asking)
 	if err != nil {
 		return "", exit.With(exit.Usage, fmt.Errorf("use the kubeconfig: %w", err))
 	}
-	body, err := client.Discovery().RESTClient().Get().AbsPath("/version").DoRaw(ctx)
+	body, err := client.RESTClient().Get().AbsPath("/version").DoRaw(ctx)
 	var info version.Info
 	if err == nil {
 		err = json.Unmarshal(body, &info)
@@ -178,11 +179,11 @@ func (a *Access) Simulated(ctx context.Context) bool {
 	if a.Plane || a.InCluster {
 		return a.Plane
 	}
-	client, err := kubernetes.NewForConfig(a.REST)
+	client, err := corev1client.NewForConfig(a.REST)
 	if err != nil {
 		return false
 	}
-	nodes, err := client.CoreV1().Nodes().List(ctx, metav1.ListOptions{LabelSelector: "node.kubernetes.io/instance-type=simulated", Limit: 1})
+	nodes, err := client.Nodes().List(ctx, metav1.ListOptions{LabelSelector: "node.kubernetes.io/instance-type=simulated", Limit: 1})
 	return err == nil && len(nodes.Items) > 0
 }
 

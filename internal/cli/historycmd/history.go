@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"k8s.io/client-go/kubernetes"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"github.com/rollout-ladder/ladder/internal/cli/cluster"
 	"github.com/rollout-ladder/ladder/internal/cli/exit"
@@ -106,7 +106,7 @@ func (f *from) remote(ctx context.Context) ([]history.Entry, []history.Problem, 
 	if _, err := access.Reach(ctx); err != nil {
 		return nil, nil, err
 	}
-	client, err := kubernetes.NewForConfig(access.REST)
+	client, err := corev1client.NewForConfig(access.REST)
 	if err != nil {
 		return nil, nil, exit.With(exit.Usage, fmt.Errorf("use the kubeconfig: %w", err))
 	}

@@ -10,8 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"sigs.k8s.io/kustomize/api/types"
-
 	"github.com/rollout-ladder/ladder/internal/analysis"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/lint"
@@ -110,7 +108,7 @@ func elsewhere(e *render.Error, modules []string) bool {
 		return true
 	case e.Missing.Kind == model.Chart && lacksValues(e):
 		return false // its value files are here, wherever the chart is
-	case e.Part, e.Missing.RepoURL != "", types.IsErrOnlyBuiltinPluginsAllowed(e.Err), errors.Is(e, source.ErrEncrypted):
+	case e.Part, e.Missing.RepoURL != "", errors.Is(e, source.ErrPlugin), errors.Is(e, source.ErrEncrypted):
 		return true
 	case e.Missing.Kind == model.Git, e.Missing.Kind == model.Plugin:
 		return true

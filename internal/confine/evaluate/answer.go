@@ -8,31 +8,10 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/rollout-ladder/ladder/internal/confine/evaluate/wire"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/repo/render/source"
 )
-
-// The operations that a worker asks for, beside those of a source.View.
-const (
-	opChart    = "chart"
-	opFile     = "file"
-	opBase     = "base"
-	opCheckout = "checkout/" // ID/operation of a View, on what a base is in
-)
-
-// chartRequest asks for the archive of a chart.
-type chartRequest struct {
-	RepoURL string `json:"repoURL"`
-	Name    string `json:"name"`
-	Version string `json:"version"`
-}
-
-// baseReply is the answer to opBase: one line of JSON, then the content of a file.
-type baseReply struct {
-	// Checkout names what the base is in; empty for a file.
-	Checkout string `json:"checkout,omitempty"`
-	Path     string `json:"path,omitempty"`
-}
 
 // answers gives a worker what it asks for in one call.
 type answers struct {
@@ -44,7 +23,7 @@ type answers struct {
 
 func (a *answers) answer(ctx context.Context, operation string, request []byte) ([]byte, error) {
 	view := a.view
-	if rest, ok := strings.CutPrefix(operation, opCheckout); ok {
+	if rest, ok := strings.CutPrefix(operation, wire.OpCheckout); ok {
 		id, inside, _ := strings.Cut(rest, "/")
 		if view = a.checkouts[id]; view == nil {
 			return nil, errors.New("there is no such checkout")
@@ -59,8 +38,8 @@ func (a *answers) answer(ctx context.Context, operation string, request []byte) 
 	}
 	a.view.MarkRemote()
 	switch operation {
-	case opChart:
-		var r chartRequest
+	case wire.OpChart:
+		var r wire.ChartRequest
 		if err := json.Unmarshal(request, &r); err != nil {
 			return nil, errors.New("the question is malformed")
 		}
@@ -68,12 +47,12 @@ func (a *answers) answer(ctx context.Context, operation string, request []byte) 
 			return nil, errNoFetch
 		}
 		return a.fetch.Chart(ctx, r.RepoURL, r.Name, r.Version)
-	case opFile:
+	case wire.OpFile:
 		if a.fetch.File == nil {
 			return nil, errNoFetch
 		}
 		return a.fetch.File(ctx, string(request))
-	case opBase:
+	case wire.OpBase:
 		return a.base(ctx, string(request))
 	default:
 		return nil, fmt.Errorf("there is no operation %q", operation)
@@ -84,8 +63,8 @@ var errNoFetch = errors.New("it is not fetched here")
 
 // what names what is asked for, without credentials.
 func what(operation string, request []byte) string {
-	var r chartRequest
-	if operation == opChart && json.Unmarshal(request, &r) == nil {
+	var r wire.ChartRequest
+	if operation == wire.OpChart && json.Unmarshal(request, &r) == nil {
 		return "the chart " + r.Name + " of " + finding.WithoutCredentials(r.RepoURL)
 	}
 	return finding.WithoutCredentials(string(request))
@@ -99,9 +78,9 @@ func (a *answers) base(ctx context.Context, where string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	reply := baseReply{}
+	reply := wire.BaseReply{}
 	if base.Tree != nil {
-		reply = baseReply{Checkout: rand.Text(), Path: base.Path}
+		reply = wire.BaseReply{Checkout: rand.Text(), Path: base.Path}
 		a.checkouts[reply.Checkout] = base.Tree.View()
 	}
 	head, err := json.Marshal(reply)

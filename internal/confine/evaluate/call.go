@@ -13,12 +13,26 @@ import (
 	"github.com/rollout-ladder/ladder/internal/confine"
 )
 
-// smallTime is how much CPU time a script, an expression or the template of a rule
-// may take; tests shorten it.
-var smallTime = time.Second
+// How much CPU time an answer may take; tests shorten them.
+var (
+	// smallTime is that of a script, an expression or the template of a rule.
+	smallTime = time.Second
+	// fileTime is that of a file of rules.
+	fileTime = 10 * time.Second
+)
 
 // maxAnswer bounds what one of them may make, in bytes of JSON.
 const maxAnswer = 4 << 20
+
+// Ask has a worker compute an answer that takes little time: see ask.
+func Ask[Q, A any](ctx context.Context, method string, question Q) (A, error) {
+	return ask[Q, A](ctx, method, question, smallTime)
+}
+
+// AskOfFile has a worker compute an answer about a whole file: see ask.
+func AskOfFile[Q, A any](ctx context.Context, method string, question Q) (A, error) {
+	return ask[Q, A](ctx, method, question, fileTime)
+}
 
 // ask has a worker compute an answer. Its errors are for people, or the cause of
 // ctx.
@@ -50,46 +64,4 @@ func ask[Q, A any](ctx context.Context, method string, question Q, limit time.Du
 		return answer, fmt.Errorf("read the answer of a worker: %w", err)
 	}
 	return answer, nil
-}
-
-// answering is a method that needs nothing but its question.
-func answering[Q, A any](compute func(Q) (A, error)) confine.Method {
-	return func(_ context.Context, body []byte, _ *confine.Parent) ([]byte, error) {
-		var question Q
-		if err := kjson.UnmarshalCaseSensitivePreserveInts(body, &question); err != nil {
-			return nil, err
-		}
-		answer, err := compute(question)
-		if err != nil {
-			return nil, err
-		}
-		return json.Marshal(answer)
-	}
-}
-
-// maxKept bounds the texts that a worker keeps what it has compiled of, in bytes:
-// what one repository file leaves behind must not be what another one dies of.
-const maxKept = 1 << 20
-
-// kept is what a worker has compiled, by its text. A worker is at one of the calls that
-// use it at a time: none of them is Together.
-type kept[T any] struct {
-	by   map[string]T
-	size int
-}
-
-// get returns what is kept of a text, or compiles it.
-func (k *kept[T]) get(text string, compile func() (T, error)) (T, error) {
-	if compiled, ok := k.by[text]; ok {
-		return compiled, nil
-	}
-	compiled, err := compile()
-	if err != nil || len(text) > maxKept {
-		return compiled, err
-	}
-	if k.size += len(text); k.by == nil || k.size > maxKept {
-		k.by, k.size = map[string]T{}, len(text)
-	}
-	k.by[text] = compiled
-	return compiled, nil
 }

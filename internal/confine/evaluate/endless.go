@@ -43,13 +43,13 @@ func (m *memory) add(id [sha256.Size]byte) {
 }
 
 // timed is a question that says what time it is.
-type timed interface{ atAnyTime() any }
+type timed interface{ AtAnyTime() any }
 
 // identity is the same for questions that differ in nothing but their time. body is
 // the question in JSON.
 func identity(method string, question any, body []byte) [sha256.Size]byte {
 	if q, ok := question.(timed); ok {
-		if same, err := json.Marshal(q.atAnyTime()); err == nil {
+		if same, err := json.Marshal(q.AtAnyTime()); err == nil {
 			body = same
 		}
 	}

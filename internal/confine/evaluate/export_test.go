@@ -3,7 +3,7 @@ package evaluate
 import "time"
 
 func init() {
-	setTime, rulesTime, smallTime = 500*time.Millisecond, time.Second, 250*time.Millisecond
+	setTime, fileTime, smallTime = 500*time.Millisecond, time.Second, 250*time.Millisecond
 }
 
 // ForgetEndless forgets which questions have taken all of their time.

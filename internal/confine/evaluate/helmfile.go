@@ -11,27 +11,15 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	"github.com/rollout-ladder/ladder/internal/confine"
+	"github.com/rollout-ladder/ladder/internal/confine/evaluate/wire"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/repo/helmfile"
 	"github.com/rollout-ladder/ladder/internal/repo/repofs"
 )
 
-// methodHelmfile reads the state files of Helmfile.
-const methodHelmfile = "helmfile"
-
-const (
-	// maxBroken is how many state files may end their worker before the rest is given
-	// up as well.
-	maxBroken = 3
-	// maxState is how much state files may make, in bytes of JSON.
-	maxState = 64 << 20
-)
-
-// helmfileReply is what state files say.
-type helmfileReply struct {
-	Result  *helmfile.Result `json:"result,omitempty"`
-	Failure *repofs.Failure  `json:"failure,omitempty"`
-}
+// maxBroken is how many state files may end their worker before the rest is given
+// up as well.
+const maxBroken = 3
 
 // Helmfile reads state files of Helmfile in a worker, which asks for the files of
 // the tree. limit is how much CPU time it may take. A file that ends its worker is
@@ -53,7 +41,7 @@ func Helmfile(ctx context.Context, tree *repofs.Tree, opts helmfile.Options, lim
 		if err != nil {
 			return nil, fmt.Errorf("ask for the state files: %w", err)
 		}
-		data, err := Workers.Do(ctx, confine.Call{Method: methodHelmfile, Request: body, Answer: answer, Time: limit})
+		data, err := Workers.Do(ctx, confine.Call{Method: wire.Helmfile, Request: body, Answer: answer, Time: limit})
 		var ended *confine.LimitError
 		var failed *confine.MethodError
 		switch {
@@ -71,29 +59,10 @@ func Helmfile(ctx context.Context, tree *repofs.Tree, opts helmfile.Options, lim
 		case err != nil:
 			return nil, err
 		}
-		var reply helmfileReply
+		var reply wire.HelmfileReply
 		if err := kjson.UnmarshalCaseSensitivePreserveInts(data, &reply); err != nil {
 			return nil, fmt.Errorf("read the answer of a worker: %w", err)
 		}
 		return reply.Result, reply.Failure.Err()
 	}
-}
-
-// loadHelmfile is methodHelmfile, in the worker.
-func loadHelmfile(_ context.Context, body []byte, parent *confine.Parent) ([]byte, error) {
-	var opts helmfile.Options
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(body, &opts); err != nil {
-		return nil, err
-	}
-	opts.Note = func(at finding.Position) {
-		if data, err := json.Marshal(at); err == nil {
-			parent.Note(data)
-		}
-	}
-	result, err := helmfile.Load(repofs.NewAsked(parent.Ask), opts)
-	data, jerr := json.Marshal(helmfileReply{result, repofs.Fail(err)})
-	if jerr == nil && len(data) > maxState {
-		jerr = fmt.Errorf("they make more than %d MiB", maxState>>20)
-	}
-	return data, jerr
 }

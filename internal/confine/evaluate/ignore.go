@@ -5,14 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rollout-ladder/ladder/internal/confine/evaluate/wire"
 	"github.com/rollout-ladder/ladder/internal/kube/ignore"
-)
-
-// The methods about ignoreDifferences.
-const (
-	methodIgnoreCheck = "ignore-check"
-	methodIgnoring    = "ignoring"
-	methodWithout     = "without"
 )
 
 // CheckIgnore says what of a rule of ignoreDifferences cannot be understood; a worker
@@ -21,28 +15,13 @@ func CheckIgnore(ctx context.Context, rule ignore.Rule) error {
 	if isName(rule.Group) && isName(rule.Kind) && len(rule.JQ) == 0 {
 		return nil
 	}
-	_, err := ask[ignore.Rule, bool](ctx, methodIgnoreCheck, rule, smallTime)
+	_, err := Ask[ignore.Rule, bool](ctx, wire.IgnoreCheck, rule)
 	return err
-}
-
-// checkIgnore is methodIgnoreCheck, in the worker.
-func checkIgnore(rule ignore.Rule) (bool, error) { return true, ignore.Check(rule) }
-
-// ignoringQuestion asks which rules are about a kind.
-type ignoringQuestion struct {
-	Rules []ignore.Rule `json:"rules"` // without their expressions
-	Group string        `json:"group"`
-	Kind  string        `json:"kind"`
-}
-
-// ignoring is methodIgnoring, in the worker.
-func ignoring(q ignoringQuestion) ([]int, error) {
-	return ignore.Matching(q.Rules, q.Group, q.Kind), nil
 }
 
 // Ignoring returns the indices of the rules of ignoreDifferences that are about a kind.
 func Ignoring(ctx context.Context, rules []ignore.Rule, group, kind string) ([]int, error) {
-	question := ignoringQuestion{Group: group, Kind: kind}
+	question := wire.IgnoringQuestion{Group: group, Kind: kind}
 	var indices []int
 	names := true
 	for i, r := range rules {
@@ -54,22 +33,11 @@ func Ignoring(ctx context.Context, rules []ignore.Rule, group, kind string) ([]i
 	if names {
 		return indices, nil
 	}
-	return ask[ignoringQuestion, []int](ctx, methodIgnoring, question, smallTime)
+	return Ask[wire.IgnoringQuestion, []int](ctx, wire.Ignoring, question)
 }
 
 // isName reports whether a pattern matches itself only.
 func isName(pattern string) bool { return !strings.ContainsAny(pattern, `*?[]{}\`) }
-
-// withoutQuestion has jq expressions and the object that they take something out of.
-type withoutQuestion struct {
-	Expressions []string       `json:"expressions"`
-	Object      map[string]any `json:"object"`
-}
-
-// without is methodWithout, in the worker.
-func without(q withoutQuestion) (map[string]any, error) {
-	return ignore.Without(q.Expressions, q.Object)
-}
 
 // Without takes out of an object what jq expressions point at; a worker does so.
 func Without(ctx context.Context, expressions []string, object map[string]any) (map[string]any, error) {
@@ -77,5 +45,5 @@ func Without(ctx context.Context, expressions []string, object map[string]any) (
 		return object, nil
 	}
 	limit := time.Duration(len(expressions)+1) * smallTime
-	return ask[withoutQuestion, map[string]any](ctx, methodWithout, withoutQuestion{expressions, object}, limit)
+	return ask[wire.WithoutQuestion, map[string]any](ctx, wire.Without, wire.WithoutQuestion{Expressions: expressions, Object: object}, limit)
 }

@@ -10,13 +10,10 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/rollout-ladder/ladder/internal/confine"
+	"github.com/rollout-ladder/ladder/internal/confine/evaluate/wire"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
-	"github.com/rollout-ladder/ladder/internal/repo/render/kustomize"
 	"github.com/rollout-ladder/ladder/internal/repo/render/source"
 )
-
-// methodBuild builds a kustomization as it is.
-const methodBuild = "kustomization"
 
 // buildTime is how much CPU time a kustomization may take.
 const buildTime = time.Minute
@@ -32,7 +29,7 @@ func Kustomization(ctx context.Context, view source.View, folder string) ([]map[
 		}
 		return data, err
 	}
-	data, err := Workers.Do(ctx, confine.Call{Method: methodBuild, Request: []byte(folder), Answer: files, Time: buildTime})
+	data, err := Workers.Do(ctx, confine.Call{Method: wire.Build, Request: []byte(folder), Answer: files, Time: buildTime})
 	var failed *confine.MethodError
 	if errors.As(err, &failed) {
 		return nil, failed
@@ -51,15 +48,4 @@ func Kustomization(ctx context.Context, view source.View, folder string) ([]map[
 		}
 	}
 	return objects, nil
-}
-
-// build is methodBuild, in the worker.
-func build(_ context.Context, folder []byte, parent *confine.Parent) ([]byte, error) {
-	loading.serve(parent)
-	defer loading.serve(nil)
-	objects, err := kustomize.Build(source.NewAsked(parent.Ask), string(folder))
-	if err != nil {
-		return nil, err
-	}
-	return json.Marshal(objects)
 }

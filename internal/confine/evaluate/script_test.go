@@ -14,6 +14,8 @@ import (
 	"github.com/rollout-ladder/ladder/internal/core/rollout"
 	"github.com/rollout-ladder/ladder/internal/kube/health/script"
 	"github.com/rollout-ladder/ladder/internal/simulate/rule"
+	"github.com/rollout-ladder/ladder/internal/simulate/rule/confined"
+	_ "github.com/rollout-ladder/ladder/internal/worker" // who asks and who answers are tested together
 )
 
 // object is a small live object.
@@ -182,7 +184,7 @@ func TestRulesElsewhere(t *testing.T) {
 	if err := here.Add("own.yaml", []byte(rules)); err != nil {
 		t.Fatal(err)
 	}
-	if err := there.AddElsewhere(t.Context(), evaluate.Rules{}, "own.yaml", []byte(rules)); err != nil {
+	if err := there.AddElsewhere(t.Context(), confined.Rules{}, "own.yaml", []byte(rules)); err != nil {
 		t.Fatal(err)
 	}
 	scope := rule.Scope{"self": map[string]any{"spec": map[string]any{"n": int64(3)}}, "vars": map[string]any{"b": int64(6)}, "ready": false, "held": true}
@@ -216,7 +218,7 @@ func TestRulesElsewhere(t *testing.T) {
 	}
 	for _, text := range []string{"a: [", "apiVersion: v1\noperators: [{for: a/B}]", strings.Replace(rules, "self.spec.n > 1", "self.", 1)} {
 		want := new(rule.Set).Add("own.yaml", []byte(text))
-		if got := new(rule.Set).AddElsewhere(t.Context(), evaluate.Rules{}, "own.yaml", []byte(text)); want == nil || got == nil || got.Error() != want.Error() {
+		if got := new(rule.Set).AddElsewhere(t.Context(), confined.Rules{}, "own.yaml", []byte(text)); want == nil || got == nil || got.Error() != want.Error() {
 			t.Errorf("error = %v, want %v", got, want)
 		}
 	}
@@ -235,7 +237,7 @@ func TestHostileRules(t *testing.T) {
 		"deep YAML": head + "operators: " + strings.Repeat("[", 500_000), "aliases": strings.Replace(bomb, strings.Repeat("*a`,", 20), "x", 1),
 		"many dollars": head + `operators: [{for: a/B, children: [{object: {apiVersion: v1, kind: "` + strings.Repeat("$${", 320_000) + `"}}]}]`,
 	} {
-		err := new(rule.Set).AddElsewhere(t.Context(), evaluate.Rules{}, "bad.yaml", []byte(text))
+		err := new(rule.Set).AddElsewhere(t.Context(), confined.Rules{}, "bad.yaml", []byte(text))
 		var parse *rule.ParseError
 		if err != nil && !errors.As(err, &parse) {
 			t.Errorf("%s: %v", name, err)
@@ -247,7 +249,7 @@ func TestHostileRules(t *testing.T) {
 		"list":    "${lists.range(1000000).map(x, lists.range(1000000))}",
 		"long":    `${"a"` + strings.Repeat(`.replace("a", "aa")`, 24) + "}",
 	} {
-		_, err := evaluate.Rules{}.Evaluate(t.Context(), rule.Form{Template: value}, rule.Scope{})
+		_, err := confined.Rules{}.Evaluate(t.Context(), rule.Form{Template: value}, rule.Scope{})
 		wantOneOf(t, err, tooLong, tooMuch, "cost limit", "makes more than 4 MiB")
 		if err != nil && len(err.Error()) > 10_000 {
 			t.Errorf("%s: a long error", name)
@@ -267,7 +269,7 @@ func BenchmarkLua(b *testing.B) {
 func BenchmarkForm(b *testing.B) {
 	form := rule.Form{Template: map[string]any{"conditions": []any{map[string]any{"type": "Ready", "status": "True", "message": "${self.metadata.name} is up"}}}}
 	for b.Loop() {
-		if _, err := (evaluate.Rules{}).Evaluate(b.Context(), form, rule.Scope{"self": object()}); err != nil {
+		if _, err := (confined.Rules{}).Evaluate(b.Context(), form, rule.Scope{"self": object()}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -4,11 +4,9 @@ import (
 	"context"
 	"time"
 
+	"github.com/rollout-ladder/ladder/internal/confine/evaluate/wire"
 	"github.com/rollout-ladder/ladder/internal/repo/terraform"
 )
-
-// methodTerraform reads the clusters of a folder of Terraform.
-const methodTerraform = "terraform"
 
 // terraformTime is how much CPU time one folder may take.
 const terraformTime = 5 * time.Second
@@ -16,5 +14,5 @@ const terraformTime = 5 * time.Second
 // Terraform reads the clusters that a folder of Terraform registers with Argo CD, in
 // a worker.
 func Terraform(ctx context.Context, folder terraform.Folder) ([]terraform.Cluster, error) {
-	return ask[terraform.Folder, []terraform.Cluster](ctx, methodTerraform, folder, terraformTime)
+	return ask[terraform.Folder, []terraform.Cluster](ctx, wire.Terraform, folder, terraformTime)
 }

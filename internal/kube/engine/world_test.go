@@ -18,6 +18,7 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/yaml"
 
+	"github.com/rollout-ladder/ladder/internal/confine/confinetest"
 	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/core/rollout"
 	"github.com/rollout-ladder/ladder/internal/executor"
@@ -40,6 +41,7 @@ var sharedPlane struct {
 }
 
 func TestMain(m *testing.M) {
+	confinetest.Use()
 	planetest.SideBySide(8)
 	code := m.Run()
 	if sharedPlane.plane != nil {

@@ -21,7 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/kubernetes"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 )
 
@@ -82,7 +82,7 @@ func standing() time.Duration { return 0 }
 // returns their errors.
 func every(t *testing.T, ctx context.Context, config *rest.Config) []error {
 	t.Helper()
-	typed, err := kubernetes.NewForConfig(config)
+	typed, err := corev1client.NewForConfig(config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func every(t *testing.T, ctx context.Context, config *rest.Config) []error {
 	if err != nil {
 		t.Fatal(err)
 	}
-	maps, anything := typed.CoreV1().ConfigMaps("n"), plain.Resource(schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}).Namespace("n")
+	maps, anything := typed.ConfigMaps("n"), plain.Resource(schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}).Namespace("n")
 	object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a"}}
 	loose := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "a"}}}
 	var errs []error
@@ -146,11 +146,11 @@ func TestNothingWritesAround(t *testing.T) {
 					t.Errorf("write %d: %v", i, err)
 				}
 			}
-			client, err := kubernetes.NewForConfig(config)
+			client, err := corev1client.NewForConfig(config)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := client.CoreV1().ConfigMaps("n").Get(t.Context(), "a", metav1.GetOptions{}); err != nil {
+			if _, err := client.ConfigMaps("n").Get(t.Context(), "a", metav1.GetOptions{}); err != nil {
 				t.Error(err)
 			}
 			if after := s.seen()[before:]; !slices.Equal(after, []string{"GET"}) {
@@ -204,12 +204,12 @@ func TestTheSecondLook(t *testing.T) {
 					}
 				}
 				before := len(s.seen())
-				client, err := kubernetes.NewForConfig(config)
+				client, err := corev1client.NewForConfig(config)
 				if err != nil {
 					t.Fatal(err)
 				}
 				early.Store(looks.Load() + 1)
-				_, err = client.CoreV1().ConfigMaps("n").Patch(t.Context(), "a", types.MergePatchType, []byte(`{}`), metav1.PatchOptions{})
+				_, err = client.ConfigMaps("n").Patch(t.Context(), "a", types.MergePatchType, []byte(`{}`), metav1.PatchOptions{})
 				if !errors.Is(err, errTooLate) {
 					t.Errorf("error = %v", err)
 				}
@@ -257,13 +257,13 @@ func TestUnderWay(t *testing.T) {
 		close(begun)
 		<-r.Context().Done()
 	}
-	client, err := kubernetes.NewForConfig(config)
+	client, err := corev1client.NewForConfig(config)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ended := make(chan error)
 	go func() {
-		ended <- client.CoreV1().ConfigMaps("n").Delete(t.Context(), "a", metav1.DeleteOptions{})
+		ended <- client.ConfigMaps("n").Delete(t.Context(), "a", metav1.DeleteOptions{})
 	}()
 	<-begun
 	lost := errors.New("somebody else has it")

@@ -5,6 +5,8 @@ import (
 	"os"
 	"strconv"
 	"testing"
+
+	"github.com/rollout-ladder/ladder/internal/confine/confinetest"
 )
 
 // Main runs the tests of a package whose tests need planes, so many of those that are
@@ -13,6 +15,7 @@ func Main(m *testing.M, sideBySide int) int {
 	if os.Getenv(strangerVariable) != "" { // see WantRefused
 		return stranger(os.Stdin, os.Stdout)
 	}
+	confinetest.Use()
 	SideBySide(sideBySide)
 	return m.Run()
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/rollout-ladder/ladder/internal/testbuild"
 )
 
 // turnHeld tells the processes that a package of tests starts that it is its turn.
@@ -33,7 +35,7 @@ func MainInTurn(m *testing.M, sideBySide int) int {
 
 // await waits until no other package runs that takes turns.
 func await() (*os.File, error) {
-	root, err := moduleRoot()
+	root, err := testbuild.Root()
 	if err != nil {
 		return nil, err
 	}

@@ -16,7 +16,8 @@ var runsPrograms = map[string]string{
 	"internal/repo/git":        "git",
 	"internal/confine":         "ladder itself, as a worker",
 	"internal/plane":           "ladder itself, as the process of a plane",
-	"internal/plane/planetest": "ladder itself, for tests",
+	"internal/plane/planetest": "a test itself, as a stranger",
+	"internal/testbuild":       "go, for tests",
 	"internal/plane/argocd":    "ladder-argocd",
 	"internal/run/bootstrap":   "k3d or kind, as its configuration says",
 }

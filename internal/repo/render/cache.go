@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
-	"github.com/rollout-ladder/ladder/internal/confine/evaluate"
+	"github.com/rollout-ladder/ladder/internal/confine/evaluate/wire"
 	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/repo/manifest"
 	"github.com/rollout-ladder/ladder/internal/repo/render/source"
@@ -26,8 +26,8 @@ const formatVersion = "12"
 // the user has put them.
 type entry struct {
 	// Dropped is set where a Secret had values.
-	Dropped bool           `json:"dropped,omitempty"`
-	Reply   evaluate.Reply `json:"reply"`
+	Dropped bool       `json:"dropped,omitempty"`
+	Reply   wire.Reply `json:"reply"`
 }
 
 // question is everything but files that a result depends on.
@@ -52,7 +52,7 @@ func (q question) key() (string, bool) {
 }
 
 // result renders a source, or takes its result from the cache.
-func (r *Renderer) result(ctx context.Context, c model.Component, src model.Source, versions []string) (evaluate.Reply, []manifest.Object, error) {
+func (r *Renderer) result(ctx context.Context, c model.Component, src model.Source, versions []string) (wire.Reply, []manifest.Object, error) {
 	reply, objects, err := r.cached(ctx, c, src, versions)
 	if r.opts.SecretKeysOnly {
 		// Also what has just been rendered: a cold run sees what a warm one sees.
@@ -66,7 +66,7 @@ func (r *Renderer) result(ctx context.Context, c model.Component, src model.Sour
 
 // cached renders a source, or takes its result from the cache where that has all
 // that is asked for.
-func (r *Renderer) cached(ctx context.Context, c model.Component, src model.Source, versions []string) (evaluate.Reply, []manifest.Object, error) {
+func (r *Renderer) cached(ctx context.Context, c model.Component, src model.Source, versions []string) (wire.Reply, []manifest.Object, error) {
 	view := r.tree.View()
 	if r.cache == nil {
 		return r.fresh(ctx, view, c, src, versions)
@@ -103,7 +103,7 @@ func (r *Renderer) cached(ctx context.Context, c model.Component, src model.Sour
 }
 
 // fresh renders a source and reads its objects.
-func (r *Renderer) fresh(ctx context.Context, view *source.Recording, c model.Component, src model.Source, versions []string) (evaluate.Reply, []manifest.Object, error) {
+func (r *Renderer) fresh(ctx context.Context, view *source.Recording, c model.Component, src model.Source, versions []string) (wire.Reply, []manifest.Object, error) {
 	reply, err := r.source(ctx, view, c, src, versions)
 	objects, readable := objectsOf(reply)
 	if err == nil && !readable {
@@ -151,7 +151,7 @@ func checksum(parts ...[]byte) string {
 // store writes a variant; a cache that cannot be written is no failure.
 // Nothing is written where a part is left out that has values: they may hold
 // secrets, and what the part requires depends on them.
-func (c *cache) store(key string, trace source.Trace, reply evaluate.Reply, objects []manifest.Object) {
+func (c *cache) store(key string, trace source.Trace, reply wire.Reply, objects []manifest.Object) {
 	e := entry{Reply: reply}
 	e.Reply.Objects = slices.Clone(reply.Objects)
 	for i, o := range objects {
@@ -183,7 +183,7 @@ func (c *cache) store(key string, trace source.Trace, reply evaluate.Reply, obje
 }
 
 // objectsOf reads the objects of a reply.
-func objectsOf(reply evaluate.Reply) ([]manifest.Object, bool) {
+func objectsOf(reply wire.Reply) ([]manifest.Object, bool) {
 	out := make([]manifest.Object, len(reply.Objects))
 	for i, o := range reply.Objects {
 		var m map[string]any

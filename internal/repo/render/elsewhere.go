@@ -10,29 +10,28 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rollout-ladder/ladder/internal/confine/evaluate"
+	"github.com/rollout-ladder/ladder/internal/confine/evaluate/wire"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/repo/manifest"
-	"github.com/rollout-ladder/ladder/internal/repo/render/helm"
 	"github.com/rollout-ladder/ladder/internal/repo/render/source"
 )
 
 // elsewhere renders a folder of another repository, which is fetched. Everything that is
 // found in it stands where the source is written: its own files are not here.
-func (r *Renderer) elsewhere(ctx context.Context, c model.Component, src model.Source, versions []string) (evaluate.Reply, error) {
+func (r *Renderer) elsewhere(ctx context.Context, c model.Component, src model.Source, versions []string) (wire.Reply, error) {
 	if r.opts.Offline || r.opts.Fetch.Repository == nil {
-		return evaluate.Reply{}, source.Errorf(src.Position, "%s of repository %s is not in this repository, so it is not rendered; vendor it, or run Ladder there",
-			src.Name, helm.Address(src))
+		return wire.Reply{}, source.Errorf(src.Position, "%s of repository %s is not in this repository, so it is not rendered; vendor it, or run Ladder there",
+			src.Name, source.Address(src))
 	}
 	base, err := r.opts.Fetch.Repository(ctx, folderOf(src))
 	if err != nil {
-		return evaluate.Reply{}, source.Errorf(src.Position, "%s of repository %s cannot be fetched: %w; check address, path and revision, or vendor it", src.Name, helm.Address(src), err)
+		return wire.Reply{}, source.Errorf(src.Position, "%s of repository %s cannot be fetched: %w; check address, path and revision, or vendor it", src.Name, source.Address(src), err)
 	}
 	view := base.Tree.View()
 	there, err := asOwn(view, src, base.Path)
 	if err != nil {
-		return evaluate.Reply{}, source.Errorf(src.Position, "%s of repository %s: %w", src.Name, helm.Address(src), err)
+		return wire.Reply{}, source.Errorf(src.Position, "%s of repository %s: %w", src.Name, source.Address(src), err)
 	}
 	reply, err := r.evaluate(ctx, view, c, there, versions)
 	at := manifest.Origin{File: src.Position.File, Line: src.Position.Line}
@@ -44,9 +43,9 @@ func (r *Renderer) elsewhere(ctx context.Context, c model.Component, src model.S
 		l.Position, l.Reason = src.Position, saidThere(src, l.Position, l.Reason)
 	}
 	if n := makesMore(reply.Objects); n > 0 && r.opts.Partial {
-		reply.Lacking = append(reply.Lacking, evaluate.Lack{
+		reply.Lacking = append(reply.Lacking, wire.Lack{
 			Source: src, Namespace: c.Namespace, Position: src.Position,
-			Reason: fmt.Sprintf("%s holds %d objects that apply more, which is not read; run Ladder there", helm.Address(src), n),
+			Reason: fmt.Sprintf("%s holds %d objects that apply more, which is not read; run Ladder there", source.Address(src), n),
 		})
 	}
 	var problem *source.Error
@@ -58,7 +57,7 @@ func (r *Renderer) elsewhere(ctx context.Context, c model.Component, src model.S
 
 // makesMore counts the objects by which Argo CD or Flux applies what is read in the
 // repository that they are in only.
-func makesMore(objects []evaluate.Object) int {
+func makesMore(objects []wire.Object) int {
 	n := 0
 	for _, o := range objects {
 		var is struct{ APIVersion, Kind string }
@@ -108,7 +107,7 @@ func asOwn(view source.View, src model.Source, folder string) (model.Source, err
 
 // saidThere is what was said about a file of another repository.
 func saidThere(src model.Source, at finding.Position, reason string) string {
-	where := helm.Address(src)
+	where := source.Address(src)
 	if at.File != "" && at.File != src.Position.File {
 		where = fmt.Sprintf("%s:%d of %s", at.File, at.Line, where)
 	}

@@ -14,10 +14,11 @@ import (
 
 	"github.com/rollout-ladder/ladder/internal/cachedir"
 	"github.com/rollout-ladder/ladder/internal/confine/evaluate"
+	"github.com/rollout-ladder/ladder/internal/confine/evaluate/wire"
 	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/repo/manifest"
-	"github.com/rollout-ladder/ladder/internal/repo/render/helm"
 	"github.com/rollout-ladder/ladder/internal/repo/render/source"
+	layers "github.com/rollout-ladder/ladder/internal/repo/render/values"
 )
 
 // Options of a Renderer; the zero value works.
@@ -253,7 +254,7 @@ func (r *Renderer) render(ctx context.Context, c model.Component, versions []str
 				return out
 			}
 			// What fails without its values may well be whole with them.
-			problem.Part = problem.Part || errors.Is(err, helm.ErrWithout)
+			problem.Part = problem.Part || errors.Is(err, source.ErrWithout)
 			if src.Incomplete != "" {
 				problem.Part = true
 				problem.Reason += " (" + src.Incomplete + ")"
@@ -274,10 +275,10 @@ func (r *Renderer) render(ctx context.Context, c model.Component, versions []str
 }
 
 // lackingOf is the error of a part that was left out.
-func lackingOf(c model.Component, l helm.Lacking) *Error {
+func lackingOf(c model.Component, l source.Lacking) *Error {
 	name := cmp.Or(l.Source.RepoURL, l.Source.Path)
 	if l.Source.Kind == model.Chart {
-		name = helm.RemoteName(l.Source)
+		name = source.RemoteName(l.Source)
 	}
 	return &Error{Component: c.Name, Source: name, Position: l.Err.Position, Reason: l.Err.Reason, Err: l.Err, Missing: l.Source, Namespace: l.Namespace, Part: true}
 }
@@ -286,7 +287,7 @@ func lackingOf(c model.Component, l helm.Lacking) *Error {
 func incomplete(c model.Component, src model.Source) *Error {
 	name := src.Path
 	if src.RepoURL != "" {
-		name = helm.RemoteName(src)
+		name = source.RemoteName(src)
 	}
 	missing := src
 	missing.ReleaseName = cmp.Or(src.ReleaseName, c.Name)
@@ -300,14 +301,14 @@ func (r *Renderer) Values(src model.Source) (values map[string]any, complete boo
 	if r.fault != nil || src.Kind == model.Git {
 		return nil, false
 	}
-	values, complete = helm.Values(r.tree.View(), src)
+	values, complete = layers.Of(r.tree.View(), src)
 	return values, complete && src.Incomplete == ""
 }
 
 // source renders one source, whatever its kind.
-func (r *Renderer) source(ctx context.Context, view *source.Recording, c model.Component, src model.Source, versions []string) (evaluate.Reply, error) {
+func (r *Renderer) source(ctx context.Context, view *source.Recording, c model.Component, src model.Source, versions []string) (wire.Reply, error) {
 	if src.Refused != "" {
-		return evaluate.Reply{}, source.Errorf(src.Position, "%s", src.Refused)
+		return wire.Reply{}, source.Errorf(src.Position, "%s", src.Refused)
 	}
 	if src.RepoURL != "" && src.Kind != model.Chart {
 		view.MarkRemote()
@@ -316,8 +317,8 @@ func (r *Renderer) source(ctx context.Context, view *source.Recording, c model.C
 	return r.evaluate(ctx, view, c, src, versions)
 }
 
-func (r *Renderer) evaluate(ctx context.Context, view *source.Recording, c model.Component, src model.Source, versions []string) (evaluate.Reply, error) {
-	return evaluate.Source(ctx, view, evaluate.Request{
+func (r *Renderer) evaluate(ctx context.Context, view *source.Recording, c model.Component, src model.Source, versions []string) (wire.Reply, error) {
+	return evaluate.Source(ctx, view, wire.Request{
 		Source: src, Component: c.Name, Namespace: c.Namespace,
 		KubeVersion: r.opts.KubeVersion, APIVersions: slices.Concat(r.opts.APIVersions, versions),
 		MaxOutput: r.opts.MaxOutput, Partial: r.opts.Partial, Offline: r.opts.Offline,
@@ -328,7 +329,7 @@ func (r *Renderer) evaluate(ctx context.Context, view *source.Recording, c model
 func (r *Renderer) explain(ctx context.Context, c model.Component, src model.Source, err error) error {
 	name := src.Path
 	if src.RepoURL != "" {
-		name = helm.RemoteName(src)
+		name = source.RemoteName(src)
 	}
 	missing := src
 	if missing.ReleaseName == "" {

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 )
 
 // Where rollouts keep their history in the cluster.
@@ -19,12 +19,12 @@ const (
 
 // FromCluster reads the entries of a cluster. ConfigMaps that hold no report are
 // problems.
-func FromCluster(ctx context.Context, client kubernetes.Interface) ([]Entry, []Problem, error) {
+func FromCluster(ctx context.Context, client corev1client.ConfigMapsGetter) ([]Entry, []Problem, error) {
 	var entries []Entry
 	var problems []Problem
 	options := metav1.ListOptions{Limit: 50}
 	for {
-		page, err := client.CoreV1().ConfigMaps(clusterNamespace).List(ctx, options)
+		page, err := client.ConfigMaps(clusterNamespace).List(ctx, options)
 		if err != nil {
 			return nil, nil, fmt.Errorf("read the history in namespace %s: %w", clusterNamespace, err)
 		}

@@ -3,6 +3,7 @@ package history
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"encoding/json"
 	"errors"
 	"os"
@@ -14,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes/fake"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"github.com/rollout-ladder/ladder/internal/core/report"
 )
@@ -176,11 +177,11 @@ func TestTheSameReportIsOneEntry(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	client := fake.NewSimpleClientset(
-		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ladder-system", Name: "ladder-history-acme-dev-1"}, BinaryData: map[string][]byte{"report.json.gz": packed.Bytes()}},
-		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ladder-system", Name: "ladder-history-acme-dev-2"}, Data: map[string]string{"x": "no report"}},
-		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ladder-system", Name: "ladder-rollout-acme-dev"}, Data: map[string]string{"x": "no history"}},
-	)
+	client := configMaps{items: []corev1.ConfigMap{
+		{ObjectMeta: metav1.ObjectMeta{Namespace: "ladder-system", Name: "ladder-history-acme-dev-1"}, BinaryData: map[string][]byte{"report.json.gz": packed.Bytes()}},
+		{ObjectMeta: metav1.ObjectMeta{Namespace: "ladder-system", Name: "ladder-history-acme-dev-2"}, Data: map[string]string{"x": "no report"}},
+		{ObjectMeta: metav1.ObjectMeta{Namespace: "ladder-system", Name: "ladder-rollout-acme-dev"}, Data: map[string]string{"x": "no history"}},
+	}}
 	remote, problems, err := FromCluster(t.Context(), client)
 	if err != nil || len(remote) != 1 || len(problems) != 1 {
 		t.Fatalf("entries = %v, problems = %v, error = %v", remote, problems, err)
@@ -188,6 +189,28 @@ func TestTheSameReportIsOneEntry(t *testing.T) {
 	if all := Merge(entries, remote); len(all) != 1 {
 		t.Errorf("%s and %s are two", entries[0].ID, remote[0].ID)
 	}
+}
+
+// configMaps are those of namespace ladder-system, a page for each.
+type configMaps struct {
+	corev1client.ConfigMapInterface
+	items []corev1.ConfigMap
+}
+
+func (c configMaps) ConfigMaps(namespace string) corev1client.ConfigMapInterface {
+	if namespace != "ladder-system" {
+		panic(namespace)
+	}
+	return c
+}
+
+func (c configMaps) List(_ context.Context, options metav1.ListOptions) (*corev1.ConfigMapList, error) {
+	i := len(options.Continue)
+	page := &corev1.ConfigMapList{Items: c.items[i : i+1]}
+	if i+1 < len(c.items) {
+		page.Continue = strings.Repeat("x", i+1)
+	}
+	return page, nil
 }
 
 func FuzzParse(f *testing.F) {

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/client-go/kubernetes"
+	storagev1client "k8s.io/client-go/kubernetes/typed/storage/v1"
 	"k8s.io/client-go/rest"
 
 	"github.com/rollout-ladder/ladder/internal/analysis"
@@ -92,7 +92,7 @@ func toldOfClasses(loaded *analysis.Result) []finding.Finding {
 
 // applyClasses puts the classes of the cluster onto the plane.
 func applyClasses(ctx context.Context, access *rest.Config, loaded *analysis.Result) error {
-	client, err := kubernetes.NewForConfig(access)
+	client, err := storagev1client.NewForConfig(access)
 	if err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func applyClasses(ctx context.Context, access *rest.Config, loaded *analysis.Res
 			class.Annotations = map[string]string{defaultAnnotation: "true"}
 		}
 		err := patiently(ctx, func() error {
-			_, err := client.StorageV1().StorageClasses().Create(ctx, class, metav1.CreateOptions{})
+			_, err := client.StorageClasses().Create(ctx, class, metav1.CreateOptions{})
 			return err
 		})
 		if err != nil && !apierrors.IsAlreadyExists(err) {

@@ -11,7 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/kubernetes"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 
 	"github.com/rollout-ladder/ladder/internal/analysis"
@@ -54,14 +54,14 @@ func applyPatience() wait.Backoff {
 // applyConfig writes the configuration to where the simulated world watches it,
 // and makes the namespaces that are there before the first component.
 func applyConfig(ctx context.Context, access *rest.Config, c settings.Config, namespaces []string) error {
-	client, err := kubernetes.NewForConfig(access)
+	client, err := corev1client.NewForConfig(access)
 	if err != nil {
 		return err
 	}
 	for _, name := range append([]string{settings.Namespace}, namespaces...) {
 		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
 		err := patiently(ctx, func() error {
-			_, err := client.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{})
+			_, err := client.Namespaces().Create(ctx, namespace, metav1.CreateOptions{})
 			return err
 		})
 		if err != nil && !apierrors.IsAlreadyExists(err) {
@@ -72,7 +72,7 @@ func applyConfig(ctx context.Context, access *rest.Config, c settings.Config, na
 	if err != nil {
 		return err
 	}
-	maps := client.CoreV1().ConfigMaps(settings.Namespace)
+	maps := client.ConfigMaps(settings.Namespace)
 	return patiently(ctx, func() error {
 		_, err := maps.Create(ctx, cm, metav1.CreateOptions{})
 		if apierrors.IsAlreadyExists(err) {

@@ -10,8 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/rollout-ladder/ladder/internal/confine/evaluate"
 	"github.com/rollout-ladder/ladder/internal/simulate/rule"
+	"github.com/rollout-ladder/ladder/internal/simulate/rule/confined"
 	"github.com/rollout-ladder/ladder/internal/simulate/settings"
 	"github.com/rollout-ladder/ladder/internal/simulate/world"
 )
@@ -42,7 +42,7 @@ func TestCourseOfAnObject(t *testing.T) {
 	t.Run("by rules of the program", func(t *testing.T) { courseOfAnObject(t, newBench(t, bucketRule, settings.Config{})) })
 	t.Run("by rules of a repository", func(t *testing.T) {
 		set := &rule.Set{}
-		if err := set.AddElsewhere(t.Context(), evaluate.Rules{}, "own.yaml", []byte("apiVersion: "+rule.APIVersion+"\n"+bucketRule)); err != nil {
+		if err := set.AddElsewhere(t.Context(), confined.Rules{}, "own.yaml", []byte("apiVersion: "+rule.APIVersion+"\n"+bucketRule)); err != nil {
 			t.Fatal(err)
 		}
 		courseOfAnObject(t, newBenchOf(t, set, settings.Config{}))

@@ -16,7 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/kubernetes"
+	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 
 	"github.com/rollout-ladder/ladder/internal/kube/fence"
@@ -66,14 +67,18 @@ func Connect(access *rest.Config, now func() time.Time) (*Cluster, error) {
 	config := rest.CopyConfig(access)
 	config.QPS = -1
 	config.WarningHandler = rest.NoWarnings{}
-	client, err := kubernetes.NewForConfig(config)
+	client, err := corev1client.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("connect to the cluster: %w", err)
+	}
+	coordination, err := coordinationv1client.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("connect to the cluster: %w", err)
 	}
 	return &Cluster{
-		maps: client.CoreV1().ConfigMaps(Namespace), leases: client.CoordinationV1().Leases(Namespace),
+		maps: client.ConfigMaps(Namespace), leases: coordination.Leases(Namespace),
 		makeNamespace: func(ctx context.Context) error {
-			_, err := client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
+			_, err := client.Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
 				Name: Namespace, Labels: map[string]string{labelManaged: "ladder"},
 			}}, metav1.CreateOptions{})
 			if apierrors.IsAlreadyExists(err) {
@@ -86,11 +91,11 @@ func Connect(access *rest.Config, now func() time.Time) (*Cluster, error) {
 			if err != nil {
 				return nil, err
 			}
-			client, err := kubernetes.NewForConfig(config)
+			client, err := corev1client.NewForConfig(config)
 			if err != nil {
 				return nil, fmt.Errorf("connect to the cluster: %w", err)
 			}
-			return client.CoreV1().ConfigMaps(Namespace), nil
+			return client.ConfigMaps(Namespace), nil
 		},
 		Server: config.Host, now: now, clock: fence.SinceBoot,
 	}, nil

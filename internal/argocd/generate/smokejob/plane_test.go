@@ -16,9 +16,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/kubernetes"
+	authorizationv1client "k8s.io/client-go/kubernetes/typed/authorization/v1"
+	batchv1client "k8s.io/client-go/kubernetes/typed/batch/v1"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	rbacv1client "k8s.io/client-go/kubernetes/typed/rbac/v1"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
 	"sigs.k8s.io/yaml"
 
@@ -37,7 +42,10 @@ const patience = 2 * time.Minute
 // cluster is a plane with its simulated world.
 type cluster struct {
 	t      *testing.T
-	client *kubernetes.Clientset
+	core   *corev1client.CoreV1Client
+	batch  *batchv1client.BatchV1Client
+	access *authorizationv1client.AuthorizationV1Client
+	roles  *rbacv1client.RbacV1Client
 	dyn    dynamic.Interface
 	mapper *restmapper.DeferredDiscoveryRESTMapper
 }
@@ -61,15 +69,21 @@ func start(t *testing.T) cluster {
 		t.Fatal(err)
 	}
 	config.QPS = -1
-	client, err := kubernetes.NewForConfig(config)
+	asking := client(t, config, discovery.NewDiscoveryClientForConfig)
+	return cluster{
+		t: t, core: client(t, config, corev1client.NewForConfig), batch: client(t, config, batchv1client.NewForConfig),
+		access: client(t, config, authorizationv1client.NewForConfig), roles: client(t, config, rbacv1client.NewForConfig),
+		dyn: client(t, config, dynamic.NewForConfig), mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(asking)),
+	}
+}
+
+func client[C any](t *testing.T, config *rest.Config, connect func(*rest.Config) (C, error)) C {
+	t.Helper()
+	c, err := connect(config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	dyn, err := dynamic.NewForConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return cluster{t, client, dyn, restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(client.Discovery()))}
+	return c
 }
 
 func (c cluster) eventually(what string, check func() error) {
@@ -212,7 +226,7 @@ func TestJobOnAPlane(t *testing.T) {
 		if done(t, c) {
 			t.Fatal("the Job completes although the door is not Programmed")
 		}
-		pods, err := c.client.CoreV1().Pods("ameide").List(t.Context(), metav1.ListOptions{})
+		pods, err := c.core.Pods("ameide").List(t.Context(), metav1.ListOptions{})
 		if err != nil {
 			return err
 		}
@@ -254,7 +268,7 @@ func TestJobOnAPlane(t *testing.T) {
 
 func done(t *testing.T, c cluster) bool {
 	t.Helper()
-	job, err := c.client.BatchV1().Jobs("ameide").Get(t.Context(), "doors", metav1.GetOptions{})
+	job, err := c.batch.Jobs("ameide").Get(t.Context(), "doors", metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -295,7 +309,7 @@ func (c cluster) rights() {
 			User: "system:serviceaccount:ameide:doors", Groups: []string{"system:serviceaccounts", "system:serviceaccounts:ameide", "system:authenticated"},
 			ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: test.verb, Group: test.group, Resource: test.resource, Namespace: test.namespace, Name: test.name},
 		}}
-		answer, err := c.client.AuthorizationV1().SubjectAccessReviews().Create(c.t.Context(), review, metav1.CreateOptions{})
+		answer, err := c.access.SubjectAccessReviews().Create(c.t.Context(), review, metav1.CreateOptions{})
 		if err != nil {
 			c.t.Fatal(err)
 		}
@@ -309,17 +323,17 @@ func (c cluster) rights() {
 func (c cluster) withoutRights(smoke []*unstructured.Unstructured) {
 	c.t.Helper()
 	background := metav1.DeletePropagationBackground
-	if err := c.client.BatchV1().Jobs("ameide").Delete(c.t.Context(), "doors", metav1.DeleteOptions{PropagationPolicy: &background}); err != nil {
+	if err := c.batch.Jobs("ameide").Delete(c.t.Context(), "doors", metav1.DeleteOptions{PropagationPolicy: &background}); err != nil {
 		c.t.Fatal(err)
 	}
-	if err := c.client.RbacV1().Roles("pki").Delete(c.t.Context(), "doors", metav1.DeleteOptions{}); err != nil {
+	if err := c.roles.Roles("pki").Delete(c.t.Context(), "doors", metav1.DeleteOptions{}); err != nil {
 		c.t.Fatal(err)
 	}
 	job := smoke[len(smoke)-1].DeepCopy()
 	job.SetName("again")
 	c.apply(false, job)
 	c.eventually("the pod says what it may not do", func() error {
-		pods, err := c.client.CoreV1().Pods("ameide").List(c.t.Context(), metav1.ListOptions{LabelSelector: "job-name=again"})
+		pods, err := c.core.Pods("ameide").List(c.t.Context(), metav1.ListOptions{LabelSelector: "job-name=again"})
 		if err != nil {
 			return err
 		}

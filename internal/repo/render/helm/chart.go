@@ -23,6 +23,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/repo/manifest"
 	"github.com/rollout-ladder/ladder/internal/repo/render/source"
+	"github.com/rollout-ladder/ladder/internal/repo/render/values"
 )
 
 // loadedChart is a chart and where each of its files is in the repository.
@@ -81,7 +82,7 @@ func loadFolder(ctx context.Context, view source.View, folder string, at finding
 			if f.Name != "Chart.yaml" && f.Name != "values.yaml" {
 				continue
 			}
-			if err := checkYAML(path.Join(folder, f.Name), f.Data); err != nil {
+			if err := values.CheckYAML(path.Join(folder, f.Name), f.Data); err != nil {
 				return nil, err
 			}
 		}

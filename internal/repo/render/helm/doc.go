@@ -1,4 +1,4 @@
-// Package helm renders Helm charts. It runs in a confined worker (package evaluate),
+// Package helm renders Helm charts. It runs in a confined worker (package worker),
 // which bounds its time and memory.
 //
 // Charts, values, dependencies and capabilities are Helm's own (the Helm SDK).

@@ -22,6 +22,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/repo/render/source"
+	"github.com/rollout-ladder/ladder/internal/repo/render/values"
 )
 
 // repository writes the files of an archive and opens them.
@@ -298,7 +299,7 @@ func compareWithHelm(t *testing.T, tree *source.Tree, req Request) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		values, _, err := layer(tree.View(), req.Source)
+		given, err := values.Layer(tree.View(), req.Source)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -306,7 +307,7 @@ func compareWithHelm(t *testing.T, tree *source.Tree, req Request) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		top, err := prepare(loaded, values.merged, req, caps)
+		top, err := prepare(loaded, given.Merged, req, caps)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,36 +14,14 @@ import (
 	"github.com/rollout-ladder/ladder/internal/repo/render/source"
 )
 
-// Lacking is a remote source that could not be had, and without which the rest
-// was rendered.
-type Lacking struct {
-	// Source has the values it would have been rendered with, and its release.
-	Source    model.Source
-	Namespace string
-	Err       *source.Error
-}
-
-// UnavailableError says that a remote source could not be had.
-type UnavailableError struct{ Lacking }
-
-// Error implements error.
-func (e *UnavailableError) Error() string { return e.Err.Error() }
-
-// Unwrap returns the problem with its position.
-func (e *UnavailableError) Unwrap() error { return e.Err }
-
-// ErrWithout is the cause of a failure that may be owed to a dependency that is
-// lacking: the definitions and values of its templates are.
-var ErrWithout = errors.New("a dependency is lacking")
-
 // without marks the failure of a template while dependencies are lacking.
-func without(err error, lacking []Lacking) error {
+func without(err error, lacking []source.Lacking) error {
 	var failed *source.Error
 	if len(lacking) == 0 || !errors.As(err, &failed) {
 		return err
 	}
 	marked := *failed
-	marked.Err = errors.Join(ErrWithout, failed.Err)
+	marked.Err = errors.Join(source.ErrWithout, failed.Err)
 	marked.Reason += fmt.Sprintf(" (the dependency %s is not rendered, and may be what it needs)", lacking[0].Source.Name)
 	return &marked
 }
@@ -56,8 +34,8 @@ type absent struct {
 
 // leaveOut takes the dependencies that are lacking out of the chart and returns
 // those that its values enable.
-func (l *loadedChart) leaveOut(values map[string]any, req Request) []Lacking {
-	var out []Lacking
+func (l *loadedChart) leaveOut(values map[string]any, req Request) []source.Lacking {
+	var out []source.Lacking
 	for _, a := range l.absent {
 		dep := a.dependency
 		var kept []*chart.Dependency
@@ -79,7 +57,7 @@ func (l *loadedChart) leaveOut(values map[string]any, req Request) []Lacking {
 		if _, set := given["nameOverride"]; dep.Alias != "" && !set {
 			given["nameOverride"] = dep.Alias // Helm names the chart by its alias
 		}
-		out = append(out, Lacking{Namespace: req.Namespace, Err: a.err, Source: model.Source{
+		out = append(out, source.Lacking{Namespace: req.Namespace, Err: a.err, Source: model.Source{
 			Kind: model.Chart, RepoURL: dep.Repository, Name: dep.Name, Version: dep.Version, ReleaseName: req.Release,
 			Values: given, SkipCRDs: req.Source.SkipCRDs, Position: a.err.Position,
 		}})
@@ -113,22 +91,6 @@ func enabled(dep *chart.Dependency, given, defaults map[string]any) bool {
 		}
 	}
 	return on || !off
-}
-
-// Values merges the values of a source as a render does. complete is false where
-// some cannot be read.
-func Values(view source.View, src model.Source) (values map[string]any, complete bool) {
-	all, _, err := layer(view, src)
-	if err == nil {
-		return all.merged, true
-	}
-	// What the source itself says is known at least, and wins over every file.
-	src.ValueFiles = nil
-	all, _, err = layer(view, src)
-	if err != nil {
-		return nil, false
-	}
-	return all.merged, false
 }
 
 // withoutFetch explains a dependency that is not fetched offline.

@@ -3,9 +3,7 @@ package helm
 import (
 	"context"
 	"fmt"
-	"strings"
 
-	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/repo/render/source"
 )
@@ -13,26 +11,16 @@ import (
 // loadRemote fetches a chart from its repository. What it renders has the
 // position of the descriptor that names it.
 func loadRemote(ctx context.Context, view source.View, src model.Source, opts Options) (*loadedChart, error) {
-	name := RemoteName(src)
+	name := source.RemoteName(src)
 	if opts.Fetch == nil {
-		return nil, &UnavailableError{Lacking{Source: src, Err: &source.Error{Position: src.Position,
+		return nil, &source.UnavailableError{Lacking: source.Lacking{Source: src, Err: &source.Error{Position: src.Position,
 			Reason: fmt.Sprintf("remote chart %s is not rendered offline; vendor it or run without --offline", name)}}}
 	}
 	view.MarkRemote()
 	data, err := opts.Fetch(ctx, src.RepoURL, src.Name, src.Version)
 	if err != nil {
-		return nil, &UnavailableError{Lacking{Source: src, Err: &source.Error{Position: src.Position, Err: err,
+		return nil, &source.UnavailableError{Lacking: source.Lacking{Source: src, Err: &source.Error{Position: src.Position, Err: err,
 			Reason: fmt.Sprintf("remote chart %s cannot be fetched: %v; check repository, name and version, or vendor it", name, err)}}}
 	}
 	return loadArchive(data, src.Position, src.Position)
-}
-
-// RemoteName names a remote chart for people: "https://host/charts/name 1.2.3".
-func RemoteName(src model.Source) string {
-	return strings.TrimSpace(Address(src) + "/" + src.Name + " " + src.Version)
-}
-
-// Address is the repository of a remote source without credentials.
-func Address(src model.Source) string {
-	return strings.TrimSuffix(finding.WithoutCredentials(src.RepoURL), "/")
 }

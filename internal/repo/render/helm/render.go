@@ -21,6 +21,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/repo/manifest"
 	"github.com/rollout-ladder/ladder/internal/repo/render/source"
+	"github.com/rollout-ladder/ladder/internal/repo/render/values"
 )
 
 // Options are what all charts of a repository have in common.
@@ -29,16 +30,13 @@ type Options struct {
 	APIVersions []string // "group/version" and "group/version/Kind"
 	MaxOutput   int      // bytes of text that one chart makes
 	// Fetch gets a remote chart; nil when offline.
-	Fetch Fetch
+	Fetch source.Fetch
 	// Note is told what is rendered next; nil tells nobody.
 	Note func(at finding.Position, what string)
 	// Partial renders without remote sources that cannot be had, where the rest
 	// can be; Result.Lacking names them.
 	Partial bool
 }
-
-// Fetch gets the archive of a remote chart.
-type Fetch func(ctx context.Context, repoURL, name, version string) ([]byte, error)
 
 // Request is one chart to render.
 type Request struct {
@@ -56,7 +54,7 @@ type Result struct {
 	ReadsCapabilities bool
 	// Lacking are the remote sources that are left out; it is set next to an error
 	// too.
-	Lacking []Lacking
+	Lacking []source.Lacking
 }
 
 // Render renders a chart: first the objects of its crds folders, then those of
@@ -68,22 +66,22 @@ func Render(ctx context.Context, view source.View, req Request, opts Options) (R
 	}
 	opts.Note(chartPosition(req.Source), "chart "+cmp.Or(req.Source.Path, req.Source.Name))
 	loaded, err := load(ctx, view, req.Source, opts)
-	var unavailable *UnavailableError
+	var unavailable *source.UnavailableError
 	if errors.As(err, &unavailable) {
 		unavailable.Namespace, unavailable.Source.ReleaseName = req.Namespace, req.Release
 		// A value file that is not there is a mistake whatever the chart holds.
-		if _, _, wrong := layer(view, req.Source); missingFile(wrong) {
+		if _, wrong := values.Layer(view, req.Source); missingFile(wrong) {
 			err = wrong
 		}
 	}
 	if err != nil {
 		return Result{}, err
 	}
-	values, last, err := layer(view, req.Source)
+	given, err := values.Layer(view, req.Source)
 	if err != nil {
 		return Result{}, err
 	}
-	result := Result{ReadsCapabilities: loaded.readsCapabilities() || readsCapabilities(values.text), Lacking: loaded.leaveOut(values.merged, req)}
+	result := Result{ReadsCapabilities: loaded.readsCapabilities() || readsCapabilities(given.Text), Lacking: loaded.leaveOut(given.Merged, req)}
 	// With other API versions it may be rendered after all.
 	failed := Result{ReadsCapabilities: result.ReadsCapabilities, Lacking: result.Lacking}
 
@@ -94,7 +92,7 @@ func Render(ctx context.Context, view source.View, req Request, opts Options) (R
 	if err != nil {
 		return failed, source.Errorf(req.Source.Position, "%w", err)
 	}
-	top, err := prepare(loaded, values.merged, req, caps)
+	top, err := prepare(loaded, given.Merged, req, caps)
 	if err != nil {
 		return failed, err
 	}
@@ -119,7 +117,7 @@ func Render(ctx context.Context, view source.View, req Request, opts Options) (R
 	}
 	for i := range result.Objects {
 		if !result.Objects[i].CRDFolder {
-			result.Objects[i].Origin.Values = last
+			result.Objects[i].Origin.Values = given.Last
 		}
 	}
 	return result, nil
@@ -211,12 +209,6 @@ func capabilities(opts Options) (*common.Capabilities, error) {
 var capabilityUse = regexp.MustCompile(`Capabilities(\.APIVersions|[^.\w]|\.[^KHA]|$)`)
 
 func readsCapabilities(text []byte) bool { return capabilityUse.Match(text) }
-
-// layered are the values of a component, later layers winning.
-type layered struct {
-	merged map[string]any
-	text   []byte // of all layers, to look for uses of the capabilities
-}
 
 // missingFile reports whether err says that a file does not exist.
 func missingFile(err error) bool { return errors.Is(err, fs.ErrNotExist) }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/repo/render/source"
+	"github.com/rollout-ladder/ladder/internal/repo/render/values"
 )
 
 // validate checks the values against the chart's values.schema.json and those
@@ -51,7 +52,7 @@ type anything struct{}
 // Load implements jsonschema.URLLoader.
 func (anything) Load(string) (any, error) { return true, nil }
 
-func validateSchema(schema []byte, values map[string]any) (err error) {
+func validateSchema(schema []byte, given map[string]any) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("the schema cannot be checked: %v", r)
@@ -72,7 +73,7 @@ func validateSchema(schema []byte, values map[string]any) (err error) {
 		return err
 	}
 	// Go through JSON: values may hold Helm's own map types.
-	plain, err := copyValues(values)
+	plain, err := values.Copy(given)
 	if err != nil {
 		return err
 	}

@@ -1,5 +1,5 @@
 // Package kustomize builds kustomizations with kustomize's own library. It runs in a
-// confined worker (package evaluate): there is no git program to call, and HTTP
+// confined worker (package worker): there is no git program to call, and HTTP
 // requests of the library become questions to the parent.
 //
 // The library sees the repository through a file system that holds nothing of the

@@ -13,7 +13,6 @@ import (
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/repo/manifest"
-	"github.com/rollout-ladder/ladder/internal/repo/render/helm"
 	"github.com/rollout-ladder/ladder/internal/repo/render/source"
 )
 
@@ -44,7 +43,7 @@ func (b *build) programs(file string, doc map[string]any, at func(string) findin
 				continue
 			}
 			changed = true
-			b.note(helm.Lacking{Namespace: b.opts.Namespace, Source: model.Source{Kind: model.Kustomize, Path: b.files.rel(folder), Name: program, Position: where},
+			b.note(source.Lacking{Namespace: b.opts.Namespace, Source: model.Source{Kind: model.Kustomize, Path: b.files.rel(folder), Name: program, Position: where},
 				Err: &source.Error{Position: where, Reason: fmt.Sprintf("%s %s needs the program %s, which is not run", strings.TrimSuffix(field, "s"), firstLine(text), program)}})
 			if secrets := b.encrypted(folder, plugins); len(secrets) > 0 {
 				name := fmt.Sprintf("ladder-%s-%d.yaml", field, i)

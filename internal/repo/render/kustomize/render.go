@@ -89,7 +89,7 @@ type build struct {
 	readsCapabilities bool
 	// keepOrigins is set when the kustomization itself asks for origins.
 	keepOrigins bool
-	lacking     []helm.Lacking
+	lacking     []source.Lacking
 	// withoutPatches leaves out patches whose targets may be lacking.
 	withoutPatches bool
 }

@@ -204,7 +204,7 @@ func (b *build) remoteReferences(file string, doc map[string]any, at func(string
 			case problem == nil:
 				kept[len(kept)-1] = place
 			case b.opts.Charts.Partial && b.ctx.Err() == nil:
-				b.lack(helm.Lacking{Namespace: b.opts.Namespace, Err: problem, Source: model.Source{
+				b.lack(source.Lacking{Namespace: b.opts.Namespace, Err: problem, Source: model.Source{
 					Kind: model.Git, RepoURL: text, Position: problem.Position,
 				}})
 				kept = kept[:len(kept)-1]
@@ -288,7 +288,7 @@ func (b *build) remote(file, address, name string, at finding.Position) (string,
 }
 
 // lack records a remote source that is left out.
-func (b *build) lack(l helm.Lacking) {
+func (b *build) lack(l source.Lacking) {
 	if b.opts.Charts.Fetch != nil {
 		b.files.view.MarkRemote() // the next time it may be there
 	}
@@ -296,7 +296,7 @@ func (b *build) lack(l helm.Lacking) {
 }
 
 // note records what is left out, once: a kustomization may be built twice.
-func (b *build) note(l helm.Lacking) {
+func (b *build) note(l source.Lacking) {
 	for _, have := range b.lacking {
 		if have.Err.Position == l.Err.Position && have.Source.RepoURL == l.Source.RepoURL && have.Source.Name == l.Source.Name {
 			return
@@ -326,7 +326,7 @@ func (b *build) helmCharts(file string, doc map[string]any, at func(string) find
 			home = parsed.HelmGlobals.ChartHome
 		}
 		objects, err := b.chart(path.Dir(file), home, chart, at(fmt.Sprintf("helmCharts[%d]", i)))
-		var unavailable *helm.UnavailableError
+		var unavailable *source.UnavailableError
 		switch {
 		case errors.As(err, &unavailable) && b.opts.Charts.Partial && b.ctx.Err() == nil:
 			b.lack(unavailable.Lacking)

@@ -16,10 +16,6 @@ import (
 	"github.com/rollout-ladder/ladder/internal/repo/render/source"
 )
 
-// jsonnetEnding is that of the files that Argo CD evaluates; others (libsonnet) are
-// only imported.
-const jsonnetEnding = ".jsonnet"
-
 // readJsonnet evaluates a file that yields an object or a list of objects. Source: Argo
 // CD, reposerver/repository, findManifests and makeJsonnetVM.
 func readJsonnet(view source.View, name string, src model.Source, note Note) ([]manifest.Object, error) {

@@ -5,37 +5,13 @@ import (
 	"context"
 	"errors"
 	"path"
-	"slices"
 	"strings"
-
-	"github.com/gobwas/glob"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/repo/manifest"
 	"github.com/rollout-ladder/ladder/internal/repo/render/source"
 )
-
-// Filter chooses files by glob patterns on their path relative to the folder,
-// as the include and exclude fields of Argo CD's directory sources: "*.yaml",
-// "{a,b}/*", "config.yaml". A star also matches slashes. Empty patterns choose
-// everything.
-type Filter struct{ Include, Exclude string }
-
-// Takes reports whether a file is chosen that holds manifests.
-func (f Filter) Takes(rel string) bool {
-	if !isManifest(rel) {
-		return false
-	}
-	match := func(pattern string) bool {
-		g, err := glob.Compile(pattern)
-		return err == nil && g.Match(rel)
-	}
-	if f.Exclude != "" && match(f.Exclude) {
-		return false
-	}
-	return f.Include == "" || match(f.Include)
-}
 
 // skipMarker in a file keeps Argo CD, and so us, from reading it.
 const skipMarker = "+argocd:skip-file-rendering"
@@ -52,7 +28,7 @@ type Note func(at finding.Position, what string)
 // passed over: values files, charts, kustomizations. A file that is named itself
 // must hold objects only. encrypted are files of a folder that may hold objects as
 // well. Errors about the repository are *source.Error.
-func Render(ctx context.Context, view source.View, src model.Source, filter Filter, note Note) (out []manifest.Object, encrypted []*source.Error, err error) {
+func Render(ctx context.Context, view source.View, src model.Source, filter source.Filter, note Note) (out []manifest.Object, encrypted []*source.Error, err error) {
 	note(src.Position, "the folder of manifests "+src.Path)
 	kind, err := view.Stat(src.Path)
 	if err != nil {
@@ -76,7 +52,7 @@ func Render(ctx context.Context, view source.View, src model.Source, filter Filt
 		}
 		var objects []manifest.Object
 		var err error
-		if name := path.Join(src.Path, rel); path.Ext(rel) == jsonnetEnding {
+		if name := path.Join(src.Path, rel); path.Ext(rel) == source.Jsonnet {
 			objects, err = readJsonnet(view, name, src, note)
 		} else {
 			objects, err = readFile(view, name, false)
@@ -94,10 +70,6 @@ func Render(ctx context.Context, view source.View, src model.Source, filter Filt
 		return nil, nil, source.Errorf(src.Position, "manifests %s: %w", src.Path, err)
 	}
 	return out, encrypted, err
-}
-
-func isManifest(name string) bool {
-	return slices.Contains([]string{".yaml", ".yml", ".json", jsonnetEnding}, path.Ext(name))
 }
 
 // readFile reads the objects of a file. What is no object is a problem in a file

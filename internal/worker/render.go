@@ -1,4 +1,4 @@
-package evaluate
+package worker
 
 import (
 	"bytes"
@@ -7,12 +7,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 
 	kjson "sigs.k8s.io/json"
+	"sigs.k8s.io/kustomize/api/types"
 
 	"github.com/rollout-ladder/ladder/internal/confine"
+	"github.com/rollout-ladder/ladder/internal/confine/evaluate/wire"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/model"
+	"github.com/rollout-ladder/ladder/internal/repo/manifest"
 	"github.com/rollout-ladder/ladder/internal/repo/render/helm"
 	"github.com/rollout-ladder/ladder/internal/repo/render/kustomize"
 	"github.com/rollout-ladder/ladder/internal/repo/render/plain"
@@ -20,9 +24,9 @@ import (
 	"github.com/rollout-ladder/ladder/internal/repo/render/source"
 )
 
-// renderSource is methodSource, in the worker.
+// renderSource is wire.Source, in the worker.
 func renderSource(ctx context.Context, body []byte, parent *confine.Parent) ([]byte, error) {
-	var request Request
+	var request wire.Request
 	head, told, _ := bytes.Cut(body, []byte("\n"))
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(head, &request); err != nil {
 		return nil, err
@@ -30,7 +34,7 @@ func renderSource(ctx context.Context, body []byte, parent *confine.Parent) ([]b
 	view := source.NewAsked(parent.Ask)
 	view.Learn(told)
 	result, err := recovered(func() (helm.Result, error) { return render(ctx, view, request, parent) })
-	reply := Reply{Asks: result.ReadsCapabilities, Remote: view.Remote(), Objects: make([]Object, len(result.Objects))}
+	reply := wire.Reply{Asks: result.ReadsCapabilities, Remote: view.Remote(), Objects: make([]wire.Object, len(result.Objects))}
 	for _, l := range result.Lacking {
 		reply.Lacking = append(reply.Lacking, lack(l))
 	}
@@ -46,11 +50,11 @@ func renderSource(ctx context.Context, body []byte, parent *confine.Parent) ([]b
 		}
 		// Aliases make much of little, whatever the text was.
 		if left -= len(raw); left < 0 {
-			return json.Marshal(Reply{Asks: reply.Asks, Remote: reply.Remote, Failure: &Failure{
+			return json.Marshal(wire.Reply{Asks: reply.Asks, Remote: reply.Remote, Failure: &wire.Failure{
 				Position: o.Origin.Position(), Reason: fmt.Sprintf("the objects are larger than %d MiB; look for what makes them so large", request.MaxOutput>>20),
 			}})
 		}
-		reply.Objects[i] = Object{raw, o.Origin, o.CRDFolder}
+		reply.Objects[i] = wire.Object{Object: raw, Origin: o.Origin, CRDFolder: o.CRDFolder}
 	}
 	return json.Marshal(reply)
 }
@@ -66,7 +70,7 @@ func recovered(render func() (helm.Result, error)) (result helm.Result, err erro
 	return render()
 }
 
-func render(ctx context.Context, view source.View, request Request, parent *confine.Parent) (helm.Result, error) {
+func render(ctx context.Context, view source.View, request wire.Request, parent *confine.Parent) (helm.Result, error) {
 	src := request.Source
 	charts := helm.Options{
 		KubeVersion: cmp.Or(src.KubeVersion, request.KubeVersion),
@@ -74,7 +78,7 @@ func render(ctx context.Context, view source.View, request Request, parent *conf
 		MaxOutput:   request.MaxOutput,
 		Partial:     request.Partial,
 		Note: func(at finding.Position, what string) {
-			if data, err := json.Marshal(note{at, what}); err == nil {
+			if data, err := json.Marshal(wire.Note{Position: at, What: what}); err == nil {
 				parent.Note(data)
 			}
 		},
@@ -84,11 +88,11 @@ func render(ctx context.Context, view source.View, request Request, parent *conf
 	}
 	if !request.Offline {
 		charts.Fetch = func(_ context.Context, repoURL, name, version string) ([]byte, error) {
-			question, err := json.Marshal(chartRequest{repoURL, name, version})
+			question, err := json.Marshal(wire.ChartRequest{RepoURL: repoURL, Name: name, Version: version})
 			if err != nil {
 				return nil, err
 			}
-			return parent.Ask(opChart, question)
+			return parent.Ask(wire.OpChart, question)
 		}
 	}
 	switch src.Kind {
@@ -109,11 +113,11 @@ func render(ctx context.Context, view source.View, request Request, parent *conf
 		}
 		return result, err
 	case model.Manifests:
-		objects, encrypted, err := plain.Render(ctx, view, src, plain.Filter{Include: src.Include, Exclude: src.Exclude}, charts.Note)
+		objects, encrypted, err := plain.Render(ctx, view, src, source.Filter{Include: src.Include, Exclude: src.Exclude}, charts.Note)
 		result := helm.Result{Objects: objects}
 		for _, e := range encrypted {
 			file := model.Source{Kind: src.Kind, Path: e.Position.File, Position: e.Position}
-			result.Lacking = append(result.Lacking, helm.Lacking{Source: file, Namespace: request.Namespace, Err: e})
+			result.Lacking = append(result.Lacking, source.Lacking{Source: file, Namespace: request.Namespace, Err: e})
 		}
 		return result, err
 	default:
@@ -123,12 +127,12 @@ func render(ctx context.Context, view source.View, request Request, parent *conf
 
 // remote asks for something that a kustomization names by an address.
 func remote(parent *confine.Parent, address string) (kustomize.Remote, error) {
-	data, err := parent.Ask(opBase, []byte(address))
+	data, err := parent.Ask(wire.OpBase, []byte(address))
 	if err != nil {
 		return kustomize.Remote{}, err
 	}
 	head, content, _ := bytes.Cut(data, []byte("\n"))
-	var reply baseReply
+	var reply wire.BaseReply
 	if err := json.Unmarshal(head, &reply); err != nil {
 		return kustomize.Remote{}, errors.New("the answer is malformed")
 	}
@@ -136,7 +140,36 @@ func remote(parent *confine.Parent, address string) (kustomize.Remote, error) {
 		return kustomize.Remote{Content: content}, nil
 	}
 	view := source.NewAsked(func(operation string, request []byte) ([]byte, error) {
-		return parent.Ask(opCheckout+reply.Checkout+"/"+operation, request)
+		return parent.Ask(wire.OpCheckout+reply.Checkout+"/"+operation, request)
 	})
 	return kustomize.Remote{Checkout: view, Path: reply.Path}, nil
+}
+
+// lack describes a part that is left out.
+func lack(l source.Lacking) wire.Lack {
+	return wire.Lack{Source: l.Source, Namespace: l.Namespace, Position: l.Err.Position, Reason: l.Err.Reason, Encrypted: errors.Is(l.Err, source.ErrEncrypted)}
+}
+
+// failure describes why a source could not be rendered.
+func failure(err error) *wire.Failure {
+	f := &wire.Failure{
+		Reason: err.Error(), Without: errors.Is(err, source.ErrWithout), Encrypted: errors.Is(err, source.ErrEncrypted),
+		Plugin: types.IsErrOnlyBuiltinPluginsAllowed(err),
+	}
+	var problem *source.Error
+	if errors.As(err, &problem) {
+		f.Position, f.Reason = problem.Position, problem.Reason
+		f.Plugin = f.Plugin || types.IsErrOnlyBuiltinPluginsAllowed(problem.Err)
+	}
+	f.Syntax = errors.As(err, new(*manifest.SyntaxError))
+	var file *fs.PathError
+	if errors.As(err, &file) && errors.Is(err, fs.ErrNotExist) {
+		f.Missing = file.Path
+	}
+	var unavailable *source.UnavailableError
+	if errors.As(err, &unavailable) {
+		l := lack(unavailable.Lacking)
+		f.Unavailable = &l
+	}
+	return f
 }

@@ -1,4 +1,4 @@
-package evaluate
+package worker
 
 import (
 	"bytes"
@@ -11,36 +11,31 @@ import (
 	_ "time/tzdata" // a worker cannot read the time zones of the system
 
 	"github.com/rollout-ladder/ladder/internal/confine"
+	"github.com/rollout-ladder/ladder/internal/confine/evaluate/wire"
 	"github.com/rollout-ladder/ladder/internal/repo/terraform"
 )
-
-// Workers are the workers of this process.
-var Workers = &confine.Pool{}
 
 // A process that is started as a worker ends here: Serve does not return before the
 // parent is gone.
 func init() {
-	if !confine.IsWorker(os.Args) {
-		return
-	}
 	confine.Serve(os.Args, prepare, map[string]confine.Method{
-		methodSource:    renderSource,
-		methodBuild:     build,
-		methodSet:       applications,
-		methodLua:       answering(runLua),
-		methodCEL:       answering(evalCEL),
-		methodArgoCM:    answering(readArgoCM),
-		methodMatch:     answering(match),
-		methodTranslate: answering(translate),
-		methodRules:     answering(readRules),
-		methodForm:      answering(fillForm),
-		methodHelmfile:  loadHelmfile,
-		methodTerraform: answering(terraform.Read),
-		methodObjects:   parseObjects,
+		wire.Source:    renderSource,
+		wire.Build:     build,
+		wire.Set:       applications,
+		wire.Lua:       answering(runLua),
+		wire.CEL:       answering(evalCEL),
+		wire.ArgoCM:    answering(readArgoCM),
+		wire.Match:     answering(match),
+		wire.Translate: answering(translate),
+		wire.Rules:     answering(readRules),
+		wire.Form:      answering(fillForm),
+		wire.Helmfile:  loadHelmfile,
+		wire.Terraform: answering(terraform.Read),
+		wire.Objects:   parseObjects,
 
-		methodIgnoreCheck: answering(checkIgnore),
-		methodIgnoring:    answering(ignoring),
-		methodWithout:     answering(without),
+		wire.IgnoreCheck: answering(checkIgnore),
+		wire.Ignoring:    answering(ignoring),
+		wire.Without:     answering(without),
 	})
 }
 
@@ -78,7 +73,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if parent == nil {
 		return nil, errors.New("nothing is fetched here")
 	}
-	data, err := parent.Ask(opFile, []byte(r.URL.String()))
+	data, err := parent.Ask(wire.OpFile, []byte(r.URL.String()))
 	if err != nil {
 		return nil, err
 	}

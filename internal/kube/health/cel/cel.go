@@ -1,4 +1,6 @@
-package script
+// Package cel evaluates readiness expressions in CEL. The functions are pure, and bounded by
+// whoever calls them: see package script.
+package cel
 
 import (
 	"fmt"
@@ -18,14 +20,14 @@ var environment = sync.OnceValues(func() (*cel.Env, error) {
 	return cel.NewEnv(ext.Strings(), ext.Lists(), ext.Sets(), cel.OptionalTypes())
 })
 
-// CEL is a compiled boolean expression over one variable of any type.
-type CEL struct {
+// Expression is a compiled boolean expression over one variable of any type.
+type Expression struct {
 	program  cel.Program
 	variable string
 }
 
-// CompileCEL compiles an expression.
-func CompileCEL(expression, variable string) (*CEL, error) {
+// Compile compiles an expression.
+func Compile(expression, variable string) (*Expression, error) {
 	base, err := environment()
 	if err != nil {
 		return nil, fmt.Errorf("set up CEL: %w", err)
@@ -44,12 +46,12 @@ func CompileCEL(expression, variable string) (*CEL, error) {
 		return nil, fmt.Errorf("CEL expression is a %s, not a boolean", out)
 	}
 	program, err := env.Program(ast, cel.CostLimit(celCost))
-	return &CEL{program, variable}, err
+	return &Expression{program, variable}, err
 }
 
 // Holds evaluates the expression. One that reaches for a field which is not there
 // yet is false, with the reason.
-func (c *CEL) Holds(value any) (holds bool, reason string) {
+func (c *Expression) Holds(value any) (holds bool, reason string) {
 	out, _, err := c.program.Eval(map[string]any{c.variable: value})
 	if err != nil {
 		return false, strings.TrimSpace(err.Error())
