@@ -246,7 +246,7 @@ func (b *build) remoteFiles(file string, doc map[string]any, at func(string) fin
 					if !b.opts.Charts.Partial || b.ctx.Err() != nil {
 						return false, problem
 					}
-					b.lack(helm.Lacking{Namespace: b.opts.Namespace, Err: problem, Source: model.Source{
+					b.lack(source.Lacking{Namespace: b.opts.Namespace, Err: problem, Source: model.Source{
 						Kind: model.Git, RepoURL: address, Position: where,
 					}})
 					place := fmt.Sprintf("ladder-remote-%s-%d-%d", generators, i, j)
