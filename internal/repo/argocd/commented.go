@@ -1,6 +1,7 @@
 package argocd
 
 import (
+	"context"
 	"path"
 	"regexp"
 	"slices"
@@ -24,8 +25,9 @@ func (r *Repository) noteCommented(file string, data []byte) {
 }
 
 // choices parts overlays from those that are not taken: a kustomization in use leaves them
-// out by a comment, or only such a one, or they are bundles that nobody takes.
-func (r *Repository) choices(overlays []string) (taken, left []string) {
+// out by a comment, or only such a one, or they are bundles that nobody takes or
+// applies by hand.
+func (r *Repository) choices(ctx context.Context, overlays []string) (taken, left []string) {
 	used := map[string]bool{}
 	use := func(dir string) {
 		for _, p := range r.closure(dir) {
@@ -52,7 +54,7 @@ func (r *Repository) choices(overlays []string) (taken, left []string) {
 	slices.Sort(left)
 	var bundles []string
 	for _, dir := range open {
-		if r.isBundle(dir, open) {
+		if r.isBundle(dir, open) && !slices.ContainsFunc(r.closure(dir), func(p string) bool { return r.handed(ctx)[p] }) {
 			bundles = append(bundles, dir)
 		}
 	}

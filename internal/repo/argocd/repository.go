@@ -90,7 +90,10 @@ type Repository struct {
 	// neighbours are the keys of Applications that nothing applies and that may be applied
 	// with what lies in their folder.
 	neighbours map[string]bool
-	clusters   foundClusters
+	// byScript are the files that commands of the repository apply; nil until they are
+	// asked for.
+	byScript map[string]bool
+	clusters foundClusters
 	// terraformed are the folders of Terraform by the files that it reads as texts:
 	// Applications in them are applied by it.
 	terraformed map[string]string
