@@ -16,6 +16,9 @@ import (
 type Instruction struct {
 	// Address as it is written: variables of the shell may be in it.
 	Address string
+	// Through is the file or folder that the command names, where Address is a file of
+	// the repository.
+	Through string
 	// Position is that of the line on which the command begins.
 	Position finding.Position
 }

@@ -107,7 +107,7 @@ func (x *applying) files(file string, content []byte) []Instruction {
 					if x.count++; x.count > maxApplied {
 						return all
 					}
-					all = append(all, Instruction{Address: one, Position: finding.Position{File: file, Line: c.line}})
+					all = append(all, Instruction{Address: one, Through: p, Position: finding.Position{File: file, Line: c.line}})
 				}
 				break
 			}
