@@ -8,9 +8,34 @@ import (
 	"github.com/rollout-ladder/ladder/internal/repo/byhand"
 )
 
-// exampleFolder matches a path in a folder of examples: what a document applies of it is
-// one.
-var exampleFolder = regexp.MustCompile(`(?i)(?:^|/)(?:examples?|samples?|demos?)/`)
+// exampleFolder matches a path in a folder of examples.
+var exampleFolder = regexp.MustCompile(`(?i)(?:^|/)(?:examples?|samples?)/`)
+
+func isExample(file string) bool { return exampleFolder.MatchString(file) }
+
+// withoutExamples leaves roots out that lie in a folder of examples and that no script
+// applies, where there are others. Charts are looked at on their own.
+func (r *Repository) withoutExamples(ctx context.Context, roots []entry) []entry {
+	example := func(e entry) bool {
+		return e.chart.dir == "" && isExample(e.file()+"/") && !slices.ContainsFunc(r.closure(e.file()), func(p string) bool { return r.handed(ctx)[p] })
+	}
+	if !slices.ContainsFunc(roots, func(e entry) bool { return e.chart.dir == "" && !isExample(e.file()+"/") }) {
+		return roots
+	}
+	return slices.DeleteFunc(roots, func(e entry) bool {
+		left := example(e)
+		switch {
+		case !left:
+		case e.folder == "":
+			r.unused = append(r.unused, e.document)
+		default:
+			for _, p := range r.closure(e.folder) {
+				r.unused = append(r.unused, slices.DeleteFunc(slices.Clone(r.files[p]), func(d document) bool { return !isExample(d.position().File) })...)
+			}
+		}
+		return left
+	})
+}
 
 // handed are the files that scripts of the repository apply, and those that documents
 // show how to.
@@ -22,7 +47,7 @@ func (r *Repository) handed(ctx context.Context) map[string]bool {
 			r.byScript[one.Address] = true
 		}
 		for _, one := range told.Shown {
-			if !exampleFolder.MatchString(one.Address) {
+			if !isExample(one.Address) { // what a document applies of it is one
 				r.byScript[one.Address] = true
 			}
 		}
