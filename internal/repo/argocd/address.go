@@ -176,7 +176,7 @@ func (r *Repository) tallySources(t tallies, app document) {
 	sources := app.sources()
 	for _, s := range sources {
 		r.tallyValueFiles(t, s, sources)
-		if s.path() == "" || s.value.TextAt("chart") != "" || hasPlaceholder(s.path()) || strings.Contains(s.path(), "$") || isRelative(s.repoURL()) {
+		if s.path() == "" || s.value.TextAt("chart") != "" || hasPlaceholder(s.path()) || strings.Contains(s.path(), "$") || isRelative(s.repoURL()) || isOCI(s) {
 			continue
 		}
 		to := t.at(s.repoURL())
