@@ -27,22 +27,44 @@ func namesOf(all []catalogue.CRD) []string {
 	return names
 }
 
+// ofEnvironment matches a file in the folder of an environment: the folder of all of them,
+// and the name of the one.
+var ofEnvironment = regexp.MustCompile(`^((?:.*/)?(?:clusters?|overlays?|environments?|envs?|stages?))/([^/]+)/`)
+
+// concerns reports whether a command in a file is about an environment. What lies in the
+// folder of another one beside it is about that.
+func concerns(tree *repofs.Tree, file, environment string) bool {
+	m := ofEnvironment.FindStringSubmatch(file)
+	return m == nil || m[2] == environment || !tree.IsDir(path.Join(m[1], environment))
+}
+
 // byHand answers which command in the repository applies a CRD, as far as the
-// catalogue knows what the addresses hold, or creates a Namespace. Files are read when
-// it is first asked, once for all environments.
-func (r *run) byHand(ctx context.Context, tree *repofs.Tree, k *knowledge) func(name string) (finding.Evidence, bool) {
+// catalogue knows what the addresses hold, or creates a Namespace, in the clusters of an
+// environment. Files are read when it is first asked, once for all environments.
+func (r *run) byHand(ctx context.Context, tree *repofs.Tree, k *knowledge, environment string) func(name string) (finding.Evidence, bool) {
+	known := r.handed(ctx, tree, k)
+	return func(name string) (finding.Evidence, bool) {
+		for _, evidence := range known()[name] { // a CRD has dots in its name, a Namespace none
+			if concerns(tree, evidence.File, environment) {
+				return evidence, true
+			}
+		}
+		return finding.Evidence{}, false
+	}
+}
+
+// handed are the commands by the names of what they make.
+func (r *run) handed(ctx context.Context, tree *repofs.Tree, k *knowledge) func() map[string][]finding.Evidence {
 	charts := k.catalogue
 	if told := r.told[charts]; told != nil {
 		return told
 	}
-	known := sync.OnceValue(func() map[string]finding.Evidence {
-		told := map[string]finding.Evidence{}
+	r.told[charts] = sync.OnceValue(func() map[string][]finding.Evidence {
+		told := map[string][]finding.Evidence{}
 		all := byhand.Find(ctx, tree)
 		note := func(evidence finding.Evidence, names []string) {
 			for _, name := range names {
-				if told[name].File == "" {
-					told[name] = evidence
-				}
+				told[name] = append(told[name], evidence)
 			}
 		}
 		for _, one := range all.Instructions {
@@ -71,9 +93,5 @@ func (r *run) byHand(ctx context.Context, tree *repofs.Tree, k *knowledge) func(
 		}
 		return told
 	})
-	r.told[charts] = func(name string) (finding.Evidence, bool) {
-		evidence, ok := known()[name] // a CRD has dots in its name, a Namespace none
-		return evidence, ok
-	}
 	return r.told[charts]
 }

@@ -200,8 +200,8 @@ type run struct {
 	// charts are the catalogues, by the texts that the platform adds: mostly the
 	// same for all environments.
 	charts map[string]*catalogue.Catalogue
-	// told are the answers of byHand.
-	told map[*catalogue.Catalogue]func(crd string) (finding.Evidence, bool)
+	// told are what commands in the repository make.
+	told map[*catalogue.Catalogue]func() map[string][]finding.Evidence
 	// helmfiles are the answers about Helmfiles; nil until a platform is read.
 	helmfiles func(environment string) []lint.Release
 }
@@ -212,7 +212,7 @@ func newRun(o Options) *run {
 	}
 	return &run{
 		options: o, shipped: health.NewShipped(), charts: map[string]*catalogue.Catalogue{},
-		told: map[*catalogue.Catalogue]func(crd string) (finding.Evidence, bool){},
+		told: map[*catalogue.Catalogue]func() map[string][]finding.Evidence{},
 	}
 }
 
@@ -278,7 +278,7 @@ func (r *run) prove(ctx context.Context, p *repo.Platform) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	out.byHand = r.byHand(ctx, out.tree, known)
+	out.byHand = r.byHand(ctx, out.tree, known, p.Environment)
 	if r.helmfiles == nil {
 		r.helmfiles = installedByHelmfile(ctx, out.tree)
 	}

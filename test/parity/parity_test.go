@@ -27,6 +27,7 @@ var explained = map[string]string{
 	"given":                      "ladder.yaml gives the parameters of generators that ask what is outside",
 	"nested-apps":                "a wave that is no text: the API server refuses the Application, and lint says so",
 	"overlay-charts":             "a chart that is not in the repository makes an Application; Ladder knows argocd-apps",
+	"prefix-of-another":          "the repository is a folder of the one that its addresses name; here the paths are not at the top",
 	"renamed-set":                "Argo CD takes a {{ without }} for text, and the project is none; Ladder says so and reads no more of the set",
 	"root-chart":                 "the chart is rendered with the value files of each environment, which nobody applies as an Application",
 	"self-managed":               "the chart needs another one, which is not in the repository; Ladder knows argocd-apps",

@@ -360,6 +360,9 @@ type PostBuild struct {
 // ValueFile is one layer of Helm values.
 type ValueFile struct {
 	Path string // relative to the root of the platform
+	// Here is set where the source is in another repository, and the file in that of the
+	// platform.
+	Here bool
 	// Optional files may be missing (ignoreMissingValueFiles).
 	Optional bool
 	Position finding.Position

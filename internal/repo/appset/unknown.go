@@ -250,6 +250,10 @@ func (m *masking) depends(node parse.Node, within bool) bool {
 	case *parse.PipeNode:
 		found := false
 		for _, c := range n.Cmds {
+			if fields := indexed(c); fields != nil {
+				found = !within && m.unknown(fields) || found
+				continue
+			}
 			for _, arg := range c.Args {
 				found = m.depends(arg, within) || found
 			}
@@ -266,6 +270,28 @@ func (m *masking) depends(node parse.Node, within bool) bool {
 	default:
 		return false
 	}
+}
+
+// indexed is the path of fields that a call of index or get takes: index .a.b "c" is
+// .a.b.c. It is nil for other calls.
+func indexed(c *parse.CommandNode) []string {
+	if len(c.Args) < 3 {
+		return nil
+	}
+	name, isName := c.Args[0].(*parse.IdentifierNode)
+	field, isField := c.Args[1].(*parse.FieldNode)
+	if !isName || !isField || name.Ident != "index" && name.Ident != "get" {
+		return nil
+	}
+	fields := slices.Clone(field.Ident)
+	for _, arg := range c.Args[2:] {
+		key, ok := arg.(*parse.StringNode)
+		if !ok {
+			return nil
+		}
+		fields = append(fields, key.Text)
+	}
+	return fields
 }
 
 // unknown notes a path of fields that is not known.

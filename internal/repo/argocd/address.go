@@ -34,6 +34,8 @@ type tally struct {
 	address string
 	paths   map[string]bool
 	below   map[string]map[string]bool
+	// places are all paths, for a repository that is the folder of another.
+	places places
 }
 
 // base is the folder that becomes a repository of its own, from which all paths are
@@ -89,7 +91,7 @@ type tallies map[string]*tally
 func (t tallies) at(url string) *tally {
 	url = normaliseURL(url)
 	if t[url] == nil {
-		t[url] = &tally{}
+		t[url] = &tally{places: places{}}
 	}
 	return t[url]
 }
@@ -107,6 +109,9 @@ func (t tallies) add(object tallies) {
 		to.taken += counted.taken
 		for written := range counted.paths {
 			to.note(written)
+		}
+		for written, at := range counted.places {
+			to.places.note(written, at)
 		}
 		for dir, found := range counted.below {
 			for written := range found {
@@ -168,8 +173,10 @@ func (r *Repository) revise(ctx context.Context) {
 
 // tallySources counts the sources of an Application.
 func (r *Repository) tallySources(t tallies, app document) {
-	for _, s := range app.sources() {
-		if s.path() == "" || s.value.TextAt("chart") != "" || hasPlaceholder(s.path()) || strings.Contains(s.path(), "$") || isRelative(s.repoURL()) {
+	sources := app.sources()
+	for _, s := range sources {
+		r.tallyValueFiles(t, s, sources)
+		if s.path() == "" || s.value.TextAt("chart") != "" || hasPlaceholder(s.path()) || strings.Contains(s.path(), "$") || isRelative(s.repoURL()) || isOCI(s) {
 			continue
 		}
 		to := t.at(s.repoURL())
@@ -183,6 +190,27 @@ func (r *Repository) tallySources(t tallies, app document) {
 			to.first, to.address = s.position, s.repoURL()
 		}
 		to.countBelow(r, app.position().File, s.path())
+		to.places.note(s.path(), s.position)
+	}
+}
+
+// tallyValueFiles notes the value files of a source as places of the repositories that
+// they are in.
+func (r *Repository) tallyValueFiles(t tallies, s source, sources []source) {
+	for _, file := range strs(s.value.At("helm", "valueFiles")) {
+		of, place := s, path.Join(s.path(), file)
+		if ref, rest, ok := strings.Cut(file, "/"); ok && strings.HasPrefix(ref, "$") {
+			i := slices.IndexFunc(sources, func(o source) bool { return "$"+o.value.TextAt("ref") == ref })
+			if i < 0 {
+				continue
+			}
+			of, place = sources[i], rest
+		} else if s.value.TextAt("chart") != "" || s.path() == "" {
+			continue
+		}
+		if !hasPlaceholder(place) && !strings.ContainsAny(place, "$:") && !path.IsAbs(file) && !isRelative(of.repoURL()) {
+			t.at(of.repoURL()).places.note(place, s.position)
+		}
 	}
 }
 
@@ -254,6 +282,9 @@ func (r *Repository) tallyGenerators(t tallies, generators *yamldoc.Value) {
 			}
 			for _, item := range list.Items {
 				r.tallyPattern(to, kind, item.TextAt("path"))
+				if folder := literal(item.TextAt("path")); folder != "" && item.TextAt("exclude") != "true" {
+					to.places.note(folder, item.Position)
+				}
 			}
 		}
 	}
@@ -310,6 +341,7 @@ func (r *Repository) decide(t tallies) {
 			candidates++
 		}
 	}
+	r.findPrefix(t)
 	known := false
 	for _, own := range r.own {
 		known = known || own
@@ -485,7 +517,14 @@ func (r *Repository) local(s source) (string, bool) {
 	return p, true
 }
 
-// at is a path of a source in this repository: its address may be that of a folder.
+// at is a path of a source in this repository: its address may be that of a folder, or of a
+// repository around it.
 func (r *Repository) at(s source, written string) string {
-	return path.Join(r.bases[normaliseURL(s.repoURL())], written)
+	url := normaliseURL(s.repoURL())
+	if prefix := r.prefixes[url]; prefix != "" {
+		if rest, ok := strings.CutPrefix(path.Clean("/"+written)+"/", "/"+prefix+"/"); ok {
+			return path.Clean(rest)
+		}
+	}
+	return path.Join(r.bases[url], written)
 }

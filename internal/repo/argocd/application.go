@@ -174,6 +174,10 @@ func (r *Repository) source(d document, s source, refs map[string]source, proble
 	case s.value.TextAt("chart") != "":
 		to.Kind = model.Chart
 		to.RepoURL, to.Name, to.Version = s.repoURL(), s.value.TextAt("chart"), s.value.TextAt("targetRevision")
+	case isOCIChart(s):
+		to.Kind = model.Chart
+		i := strings.LastIndex(s.repoURL(), "/")
+		to.RepoURL, to.Name, to.Version = s.repoURL()[:i], s.repoURL()[i+1:], s.value.TextAt("targetRevision")
 	case !local:
 		to.Kind = model.Git
 		r.elsewhere(&to, d, s, refs, problems)
@@ -214,6 +218,19 @@ func (r *Repository) source(d document, s source, refs map[string]source, proble
 		to.Incomplete = s.lacks + " of the source needs parameters of the ApplicationSet " + d.generated.set.name() + " that are not in the repository"
 	}
 	return to
+}
+
+// isOCI reports whether a source is an artifact of a registry. Source: argo-cd,
+// ApplicationSource.IsOCI.
+func isOCI(s source) bool {
+	return s.value.TextAt("chart") == "" && strings.HasPrefix(s.repoURL(), "oci://")
+}
+
+// isOCIChart reports whether an artifact of a registry is a chart: the source sets
+// something of a chart and takes all of it.
+func isOCIChart(s source) bool {
+	helm := s.value.At("helm")
+	return isOCI(s) && isRootPath(s.path()) && s.path() != "" && helm != nil && len(helm.Entries) > 0 && strings.Count(s.repoURL(), "/") > 2
 }
 
 // kind is what Argo CD builds a folder as.

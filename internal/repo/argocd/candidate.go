@@ -1,6 +1,7 @@
 package argocd
 
 import (
+	"context"
 	"path"
 	"reflect"
 
@@ -63,7 +64,7 @@ func (w *walk) disabled() {
 
 // finish names the components: Applications of one name with several
 // destinations take these into their names, others are left out.
-func (w *walk) finish() []model.Component {
+func (w *walk) finish(ctx context.Context) []model.Component {
 	places := map[string]map[string]bool{}
 	for _, m := range w.met {
 		if places[m.component.Name] == nil {
@@ -108,6 +109,6 @@ func (w *walk) finish() []model.Component {
 	if len(left) > 0 {
 		w.repository.findings = append(w.repository.findings, namesakes(left))
 	}
-	w.finishSetup(all)
+	w.finishSetup(ctx, all)
 	return all
 }

@@ -1,6 +1,7 @@
 package argocd
 
 import (
+	"context"
 	"path"
 	"regexp"
 	"slices"
@@ -23,9 +24,10 @@ func (r *Repository) noteCommented(file string, data []byte) {
 	}
 }
 
-// choices parts overlays from those that a kustomization in use leaves out by a comment,
-// or only such a one: the choices not taken.
-func (r *Repository) choices(overlays []string) (taken, left []string) {
+// choices parts overlays from those that are not taken: a kustomization in use leaves them
+// out by a comment, or only such a one, or they are bundles that nobody takes or
+// applies by hand.
+func (r *Repository) choices(ctx context.Context, overlays []string) (taken, left []string) {
 	used := map[string]bool{}
 	use := func(dir string) {
 		for _, p := range r.closure(dir) {
@@ -50,5 +52,36 @@ func (r *Repository) choices(overlays []string) (taken, left []string) {
 		})
 	}
 	slices.Sort(left)
-	return open, left
+	var bundles []string
+	for _, dir := range open {
+		if r.isBundle(dir, open) && !slices.ContainsFunc(r.closure(dir), func(p string) bool { return r.handed(ctx)[p] }) {
+			bundles = append(bundles, dir)
+		}
+	}
+	open = slices.DeleteFunc(open, func(dir string) bool { return slices.Contains(bundles, dir) })
+	return open, append(left, bundles...)
+}
+
+// isBundle reports whether an overlay lies among bundles that overlays elsewhere put
+// together, such as clusters: those beside it are taken more than once, and it takes none
+// of them, as the overlay of a base does.
+func (r *Repository) isBundle(dir string, overlays []string) bool {
+	parent := path.Dir(dir)
+	if parent == "." || folderEnvironment(dir) != "" {
+		return false
+	}
+	times := 0
+	for _, other := range overlays {
+		_, within := below(parent, other)
+		for _, p := range r.closure(other) {
+			switch {
+			case path.Dir(p) != parent || !r.isKustomization(p):
+			case !within:
+				times++
+			case p != other:
+				return false
+			}
+		}
+	}
+	return times > 1
 }

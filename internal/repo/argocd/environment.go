@@ -72,7 +72,7 @@ func (r *Repository) Environments(ctx context.Context) ([]Environment, error) {
 	for _, kind := range []struct {
 		is    func(file string) bool
 		where string
-	}{{repofs.IsFixture, "in the data of tests"}, {repofs.IsArchived, "that are put away"}} {
+	}{{repofs.IsFixture, "in the data of tests"}, {repofs.IsArchived, "that are put away"}, {isExample, "in a folder of examples"}} {
 		if i := slices.IndexFunc(r.unused, func(d document) bool { return kind.is(d.position().File) }); i >= 0 {
 			at := r.unused[i].position()
 			// They are nobody's platform, so that nothing lacks them.
@@ -102,7 +102,7 @@ func (r *Repository) Environments(ctx context.Context) ([]Environment, error) {
 		}
 		single = nil
 	}
-	single = r.applyBeside(groups, single)
+	single = r.applyByHand(ctx, groups, r.applyBeside(groups, single))
 	var all []Environment
 	beside(groups, append(single, r.leftOut...))
 	for _, e := range groups {
@@ -140,18 +140,27 @@ func (r *Repository) applyBeside(all []Environment, single []document) []documen
 // lie nearest to them.
 func beside(all []Environment, single []document) {
 	for _, app := range single {
-		near := make([]int, len(all))
-		for i, e := range all {
-			for _, root := range e.roots {
-				near[i] = max(near[i], shared(root.file(), app.position().File))
-			}
-		}
-		for i := range all {
-			if near[i] == slices.Max(near) {
-				all[i].unapplied = append(all[i].unapplied, app)
-			}
+		for _, i := range nearest(all, app) {
+			all[i].unapplied = append(all[i].unapplied, app)
 		}
 	}
+}
+
+// nearest are the environments of which a root lies nearest to an Application.
+func nearest(all []Environment, app document) []int {
+	near := make([]int, len(all))
+	for i, e := range all {
+		for _, root := range e.roots {
+			near[i] = max(near[i], shared(root.file(), app.position().File))
+		}
+	}
+	var found []int
+	for i := range all {
+		if near[i] == slices.Max(near) {
+			found = append(found, i)
+		}
+	}
+	return found
 }
 
 // shared counts the folders that two paths have in common.

@@ -24,11 +24,12 @@ func (r *Repository) helm(to *model.Source, d document, s source, refs map[strin
 	optional := f.Bool("ignoreMissingValueFiles", false)
 	for _, item := range f.Texts("valueFiles") {
 		at := s.item(item.Index, "helm", "valueFiles")
-		if p, ok := r.valueFile(to, d, s, at, refs, item.Text); ok {
-			if to.Kind != model.Git {
+		here := to.Kind == model.Git && r.takenHere(to, refs, item.Text)
+		if p, ok := r.valueFile(to, d, s, at, refs, item.Text, here); ok {
+			if to.Kind != model.Git || here {
 				r.noteEncrypted(d, at, p)
 			}
-			to.ValueFiles = append(to.ValueFiles, model.ValueFile{Path: p, Optional: optional, Position: at})
+			to.ValueFiles = append(to.ValueFiles, model.ValueFile{Path: p, Here: here, Optional: optional, Position: at})
 		}
 	}
 	r.values(to, d, s, f)
@@ -41,7 +42,7 @@ func (r *Repository) helm(to *model.Source, d document, s source, refs map[strin
 	}
 	for _, m := range f.Maps("fileParameters") {
 		at := s.at("helm", "fileParameters")
-		if p, ok := r.valueFile(to, d, s, at, refs, m.Text("path")); ok {
+		if p, ok := r.valueFile(to, d, s, at, refs, m.Text("path"), false); ok {
 			put(&to.FileParameters, m.Text("name"), p)
 		}
 	}
@@ -102,8 +103,9 @@ func (r *Repository) values(to *model.Source, d document, s source, f *yamldoc.F
 
 // valueFile maps a value file of a source to a path of this repository: "$ref/"
 // starts at the repository of another source, "/" at the top of the source's
-// own, everything else at the chart.
-func (r *Repository) valueFile(to *model.Source, d document, from source, at finding.Position, refs map[string]source, written string) (string, bool) {
+// own, everything else at the chart. here says that the source is in another repository,
+// and the file in this one.
+func (r *Repository) valueFile(to *model.Source, d document, from source, at finding.Position, refs map[string]source, written string, here bool) (string, bool) {
 	// Of a file of another source the variables are those after its name.
 	head, rest, _ := strings.Cut(strings.TrimPrefix(written, "$"), "/")
 	if _, isRef := refs[head]; isRef && strings.HasPrefix(written, "$") {
@@ -125,7 +127,7 @@ func (r *Repository) valueFile(to *model.Source, d document, from source, at fin
 		if to.Kind == model.Git && normaliseURL(s.repoURL()) == normaliseURL(to.RepoURL) && s.value.TextAt("targetRevision") == to.Version {
 			return path.Clean(rest), true
 		}
-		if to.Kind == model.Git || !r.isOwn(s, rest) {
+		if to.Kind == model.Git && !here || !r.isOwn(s, rest) {
 			r.valuesElsewhere(to, d, at, "the value file %s is in the repository %s", written, s.repoURL())
 			return "", false
 		}
@@ -166,6 +168,13 @@ func (r *Repository) valuesElsewhere(to *model.Source, d document, at finding.Po
 	if to.Incomplete == "" {
 		to.Incomplete = fmt.Sprintf(format, args...)
 	}
+}
+
+// takenHere reports whether a source in another repository takes a value file from this one.
+func (r *Repository) takenHere(to *model.Source, refs map[string]source, written string) bool {
+	ref, rest, ok := strings.Cut(strings.TrimPrefix(written, "$"), "/")
+	s, known := refs[ref]
+	return ok && known && strings.HasPrefix(written, "$") && normaliseURL(s.repoURL()) != normaliseURL(to.RepoURL) && !isRelative(s.repoURL()) && r.own[normaliseURL(s.repoURL())] && rest != ""
 }
 
 // isOwn reports whether a source that others refer to is this repository. Such

@@ -11,7 +11,7 @@ func parentsElsewhere(roots []entry) map[string]string {
 	parents, holds := map[string]string{}, map[string]int{}
 	for _, root := range roots {
 		d := root.document
-		if d.value == nil || d.chart != nil {
+		if d.value == nil || d.chart != nil || root.byHand {
 			continue
 		}
 		dir := path.Dir(d.position().File)

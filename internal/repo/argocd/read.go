@@ -78,7 +78,7 @@ func (r *Repository) Read(ctx context.Context, e Environment) (Reading, error) {
 		}
 		w.add(c, inCluster, -1)
 	}
-	components := w.finish()
+	components := w.finish(ctx)
 	for i := range components {
 		components[i].IgnoreDifferences = append(components[i].IgnoreDifferences, r.installation.Ignored()...)
 	}
@@ -91,7 +91,7 @@ func (w *walk) roots(ctx context.Context) error {
 	elsewhere := parentsElsewhere(w.environment.roots)
 	for _, root := range w.environment.roots {
 		at := place{}
-		if d := root.document; d.value != nil && d.chart == nil {
+		if d := root.document; d.value != nil && d.chart == nil && !root.byHand {
 			if parent, ok := elsewhere[path.Dir(d.position().File)]; ok {
 				at = at.below(path.Clean(parent)+"/", w.repository.wave(d))
 			}

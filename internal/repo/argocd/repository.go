@@ -90,7 +90,10 @@ type Repository struct {
 	// neighbours are the keys of Applications that nothing applies and that may be applied
 	// with what lies in their folder.
 	neighbours map[string]bool
-	clusters   foundClusters
+	// byScript are the files that commands of the repository apply; nil until they are
+	// asked for.
+	byScript map[string]bool
+	clusters foundClusters
 	// terraformed are the folders of Terraform by the files that it reads as texts:
 	// Applications in them are applied by it.
 	terraformed map[string]string
@@ -119,6 +122,10 @@ type Repository struct {
 	// bases are the folders that addresses stand for, where that is not the whole
 	// repository.
 	bases map[string]string
+	// prefixes are the folders that this repository is of the others which addresses
+	// name, places the paths that are taken below each address.
+	prefixes map[string]string
+	places   map[string]places
 	// moved says so of each of them.
 	moved    []finding.Finding
 	findings []finding.Finding
@@ -146,7 +153,7 @@ var mentions = regexp.MustCompile(`(?m)^\s*-?\s*["']?kind["']?:\s*["']?(Applicat
 func Scan(ctx context.Context, tree *repofs.Tree, opts Options) (*Repository, error) {
 	r := &Repository{
 		tree: tree, opts: opts, present: map[string]bool{}, files: map[string][]document{},
-		patches: map[string]bool{}, own: map[string]bool{}, tallied: map[string]bool{}, here: map[string]int{}, bases: map[string]string{}, commented: map[string][]string{}, charts: map[string]bool{}, terraformed: map[string]string{},
+		patches: map[string]bool{}, own: map[string]bool{}, tallied: map[string]bool{}, here: map[string]int{}, bases: map[string]string{}, prefixes: map[string]string{}, places: map[string]places{}, commented: map[string][]string{}, charts: map[string]bool{}, terraformed: map[string]string{},
 		contents: map[*yamldoc.Value]kept[contents]{}, expanded: map[*yamldoc.Value]kept[[]document]{}, partial: map[*yamldoc.Value]bool{},
 	}
 	r.installation.Open = tree.Read

@@ -19,6 +19,8 @@ type entry struct {
 	document document
 	folder   string
 	chart    rootChart
+	// byHand is set where a command of the repository applies it by itself.
+	byHand bool
 }
 
 // file is where the entry is.
@@ -78,7 +80,7 @@ func (r *Repository) findRoots(ctx context.Context) (roots []entry, single []doc
 			return nil, nil, err
 		}
 	}
-	overlays, left := r.choices(r.overlays())
+	overlays, left := r.choices(ctx, r.overlays())
 	// A kustomization of which Applications take parts gathers them for other
 	// purposes: applied as well, it would own everything twice.
 	gathers := func(dir string) bool {
@@ -167,7 +169,7 @@ func (r *Repository) findRoots(ctx context.Context) (roots []entry, single []doc
 		r.neighbours = g.neighbours(single)
 	}
 	r.unused = slices.DeleteFunc(slices.Clone(r.aside), func(d document) bool { return !d.applies() || g.reached[d.key()] })
-	roots = append(roots, r.rootCharts(g.folders)...)
+	roots = r.withoutExamples(ctx, append(r.withoutCopies(roots), r.rootCharts(g.folders)...))
 	slices.SortStableFunc(roots, entry.compare)
 	slices.SortStableFunc(single, func(a, b document) int {
 		return cmp.Or(strings.Compare(a.position().File, b.position().File), cmp.Compare(a.position().Line, b.position().Line))

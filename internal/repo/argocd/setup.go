@@ -129,7 +129,7 @@ func kinds(spec *yamldoc.Value, key string) []argo.GroupKind {
 
 // finishSetup sorts what was noted and adds what nothing of the environment
 // applies, but the repository holds.
-func (w *walk) finishSetup(components []model.Component) {
+func (w *walk) finishSetup(ctx context.Context, components []model.Component) {
 	r := w.repository
 	s := &w.setup
 	for _, d := range r.projects {
@@ -138,7 +138,7 @@ func (w *walk) finishSetup(components []model.Component) {
 		others := slices.ContainsFunc(r.projects, func(o document) bool { return o.name() == d.name() && o.position() != d.position() })
 		if !others && !slices.ContainsFunc(s.Projects, named) {
 			p := project(d)
-			p.Unapplied = true
+			p.Unapplied = !r.handed(ctx)[d.position().File]
 			s.Projects = append(s.Projects, p)
 		}
 	}
@@ -212,7 +212,7 @@ func (r *Repository) Setup(ctx context.Context, components []model.Component) (a
 			found = append(found, noList(set)...)
 		}
 	}
-	w.finishSetup(components)
+	w.finishSetup(ctx, components)
 	return w.setup, found, ctx.Err()
 }
 

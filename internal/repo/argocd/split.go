@@ -1,6 +1,7 @@
 package argocd
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -45,11 +46,13 @@ func environmentOf(app document, key string) string {
 				return value
 			}
 		}
-		if nested, ok := g.parameters["values"].(map[string]any); ok {
-			text, _ := nested[key].(string)
-			return text
-		}
-		return ""
+		// A Go template has the same below maps.
+		values, _ := g.parameters["values"].(map[string]any)
+		metadata, _ := g.parameters["metadata"].(map[string]any)
+		labels, _ := metadata["labels"].(map[string]any)
+		value, _ := values[key].(string)
+		label, _ := labels[key].(string)
+		return cmp.Or(value, label)
 	}
 }
 

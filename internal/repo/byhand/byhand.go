@@ -16,6 +16,9 @@ import (
 type Instruction struct {
 	// Address as it is written: variables of the shell may be in it.
 	Address string
+	// Through is the file or folder that the command names, where Address is a file of
+	// the repository.
+	Through string
 	// Position is that of the line on which the command begins.
 	Position finding.Position
 }
@@ -23,9 +26,10 @@ type Instruction struct {
 // Told is what the files of a repository tell people to do before.
 type Told struct {
 	Instructions []Instruction
-	// Files are the files of the repository that scripts apply.
-	Files    []Instruction
-	Releases []Release
+	// Files are the files of the repository that scripts apply, Shown those that documents
+	// do: an example may be among them.
+	Files, Shown []Instruction
+	Releases     []Release
 	// Namespaces are created by a command of their own.
 	Namespaces []Namespace
 }
@@ -52,7 +56,7 @@ func Find(ctx context.Context, tree *repofs.Tree) Told {
 			charts[path.Dir(file)] = true
 		}
 	}
-	var files []string
+	var names []string
 	contents, repositories := map[string][]byte{}, map[string]string{}
 	for _, file := range found {
 		if path.Base(file) == "Chart.yaml" || isForeign(file, charts) || ctx.Err() != nil {
@@ -68,12 +72,12 @@ func Find(ctx context.Context, tree *repofs.Tree) Told {
 		if trial.Match(content) && !platform.Match(content) {
 			continue
 		}
-		files, contents[file] = append(files, file), content
+		names, contents[file] = append(names, file), content
 		for _, m := range added.FindAllSubmatch(content, -1) {
 			repositories[string(m[1])] = string(m[2])
 		}
 	}
-	slices.SortStableFunc(files, func(a, b string) int {
+	slices.SortStableFunc(names, func(a, b string) int {
 		switch x, y := isScript(path.Base(a)), isScript(path.Base(b)); {
 		case x == y:
 			return 0
@@ -84,10 +88,16 @@ func Find(ctx context.Context, tree *repofs.Tree) Told {
 		}
 	})
 	var told Told
-	for _, file := range files {
+	files := &applying{ctx: ctx, tree: tree, known: map[argument][]string{}}
+	for _, file := range names {
 		told.Instructions = append(told.Instructions, Read(file, contents[file])...)
 		told.Namespaces = append(told.Namespaces, namespaces(file, contents[file])...)
-		for _, one := range appliedFiles(tree, file, contents[file]) {
+		applied := files.files(file, contents[file])
+		if !isScript(path.Base(file)) {
+			told.Shown = append(told.Shown, applied...)
+			applied = nil
+		}
+		for _, one := range applied {
 			told.Files = append(told.Files, one)
 			told.Releases = append(told.Releases, appliedReleases(tree, one)...)
 		}

@@ -124,3 +124,64 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+// Of folders the files in them are applied, and of a kustomization what it is made of.
+func TestFiles(t *testing.T) {
+	root := t.TempDir()
+	for name, content := range map[string]string{
+		"bootstrap/up.sh": strings.Join([]string{
+			`kubectl apply -n argocd -f projects/ -f "$ROOT/root.yaml"`,
+			"kubectl apply -Rf deep",
+			"kubectl apply --filename=deep/a.yaml,root.yaml --server-side=true",
+			"oc apply \\",
+			"  -k overlays/hub",
+			"kustomize build overlays/other | kubectl apply -f -",
+			"kubectl create -f root.yaml --dry-run=client",
+			"kubectl delete -f root.yaml; cat deep/a.yaml | kubectl apply -f -",
+			"kubectl apply -f here.yaml && kubectl apply -f ../root.yaml",
+			"kubectl apply -f ../../outside.yaml -f $NAME/x.yaml -f none/ -f overlays/*",
+		}, "\n"),
+		"README.md":                         "Run `oc apply -k overlays/hub/`, or\n# kubectl apply -f root.yaml",
+		"root.yaml":                         "kind: Application",
+		"bootstrap/here.yaml":               "kind: Application",
+		"projects/one.yaml":                 "kind: AppProject",
+		"projects/two.yml":                  "kind: AppProject",
+		"projects/notes.txt":                "no manifest",
+		"projects/below/three.yaml":         "kind: AppProject",
+		"deep/a.yaml":                       "kind: Application",
+		"deep/er/b.json":                    "{}",
+		"overlays/hub/kustomization.yaml":   "resources: [../base, app.yaml, https://example.org/a.yaml, ../../../outside]",
+		"overlays/hub/app.yaml":             "kind: Application",
+		"overlays/base/kustomization.yaml":  "resources: [base.yaml, ../hub]",
+		"overlays/base/base.yaml":           "kind: Application",
+		"overlays/other/kustomization.yaml": "bases: [../base]",
+	} {
+		file := filepath.Join(root, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	told := Find(context.Background(), &repofs.Tree{Root: root, Repository: root})
+	of := func(all []Instruction) (got []string) {
+		for _, one := range all {
+			got = append(got, fmt.Sprintf("%d %s", one.Position.Line, one.Address))
+		}
+		return got
+	}
+	want := []string{
+		"1 projects/one.yaml", "1 projects/two.yml", "1 root.yaml",
+		"2 deep/a.yaml", "2 deep/er/b.json", "3 deep/a.yaml", "3 root.yaml",
+		"4 overlays/base/base.yaml", "4 overlays/hub/app.yaml",
+		"6 overlays/base/base.yaml", "6 overlays/hub/app.yaml",
+		"9 bootstrap/here.yaml", "9 root.yaml",
+	}
+	if got := of(told.Files); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got, want := of(told.Shown), []string{"1 overlays/base/base.yaml", "1 overlays/hub/app.yaml"}; !slices.Equal(got, want) {
+		t.Errorf("documents: got %q, want %q", got, want)
+	}
+}

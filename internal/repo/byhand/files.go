@@ -1,8 +1,10 @@
 package byhand
 
 import (
+	"context"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
@@ -11,38 +13,163 @@ import (
 )
 
 var (
-	// named is a file that a command is given. One whose name a variable makes is not
-	// known.
-	named = regexp.MustCompile(`\s(?:-f|--filename)[\s=]+([^\s;|&<>()]+\.ya?ml)\b`)
+	// segment parts the commands of a line.
+	segment = regexp.MustCompile(`[|;&]+|\$\(|[()]`)
 	// start is the folder of the repository or of the script, of a variable.
 	start = regexp.MustCompile(`^\$(?:\w+|\{\w+\})/`)
+	// builds is a command that prints what a kustomization makes: the folder is the first
+	// of its arguments that is no flag.
+	builds = regexp.MustCompile(`\b(?:kustomize\s+build|(?:kubectl|oc)\s+kustomize)\s+(\S+)`)
+	// hands is a command that applies what another one prints.
+	hands = regexp.MustCompile(`\s-f\s*-(?:\s|$)`)
 )
 
-// appliedFiles are the files of the repository that the commands of a script apply.
-// What a document shows may be an example.
-func appliedFiles(tree *repofs.Tree, file string, content []byte) []Instruction {
-	var all []Instruction
-	if !isScript(path.Base(file)) {
-		return nil
-	}
-	for _, c := range commands(content) {
-		if !applies.MatchString(c.text + " ") {
+// argument is a file or folder that a command is given.
+type argument struct {
+	written              string
+	kustomize, recursive bool
+}
+
+// given are the files and folders that the commands of a line apply. Source: kubectl
+// apply --help; its lists may be written with commas.
+func given(line string) []argument {
+	var all []argument
+	built := ""
+	for _, part := range segment.Split(line, -1) {
+		if m := builds.FindStringSubmatch(part); m != nil {
+			built = m[1]
+		}
+		if !applies.MatchString(part+" ") || strings.Contains(part, "--dry-run") {
 			continue
 		}
-		for _, m := range named.FindAllStringSubmatch(c.text, -1) {
-			written := start.ReplaceAllString(strings.NewReplacer(`"`, "", `'`, "").Replace(m[1]), "")
-			if strings.ContainsAny(written, "$*{") || path.IsAbs(written) {
+		if hands.MatchString(part) && built != "" {
+			all = append(all, argument{written: built, kustomize: true})
+		}
+		recursive := false
+		first := len(all)
+		words := strings.Fields(strings.NewReplacer(`"`, "", `'`, "", "`", "", "=", " = ").Replace(part))
+		for i := 0; i < len(words); i++ {
+			name := words[i]
+			switch name {
+			case "-R", "--recursive":
+				recursive = true
+				continue
+			case "-f", "-Rf", "--filename", "-k", "--kustomize":
+			default:
 				continue
 			}
-			for _, p := range []string{path.Clean(written), path.Join(path.Dir(file), written)} {
-				if !strings.HasPrefix(p, "../") && tree.IsFile(p) {
-					all = append(all, Instruction{Address: p, Position: finding.Position{File: file, Line: c.line}})
-					break
+			recursive = recursive || name == "-Rf"
+			if i++; i < len(words) && words[i] == "=" {
+				i++
+			}
+			if i < len(words) {
+				for written := range strings.SplitSeq(words[i], ",") {
+					all = append(all, argument{written: written, kustomize: name == "-k" || name == "--kustomize"})
 				}
+			}
+		}
+		for i := range all[first:] {
+			all[first+i].recursive = recursive
+		}
+	}
+	return all
+}
+
+// maxApplied bounds the files that the commands of a repository apply: each may name all
+// of them again.
+const maxApplied = 20_000
+
+// applying finds the files that commands apply.
+type applying struct {
+	ctx  context.Context
+	tree *repofs.Tree
+	// known are the files behind arguments that were met before.
+	known map[argument][]string
+	count int
+}
+
+// files are the files of the repository that the commands of a file apply, in their
+// order: files, those of folders, and what kustomizations are made of. One whose name a
+// variable makes is not known.
+func (x *applying) files(file string, content []byte) []Instruction {
+	var all []Instruction
+	for _, c := range commands(content) {
+		for _, a := range given(c.text) {
+			a.written = start.ReplaceAllString(a.written, "")
+			if strings.ContainsAny(a.written, "$*{<") || path.IsAbs(a.written) || a.written == "" || strings.Contains(a.written, "://") {
+				continue
+			}
+			for _, p := range []string{path.Clean(a.written), path.Join(path.Dir(file), a.written)} {
+				if p == ".." || strings.HasPrefix(p, "../") || !x.tree.IsFile(p) && !x.tree.IsDir(p) {
+					continue
+				}
+				for _, one := range x.behind(argument{p, a.kustomize, a.recursive}) {
+					if x.count++; x.count > maxApplied {
+						return all
+					}
+					all = append(all, Instruction{Address: one, Through: p, Position: finding.Position{File: file, Line: c.line}})
+				}
+				break
 			}
 		}
 	}
 	return all
+}
+
+// behind are the files behind an argument. Of a folder kubectl takes the files of
+// manifests in it, and those below only where it is told to.
+func (x *applying) behind(a argument) []string {
+	if known, ok := x.known[a]; ok {
+		return known
+	}
+	var all []string
+	switch p := a.written; {
+	case a.kustomize:
+		x.kustomized(p, map[string]bool{}, &all)
+	case x.tree.IsFile(p):
+		all = []string{p}
+	default:
+		found, _ := x.tree.Find(x.ctx, p, isManifest)
+		all = slices.DeleteFunc(found, func(file string) bool { return !a.recursive && path.Dir(file) != p })
+	}
+	x.known[a] = all
+	return all
+}
+
+func isManifest(name string) bool {
+	ext := path.Ext(name)
+	return ext == ".yaml" || ext == ".yml" || ext == ".json"
+}
+
+// kustomized adds the files that a kustomization and those below it are made of.
+func (x *applying) kustomized(p string, seen map[string]bool, all *[]string) {
+	if seen[p] || len(seen) >= maxApplied {
+		return
+	}
+	seen[p] = true
+	if x.tree.IsFile(p) {
+		*all = append(*all, p)
+		return
+	}
+	for _, name := range []string{"kustomization.yaml", "kustomization.yml", "Kustomization"} {
+		file := path.Join(p, name)
+		data, err := x.tree.Read(file)
+		if err != nil {
+			continue
+		}
+		v, err := yamldoc.ParseOne(file, data)
+		if err != nil {
+			return
+		}
+		for _, key := range []string{"resources", "bases", "components"} {
+			for _, item := range v.At(key).Elements() {
+				if next := path.Join(p, item.Text); item.Text != "" && !strings.Contains(item.Text, "://") && !strings.HasPrefix(next, "../") {
+					x.kustomized(next, seen, all)
+				}
+			}
+		}
+		return
+	}
 }
 
 // appliedReleases are the charts that the HelmReleases of a file have Flux install. They

@@ -28,7 +28,7 @@ func (l *loader) searchByHand(s *searched) {
 	}
 	for _, one := range byhand.Find(l.ctx, l.tree).Files {
 		file := one.Address
-		if !slices.Contains(files, file) || slices.Contains(l.applied, file) {
+		if !slices.Contains(files, file) || slices.Contains(l.applied, file) || taken(one.Through) {
 			continue
 		}
 		if !slices.ContainsFunc(s.declared, func(d declared) bool { return d.file == file && taken(d.path) }) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"path"
 	"slices"
@@ -33,6 +34,9 @@ func (r *Renderer) elsewhere(ctx context.Context, c model.Component, src model.S
 	if err != nil {
 		return wire.Reply{}, source.Errorf(src.Position, "%s of repository %s: %w", src.Name, source.Address(src), err)
 	}
+	if there.ValueFiles, err = r.valueFiles(view, src); err != nil {
+		return evaluate.Reply{}, err
+	}
 	reply, err := r.evaluate(ctx, view, c, there, versions)
 	at := manifest.Origin{File: src.Position.File, Line: src.Position.Line}
 	for i := range reply.Objects {
@@ -53,6 +57,31 @@ func (r *Renderer) elsewhere(ctx context.Context, c model.Component, src model.S
 		return reply, source.Errorf(src.Position, "%s", saidThere(src, problem.Position, problem.Reason))
 	}
 	return reply, err
+}
+
+// valueFiles are the value files of a source in another repository, as that sees them:
+// those of the platform lie beside it.
+func (r *Renderer) valueFiles(view *source.Recording, src model.Source) ([]model.ValueFile, error) {
+	var all []model.ValueFile
+	own := r.tree.View()
+	for _, file := range src.ValueFiles {
+		if file.Here {
+			data, err := own.Read(file.Path)
+			missing := errors.Is(err, fs.ErrNotExist)
+			switch {
+			case missing && file.Optional:
+				continue
+			case missing:
+				return nil, source.Errorf(file.Position, "value file %s does not exist; add it, or mark it optional (ignoreMissingValueFiles)", file.Path)
+			case err != nil:
+				return nil, source.Errorf(file.Position, "value file %s cannot be read: %w", file.Path, err)
+			}
+			file.Path = "$here/" + file.Path
+			view.Beside(file.Path, data)
+		}
+		all = append(all, file)
+	}
+	return all, nil
 }
 
 // makesMore counts the objects by which Argo CD or Flux applies what is read in the

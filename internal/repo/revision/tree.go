@@ -73,14 +73,14 @@ func (t *Tree) Lacking(p *repo.Platform) error {
 func filesOf(c model.Component) []string {
 	out := []string{c.Position.File}
 	for _, s := range c.Sources {
-		if s.Kind == model.Git {
-			continue // its files are in another repository
-		}
-		if s.Path != "" {
+		there := s.Kind == model.Git // its files are in another repository, but for some
+		if s.Path != "" && !there {
 			out = append(out, s.Path)
 		}
 		for _, f := range s.ValueFiles {
-			out = append(out, f.Path)
+			if !there || f.Here {
+				out = append(out, f.Path)
+			}
 		}
 	}
 	return out

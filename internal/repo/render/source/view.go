@@ -33,6 +33,8 @@ type Recording struct {
 	seen  map[Step]bool
 	// remote is set when something from outside the repository was used.
 	remote bool
+	// beside are files that are not in the tree, by their names.
+	beside map[string][]byte
 }
 
 // Trace is what a Recording recorded: the same answers mean the same result.
@@ -80,10 +82,22 @@ func answer(digest string, err error) string {
 	}
 }
 
+// Beside adds a file that is not in the tree. What is rendered with it is not kept.
+func (v *Recording) Beside(name string, content []byte) {
+	if v.beside == nil {
+		v.beside = map[string][]byte{}
+	}
+	v.beside[name] = content
+	v.MarkRemote()
+}
+
 // Read returns the content of a file named by a slash path relative to the
 // root of the platform. The caller must not change it.
 func (v *Recording) Read(name string) ([]byte, error) {
 	name = path.Clean(name)
+	if content, ok := v.beside[name]; ok {
+		return content, nil
+	}
 	data, sum, err := v.tree.readPath(name)
 	v.record("read", name, answer(sum, err))
 	return data, err

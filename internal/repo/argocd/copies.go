@@ -1,0 +1,45 @@
+package argocd
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// withoutCopies leaves Applications out that are written again in the folder of an
+// environment, under the same name, and that apply the same: a cluster has one of them.
+func (r *Repository) withoutCopies(roots []entry) []entry {
+	of := map[string]bool{}
+	for _, e := range roots {
+		if key := r.rootKey(e); key != "" && folderEnvironment(path.Dir(e.file())) != "" {
+			of[key] = true
+		}
+	}
+	return slices.DeleteFunc(roots, func(e entry) bool {
+		key := r.rootKey(e)
+		return key != "" && folderEnvironment(path.Dir(e.file())) == "" && of[key]
+	})
+}
+
+// rootKey is what an Application is called and applies, where it takes one folder of this
+// repository as it is; empty for others.
+func (r *Repository) rootKey(e entry) string {
+	d := e.document
+	if d.value == nil || d.rendered || !d.isApplication() {
+		return ""
+	}
+	sources := d.sources()
+	if len(sources) != 1 {
+		return ""
+	}
+	dir, ok := r.local(sources[0])
+	for _, key := range []string{"helm", "kustomize", "directory", "plugin"} {
+		if v := sources[0].value.At(key); v != nil && len(v.Entries) > 0 {
+			return ""
+		}
+	}
+	if !ok {
+		return ""
+	}
+	return strings.Join([]string{d.value.TextAt("metadata", "namespace"), d.name(), dir, sources[0].value.TextAt("targetRevision"), destination(d)}, "\x00")
+}

@@ -1,0 +1,78 @@
+package argocd
+
+import (
+	"context"
+	"regexp"
+	"slices"
+
+	"github.com/rollout-ladder/ladder/internal/repo/byhand"
+)
+
+// exampleFolder matches a path in a folder of examples.
+var exampleFolder = regexp.MustCompile(`(?i)(?:^|/)(?:examples?|samples?)/`)
+
+func isExample(file string) bool { return exampleFolder.MatchString(file) }
+
+// withoutExamples leaves roots out that lie in a folder of examples and that no script
+// applies, where there are others. Charts are looked at on their own.
+func (r *Repository) withoutExamples(ctx context.Context, roots []entry) []entry {
+	example := func(e entry) bool {
+		return e.chart.dir == "" && isExample(e.file()+"/") && !slices.ContainsFunc(r.closure(e.file()), func(p string) bool { return r.handed(ctx)[p] })
+	}
+	if !slices.ContainsFunc(roots, func(e entry) bool { return e.chart.dir == "" && !isExample(e.file()+"/") }) {
+		return roots
+	}
+	return slices.DeleteFunc(roots, func(e entry) bool {
+		left := example(e)
+		switch {
+		case !left:
+		case e.folder == "":
+			r.unused = append(r.unused, e.document)
+		default:
+			for _, p := range r.closure(e.folder) {
+				r.unused = append(r.unused, slices.DeleteFunc(slices.Clone(r.files[p]), func(d document) bool { return !isExample(d.position().File) })...)
+			}
+		}
+		return left
+	})
+}
+
+// handed are the files that scripts of the repository apply, and those that documents
+// show how to.
+func (r *Repository) handed(ctx context.Context) map[string]bool {
+	if r.byScript == nil {
+		told := byhand.Find(ctx, r.tree)
+		r.byScript = map[string]bool{}
+		for _, one := range told.Files {
+			r.byScript[one.Address] = true
+		}
+		for _, one := range told.Shown {
+			if !isExample(one.Address) { // what a document applies of it is one
+				r.byScript[one.Address] = true
+			}
+		}
+	}
+	return r.byScript
+}
+
+// applyByHand gives the Applications that a command in the repository applies to the
+// environment whose roots lie nearest, and returns the others. One of a name that is
+// applied already is an alternative, and so is one that several environments may have.
+func (r *Repository) applyByHand(ctx context.Context, all []Environment, single []document) []document {
+	if len(single) == 0 || len(all) == 0 {
+		return single
+	}
+	handed := r.handed(ctx)
+	return slices.DeleteFunc(single, func(app document) bool {
+		if !handed[app.position().File] || !r.neighbours[app.key()] {
+			return false
+		}
+		near := nearest(all, app)
+		if len(near) != 1 {
+			return false
+		}
+		e := &all[near[0]]
+		e.roots = append(e.roots, entry{document: app, byHand: true})
+		return true
+	})
+}
