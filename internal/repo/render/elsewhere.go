@@ -35,7 +35,7 @@ func (r *Renderer) elsewhere(ctx context.Context, c model.Component, src model.S
 		return wire.Reply{}, source.Errorf(src.Position, "%s of repository %s: %w", src.Name, source.Address(src), err)
 	}
 	if there.ValueFiles, err = r.valueFiles(view, src); err != nil {
-		return evaluate.Reply{}, err
+		return wire.Reply{}, err
 	}
 	reply, err := r.evaluate(ctx, view, c, there, versions)
 	at := manifest.Origin{File: src.Position.File, Line: src.Position.Line}
