@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/report"
 )
 
 // testCase is one mistake that somebody mended.
@@ -59,10 +60,18 @@ func (e expect) matches(f finding.Finding) bool {
 type linted struct {
 	Findings []finding.Finding `json:"findings"`
 	Summary  struct {
-		Components int `json:"components"`
-		Unrendered int `json:"unrendered"`
+		Components int             `json:"components"`
+		Unrendered int             `json:"unrendered"`
+		Coverage   report.Coverage `json:"coverage"`
 	} `json:"summary"`
 	seconds float64
+}
+
+// coverage is the columns that say how much was read: components, Applications that
+// were read of those that were found, parts that were not rendered, assumptions.
+func (l *linted) coverage() string {
+	c := l.Summary.Coverage
+	return fmt.Sprintf("%d | %d of %d | %d | %d", l.Summary.Components, c.Applications.Read, c.Applications.Found, l.Summary.Unrendered, len(c.Assumptions))
 }
 
 func main() {
@@ -117,8 +126,8 @@ func evaluate(ctx context.Context, w io.Writer, file, repositories, binary, only
 		return err
 	}
 	defer e.close()
-	fmt.Fprintln(w, "| repository | commit | class | mistake | found | absent at the other commit | computed order | components | not rendered | errors | warnings | seconds |")
-	fmt.Fprintln(w, "|---|---|---|---|---|---|---|---|---|---|---|---|")
+	fmt.Fprintln(w, "| repository | commit | class | mistake | found | absent at the other commit | computed order | components | read | not rendered | assumed | errors | warnings | seconds |")
+	fmt.Fprintln(w, "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|")
 	for _, c := range cases {
 		if !strings.Contains(c.Repository, only) {
 			continue
@@ -136,8 +145,8 @@ func evaluate(ctx context.Context, w io.Writer, file, repositories, binary, only
 			return err
 		}
 		found, absent := pick(bad.Findings, c.Expect), pick(good.Findings, c.Expect)
-		fmt.Fprintf(w, "| %s | `%.8s` | %s | %s | %s | %s | %s | %d | %d | %d | %d | %.1f |\n", c.Repository, c.Bad, c.Class, c.Fact,
-			describe(found), describeAbsent(absent), order, bad.Summary.Components, bad.Summary.Unrendered,
+		fmt.Fprintf(w, "| %s | `%.8s` | %s | %s | %s | %s | %s | %s | %d | %d | %.1f |\n", c.Repository, c.Bad, c.Class, c.Fact,
+			describe(found), describeAbsent(absent), order, bad.coverage(),
 			count(bad.Findings, finding.Error), count(bad.Findings, finding.Warning), bad.seconds)
 		if verbose {
 			list(w, bad.Findings)
@@ -159,15 +168,15 @@ func surveyAll(ctx context.Context, w io.Writer, names []string, repositories, b
 		return err
 	}
 	defer e.close()
-	fmt.Fprintln(w, "| repository | components | not rendered | errors | warnings | by rule | seconds |")
-	fmt.Fprintln(w, "|---|---|---|---|---|---|---|")
+	fmt.Fprintln(w, "| repository | components | read | not rendered | assumed | errors | warnings | by rule | seconds |")
+	fmt.Fprintln(w, "|---|---|---|---|---|---|---|---|---|")
 	for _, name := range names {
 		l, err := e.lint(ctx, name, "HEAD")
 		if err != nil {
-			fmt.Fprintf(w, "| %s | refused: %s | | | | | |\n", name, strings.ReplaceAll(strings.TrimSpace(err.Error()), "\n", " "))
+			fmt.Fprintf(w, "| %s | refused: %s | | | | | | | |\n", name, strings.ReplaceAll(strings.TrimSpace(err.Error()), "\n", " "))
 			continue
 		}
-		fmt.Fprintf(w, "| %s | %d | %d | %d | %d | %s | %.1f |\n", name, l.Summary.Components, l.Summary.Unrendered,
+		fmt.Fprintf(w, "| %s | %s | %d | %d | %s | %.1f |\n", name, l.coverage(),
 			count(l.Findings, finding.Error), count(l.Findings, finding.Warning), byRule(l.Findings), l.seconds)
 		if verbose {
 			list(w, l.Findings)
