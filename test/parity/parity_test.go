@@ -23,6 +23,7 @@ var explained = map[string]string{
 	"app-two-parents":            "two parents apply one Application, whose owner is whoever is last",
 	"assumed-sets":               "generators ask what is outside of the repository; Ladder tells what it assumes",
 	"cycle-of-sets":              "a wave that is no text: the API server refuses the ApplicationSet, and lint says so",
+	"filled-in":                  "a tool fills in addresses and paths; Ladder says which folder it takes for them",
 	"folder-of-another-name":     "a folder becomes a repository of its own; here the paths are not at the top",
 	"folder-of-its-own":          "a folder becomes a repository of its own; here the paths are not at the top",
 	"given":                      "ladder.yaml gives the parameters of generators that ask what is outside",

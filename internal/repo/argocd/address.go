@@ -132,6 +132,7 @@ func (r *Repository) findOwnURLs(ctx context.Context) {
 		r.own[url], r.tallied[url], r.here[url] = true, true, math.MaxInt
 	}
 	r.findPaths()
+	r.findBlanks()
 	t := tallies{}
 	for _, app := range slices.Concat(r.applications, r.disabled) {
 		r.tallySources(t, app)
@@ -509,6 +510,9 @@ func (r *Repository) local(s source) (string, bool) {
 	}
 	if rest, ok := strings.CutPrefix(s.repoURL(), relativeScheme); ok {
 		return path.Join(path.Dir(s.position.File), rest, s.path()), true
+	}
+	if p, ok := r.filled(s); ok {
+		return p, true
 	}
 	if s.path() == "" || !r.own[normaliseURL(s.repoURL())] {
 		return "", false

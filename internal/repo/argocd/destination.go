@@ -2,6 +2,8 @@ package argocd
 
 import (
 	"cmp"
+	"path"
+	"slices"
 	"strings"
 )
 
@@ -19,10 +21,17 @@ func destination(d document) string {
 }
 
 // clusterOf is the cluster of a component; empty for the one that Argo CD runs in,
-// whatever its name.
+// whatever its name. What another tool fills in is taken to be that one, unless it is a
+// blank beside Applications that name that one: then it is another.
 func (r *Repository) clusterOf(d document) string {
 	to := destination(d)
-	if to == inCluster || hasPlaceholder(to) {
+	switch {
+	case to == inCluster:
+		return ""
+	case hasPlaceholder(to):
+		if blank.MatchString(to) && r.besideInCluster(d) {
+			return to
+		}
 		return ""
 	}
 	for _, c := range r.named() {
@@ -31,6 +40,16 @@ func (r *Repository) clusterOf(d document) string {
 		}
 	}
 	return to
+}
+
+// besideInCluster reports whether an Application in the folder of another says that it is
+// for the cluster that Argo CD runs in.
+func (r *Repository) besideInCluster(d document) bool {
+	dir := path.Dir(d.position().File)
+	return slices.ContainsFunc(r.applications, func(other document) bool {
+		to := other.value.At("spec", "destination")
+		return to != nil && destination(other) == inCluster && path.Dir(other.position().File) == dir
+	})
 }
 
 // The cluster that Argo CD runs in.

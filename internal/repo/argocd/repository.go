@@ -126,6 +126,7 @@ type Repository struct {
 	// name, places the paths that are taken below each address.
 	prefixes map[string]string
 	places   map[string]places
+	blanks   blanks
 	// moved says so of each of them.
 	moved    []finding.Finding
 	findings []finding.Finding

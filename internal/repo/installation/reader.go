@@ -24,6 +24,12 @@ type Reader struct {
 	// written are the ConfigMaps themselves, omitted those that the chart is told not to
 	// make: another one takes its place.
 	written, omitted map[home]finding.Position
+	// patched are the files of patches by the folder of the kustomization that has them,
+	// foreign the folders of kustomizations that build on something of an address.
+	patched map[string]string
+	foreign map[string]bool
+	// knownAt are the places of known.
+	knownAt []finding.Position
 }
 
 // maxNested is how deep texts that hold YAML may be nested in each other.
@@ -53,6 +59,11 @@ func (r *Reader) Unread(file string, text []byte) {
 // Settings are those that were read so far.
 func (r *Reader) Settings() argo.Settings {
 	s := r.replaced()
+	// Which of several installations an Application belongs to is not told: the settings
+	// of each must be known.
+	if len(r.knownAt) > 0 && !slices.ContainsFunc(r.knownAt, r.isPatchOfForeign) {
+		s.Known, s.Position = true, slices.MinFunc(r.knownAt, finding.Position.Compare)
+	}
 	s.Health = slices.Clone(s.Health)
 	slices.SortFunc(s.Health, func(a, b argo.GroupKind) int {
 		return cmp.Or(strings.Compare(a.Group, b.Group), strings.Compare(a.Kind, b.Kind))
@@ -99,9 +110,14 @@ func (r *Reader) Ignored() []model.IgnoreDifference { return r.ignored }
 
 // known notes where the settings are: the first place by the order of files.
 func (r *Reader) known(at finding.Position) {
-	if !r.found.Known || at.Compare(r.found.Position) < 0 {
-		r.found.Known, r.found.Position = true, at
-	}
+	r.knownAt = append(r.knownAt, at)
+}
+
+// isPatchOfForeign reports whether a place is in a patch of what an address has: the rest
+// of the settings is there.
+func (r *Reader) isPatchOfForeign(at finding.Position) bool {
+	dir, ok := r.patched[at.File]
+	return ok && r.foreign[dir]
 }
 
 // whole notes what makes both ConfigMaps.
@@ -237,6 +253,9 @@ func (r *Reader) entry(of *yamldoc.Value, e yamldoc.Entry, in home, nested int) 
 			chart.Entries = slices.DeleteFunc(slices.Clone(item.Entries), func(e yamldoc.Entry) bool { return e.Key == "namespace" })
 			r.value(&chart, in, nested)
 		}
+	case e.Key == "patchesStrategicMerge" || e.Key == "patches":
+		r.patches(e.Value)
+		r.value(e.Value, in, nested)
 	case e.Key == "patch" && homeOf(of.TextAt("target", "name")) != anywhere:
 		h := homeOf(of.TextAt("target", "name"))
 		r.stands(h, e.Position)
@@ -274,11 +293,34 @@ func (r *Reader) section(v *yamldoc.Value, homes map[string]home, in home, neste
 }
 
 // remote finds Argo CD's own manifests among the resources of a kustomization: they
-// have both ConfigMaps as they are.
+// have both ConfigMaps as they are. What else is of an address may have them in any way.
 func (r *Reader) remote(list *yamldoc.Value) {
 	for _, item := range list.Items {
-		if strings.Contains(item.Text, "argoproj/argo-cd") && strings.Contains(item.Text, "manifests") {
+		switch {
+		case strings.Contains(item.Text, "argoproj/argo-cd") && strings.Contains(item.Text, "manifests"):
 			r.whole(item.Position)
+		case strings.Contains(item.Text, "://") || strings.HasPrefix(item.Text, "git@") || strings.HasPrefix(item.Text, "github.com"):
+			if r.foreign == nil {
+				r.foreign = map[string]bool{}
+			}
+			r.foreign[path.Dir(item.Position.File)] = true
+		}
+	}
+}
+
+// patches notes the files that a kustomization patches with, and itself, which may have
+// patches in it.
+func (r *Reader) patches(list *yamldoc.Value) {
+	for _, item := range list.Items {
+		if r.patched == nil {
+			r.patched = map[string]string{}
+		}
+		dir := path.Dir(item.Position.File)
+		r.patched[item.Position.File] = dir
+		for _, file := range []string{item.Text, item.TextAt("path")} {
+			if file != "" && !strings.Contains(file, "\n") {
+				r.patched[path.Join(dir, file)] = dir
+			}
 		}
 	}
 }

@@ -192,6 +192,48 @@ started kustomization.yaml:1
 unread progressive values.yaml
 unread watched values.yaml
 `},
+		{"a patch of settings that an address has", `
+-- argocd/argocd-cm.yaml --
+kind: ConfigMap
+metadata: {name: argocd-cm}
+data: {url: https://argocd.example.org}
+-- argocd/kustomization.yaml --
+resources: ["github.com/acme/manifests.git/argocd?ref=main"]
+patchesStrategicMerge: [argocd-cm.yaml]
+-- want --
+`},
+		{"a patch of it in the kustomization", `
+-- argocd/kustomization.yaml --
+resources: ["https://example.org/argocd?ref=main"]
+patches:
+  - target: {kind: ConfigMap, name: argocd-cm}
+    patch: |
+      - {op: add, path: /data/url, value: https://argocd.example.org}
+-- want --
+`},
+		{"a patch of Argo CD's own manifests", `
+-- argocd/argocd-cm.yaml --
+kind: ConfigMap
+metadata: {name: argocd-cm}
+data: {url: https://argocd.example.org}
+-- argocd/kustomization.yaml --
+resources: ["https://raw.githubusercontent.com/argoproj/argo-cd/v3.2.0/manifests/install.yaml"]
+patches: [{path: argocd-cm.yaml}]
+-- want --
+known argocd/argocd-cm.yaml:1
+whole argocd/kustomization.yaml:1
+started argocd/kustomization.yaml:1
+`},
+		{"settings beside something of an address", `
+-- argocd/argocd-cm.yaml --
+kind: ConfigMap
+metadata: {name: argocd-cm}
+data: {url: https://argocd.example.org}
+-- argocd/kustomization.yaml --
+resources: ["https://example.org/kinds.yaml", argocd-cm.yaml]
+-- want --
+known argocd/argocd-cm.yaml:1
+`},
 		{"other things of the same words", `
 -- values.yaml --
 configs:
