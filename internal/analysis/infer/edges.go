@@ -35,8 +35,8 @@ func (x *index) ofLater(d *dependency.Dependency) bool {
 		return false
 	}
 	c, provider := &x.in.Components[i], &x.in.Components[j]
-	at := c.Standing(d.Consumer.Place.Wave)
-	return at != c && x.in.Order(provider, c) >= 0
+	later := c.Standing(d.Consumer.Place.Wave) != c || c.AppOfApps && d.Consumer.Place.Hook > 1
+	return later && x.in.Order(provider, c) >= 0
 }
 
 // merge joins edges of one basis between two components.

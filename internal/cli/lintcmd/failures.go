@@ -83,11 +83,12 @@ func exists(tree *repofs.Tree, name string) bool { return tree.IsFile(name) || t
 
 // missed reports whether why a component is not rendered is told: a file of it is
 // missing, the kustomization of a parent cannot be built, or values are not read, and
-// what fails without them may well be whole with them.
+// what fails without them may well be whole with them. A source that is not there at all
+// is not.
 func missed(found []finding.Finding, e *render.Error) bool {
-	part := func(u finding.Unread) bool { return u.Part && u.Name == e.Component }
 	var missing *fs.PathError
-	errors.As(e.Err, &missing)
+	whole := errors.As(e.Err, &missing) && e.Missing.Path != "" && missing.Path == e.Missing.Path
+	part := func(u finding.Unread) bool { return u.Part && u.Name == e.Component && !whole }
 	return slices.ContainsFunc(found, func(f finding.Finding) bool {
 		return f.Rule == lint.RuleFileMissing && (f.Component == e.Component || missing != nil && entryOf(f) == missing.Path) || slices.ContainsFunc(f.Unread, part) ||
 			f.Severity == finding.Error && f.Position.File == e.Position.File && len(f.Unread) > 0

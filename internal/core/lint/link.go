@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"math"
 	"slices"
 	"strings"
 
@@ -39,9 +40,14 @@ func (l link) across() bool {
 	return l.consumer != nil && l.provider != nil && !l.within
 }
 
-// standing are the components of a link across, each as its object stands.
+// standing are the components of a link across, each as its object stands. A consumer
+// that is a PostSync hook of an app-of-apps comes after all that this applies.
 func (l link) standing() (consumer, provider *model.Component) {
-	return standing(l.consumer, &l.Consumer), standing(l.provider, &l.Provider)
+	consumer, provider = standing(l.consumer, &l.Consumer), standing(l.provider, &l.Provider)
+	if l.Consumer.Object.Kind != "" && l.Consumer.Place.Hook > 1 {
+		consumer = l.consumer.Standing(math.MaxInt)
+	}
+	return consumer, provider
 }
 
 // standing is a component as one of its objects stands. Hooks before and after the

@@ -19,7 +19,7 @@ func cycles(in Input) []finding.Finding {
 	if o.flux != nil {
 		return o.fluxCycles()
 	}
-	found := o.hard().Cycles()
+	found := o.closing().Cycles()
 	if len(found) == 0 {
 		return nil
 	}
@@ -46,6 +46,46 @@ func cycles(in Input) []finding.Finding {
 		tangled.add(cycle, f)
 	}
 	return append(out, tangled.findings()...)
+}
+
+// closing has the hard steps that can close a circle. A namespace that Argo CD makes for
+// an Application is there before the first object of that, and before anything that its
+// objects wait for: only what its sync cannot begin without comes first, which is the
+// kinds that its dry run asks for, and what is declared. Source: gitops-engine, pkg/sync,
+// getSyncTasks (the namespace is a task before all others).
+func (o *order) closing() *dag.Graph {
+	created, other := map[dag.Edge]bool{}, map[dag.Edge]bool{}
+	begins := map[int]bool{} // components whose sync does not begin without another
+	for _, l := range o.links {
+		if l.Strength != plan.Hard || !l.across() {
+			continue
+		}
+		step := dag.Edge{From: o.number[l.consumer.Name] - 1, To: o.number[l.provider.Name] - 1}
+		if onlyCreated(l) {
+			created[step] = true
+		} else {
+			other[step] = true
+		}
+		if l.Rule == ruleCRD {
+			begins[step.From] = true
+		}
+	}
+	if len(created) == 0 {
+		return o.hard()
+	}
+	for _, s := range o.steps {
+		if s.Strength == plan.Hard && s.Basis == finding.Declared {
+			other[dag.Edge{From: s.from, To: s.to}], begins[s.from] = true, true
+		}
+	}
+	var closing []dag.Edge
+	for _, s := range o.steps {
+		step := dag.Edge{From: s.from, To: s.to}
+		if s.Strength == plan.Hard && (!created[step] || other[step] || begins[s.to]) {
+			closing = append(closing, step)
+		}
+	}
+	return dag.New(len(o.enabled), closing)
 }
 
 // tangle is a set of cycles that hang together: they share components.

@@ -1,6 +1,7 @@
 package argocd
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
@@ -105,6 +106,12 @@ func (d document) sources() []source {
 		return []source{{value: one, written: d.written.At("spec", "source"), position: d.at("spec", "source"), lacks: d.generated.lacking(0)}}
 	}
 	return nil
+}
+
+// isPatch reports whether an Application is only written as a patch of another: it says
+// neither where to nor where from.
+func (d document) isPatch() bool {
+	return d.isApplication() && d.value.At("spec", "destination") == nil && !slices.ContainsFunc(d.sources(), func(s source) bool { return s.repoURL() != "" })
 }
 
 // source is one source of an Application.

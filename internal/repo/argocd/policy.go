@@ -1,10 +1,12 @@
 package argocd
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
 )
 
 // ofSyncPolicy are fields that are written beside or below the place where Argo CD
@@ -23,6 +25,43 @@ func (r *Repository) misplacedPolicy(d document, path ...string) {
 		r.misplacedFields(d, place, policy, ofSyncPolicy)
 	}
 	r.misplacedFields(d, path[:len(path)-1], path, ofSpec)
+	r.misspeltHelm(d, path)
+}
+
+// ofHelm are the fields that Argo CD reads of the helm section of a source. Source:
+// ApplicationSourceHelm.
+var ofHelm = []string{
+	"apiVersions", "fileParameters", "ignoreMissingValueFiles", "kubeVersion", "namespace", "parameters", "passCredentials",
+	"releaseName", "skipCrds", "skipSchemaValidation", "skipTests", "valueFiles", "values", "valuesObject", "version",
+}
+
+// misspeltHelm tells of what is nearly one of these fields, in the sources of the spec at a
+// path of a document.
+func (r *Repository) misspeltHelm(d document, path []string) {
+	tell := func(source *yamldoc.Value, place string, at func(field string) finding.Position) {
+		helm := source.At("helm")
+		if helm == nil || helm.Kind != yamldoc.Map {
+			return
+		}
+		for _, e := range helm.Entries {
+			meant := yamldoc.Nearest(e.Key, ofHelm)
+			if meant == "" || slices.Contains(ofHelm, e.Key) {
+				continue
+			}
+			f := newFinding(RuleUnknown, finding.Warning, at(e.Key), d.name(),
+				"%s.helm.%s is no field of an Application and has no effect: Argo CD reads %s", place, e.Key, meant)
+			f.Fix.Summary = "write " + meant
+			r.findings = append(r.findings, f)
+		}
+	}
+	place := strings.Join(path, ".") + ".source"
+	at := func(keys ...string) finding.Position { return d.at(append(slices.Clone(path), keys...)...) }
+	tell(d.value.At(append(slices.Clone(path), "source")...), place, func(field string) finding.Position { return at("source", "helm", field) })
+	if list := d.value.At(append(slices.Clone(path), "sources")...); list != nil {
+		for i, item := range list.Items {
+			tell(item, fmt.Sprintf("%ss[%d]", place, i), func(string) finding.Position { return at("sources") })
+		}
+	}
 }
 
 // misplacedFields tells of those of fields that are at a place, and not where Argo CD reads

@@ -65,7 +65,7 @@ func (r *Repository) Read(ctx context.Context, e Environment) (Reading, error) {
 		return Reading{}, err
 	}
 	// What a chart makes that somebody installs applies some of them.
-	if left := slices.DeleteFunc(slices.Clone(e.unapplied), func(d document) bool { return w.reached[d.key()] }); len(left) > 0 {
+	if left := slices.DeleteFunc(slices.Clone(e.unapplied), func(d document) bool { return w.reached[d.key()] || d.isPatch() }); len(left) > 0 {
 		r.findings = append(r.findings, unapplied(left))
 	}
 	r.findings = append(r.findings, e.idle...)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"runtime"
 	"slices"
 	"sync"
@@ -256,7 +257,7 @@ func (r *Renderer) render(ctx context.Context, c model.Component, versions []str
 			// What fails without its values may well be whole with them.
 			problem.Part = problem.Part || errors.Is(err, source.ErrWithout)
 			if src.Incomplete != "" {
-				problem.Part = true
+				problem.Part = problem.Part || !lacksFolder(err, src)
 				problem.Reason += " (" + src.Incomplete + ")"
 			}
 			out.Lacking = append(out.Lacking, problem)
@@ -272,6 +273,12 @@ func (r *Renderer) render(ctx context.Context, c model.Component, versions []str
 		}
 	}
 	return out
+}
+
+// lacksFolder reports whether a source is not there at all, which no values mend.
+func lacksFolder(err error, src model.Source) bool {
+	var missing *fs.PathError
+	return errors.As(err, &missing) && errors.Is(missing, fs.ErrNotExist) && missing.Path == src.Path
 }
 
 // lackingOf is the error of a part that was left out.
