@@ -2,6 +2,7 @@ package argocd
 
 import (
 	"context"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -28,60 +29,68 @@ func (r *Repository) noteCommented(file string, data []byte) {
 // out by a comment, or only such a one, or they are bundles that nobody takes or
 // applies by hand.
 func (r *Repository) choices(ctx context.Context, overlays []string) (taken, left []string) {
-	used := map[string]bool{}
-	use := func(dir string) {
-		for _, p := range r.closure(dir) {
-			used[p] = true
-		}
-	}
-	open := slices.Clone(overlays)
+	leftOutBy := map[string][]string{}
+	var next []string
 	for _, dir := range overlays {
+		for _, by := range r.commented[dir] {
+			leftOutBy[by] = append(leftOutBy[by], dir)
+		}
 		if len(r.commented[dir]) == 0 {
-			use(dir)
+			next = append(next, dir)
 		}
 	}
-	for before := -1; before != len(left); {
-		before = len(left)
-		open = slices.DeleteFunc(open, func(dir string) bool {
-			out := slices.ContainsFunc(r.commented[dir], func(by string) bool { return used[by] })
-			if out {
-				left = append(left, dir)
-				use(dir)
+	used, out := map[string]bool{}, map[string]bool{}
+	for ; len(next) > 0; next = next[1:] {
+		for _, p := range r.closure(next[0]) {
+			if used[p] {
+				continue
 			}
-			return out
-		})
-	}
-	slices.Sort(left)
-	var bundles []string
-	for _, dir := range open {
-		if r.isBundle(dir, open) && !slices.ContainsFunc(r.closure(dir), func(p string) bool { return r.handed(ctx)[p] }) {
-			bundles = append(bundles, dir)
+			used[p] = true
+			for _, dir := range leftOutBy[p] {
+				if !out[dir] {
+					out[dir] = true
+					left, next = append(left, dir), append(next, dir)
+				}
+			}
 		}
 	}
-	open = slices.DeleteFunc(open, func(dir string) bool { return slices.Contains(bundles, dir) })
-	return open, append(left, bundles...)
+	open := slices.DeleteFunc(slices.Clone(overlays), func(dir string) bool { return out[dir] })
+	slices.Sort(left)
+	bundle := map[string]bool{}
+	takenFrom := r.takenFrom(open)
+	for _, dir := range open {
+		bundle[dir] = folderEnvironment(dir) == "" && takenFrom[path.Dir(dir)] > 1 &&
+			!slices.ContainsFunc(r.closure(dir), func(p string) bool { return r.handed(ctx)[p] })
+	}
+	for _, dir := range open {
+		if bundle[dir] {
+			left = append(left, dir)
+		} else {
+			taken = append(taken, dir)
+		}
+	}
+	return taken, left
 }
 
-// isBundle reports whether an overlay lies among bundles that overlays elsewhere put
-// together, such as clusters: those beside it are taken more than once, and it takes none
-// of them, as the overlay of a base does.
-func (r *Repository) isBundle(dir string, overlays []string) bool {
-	parent := path.Dir(dir)
-	if parent == "." || folderEnvironment(dir) != "" {
-		return false
-	}
-	times := 0
-	for _, other := range overlays {
-		_, within := below(parent, other)
-		for _, p := range r.closure(other) {
-			switch {
-			case path.Dir(p) != parent || !r.isKustomization(p):
-			case !within:
-				times++
-			case p != other:
-				return false
+// takenFrom counts, by folder, how often overlays elsewhere take the kustomizations in it,
+// as clusters put bundles together. It is none for a folder where one takes another, as
+// the overlay of a base does.
+func (r *Repository) takenFrom(overlays []string) map[string]int {
+	times, within := map[string]int{}, map[string]bool{}
+	for _, dir := range overlays {
+		for _, p := range r.closure(dir) {
+			parent := path.Dir(p)
+			if parent == "." || !r.isKustomization(p) {
+				continue
+			}
+			switch _, inside := below(parent, dir); {
+			case !inside:
+				times[parent]++
+			case p != dir:
+				within[parent] = true
 			}
 		}
 	}
-	return times > 1
+	maps.DeleteFunc(times, func(parent string, _ int) bool { return within[parent] })
+	return times
 }

@@ -3,7 +3,6 @@ package argocd
 import (
 	"cmp"
 	"path"
-	"slices"
 	"strings"
 )
 
@@ -45,11 +44,15 @@ func (r *Repository) clusterOf(d document) string {
 // besideInCluster reports whether an Application in the folder of another says that it is
 // for the cluster that Argo CD runs in.
 func (r *Repository) besideInCluster(d document) bool {
-	dir := path.Dir(d.position().File)
-	return slices.ContainsFunc(r.applications, func(other document) bool {
-		to := other.value.At("spec", "destination")
-		return to != nil && destination(other) == inCluster && path.Dir(other.position().File) == dir
-	})
+	if r.inClusterBeside == nil {
+		r.inClusterBeside = map[string]bool{}
+		for _, app := range r.applications {
+			if app.value.At("spec", "destination") != nil && destination(app) == inCluster {
+				r.inClusterBeside[path.Dir(app.position().File)] = true
+			}
+		}
+	}
+	return r.inClusterBeside[path.Dir(d.position().File)]
 }
 
 // The cluster that Argo CD runs in.

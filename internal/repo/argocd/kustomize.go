@@ -32,6 +32,7 @@ const madeAnnotation = "ladder.rollout-ladder.dev/made"
 type kustomizations struct {
 	repository *Repository
 	closures   map[string][]string
+	parts      map[string]parts
 	built      map[string]built
 	// needs are what each of them needs of kustomize, by its folder.
 	needs map[string][]argo.BuildNeed
@@ -91,24 +92,50 @@ func (k *kustomizations) closure(dir string) []string {
 }
 
 func (k *kustomizations) collect(dir string, seen map[string]bool) {
-	tree := k.repository.tree
 	if seen[dir] {
 		return
 	}
 	seen[dir] = true
+	of := k.partsOf(dir)
+	for _, p := range of.files {
+		seen[p] = true
+	}
+	for _, p := range of.folders {
+		k.collect(p, seen)
+	}
+}
+
+// parts are the folders and files of the repository that a kustomization names.
+type parts struct{ folders, files []string }
+
+// partsOf reads a kustomization, once for all whose closures have it.
+func (k *kustomizations) partsOf(dir string) parts {
+	if n, ok := k.parts[dir]; ok {
+		return n
+	}
+	n := k.readParts(dir)
+	if k.parts == nil {
+		k.parts = map[string]parts{}
+	}
+	k.parts[dir] = n
+	return n
+}
+
+func (k *kustomizations) readParts(dir string) (n parts) {
+	tree := k.repository.tree
 	file := kustomizationFile(tree, dir)
 	if file == "" {
-		return
+		return n
 	}
 	data, err := tree.Read(file)
 	if err != nil {
-		return
+		return n
 	}
 	// A kustomization that does not parse has nothing to follow; building it
 	// says what is wrong.
 	v, err := yamldoc.ParseOne(file, data)
 	if err != nil {
-		return
+		return n
 	}
 	for _, one := range k.repository.inflations(dir, v) {
 		if k.repository.makesApplications(one) {
@@ -117,21 +144,18 @@ func (k *kustomizations) collect(dir string, seen map[string]bool) {
 		}
 	}
 	for _, key := range []string{"resources", "bases", "components"} {
-		list := v.At(key)
-		if list == nil {
-			continue
-		}
-		for _, item := range list.Items {
+		for _, item := range v.At(key).Elements() {
 			p := path.Join(dir, item.Text)
 			switch {
 			case item.Text == "" || path.IsAbs(item.Text):
 			case tree.IsDir(p):
-				k.collect(p, seen)
+				n.folders = append(n.folders, p)
 			case tree.IsFile(p):
-				seen[p] = true
+				n.files = append(n.files, p)
 			}
 		}
 	}
+	return n
 }
 
 // yieldsFrom reports whether something in the closure of a kustomization is one of the

@@ -127,6 +127,9 @@ type Repository struct {
 	prefixes map[string]string
 	places   map[string]places
 	blanks   blanks
+	// inClusterBeside are the folders of the Applications that are for the cluster that Argo
+	// CD runs in.
+	inClusterBeside map[string]bool
 	// moved says so of each of them.
 	moved    []finding.Finding
 	findings []finding.Finding

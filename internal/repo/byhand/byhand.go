@@ -88,7 +88,7 @@ func Find(ctx context.Context, tree *repofs.Tree) Told {
 		}
 	})
 	var told Told
-	files := &applying{ctx: ctx, tree: tree, known: map[argument][]string{}}
+	files := &applying{ctx: ctx, tree: tree, known: map[argument][]string{}, listed: map[string][]string{}}
 	for _, file := range names {
 		told.Instructions = append(told.Instructions, Read(file, contents[file])...)
 		told.Namespaces = append(told.Namespaces, namespaces(file, contents[file])...)

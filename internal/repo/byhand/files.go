@@ -4,7 +4,6 @@ import (
 	"context"
 	"path"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
@@ -75,9 +74,14 @@ func given(line string) []argument {
 	return all
 }
 
-// maxApplied bounds the files that the commands of a repository apply: each may name all
-// of them again.
-const maxApplied = 20_000
+const (
+	// maxApplied bounds the files that the commands of a repository apply: each may name
+	// all of them again.
+	maxApplied = 20_000
+	// maxSteps bounds the files and folders that are looked at for it, of which there may
+	// be nothing to apply.
+	maxSteps = 200_000
+)
 
 // applying finds the files that commands apply.
 type applying struct {
@@ -85,7 +89,9 @@ type applying struct {
 	tree *repofs.Tree
 	// known are the files behind arguments that were met before.
 	known map[argument][]string
-	count int
+	// listed are the kustomizations by their folders: what they name.
+	listed       map[string][]string
+	count, steps int
 }
 
 // files are the files of the repository that the commands of a file apply, in their
@@ -129,8 +135,7 @@ func (x *applying) behind(a argument) []string {
 	case x.tree.IsFile(p):
 		all = []string{p}
 	default:
-		found, _ := x.tree.Find(x.ctx, p, isManifest)
-		all = slices.DeleteFunc(found, func(file string) bool { return !a.recursive && path.Dir(file) != p })
+		all = x.manifests(a)
 	}
 	x.known[a] = all
 	return all
@@ -141,9 +146,29 @@ func isManifest(name string) bool {
 	return ext == ".yaml" || ext == ".yml" || ext == ".json"
 }
 
+// manifests are those in a folder, and below it where all are asked for.
+func (x *applying) manifests(a argument) []string {
+	if x.steps >= maxSteps {
+		return nil
+	}
+	if a.recursive {
+		found, _ := x.tree.Find(x.ctx, a.written, func(name string) bool { x.steps++; return isManifest(name) })
+		return found
+	}
+	names, _ := x.tree.List(a.written)
+	x.steps += len(names)
+	var all []string
+	for _, name := range names {
+		if p := path.Join(a.written, name); isManifest(name) && x.tree.IsFile(p) {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
 // kustomized adds the files that a kustomization and those below it are made of.
 func (x *applying) kustomized(p string, seen map[string]bool, all *[]string) {
-	if seen[p] || len(seen) >= maxApplied {
+	if x.steps++; seen[p] || x.steps > maxSteps {
 		return
 	}
 	seen[p] = true
@@ -151,25 +176,37 @@ func (x *applying) kustomized(p string, seen map[string]bool, all *[]string) {
 		*all = append(*all, p)
 		return
 	}
+	for _, next := range x.names(p) {
+		x.kustomized(next, seen, all)
+	}
+}
+
+// names are the files and folders of this repository that the kustomization of a folder
+// names.
+func (x *applying) names(dir string) []string {
+	if all, ok := x.listed[dir]; ok {
+		return all
+	}
+	var all []string
 	for _, name := range []string{"kustomization.yaml", "kustomization.yml", "Kustomization"} {
-		file := path.Join(p, name)
+		file := path.Join(dir, name)
 		data, err := x.tree.Read(file)
 		if err != nil {
 			continue
 		}
-		v, err := yamldoc.ParseOne(file, data)
-		if err != nil {
-			return
-		}
-		for _, key := range []string{"resources", "bases", "components"} {
-			for _, item := range v.At(key).Elements() {
-				if next := path.Join(p, item.Text); item.Text != "" && !strings.Contains(item.Text, "://") && !strings.HasPrefix(next, "../") {
-					x.kustomized(next, seen, all)
+		if v, err := yamldoc.ParseOne(file, data); err == nil {
+			for _, key := range []string{"resources", "bases", "components"} {
+				for _, item := range v.At(key).Elements() {
+					if next := path.Join(dir, item.Text); item.Text != "" && !strings.Contains(item.Text, "://") && !strings.HasPrefix(next, "../") {
+						all = append(all, next)
+					}
 				}
 			}
 		}
-		return
+		break
 	}
+	x.listed[dir] = all
+	return all
 }
 
 // appliedReleases are the charts that the HelmReleases of a file have Flux install. They
