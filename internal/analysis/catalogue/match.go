@@ -3,6 +3,7 @@ package catalogue
 import (
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/rollout-ladder/ladder/internal/core/model"
 )
@@ -108,7 +109,20 @@ func isRival(repository string) bool {
 // without end, and much memory for long ones.
 const maxPattern = 1 << 10
 
+// globs are the patterns that were compiled: each is asked for by every component whose
+// source has an address.
+var globs sync.Map // of *regexp.Regexp by pattern
+
 func glob(pattern string) *regexp.Regexp {
+	if known, ok := globs.Load(pattern); ok {
+		return known.(*regexp.Regexp)
+	}
+	compiled := compileGlob(pattern)
+	globs.Store(pattern, compiled)
+	return compiled
+}
+
+func compileGlob(pattern string) *regexp.Regexp {
 	var b strings.Builder
 	b.WriteString("(?i)^")
 	for i := 0; i < len(pattern); i++ {
