@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/rollout-ladder/ladder/internal/argocd/generate"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/repo/patch"
@@ -45,8 +47,8 @@ func (g *generated) compare() error {
 		wanted[name] = f.Content
 	}
 	err := filepath.WalkDir(g.dir, func(file string, d fs.DirEntry, err error) error {
-		if errors.Is(err, fs.ErrNotExist) && file == g.dir {
-			return nil
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // the folder is new, or another run has just replaced it
 		}
 		if err != nil || d.IsDir() {
 			return err
@@ -58,6 +60,9 @@ func (g *generated) compare() error {
 		name := filepath.ToSlash(rel)
 		after, generates := wanted[name]
 		before, err := readGenerated(file)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
 		if err != nil {
 			return err
 		}
@@ -119,6 +124,16 @@ func (g *generated) replace() (err error) {
 	if err := os.MkdirAll(parent, 0o755); err != nil {
 		return err
 	}
+	turn, err := takeTurn(parent)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, turn.Close()) }()
+	// Another run may have written meanwhile.
+	g.changes, g.foreign = nil, nil
+	if err := g.compare(); err != nil || !g.isStale() {
+		return err
+	}
 	g.sweep(parent)
 	next, err := os.MkdirTemp(parent, g.temporary()+"*")
 	if err != nil {
@@ -144,6 +159,19 @@ func (g *generated) replace() (err error) {
 		return os.Rename(next, g.dir)
 	}
 	return exchange(next, g.dir) // next is the old folder now, and removed
+}
+
+// takeTurn waits until no other run replaces a folder in this one: what such a run has not
+// finished would be swept away. The turn ends when the folder is closed, or with the process.
+func takeTurn(parent string) (*os.File, error) {
+	dir, err := os.Open(parent)
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.Flock(int(dir.Fd()), unix.LOCK_EX); err != nil {
+		return nil, errors.Join(fmt.Errorf("lock %s: %w", parent, err), dir.Close())
+	}
+	return dir, nil
 }
 
 // temporary begins the names of folders that are not finished.

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -142,6 +143,27 @@ func TestKilledRunsLeaveOneVersion(t *testing.T) {
 	}
 	if len(seen) == 0 {
 		t.Error("nothing was seen")
+	}
+}
+
+// TestRunsAtOnceLeaveOneVersion: what a run has not finished is nothing that another one
+// left behind.
+func TestRunsAtOnceLeaveOneVersion(t *testing.T) {
+	for range 50 {
+		dir := filepath.Join(t.TempDir(), "argocd", "dev")
+		var runs sync.WaitGroup
+		for i := range 8 {
+			runs.Go(func() {
+				if err := put(dir, versions()[i%2]); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		runs.Wait()
+		got := content(t, dir)
+		if !cmp.Equal(versions()[0], got) && !cmp.Equal(versions()[1], got) {
+			t.Fatalf("neither version: %v", got)
+		}
 	}
 }
 
