@@ -3,12 +3,12 @@ package analysis
 import (
 	"context"
 	"path"
-	"regexp"
 	"strings"
 	"sync"
 
 	"github.com/rollout-ladder/ladder/internal/analysis/catalogue"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/repo/byhand"
 	"github.com/rollout-ladder/ladder/internal/repo/repofs"
@@ -16,7 +16,7 @@ import (
 
 // ofCRD matches the name of a file that controller-gen writes: the group and the plural
 // of the CRD in it. Source: controller-tools, pkg/crd, Generate.
-var ofCRD = regexp.MustCompile(`^([a-z0-9-]+(?:\.[a-z0-9-]+)+)_([a-z0-9]+)\.ya?ml$`)
+var ofCRD = lazyregexp.New(`^([a-z0-9-]+(?:\.[a-z0-9-]+)+)_([a-z0-9]+)\.ya?ml$`)
 
 // namesOf are the names of CRDs.
 func namesOf(all []catalogue.CRD) []string {
@@ -29,7 +29,7 @@ func namesOf(all []catalogue.CRD) []string {
 
 // ofEnvironment matches a file in the folder of an environment: the folder of all of them,
 // and the name of the one.
-var ofEnvironment = regexp.MustCompile(`^((?:.*/)?(?:clusters?|overlays?|environments?|envs?|stages?))/([^/]+)/`)
+var ofEnvironment = lazyregexp.New(`^((?:.*/)?(?:clusters?|overlays?|environments?|envs?|stages?))/([^/]+)/`)
 
 // concerns reports whether a command in a file is about an environment. What lies in the
 // folder of another one beside it is about that.

@@ -1,12 +1,12 @@
 package analysis
 
 import (
-	"regexp"
 	"slices"
 
 	"github.com/distribution/reference"
 
 	"github.com/rollout-ladder/ladder/internal/analysis/infer"
+	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 	"github.com/rollout-ladder/ladder/internal/core/lint"
 	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/repo/manifest"
@@ -14,7 +14,7 @@ import (
 
 // chartLabel is the value of the label helm.sh/chart. Source: Helm, chart best practices,
 // "Labels and Annotations".
-var chartLabel = regexp.MustCompile(`^(.+?)-(v?\d+\..*)$`)
+var chartLabel = lazyregexp.New(`^(.+?)-(v?\d+\..*)$`)
 
 // bundles are the annotations in which projects write the version that a CRD comes from.
 var bundles = []string{"gateway.networking.k8s.io/bundle-version", "operator.prometheus.io/version"}

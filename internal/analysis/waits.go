@@ -1,12 +1,12 @@
 package analysis
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 	"github.com/rollout-ladder/ladder/internal/core/lint"
 	"github.com/rollout-ladder/ladder/internal/repo/manifest"
 )
@@ -68,8 +68,8 @@ func words(list any) string {
 }
 
 var (
-	kubectl = regexp.MustCompile(`\bkubectl\s+([^|;&\n)]*)`)
-	looping = regexp.MustCompile(`\b(until|while)\b`)
+	kubectl = lazyregexp.New(`\bkubectl\s+([^|;&\n)]*)`)
+	looping = lazyregexp.New(`\b(until|while)\b`)
 )
 
 // waitsIn reads the commands of kubectl that wait for one object by its name. What a

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/rollout-ladder/ladder/internal/confine/evaluate"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/core/plan"
 	"github.com/rollout-ladder/ladder/internal/repo/helmfile"
@@ -220,9 +220,9 @@ func (h *helmfiles) runs(r *helmfile.Release) bool {
 }
 
 var (
-	workload = regexp.MustCompile(`(?m)^kind: *["']?(Deployment|DaemonSet|StatefulSet)\b`)
-	testHook = regexp.MustCompile(`helm\.sh/hook["']?: *["']?test\b`)
-	object   = regexp.MustCompile(`(?m)^kind:`)
+	workload = lazyregexp.New(`(?m)^kind: *["']?(Deployment|DaemonSet|StatefulSet)\b`)
+	testHook = lazyregexp.New(`helm\.sh/hook["']?: *["']?test\b`)
+	object   = lazyregexp.New(`(?m)^kind:`)
 )
 
 // onlyTests reports whether every object of the chart of a release is a hook that helm

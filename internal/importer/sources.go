@@ -7,10 +7,10 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/repo/descriptor"
 	"github.com/rollout-ladder/ladder/internal/repo/repofs"
@@ -84,7 +84,7 @@ func (s *sources) copyFile(file string) (string, error) {
 }
 
 // outward matches an import of Jsonnet that leads out of a folder.
-var outward = regexp.MustCompile(`\bimport(str|bin)?\s*['"][^'"]*\.\./`)
+var outward = lazyregexp.New(`\bimport(str|bin)?\s*['"][^'"]*\.\./`)
 
 // place gives a descriptor the source that lies in a folder: a chart, a
 // kustomization or plain YAML.

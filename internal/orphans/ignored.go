@@ -1,13 +1,13 @@
 package orphans
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 )
 
 // Why an object is no orphan.
@@ -97,7 +97,7 @@ func ofCluster(o live) bool {
 }
 
 // clusterManager matches the field managers of a control plane and its nodes.
-var clusterManager = regexp.MustCompile(`^(kube-apiserver|kube-controller-manager|kube-scheduler|kubelet|kubeadm|cloud-controller-manager|k3s|rke2|ladder-simulated-.*)$`)
+var clusterManager = lazyregexp.New(`^(kube-apiserver|kube-controller-manager|kube-scheduler|kubelet|kubeadm|cloud-controller-manager|k3s|rke2|ladder-simulated-.*)$`)
 
 // ofStatefulSet reports whether a claim is one of a StatefulSet's templates:
 // <template>-<set>-<ordinal>. Source: Kubernetes, StatefulSet, "Stable Storage".
@@ -181,8 +181,8 @@ func ofOperator(o live) bool {
 // have from their binaries; applier those of what applies for people and
 // repositories, some of which sound the same.
 var (
-	operatorName = regexp.MustCompile(`(?i)(^|[-_./])(operator|controller|controllers|manager|provisioner|webhook|injector|cainjector|reconciler|autoscaler|pilot-discovery|discovery)([-_./].*)?$|^(cert-manager|external-secrets|velero|istiod|pilot-discovery|crossplane|apiextensions\.crossplane\.io|kyverno|traefik|envoy-gateway|cilium|calico|vault-agent)([-_./].*)?$`)
-	applier      = regexp.MustCompile(`(?i)^(ladder|kubectl.*|oc|helm|helmfile|werf|argocd.*|argo-cd.*|kustomize-controller|helm-controller|flux.*|kapp.*|fleet.*|fleetagent|rancher.*|terraform.*|hashicorp.*|opentofu.*|pulumi.*|ansible.*|openapi-generator|skaffold.*|tilt.*|k9s|lens|node-fetch|mozilla|before-first-apply|devspace|garden|cdk8s.*)$`)
+	operatorName = lazyregexp.New(`(?i)(^|[-_./])(operator|controller|controllers|manager|provisioner|webhook|injector|cainjector|reconciler|autoscaler|pilot-discovery|discovery)([-_./].*)?$|^(cert-manager|external-secrets|velero|istiod|pilot-discovery|crossplane|apiextensions\.crossplane\.io|kyverno|traefik|envoy-gateway|cilium|calico|vault-agent)([-_./].*)?$`)
+	applier      = lazyregexp.New(`(?i)^(ladder|kubectl.*|oc|helm|helmfile|werf|argocd.*|argo-cd.*|kustomize-controller|helm-controller|flux.*|kapp.*|fleet.*|fleetagent|rancher.*|terraform.*|hashicorp.*|opentofu.*|pulumi.*|ansible.*|openapi-generator|skaffold.*|tilt.*|k9s|lens|node-fetch|mozilla|before-first-apply|devspace|garden|cdk8s.*)$`)
 )
 
 // managersOf are the field managers of an object, sorted, those of its status

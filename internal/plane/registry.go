@@ -8,10 +8,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 )
 
 const (
@@ -23,7 +24,7 @@ const (
 
 // namePattern is that of a DNS label (RFC 1123), which contexts, folders and
 // shells all take.
-var namePattern = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
+var namePattern = lazyregexp.New(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
 
 // NotFoundError is a plane that does not run under that name.
 type NotFoundError struct{ Name string }

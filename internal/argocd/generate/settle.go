@@ -3,9 +3,9 @@ package generate
 import (
 	"bytes"
 	"cmp"
-	"regexp"
 	"strings"
 
+	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 	"github.com/rollout-ladder/ladder/internal/repo/checkout"
 	"github.com/rollout-ladder/ladder/internal/repo/manifest"
 )
@@ -43,7 +43,7 @@ func sourceOf(root []byte) Source {
 	return Source{}
 }
 
-var released = regexp.MustCompile(`^v?[0-9]+\.[0-9]+\.[0-9]+$`)
+var released = lazyregexp.New(`^v?[0-9]+\.[0-9]+\.[0-9]+$`)
 
 // unreleased is the tag of the image of a build that is no release. Nobody publishes
 // it. Whoever loads what `make image` makes has it, and unlike "latest" a node does

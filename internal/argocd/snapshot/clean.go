@@ -3,13 +3,13 @@ package snapshot
 import (
 	"encoding/base64"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 	"github.com/rollout-ladder/ladder/internal/repo/confidential"
 	"github.com/rollout-ladder/ladder/internal/repo/installation"
 )
@@ -62,10 +62,10 @@ func (c *cleaner) labelled(of *unstructured.Unstructured) *unstructured.Unstruct
 
 var (
 	// passing matches annotations that come and go, and say nothing of the object.
-	passing = regexp.MustCompile(`^argocd\.argoproj\.io/(refresh|hydrate|application-set-refresh)$|^notified\.notifications\.argoproj\.io|^deployment\.kubernetes\.io/revision$|^reloader\.`)
+	passing = lazyregexp.New(`^argocd\.argoproj\.io/(refresh|hydrate|application-set-refresh)$|^notified\.notifications\.argoproj\.io|^deployment\.kubernetes\.io/revision$|^reloader\.`)
 	// copied matches annotations in which tools keep the object as it was applied, of
 	// kubectl, kapp, Rancher and kopf among others.
-	copied = regexp.MustCompile(`(?i)last-?applied|last-?handled|/(applied|original)|configuration$`)
+	copied = lazyregexp.New(`(?i)last-?applied|last-?handled|/(applied|original)|configuration$`)
 )
 
 // isObject reports whether a text may be an object or a list: what is in one has names of

@@ -6,12 +6,12 @@ import (
 	"errors"
 	"io/fs"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/analysis"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 	"github.com/rollout-ladder/ladder/internal/core/lint"
 	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/repo/manifest"
@@ -62,7 +62,7 @@ func failures(r *analysis.Result, tree *repofs.Tree) []finding.Finding {
 }
 
 // emptied matches the name of a file of which a part was empty: "values-.yaml".
-var emptied = regexp.MustCompile(`^[-_]|[-_.]\.\w+$`)
+var emptied = lazyregexp.New(`^[-_]|[-_.]\.\w+$`)
 
 func blank(err error) bool {
 	var missing *fs.PathError

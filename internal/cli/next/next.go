@@ -3,13 +3,13 @@ package next
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/rollout-ladder/ladder/internal/cli/flags"
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
+	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 )
 
 // Step is a command that may come next.
@@ -71,7 +71,7 @@ func (s Step) line(from flags.Source) string {
 	return strings.Join(words, " ")
 }
 
-var plain = regexp.MustCompile(`^[A-Za-z0-9._/:@,+][A-Za-z0-9._/:@=,+-]*$|^--?[a-z][a-z-]*$`)
+var plain = lazyregexp.New(`^[A-Za-z0-9._/:@,+][A-Za-z0-9._/:@=,+-]*$|^--?[a-z][a-z-]*$`)
 
 // quoted is a word for a shell. Names come from repositories, and people copy what they
 // read.

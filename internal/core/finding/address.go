@@ -1,8 +1,9 @@
 package finding
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 )
 
 // WithoutCredentials takes user, password and query out of an address
@@ -23,11 +24,11 @@ func WithoutCredentials(address string) string {
 	return scheme + "://" + clean
 }
 
-var sshUser = regexp.MustCompile(`^[A-Za-z0-9_.-]+$`)
+var sshUser = lazyregexp.New(`^[A-Za-z0-9_.-]+$`)
 
 var (
-	schemes = regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://?`) // a path that is cleaned has one slash
-	ends    = regexp.MustCompile("[\\s\"'`<>]")
+	schemes = lazyregexp.New(`[A-Za-z][A-Za-z0-9+.-]*://?`) // a path that is cleaned has one slash
+	ends    = lazyregexp.New("[\\s\"'`<>]")
 )
 
 // Redact takes the credentials out of the addresses in a text: what is read from
@@ -95,8 +96,8 @@ func hasPort(host string) bool {
 }
 
 var (
-	version6    = regexp.MustCompile(`^\[[0-9A-Fa-f:.]+(%[0-9A-Za-z]+)?\]`)
-	placeholder = regexp.MustCompile(`^(\{\{.*\}\}|\$\{.*\}|\$\(.*\))$`)
+	version6    = lazyregexp.New(`^\[[0-9A-Fa-f:.]+(%[0-9A-Za-z]+)?\]`)
+	placeholder = lazyregexp.New(`^(\{\{.*\}\}|\$\{.*\}|\$\(.*\))$`)
 )
 
 // WithoutUser is an address without credentials.

@@ -3,12 +3,12 @@ package lint
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/core/argo"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 )
 
 const ruleProject = "project-forbids"
@@ -59,7 +59,7 @@ func projectForbids(in Input) []finding.Finding {
 func templated(s string) bool { return unfilled.MatchString(s) }
 
 // unfilled matches what people write for other tools to fill in.
-var unfilled = regexp.MustCompile(`\{\{|\$\{|<[A-Z][A-Z0-9_]+>|__[A-Z][A-Z0-9_]*[A-Z0-9]__`)
+var unfilled = lazyregexp.New(`\{\{|\$\{|<[A-Z][A-Z0-9_]+>|__[A-Z][A-Z0-9_]*[A-Z0-9]__`)
 
 // judge compares one Application with its project.
 type judge struct {

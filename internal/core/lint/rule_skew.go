@@ -3,11 +3,11 @@ package lint
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 	"github.com/rollout-ladder/ladder/internal/core/model"
 )
 
@@ -20,7 +20,7 @@ type Version struct {
 }
 
 // exact is a version of a length that people read, and no range or name of a branch.
-var exact = regexp.MustCompile(`^v?\d{1,9}(\.\d{1,9}){1,4}([-+_][0-9A-Za-z.+_-]{0,64})?$`)
+var exact = lazyregexp.New(`^v?\d{1,9}(\.\d{1,9}){1,4}([-+_][0-9A-Za-z.+_-]{0,64})?$`)
 
 // core is a version without what says the same in other words: the letter before it,
 // and the metadata of a build. Of an image, what follows says how it is built.

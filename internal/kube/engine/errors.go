@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -12,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 	"github.com/rollout-ladder/ladder/internal/executor"
 	"github.com/rollout-ladder/ladder/internal/repo/confidential"
 )
@@ -33,17 +33,17 @@ func objectError(resource finding.Resource, obj *unstructured.Unstructured, err 
 }
 
 var (
-	webhookCall    = regexp.MustCompile(`failed calling webhook "([^"]+)": (?:failed to call webhook: )?(.*)`)
-	missingNS      = regexp.MustCompile(`^namespaces "([^"]+)" not found$`)
-	terminatingNS  = regexp.MustCompile(`namespace (\S+) because it is being terminated`)
-	requestPrefix  = regexp.MustCompile(`^(Post|Put|Patch|Get|Delete) "[^"]*": `)
+	webhookCall    = lazyregexp.New(`failed calling webhook "([^"]+)": (?:failed to call webhook: )?(.*)`)
+	missingNS      = lazyregexp.New(`^namespaces "([^"]+)" not found$`)
+	terminatingNS  = lazyregexp.New(`namespace (\S+) because it is being terminated`)
+	requestPrefix  = lazyregexp.New(`^(Post|Put|Patch|Get|Delete) "[^"]*": `)
 	internalPrefix = "Internal error occurred: "
 	// wrongType is how server-side apply says that a value has another type than
 	// the schema; it prints the value as Go does. Source:
 	// sigs.k8s.io/structured-merge-diff/v6/typed, "expected %s, got %v".
-	wrongType      = regexp.MustCompile(`(?s)(expected [a-z ]+), got (&value\.valueUnstructured\{Value:|&\{)?(.*)$`)
-	printedNumber  = regexp.MustCompile(`^-?[0-9][0-9.e+]*\}`)
-	printedBoolean = regexp.MustCompile(`^(true|false)\}`)
+	wrongType      = lazyregexp.New(`(?s)(expected [a-z ]+), got (&value\.valueUnstructured\{Value:|&\{)?(.*)$`)
+	printedNumber  = lazyregexp.New(`^-?[0-9][0-9.e+]*\}`)
+	printedBoolean = lazyregexp.New(`^(true|false)\}`)
 )
 
 // reason words an API error for people.

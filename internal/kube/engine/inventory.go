@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -16,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 	"github.com/rollout-ladder/ladder/internal/repo/manifest"
 )
 
@@ -126,7 +126,7 @@ func merge(now, old []inventoryItem) []inventoryItem {
 	return out
 }
 
-var unfit = regexp.MustCompile(`[^a-z0-9.-]+`)
+var unfit = lazyregexp.New(`[^a-z0-9.-]+`)
 
 // owner names a component of a platform: platforms on one cluster may have
 // components of the same name.

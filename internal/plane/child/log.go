@@ -2,13 +2,14 @@ package child
 
 import (
 	"io"
-	"regexp"
+
+	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 )
 
 // refusedValue is how the API server logs an object whose values have another
 // type than the schema: with the values, also those of Secrets. Source:
 // sigs.k8s.io/structured-merge-diff/v6/typed, "expected %s, got %v".
-var refusedValue = regexp.MustCompile(`(?s)(expected [a-z ]+, got )[^\n].*`)
+var refusedValue = lazyregexp.New(`(?s)(expected [a-z ]+, got )[^\n].*`)
 
 // WithoutValues leaves refused values out of a log. Every Write is one message.
 type WithoutValues struct{ Out io.Writer }

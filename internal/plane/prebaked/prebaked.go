@@ -7,6 +7,7 @@ import (
 	"encoding/gob"
 	"fmt"
 	"io"
+	"sync"
 	"time"
 
 	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
@@ -90,21 +91,26 @@ func Write(out io.Writer, c Contents) error {
 	return nil
 }
 
-// objects decodes and encodes as the API server does, without defaults and
-// conversion: an object stays what was stored.
-var objects = func() *runtime.Scheme {
-	s := runtime.NewScheme()
-	utilruntime.Must(scheme.AddToScheme(s))
-	utilruntime.Must(apiregistrationv1.AddToScheme(s))
-	return s
-}()
+var binaryMagic = []byte("k8s\x00")
 
-var (
-	decoder     = serializer.NewCodecFactory(objects).UniversalDeserializer()
-	binary      = protobuf.NewSerializer(objects, objects)
-	text        = json.NewSerializerWithOptions(json.DefaultMetaFactory, objects, objects, json.SerializerOptions{})
-	binaryMagic = []byte("k8s\x00")
-)
+// codec decodes and encodes objects.
+type codec struct {
+	decoder      runtime.Decoder
+	binary, text runtime.Encoder
+}
+
+// stored is the codec of the API server, without defaults and conversion: an object stays
+// what was stored. Its table of all kinds is made when a plane begins, not in every command.
+var stored = sync.OnceValue(func() codec {
+	kinds := runtime.NewScheme()
+	utilruntime.Must(scheme.AddToScheme(kinds))
+	utilruntime.Must(apiregistrationv1.AddToScheme(kinds))
+	return codec{
+		decoder: serializer.NewCodecFactory(kinds).UniversalDeserializer(),
+		binary:  protobuf.NewSerializer(kinds, kinds),
+		text:    json.NewSerializerWithOptions(json.DefaultMetaFactory, kinds, kinds, json.SerializerOptions{}),
+	}
+})
 
 // Fresh is the pair as one that a plane makes at that moment: with a UID of its
 // own and times of then.
@@ -116,7 +122,7 @@ func (p Pair) Fresh(now time.Time) (Pair, error) {
 func (p Pair) Bare() (Pair, error) { return p.stamp(metav1.Time{}, "") }
 
 func (p Pair) stamp(at metav1.Time, uid types.UID) (Pair, error) {
-	object, kind, err := decoder.Decode(p.Value, nil, nil)
+	object, kind, err := stored().decoder.Decode(p.Value, nil, nil)
 	if err != nil {
 		return Pair{}, fmt.Errorf("decode %s: %w", p.Key, err)
 	}
@@ -146,9 +152,9 @@ func (p Pair) stamp(at metav1.Time, uid types.UID) (Pair, error) {
 			o.Status.Conditions[i].LastTransitionTime = at
 		}
 	}
-	encoder := runtime.Encoder(text)
+	encoder := stored().text
 	if bytes.HasPrefix(p.Value, binaryMagic) {
-		encoder = binary
+		encoder = stored().binary
 	}
 	value, err := runtime.Encode(encoder, object)
 	if err != nil {

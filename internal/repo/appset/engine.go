@@ -3,11 +3,11 @@ package appset
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"text/template"
 
+	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 	"github.com/rollout-ladder/ladder/internal/repo/confidential"
 	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
 )
@@ -151,4 +151,4 @@ func explain(err error, written string, p map[string]any) error {
 }
 
 // executing is what the engine says of the name of a template.
-var executing = regexp.MustCompile(`executing "[^"]*" at `)
+var executing = lazyregexp.New(`executing "[^"]*" at `)

@@ -4,10 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"strings"
 	"text/template"
 
+	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 	"github.com/rollout-ladder/ladder/internal/repo/gotemplate"
 	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
 )
@@ -33,7 +33,7 @@ func functions() template.FuncMap {
 	return all
 }
 
-var notInName = regexp.MustCompile(`[^-a-z0-9.]`)
+var notInName = lazyregexp.New(`[^-a-z0-9.]`)
 
 // normalize makes a DNS name of a text. Source: Argo CD, "normalize".
 func normalize(text string) string {
@@ -44,9 +44,9 @@ func normalize(text string) string {
 	return strings.Trim(text, "-.")
 }
 
-var notInSlug = regexp.MustCompile(`[^a-z0-9_-]+`)
+var notInSlug = lazyregexp.New(`[^a-z0-9_-]+`)
 
-var dashes = regexp.MustCompile(`-+`)
+var dashes = lazyregexp.New(`-+`)
 
 // slugify makes a slug: [maxSize [, smartTruncate]] text. Source: Argo CD,
 // "slugify".

@@ -1,12 +1,12 @@
 package appset
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"text/template"
 	"text/template/parse"
 
+	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
 )
 
@@ -20,8 +20,8 @@ const markSign = "\uE0A7"
 const openKey = markSign
 
 var (
-	marks     = regexp.MustCompile(markSign + "([^" + markSign + "]*)" + markSign)
-	notInMark = regexp.MustCompile(`[^A-Za-z0-9_.-]+`)
+	marks     = lazyregexp.New(markSign + "([^" + markSign + "]*)" + markSign)
+	notInMark = lazyregexp.New(`[^A-Za-z0-9_.-]+`)
 )
 
 // Mark stands for the value of a parameter, or of an expression.

@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/repo/descriptor"
 	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
@@ -355,7 +355,7 @@ func (r *Repository) kustomizeOptions(d document, s source, dir string, problems
 
 // kustomizePlugin matches the names of config management plugins that only run
 // kustomize, with charts switched on.
-var kustomizePlugin = regexp.MustCompile(`^kustomized?(-build)?(-with)?(-enable)?-helm$`)
+var kustomizePlugin = lazyregexp.New(`^kustomized?(-build)?(-with)?(-enable)?-helm$`)
 
 func (r *Repository) isKustomizePlugin(s source, dir string) bool {
 	return kustomizePlugin.MatchString(s.value.TextAt("plugin", "name")) && r.isKustomization(dir)

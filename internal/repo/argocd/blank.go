@@ -4,15 +4,15 @@ import (
 	"fmt"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 )
 
 // blank matches what a tool fills in when it copies a template of a repository.
-var blank = regexp.MustCompile(`<[A-Z][A-Z0-9_]+>|__[A-Z][A-Z0-9_]*[A-Z0-9]__`)
+var blank = lazyregexp.New(`<[A-Z][A-Z0-9_]+>|__[A-Z][A-Z0-9_]*[A-Z0-9]__`)
 
 // blanks are the folders that a beginning with blanks stands for, such as the one of each
 // kind of cluster for registry/<CLUSTER_NAME>.

@@ -4,12 +4,13 @@ import (
 	"context"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
+
+	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 )
 
 // commentedEntry matches an entry of a list that is a comment: "  # - prometheus".
-var commentedEntry = regexp.MustCompile(`(?m)^[ \t]*#[ \t#]*-[ \t]+["']?([\w./-]+)["']?[ \t]*(?:#.*)?\r?$`)
+var commentedEntry = lazyregexp.New(`(?m)^[ \t]*#[ \t#]*-[ \t]+["']?([\w./-]+)["']?[ \t]*(?:#.*)?\r?$`)
 
 // maxCommented is how many entries of one kustomization are looked for: each is asked of
 // the file system.

@@ -5,11 +5,11 @@ import (
 	"context"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 	"github.com/rollout-ladder/ladder/internal/repo/repofs"
 )
 
@@ -174,7 +174,7 @@ func shared(a, b string) int {
 }
 
 // folderOf matches a path that says to which environment it belongs.
-var folderOf = regexp.MustCompile(`(?:^|/)(?:clusters?|overlays?|environments?|envs?|stages?)/([^/{}$<>*]+)(?:/|$)`)
+var folderOf = lazyregexp.New(`(?:^|/)(?:clusters?|overlays?|environments?|envs?|stages?)/([^/{}$<>*]+)(?:/|$)`)
 
 func folderEnvironment(p string) string {
 	m := folderOf.FindStringSubmatch(p)

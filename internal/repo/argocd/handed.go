@@ -2,14 +2,14 @@ package argocd
 
 import (
 	"context"
-	"regexp"
 	"slices"
 
+	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 	"github.com/rollout-ladder/ladder/internal/repo/byhand"
 )
 
 // exampleFolder matches a path in a folder of examples.
-var exampleFolder = regexp.MustCompile(`(?i)(?:^|/)(?:examples?|samples?)/`)
+var exampleFolder = lazyregexp.New(`(?i)(?:^|/)(?:examples?|samples?)/`)
 
 func isExample(file string) bool { return exampleFolder.MatchString(file) }
 

@@ -3,11 +3,11 @@ package argocd
 import (
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/repo/manifest"
 	"github.com/rollout-ladder/ladder/internal/repo/repofs"
@@ -193,7 +193,7 @@ func (r *Repository) isOwn(s source, file string) bool {
 
 // encrypted matches a file that SOPS encrypted. Source: SOPS, its metadata and
 // the form of its values.
-var encrypted = regexp.MustCompile(`(?s)\bENC\[AES256_GCM,.*(\nsops:|"sops":)|^sops:`)
+var encrypted = lazyregexp.New(`(?s)\bENC\[AES256_GCM,.*(\nsops:|"sops":)|^sops:`)
 
 // noteEncrypted reports a value file whose values nobody here can know.
 func (r *Repository) noteEncrypted(d document, at finding.Position, file string) {

@@ -2,10 +2,10 @@ package argocd
 
 import (
 	"path"
-	"regexp"
 	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 )
 
 // isRootPath reports whether a path is the top of a repository.
@@ -14,7 +14,7 @@ func isRootPath(p string) bool {
 }
 
 // parameter matches one of a template, in both languages.
-var parameter = regexp.MustCompile(`\{\{-?\s*\.?([\w.-]+)\s*-?\}\}`)
+var parameter = lazyregexp.New(`\{\{-?\s*\.?([\w.-]+)\s*-?\}\}`)
 
 // normaliseURL makes the forms of one address equal: https, ssh and scp-like,
 // with and without .git.
@@ -40,10 +40,10 @@ func isRelative(url string) bool { return strings.HasPrefix(url, relativeScheme)
 func hasPlaceholder(text string) bool { return placeholder.MatchString(text) }
 
 // placeholder matches what other tools fill in.
-var placeholder = regexp.MustCompile(`\{\{|\{%|\$\{[A-Za-z_]|<[A-Z][A-Z0-9_]+>|<no value>|__[A-Z][A-Z0-9_]*[A-Z0-9]__`)
+var placeholder = lazyregexp.New(`\{\{|\{%|\$\{[A-Za-z_]|<[A-Z][A-Z0-9_]+>|<no value>|__[A-Z][A-Z0-9_]*[A-Z0-9]__`)
 
 // filledIn matches what other tools fill in, as a whole.
-var filledIn = regexp.MustCompile(`\{\{[^{}]*\}\}|\{%[^{}]*%\}|\$\{[A-Za-z_][^{}]*\}|<[A-Z][A-Z0-9_]+>|<no value>|__[A-Z][A-Z0-9_]*[A-Z0-9]__`)
+var filledIn = lazyregexp.New(`\{\{[^{}]*\}\}|\{%[^{}]*%\}|\$\{[A-Za-z_][^{}]*\}|<[A-Z][A-Z0-9_]+>|<no value>|__[A-Z][A-Z0-9_]*[A-Z0-9]__`)
 
 // existing finds a path of a Git source below the root of the platform, or
 // below the top of the repository when the platform is a part of it.

@@ -1,18 +1,18 @@
 package argocd
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/core/argo"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 	"github.com/rollout-ladder/ladder/internal/core/model"
 )
 
 // misplacedWave finds files that have sync waves, some perhaps beside the
 // annotations.
-var misplacedWave = regexp.MustCompile(`argocd\.argoproj\.io/sync-wave["']?:`)
+var misplacedWave = lazyregexp.New(`argocd\.argoproj\.io/sync-wave["']?:`)
 
 // findMisplaced notes the sync waves that are fields of metadata.
 func (r *Repository) findMisplaced(documents []document) {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 	"github.com/rollout-ladder/ladder/internal/repo/appset"
 	"github.com/rollout-ladder/ladder/internal/repo/clusters"
 	"github.com/rollout-ladder/ladder/internal/repo/manifest"
@@ -89,7 +90,7 @@ func (p *placing) chart(dir string) string {
 }
 
 // hinted matches the folders before the first parameter of a path.
-var hinted = regexp.MustCompile(`^([\w.-]+(?:/[\w.-]+)*)/[^/]*\{\{`)
+var hinted = lazyregexp.New(`^([\w.-]+(?:/[\w.-]+)*)/[^/]*\{\{`)
 
 // Hints implements clusters.Tree: the values of a chart name folders from a base.
 func (p *placing) Hints(folder string) []string {

@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"path"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/rollout-ladder/ladder/internal/core/argo"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/repo/appset"
 	"github.com/rollout-ladder/ladder/internal/repo/clusters"
@@ -151,7 +151,7 @@ type kept[T any] struct {
 }
 
 // mentions finds Argo CD's own objects before a file is parsed.
-var mentions = regexp.MustCompile(`(?m)^\s*-?\s*["']?kind["']?:\s*["']?(Application(Set)?|AppProject)["']?\s*,?\s*(#.*)?$`)
+var mentions = lazyregexp.New(`(?m)^\s*-?\s*["']?kind["']?:\s*["']?(Application(Set)?|AppProject)["']?\s*,?\s*(#.*)?$`)
 
 // Scan finds every Application of the repository.
 func Scan(ctx context.Context, tree *repofs.Tree, opts Options) (*Repository, error) {
@@ -462,7 +462,7 @@ func (r *Repository) Namespaces() []string {
 }
 
 // namespaceName is that of a DNS label (RFC 1123).
-var namespaceName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
+var namespaceName = lazyregexp.New(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
 
 // defaultNamespace is Argo CD's own. Source: Argo CD's installation manifests.
 const defaultNamespace = "argocd"

@@ -5,10 +5,10 @@ import (
 	"context"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
 )
@@ -133,7 +133,7 @@ func (r *Repository) installs(documents []document, chart string) (document, boo
 
 // valuesLayer matches the value files of a chart that are made for one
 // environment.
-var valuesLayer = regexp.MustCompile(`^(?:values[-._]([\w-]+)|([\w-]+)[-._]values|(?:values|envs?|environments)/([\w-]+))\.ya?ml$`)
+var valuesLayer = lazyregexp.New(`^(?:values[-._]([\w-]+)|([\w-]+)[-._]values|(?:values|envs?|environments)/([\w-]+))\.ya?ml$`)
 
 // chartEnvironments are those of a chart that nothing applies: one for each of
 // several layers of values, else one. Those that make no Application are idle.

@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"context"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 	"github.com/rollout-ladder/ladder/internal/repo/repofs"
 )
 
@@ -134,15 +134,15 @@ func isForeign(file string, charts map[string]bool) bool {
 var (
 	// trial is what makes a cluster to try something out, platform what a cluster of the
 	// platform has: what one without it applies says nothing of the others.
-	trial    = regexp.MustCompile(`\bkind create cluster|\bminikube start|\bk3d cluster create`)
-	platform = regexp.MustCompile(`(?i)argo-?cd|flux`)
+	trial    = lazyregexp.New(`\bkind create cluster|\bminikube start|\bk3d cluster create`)
+	platform = lazyregexp.New(`(?i)argo-?cd|flux`)
 	// applies is a command that creates what it is given, whatever else is in its
 	// line: curl and kustomize may hand it over.
-	applies = regexp.MustCompile(`\b(kubectl|oc)\b[^|;&]*\s(apply|create|replace)\s`)
+	applies = lazyregexp.New(`\b(kubectl|oc)\b[^|;&]*\s(apply|create|replace)\s`)
 	// creates is a command that makes one namespace, whose name is written out.
-	creates = regexp.MustCompile(`\b(?:kubectl|oc)\b[^|;&]*\s(?:create\s+(?:namespace|ns)|new-project)\s+["']?([a-z0-9](?:[a-z0-9-]*[a-z0-9])?)["']?(?:[\s|;&)` + "`" + `]|$)`)
+	creates = lazyregexp.New(`\b(?:kubectl|oc)\b[^|;&]*\s(?:create\s+(?:namespace|ns)|new-project)\s+["']?([a-z0-9](?:[a-z0-9-]*[a-z0-9])?)["']?(?:[\s|;&)` + "`" + `]|$)`)
 	// An address has a scheme, or is the short form of a remote kustomization.
-	address = regexp.MustCompile("(?:https?://|\\bgithub\\.com/)[^\\s\"'`<>|;()\\[\\]\\\\]+")
+	address = lazyregexp.New("(?:https?://|\\bgithub\\.com/)[^\\s\"'`<>|;()\\[\\]\\\\]+")
 )
 
 // Read reads the instructions of one file.

@@ -3,24 +3,24 @@ package byhand
 import (
 	"context"
 	"path"
-	"regexp"
 	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 	"github.com/rollout-ladder/ladder/internal/repo/repofs"
 	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
 )
 
 var (
 	// segment parts the commands of a line.
-	segment = regexp.MustCompile(`[|;&]+|\$\(|[()]`)
+	segment = lazyregexp.New(`[|;&]+|\$\(|[()]`)
 	// start is the folder of the repository or of the script, of a variable.
-	start = regexp.MustCompile(`^\$(?:\w+|\{\w+\})/`)
+	start = lazyregexp.New(`^\$(?:\w+|\{\w+\})/`)
 	// builds is a command that prints what a kustomization makes: the folder is the first
 	// of its arguments that is no flag.
-	builds = regexp.MustCompile(`\b(?:kustomize\s+build|(?:kubectl|oc)\s+kustomize)\s+(\S+)`)
+	builds = lazyregexp.New(`\b(?:kustomize\s+build|(?:kubectl|oc)\s+kustomize)\s+(\S+)`)
 	// hands is a command that applies what another one prints.
-	hands = regexp.MustCompile(`\s-f\s*-(?:\s|$)`)
+	hands = lazyregexp.New(`\s-f\s*-(?:\s|$)`)
 )
 
 // argument is a file or folder that a command is given.

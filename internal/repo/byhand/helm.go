@@ -2,11 +2,11 @@ package byhand
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 	"github.com/rollout-ladder/ladder/internal/repo/repofs"
 	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
 )
@@ -23,10 +23,10 @@ type Release struct {
 }
 
 var (
-	installs = regexp.MustCompile(`\bhelm\b[^|;&]*\s(install|upgrade)\s`)
-	added    = regexp.MustCompile(`\bhelm\s+repo\s+add\s+([\w.-]+)\s+(https?://[^\s"'` + "`" + `<>|;()\\]+)`)
+	installs = lazyregexp.New(`\bhelm\b[^|;&]*\s(install|upgrade)\s`)
+	added    = lazyregexp.New(`\bhelm\s+repo\s+add\s+([\w.-]+)\s+(https?://[^\s"'` + "`" + `<>|;()\\]+)`)
 	// ends is where a command ends within its line.
-	ends = regexp.MustCompile("[`|;&<>]|\\s#")
+	ends = lazyregexp.New("[`|;&<>]|\\s#")
 )
 
 // withValue are the flags of Helm that stand apart from their values. Source: helm

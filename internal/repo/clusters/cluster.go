@@ -2,11 +2,11 @@ package clusters
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 	"github.com/rollout-ladder/ladder/internal/repo/appset"
 	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
 )
@@ -33,10 +33,10 @@ type Cluster struct {
 type Named struct{ Key, Value string }
 
 // Mentioned finds cluster Secrets before a file is parsed.
-var Mentioned = regexp.MustCompile(`argocd\.argoproj\.io/secret-type["']?\s*:\s*["']?cluster\b`)
+var Mentioned = lazyregexp.New(`argocd\.argoproj\.io/secret-type["']?\s*:\s*["']?cluster\b`)
 
 // open matches what another tool fills in.
-var open = regexp.MustCompile(`\{\{|\$\{[A-Za-z_]|<[A-Z][A-Z0-9_]+>|<path:|\$\(`)
+var open = lazyregexp.New(`\{\{|\$\{[A-Za-z_]|<[A-Z][A-Z0-9_]+>|<path:|\$\(`)
 
 // FromObject reads the cluster of a Secret, or of what makes one: an ExternalSecret or a
 // SealedSecret. Of its data it reads the name and the address.

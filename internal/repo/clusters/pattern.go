@@ -5,11 +5,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 	"github.com/rollout-ladder/ladder/internal/repo/appset"
 )
 
 // parameter matches one of a template, in both languages.
-var parameter = regexp.MustCompile(`\{\{-?\s*(?:\.?([A-Za-z_][\w./-]*)|index\s+\.metadata\.(labels|annotations)\s+"([^"]+)")\s*-?\}\}`)
+var parameter = lazyregexp.New(`\{\{-?\s*(?:\.?([A-Za-z_][\w./-]*)|index\s+\.metadata\.(labels|annotations)\s+"([^"]+)")\s*-?\}\}`)
 
 // filled is a template with what is known of a cluster, and marks. ok is false where it
 // does more than name parameters of a cluster. single are the marks that hold no slash.
@@ -101,7 +102,7 @@ func pieces(text string) []piece {
 }
 
 // word matches a letter or digit at the start of a text.
-var word = regexp.MustCompile(`^[A-Za-z0-9]`)
+var word = lazyregexp.New(`^[A-Za-z0-9]`)
 
 // compile makes a pattern of a text. A mark before a word is a folder: {{base}}charts is
 // a base that ends in a slash.

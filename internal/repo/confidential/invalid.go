@@ -1,14 +1,13 @@
 package confidential
 
 import (
-	"regexp"
-
+	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 	"github.com/rollout-ladder/ladder/internal/repo/manifest"
 )
 
 // invalid is how an API server quotes a value that it refuses. Source:
 // k8s.io/apimachinery/pkg/util/validation/field, Error.ErrorBody.
-var invalid = regexp.MustCompile(`(Invalid value|Unsupported value|Duplicate value): "((?:[^"\\]|\\.)*)"`)
+var invalid = lazyregexp.New(`(Invalid value|Unsupported value|Duplicate value): "((?:[^"\\]|\\.)*)"`)
 
 // Invalid takes what looks like a secret out of the words of an API server about an
 // object that is not known here.

@@ -1,24 +1,24 @@
 package confidential
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 
+	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 	"github.com/rollout-ladder/ladder/internal/repo/manifest"
 )
 
 var (
 	// action is what a template does, literal a text in it.
-	action  = regexp.MustCompile(`(?s)\{\{.*?\}\}`)
-	literal = regexp.MustCompile("\"(?:[^\"\\\\]|\\\\.)*\"|`[^`]*`")
+	action  = lazyregexp.New(`(?s)\{\{.*?\}\}`)
+	literal = lazyregexp.New("\"(?:[^\"\\\\]|\\\\.)*\"|`[^`]*`")
 	// pair is a name with its value, wherever it stands in a line.
-	pair = regexp.MustCompile(`([A-Za-z_][\w.-]*)["']?\s*[:=]\s*(?:![!\w]*\s+)?("(?:[^"\\]|\\.)*"|'[^']*'|[^\s,{}\[\]]+)`)
+	pair = lazyregexp.New(`([A-Za-z_][\w.-]*)["']?\s*[:=]\s*(?:![!\w]*\s+)?("(?:[^"\\]|\\.)*"|'[^']*'|[^\s,{}\[\]]+)`)
 	// alias is a name that a value which was not quoted may be taken for.
-	alias = regexp.MustCompile(`(?:^|[\s:,\[{-])\*([^\s,{}\[\]]+)`)
+	alias = lazyregexp.New(`(?:^|[\s:,\[{-])\*([^\s,{}\[\]]+)`)
 	// secretKind finds a Secret in text that is no YAML.
-	secretKind = regexp.MustCompile(`(?m)^\s*["']?kind["']?\s*:\s*["']?Secret\b`)
+	secretKind = lazyregexp.New(`(?m)^\s*["']?kind["']?\s*:\s*["']?Secret\b`)
 )
 
 // AddLines takes in what may be secret in the lines of a file, without reading it as
@@ -84,10 +84,10 @@ const (
 
 var (
 	// regular is a duration or a version of an API.
-	regular = regexp.MustCompile(`^(?:(?:\d+(?:d|h|m|s|ms|us|ns))+|v\d+(?:alpha|beta)\d+)$`)
-	digits  = regexp.MustCompile(`\d+`)
+	regular = lazyregexp.New(`^(?:(?:\d+(?:d|h|m|s|ms|us|ns))+|v\d+(?:alpha|beta)\d+)$`)
+	digits  = lazyregexp.New(`\d+`)
 	// hump is a word in a name such as ConfigMap.
-	hump = regexp.MustCompile(`\p{Lu}+\P{Lu}*|\P{Lu}+`)
+	hump = lazyregexp.New(`\p{Lu}+\P{Lu}*|\P{Lu}+`)
 )
 
 // plain reports whether a text looks like words, names, versions, addresses or

@@ -1,19 +1,20 @@
 package confidential
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 )
 
 var (
-	confidentialName = regexp.MustCompile(`(?i)passw|passphrase|\bpwd\b|secret|token|credential|api[-_]?key|private[-_]?key|access[-_]?key|encryption[-_]?key|auth[-_]?key|signing[-_]?key|dsn$`)
+	confidentialName = lazyregexp.New(`(?i)passw|passphrase|\bpwd\b|secret|token|credential|api[-_]?key|private[-_]?key|access[-_]?key|encryption[-_]?key|auth[-_]?key|signing[-_]?key|dsn$`)
 	// reference names the object that holds a secret, or is about secrets without
 	// holding any.
-	reference = regexp.MustCompile(`(?i)(secret|token|credentials?)[-_]?(name|names|ref|refs|namespace|store|storeref|stores|class|classname|path|type|kind|policy|provider)$|^(existing|imagepull|pull|tls)[-_]?secrets?$|^existingsecret\w*$|expiration|^automountserviceaccounttoken$`)
+	reference = lazyregexp.New(`(?i)(secret|token|credentials?)[-_]?(name|names|ref|refs|namespace|store|storeref|stores|class|classname|path|type|kind|policy|provider)$|^(existing|imagepull|pull|tls)[-_]?secrets?$|^existingsecret\w*$|expiration|^automountserviceaccounttoken$`)
 	// harmless are fields that name things wherever they are.
 	harmless          = []string{"name", "namespace", "kind", "apiVersion", "optional", "group", "holds", "issuedBy"}
-	confidentialValue = regexp.MustCompile(`(?i)(passw|passphrase|pwd|secret|token|credential|api[-_]?key|private[-_]?key|access[-_]?key|authorization)\w*["']?\s*[:=]\s*\S|^(bearer|basic)\s+\S|-----BEGIN|\beyJ[\w-]{10,}|\b(AKIA|ASIA)[0-9A-Z]{16}\b|\b(ghp|gho|ghs|github_pat|glpat|xox[abps])[-_]\w{10,}`)
+	confidentialValue = lazyregexp.New(`(?i)(passw|passphrase|pwd|secret|token|credential|api[-_]?key|private[-_]?key|access[-_]?key|authorization)\w*["']?\s*[:=]\s*\S|^(bearer|basic)\s+\S|-----BEGIN|\beyJ[\w-]{10,}|\b(AKIA|ASIA)[0-9A-Z]{16}\b|\b(ghp|gho|ghs|github_pat|glpat|xox[abps])[-_]\w{10,}`)
 )
 
 // LastApplied is the annotation that holds a whole object. Source: kubectl apply.

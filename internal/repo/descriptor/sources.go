@@ -3,10 +3,10 @@ package descriptor
 import (
 	"fmt"
 	"path"
-	"regexp"
 	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
 )
@@ -199,7 +199,7 @@ func (d *decoder) belowChart(chart, written string) (string, bool) {
 }
 
 // placeholder matches {{ name }}.
-var placeholder = regexp.MustCompile(`\{\{\s*([^{}]*?)\s*\}\}`)
+var placeholder = lazyregexp.New(`\{\{\s*([^{}]*?)\s*\}\}`)
 
 // expand fills in the placeholders of a path. bad is the first one that is not
 // known.

@@ -4,10 +4,11 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 )
 
 // maxAddress bounds the length of an address in bytes.
@@ -27,7 +28,7 @@ var defaultPorts = map[string]string{"https": "443", "http": "80", "ssh": "22", 
 
 // domain matches the name of a host: letters, digits, hyphens and underscores, no
 // hyphen first.
-var domain = regexp.MustCompile(`^[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*$`)
+var domain = lazyregexp.New(`^[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*$`)
 
 // parseHost checks the host and port of an address. reason is empty where they are
 // well-formed.

@@ -5,10 +5,11 @@ import (
 	"net/url"
 	"path"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 )
 
 // Repository is the address of a Git repository, and of a folder in it, in the forms
@@ -28,12 +29,12 @@ type Repository struct {
 }
 
 var (
-	schemed  = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]*)(://|::)`)
-	userPart = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9-]*)@`)
+	schemed  = lazyregexp.New(`^([A-Za-z][A-Za-z0-9+.-]*)(://|::)`)
+	userPart = lazyregexp.New(`^([A-Za-z][A-Za-z0-9-]*)@`)
 	// pathForm is what the path of a repository may consist of.
-	pathForm = regexp.MustCompile(`^[A-Za-z0-9._~/+@%:=,!$&()*;-]+$`)
-	commitID = regexp.MustCompile(`^[0-9a-f]{40}$`)
-	shortID  = regexp.MustCompile(`^[0-9a-f]{7,39}$`)
+	pathForm = lazyregexp.New(`^[A-Za-z0-9._~/+@%:=,!$&()*;-]+$`)
+	commitID = lazyregexp.New(`^[0-9a-f]{40}$`)
+	shortID  = lazyregexp.New(`^[0-9a-f]{7,39}$`)
 )
 
 // ParseRepository reads the address of a Git repository. ok is false for what can

@@ -2,11 +2,11 @@ package flux
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 	"github.com/rollout-ladder/ladder/internal/repo/byhand"
 )
 
@@ -61,9 +61,9 @@ func (l *loader) byHand() ([]pending, error) {
 
 var (
 	// ofFlux is the kind of a Kustomization of Flux in a template.
-	ofFlux = regexp.MustCompile(`(?m)^apiVersion: *kustomize\.toolkit\.fluxcd\.io/\S+\s+kind: *Kustomization\s*$`)
+	ofFlux = lazyregexp.New(`(?m)^apiVersion: *kustomize\.toolkit\.fluxcd\.io/\S+\s+kind: *Kustomization\s*$`)
 	// called is the name of an object in a template.
-	called = regexp.MustCompile(`(?m)^metadata:\s*\n(?:  .*\n)*?  name: *([a-z0-9][a-z0-9.-]*) *$`)
+	called = lazyregexp.New(`(?m)^metadata:\s*\n(?:  .*\n)*?  name: *([a-z0-9][a-z0-9.-]*) *$`)
 )
 
 // isTemplate reports whether a file is one that another tool fills in, by its name:

@@ -2,10 +2,10 @@ package flux
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/repo/manifest"
 )
@@ -13,7 +13,7 @@ import (
 // variable matches the variables that are left where a value is not known. They are
 // filled in by package render/postbuild. Source: Flux, "Post build variable
 // substitution".
-var variable = regexp.MustCompile(`\$?\$\{([_A-Za-z][_A-Za-z0-9]*)\}`)
+var variable = lazyregexp.New(`\$?\$\{([_A-Za-z][_A-Za-z0-9]*)\}`)
 
 // postBuild finds what a Kustomization fills in: the variables of ConfigMaps, then its
 // own. Source: github.com/fluxcd/pkg/kustomize, SubstituteVariables.

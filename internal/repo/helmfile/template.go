@@ -4,7 +4,6 @@ import (
 	"errors"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"text/template/parse"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 	"github.com/rollout-ladder/ladder/internal/repo/confidential"
 	"github.com/rollout-ladder/ladder/internal/repo/repofs"
 )
@@ -104,7 +104,7 @@ func (e *engine) render(file string, first int, base, text string, data map[stri
 }
 
 // lacks finds the value that a template asks for and the values do not have.
-var lacks = regexp.MustCompile(`at <\$?\.(?:Values|StateValues|Environment\.Values)((?:\.[A-Za-z0-9_]+)+)>: map has no entry for key`)
+var lacks = lazyregexp.New(`at <\$?\.(?:Values|StateValues|Environment\.Values)((?:\.[A-Za-z0-9_]+)+)>: map has no entry for key`)
 
 // supply adds a mark to the values for one that is missing, so that the rest of a
 // file can be evaluated: Helmfile would fail, or is given the value elsewhere.
@@ -211,10 +211,10 @@ func (e *engine) helpers(base string) []helper {
 }
 
 // errorLine finds the line in the message of the templates' engine.
-var errorLine = regexp.MustCompile(`template: [^:]*:(\d+)(?::\d+)?: `)
+var errorLine = lazyregexp.New(`template: [^:]*:(\d+)(?::\d+)?: `)
 
 // executing is what the engine says of the name of a template.
-var executing = regexp.MustCompile(`executing "[^"]*" at `)
+var executing = lazyregexp.New(`executing "[^"]*" at `)
 
 // explain gives an error its place. What the text holds is not shown beyond the
 // expression itself.

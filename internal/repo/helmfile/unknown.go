@@ -3,9 +3,10 @@ package helmfile
 import (
 	"fmt"
 	"reflect"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 )
 
 // unknowns are the reasons why values are not known. A value that is not known is
@@ -18,7 +19,7 @@ const (
 	markClose = "\uE0F1"
 )
 
-var markPattern = regexp.MustCompile(markOpen + `([0-9]+)` + markClose)
+var markPattern = lazyregexp.New(markOpen + `([0-9]+)` + markClose)
 
 // mark returns a mark for a reason.
 func (u *unknowns) mark(format string, args ...any) string {

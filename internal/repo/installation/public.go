@@ -1,11 +1,11 @@
 package installation
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
 )
 
@@ -17,7 +17,7 @@ const (
 )
 
 // secretParameter matches the parameters that may hold a secret, such as otlp.headers.
-var secretParameter = regexp.MustCompile(`(?i)passw|token|secret|credential|headers|private`)
+var secretParameter = lazyregexp.New(`(?i)passw|token|secret|credential|headers|private`)
 
 // Public reports whether the value of a key of one of the ConfigMaps is no secret. It
 // knows the keys that are not: what is not known may be one, as dex.config,

@@ -3,10 +3,10 @@ package ladderfile
 import (
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
 )
 
@@ -71,7 +71,7 @@ func Folder(out, environment string) string {
 	return path.Join(out, environment)
 }
 
-var placeholder = regexp.MustCompile(`\{\{\s*([^{}]*?)\s*\}\}`)
+var placeholder = lazyregexp.New(`\{\{\s*([^{}]*?)\s*\}\}`)
 
 // Fill puts values in the place of placeholders.
 func Fill(text string, values map[string]string) string {
@@ -182,8 +182,8 @@ func (d *decoder) labels(f *yamldoc.Fields) {
 }
 
 var (
-	labelName   = regexp.MustCompile(`^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$`)
-	labelPrefix = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$`)
+	labelName   = lazyregexp.New(`^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$`)
+	labelPrefix = lazyregexp.New(`^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$`)
 )
 
 // labelKey reports whether a text can be the key of a label. Source:

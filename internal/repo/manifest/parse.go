@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -14,6 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 )
 
 // MaxDocument is the greatest size of one YAML document, in bytes. The API
@@ -181,7 +181,7 @@ func integers(value any) any {
 	return value
 }
 
-var yamlLine = regexp.MustCompile(`^yaml: line (\d+): (?s:(.*))$`)
+var yamlLine = lazyregexp.New(`^yaml: line (\d+): (?s:(.*))$`)
 
 // syntaxError puts an error of the YAML library into our words. first is the
 // line of the stream at which the document begins.

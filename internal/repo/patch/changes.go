@@ -3,13 +3,13 @@ package patch
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/aymanbagabas/go-udiff"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 )
 
 // Change is the new content of a file.
@@ -42,7 +42,7 @@ func (c Change) Diff() string {
 
 // confidential finds files whose lines are not shown beside a change: Secrets,
 // and values with a name that says what they are.
-var confidential = regexp.MustCompile(`(?im)^\s*-?\s*["']?kind["']?:\s*["']?Secret\b|(passw|secret|token|credential|apikey|api[-_]key|privatekey|private[-_]key)\w*["']?\s*[:=]`)
+var confidential = lazyregexp.New(`(?im)^\s*-?\s*["']?kind["']?:\s*["']?Secret\b|(passw|secret|token|credential|apikey|api[-_]key|privatekey|private[-_]key)\w*["']?\s*[:=]`)
 
 // Read returns the content of a file, by its path relative to the root of the
 // platform.

@@ -3,15 +3,16 @@ package terraform
 import (
 	"bytes"
 	"path"
-	"regexp"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 )
 
 // reads matches a file that Terraform reads beside itself: file("x.yaml"),
 // templatefile("${path.module}/x.tpl", {...}).
-var reads = regexp.MustCompile(`\b(?:file|templatefile)\(\s*"(?:\$\{path\.(?:module|root|cwd)\}/)?([^"$/][^"$]*)"`)
+var reads = lazyregexp.New(`\b(?:file|templatefile)\(\s*"(?:\$\{path\.(?:module|root|cwd)\}/)?([^"$/][^"$]*)"`)
 
 // Named lists the files that a file of Terraform reads as texts, as far as their names
 // are written out.

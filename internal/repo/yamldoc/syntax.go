@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"regexp"
 	"sort"
 	"strconv"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 	"github.com/rollout-ladder/ladder/internal/repo/confidential"
 	"github.com/rollout-ladder/ladder/internal/repo/repofs"
 )
@@ -22,7 +22,7 @@ const maxSearched = 256 << 10
 
 // yamlLine finds the line in the parser's message, which offers it in no other
 // way: "yaml: line 3: did not find expected key".
-var yamlLine = regexp.MustCompile(`^(?:yaml: )?(?:line (\d+): )?`)
+var yamlLine = lazyregexp.New(`^(?:yaml: )?(?:line (\d+): )?`)
 
 func syntaxMessage(err error) string {
 	return strings.TrimSpace(yamlLine.ReplaceAllString(err.Error(), ""))

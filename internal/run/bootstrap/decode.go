@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 
+	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 	"github.com/rollout-ladder/ladder/internal/repo/repofs"
 	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
 )
@@ -140,9 +140,9 @@ func (d *decoder) cluster(c *Cluster, f *yamldoc.Fields) {
 // label is the name of a namespace. Source: RFC 1123, as Kubernetes reads it.
 // subdomain is that of most other objects.
 var (
-	label     = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
-	subdomain = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
-	digest    = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+	label     = lazyregexp.New(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
+	subdomain = lazyregexp.New(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
+	digest    = lazyregexp.New(`^sha256:[0-9a-f]{64}$`)
 )
 
 func (d *decoder) argoCD(c *Config, root *yamldoc.Fields) {

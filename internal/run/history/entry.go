@@ -10,12 +10,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 	"github.com/rollout-ladder/ladder/internal/core/report"
 )
 
@@ -64,7 +64,7 @@ func New(where string, r report.Rollout) (Entry, error) {
 	return Entry{ID: id, Where: where, Report: r}, nil
 }
 
-var unfit = regexp.MustCompile(`[^a-z0-9.-]+`)
+var unfit = lazyregexp.New(`[^a-z0-9.-]+`)
 
 // Parse reads a report, compressed by gzip or not.
 func Parse(where string, text []byte) (Entry, error) {

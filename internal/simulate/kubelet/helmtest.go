@@ -2,12 +2,12 @@ package kubelet
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/repo/manifest"
 )
@@ -22,7 +22,7 @@ func isHelmTest(pod *corev1.Pod, owner metav1.Object) bool {
 
 // ofService matches the address of a Service in a URL: one that has a name alone, or
 // says that it is one. Any other may be a host of the outside world.
-var ofService = regexp.MustCompile(`(https?)://([a-z][a-z0-9-]*)(?:\.([a-z0-9-]+)\.svc(?:\.cluster\.local)?)?(?::([0-9]{1,5}))?(?:[/?"'\s]|$)`)
+var ofService = lazyregexp.New(`(https?)://([a-z][a-z0-9-]*)(?:\.([a-z0-9-]+)\.svc(?:\.cluster\.local)?)?(?::([0-9]{1,5}))?(?:[/?"'\s]|$)`)
 
 // mostAsked bounds the addresses of one test.
 const mostAsked = 20

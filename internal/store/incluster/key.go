@@ -3,8 +3,9 @@ package incluster
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"regexp"
 	"strings"
+
+	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 )
 
 // Namespace is where the state of every rollout is.
@@ -42,7 +43,7 @@ func (k Key) String() string { return k.Platform + "/" + k.Environment }
 // which are at most 63 bytes long.
 const longestName = 50
 
-var unfit = regexp.MustCompile(`[^a-z0-9-]+`)
+var unfit = lazyregexp.New(`[^a-z0-9-]+`)
 
 // Name is the key as a part of the names of objects: readable where the key is
 // made of DNS labels, distinct in any case.

@@ -6,7 +6,6 @@ import (
 	_ "embed" // the scripts
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -16,6 +15,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/argocd/generate/settings/expression"
 	"github.com/rollout-ladder/ladder/internal/confine/evaluate"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/kube/health"
 	"github.com/rollout-ladder/ladder/internal/repo/manifest"
@@ -45,7 +45,7 @@ const argoGroup = "argoproj.io"
 
 // libraries matches what of a script needs more than a script of argocd-cm is
 // given: strings, mathematics and modules.
-var libraries = regexp.MustCompile(`\b(string|math|os|io)\s*\.|\brequire\b|:\s*(byte|find|format|gmatch|gsub|len|lower|match|rep|reverse|sub|upper)\s*\(`)
+var libraries = lazyregexp.New(`\b(string|math|os|io)\s*\.|\brequire\b|:\s*(byte|find|format|gmatch|gsub|len|lower|match|rep|reverse|sub|upper)\s*\(`)
 
 // kindOf is what is known of one kind.
 type kindOf struct {

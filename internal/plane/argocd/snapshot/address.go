@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 )
 
 // maxText is the size up to which a file is looked through for addresses.
@@ -23,12 +25,12 @@ func addressed(file string) bool {
 var (
 	// address matches what may be one: with a scheme, or scp-like. It ends where
 	// YAML, JSON or a template would end it.
-	address = regexp.MustCompile("[A-Za-z][A-Za-z+.-]*://[^\\s\"'`<>{}\\[\\](),;]+|[\\w.-]+@[\\w.-]+:[^\\s\"'`<>{}\\[\\](),;]+")
+	address = lazyregexp.New("[A-Za-z][A-Za-z+.-]*://[^\\s\"'`<>{}\\[\\](),;]+|[\\w.-]+@[\\w.-]+:[^\\s\"'`<>{}\\[\\](),;]+")
 	// pattern matches an entry of sourceRepos with a star.
-	pattern = regexp.MustCompile("[A-Za-z][A-Za-z+.-]*://[^\\s\"'`<>{}\\[\\](),;]*\\*[^\\s\"'`<>{}\\[\\](),;]*")
+	pattern = lazyregexp.New("[A-Za-z][A-Za-z+.-]*://[^\\s\"'`<>{}\\[\\](),;]*\\*[^\\s\"'`<>{}\\[\\](),;]*")
 	// written matches the name of a revision.
-	written = regexp.MustCompile(`(?m)(?:targetRevision|revision|targetBranch)["']?:\s*["']?([A-Za-z0-9][A-Za-z0-9._/-]*)`)
-	project = regexp.MustCompile(`(?m)^\s*"?kind"?:\s*["']?AppProject\b`)
+	written = lazyregexp.New(`(?m)(?:targetRevision|revision|targetBranch)["']?:\s*["']?([A-Za-z0-9][A-Za-z0-9._/-]*)`)
+	project = lazyregexp.New(`(?m)^\s*"?kind"?:\s*["']?AppProject\b`)
 )
 
 // readdress replaces the repository's own addresses in a file, and notes the

@@ -3,12 +3,12 @@ package helm
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"text/template"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 	"github.com/rollout-ladder/ladder/internal/repo/render/source"
 )
 
@@ -47,7 +47,7 @@ func sameChart(l *loadedChart, name, file, position string) bool {
 }
 
 // location is "template: name:line:column: " in an error of a template.
-var location = regexp.MustCompile(`template: ([^\s:]+):(\d+)(?::\d+)?: `)
+var location = lazyregexp.New(`template: ([^\s:]+):(\d+)(?::\d+)?: `)
 
 // explain turns an error of a template into one sentence at the line of the
 // innermost template.
@@ -95,7 +95,7 @@ func (x *execution) explain(name string, err error) error {
 		Reason: fmt.Sprintf("template %s of chart %s fails: %s", where, x.chart.chart.Name(), oneLine(message))}
 }
 
-var atClause = regexp.MustCompile(`^executing "[^"]*" at `)
+var atClause = lazyregexp.New(`^executing "[^"]*" at `)
 
 // innermost is what the last template in a chain of includes says.
 func innermost(err error) string {

@@ -4,9 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"regexp"
 	"strings"
 
+	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 	"github.com/rollout-ladder/ladder/internal/repo/manifest"
 	"github.com/rollout-ladder/ladder/internal/repo/render/source"
 )
@@ -40,7 +40,7 @@ type piece struct{ from, to int }
 // gluedMarker is a separator that something follows without a space, as templates
 // write that trim the line break. Source: Helm splits at every line that begins
 // with three dashes (pkg/release/v1/util, SplitManifests).
-var gluedMarker = regexp.MustCompile(`(?m)^---[^\s-]`)
+var gluedMarker = lazyregexp.New(`(?m)^---[^\s-]`)
 
 // glued cuts a text at such separators; YAML's own are left to its reader.
 func glued(text string) []piece {

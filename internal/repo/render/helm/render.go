@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,6 +17,7 @@ import (
 	chartutil "helm.sh/helm/v4/pkg/chart/v2/util"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/repo/manifest"
 	"github.com/rollout-ladder/ladder/internal/repo/render/source"
@@ -206,7 +206,7 @@ func capabilities(opts Options) (*common.Capabilities, error) {
 
 // capabilityUse matches a use of the capabilities that is not just the version
 // of Kubernetes or Helm.
-var capabilityUse = regexp.MustCompile(`Capabilities(\.APIVersions|[^.\w]|\.[^KHA]|$)`)
+var capabilityUse = lazyregexp.New(`Capabilities(\.APIVersions|[^.\w]|\.[^KHA]|$)`)
 
 func readsCapabilities(text []byte) bool { return capabilityUse.Match(text) }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"regexp"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -15,6 +14,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/repo/manifest"
 	"github.com/rollout-ladder/ladder/internal/repo/render/helm"
@@ -146,7 +146,7 @@ func (b *build) explain(err error) error {
 const maxText = 1000
 
 // pointers are addresses in memory that kustomize prints, other ones every time.
-var pointers = regexp.MustCompile(` ?&?\{?0x[0-9a-f]{6,}( 0x[0-9a-f]{6,})*\}?`)
+var pointers = lazyregexp.New(` ?&?\{?0x[0-9a-f]{6,}( 0x[0-9a-f]{6,})*\}?`)
 
 // position is the kustomization file, or the descriptor when there is none.
 func (b *build) position() finding.Position {
@@ -245,4 +245,4 @@ func dropAnnotation(u *unstructured.Unstructured, name string) {
 // remoteReference matches what kustomize fetches instead of reads, for messages: what
 // is fetched in truth is decided where it is asked for. Source: kustomize, "Remote
 // targets".
-var remoteReference = regexp.MustCompile(`(?i)^([a-z][a-z0-9+.-]*://|[a-z]+::|github\.com[/:]|[a-z0-9_.-]+@[^/]+[:/])`)
+var remoteReference = lazyregexp.New(`(?i)^([a-z][a-z0-9+.-]*://|[a-z]+::|github\.com[/:]|[a-z0-9_.-]+@[^/]+[:/])`)

@@ -8,7 +8,6 @@ import (
 	"path"
 	"path/filepath"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -17,6 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/repo/manifest"
 	"github.com/rollout-ladder/ladder/internal/repo/render/helm"
@@ -264,7 +264,7 @@ func (b *build) remoteFiles(file string, doc map[string]any, at func(string) fin
 
 // remoteFile matches the address of a file that kustomize loads. Source: kustomize,
 // api/loader/fileloader.go, Load.
-var remoteFile = regexp.MustCompile(`^https?://`)
+var remoteFile = lazyregexp.New(`^https?://`)
 
 // remote fetches an address and returns the relative path that stands for it.
 func (b *build) remote(file, address, name string, at finding.Position) (string, *source.Error) {

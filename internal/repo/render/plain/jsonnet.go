@@ -4,13 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/google/go-jsonnet"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/repo/manifest"
 	"github.com/rollout-ladder/ladder/internal/repo/render/source"
@@ -76,9 +76,9 @@ func set(v model.JsonnetVariable, text, code func(name, value string)) {
 var (
 	// place is where Jsonnet says that an error is: before its message, or in the first
 	// line of the trace after it.
-	place = regexp.MustCompile(`(?m)^\s*([^\s:]+sonnet:\d+[\d:()-]*)\s`)
+	place = lazyregexp.New(`(?m)^\s*([^\s:]+sonnet:\d+[\d:()-]*)\s`)
 	// telling are the messages that quote nothing but names and paths of imports.
-	telling = regexp.MustCompile(`^(?:\S+:\d\S* )?(Unknown variable: \w+|max stack frames exceeded\.|Computed imports are not allowed|Unterminated String|there is no \S+ to import|the import \S+ leaves the repository)$`)
+	telling = lazyregexp.New(`^(?:\S+:\d\S* )?(Unknown variable: \w+|max stack frames exceeded\.|Computed imports are not allowed|Unterminated String|there is no \S+ to import|the import \S+ leaves the repository)$`)
 )
 
 // jsonnetError says where an error is. Its message may quote any value, a secret too, so
