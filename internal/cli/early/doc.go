@@ -10,6 +10,5 @@ package early
 import "os"
 
 func init() {
-	collectLate()
 	startWorker(os.Args)
 }
