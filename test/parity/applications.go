@@ -3,12 +3,16 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/analysis"
 	"github.com/rollout-ladder/ladder/internal/core/argo"
+	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/model"
+	"github.com/rollout-ladder/ladder/internal/repo/argocd"
 )
 
 // comparison is one environment, as both sides read it.
@@ -29,10 +33,8 @@ func (c *comparison) run() error {
 		c.report.read = map[string]bool{}
 	}
 	c.madeUp = map[string]bool{}
-	for _, h := range c.loaded.Platform.Applied.ByHand {
-		if h.Folder != "" {
-			c.madeUp[path.Base(h.Folder)] = true
-		}
+	for _, folder := range c.folders() {
+		c.madeUp[folder.Name] = true
 	}
 	theirs := map[string][]application{}
 	for _, a := range c.read.Applications {
@@ -53,8 +55,7 @@ func (c *comparison) run() error {
 		}
 		same := theirs[a.Name]
 		if len(same) == 0 {
-			c.applications.different++
-			c.differ(a.Name, "only Ladder has this Application (%s, set %q, parent %q)", a.Position, a.Set, a.Parent)
+			c.lacking(a, theirs)
 			continue
 		}
 		// Of several of one name the one that fits best is meant.
@@ -65,7 +66,7 @@ func (c *comparison) run() error {
 	}
 	for _, a := range c.read.Applications {
 		switch folder := c.madeUp[a.Name]; {
-		case folder && a.Failure != "":
+		case folder && a.Failure != "" && !c.tellsOfFolder(a.Name):
 			c.others = append(c.others, difference{c.environment(), a.Name, "Argo CD cannot render the folder: " + first(a.Failure)})
 		case !folder && !ours[a.Name]:
 			c.others = append(c.others, difference{c.environment(), a.Name, fmt.Sprintf("only Argo CD has this Application (set %q, parent %q) %s", a.Set, a.Parent, first(a.Failure))})
@@ -75,6 +76,77 @@ func (c *comparison) run() error {
 		c.differ(f.Name, "Argo CD cannot run this ApplicationSet: %s", first(f.Reason))
 	}
 	return nil
+}
+
+// lacking judges an Application that Argo CD does not make. Where it cannot render what
+// applies it, and Ladder tells of something there that is not read or not rendered, the
+// two agree: Ladder goes on with the rest.
+func (c *comparison) lacking(a argo.Application, theirs map[string][]application) {
+	failure := ""
+	for at := range c.above(a) {
+		failed := slices.IndexFunc(theirs[at.Name], func(x application) bool { return x.Failure != "" })
+		if failed < 0 {
+			continue
+		}
+		if c.tells(at) {
+			c.behind++
+			return
+		}
+		failure = "; Argo CD cannot render " + at.Name + ": " + first(theirs[at.Name][failed].Failure)
+	}
+	c.applications.different++
+	c.differ(a.Name, "only Ladder has this Application (%s, set %q, parent %q)%s", a.Position, a.Set, a.Parent, failure)
+}
+
+// above are the parents of an Application, the nearest first, and at last the folder that
+// somebody applies.
+func (c *comparison) above(a argo.Application) iter.Seq[argo.Application] {
+	return func(yield func(argo.Application) bool) {
+		seen := map[string]bool{}
+		for !seen[a.Parent] && a.Parent != "" {
+			seen[a.Parent] = true
+			i := slices.IndexFunc(c.loaded.Argo.Applications, func(x argo.Application) bool { return x.Name == a.Parent })
+			if i < 0 {
+				break
+			}
+			a = c.loaded.Argo.Applications[i]
+			if !yield(a) {
+				return
+			}
+		}
+		for _, folder := range c.folders() {
+			if !yield(folder) {
+				return
+			}
+		}
+	}
+}
+
+// folders are the Applications that stand for folders that somebody applies.
+func (c *comparison) folders() (all []argo.Application) {
+	for _, h := range c.loaded.Platform.Applied.ByHand {
+		if h.Folder != "" {
+			all = append(all, argo.Application{Name: path.Base(h.Folder), Sources: []argo.Source{{Path: h.Folder}}})
+		}
+	}
+	return all
+}
+
+func (c *comparison) tellsOfFolder(name string) bool {
+	return slices.ContainsFunc(c.folders(), func(a argo.Application) bool { return a.Name == name && c.tells(a) })
+}
+
+// tells reports whether Ladder tells of something in an Application that is not rendered,
+// or of a file of its folders that is not read.
+func (c *comparison) tells(a argo.Application) bool {
+	if a.Component != "" && c.reason(a.Component) != unknown {
+		return true
+	}
+	return slices.ContainsFunc(c.loaded.Findings, func(f finding.Finding) bool {
+		return f.Rule == argocd.RuleNotRead && slices.ContainsFunc(a.Sources, func(s argo.Source) bool {
+			return s.Path != "" && strings.HasPrefix(f.Position.File, path.Clean(s.Path)+"/")
+		})
+	})
 }
 
 // supposed are the Applications that a set is only supposed to make, since what its
@@ -198,5 +270,8 @@ func (c *comparison) reason(name string) string {
 			return first(u.Reason)
 		}
 	}
-	return "no reason told"
+	return unknown
 }
+
+// unknown is the reason of what Ladder has rendered whole.
+const unknown = "no reason told"

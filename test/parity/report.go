@@ -15,9 +15,10 @@ type report struct {
 	random int
 	// assumed are Applications whose parameters are not in the repository; elsewhere
 	// those with a source in another one; unrendered those that neither side can render;
-	// refused those of which Ladder tells that Argo CD does not build them.
-	assumed, elsewhere, unrendered, refused int
-	differences                             []difference
+	// refused those of which Ladder tells that Argo CD does not build them; behind those of
+	// a parent that Argo CD cannot render and Ladder renders a part of.
+	assumed, elsewhere, unrendered, refused, behind int
+	differences                                     []difference
 
 	// read are the names of all environments; others are what Argo CD alone has.
 	read   map[string]bool
@@ -56,12 +57,16 @@ func (r *report) print(out io.Writer, name string) {
 	for _, d := range r.differences {
 		fmt.Fprintf(out, "  %s\n", d)
 	}
-	fmt.Fprintf(out, "%s: Applications %d equal, %d different; objects %d equal, %d different; %d random, %d assumed, %d elsewhere, %d neither renders, %d refused\n",
-		name, r.applications.equal, r.applications.different, r.objects.equal, r.objects.different, r.random, r.assumed, r.elsewhere, r.unrendered, r.refused)
+	fmt.Fprintf(out, "%s: Applications %d equal, %d different; objects %d equal, %d different; %d random, %d assumed, %d elsewhere, %d neither renders, %d refused, %d behind\n",
+		name, r.applications.equal, r.applications.different, r.objects.equal, r.objects.different, r.random, r.assumed, r.elsewhere, r.unrendered, r.refused, r.behind)
 }
 
-// first is the first line of a text, of its last 300 characters.
+// first is the first line of a text, 300 characters of it. What a program says of its
+// failure comes behind all of its arguments.
 func first(text string) string {
+	if _, said, ok := strings.Cut(text, "` failed exit status 1: "); ok {
+		text = said
+	}
 	line, _, _ := strings.Cut(text, "\n")
 	if len(line) > 300 {
 		line = line[:300] + "…"

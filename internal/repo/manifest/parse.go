@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -152,7 +153,13 @@ func (d Document) Decode() (any, error) {
 		}
 		return nil, err
 	}
-	raw, err := yaml.YAMLToJSON(d.Text)
+	// Kubernetes clients read lines and end each of them, so that a block of text at the end
+	// of a file has a line break that the file lacks.
+	text := d.Text
+	if !bytes.HasSuffix(text, []byte("\n")) {
+		text = append(slices.Clip(text), '\n')
+	}
+	raw, err := yaml.YAMLToJSON(text)
 	if err != nil {
 		return nil, syntaxError(err, first)
 	}

@@ -215,3 +215,24 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// A block of text at the end of a file keeps a line break, whether the file ends with one
+// or not: Kubernetes clients read line by line. Source: k8s.io/apimachinery,
+// pkg/util/yaml, LineReader.
+func TestLastLine(t *testing.T) {
+	for text, want := range map[string]string{
+		"apiVersion: v1\nkind: A\ndata: |\n  a\n  b":     "a\nb\n",
+		"apiVersion: v1\nkind: A\ndata: |\n  a\n  b\n":   "a\nb\n",
+		"apiVersion: v1\nkind: A\ndata: |-\n  a\n  b":    "a\nb",
+		"apiVersion: v1\nkind: A\ndata: |+\n  a\n  b\n":  "a\nb\n",
+		"apiVersion: v1\nkind: A\ndata: |\n  a\n---\n{}": "a\n",
+	} {
+		parsed, err := Parse([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := parsed[0].Object.Object["data"]; got != want {
+			t.Errorf("%q: data %q, want %q", text, got, want)
+		}
+	}
+}

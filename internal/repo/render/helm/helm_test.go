@@ -212,6 +212,26 @@ metadata: {name: third}
 	}
 }
 
+// Helm trims each manifest: a block of text at its end has no blanks behind it. Source:
+// Helm, pkg/release/v1/util, SplitManifests.
+func TestBlanksAtTheEnd(t *testing.T) {
+	tree := repository(t, base+"-- chart/templates/context.yaml --\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata:\n  context: |\n    url: {{ .Values.nothing }}\n")
+	r, err := Render(context.Background(), tree.View(), request(model.Source{}), options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range r.Objects {
+		if o.Origin.File != "chart/templates/context.yaml" {
+			continue
+		}
+		if got, _, _ := unstructured.NestedString(o.Object, "data", "context"); got != "url:\n" {
+			t.Errorf("context %q", got)
+		}
+		return
+	}
+	t.Error("no object of context.yaml")
+}
+
 func TestProblems(t *testing.T) {
 	withTemplate := func(text string) string { return base + "-- chart/templates/z.yaml --\n" + text + "\n" }
 	for name, test := range map[string]struct {
@@ -229,7 +249,7 @@ func TestProblems(t *testing.T) {
 		"fail in a helper":           {withTemplate("a: 1\n\nb: {{ include \"bad\" . }}") + "-- chart/templates/_bad.tpl --\n\n{{ define \"bad\" }}\n{{ fail \"no\" }}{{ end }}\n", model.Source{}, "chart/templates/_bad.tpl:3", "refuses its values: no"},
 		"nil pointer":                {withTemplate("a: 1\nb: {{ .Values.host.name }}"), model.Source{}, "chart/templates/z.yaml:2", "nil pointer evaluating"},
 		"parse error":                {withTemplate("a: 1\nb: {{ if }}"), model.Source{}, "chart/templates/z.yaml:2", "missing value for if"},
-		"not YAML":                   {withTemplate("{{/* x */}}\na: 1\nb: [1\n"), model.Source{}, "chart/templates/z.yaml:4", "does not make valid manifests"},
+		"not YAML":                   {withTemplate("{{/* x */}}\na: 1\nb: [1\n"), model.Source{}, "chart/templates/z.yaml:3", "does not make valid manifests"},
 		"not an object":              {withTemplate("a: 1"), model.Source{}, "chart/templates/z.yaml:1", "it has no apiVersion and kind"},
 		"missing dependency":         {strings.Replace(base, "version: 1.0.0\n", "version: 1.0.0\ndependencies:\n- name: db\n  version: 1.0.0\n  repository: https://example.com\n", 1), model.Source{}, "chart/Chart.yaml:5", "depends on db"},
 		"schema":                     {base + "-- chart/values.schema.json --\n{\"properties\": {\"replicas\": {\"type\": \"string\"}}}\n", model.Source{}, "component.yaml:7", "do not fit its values.schema.json: at '/replicas': got number, want string"},

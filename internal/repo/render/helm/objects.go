@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 	"strings"
+	"unicode"
 
 	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 	"github.com/rollout-ladder/ladder/internal/repo/manifest"
@@ -22,8 +23,9 @@ func (o *output) objects(c *loadedChart) ([]manifest.Object, error) {
 	text := strings.ReplaceAll(o.text, noValue, "")
 	var out []manifest.Object
 	for _, start := range glued(text) {
-		// Helm ends what it prints with one line break, which a last block of text keeps.
-		parsed, err := manifest.Parse([]byte(strings.TrimSuffix(text[start.from:start.to], "\n") + "\n"))
+		// Helm leaves out the blanks at the end of a manifest, also of a block of text there,
+		// and ends what it prints with one line break.
+		parsed, err := manifest.Parse([]byte(strings.TrimRightFunc(text[start.from:start.to], unicode.IsSpace) + "\n"))
 		if err != nil {
 			return nil, o.syntaxProblem(c, text, start.from, err)
 		}
