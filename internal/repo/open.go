@@ -245,10 +245,7 @@ func Look(ctx context.Context, dir string, opts Options) (*Repository, error) {
 		}
 	}
 	if len(r.environments) == 0 {
-		return nil, &InputError{
-			Message: fmt.Sprintf("%s holds no platform", dir),
-			Hint:    "a platform has environments/<name>/components/**/component.yaml, Argo CD Applications, or Kustomizations and HelmReleases of Flux",
-		}
+		return nil, r.noPlatform(ctx, dir)
 	}
 	return r, ctx.Err()
 }

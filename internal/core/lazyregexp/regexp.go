@@ -58,6 +58,9 @@ func (r *Regexp) FindAllStringSubmatchIndex(s string, n int) [][]int {
 	return r.compiled().FindAllStringSubmatchIndex(s, n)
 }
 
+// FindIndex is [regexp.Regexp.FindIndex].
+func (r *Regexp) FindIndex(b []byte) []int { return r.compiled().FindIndex(b) }
+
 // FindString is [regexp.Regexp.FindString].
 func (r *Regexp) FindString(s string) string { return r.compiled().FindString(s) }
 
