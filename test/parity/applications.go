@@ -13,6 +13,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/repo/argocd"
+	"github.com/rollout-ladder/ladder/internal/repo/render"
 )
 
 // comparison is one environment, as both sides read it.
@@ -73,9 +74,20 @@ func (c *comparison) run() error {
 		}
 	}
 	for _, f := range c.read.Failures {
+		if c.isUnknown(f.Name) {
+			c.unknown++
+			continue
+		}
 		c.differ(f.Name, "Argo CD cannot run this ApplicationSet: %s", first(f.Reason))
 	}
 	return nil
+}
+
+// isUnknown reports whether Ladder tells that it does not know what a set makes, or only
+// supposes it.
+func (c *comparison) isUnknown(set string) bool {
+	return slices.ContainsFunc(c.loaded.Argo.ApplicationSets, func(s argo.ApplicationSet) bool { return s.Name == set && s.Unread }) ||
+		slices.ContainsFunc(c.loaded.Argo.Applications, func(a argo.Application) bool { return a.Set == set && a.Assumed })
 }
 
 // lacking judges an Application that Argo CD does not make. Where it cannot render what
@@ -139,14 +151,16 @@ func (c *comparison) tellsOfFolder(name string) bool {
 // tells reports whether Ladder tells of something in an Application that is not rendered,
 // or of a file of its folders that is not read.
 func (c *comparison) tells(a argo.Application) bool {
-	if a.Component != "" && c.reason(a.Component) != unknown {
+	if a.Component != "" && c.reason(a.Component) != untold {
 		return true
 	}
-	return slices.ContainsFunc(c.loaded.Findings, func(f finding.Finding) bool {
-		return f.Rule == argocd.RuleNotRead && slices.ContainsFunc(a.Sources, func(s argo.Source) bool {
-			return s.Path != "" && strings.HasPrefix(f.Position.File, path.Clean(s.Path)+"/")
+	inside := func(file string) bool {
+		return slices.ContainsFunc(a.Sources, func(s argo.Source) bool {
+			return s.Path != "" && strings.HasPrefix(file, path.Clean(s.Path)+"/")
 		})
-	})
+	}
+	return slices.ContainsFunc(c.loaded.Findings, func(f finding.Finding) bool { return f.Rule == argocd.RuleNotRead && inside(f.Position.File) }) ||
+		slices.ContainsFunc(c.loaded.Unrendered, func(u *render.Error) bool { return inside(u.Position.File) })
 }
 
 // supposed are the Applications that a set is only supposed to make, since what its
@@ -270,8 +284,8 @@ func (c *comparison) reason(name string) string {
 			return first(u.Reason)
 		}
 	}
-	return unknown
+	return untold
 }
 
-// unknown is the reason of what Ladder has rendered whole.
-const unknown = "no reason told"
+// untold is the reason of what Ladder has rendered whole.
+const untold = "no reason told"

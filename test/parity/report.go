@@ -18,7 +18,10 @@ type report struct {
 	// refused those of which Ladder tells that Argo CD does not build them; behind those of
 	// a parent that Argo CD cannot render and Ladder renders a part of.
 	assumed, elsewhere, unrendered, refused, behind int
-	differences                                     []difference
+	// unknown are ApplicationSets that Argo CD cannot run here and of which Ladder tells
+	// that it does not know what they make.
+	unknown     int
+	differences []difference
 
 	// read are the names of all environments; others are what Argo CD alone has.
 	read   map[string]bool
@@ -57,8 +60,8 @@ func (r *report) print(out io.Writer, name string) {
 	for _, d := range r.differences {
 		fmt.Fprintf(out, "  %s\n", d)
 	}
-	fmt.Fprintf(out, "%s: Applications %d equal, %d different; objects %d equal, %d different; %d random, %d assumed, %d elsewhere, %d neither renders, %d refused, %d behind\n",
-		name, r.applications.equal, r.applications.different, r.objects.equal, r.objects.different, r.random, r.assumed, r.elsewhere, r.unrendered, r.refused, r.behind)
+	fmt.Fprintf(out, "%s: Applications %d equal, %d different; objects %d equal, %d different; %d random, %d assumed, %d elsewhere, %d neither renders, %d refused, %d behind, %d sets unknown\n",
+		name, r.applications.equal, r.applications.different, r.objects.equal, r.objects.different, r.random, r.assumed, r.elsewhere, r.unrendered, r.refused, r.behind, r.unknown)
 }
 
 // first is the first line of a text, 300 characters of it. What a program says of its
