@@ -55,6 +55,9 @@ func (c *comparison) run() error {
 			continue
 		}
 		same := theirs[a.Name]
+		if len(same) == 0 && c.standsForFolder(a) {
+			continue // Argo CD's side calls it by its folder
+		}
 		if len(same) == 0 {
 			c.lacking(a, theirs)
 			continue
@@ -142,6 +145,14 @@ func (c *comparison) folders() (all []argo.Application) {
 		}
 	}
 	return all
+}
+
+// standsForFolder reports whether an Application is what a folder applies that somebody
+// applies by hand.
+func (c *comparison) standsForFolder(a argo.Application) bool {
+	return a.Parent == "" && a.Set == "" && slices.ContainsFunc(c.folders(), func(f argo.Application) bool {
+		return path.Clean(f.Sources[0].Path) == path.Dir(a.Position.File)
+	})
 }
 
 func (c *comparison) tellsOfFolder(name string) bool {
