@@ -1,9 +1,7 @@
 package lazyregexp
 
 import (
-	"os"
 	"regexp"
-	"strings"
 	"sync"
 )
 
@@ -14,17 +12,10 @@ type Regexp struct {
 }
 
 // New makes a Regexp of an expression. One that cannot be compiled panics when it is first
-// used, and in tests at once.
+// used; a test compiles all that the module has.
 func New(expression string) *Regexp {
-	r := &Regexp{compiled: sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })}
-	if tested {
-		r.compiled()
-	}
-	return r
+	return &Regexp{compiled: sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })}
 }
-
-// tested tells that the process is a test. What asks package testing links it.
-var tested = strings.HasSuffix(strings.TrimSuffix(os.Args[0], ".exe"), ".test")
 
 // Match is [regexp.Regexp.Match].
 func (r *Regexp) Match(b []byte) bool { return r.compiled().Match(b) }
