@@ -120,7 +120,12 @@ func (r *Repository) findRoots(ctx context.Context) (roots []entry, single []doc
 			}
 		}
 	}
+	notTaken := g.notTaken(all, overlays)
 	add := func(d document) {
+		if notTaken(d) {
+			r.leftOut = append(r.leftOut, d)
+			return
+		}
 		g.reach(d, map[string]bool{})
 		switch {
 		case g.reached[d.key()] && !g.own(d):
