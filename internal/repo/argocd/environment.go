@@ -71,7 +71,7 @@ func (r *Repository) Environments(ctx context.Context) ([]Environment, error) {
 	for _, kind := range []struct {
 		is    func(file string) bool
 		where string
-	}{{repofs.IsFixture, "in the data of tests"}, {repofs.IsArchived, "that are put away"}, {isExample, "in a folder of examples"}} {
+	}{{repofs.IsFixture, "in the data of tests"}, {r.isArchived, "that are put away"}, {isExample, "in a folder of examples"}} {
 		if i := slices.IndexFunc(r.unused, func(d document) bool { return kind.is(d.position().File) }); i >= 0 {
 			at := r.unused[i].position()
 			// They are nobody's platform, so that nothing lacks them.
