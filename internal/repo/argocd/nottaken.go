@@ -34,6 +34,22 @@ func (g *applied) notTaken(all []document, overlays []string) func(document) boo
 	}
 }
 
+// passedOver reports of an Application that nothing applies whether it lies in the folder
+// of a kustomization in use that does not name it. One that takes this folder itself is
+// why it is in use.
+func (g *applied) passedOver(overlays []string) func(document) bool {
+	r := g.repository
+	used := g.used(overlays)
+	return func(d document) bool {
+		file := d.position().File
+		dir := path.Dir(file)
+		return used[dir] && !used[file] && r.isKustomization(dir) && !slices.ContainsFunc(d.sources(), func(s source) bool {
+			own, ok := r.local(s)
+			return ok && slices.Contains(r.closure(own), dir)
+		})
+	}
+}
+
 // used are the folders and files of the kustomizations that an overlay or a source takes.
 func (g *applied) used(overlays []string) map[string]bool {
 	used := map[string]bool{}
