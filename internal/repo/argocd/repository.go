@@ -86,6 +86,10 @@ type Repository struct {
 	aside, unused []document
 	// archives are the folders that are put away by what the repository says of them.
 	archives map[string]bool
+	// checkedOut is the revision that is taken for the one at hand where none asks for a
+	// usual one, once asked is set.
+	checkedOut string
+	asked      bool
 	// leftOut are Applications that nothing applies, since the sources that read their
 	// folders leave their files out.
 	leftOut []document
