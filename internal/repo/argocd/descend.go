@@ -145,6 +145,7 @@ func (w *walk) application(ctx context.Context, parent string, d document, at pl
 		w.solved++
 		defer func() { w.solved-- }()
 	}
+	before := len(r.findings)
 	below, err := r.yieldApplication(ctx, d)
 	switch {
 	case len(repofs.InputErrors(err)) > 0:
@@ -153,6 +154,7 @@ func (w *walk) application(ctx context.Context, parent string, d document, at pl
 	case err != nil:
 		return err
 	}
+	r.excuse(d, r.findings[before:])
 	w.applied[d.name()] = true
 	w.reached[d.key()] = true
 	index := w.recordApplication(parent, d)

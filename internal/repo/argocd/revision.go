@@ -2,7 +2,10 @@ package argocd
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+
+	"github.com/rollout-ladder/ladder/internal/core/finding"
 )
 
 // heads are the revisions that are taken for the one that is checked out.
@@ -45,4 +48,22 @@ func (r *Repository) mostAsked() string {
 		}
 	}
 	return most
+}
+
+// excuse makes notes of errors in the folder of a parent that takes it from another
+// revision, which may have it whole.
+func (r *Repository) excuse(d document, found []finding.Finding) {
+	for _, s := range d.sources() {
+		revision := s.value.TextAt("targetRevision")
+		dir, ok := r.local(s)
+		if !ok || r.isCheckedOut(revision) {
+			continue
+		}
+		for i, f := range found {
+			if _, inside := below(dir, f.Position.File); inside && f.Severity == finding.Error {
+				found[i].Severity = finding.Info
+				found[i].Message = fmt.Sprintf("the Application %s takes %s from the revision %s, and as it is in this checkout %s", d.name(), dir, revision, f.Message)
+			}
+		}
+	}
 }
