@@ -82,6 +82,8 @@ type index struct {
 	late       bool
 	children   map[string][]KnownChild // by "group/Kind"
 	knownHooks []knownHook
+	// bringers are the components that bring a webhook, by its name.
+	bringers   map[string]map[int]bool
 	knownNeeds []knownNeed
 	knownLands []knownLand
 	// partial are the components of which something is not rendered; unrendered are

@@ -53,6 +53,7 @@ func (x *index) webhooks(found *collection) {
 	if len(hooks) == 0 && len(conversions) == 0 && len(x.knownHooks) == 0 {
 		return
 	}
+	x.bringers = bringersOf(hooks, x.knownHooks)
 	types := map[typeKey][]*object{}
 	for _, of := range x.objects {
 		for _, o := range of {
@@ -87,6 +88,25 @@ func (x *index) webhooks(found *collection) {
 			}
 		}
 	}
+}
+
+// bringersOf are the components that bring a webhook, by its name: a copy of one for each
+// cluster has a webhook of its own, and waits for that of no other.
+func bringersOf(hooks []webhook, known []knownHook) map[string]map[int]bool {
+	all := map[string]map[int]bool{}
+	add := func(name string, component int) {
+		if all[name] == nil {
+			all[name] = map[int]bool{}
+		}
+		all[name][component] = true
+	}
+	for _, hook := range hooks {
+		add(hook.name, hook.configuration.component)
+	}
+	for _, hook := range known {
+		add(hook.Name, hook.provider.component)
+	}
+	return all
 }
 
 func makesPods(o *object) bool {
@@ -182,6 +202,9 @@ func (x *index) intercept(found *collection, hook webhook, objects []*object, cu
 		if o.component == last && o.component != hook.provider.component {
 			continue // the first object of another component speaks for all
 		}
+		if o.component != hook.configuration.component && x.bringers[hook.name][o.component] {
+			continue
+		}
 		strength, ok := x.awaits(hook.configuration, hook.provider, o, custom, pods)
 		if !ok || !x.selects(hook, o, pods) {
 			continue
@@ -252,6 +275,9 @@ func (x *index) interceptKnown(found *collection, hook knownHook, objects []*obj
 	r := finding.Resource{Group: "admissionregistration.k8s.io", Kind: "ValidatingWebhookConfiguration", Name: hook.Name}
 	for _, o := range objects {
 		if o.component == hook.provider.component && !hook.meets(o) || hook.brought[o.component] {
+			continue
+		}
+		if o.component != hook.provider.component && x.bringers[hook.Name][o.component] {
 			continue
 		}
 		n := interception{verb: "is admitted by webhook " + hook.Name, strength: plan.Hard, effect: dependency.Apply}

@@ -54,7 +54,11 @@ func failures(r *analysis.Result, tree *repofs.Tree) []finding.Finding {
 		if of[e.Component].Assumed && (f.Rule == lint.RuleFileMissing || e.Missing.Path != "" && !exists(tree, e.Missing.Path)) {
 			// What belongs to a cluster that nobody may have registered.
 			f.Severity = finding.Info
-			f.Message += "; which Applications the ApplicationSet generates is not known here"
+			if of[e.Component].Solved {
+				f.Message += "; whether there is the cluster that the Application is for is not known here"
+			} else {
+				f.Message += "; which Applications the ApplicationSet generates is not known here"
+			}
 		}
 		found = append(found, f)
 	}
@@ -101,15 +105,15 @@ func entryOf(f finding.Finding) string {
 	return path.Join(path.Dir(f.Position.File), name)
 }
 
-// elsewhere reports whether what could not be rendered is not in the repository,
-// or needs what only Argo CD's own host has: a program, a key.
+// elsewhere reports whether what could not be rendered is not in the repository, or only
+// as another revision has it, or needs what only Argo CD's own host has: a program, a key.
 func elsewhere(e *render.Error, modules []string) bool {
 	switch {
 	case inSubmodule(e, modules):
 		return true
 	case e.Missing.Kind == model.Chart && lacksValues(e):
 		return false // its value files are here, wherever the chart is
-	case e.Part, e.Missing.RepoURL != "", errors.Is(e, source.ErrPlugin), errors.Is(e, source.ErrEncrypted):
+	case e.Part, e.Missing.RepoURL != "", e.Missing.Revision != "", errors.Is(e, source.ErrPlugin), errors.Is(e, source.ErrEncrypted):
 		return true
 	case e.Missing.Kind == model.Git, e.Missing.Kind == model.Plugin:
 		return true

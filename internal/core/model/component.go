@@ -323,6 +323,9 @@ type Source struct {
 	Include, Exclude string
 	// Jsonnet is what the Jsonnet among its files is given; nil for nothing.
 	Jsonnet *Jsonnet
+	// Revision is the one that the source asks for, where the folder at hand may be that of
+	// another: what does not render of it may well be whole there. Empty otherwise.
+	Revision string
 	// Refused says why the source cannot be rendered here; empty where it can.
 	Refused string
 	// Incomplete says which values are not known, and why; empty where all are.

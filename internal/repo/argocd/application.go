@@ -161,9 +161,6 @@ func (r *Repository) sources(d document, problems *yamldoc.Problems) []model.Sou
 	return all
 }
 
-// heads are the revisions that are taken for the one that is checked out.
-var heads = []string{"", "HEAD", "main", "master"}
-
 func (r *Repository) source(d document, s source, refs map[string]source, problems *yamldoc.Problems) model.Source {
 	to := model.Source{Kind: model.Manifests, Position: s.position}
 	dir, local := r.local(s)
@@ -211,7 +208,11 @@ func (r *Repository) source(d document, s source, refs map[string]source, proble
 	if found := placeholders(to); len(found) > 0 && !here {
 		to.Refused = waits + strings.Join(found, " and ")
 	}
-	if revision := s.value.TextAt("targetRevision"); local && !here && to.Refused == "" && !slices.Contains(heads, revision) {
+	switch revision := s.value.TextAt("targetRevision"); {
+	case !local || to.Refused != "":
+	case here && !r.isCheckedOut(revision):
+		to.Revision = revision
+	case !here && !slices.Contains(heads, revision):
 		to.Refused = fmt.Sprintf("%s is not in this checkout: the Application takes it from the revision %s", dir, revision)
 	}
 	if s.lacks != "" {

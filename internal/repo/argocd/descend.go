@@ -104,7 +104,8 @@ func (w *walk) set(ctx context.Context, parent string, d document, at place, t t
 	before := len(r.findings)
 	generated := r.expand(ctx, d)
 	w.generated = append(w.generated, generated...)
-	if len(generated) > 0 && !slices.ContainsFunc(generated, w.environment.takes) {
+	leads := w.leading(ctx, generated, t.set(d.name()))
+	if len(generated) > 0 && len(leads) == 0 && !slices.ContainsFunc(generated, w.environment.takes) {
 		r.findings = r.findings[:before] // it is told where one of its Applications is
 		return ctx.Err()
 	}
@@ -112,11 +113,15 @@ func (w *walk) set(ctx context.Context, parent string, d document, at place, t t
 	r.templateWave(d)
 	r.misplacedPolicy(d, "spec", "template", "spec")
 	for _, app := range generated {
+		read := w.application
 		if !w.environment.takes(app) {
-			continue
+			if !leads[app.key()] {
+				continue
+			}
+			read = w.through
 		}
 		w.setup.ApplicationSets[i].Applications = append(w.setup.ApplicationSets[i].Applications, app.name())
-		if err := w.application(ctx, parent, app, at, t.set(d.name())); err != nil {
+		if err := read(ctx, parent, app, at, t.set(d.name())); err != nil {
 			return err
 		}
 	}
@@ -140,6 +145,7 @@ func (w *walk) application(ctx context.Context, parent string, d document, at pl
 		w.solved++
 		defer func() { w.solved-- }()
 	}
+	before := len(r.findings)
 	below, err := r.yieldApplication(ctx, d)
 	switch {
 	case len(repofs.InputErrors(err)) > 0:
@@ -148,6 +154,7 @@ func (w *walk) application(ctx context.Context, parent string, d document, at pl
 	case err != nil:
 		return err
 	}
+	r.excuse(d, r.findings[before:])
 	w.applied[d.name()] = true
 	w.reached[d.key()] = true
 	index := w.recordApplication(parent, d)

@@ -3,7 +3,6 @@ package argocd
 import (
 	"cmp"
 	"context"
-	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -72,7 +71,7 @@ func (r *Repository) Environments(ctx context.Context) ([]Environment, error) {
 	for _, kind := range []struct {
 		is    func(file string) bool
 		where string
-	}{{repofs.IsFixture, "in the data of tests"}, {repofs.IsArchived, "that are put away"}, {isExample, "in a folder of examples"}} {
+	}{{repofs.IsFixture, "in the data of tests"}, {r.isArchived, "that are put away"}, {isExample, "in a folder of examples"}} {
 		if i := slices.IndexFunc(r.unused, func(d document) bool { return kind.is(d.position().File) }); i >= 0 {
 			at := r.unused[i].position()
 			// They are nobody's platform, so that nothing lacks them.
@@ -253,44 +252,6 @@ func (r *Repository) apart(roots []entry) []Environment {
 		}
 		of[folder] = len(all)
 		all = append(all, Environment{Name: r.rootName(root), roots: []entry{root}})
-	}
-	return all
-}
-
-// groupSingle sorts Applications that nothing applies, and that apply nothing.
-// They belong together unless two of one name lie in different folders: nobody
-// applies both, so each of the folders that part them is an environment.
-func (r *Repository) groupSingle(single []document, depth int) []Environment {
-	named := map[string]string{}
-	clash := false
-	for _, app := range single {
-		dir := path.Dir(app.position().File)
-		if other, ok := named[app.name()]; ok && other != dir {
-			clash = true
-		}
-		named[app.name()] = dir
-	}
-	if !clash {
-		e := Environment{Name: defaultName}
-		for _, app := range single {
-			e.roots = append(e.roots, entry{document: app})
-		}
-		return []Environment{e}
-	}
-	parts := map[string][]document{}
-	for _, app := range single {
-		segments := strings.Split(path.Dir(app.position().File), "/")
-		part := strings.Join(segments[:min(depth+1, len(segments))], "/")
-		parts[part] = append(parts[part], app)
-	}
-	var all []Environment
-	for _, part := range slices.Sorted(maps.Keys(parts)) {
-		for _, e := range r.groupSingle(parts[part], depth+1) {
-			if e.Name == defaultName && part != "." {
-				e.Name = cmp.Or(folderEnvironment(part), strings.ReplaceAll(part, "/", "-"))
-			}
-			all = append(all, e)
-		}
 	}
 	return all
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rollout-ladder/ladder/internal/repo/repofs"
 	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
 )
 
@@ -16,7 +15,7 @@ func (r *Repository) overlays() []string {
 	candidates := slices.Clone(r.kustomized)
 	slices.Sort(candidates)
 	candidates = slices.DeleteFunc(slices.Compact(candidates), func(dir string) bool {
-		return repofs.IsUnused(dir+"/") || !r.yieldsFrom(r.closure(dir), document.applies)
+		return r.isUnused(dir+"/") || !r.yieldsFrom(r.closure(dir), document.applies)
 	})
 	included := map[string]bool{}
 	for _, dir := range candidates {
@@ -90,7 +89,7 @@ func (r *Repository) rootCharts(taken map[string]bool) []entry {
 	}
 	var all []entry
 	for dir := range r.charts {
-		if repofs.IsUnused(dir+"/") || taken[dir] || used[dir] || r.inflates[dir] || r.isSubchart(dir) || r.isKustomization(dir) {
+		if r.isUnused(dir+"/") || taken[dir] || used[dir] || r.inflates[dir] || r.isSubchart(dir) || r.isKustomization(dir) {
 			continue
 		}
 		bundles := slices.ContainsFunc(r.dependencies(dir), func(v *yamldoc.Value) bool { return v.TextAt("name") == bundle })

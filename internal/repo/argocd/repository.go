@@ -84,6 +84,12 @@ type Repository struct {
 	// aside are those in the data of tests or put away, unused those of them that make
 	// Applications and that nothing applies.
 	aside, unused []document
+	// archives are the folders that are put away by what the repository says of them.
+	archives map[string]bool
+	// checkedOut is the revision that is taken for the one at hand where none asks for a
+	// usual one, once asked is set.
+	checkedOut string
+	asked      bool
 	// leftOut are Applications that nothing applies, since the sources that read their
 	// folders leave their files out.
 	leftOut []document
@@ -201,6 +207,7 @@ func Scan(ctx context.Context, tree *repofs.Tree, opts Options) (*Repository, er
 	if err != nil {
 		return nil, err
 	}
+	r.findArchives(ctx, all)
 	for i, file := range r.manifests {
 		r.take(file, all[i])
 	}
@@ -320,14 +327,14 @@ func (r *Repository) take(file string, l looked) {
 		f.Fix.Summary = l.twice.Hint
 		r.findings = append(r.findings, f)
 	}
-	if l.settings {
+	if l.settings && !r.isUnused(file) {
 		r.installation.Read(l.values)
 	}
 	documents := split(l.values)
 	if l.wave {
 		r.findMisplaced(documents)
 	}
-	if l.cluster && !repofs.IsUnused(file) {
+	if l.cluster && !r.isUnused(file) {
 		for _, d := range documents {
 			if c, ok := clusters.FromObject(d.value); ok {
 				r.clusters.secrets = append(r.clusters.secrets, c)
@@ -348,7 +355,7 @@ func unparsed(data []byte, message string) string {
 }
 
 func (r *Repository) add(file string, documents []document) {
-	if repofs.IsUnused(file) {
+	if r.isUnused(file) {
 		r.files[file] = documents
 		r.aside = append(r.aside, documents...)
 		return

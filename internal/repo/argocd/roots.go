@@ -120,7 +120,12 @@ func (r *Repository) findRoots(ctx context.Context) (roots []entry, single []doc
 			}
 		}
 	}
+	notTaken := g.notTaken(all, overlays)
 	add := func(d document) {
+		if notTaken(d) {
+			r.leftOut = append(r.leftOut, d)
+			return
+		}
 		g.reach(d, map[string]bool{})
 		switch {
 		case g.reached[d.key()] && !g.own(d):
@@ -159,12 +164,14 @@ func (r *Repository) findRoots(ctx context.Context) (roots []entry, single []doc
 			return applied
 		})
 		names := g.names(all)
+		passedOver := g.passedOver(overlays)
 		// One of the name of an applied one is an alternative to it.
 		single = slices.DeleteFunc(single, func(d document) bool {
-			if names[d.name()] {
+			left := names[d.name()] || passedOver(d)
+			if left {
 				r.leftOut = append(r.leftOut, d)
 			}
-			return names[d.name()]
+			return left
 		})
 		r.neighbours = g.neighbours(single)
 	}

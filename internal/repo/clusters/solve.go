@@ -179,10 +179,11 @@ func (s *solving) place(one Solution, set Set, source Source) []Solution {
 		if !ok {
 			return keep
 		}
-		why := fmt.Sprintf("%s is taken to be %s, the only folder here that is what the ApplicationSet %s takes", appset.Written(written), f.place, set.Name)
+		why := "the only folder here that is what the ApplicationSet " + set.Name + " takes"
 		if len(places) > 1 {
-			why = fmt.Sprintf("%s is taken to be %s, one of %d such folders here", appset.Written(written), f.place, len(places))
+			why = fmt.Sprintf("one of %d such folders here", len(places))
 		}
+		why = supposed(written, f.place, values) + ", " + why
 		all = append(all, own(one.with(values, why)))
 	}
 	return all
@@ -284,13 +285,40 @@ func (s *solving) file(one Solution, set Set, file ValueFile) []Solution {
 	places := p.find(s.files)
 	for _, f := range places {
 		if values, ok := s.assigned(p, f, set); ok {
-			all = append(all, one.with(values, fmt.Sprintf("%s is taken to be %s, %s", appset.Written(written), f.place, among(len(places)))))
+			all = append(all, one.with(values, supposed(written, f.place, values)+", "+among(len(places))))
 		}
 	}
 	if len(all) == 0 {
 		return keep
 	}
 	return all
+}
+
+// supposed says what a text is taken to be. Where other generators fill in parts of it,
+// which are no concern of the cluster, it says what that means for the cluster.
+func supposed(written, place string, values map[string]string) string {
+	others := slices.ContainsFunc(appset.Marks(written), func(m string) bool { return strings.HasPrefix(m, anything) })
+	if !others || len(values) == 0 {
+		return appset.Written(written) + " is taken to be " + place
+	}
+	var all []string
+	for _, mark := range slices.Sorted(maps.Keys(values)) {
+		all = append(all, called(mark)+" is taken to be "+values[mark])
+	}
+	return strings.Join(all, " and ") + ", as in " + place
+}
+
+// called is what people call a parameter of a cluster.
+func called(mark string) string {
+	for prefix, what := range map[string]string{"metadata.labels.": "the label ", "metadata.annotations.": "the annotation "} {
+		if key, ok := strings.CutPrefix(mark, prefix); ok {
+			return what + key
+		}
+	}
+	if mark == "name" || mark == "nameNormalized" {
+		return "its name"
+	}
+	return "{{" + mark + "}}"
 }
 
 func among(n int) string {

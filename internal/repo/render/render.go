@@ -260,6 +260,9 @@ func (r *Renderer) render(ctx context.Context, c model.Component, versions []str
 				problem.Part = problem.Part || !lacksFolder(err, src)
 				problem.Reason += " (" + src.Incomplete + ")"
 			}
+			if src.Revision != "" && !problem.Part {
+				problem.Position, problem.Reason = src.Position, fmt.Sprintf("the Application takes %s from the revision %s, and as it is in this checkout it is not rendered: %s", src.Path, src.Revision, problem.Reason)
+			}
 			out.Lacking = append(out.Lacking, problem)
 		} else if src.Incomplete != "" {
 			out.Lacking = append(out.Lacking, incomplete(c, src))

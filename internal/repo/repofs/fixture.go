@@ -16,16 +16,22 @@ func IsFixture(file string) bool {
 
 // IsArchived reports whether the name of a folder that a file lies in says that somebody
 // has put it away, so that nobody applies it. An application may be called archive or
-// old, so that these names count only behind a dot or an underscore, and among the folders
-// of environments; "apps.bak" is a copy of "apps".
+// old, so that by themselves these names count only behind a dot or an underscore, and
+// among the folders of environments; "apps.bak" is a copy of "apps".
 func IsArchived(file string) bool {
 	above := ""
 	return slices.ContainsFunc(strings.Split(path.Dir(file), "/"), func(folder string) bool {
 		name := strings.TrimLeft(folder, "._")
-		away := (name != folder || isEnvironments(above)) && slices.Contains([]string{"archive", "archives", "old", "deprecated", "disabled"}, name)
+		away := (name != folder || isEnvironments(above)) && MayBeArchive(name)
 		above = folder
 		return away || slices.Contains([]string{"archived", "deferred", "exclude", "excluded"}, name) || slices.Contains([]string{".bak", ".backup", ".old", ".orig"}, path.Ext(folder))
 	})
+}
+
+// MayBeArchive reports whether a folder of this name may be one that somebody has put away,
+// or be called like an application.
+func MayBeArchive(name string) bool {
+	return slices.Contains([]string{"archive", "archives", "attic", "old", "deprecated", "disabled"}, name)
 }
 
 // isEnvironments reports whether the folders in a folder of this name are environments.

@@ -1,0 +1,71 @@
+package argocd
+
+import (
+	"path"
+	"slices"
+)
+
+// notTaken reports of an object that nothing applies whether a kustomization in use has
+// decided against it: one of Applications leaves its file out by a comment, or the one in
+// the folder of a set does not name it, and a set of its name is applied.
+func (g *applied) notTaken(all []document, overlays []string) func(document) bool {
+	r := g.repository
+	used, named := g.used(overlays), map[string]bool{}
+	for _, d := range all {
+		named[d.name()] = named[d.name()] || d.argo("ApplicationSet") && g.reached[d.key()]
+	}
+	for _, below := range g.below {
+		for _, d := range below {
+			named[d.name()] = named[d.name()] || d.argo("ApplicationSet")
+		}
+	}
+	return func(d document) bool {
+		file := d.position().File
+		if used[file] {
+			return false
+		}
+		commented := func(dir string) bool {
+			return used[dir] && r.yieldsFrom(r.closure(dir), func(o document) bool { return o.applies() && o.key() != d.key() })
+		}
+		if slices.ContainsFunc(r.commented[file], commented) {
+			return true
+		}
+		return d.argo("ApplicationSet") && used[path.Dir(file)] && r.isKustomization(path.Dir(file)) && named[d.name()]
+	}
+}
+
+// passedOver reports of an Application that nothing applies whether it lies in the folder
+// of a kustomization in use that does not name it. One that takes this folder itself is
+// why it is in use.
+func (g *applied) passedOver(overlays []string) func(document) bool {
+	r := g.repository
+	used := g.used(overlays)
+	return func(d document) bool {
+		file := d.position().File
+		dir := path.Dir(file)
+		return used[dir] && !used[file] && r.isKustomization(dir) && !slices.ContainsFunc(d.sources(), func(s source) bool {
+			own, ok := r.local(s)
+			return ok && slices.Contains(r.closure(own), dir)
+		})
+	}
+}
+
+// used are the folders and files of the kustomizations that an overlay or a source takes.
+func (g *applied) used(overlays []string) map[string]bool {
+	used := map[string]bool{}
+	mark := func(dir string) {
+		if used[dir] {
+			return
+		}
+		for _, p := range g.repository.closure(dir) {
+			used[p] = true
+		}
+	}
+	for _, dir := range overlays {
+		mark(dir)
+	}
+	for dir := range g.folders {
+		mark(dir)
+	}
+	return used
+}

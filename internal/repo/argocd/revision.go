@@ -1,0 +1,69 @@
+package argocd
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/rollout-ladder/ladder/internal/core/finding"
+)
+
+// heads are the revisions that are taken for the one that is checked out.
+var heads = []string{"", "HEAD", "main", "master"}
+
+// isCheckedOut reports whether a revision of this repository is taken for the one at
+// hand: a usual one, or, where no source of it asks for such a one, that which most ask
+// for.
+func (r *Repository) isCheckedOut(revision string) bool {
+	if slices.Contains(heads, revision) || hasPlaceholder(revision) {
+		return true
+	}
+	if !r.asked {
+		r.asked, r.checkedOut = true, r.mostAsked()
+	}
+	return revision == r.checkedOut
+}
+
+// mostAsked is the revision that most sources of this repository ask for; empty where one
+// asks for a usual one.
+func (r *Repository) mostAsked() string {
+	times := map[string]int{}
+	for _, d := range slices.Concat(r.applications, r.sets) {
+		if template := d.value.At("spec", "template"); d.argo("ApplicationSet") && template != nil {
+			d = document{value: template, written: template}
+		}
+		for _, s := range d.sources() {
+			if revision := s.value.TextAt("targetRevision"); s.value.TextAt("chart") == "" && r.own[normaliseURL(s.repoURL())] && !hasPlaceholder(revision) {
+				times[revision]++
+			}
+		}
+	}
+	most := ""
+	for revision, n := range times {
+		if slices.Contains(heads, revision) {
+			return ""
+		}
+		if c := cmp.Compare(n, times[most]); c > 0 || c == 0 && revision < most {
+			most = revision
+		}
+	}
+	return most
+}
+
+// excuse makes notes of errors in the folder of a parent that takes it from another
+// revision, which may have it whole.
+func (r *Repository) excuse(d document, found []finding.Finding) {
+	for _, s := range d.sources() {
+		revision := s.value.TextAt("targetRevision")
+		dir, ok := r.local(s)
+		if !ok || r.isCheckedOut(revision) {
+			continue
+		}
+		for i, f := range found {
+			if _, inside := below(dir, f.Position.File); inside && f.Severity == finding.Error {
+				found[i].Severity = finding.Info
+				found[i].Message = fmt.Sprintf("the Application %s takes %s from the revision %s, and as it is in this checkout %s", d.name(), dir, revision, f.Message)
+			}
+		}
+	}
+}

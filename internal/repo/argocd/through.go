@@ -1,0 +1,67 @@
+package argocd
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/rollout-ladder/ladder/internal/core/model"
+	"github.com/rollout-ladder/ladder/internal/repo/repofs"
+)
+
+// leading are the keys of those generated Applications that are another environment's and
+// apply ApplicationSets which generate for this one too: one cluster has the Argo CD of
+// several.
+func (w *walk) leading(ctx context.Context, generated []document, t trail) map[string]bool {
+	all := map[string]bool{}
+	for _, app := range generated {
+		if !w.environment.takes(app) && w.leads(ctx, app, t, map[string]bool{}) {
+			all[app.key()] = true
+		}
+	}
+	return all
+}
+
+// leads reports whether the sets below an Application generate for the environment, other
+// than those that seen has. What is wrong with them is told when they are read.
+func (w *walk) leads(ctx context.Context, app document, t trail, seen map[string]bool) bool {
+	if slices.Contains(t.applications, app.name()) || seen[app.key()] || len(t.applications) >= MaxDepth {
+		return false
+	}
+	seen[app.key()] = true
+	r := w.repository
+	before := len(r.findings)
+	defer func() { r.findings = r.findings[:before] }()
+	y, err := r.yieldApplication(ctx, app)
+	if err != nil {
+		return false
+	}
+	return slices.ContainsFunc(y.documents, func(d document) bool {
+		if !d.argo("ApplicationSet") || slices.Contains(t.sets, d.name()) {
+			return false
+		}
+		return slices.ContainsFunc(r.expand(ctx, d), func(below document) bool {
+			return w.environment.takes(below) || w.leads(ctx, below, t.application(app.name()).set(d.name()), seen)
+		})
+	})
+}
+
+// through reads the sets that an Application of another environment applies, and the
+// projects beside them; the rest is that environment's.
+func (w *walk) through(ctx context.Context, parent string, d document, at place, t trail) error {
+	if len(t.applications) >= MaxDepth {
+		return &repofs.InputError{Position: d.position(), Message: fmt.Sprintf("the app-of-apps is nested more than %d levels deep", MaxDepth)}
+	}
+	below, err := w.repository.yieldApplication(ctx, d)
+	if err != nil {
+		return err // there is none: it leads to what the environment has
+	}
+	w.applied[d.name()] = true
+	w.reached[d.key()] = true
+	w.recordApplication(parent, d)
+	sets := slices.DeleteFunc(slices.Clone(below.documents), func(o document) bool { return !o.argo("ApplicationSet") && !o.argo("AppProject") })
+	if d.generated != nil && d.generated.step > 0 {
+		at = at.below(model.AtSteps(d.generated.set.name()), d.generated.step)
+	}
+	return w.children(ctx, d, contents{documents: sets}, at, t.application(d.name()))
+}
