@@ -88,16 +88,18 @@ func Find(ctx context.Context, tree *repofs.Tree) Told {
 		}
 	})
 	var told Told
-	files := &applying{ctx: ctx, tree: tree, known: map[argument][]string{}, listed: map[string][]string{}}
+	files := &applying{ctx: ctx, tree: tree, known: map[argument]made{}, listed: map[string]kustomization{}}
 	for _, file := range names {
 		told.Instructions = append(told.Instructions, Read(file, contents[file])...)
 		told.Namespaces = append(told.Namespaces, namespaces(file, contents[file])...)
-		applied := files.files(file, contents[file])
+		applied := files.read(file, contents[file])
+		told.Instructions = append(told.Instructions, applied.addresses...)
+		told.Releases = append(told.Releases, applied.releases...)
 		if !isScript(path.Base(file)) {
-			told.Shown = append(told.Shown, applied...)
-			applied = nil
+			told.Shown = append(told.Shown, applied.files...)
+			applied.files = nil
 		}
-		for _, one := range applied {
+		for _, one := range applied.files {
 			told.Files = append(told.Files, one)
 			told.Releases = append(told.Releases, appliedReleases(tree, one)...)
 		}
@@ -148,7 +150,7 @@ var (
 // Read reads the instructions of one file.
 func Read(file string, content []byte) []Instruction {
 	var all []Instruction
-	for _, c := range commands(content) {
+	for _, c := range commands(file, content) {
 		if !applies.MatchString(c.text + " ") {
 			continue
 		}
@@ -162,7 +164,7 @@ func Read(file string, content []byte) []Instruction {
 // namespaces are those that the commands of one file create.
 func namespaces(file string, content []byte) []Namespace {
 	var all []Namespace
-	for _, c := range commands(content) {
+	for _, c := range commands(file, content) {
 		if strings.Contains(c.text, "--dry-run") && !strings.Contains(c.text, "apply") {
 			continue // it prints the namespace
 		}
@@ -179,17 +181,20 @@ type command struct {
 	line int
 }
 
-// commands are the lines of a file. Those that end in a backslash go on; those that begin
+// commands are the lines of a file, several where a command goes on. Those that begin
 // with "#" say nothing.
-func commands(content []byte) []command {
+func commands(file string, content []byte) []command {
 	var all []command
+	script := isScript(path.Base(file))
 	lines := strings.Split(string(content), "\n")
 	for i := 0; i < len(lines); i++ {
 		first := i
-		parts := []string{strings.TrimSpace(lines[i])}
-		for strings.HasSuffix(parts[i-first], `\`) && i+1 < len(lines) {
+		last := strings.TrimSpace(lines[i])
+		parts := []string{last}
+		for i+1 < len(lines) && goesOn(last, strings.TrimSpace(lines[i+1]), script) {
 			i++
-			parts = append(parts, strings.TrimSpace(lines[i]))
+			last = strings.TrimSpace(lines[i])
+			parts = append(parts, last)
 		}
 		for j := range parts[:len(parts)-1] {
 			parts[j] = strings.TrimSuffix(parts[j], `\`)
@@ -199,4 +204,23 @@ func commands(content []byte) []command {
 		}
 	}
 	return all
+}
+
+// blockScalar matches a line of YAML behind which a text of several lines begins.
+var blockScalar = lazyregexp.New(`^(?:-\s+)*(?:[\w.-]+:\s*)?\|$`)
+
+// goesOn reports whether a command goes on in the next line: behind a backslash or a
+// pipe, and in a text of YAML, which Taskfiles are, also before a pipe. The lines of a
+// table in a document have pipes on both ends.
+func goesOn(line, next string, script bool) bool {
+	switch {
+	case strings.HasSuffix(line, `\`):
+		return true
+	case strings.HasPrefix(line, "#"), blockScalar.MatchString(line):
+		return false
+	case strings.HasSuffix(line, "|"):
+		return script || !strings.HasPrefix(line, "|")
+	default:
+		return script && strings.HasPrefix(next, "|")
+	}
 }
