@@ -194,6 +194,7 @@ func (o *order) useAcross(l link) (f finding.Finding, wrong bool) {
 			f.Severity = finding.Warning
 			f.Message += fmt.Sprintf("; nothing waits for %s, so that it is likely to heal once %s is there", consumer.Name, provider.Name)
 		}
+		doubt(&f, consumer, provider)
 	case o.forgotten(l, consumer, provider):
 		f.Severity = finding.Warning
 		f.Message = fmt.Sprintf("%s %s, which %s provides, and nothing orders the two (%s, %s)",

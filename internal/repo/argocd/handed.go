@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 	"github.com/rollout-ladder/ladder/internal/repo/byhand"
 )
@@ -17,7 +18,7 @@ func isExample(file string) bool { return exampleFolder.MatchString(file) }
 // applies, where there are others. Charts are looked at on their own.
 func (r *Repository) withoutExamples(ctx context.Context, roots []entry) []entry {
 	example := func(e entry) bool {
-		return e.chart.dir == "" && isExample(e.file()+"/") && !slices.ContainsFunc(r.closure(e.file()), func(p string) bool { return r.handed(ctx)[p] })
+		return e.chart.dir == "" && isExample(e.file()+"/") && !slices.ContainsFunc(r.closure(e.file()), func(p string) bool { return r.isHanded(ctx, p) })
 	}
 	if !slices.ContainsFunc(roots, func(e entry) bool { return e.chart.dir == "" && !isExample(e.file()+"/") }) {
 		return roots
@@ -38,21 +39,31 @@ func (r *Repository) withoutExamples(ctx context.Context, roots []entry) []entry
 }
 
 // handed are the files that scripts of the repository apply, and those that documents
-// show how to.
-func (r *Repository) handed(ctx context.Context) map[string]bool {
+// show how to, with the first command of each.
+func (r *Repository) handed(ctx context.Context) map[string]finding.Position {
 	if r.byScript == nil {
 		told := byhand.Find(ctx, r.tree)
-		r.byScript = map[string]bool{}
+		r.byScript = map[string]finding.Position{}
+		note := func(one byhand.Instruction) {
+			if _, known := r.byScript[one.Address]; !known {
+				r.byScript[one.Address] = one.Position
+			}
+		}
 		for _, one := range told.Files {
-			r.byScript[one.Address] = true
+			note(one)
 		}
 		for _, one := range told.Shown {
 			if !isExample(one.Address) { // what a document applies of it is one
-				r.byScript[one.Address] = true
+				note(one)
 			}
 		}
 	}
 	return r.byScript
+}
+
+func (r *Repository) isHanded(ctx context.Context, file string) bool {
+	_, ok := r.handed(ctx)[file]
+	return ok
 }
 
 // applyByHand gives the Applications that a command in the repository applies to the
@@ -62,9 +73,8 @@ func (r *Repository) applyByHand(ctx context.Context, all []Environment, single 
 	if len(single) == 0 || len(all) == 0 {
 		return single
 	}
-	handed := r.handed(ctx)
 	return slices.DeleteFunc(single, func(app document) bool {
-		if !handed[app.position().File] || !r.neighbours[app.key()] {
+		if !r.isHanded(ctx, app.position().File) || !r.neighbours[app.key()] {
 			return false
 		}
 		near := nearest(all, app)

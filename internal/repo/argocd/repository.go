@@ -92,7 +92,7 @@ type Repository struct {
 	neighbours map[string]bool
 	// byScript are the files that commands of the repository apply; nil until they are
 	// asked for.
-	byScript map[string]bool
+	byScript map[string]finding.Position
 	clusters foundClusters
 	// terraformed are the folders of Terraform by the files that it reads as texts:
 	// Applications in them are applied by it.
