@@ -43,7 +43,7 @@ func (r *Repository) withoutExamples(ctx context.Context, roots []entry) []entry
 func (r *Repository) handed(ctx context.Context) map[string]finding.Position {
 	if r.byScript == nil {
 		told := byhand.Find(ctx, r.tree)
-		r.byScript = map[string]finding.Position{}
+		r.byScript, r.noted = map[string]finding.Position{}, map[string]bool{}
 		note := func(one byhand.Instruction) {
 			if _, known := r.byScript[one.Address]; !known {
 				r.byScript[one.Address] = one.Position
@@ -57,6 +57,9 @@ func (r *Repository) handed(ctx context.Context) map[string]finding.Position {
 				note(one)
 			}
 		}
+		for _, one := range told.Noted {
+			r.noted[one.Address] = true
+		}
 	}
 	return r.byScript
 }
@@ -68,13 +71,15 @@ func (r *Repository) isHanded(ctx context.Context, file string) bool {
 
 // applyByHand gives the Applications that a command in the repository applies to the
 // environment whose roots lie nearest, and returns the others. One of a name that is
-// applied already is an alternative, and so is one that several environments may have.
+// applied already is an alternative, and so is one that several environments may have, or
+// that a kustomization decides on and does not say to be applied apart from it.
 func (r *Repository) applyByHand(ctx context.Context, all []Environment, single []document) []document {
 	if len(single) == 0 || len(all) == 0 {
 		return single
 	}
 	return slices.DeleteFunc(single, func(app document) bool {
-		if !r.isHanded(ctx, app.position().File) || !r.neighbours[app.key()] {
+		file := app.position().File
+		if !r.isHanded(ctx, file) || !r.neighbours[app.key()] && !r.noted[file] {
 			return false
 		}
 		near := nearest(all, app)

@@ -51,7 +51,7 @@ func (x *applying) kustomization(dir string) kustomization {
 			continue
 		}
 		if v, err := yamldoc.ParseOne(file, data); err == nil {
-			k = named(x.tree, dir, v)
+			k = contents(x.tree, dir, v)
 		}
 		break
 	}
@@ -59,8 +59,8 @@ func (x *applying) kustomization(dir string) kustomization {
 	return k
 }
 
-// named is what a kustomization in a folder names.
-func named(tree *repofs.Tree, dir string, v *yamldoc.Value) kustomization {
+// contents are what a kustomization in a folder names.
+func contents(tree *repofs.Tree, dir string, v *yamldoc.Value) kustomization {
 	var k kustomization
 	for _, key := range []string{"resources", "bases", "components"} {
 		for _, item := range v.At(key).Elements() {
