@@ -53,7 +53,7 @@ func TestReleases(t *testing.T) {
 		"bootstrap/up.sh": "helm install argocd ./argocd\n" +
 			"helm install v oci://v.example.org/v --values v.yaml -f \"$DIR/w.yaml,../x.yaml\"\n" +
 			"helm install v oci://v.example.org/v -f none.yaml\nhelm install v oci://v.example.org/v -f ../../outside.yaml --skip-crds\n",
-		"bootstrap/v.yaml": "a: 1\n", "w.yaml": "b: 1\n", "x.yaml": "c: 1\n",
+		"bootstrap/v.yaml": "a: 1\n", "v.yaml": "a: 2\n", "w.yaml": "b: 1\n", "x.yaml": "c: 1\n",
 		"bootstrap/apps.sh": "kustomize build --enable-helm -o ../apps/k/more.yaml ../apps/l |\n  kubectl apply --filename -\n" +
 			"kustomize build ../apps/k | kubectl apply -f -\n",
 		"apps/k/more.yaml":          "b: 2\n",

@@ -137,7 +137,7 @@ func (x *applying) read(file string, content []byte) applied {
 	for _, c := range commands(file, content) {
 		at := finding.Position{File: file, Line: c.line}
 		for _, a := range given(c.text) {
-			p := find(file, a.written, func(p string) bool { return x.tree.IsFile(p) || x.tree.IsDir(p) })
+			p := find(a.written, func(p string) bool { return x.tree.IsFile(p) || x.tree.IsDir(p) }, ".", path.Dir(file))
 			if p == "" {
 				continue
 			}
@@ -160,15 +160,15 @@ func (x *applying) read(file string, content []byte) applied {
 	return all
 }
 
-// find is the path of what a command in a file names, which is seen from the top of the
-// repository or from the folder of the file; empty where it is not known, or not there.
-func find(file, written string, there func(p string) bool) string {
+// find is the path of what a command names, as it is seen from the first of several folders
+// where it is there; empty where it is not known, or not there.
+func find(written string, there func(p string) bool, folders ...string) string {
 	written = start.ReplaceAllString(written, "")
 	if strings.ContainsAny(written, "$*{<") || path.IsAbs(written) || written == "" || strings.Contains(written, "://") {
 		return ""
 	}
-	for _, p := range []string{path.Clean(written), path.Join(path.Dir(file), written)} {
-		if p != ".." && !strings.HasPrefix(p, "../") && there(p) {
+	for _, dir := range folders {
+		if p := path.Join(dir, written); p != ".." && !strings.HasPrefix(p, "../") && there(p) {
 			return p
 		}
 	}

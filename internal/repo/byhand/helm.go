@@ -54,7 +54,7 @@ func releases(tree *repofs.Tree, file string, content []byte, repositories map[s
 		}
 		r, chart, files := arguments(c.text[min(found[1], len(c.text)):])
 		for _, written := range files {
-			r.readsFile(find(file, written, tree.IsFile), tree)
+			r.readsFile(find(written, tree.IsFile, path.Dir(file), "."), tree)
 		}
 		r.Position = finding.Position{File: file, Line: c.line}
 		alias, name, _ := strings.Cut(chart, "/")
