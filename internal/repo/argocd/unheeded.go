@@ -52,9 +52,13 @@ func (w *walk) unheeded(ctx context.Context, folder string, applications []docum
 	if len(values) < 2 {
 		return
 	}
+	in := "in " + folder
+	if folder == "." {
+		in = "at the top of the repository"
+	}
 	by := r.handed(ctx)[first.position().File]
 	f := newFinding(RuleUnheeded, finding.Warning, writtenWave(first).Position, "",
-		"the sync waves of %d Applications in %s order nothing: %s applies them with kubectl, and no Application does", len(applications), folder, by.File)
+		"the sync waves of %d Applications %s order nothing: %s applies them with kubectl, and no Application does", len(applications), in, by.File)
 	f.Evidence = append(f.Evidence, finding.Evidence{Text: first.name() + " is applied by hand", File: by.File, Line: by.Line})
 	f.Fix.Summary = "have an Application apply the folder instead, or take the waves away"
 	r.findings = append(r.findings, f)
