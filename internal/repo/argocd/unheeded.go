@@ -33,17 +33,20 @@ func (w *walk) withoutParents(ctx context.Context, elsewhere map[string]string) 
 	maps.DeleteFunc(elsewhere, func(_, parent string) bool { return !kept[parent] })
 	for _, folder := range slices.Sorted(maps.Keys(below)) {
 		if !kept[folder] {
-			w.unheeded(ctx, folder, below[folder])
+			w.unheeded(ctx, below[folder])
 		}
 	}
 }
 
-// unheeded tells of Applications with different waves in a folder that commands apply.
-func (w *walk) unheeded(ctx context.Context, folder string, applications []document) {
+// unheeded tells of Applications and ApplicationSets with different waves that commands
+// apply.
+func (w *walk) unheeded(ctx context.Context, applications []document) {
 	r := w.repository
 	values := map[int]bool{}
 	var first document
-	for _, d := range applications {
+	names := make([]string, len(applications))
+	for i, d := range applications {
+		names[i] = d.name()
 		values[r.wave(d)] = true
 		if first.value == nil && writtenWave(d).Written != "" {
 			first = d
@@ -52,13 +55,9 @@ func (w *walk) unheeded(ctx context.Context, folder string, applications []docum
 	if len(values) < 2 {
 		return
 	}
-	in := "in " + folder
-	if folder == "." {
-		in = "at the top of the repository"
-	}
 	by := r.handed(ctx)[first.position().File]
 	f := newFinding(RuleUnheeded, finding.Warning, writtenWave(first).Position, "",
-		"the sync waves of %d Applications %s order nothing: %s applies them with kubectl, and no Application does", len(applications), in, by.File)
+		"the sync waves of %s order nothing: %s applies them with kubectl, and no Application does", few(names), by.File)
 	f.Evidence = append(f.Evidence, finding.Evidence{Text: first.name() + " is applied by hand", File: by.File, Line: by.Line})
 	f.Fix.Summary = "have an Application apply the folder instead, or take the waves away"
 	r.findings = append(r.findings, f)
