@@ -18,13 +18,28 @@ import (
 // of the CRD in it. Source: controller-tools, pkg/crd, Generate.
 var ofCRD = lazyregexp.New(`^([a-z0-9-]+(?:\.[a-z0-9-]+)+)_([a-z0-9]+)\.ya?ml$`)
 
-// namesOf are the names of CRDs.
-func namesOf(all []catalogue.CRD) []string {
+// namesOf are the names of CRDs and of webhooks, these as ofWebhook has them.
+func namesOf(answer catalogue.Answer) []string {
 	var names []string
-	for _, crd := range all {
+	for _, crd := range answer.CRDs {
 		names = append(names, crd.Plural+"."+crd.Group)
 	}
+	for _, hook := range answer.Known.Webhooks {
+		names = append(names, ofWebhook(hook.Name), ofWebhook(hook.Configuration))
+	}
 	return names
+}
+
+// ofWebhook tells the name of a webhook, or of the object that configures it, from that of
+// a Namespace.
+func ofWebhook(name string) string { return "webhook " + name }
+
+// madeAs is the name of an object among what commands make.
+func madeAs(r finding.Resource) string {
+	if r.Group == "admissionregistration.k8s.io" {
+		return ofWebhook(r.Name)
+	}
+	return r.Name
 }
 
 // ofEnvironment matches a file in the folder of an environment: the folder of all of them,
@@ -38,13 +53,13 @@ func concerns(tree *repofs.Tree, file, environment string) bool {
 	return m == nil || m[2] == environment || !tree.IsDir(path.Join(m[1], environment))
 }
 
-// byHand answers which command in the repository applies a CRD, as far as the
-// catalogue knows what the addresses hold, or creates a Namespace, in the clusters of an
+// byHand answers which command in the repository applies a CRD or a webhook, as far as the
+// catalogue knows what the addresses and charts hold, or creates a Namespace, in the clusters of an
 // environment. Files are read when it is first asked, once for all environments.
-func (r *run) byHand(ctx context.Context, tree *repofs.Tree, k *knowledge, environment string) func(name string) (finding.Evidence, bool) {
+func (r *run) byHand(ctx context.Context, tree *repofs.Tree, k *knowledge, environment string) func(finding.Resource) (finding.Evidence, bool) {
 	known := r.handed(ctx, tree, k)
-	return func(name string) (finding.Evidence, bool) {
-		for _, evidence := range known()[name] { // a CRD has dots in its name, a Namespace none
+	return func(made finding.Resource) (finding.Evidence, bool) {
+		for _, evidence := range known()[madeAs(made)] { // a CRD has dots in its name, a Namespace none
 			if concerns(tree, evidence.File, environment) {
 				return evidence, true
 			}
@@ -73,19 +88,15 @@ func (r *run) handed(ctx context.Context, tree *repofs.Tree, k *knowledge) func(
 			var names []string
 			if answer, ok := charts.Find(catalogue.Asked{Source: model.Source{Kind: model.Manifests, RepoURL: one.Address}}); ok {
 				evidence.Text += ", the CRDs of " + answer.Entry.Chart
-				names = namesOf(answer.CRDs)
+				names = namesOf(answer)
 			} else if m := ofCRD.FindStringSubmatch(path.Base(shown)); m != nil {
 				names = append(names, m[2]+"."+m[1])
 			}
 			note(evidence, names)
 		}
 		for _, one := range all.Releases {
-			src := model.Source{Kind: model.Chart, RepoURL: one.Repository, Name: one.Chart, Version: one.Version, Parameters: one.Set}
-			if one.Partial {
-				src.Incomplete = "it has values of its own"
-			}
-			if answer, ok := k.find(src, "", ""); ok {
-				note(finding.Evidence{Text: "the chart " + one.Chart + " is installed by hand", File: one.Position.File, Line: one.Position.Line}, namesOf(answer.CRDs))
+			if answer, ok := k.find(one.Source(), one.Name, ""); ok {
+				note(finding.Evidence{Text: "the chart " + one.Chart + " is installed by hand", File: one.Position.File, Line: one.Position.Line}, namesOf(answer))
 			}
 		}
 		for _, one := range all.Namespaces {

@@ -95,7 +95,7 @@ type Result struct {
 	Findings []finding.Finding
 
 	assess assessment
-	byHand func(name string) (finding.Evidence, bool)
+	byHand func(finding.Resource) (finding.Evidence, bool)
 	// releases are those of the Helmfiles, by environment.
 	releases func(environment string) []lint.Release
 	tree     *repofs.Tree

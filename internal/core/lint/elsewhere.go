@@ -38,6 +38,7 @@ func elsewhere() []Rule {
 		documented("unknown-field", finding.Warning, "A field is not known, most likely misspelt"),
 		documented("unknown-requirement", finding.Error, "A component requires something that nothing provides"),
 		documented(RuleUnusedSuppression, finding.Warning, "A suppression has no reason or matches no finding"),
+		documented("wave-heeded-by-nobody", finding.Warning, "Sync waves of Applications that kubectl applies order nothing"),
 		documented("wave-not-a-string", finding.Error, "A sync wave is not written as a string"),
 	}
 }

@@ -37,9 +37,9 @@ type Input struct {
 	Argo       argo.Setup
 	// Flux is what the cluster is told by Flux; nil where that does not apply it.
 	Flux *fluxcd.Setup
-	// ByHand is the command in the repository by which somebody makes a CRD or a Namespace of
-	// that name by hand; nil where none is known.
-	ByHand func(name string) (finding.Evidence, bool)
+	// ByHand is the command in the repository by which somebody makes a CRD, a Namespace or a
+	// webhook by hand; nil where none is known.
+	ByHand func(finding.Resource) (finding.Evidence, bool)
 	// Helmfile are the releases that the Helmfiles of the repository install; nil where
 	// none are known.
 	Helmfile func() []Release

@@ -234,6 +234,32 @@ func (o *order) passes(first, later *model.Component) bool {
 	return o.unassessed || o.made[stands] != ""
 }
 
+// doubt makes an error about two components in the wrong order a warning where only the
+// waves below a parent that is not in the repository order them: it is assumed, and what
+// applies them instead may heed no waves.
+func doubt(f *finding.Finding, first, later *model.Component) {
+	folder, assumed := assumedOrder(first, later)
+	if !assumed || f.Severity != finding.Error {
+		return
+	}
+	f.Severity = finding.Warning
+	f.Message += fmt.Sprintf("; what applies %s is not in the repository, and may not heed their waves", folder)
+}
+
+// assumedOrder is the folder of the parent whose waves order two components, where that is
+// assumed: see model.Parents.
+func assumedOrder(a, b *model.Component) (folder string, assumed bool) {
+	for i := range min(len(a.Waves), len(b.Waves), len(a.Parents), len(b.Parents)) {
+		if a.Parents[i] != b.Parents[i] {
+			return "", false
+		}
+		if a.Waves[i] != b.Waves[i] {
+			return strings.CutSuffix(a.Parents[i], "/")
+		}
+	}
+	return "", false
+}
+
 // heals reports whether a consumer becomes Healthy by itself once what it requires
 // is there.
 func (o *order) heals(l link, consumer *model.Component) bool {

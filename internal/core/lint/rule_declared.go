@@ -36,6 +36,7 @@ func declaredAgainstOrder(in Input) []finding.Finding {
 		case rank < 0:
 			f.Severity = bySeverity(e.Strength)
 			f.Message = fmt.Sprintf("%s (%s) %s %s, which comes later (%s)", e.From, o.place(consumer), verb, e.To, o.place(provider))
+			doubt(&f, consumer, provider)
 		case rank == 0 && o.any && !consumer.PreArgo && o.has(consumer) && o.has(provider):
 			f.Severity = finding.Warning
 			f.Message = fmt.Sprintf("%s %s %s, and nothing orders the two (%s, %s)", e.From, verb, e.To, o.place(consumer), o.place(provider))

@@ -77,11 +77,12 @@ func judgeUse(in Input, rule string) []finding.Finding {
 	return out
 }
 
-// maybeThere makes a finding on a CRD or a Namespace milder where it may be there before
-// everything else: the repository tells people to apply it by hand, or it is a CRD of
-// the network, without which no pod runs, of Argo CD neither.
+// maybeThere makes a finding on a CRD, a Namespace or a webhook milder where it may be there
+// before everything else: the repository tells people to apply it by hand, or it is a CRD
+// of the network, without which no pod runs, of Argo CD neither.
 func (in Input) maybeThere(f *finding.Finding) {
-	if !isCRD(f.Resource) && f.Resource != (finding.Resource{Kind: "Namespace", Name: f.Resource.Name}) {
+	hook := f.Resource.Group == "admissionregistration.k8s.io"
+	if !isCRD(f.Resource) && !hook && f.Resource != (finding.Resource{Kind: "Namespace", Name: f.Resource.Name}) {
 		return
 	}
 	if isCRD(f.Resource) && ofNetwork(f.Resource.Name) {
@@ -92,13 +93,13 @@ func (in Input) maybeThere(f *finding.Finding) {
 	if in.ByHand == nil {
 		return
 	}
-	told, ok := in.ByHand(f.Resource.Name)
+	told, ok := in.ByHand(f.Resource)
 	if !ok {
 		return
 	}
 	f.Severity = finding.Info
 	made := "made"
-	if isCRD(f.Resource) {
+	if isCRD(f.Resource) || hook {
 		made = "applied"
 	}
 	f.Message += fmt.Sprintf("; %s has it %s by hand, so that it may be there before", told.File, made)
@@ -193,6 +194,7 @@ func (o *order) useAcross(l link) (f finding.Finding, wrong bool) {
 			f.Severity = finding.Warning
 			f.Message += fmt.Sprintf("; nothing waits for %s, so that it is likely to heal once %s is there", consumer.Name, provider.Name)
 		}
+		doubt(&f, consumer, provider)
 	case o.forgotten(l, consumer, provider):
 		f.Severity = finding.Warning
 		f.Message = fmt.Sprintf("%s %s, which %s provides, and nothing orders the two (%s, %s)",

@@ -118,6 +118,7 @@ func bootstrapBeforeRuntime(in Input) []finding.Finding {
 		if rank < 0 {
 			f.Severity = bySeverity(e.Strength)
 			f.Message = fmt.Sprintf("%s (%s) talks to %s, which runs only later (%s)", e.From, o.place(bootstrap), e.To, o.place(runtime))
+			doubt(&f, bootstrap, runtime)
 		}
 		f.Evidence = append(f.Evidence, o.placed(bootstrap), o.placed(runtime))
 		f.Fix.Summary = o.after(bootstrap, runtime) + "; post-runtime bootstraps have x55 and x60"
@@ -204,6 +205,7 @@ func (o *order) appendStore(out []finding.Finding, f finding.Finding, consumer, 
 		f.Severity = finding.Error
 		f.Message = fmt.Sprintf("%s of %s (%s) talks to %s, which comes later (%s): it cannot become Ready",
 			store.Human(), consumer.Name, o.place(consumer), runtime.Name, o.place(runtime))
+		doubt(&f, consumer, runtime)
 	case rank == 0 && consumer.Phase >= 0 && runtime.Phase >= 0 && o.any:
 		f.Severity = finding.Warning
 		f.Message = fmt.Sprintf("%s of %s talks to %s and stands beside it (%s)", store.Human(), consumer.Name, runtime.Name, o.place(runtime))

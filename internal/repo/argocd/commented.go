@@ -61,7 +61,7 @@ func (r *Repository) choices(ctx context.Context, overlays []string) (taken, lef
 	takenFrom := r.takenFrom(open)
 	for _, dir := range open {
 		bundle[dir] = folderEnvironment(dir) == "" && takenFrom[path.Dir(dir)] > 1 &&
-			!slices.ContainsFunc(r.closure(dir), func(p string) bool { return r.handed(ctx)[p] })
+			!slices.ContainsFunc(r.closure(dir), func(p string) bool { return r.isHanded(ctx, p) })
 	}
 	for _, dir := range open {
 		if bundle[dir] {

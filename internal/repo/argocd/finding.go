@@ -23,6 +23,8 @@ const (
 	RuleShared = "duplicate-resource"
 	// RuleWave says that a sync wave is not a quoted number.
 	RuleWave = "wave-not-a-string"
+	// RuleUnheeded says that no sync reads the waves of Applications.
+	RuleUnheeded = "wave-heeded-by-nobody"
 	// RuleUnknown says that nothing reads a field.
 	RuleUnknown = "unknown-field"
 	// RuleUnprovided says that nothing serves the kind of what is applied.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 	"github.com/rollout-ladder/ladder/internal/repo/byhand"
 )
@@ -17,7 +18,7 @@ func isExample(file string) bool { return exampleFolder.MatchString(file) }
 // applies, where there are others. Charts are looked at on their own.
 func (r *Repository) withoutExamples(ctx context.Context, roots []entry) []entry {
 	example := func(e entry) bool {
-		return e.chart.dir == "" && isExample(e.file()+"/") && !slices.ContainsFunc(r.closure(e.file()), func(p string) bool { return r.handed(ctx)[p] })
+		return e.chart.dir == "" && isExample(e.file()+"/") && !slices.ContainsFunc(r.closure(e.file()), func(p string) bool { return r.isHanded(ctx, p) })
 	}
 	if !slices.ContainsFunc(roots, func(e entry) bool { return e.chart.dir == "" && !isExample(e.file()+"/") }) {
 		return roots
@@ -38,33 +39,47 @@ func (r *Repository) withoutExamples(ctx context.Context, roots []entry) []entry
 }
 
 // handed are the files that scripts of the repository apply, and those that documents
-// show how to.
-func (r *Repository) handed(ctx context.Context) map[string]bool {
+// show how to, with the first command of each.
+func (r *Repository) handed(ctx context.Context) map[string]finding.Position {
 	if r.byScript == nil {
 		told := byhand.Find(ctx, r.tree)
-		r.byScript = map[string]bool{}
+		r.byScript, r.noted = map[string]finding.Position{}, map[string]bool{}
+		note := func(one byhand.Instruction) {
+			if _, known := r.byScript[one.Address]; !known {
+				r.byScript[one.Address] = one.Position
+			}
+		}
 		for _, one := range told.Files {
-			r.byScript[one.Address] = true
+			note(one)
 		}
 		for _, one := range told.Shown {
 			if !isExample(one.Address) { // what a document applies of it is one
-				r.byScript[one.Address] = true
+				note(one)
 			}
+		}
+		for _, one := range told.Noted {
+			r.noted[one.Address] = true
 		}
 	}
 	return r.byScript
 }
 
+func (r *Repository) isHanded(ctx context.Context, file string) bool {
+	_, ok := r.handed(ctx)[file]
+	return ok
+}
+
 // applyByHand gives the Applications that a command in the repository applies to the
 // environment whose roots lie nearest, and returns the others. One of a name that is
-// applied already is an alternative, and so is one that several environments may have.
+// applied already is an alternative, and so is one that several environments may have, or
+// that a kustomization decides on and does not say to be applied apart from it.
 func (r *Repository) applyByHand(ctx context.Context, all []Environment, single []document) []document {
 	if len(single) == 0 || len(all) == 0 {
 		return single
 	}
-	handed := r.handed(ctx)
 	return slices.DeleteFunc(single, func(app document) bool {
-		if !handed[app.position().File] || !r.neighbours[app.key()] {
+		file := app.position().File
+		if !r.isHanded(ctx, file) || !r.neighbours[app.key()] && !r.noted[file] {
 			return false
 		}
 		near := nearest(all, app)

@@ -89,6 +89,7 @@ func (r *Repository) Read(ctx context.Context, e Environment) (Reading, error) {
 // roots reads everything that nothing in the repository applies.
 func (w *walk) roots(ctx context.Context) error {
 	elsewhere := parentsElsewhere(w.environment.roots)
+	w.withoutParents(ctx, elsewhere)
 	for _, root := range w.environment.roots {
 		at := place{}
 		if d := root.document; d.value != nil && d.chart == nil && !root.byHand {

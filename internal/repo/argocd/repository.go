@@ -98,7 +98,9 @@ type Repository struct {
 	neighbours map[string]bool
 	// byScript are the files that commands of the repository apply; nil until they are
 	// asked for.
-	byScript map[string]bool
+	byScript map[string]finding.Position
+	// noted are those of them that a comment of a kustomization names.
+	noted    map[string]bool
 	clusters foundClusters
 	// terraformed are the folders of Terraform by the files that it reads as texts:
 	// Applications in them are applied by it.

@@ -138,7 +138,7 @@ func (w *walk) finishSetup(ctx context.Context, components []model.Component) {
 		others := slices.ContainsFunc(r.projects, func(o document) bool { return o.name() == d.name() && o.position() != d.position() })
 		if !others && !slices.ContainsFunc(s.Projects, named) {
 			p := project(d)
-			p.Unapplied = !r.handed(ctx)[d.position().File]
+			p.Unapplied = !r.isHanded(ctx, d.position().File)
 			s.Projects = append(s.Projects, p)
 		}
 	}

@@ -2,6 +2,7 @@ package byhand
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"path"
 	"slices"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
+	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/repo/repofs"
 )
 
@@ -27,9 +29,10 @@ type Instruction struct {
 type Told struct {
 	Instructions []Instruction
 	// Files are the files of the repository that scripts apply, Shown those that documents
-	// do: an example may be among them.
-	Files, Shown []Instruction
-	Releases     []Release
+	// do: an example may be among them. Noted are those of Shown that a comment of a
+	// kustomization names.
+	Files, Shown, Noted []Instruction
+	Releases            []Release
 	// Namespaces are created by a command of their own.
 	Namespaces []Namespace
 }
@@ -42,68 +45,103 @@ type Namespace struct {
 }
 
 // Find reads the instructions of all files below the root of a tree: scripts first,
-// since documents may tell of another way, each by file and line. What comes with a
-// chart or as the data of tests is not about this repository. Files that cannot be
-// read say nothing, and neither do those that set up a cluster for trial alone.
+// since documents may tell of another way, and comments of kustomizations last, each by
+// file and line.
 func Find(ctx context.Context, tree *repofs.Tree) Told {
-	found, _ := tree.Find(ctx, ".", func(name string) bool {
-		base := path.Base(name)
-		return isScript(base) || isDocument(base) || base == "Chart.yaml"
-	})
+	var told Told
+	all, repositories := texts(ctx, tree)
+	files := &applying{ctx: ctx, tree: tree, known: map[argument]made{}, listed: map[string]kustomization{}}
+	for _, t := range all {
+		told.Instructions = append(told.Instructions, Read(t.file, t.content)...)
+		told.Namespaces = append(told.Namespaces, namespaces(t.file, t.content)...)
+		applied := files.read(t.file, t.content)
+		told.Instructions = append(told.Instructions, applied.addresses...)
+		told.Releases = append(told.Releases, applied.releases...)
+		switch t.rank {
+		case aside:
+			noted := apart(t.file, applied.files)
+			told.Shown, told.Noted = append(told.Shown, noted...), append(told.Noted, named(noted)...)
+		case document:
+			told.Shown = append(told.Shown, applied.files...)
+		default:
+			told.Files = append(told.Files, applied.files...)
+			for _, one := range applied.files {
+				told.Releases = append(told.Releases, appliedReleases(tree, one)...)
+			}
+		}
+		told.Releases = append(told.Releases, releases(tree, t.file, t.content, repositories)...)
+	}
+	return told
+}
+
+// text is what a file says that may have commands in it.
+type text struct {
+	file    string
+	rank    int
+	content []byte
+}
+
+// texts are those of a repository, the surest first, and the repositories of charts that
+// commands in them add, by their names. What comes with a chart or as the data of tests is
+// not about this repository. Files that cannot be read say nothing, and neither do those
+// that set up a cluster for trial alone.
+func texts(ctx context.Context, tree *repofs.Tree) (all []text, repositories map[string]string) {
+	found, _ := tree.Find(ctx, ".", func(name string) bool { return rank(name) < unread || name == "Chart.yaml" })
 	charts := map[string]bool{}
 	for _, file := range found {
 		if path.Base(file) == "Chart.yaml" {
 			charts[path.Dir(file)] = true
 		}
 	}
-	var names []string
-	contents, repositories := map[string][]byte{}, map[string]string{}
+	repositories = map[string]string{}
 	for _, file := range found {
-		if path.Base(file) == "Chart.yaml" || isForeign(file, charts) || ctx.Err() != nil {
+		t := text{file: file, rank: rank(path.Base(file))}
+		if t.rank == unread || isForeign(file, charts) || ctx.Err() != nil {
 			continue
 		}
-		content, err := tree.Read(file)
-		if err != nil {
+		var err error
+		if t.content, err = tree.Read(file); err != nil || !t.speaks() {
 			continue
 		}
-		if !bytes.Contains(content, []byte("kubectl")) && !bytes.Contains(content, []byte("oc ")) && !bytes.Contains(content, []byte("helm")) {
+		if t.rank == aside {
+			t.content = comments(t.content)
+		}
+		if !t.speaks() || trial.Match(t.content) && !platform.Match(t.content) {
 			continue
 		}
-		if trial.Match(content) && !platform.Match(content) {
-			continue
-		}
-		names, contents[file] = append(names, file), content
-		for _, m := range added.FindAllSubmatch(content, -1) {
+		all = append(all, t)
+		for _, m := range added.FindAllSubmatch(t.content, -1) {
 			repositories[string(m[1])] = string(m[2])
 		}
 	}
-	slices.SortStableFunc(names, func(a, b string) int {
-		switch x, y := isScript(path.Base(a)), isScript(path.Base(b)); {
-		case x == y:
-			return 0
-		case x:
-			return -1
-		default:
-			return 1
-		}
-	})
-	var told Told
-	files := &applying{ctx: ctx, tree: tree, known: map[argument][]string{}, listed: map[string][]string{}}
-	for _, file := range names {
-		told.Instructions = append(told.Instructions, Read(file, contents[file])...)
-		told.Namespaces = append(told.Namespaces, namespaces(file, contents[file])...)
-		applied := files.files(file, contents[file])
-		if !isScript(path.Base(file)) {
-			told.Shown = append(told.Shown, applied...)
-			applied = nil
-		}
-		for _, one := range applied {
-			told.Files = append(told.Files, one)
-			told.Releases = append(told.Releases, appliedReleases(tree, one)...)
-		}
-		told.Releases = append(told.Releases, releases(tree, file, contents[file], repositories)...)
+	slices.SortStableFunc(all, func(a, b text) int { return cmp.Compare(a.rank, b.rank) })
+	return all, repositories
+}
+
+// speaks reports whether a text has the name of a client.
+func (t text) speaks() bool {
+	return bytes.Contains(t.content, []byte("kubectl")) || bytes.Contains(t.content, []byte("oc ")) || bytes.Contains(t.content, []byte("helm"))
+}
+
+// What a file is for who looks for commands, the surest first.
+const (
+	script = iota
+	document
+	aside // a kustomization: its comments tell what is applied apart from it
+	unread
+)
+
+func rank(name string) int {
+	switch {
+	case isScript(name):
+		return script
+	case isDocument(name):
+		return document
+	case model.IsKustomizationFile(name):
+		return aside
+	default:
+		return unread
 	}
-	return told
 }
 
 // isScript reports whether a file is run: a shell script, or one of make, just or
@@ -148,7 +186,7 @@ var (
 // Read reads the instructions of one file.
 func Read(file string, content []byte) []Instruction {
 	var all []Instruction
-	for _, c := range commands(content) {
+	for _, c := range commands(file, content) {
 		if !applies.MatchString(c.text + " ") {
 			continue
 		}
@@ -162,7 +200,7 @@ func Read(file string, content []byte) []Instruction {
 // namespaces are those that the commands of one file create.
 func namespaces(file string, content []byte) []Namespace {
 	var all []Namespace
-	for _, c := range commands(content) {
+	for _, c := range commands(file, content) {
 		if strings.Contains(c.text, "--dry-run") && !strings.Contains(c.text, "apply") {
 			continue // it prints the namespace
 		}
@@ -179,17 +217,20 @@ type command struct {
 	line int
 }
 
-// commands are the lines of a file. Those that end in a backslash go on; those that begin
+// commands are the lines of a file, several where a command goes on. Those that begin
 // with "#" say nothing.
-func commands(content []byte) []command {
+func commands(file string, content []byte) []command {
 	var all []command
+	pipes := isScript(path.Base(file))
 	lines := strings.Split(string(content), "\n")
 	for i := 0; i < len(lines); i++ {
 		first := i
-		parts := []string{strings.TrimSpace(lines[i])}
-		for strings.HasSuffix(parts[i-first], `\`) && i+1 < len(lines) {
+		last := strings.TrimSpace(lines[i])
+		parts := []string{last}
+		for i+1 < len(lines) && goesOn(last, strings.TrimSpace(lines[i+1]), pipes) {
 			i++
-			parts = append(parts, strings.TrimSpace(lines[i]))
+			last = strings.TrimSpace(lines[i])
+			parts = append(parts, last)
 		}
 		for j := range parts[:len(parts)-1] {
 			parts[j] = strings.TrimSuffix(parts[j], `\`)
@@ -199,4 +240,23 @@ func commands(content []byte) []command {
 		}
 	}
 	return all
+}
+
+// blockScalar matches a line of YAML behind which a text of several lines begins.
+var blockScalar = lazyregexp.New(`^(?:-\s+)*(?:[\w.-]+:\s*)?\|$`)
+
+// goesOn reports whether a command goes on in the next line: behind a backslash or a
+// pipe, and in a text of YAML, which Taskfiles are, also before a pipe. The lines of a
+// table in a document have pipes on both ends.
+func goesOn(line, next string, script bool) bool {
+	switch {
+	case strings.HasSuffix(line, `\`):
+		return true
+	case strings.HasPrefix(line, "#"), blockScalar.MatchString(line):
+		return false
+	case strings.HasSuffix(line, "|"):
+		return script || !strings.HasPrefix(line, "|")
+	default:
+		return script && strings.HasPrefix(next, "|")
+	}
 }

@@ -31,6 +31,8 @@ func TestRead(t *testing.T) {
 		{"a file of the repository", "kubectl apply -f bootstrap/", nil},
 		{"an address beside it", "see https://example.org/a.yaml\nkubectl apply -f a.yaml", nil},
 		{"an end in the middle", "kubectl apply \\", nil},
+		{"handed over on the next line", "curl -sL https://example.org/a.yaml |\n  kubectl apply -f -", []string{"1 https://example.org/a.yaml"}},
+		{"a table", "| see https://example.org/a.yaml |\n| kubectl apply -f b.yaml |", nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var got []string
@@ -48,7 +50,15 @@ func TestReleases(t *testing.T) {
 	root := t.TempDir()
 	for name, content := range map[string]string{
 		"bootstrap/argocd/Chart.yaml": "name: own\ndependencies: [{name: argo-cd, version: 9.0.0, repository: https://argo.example.org}]\n",
-		"bootstrap/up.sh":             "helm install argocd ./argocd\n",
+		"bootstrap/up.sh": "helm install argocd ./argocd\n" +
+			"helm install v oci://v.example.org/v --values v.yaml -f \"$DIR/w.yaml,../x.yaml\"\n" +
+			"helm install v oci://v.example.org/v -f none.yaml\nhelm install v oci://v.example.org/v -f ../../outside.yaml --skip-crds\n",
+		"bootstrap/v.yaml": "a: 1\n", "v.yaml": "a: 2\n", "w.yaml": "b: 1\n", "x.yaml": "c: 1\n",
+		"bootstrap/apps.sh": "kustomize build --enable-helm -o ../apps/k/more.yaml ../apps/l |\n  kubectl apply --filename -\n" +
+			"kustomize build ../apps/k | kubectl apply -f -\n",
+		"apps/k/more.yaml":          "b: 2\n",
+		"apps/k/kustomization.yaml": "helmCharts: [{name: k, repo: https://k.example.org, version: 3.0.0, includeCRDs: true, valuesFile: more.yaml, valuesInline: {a: 1}}]\n",
+		"apps/l/kustomization.yaml": "resources: [../k]\nhelmCharts: [{name: l, repo: oci://l.example.org, valuesFile: none.yaml}]\n",
 		"README.md": "Run `helm repo add jetstack https://charts.jetstack.io`.\n\n" +
 			"helm upgrade --install cert-manager \\\n  jetstack/cert-manager -n cert-manager --set crds.enabled=true,a=b --version v1.2.3 # now\n" +
 			"# helm install a jetstack/a\nhelm install b other/b\nhelm uninstall c jetstack/c\n" +
@@ -64,10 +74,22 @@ func TestReleases(t *testing.T) {
 	}
 	var got []string
 	for _, r := range Find(context.Background(), &repofs.Tree{Root: root, Repository: root}).Releases {
-		got = append(got, fmt.Sprintf("%s %s %s %s %v partial=%t", r.Position, r.Repository, r.Chart, r.Version, r.Set, r.Partial))
+		text := fmt.Sprintf("%s %s %s %s %v partial=%t", r.Position, r.Repository, r.Chart, r.Version, r.Set, r.Partial)
+		if len(r.ValueFiles)+len(r.Values) > 0 {
+			text += fmt.Sprintf(" files=%v values=%v", r.ValueFiles, r.Values)
+		}
+		if r.SkipCRDs {
+			text += " skips"
+		}
+		got = append(got, text)
 	}
 	want := []string{
+		"bootstrap/apps.sh:1 oci://l.example.org l  map[] partial=true skips",
+		"bootstrap/apps.sh:1 https://k.example.org k 3.0.0 map[] partial=false files=[apps/k/more.yaml] values=map[a:1]",
 		"bootstrap/up.sh:1 https://argo.example.org argo-cd 9.0.0 map[] partial=true",
+		"bootstrap/up.sh:2 oci://v.example.org v  map[] partial=false files=[bootstrap/v.yaml w.yaml x.yaml] values=map[]",
+		"bootstrap/up.sh:3 oci://v.example.org v  map[] partial=true",
+		"bootstrap/up.sh:4 oci://v.example.org v  map[] partial=true skips",
 		"README.md:3 https://charts.jetstack.io cert-manager v1.2.3 map[a:b crds.enabled:true] partial=false",
 		"README.md:8 https://d.example.org d  map[] partial=true",
 		"README.md:9 oci://e.example.org/charts e  map[] partial=false",
@@ -106,6 +128,28 @@ func TestFind(t *testing.T) {
 	want := []string{"Makefile:2 https://example.org/make.yaml", "hack/local.sh:2 https://example.org/local.yaml", "hack/up.sh:1 https://example.org/script.yaml", "README.md:1 https://example.org/readme.yaml"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// A command goes on behind a backslash or a pipe, and in a Taskfile before one too.
+func TestCommands(t *testing.T) {
+	for _, tc := range []struct {
+		file, content string
+		want          []string // "line text"
+	}{
+		{"Taskfile.yml", "- build a\n  | apply\n- until build b |\n    apply; do\n- |\n  x\ncmd: |\n  # y\n  z\n", []string{"1 - build a | apply", "3 - until build b | apply; do", "5 - |", "6 x", "7 cmd: |", "9 z"}},
+		{"up.sh", "a |\n\tb |\n\tc\n# d |\ne || \\\n f", []string{"1 a | b | c", "5 e ||  f"}},
+		{"README.md", "a |\nb\n| c | d |\n| e | f |\n", []string{"1 a | b", "3 | c | d |", "4 | e | f |"}},
+	} {
+		var got []string
+		for _, c := range commands(tc.file, []byte(tc.content)) {
+			if c.text != "" {
+				got = append(got, fmt.Sprintf("%d %s", c.line, c.text))
+			}
+		}
+		if !slices.Equal(got, tc.want) {
+			t.Errorf("%s: got %q, want %q", tc.file, got, tc.want)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package byhand
 import (
 	"context"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
@@ -16,37 +17,59 @@ var (
 	segment = lazyregexp.New(`[|;&]+|\$\(|[()]`)
 	// start is the folder of the repository or of the script, of a variable.
 	start = lazyregexp.New(`^\$(?:\w+|\{\w+\})/`)
-	// builds is a command that prints what a kustomization makes: the folder is the first
-	// of its arguments that is no flag.
-	builds = lazyregexp.New(`\b(?:kustomize\s+build|(?:kubectl|oc)\s+kustomize)\s+(\S+)`)
+	// builds is a command that prints what a kustomization makes, with its arguments.
+	builds = lazyregexp.New(`\b(?:kustomize\s+build|(?:kubectl|oc)\s+kustomize)\s+(.+)`)
 	// hands is a command that applies what another one prints.
-	hands = lazyregexp.New(`\s-f\s*-(?:\s|$)`)
+	hands = lazyregexp.New("\\s(?:-f\\s*|--filename[\\s=]\\s*)-(?:[\\s\"'`]|$)")
 )
 
 // argument is a file or folder that a command is given.
 type argument struct {
 	written              string
 	kustomize, recursive bool
+	// charts is set where the charts of kustomizations are inflated.
+	charts bool
 }
+
+// built are the folders that a command which prints what a kustomization makes may mean:
+// its arguments that are no flags. The value of a flag is no folder with a kustomization.
+func built(part string) []argument {
+	m := builds.FindStringSubmatch(part)
+	if m == nil {
+		return nil
+	}
+	var all []argument
+	words := strings.Fields(unquoted.Replace(m[1]))
+	charts := slices.Contains(words, "--enable-helm") || slices.Contains(words, "--enable-helm=true")
+	for _, word := range words {
+		if !strings.HasPrefix(word, "-") {
+			all = append(all, argument{written: word, kustomize: true, charts: charts})
+		}
+	}
+	return all
+}
+
+// unquoted takes the quotes of words away.
+var unquoted = strings.NewReplacer(`"`, "", `'`, "", "`", "")
 
 // given are the files and folders that the commands of a line apply. Source: kubectl
 // apply --help; its lists may be written with commas.
 func given(line string) []argument {
 	var all []argument
-	built := ""
+	var printed []argument
 	for _, part := range segment.Split(line, -1) {
-		if m := builds.FindStringSubmatch(part); m != nil {
-			built = m[1]
+		if folders := built(part); len(folders) > 0 {
+			printed = folders
 		}
 		if !applies.MatchString(part+" ") || strings.Contains(part, "--dry-run") {
 			continue
 		}
-		if hands.MatchString(part) && built != "" {
-			all = append(all, argument{written: built, kustomize: true})
+		if hands.MatchString(part) {
+			all = append(all, printed...)
 		}
 		recursive := false
 		first := len(all)
-		words := strings.Fields(strings.NewReplacer(`"`, "", `'`, "", "`", "", "=", " = ").Replace(part))
+		words := strings.Fields(strings.ReplaceAll(unquoted.Replace(part), "=", " = "))
 		for i := 0; i < len(words); i++ {
 			name := words[i]
 			switch name {
@@ -83,59 +106,89 @@ const (
 	maxSteps = 200_000
 )
 
-// applying finds the files that commands apply.
+// applying finds what commands apply of the repository.
 type applying struct {
 	ctx  context.Context
 	tree *repofs.Tree
-	// known are the files behind arguments that were met before.
-	known map[argument][]string
-	// listed are the kustomizations by their folders: what they name.
-	listed       map[string][]string
+	// known is what is behind the arguments that were met before.
+	known map[argument]made
+	// listed are the kustomizations by their folders.
+	listed       map[string]kustomization
 	count, steps int
 }
 
-// files are the files of the repository that the commands of a file apply, in their
-// order: files, those of folders, and what kustomizations are made of. One whose name a
-// variable makes is not known.
-func (x *applying) files(file string, content []byte) []Instruction {
-	var all []Instruction
-	for _, c := range commands(content) {
+// made is what an argument of a command stands for: files of the repository, and the
+// addresses and charts that kustomizations name.
+type made struct {
+	files, addresses []string
+	releases         []Release
+}
+
+// applied is what the commands of a file apply.
+type applied struct {
+	files, addresses []Instruction
+	releases         []Release
+}
+
+// read finds what the commands of a file apply, in their order: files, those of folders,
+// and what kustomizations are made of. A file whose name a variable makes is not known.
+func (x *applying) read(file string, content []byte) applied {
+	var all applied
+	for _, c := range commands(file, content) {
+		at := finding.Position{File: file, Line: c.line}
 		for _, a := range given(c.text) {
-			a.written = start.ReplaceAllString(a.written, "")
-			if strings.ContainsAny(a.written, "$*{<") || path.IsAbs(a.written) || a.written == "" || strings.Contains(a.written, "://") {
+			p := find(a.written, func(p string) bool { return x.tree.IsFile(p) || x.tree.IsDir(p) }, ".", path.Dir(file))
+			if p == "" {
 				continue
 			}
-			for _, p := range []string{path.Clean(a.written), path.Join(path.Dir(file), a.written)} {
-				if p == ".." || strings.HasPrefix(p, "../") || !x.tree.IsFile(p) && !x.tree.IsDir(p) {
-					continue
-				}
-				for _, one := range x.behind(argument{p, a.kustomize, a.recursive}) {
-					if x.count++; x.count > maxApplied {
-						return all
-					}
-					all = append(all, Instruction{Address: one, Through: p, Position: finding.Position{File: file, Line: c.line}})
-				}
-				break
+			behind := x.behind(argument{p, a.kustomize, a.recursive, a.charts})
+			if x.count += len(behind.files) + len(behind.addresses) + len(behind.releases); x.count > maxApplied {
+				return all
+			}
+			for _, one := range behind.files {
+				all.files = append(all.files, Instruction{Address: one, Through: p, Position: at})
+			}
+			for _, one := range behind.addresses {
+				all.addresses = append(all.addresses, Instruction{Address: one, Position: at})
+			}
+			for _, one := range behind.releases {
+				one.Position = at
+				all.releases = append(all.releases, one)
 			}
 		}
 	}
 	return all
 }
 
-// behind are the files behind an argument. Of a folder kubectl takes the files of
+// find is the path of what a command names, as it is seen from the first of several folders
+// where it is there; empty where it is not known, or not there.
+func find(written string, there func(p string) bool, folders ...string) string {
+	written = start.ReplaceAllString(written, "")
+	if strings.ContainsAny(written, "$*{<") || path.IsAbs(written) || written == "" || strings.Contains(written, "://") {
+		return ""
+	}
+	for _, dir := range folders {
+		if p := path.Join(dir, written); p != ".." && !strings.HasPrefix(p, "../") && there(p) {
+			return p
+		}
+	}
+	return ""
+}
+
+// behind is what an argument stands for. Of a folder kubectl takes the files of
 // manifests in it, and those below only where it is told to.
-func (x *applying) behind(a argument) []string {
+func (x *applying) behind(a argument) made {
 	if known, ok := x.known[a]; ok {
 		return known
 	}
-	var all []string
+	var all made
 	switch p := a.written; {
 	case a.kustomize:
-		x.kustomized(p, map[string]bool{}, &all)
+		x.kustomized(p, a.charts, map[string]bool{}, &all)
 	case x.tree.IsFile(p):
-		all = []string{p}
+		all.files = []string{p}
 	default:
-		all = x.manifests(a)
+		all.files = x.manifests(a)
 	}
 	x.known[a] = all
 	return all
@@ -163,49 +216,6 @@ func (x *applying) manifests(a argument) []string {
 			all = append(all, p)
 		}
 	}
-	return all
-}
-
-// kustomized adds the files that a kustomization and those below it are made of.
-func (x *applying) kustomized(p string, seen map[string]bool, all *[]string) {
-	if x.steps++; seen[p] || x.steps > maxSteps {
-		return
-	}
-	seen[p] = true
-	if x.tree.IsFile(p) {
-		*all = append(*all, p)
-		return
-	}
-	for _, next := range x.names(p) {
-		x.kustomized(next, seen, all)
-	}
-}
-
-// names are the files and folders of this repository that the kustomization of a folder
-// names.
-func (x *applying) names(dir string) []string {
-	if all, ok := x.listed[dir]; ok {
-		return all
-	}
-	var all []string
-	for _, name := range []string{"kustomization.yaml", "kustomization.yml", "Kustomization"} {
-		file := path.Join(dir, name)
-		data, err := x.tree.Read(file)
-		if err != nil {
-			continue
-		}
-		if v, err := yamldoc.ParseOne(file, data); err == nil {
-			for _, key := range []string{"resources", "bases", "components"} {
-				for _, item := range v.At(key).Elements() {
-					if next := path.Join(dir, item.Text); item.Text != "" && !strings.Contains(item.Text, "://") && !strings.HasPrefix(next, "../") {
-						all = append(all, next)
-					}
-				}
-			}
-		}
-		break
-	}
-	x.listed[dir] = all
 	return all
 }
 

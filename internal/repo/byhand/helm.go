@@ -16,9 +16,16 @@ type Release struct {
 	// Repository and Chart name a chart in a repository of charts. Of a folder of this
 	// repository there is one release for each chart that it depends on.
 	Repository, Chart, Version string
-	// Set are the values that the command sets by name; Partial says that there are others.
-	Set      map[string]string
-	Partial  bool
+	// Name is that of the release.
+	Name string
+	// ValueFiles are files of the repository, Values are written in place, Set are the values
+	// that the command sets by name; Partial says that there are others.
+	ValueFiles []string
+	Values     map[string]any
+	Set        map[string]string
+	Partial    bool
+	// SkipCRDs leaves out the CRDs that lie in the folder of the chart for them.
+	SkipCRDs bool
 	Position finding.Position
 }
 
@@ -40,12 +47,15 @@ var withValue = []string{
 // that commands add under a name.
 func releases(tree *repofs.Tree, file string, content []byte, repositories map[string]string) []Release {
 	var all []Release
-	for _, c := range commands(content) {
+	for _, c := range commands(file, content) {
 		found := installs.FindStringIndex(c.text + " ")
 		if found == nil {
 			continue
 		}
-		r, chart := arguments(c.text[min(found[1], len(c.text)):])
+		r, chart, files := arguments(c.text[min(found[1], len(c.text)):])
+		for _, written := range files {
+			r.readsFile(find(written, tree.IsFile, path.Dir(file), "."), tree)
+		}
 		r.Position = finding.Position{File: file, Line: c.line}
 		alias, name, _ := strings.Cut(chart, "/")
 		switch {
@@ -67,8 +77,9 @@ func releases(tree *repofs.Tree, file string, content []byte, repositories map[s
 	return all
 }
 
-// arguments reads what stands behind "helm install": the release and its chart.
-func arguments(text string) (r Release, chart string) {
+// arguments reads what stands behind "helm install": the release, its chart, and the files
+// of values as they are written.
+func arguments(text string) (r Release, chart string, files []string) {
 	if end := ends.FindStringIndex(text); end != nil {
 		text = text[:end[0]]
 	}
@@ -97,14 +108,21 @@ func arguments(text string) (r Release, chart string) {
 					r.Set[name] = v
 				}
 			}
-		case "-f", "--values", "--set-json", "--set-file":
+		case "-f", "--values":
+			files = append(files, strings.Split(value, ",")...)
+		case "--set-json", "--set-file", "--set-literal", "--reuse-values", "--reset-then-reuse-values":
 			r.Partial = true
+		case "--skip-crds":
+			r.SkipCRDs = value != "false"
 		}
 	}
-	if len(plain) == 0 {
-		return r, ""
+	if len(plain) > 1 {
+		r.Name = plain[0]
 	}
-	return r, plain[len(plain)-1]
+	if len(plain) == 0 {
+		return r, "", files
+	}
+	return r, plain[len(plain)-1], files
 }
 
 // dependencies are the charts that a chart in a folder of this repository depends on.
@@ -127,7 +145,7 @@ func dependencies(tree *repofs.Tree, file, folder string, r Release) []Release {
 			for _, item := range list.Items {
 				of := r
 				of.Repository, of.Chart, of.Version = item.TextAt("repository"), item.TextAt("name"), item.TextAt("version")
-				of.Set, of.Partial = nil, true
+				of.ValueFiles, of.Values, of.Set, of.Partial = nil, nil, nil, true
 				all = append(all, of)
 			}
 		}
