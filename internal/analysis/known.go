@@ -74,6 +74,9 @@ func (k *knowledge) component(c model.Component) (infer.Known, bool) {
 		all := infer.Known{Unrendered: true}
 		for _, e := range lacking {
 			answer, ok := k.find(e.Missing, e.Missing.ReleaseName, e.Namespace)
+			if e.Position.File != c.Position.File {
+				answer.Known.At = e.Position // in a kustomization, or among the dependencies of a chart
+			}
 			all = join(all, answer.Known)
 			all.Open = all.Open || !ok || e.Missing.Incomplete != ""
 			all.Foreign = all.Foreign || !ok
@@ -95,6 +98,9 @@ func (k *knowledge) component(c model.Component) (infer.Known, bool) {
 }
 
 func join(a, b infer.Known) infer.Known {
+	if b.Source != "" {
+		a.Parts, a.At = append(a.Parts, b), b.At
+	}
 	if a.Source == "" {
 		a.Source = b.Source
 	} else if b.Source != "" && a.Source != b.Source {

@@ -117,7 +117,10 @@ func (e *Entry) Human(version string) string {
 	if e.isVersion(version) {
 		return what + " " + version + of
 	}
-	read, _, _ := strings.Cut(e.Version, " ")
+	read, rest, _ := strings.Cut(e.Version, " ")
+	if strings.HasPrefix(rest, "at ") {
+		read = e.Version // a branch tells nothing without its commit
+	}
 	return what + of + " (as known of " + read + ")"
 }
 

@@ -12,7 +12,21 @@ import (
 // shows the rest itself.
 func (x *index) learnKnown(i int, known Known, rendered bool) {
 	c := &x.in.Components[i]
+	for _, part := range known.parts() {
+		x.learnPart(i, part, rendered)
+	}
+	if !rendered && len(known.Controllers)+len(known.Objects) > 0 && c.Namespace != "" && !known.Elsewhere && !known.placed() && !x.patched(c) {
+		x.knownLands = append(x.knownLands, knownLand{i, known.Source})
+	}
+}
+
+// learnPart takes in what is known of one source of a component.
+func (x *index) learnPart(i int, known Known, rendered bool) {
+	c := &x.in.Components[i]
 	p := provider{component: i, by: known.Source, position: c.Position, basis: finding.Catalogue, place: dependency.Place{Hook: 1}}
+	if known.At != (finding.Position{}) {
+		p.position = known.At
+	}
 	for _, k := range known.Controllers {
 		x.add(controllerKey(k.Group, k.Kind), p)
 	}
@@ -37,11 +51,8 @@ func (x *index) learnKnown(i int, known Known, rendered bool) {
 			x.add(key{Kind: kindCRD, Name: x.world.resource(k.Group, k.Kind) + "." + k.Group}, p)
 		}
 	}
-	if len(known.Controllers)+len(known.Objects) > 0 && c.Namespace != "" && !known.Elsewhere && !known.placed() && !x.patched(c) {
-		x.knownLands = append(x.knownLands, knownLand{i, known.Source})
-	}
 	for _, k := range known.Requires {
-		x.knownNeeds = append(x.knownNeeds, knownNeed{k, i, known.Source})
+		x.knownNeeds = append(x.knownNeeds, knownNeed{k, i, known.Source, p.position})
 	}
 	for _, group := range known.APIGroups {
 		x.add(key{Kind: kindAPIService, Name: group}, p)
@@ -93,6 +104,7 @@ type knownNeed struct {
 	KnownKind
 	component int
 	source    string
+	position  finding.Position
 }
 
 // requireKnown looks up the kinds that charts contain by the word of a catalogue.
@@ -114,7 +126,7 @@ func (x *index) requireKnown(found *collection) {
 		found.add(&dependency.Dependency{
 			Rule: ruleOf(k.Kind), Required: x.world.required(k), Strength: plan.Hard, Effect: dependency.Apply, Basis: finding.Catalogue, Reason: verb,
 			Consumer: dependency.End{Component: c.Name, Place: place, Position: c.Position}, Provider: x.end(p),
-			Evidence: []finding.Evidence{{Text: n.source + " " + verb, File: c.Position.File, Line: c.Position.Line}, x.provided(p)},
+			Evidence: []finding.Evidence{{Text: n.source + " " + verb, File: n.position.File, Line: n.position.Line}, x.provided(p)},
 		}, n.component, p.component, plan.Hard)
 	}
 }

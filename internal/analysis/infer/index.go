@@ -35,11 +35,7 @@ func (o *object) is(group string, kinds ...string) bool {
 func (o *object) root() map[string]any { return o.Unstructured.Object }
 
 func (o *object) resource() finding.Resource {
-	ns := o.GetNamespace()
-	if ns == "" {
-		ns = o.Target
-	}
-	return finding.Resource{Group: o.g, Kind: o.k, Namespace: ns, Name: o.name}
+	return finding.Resource{Group: o.g, Kind: o.k, Namespace: o.Space(), Name: o.name}
 }
 
 func (o *object) end(component string) dependency.End {

@@ -1,6 +1,10 @@
 package infer
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/rollout-ladder/ladder/internal/core/finding"
+)
 
 // Known is what is known of the chart of a component without rendering it. It is
 // a catalogue's answer for one component: names of releases and namespaces are
@@ -12,6 +16,10 @@ type Known struct {
 	// Source says what it was read from: "chart cert-manager 1.19.1 of
 	// https://charts.jetstack.io".
 	Source string
+	// At is where the source is written; the zero value where the component is.
+	At finding.Position
+	// Parts are the sources by themselves, where there are several.
+	Parts []Known
 	// Kinds are those whose CRDs the chart brings, all of them: a kind of a group
 	// that is not listed is not brought.
 	Kinds []KnownKind
@@ -42,6 +50,14 @@ type Known struct {
 	// Elsewhere is set where values may put what it makes into another namespace than that
 	// of the component.
 	Elsewhere bool
+}
+
+// parts are the sources by themselves. What values do is done to the component as a whole.
+func (k *Known) parts() []Known {
+	if len(k.Parts) < 2 {
+		return []Known{*k}
+	}
+	return k.Parts
 }
 
 // placed reports whether the values write sync waves.

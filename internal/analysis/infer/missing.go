@@ -26,9 +26,25 @@ func (c *collection) miss(o *object, n need) {
 	}
 	k := crossKey{o.component, -1, m.Rule, m.Required}
 	have, ok := c.missing[k]
-	if !ok || cmp.Or(compareEnds(&m.Consumer, &have.Consumer), strings.Compare(m.Evidence[0].Field, have.Evidence[0].Field)) < 0 {
+	switch {
+	case !ok:
 		c.missing[k] = m
+	case cmp.Or(compareEnds(&m.Consumer, &have.Consumer), strings.Compare(m.Evidence[0].Field, have.Evidence[0].Field)) < 0:
+		m.Others = withEnd(have.Others, have.Consumer, m.Consumer)
+		c.missing[k] = m
+	default:
+		have.Others = withEnd(have.Others, m.Consumer, have.Consumer)
+		c.missing[k] = have
 	}
+}
+
+// withEnd adds an object to sorted ones, but for those that are there and the first of all.
+func withEnd(others []dependency.End, e, first dependency.End) []dependency.End {
+	at, found := slices.BinarySearchFunc(others, e, func(a, b dependency.End) int { return compareEnds(&a, &b) })
+	if found || compareEnds(&e, &first) == 0 {
+		return others
+	}
+	return slices.Insert(others, at, e)
 }
 
 // managed reports whether the repository provides other things of the kind: of a

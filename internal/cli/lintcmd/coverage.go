@@ -64,10 +64,14 @@ func countOf(in lint.Input) (read, rendered int) {
 	for _, name := range in.Unrendered {
 		lacking[name] = true
 	}
-	named := map[string]bool{}
+	named, stands := map[string]bool{}, map[string]bool{}
+	for _, app := range in.Argo.Applications {
+		stands[app.Component] = true
+	}
 	for _, c := range in.Components {
 		named[c.Name] = true
-		if !c.Enabled {
+		// What somebody applies beside the Applications is none.
+		if !c.Enabled || c.AppOfApps && len(stands) > 0 && !stands[c.Name] {
 			continue
 		}
 		read++

@@ -65,6 +65,17 @@ func failures(r *analysis.Result, tree *repofs.Tree) []finding.Finding {
 	return found
 }
 
+// withoutUnrendered leaves out what says of parts alone that they are not read which are
+// listed as not rendered, with what lacks them.
+func withoutUnrendered(found []finding.Finding, unrendered []*render.Error) []finding.Finding {
+	listed := func(u finding.Unread) bool {
+		return u.Part && u.Name == "" && slices.ContainsFunc(unrendered, func(e *render.Error) bool { return e.Position == u.Position })
+	}
+	return slices.DeleteFunc(slices.Clone(found), func(f finding.Finding) bool {
+		return len(f.Unread) > 0 && f.Severity == finding.Info && !slices.ContainsFunc(f.Unread, func(u finding.Unread) bool { return !listed(u) })
+	})
+}
+
 // emptied matches the name of a file of which a part was empty: "values-.yaml".
 var emptied = lazyregexp.New(`^[-_]|[-_.]\.\w+$`)
 

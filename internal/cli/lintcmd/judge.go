@@ -94,7 +94,7 @@ func judge(ctx context.Context, streams *stream.Streams, global *flags.Global, o
 			}
 		}
 		in := r.Lint()
-		in.Findings = append(slices.Clone(in.Findings), failures(r, j.tree)...)
+		in.Findings = append(withoutUnrendered(in.Findings, r.Unrendered), failures(r, j.tree)...)
 		j.inputs = append(j.inputs, in)
 		j.environments = append(j.environments, in.Environment)
 		for _, u := range session.Unrendered(r) {

@@ -106,6 +106,8 @@ type Missing struct {
 	Strength plan.Strength
 	Reason   string
 	Consumer End
+	// Others are further objects of the component that require it, in their order.
+	Others   []End
 	Evidence []finding.Evidence
 	// Unrendered are the components that could not be rendered and might provide
 	// it; a missing thing is not certain while there are any. It is shared by many

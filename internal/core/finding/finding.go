@@ -131,6 +131,9 @@ type Finding struct {
 	Evidence    []Evidence `json:"evidence"`
 	Basis       Basis      `json:"basis"`
 	Fix         Fix        `json:"fix"`
+	// Says tells findings of one rule and provider apart that do not say the same, whatever
+	// they name; empty where the rule says one thing.
+	Says string `json:"-"`
 	// Unread names what the finding says was not read, each part once: one finding
 	// may tell of many. Coverage counts them.
 	Unread []Unread `json:"-"`

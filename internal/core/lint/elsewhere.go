@@ -29,6 +29,7 @@ func elsewhere() []Rule {
 		documented(RuleFileMissing, finding.Error, "A file or folder that the repository names is not there"),
 		documented("invalid-field", finding.Error, "A field has a value that cannot be understood"),
 		documented("not-read", finding.Info, "A part of the repository was not read"),
+		documented("nothing-applied", finding.Warning, "A source applies nothing, or leaves manifests in subfolders out"),
 		documented("parent-at-once", finding.Warning, "Objects beside Applications need one of these, and cannot wait for it without Argo CD"),
 		documented("phase-not-numeric", finding.Error, "A phase is not a number from 0 to 999"),
 		documented(RuleRenderFailed, finding.Warning, "A chart, kustomization or manifest cannot be rendered"),

@@ -68,17 +68,25 @@ func join(found []finding.Finding) []finding.Finding {
 
 // furtherObjects says how many more objects have the same problem.
 func furtherObjects(others []finding.Finding) finding.Evidence {
-	var places []string
-	for _, f := range others[:min(len(others), named)] {
-		places = append(places, f.Position.String())
+	places := make([]finding.Position, len(others))
+	for i, f := range others {
+		places[i] = f.Position
 	}
-	noun := "objects"
-	if len(others) == 1 {
-		noun = "object"
+	return furtherPlaces(places)
+}
+
+// furtherPlaces does so for the places of the objects. The evidence has the first of them.
+func furtherPlaces(places []finding.Position) finding.Evidence {
+	e := finding.Evidence{Text: "and 1 more object", File: places[0].File, Line: places[0].Line}
+	if len(places) > 1 {
+		var more []string
+		for _, at := range places[1:min(len(places), named)] {
+			more = append(more, at.String())
+		}
+		e.Text = fmt.Sprintf("and %d more objects, here and at %s", len(places), strings.Join(more, ", "))
 	}
-	text := fmt.Sprintf("and %d more %s: %s", len(others), noun, strings.Join(places, ", "))
-	if len(others) > named {
-		text += ", ..."
+	if len(places) > named {
+		e.Text += ", ..."
 	}
-	return finding.Evidence{Text: text, File: others[0].Position.File, Line: others[0].Position.Line}
+	return e
 }

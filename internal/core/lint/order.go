@@ -29,8 +29,9 @@ type order struct {
 	byRule  map[string][]link
 	inside  []link // those within a component
 	steps   []step
-	// hard, representatives and assessed are made when first asked for.
+	// hard, representatives, refused and assessed are made when first asked for.
 	hard            func() *dag.Graph
+	refused         func() map[used]finding.Severity
 	representatives func() representatives
 	assessed        func() assessment
 	// steppedAt has the answers of stepOf.
@@ -115,6 +116,7 @@ func newOrder(in Input) *order {
 	o.look(in)
 	o.hard = sync.OnceValue(o.hardGraph)
 	o.representatives = sync.OnceValue(o.findRepresentatives)
+	o.refused = sync.OnceValue(func() map[used]finding.Severity { return o.refusedKinds(in) })
 	o.assessed = sync.OnceValue(func() assessment { return assessments(in) })
 	return o
 }

@@ -64,7 +64,7 @@ func judgeUse(in Input, rule string) []finding.Finding {
 			f, ok = o.useWithin(l)
 		} else {
 			f, ok = o.useAcross(l)
-			ok = ok && o.representatives().has(l)
+			ok = ok && o.representatives().has(l) && !o.implied(l, f)
 		}
 		if ok {
 			in.maybeThere(&f)
@@ -75,6 +75,48 @@ func judgeUse(in Input, rule string) []finding.Finding {
 		out = append(out, o.movedNamespaces(in)...)
 	}
 	return out
+}
+
+// used is a kind of object that a component uses, and the component that provides the kind.
+type used struct{ consumer, provider, group, kind string }
+
+// refusedKinds are the kinds whose CRDs come later than the objects of a component, with
+// the gravity of the finding that says so.
+func (o *order) refusedKinds(in Input) map[used]finding.Severity {
+	in.order = o
+	all := map[used]finding.Severity{}
+	if len(o.byRule[ruleCRD]) == 0 || o.flux != nil {
+		return all
+	}
+	dryRun := newDryRun(in)
+	for _, l := range o.byRule[ruleCRD] {
+		if l.weak || l.within || l.Consumer.Object.Kind == "" || dryRun.fails(l) {
+			continue
+		}
+		f, ok := o.useAcross(l)
+		if !ok || f.Says == saysUnordered {
+			continue
+		}
+		in.maybeThere(&f)
+		all[usedBy(l)] = f.Severity
+	}
+	return all
+}
+
+func usedBy(l link) used {
+	object := l.Consumer.Object
+	return used{l.Consumer.Component, l.Provider.Component, object.Group, object.Kind}
+}
+
+// implied reports whether a finding on the controller or the webhook of a kind says nothing
+// that the one on its CRD does not, of the same two components: before the operator is
+// there, none of the three is.
+func (o *order) implied(l link, f finding.Finding) bool {
+	if l.Rule != ruleController && l.Rule != ruleWebhook || f.Says == saysUnordered || l.Consumer.Object.Kind == "" {
+		return false
+	}
+	severity, ok := o.refused()[usedBy(l)]
+	return ok && severity.Rank() <= f.Severity.Rank()
 }
 
 // maybeThere makes a finding on a CRD, a Namespace or a webhook milder where it may be there
@@ -167,6 +209,13 @@ func movesNamespace(l link) bool {
 		l.Consumer.Place.Compare(l.Provider.Place) < 0
 }
 
+// What findings between two components say of their order.
+const (
+	saysLater     = "later"
+	saysHeals     = "later, and heals"
+	saysUnordered = "unordered"
+)
+
 // useAcross judges a dependency between two components.
 //
 // An Application whose object is refused is tried again, so that nothing is
@@ -187,16 +236,16 @@ func (o *order) useAcross(l link) (f finding.Finding, wrong bool) {
 	f = fromDependency(l, finding.Cross)
 	switch {
 	case rank < 0:
-		f.Severity = bySeverity(l.Strength)
+		f.Severity, f.Says = bySeverity(l.Strength), saysLater
 		f.Message = fmt.Sprintf("%s (%s) %s, but %s comes later (%s)",
 			whose(l.Consumer), o.place(consumer), l.Reason, provider.Name, o.place(provider))
 		if f.Severity == finding.Error && o.passes(consumer, provider) && o.heals(l, consumer) {
-			f.Severity = finding.Warning
+			f.Severity, f.Says = finding.Warning, saysHeals
 			f.Message += fmt.Sprintf("; nothing waits for %s, so that it is likely to heal once %s is there", consumer.Name, provider.Name)
 		}
 		doubt(&f, consumer, provider)
 	case o.forgotten(l, consumer, provider):
-		f.Severity = finding.Warning
+		f.Severity, f.Says = finding.Warning, saysUnordered
 		f.Message = fmt.Sprintf("%s %s, which %s provides, and nothing orders the two (%s, %s)",
 			whose(l.Consumer), l.Reason, provider.Name, o.place(consumer), o.place(provider))
 	default:

@@ -39,6 +39,13 @@ func unprovided(in Input) []finding.Finding {
 			f.Message += fmt.Sprintf("; there is one of nearly the same name, %s", m.Near)
 			f.Fix.Summary = fmt.Sprintf("write %s, or add what provides %s", m.Near, m.Required.Name)
 		}
+		if len(m.Others) > 0 {
+			places := make([]finding.Position, len(m.Others))
+			for i := range m.Others {
+				places[i] = m.Others[i].Position
+			}
+			f.Evidence = append(f.Evidence, furtherPlaces(places))
+		}
 		in.maybeThere(&f)
 		out = append(out, f)
 	}

@@ -62,7 +62,7 @@ func TestRun(t *testing.T) {
 		Line     int
 		Evidence string
 	}
-	joined := line{"crd-before-use", finding.Error, 3, "and 4 more objects: a.yaml:5, a.yaml:7, a.yaml:9, ..."}
+	joined := line{"crd-before-use", finding.Error, 3, "and 4 more objects, here and at a.yaml:7, a.yaml:9, ..."}
 	other := line{"crd-before-use", finding.Error, 20, ""}
 	tests := map[string]struct {
 		options lint.Options

@@ -292,3 +292,23 @@ func TestLintTextFolds(t *testing.T) {
 		}
 	}
 }
+
+// TestLintTextFoldsApart: what comes too early is not the same as what nothing orders.
+func TestLintTextFoldsApart(t *testing.T) {
+	var l report.Lint
+	for i, name := range []string{"a", "b", "c", "d", "e", "f", "g", "h"} {
+		f := finding.Finding{Rule: "crd-before-use", Severity: finding.Warning, Component: name, Provider: "operator", Message: name + " and operator", Says: "unordered"}
+		if i == 6 {
+			f.Says = "later"
+		}
+		l.Findings = append(l.Findings, f)
+	}
+	var b bytes.Buffer
+	if err := report.LintText(&b, l, report.Style{}, false); err != nil {
+		t.Fatal(err)
+	}
+	text := b.String()
+	if !strings.Contains(text, "g and operator") || !strings.Contains(text, "the same in 3 more components") || !strings.Contains(text, "    e, f, h\n") {
+		t.Errorf("g says something else than the others:\n%s", text)
+	}
+}

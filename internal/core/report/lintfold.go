@@ -11,7 +11,8 @@ import (
 const named = 60
 
 // folded are findings of one rule about one provider in many components: an
-// operator that fifty components use and nothing orders them behind.
+// operator that fifty components use and nothing orders them behind. Those that come too
+// early are others.
 type folded struct {
 	finding    finding.Finding // the first that is left out
 	components []string        // with their environments, in their order
@@ -24,10 +25,10 @@ func (t *lintText) fold(all []shared) (left []shared, out []folded) {
 		return all, nil
 	}
 	type cause struct {
-		rule, provider string
-		severity       finding.Severity
+		rule, provider, says string
+		severity             finding.Severity
 	}
-	of := func(f shared) cause { return cause{f.Rule, f.Provider, f.Severity} }
+	of := func(f shared) cause { return cause{f.Rule, f.Provider, f.Says, f.Severity} }
 	folds := func(f shared) bool { return f.Severity != finding.Error && f.Provider != "" }
 	places := map[cause]map[string]int{} // of a component among those of a cause
 	for _, f := range all {

@@ -105,7 +105,7 @@ func (t *lintText) group(findings []shared) {
 	var causes [][]shared
 	for _, f := range findings {
 		i := slices.IndexFunc(causes, func(c []shared) bool {
-			return c[0].Rule == f.Rule && c[0].Severity == f.Severity &&
+			return c[0].Rule == f.Rule && c[0].Severity == f.Severity && c[0].Says == f.Says &&
 				(c[0].Provider == f.Provider || f.Scope == finding.Cross && c[0].Position == f.Position)
 		})
 		if i < 0 {

@@ -13,6 +13,7 @@ import (
 // candidate is a component with the Application it stands for.
 type candidate struct {
 	component   model.Component
+	document    document
 	destination string
 	// application is the index in the setup, -1 for none.
 	application int
@@ -39,6 +40,7 @@ func (w *walk) component(d document, at place) model.Component {
 // leaf adds the component of an Application that applies no Applications.
 func (w *walk) leaf(d document, at place, index int) {
 	w.add(w.component(d, at), destination(d), index)
+	w.met[len(w.met)-1].document = d
 }
 
 func (w *walk) add(c model.Component, destination string, index int) {
@@ -77,6 +79,7 @@ func (w *walk) finish(ctx context.Context) []model.Component {
 	twice := sharing{}
 	var left []model.Component
 	alone := map[string]bool{}
+	documents := map[string]document{}
 	for _, m := range w.met {
 		c := m.component
 		if len(places[c.Name]) > 1 {
@@ -99,7 +102,7 @@ func (w *walk) finish(ctx context.Context) []model.Component {
 			w.repository.findings = append(w.repository.findings, f)
 			continue
 		}
-		first[c.Name], alone[c.Name] = c, m.alone
+		first[c.Name], alone[c.Name], documents[c.Name] = c, m.alone, m.document
 		all = append(all, c)
 		if m.application >= 0 {
 			w.setup.Applications[m.application].Component = c.Name
@@ -109,6 +112,7 @@ func (w *walk) finish(ctx context.Context) []model.Component {
 	if len(left) > 0 {
 		w.repository.findings = append(w.repository.findings, namesakes(left))
 	}
+	w.repository.findings = append(w.repository.findings, w.barren(all, documents)...)
 	w.finishSetup(ctx, all)
 	return all
 }

@@ -29,6 +29,8 @@ const (
 	RuleUnknown = "unknown-field"
 	// RuleUnprovided says that nothing serves the kind of what is applied.
 	RuleUnprovided = "unprovided"
+	// RuleNothing says that a source applies nothing, or leaves subfolders out.
+	RuleNothing = "nothing-applied"
 	// RuleCycle says that Applications apply each other in a circle.
 	RuleCycle = "cycle"
 )

@@ -226,6 +226,10 @@ func (r *Repository) build(ctx context.Context, dir string, options *model.Kusto
 			r.findings = append(r.findings, f)
 			continue
 		}
+		if left.part {
+			r.partNotRead(left.at, "", "%s", left.what)
+			continue
+		}
 		r.notRead(left.at, "", "%s", left.what)
 	}
 	return slices.Clone(b.documents), b.err
@@ -337,6 +341,8 @@ type leftOut struct {
 	what string
 	// missing is set for what should be in the repository.
 	missing bool
+	// part is set for what is no Application of its own.
+	part bool
 }
 
 // Read implements source.View.

@@ -26,6 +26,26 @@ func (r *Repository) misplacedPolicy(d document, path ...string) {
 	}
 	r.misplacedFields(d, path[:len(path)-1], path, ofSpec)
 	r.misspeltHelm(d, path)
+	r.idleMetadata(d, policy)
+}
+
+// idleMetadata tells of labels and annotations of a namespace that Argo CD does not make.
+// Source: Argo CD, "Sync Options", namespace metadata.
+func (r *Repository) idleMetadata(d document, policy []string) {
+	const field = "managedNamespaceMetadata"
+	metadata := d.value.At(append(slices.Clone(policy), field)...)
+	if metadata == nil || len(metadata.Entries) == 0 || d.value.At("spec", "templatePatch") != nil {
+		return // a patch may add the option
+	}
+	for _, option := range d.value.At(append(slices.Clone(policy), "syncOptions")...).Elements() {
+		if text := strings.TrimSpace(option.Text); text == "CreateNamespace=true" || hasPlaceholder(text) {
+			return
+		}
+	}
+	f := newFinding(RuleUnknown, finding.Info, d.at(append(slices.Clone(policy), field)...), d.name(),
+		"%s.%s has no effect: Argo CD heeds it with the sync option CreateNamespace=true only", strings.Join(policy, "."), field)
+	f.Fix.Summary = "add CreateNamespace=true to syncOptions, or write the metadata on the Namespace"
+	r.findings = append(r.findings, f)
 }
 
 // ofHelm are the fields that Argo CD reads of the helm section of a source. Source:

@@ -116,7 +116,7 @@ func (g *kustomizeView) resources(dir string, list *yamldoc.Value) ([]any, error
 		p := path.Join(dir, item.Text)
 		here := g.tree.IsFile(p) || g.tree.IsDir(p)
 		if !here && isRemote(item.Text) {
-			g.leftOut = append(g.leftOut, leftOut{at: item.Position, what: fmt.Sprintf("the remote resource %s is not read", item.Text)})
+			g.leftOut = append(g.leftOut, leftOut{at: item.Position, part: true, what: fmt.Sprintf("the remote resource %s is not read", item.Text)})
 			continue
 		}
 		// An entry may also be a whole manifest, written in place.

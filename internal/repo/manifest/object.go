@@ -32,6 +32,8 @@ type Object struct {
 	// destination namespace of its component; empty for cluster-wide kinds
 	// where that is known.
 	Target string
+	// ClusterWide is set where its kind is known to have no namespace, although one is written.
+	ClusterWide bool
 	// CRDFolder is set for objects from a chart's crds/ folder.
 	CRDFolder bool
 }
@@ -39,9 +41,17 @@ type Object struct {
 // Resource names the object.
 func (o Object) Resource() finding.Resource {
 	gvk := o.GroupVersionKind()
+	return finding.Resource{Group: gvk.Group, Kind: gvk.Kind, Namespace: o.Space(), Name: o.GetName()}
+}
+
+// Space is the namespace of the object, as far as it is known.
+func (o Object) Space() string {
 	ns := o.GetNamespace()
-	if ns == "" {
-		ns = o.Target
+	switch {
+	case o.ClusterWide:
+		return ""
+	case ns == "":
+		return o.Target
 	}
-	return finding.Resource{Group: gvk.Group, Kind: gvk.Kind, Namespace: ns, Name: o.GetName()}
+	return ns
 }

@@ -373,7 +373,7 @@ func fillTargets(objects []manifest.Object, c model.Component, scopes *manifest.
 		gvk := o.GroupVersionKind()
 		switch {
 		case scopes.ClusterWide(gvk.Group, gvk.Kind):
-			o.Target = ""
+			o.Target, o.ClusterWide = "", o.GetNamespace() != ""
 		case o.GetNamespace() != "":
 			o.Target = o.GetNamespace()
 		default:
