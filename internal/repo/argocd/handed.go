@@ -69,6 +69,12 @@ func (r *Repository) isHanded(ctx context.Context, file string) bool {
 	return ok
 }
 
+// isNoted reports whether a comment of a kustomization has people apply a file.
+func (r *Repository) isNoted(ctx context.Context, file string) bool {
+	r.handed(ctx)
+	return r.noted[file]
+}
+
 // applyByHand gives the Applications that a command in the repository applies to the
 // environment whose roots lie nearest, and returns the others. One of a name that is
 // applied already is an alternative, and so is one that several environments may have, or
@@ -79,7 +85,7 @@ func (r *Repository) applyByHand(ctx context.Context, all []Environment, single 
 	}
 	return slices.DeleteFunc(single, func(app document) bool {
 		file := app.position().File
-		if !r.isHanded(ctx, file) || !r.neighbours[app.key()] && !r.noted[file] {
+		if !r.isHanded(ctx, file) || !r.neighbours[app.key()] && !r.isNoted(ctx, file) {
 			return false
 		}
 		near := nearest(all, app)

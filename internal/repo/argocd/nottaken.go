@@ -1,14 +1,16 @@
 package argocd
 
 import (
+	"context"
 	"path"
 	"slices"
 )
 
 // notTaken reports of an object that nothing applies whether a kustomization in use has
 // decided against it: one of Applications leaves its file out by a comment, or the one in
-// the folder of a set does not name it, and a set of its name is applied.
-func (g *applied) notTaken(all []document, overlays []string) func(document) bool {
+// the folder of a set does not name it, and a set of its name is applied. A file that a
+// comment of a kustomization has people apply is left out for that.
+func (g *applied) notTaken(ctx context.Context, all []document, overlays []string) func(document) bool {
 	r := g.repository
 	used, named := g.used(overlays), map[string]bool{}
 	for _, d := range all {
@@ -21,7 +23,7 @@ func (g *applied) notTaken(all []document, overlays []string) func(document) boo
 	}
 	return func(d document) bool {
 		file := d.position().File
-		if used[file] {
+		if used[file] || r.isNoted(ctx, file) {
 			return false
 		}
 		commented := func(dir string) bool {
@@ -37,13 +39,13 @@ func (g *applied) notTaken(all []document, overlays []string) func(document) boo
 // passedOver reports of an Application that nothing applies whether it lies in the folder
 // of a kustomization in use that does not name it. One that takes this folder itself is
 // why it is in use.
-func (g *applied) passedOver(overlays []string) func(document) bool {
+func (g *applied) passedOver(ctx context.Context, overlays []string) func(document) bool {
 	r := g.repository
 	used := g.used(overlays)
 	return func(d document) bool {
 		file := d.position().File
 		dir := path.Dir(file)
-		return used[dir] && !used[file] && r.isKustomization(dir) && !slices.ContainsFunc(d.sources(), func(s source) bool {
+		return used[dir] && !used[file] && r.isKustomization(dir) && !r.isNoted(ctx, file) && !slices.ContainsFunc(d.sources(), func(s source) bool {
 			own, ok := r.local(s)
 			return ok && slices.Contains(r.closure(own), dir)
 		})

@@ -120,7 +120,7 @@ func (r *Repository) findRoots(ctx context.Context) (roots []entry, single []doc
 			}
 		}
 	}
-	notTaken := g.notTaken(all, overlays)
+	notTaken := g.notTaken(ctx, all, overlays)
 	add := func(d document) {
 		if notTaken(d) {
 			r.leftOut = append(r.leftOut, d)
@@ -164,7 +164,7 @@ func (r *Repository) findRoots(ctx context.Context) (roots []entry, single []doc
 			return applied
 		})
 		names := g.names(all)
-		passedOver := g.passedOver(overlays)
+		passedOver := g.passedOver(ctx, overlays)
 		// One of the name of an applied one is an alternative to it.
 		single = slices.DeleteFunc(single, func(d document) bool {
 			left := names[d.name()] || passedOver(d)

@@ -67,7 +67,7 @@ func LooksLike(data []byte) bool {
 	holds := func(key string) bool {
 		return bytes.Contains(data, []byte(key+":")) || bytes.Contains(data, []byte(`"`+key+`":`))
 	}
-	return holds("apiVersion") && holds("kind")
+	return holds("apiVersion") && holds("kind") && holds("metadata")
 }
 
 // Document is one document of a YAML stream.

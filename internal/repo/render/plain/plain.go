@@ -75,7 +75,7 @@ func Render(ctx context.Context, view source.View, src model.Source, filter sour
 // readFile reads the objects of a file. What is no object is a problem in a file
 // that was named, in one that also holds objects, and in one that looks as if it
 // should; else the file is something other and is passed over. Source: Argo CD's
-// directory sources, which pass over a little more: files without "metadata:".
+// directory sources.
 func readFile(view source.View, name string, strict bool) ([]manifest.Object, error) {
 	data, err := view.Read(name)
 	if err != nil {
