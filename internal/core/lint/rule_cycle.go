@@ -51,11 +51,13 @@ func cycles(in Input) []finding.Finding {
 // closing has the hard steps that can close a circle. A namespace that Argo CD makes for
 // an Application is there before the first object of that, and before anything that its
 // objects wait for: only what its sync cannot begin without comes first, which is the
-// kinds that its dry run asks for, and what is declared. Source: gitops-engine, pkg/sync,
-// getSyncTasks (the namespace is a task before all others).
+// kinds that its dry run asks for, and what is declared; and that matters where it is in
+// the circle itself. Source: gitops-engine, pkg/sync, getSyncTasks (the namespace is a
+// task before all others).
 func (o *order) closing() *dag.Graph {
 	created, other := map[dag.Edge]bool{}, map[dag.Edge]bool{}
-	begins := map[int]bool{} // components whose sync does not begin without another
+	circle, _ := o.hard().Components()
+	begins := map[int]bool{} // components whose sync does not begin without another of their circle
 	for _, l := range o.links {
 		if l.Strength != plan.Hard || !l.across() {
 			continue
@@ -66,7 +68,7 @@ func (o *order) closing() *dag.Graph {
 		} else {
 			other[step] = true
 		}
-		if l.Rule == ruleCRD {
+		if l.Rule == ruleCRD && circle[step.From] == circle[step.To] {
 			begins[step.From] = true
 		}
 	}
@@ -75,7 +77,8 @@ func (o *order) closing() *dag.Graph {
 	}
 	for _, s := range o.steps {
 		if s.Strength == plan.Hard && s.Basis == finding.Declared {
-			other[dag.Edge{From: s.from, To: s.to}], begins[s.from] = true, true
+			other[dag.Edge{From: s.from, To: s.to}] = true
+			begins[s.from] = begins[s.from] || circle[s.from] == circle[s.to]
 		}
 	}
 	var closing []dag.Edge
