@@ -67,7 +67,7 @@ func LooksLike(data []byte) bool {
 	holds := func(key string) bool {
 		return bytes.Contains(data, []byte(key+":")) || bytes.Contains(data, []byte(`"`+key+`":`))
 	}
-	return holds("apiVersion") && holds("kind") && holds("metadata")
+	return holds("apiVersion") && holds("kind")
 }
 
 // Document is one document of a YAML stream.
@@ -248,11 +248,14 @@ func Flatten(object map[string]any) ([]*unstructured.Unstructured, error) {
 
 const maxListDepth = 8
 
+// ErrNoObject says that a mapping lacks what every object of Kubernetes has.
+var ErrNoObject = errors.New("document is not a Kubernetes object")
+
 func flatten(object map[string]any, depth int) ([]*unstructured.Unstructured, error) {
 	apiVersion, _ := object["apiVersion"].(string)
 	kind, _ := object["kind"].(string)
 	if apiVersion == "" || kind == "" {
-		return nil, fmt.Errorf("document is not a Kubernetes object: it has no %s", missing(apiVersion, kind))
+		return nil, fmt.Errorf("%w: it has no %s", ErrNoObject, missing(apiVersion, kind))
 	}
 	items, isList := object["items"].([]any)
 	if nothing, ok := object["items"]; kind == "List" && (!ok || nothing == nil) {

@@ -99,10 +99,20 @@ func readFile(view source.View, name string, strict bool) ([]manifest.Object, er
 			stray = err
 		}
 	}
-	if stray != nil && (strict || len(out) > 0 || manifest.LooksLike(data) || errors.Is(stray, source.ErrEncrypted)) {
+	if stray != nil && (strict || len(out) > 0 || isMeant(data, stray) || errors.Is(stray, source.ErrEncrypted)) {
 		return nil, stray
 	}
 	return out, nil
+}
+
+// isMeant reports whether a file with a problem is meant to hold objects. One that is YAML,
+// and has no metadata, is not: values of charts name kinds as well. Source: Argo CD,
+// reposerver/repository, getObjsFromYAMLOrJson.
+func isMeant(data []byte, problem error) bool {
+	if errors.Is(problem, manifest.ErrNoObject) && !bytes.Contains(data, []byte("metadata:")) {
+		return false
+	}
+	return manifest.LooksLike(data)
 }
 
 // readDocument reads the objects of one document.
