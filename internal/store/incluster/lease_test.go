@@ -145,6 +145,9 @@ func (w *world) machine(i int) {
 		w.mu.Lock()
 		w.machines = append(w.machines, m)
 		w.mu.Unlock()
+		if w.ctx.Err() != nil {
+			m.thaw() // close may not have seen it
+		}
 		w.run(fmt.Sprintf("machine %d", i), m)
 		select {
 		case <-time.After(w.seconds(20)):
