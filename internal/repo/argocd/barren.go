@@ -21,7 +21,7 @@ const shownLeftOut = 4
 // by the names of their components. Source: Argo CD, directory sources.
 func (w *walk) barren(components []model.Component, documents map[string]document) []finding.Finding {
 	r := w.repository
-	var named []string
+	var named [][]string
 	var found []finding.Finding
 	for _, c := range components {
 		d := documents[c.Name]
@@ -33,7 +33,7 @@ func (w *walk) barren(components []model.Component, documents map[string]documen
 			if own.unknown || below.unknown {
 				continue
 			}
-			if own.object == nil {
+			if !own.object {
 				found = append(found, nothingApplied(c.Name, to, own, below)...)
 				continue
 			}
@@ -61,27 +61,42 @@ func (r *Repository) tells(d document, to model.Source) bool {
 }
 
 // subfolders tells of the manifests in subfolders, but for those that something else applies.
-func (r *Repository) subfolders(component string, to model.Source, manifests []*yamldoc.Value, named []string) []finding.Finding {
-	manifests = slices.DeleteFunc(manifests, func(m *yamldoc.Value) bool {
-		return r.files[m.Position.File] != nil || reaches(named, to.Path, path.Dir(m.Position.File))
-	})
-	if len(manifests) == 0 {
+func (r *Repository) subfolders(component string, to model.Source, manifests []laidManifest, named [][]string) []finding.Finding {
+	var left []laidManifest
+	asked := map[string]bool{} // folders
+	for _, m := range manifests {
+		folder := path.Dir(m.at.File)
+		if asked[folder] || r.files[m.at.File] != nil {
+			continue
+		}
+		asked[folder] = true
+		if !reaches(named, to.Path, folder) {
+			left = append(left, m)
+		}
+		if len(left) == shownLeftOut {
+			break
+		}
+	}
+	if len(left) == 0 {
 		return nil
 	}
 	f := newFinding(RuleNothing, finding.Info, to.Position, component,
 		"%s applies only what lies in %s itself: the manifests in its subfolders are left out, since directory.recurse is not set", component, to.Path)
-	f.Evidence = leftOutOf(manifests)
+	f.Evidence = leftOutOf(left)
 	f.Fix.Summary = "set directory.recurse: true where they are meant to be applied"
 	return []finding.Finding{f}
 }
 
-// namedFolders are the folders that Applications name, those of other environments and the
-// patterns of generators included. What is filled in matches as a star does.
-func (r *Repository) namedFolders(components []model.Component) []string {
-	var all []string
+// namedFolders are the names on the way to each folder that Applications name, those of
+// other environments and the patterns of generators included. What is filled in matches as
+// a star does.
+func (r *Repository) namedFolders(components []model.Component) [][]string {
+	var all [][]string
+	known := map[string]bool{}
 	add := func(p string) {
-		if p != "" {
-			all = append(all, strings.TrimPrefix(path.Clean("/"+filledIn.ReplaceAllString(p, "*")), "/"))
+		if p != "" && !known[p] {
+			known[p] = true
+			all = append(all, namesOf(strings.TrimPrefix(path.Clean("/"+filledIn.ReplaceAllString(p, "*")), "/")))
 		}
 	}
 	for _, c := range components {
@@ -110,11 +125,10 @@ func eachPath(v *yamldoc.Value, visit func(text string)) {
 
 // reaches reports whether one of the named folders is a subfolder of dir that holds folder,
 // or lies in it.
-func reaches(named []string, dir, folder string) bool {
+func reaches(named [][]string, dir, folder string) bool {
 	deep := len(namesOf(dir))
 	want := namesOf(folder)
-	return slices.ContainsFunc(named, func(p string) bool {
-		have := namesOf(p)
+	return slices.ContainsFunc(named, func(have []string) bool {
 		if len(have) <= deep {
 			return false
 		}
@@ -159,14 +173,15 @@ func nothingApplied(component string, to model.Source, own, below lay) []finding
 }
 
 // leftOutOf is the first manifest of each subfolder.
-func leftOutOf(manifests []*yamldoc.Value) []finding.Evidence {
+func leftOutOf(manifests []laidManifest) []finding.Evidence {
 	var all []finding.Evidence
 	for _, m := range manifests {
-		folder := path.Dir(m.Position.File)
-		if len(all) < shownLeftOut && !slices.ContainsFunc(all, func(e finding.Evidence) bool { return path.Dir(e.File) == folder }) {
-			all = append(all, finding.Evidence{
-				Text: fmt.Sprintf("%s %s is not applied", m.TextAt("kind"), m.TextAt("metadata", "name")), File: m.Position.File, Line: m.Position.Line,
-			})
+		folder := path.Dir(m.at.File)
+		if !slices.ContainsFunc(all, func(e finding.Evidence) bool { return path.Dir(e.File) == folder }) {
+			all = append(all, finding.Evidence{Text: m.name + " is not applied", File: m.at.File, Line: m.at.Line})
+		}
+		if len(all) == shownLeftOut {
+			break
 		}
 	}
 	return all
@@ -174,11 +189,12 @@ func leftOutOf(manifests []*yamldoc.Value) []finding.Evidence {
 
 // lay is what lies in a part of a folder.
 type lay struct {
-	// object is the first of the objects, other what is no object and no comment.
-	object *yamldoc.Value
+	// object is set where an object is there, other where something is that is no object
+	// and no comment.
+	object bool
 	other  *finding.Position
 	// manifests are the first objects of all files.
-	manifests []*yamldoc.Value
+	manifests []laidManifest
 	// built is set where a kustomization or a chart lies there, which builds tell.
 	built  bool
 	builds []finding.Evidence
@@ -186,34 +202,77 @@ type lay struct {
 	unknown bool
 }
 
-// laid reads a folder: what a source takes of it, and what lies in the subfolders that it
+// laidManifest is an object by its kind and name.
+type laidManifest struct {
+	name string
+	at   finding.Position
+}
+
+// take adds what lies in a file.
+func (l *lay) take(file lay) {
+	l.object, l.unknown = l.object || file.object, l.unknown || file.unknown
+	l.manifests = append(l.manifests, file.manifests...)
+	if l.other == nil {
+		l.other = file.other
+	}
+}
+
+// layout is a folder: what a source takes of it, and what lies in the subfolders that it
 // does not take.
+type layout struct{ own, below lay }
+
+// layouts keeps what was read for barren: many Applications may take one folder, and folders
+// lie in each other.
+type layouts struct {
+	files   map[string]lay
+	folders map[folderTaken]*layout
+}
+
+type folderTaken struct {
+	path    string
+	recurse bool
+}
+
+// laid reads a folder.
 func (r *Repository) laid(to model.Source) (own, below lay) {
-	for _, file := range r.under(to.Path) {
-		rel, ok := belowFolder(to.Path, file)
+	taken := folderTaken{to.Path, to.Recurse}
+	if r.layouts.folders == nil {
+		r.layouts = layouts{files: map[string]lay{}, folders: map[folderTaken]*layout{}}
+	}
+	if r.layouts.folders[taken] == nil {
+		l := r.layOut(taken)
+		r.layouts.folders[taken] = &l
+	}
+	l := r.layouts.folders[taken]
+	return l.own, l.below
+}
+
+func (r *Repository) layOut(taken folderTaken) (l layout) {
+	for _, file := range r.under(taken.path) {
+		rel, ok := belowFolder(taken.path, file)
 		if !ok || hidden(rel) {
 			continue
 		}
-		part := &own
-		if !to.Recurse && strings.Contains(rel, "/") {
-			part = &below
+		part := &l.own
+		if !taken.recurse && strings.Contains(rel, "/") {
+			part = &l.below
 		}
 		switch name := path.Base(file); {
-		case part == &below && (name == "Chart.yaml" || model.IsKustomizationFile(name)):
+		case part == &l.below && (name == "Chart.yaml" || model.IsKustomizationFile(name)):
 			part.built = true
 			if len(part.builds) < shownLeftOut {
 				part.builds = append(part.builds, finding.Evidence{Text: "is built where a source names its folder", File: file, Line: 1})
 			}
 		case slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(file)):
-			r.layOf(file, part)
-		case part == &own && !isDocument(file):
-			own.unknown = true // a tool may build it, or make manifests of it
+			part.take(r.layOf(file))
+		case part == &l.own && !isDocument(file):
+			part.unknown = true // a tool may build it, or make manifests of it
 		}
-		if own.unknown {
-			return own, below
+		if l.own.unknown || l.below.unknown {
+			return l // nothing is told of it
 		}
 	}
-	return own, below
+	return l
 }
 
 // belowFolder is below, of a folder only.
@@ -229,38 +288,41 @@ func hidden(rel string) bool {
 	return slices.ContainsFunc(strings.Split(rel, "/"), func(name string) bool { return strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") })
 }
 
-// layOf reads a file. Beside an object it is enough to know of one.
-func (r *Repository) layOf(file string, part *lay) {
+// layOf is what lies in a file.
+func (r *Repository) layOf(file string) lay {
+	l, ok := r.layouts.files[file]
+	if !ok {
+		l = r.readLay(file)
+		r.layouts.files[file] = l
+	}
+	return l
+}
+
+func (r *Repository) readLay(file string) (l lay) {
 	data, err := r.tree.Read(file)
-	switch {
-	case err != nil, bytes.Contains(data, []byte("+argocd:skip-file-rendering")), manifest.EncryptedBy(data) != "",
-		bytes.HasPrefix(data, []byte("version https://git-lfs.github.com/spec/")):
-		part.unknown = true
-		return
-	case part.object != nil && !manifest.LooksLike(data):
-		return
+	if err != nil || bytes.Contains(data, []byte("+argocd:skip-file-rendering")) || manifest.EncryptedBy(data) != "" ||
+		bytes.HasPrefix(data, []byte("version https://git-lfs.github.com/spec/")) {
+		return lay{unknown: true}
 	}
 	values, err := yamldoc.ParseLast(file, data)
 	if err != nil {
-		part.unknown = true // a template most likely
-		return
+		return lay{unknown: true} // a template most likely
 	}
 	for _, v := range values {
+		kind, version := v.TextAt("kind"), v.TextAt("apiVersion")
 		switch {
-		case v.Kind == yamldoc.Map && v.TextAt("kind")+v.TextAt("apiVersion") != "":
-			if part.object == nil {
-				part.object = v // broken where it has one of the two: who renders it tells
-			}
-			if v.TextAt("kind") != "" && v.TextAt("apiVersion") != "" && v.TextAt("metadata", "name") != "" {
-				part.manifests = append(part.manifests, v)
-				return
+		case v.Kind == yamldoc.Map && kind+version != "":
+			l.object = true // broken where it has one of the two: who renders it tells
+			if name := v.TextAt("metadata", "name"); kind != "" && version != "" && name != "" {
+				l.manifests = append(l.manifests, laidManifest{kind + " " + name, v.Position})
+				return l
 			}
 		case v.At("sops") != nil:
-			part.unknown = true
-			return
-		case v.Kind != yamldoc.Null && len(v.Entries)+len(v.Items)+len(v.Text) > 0 && part.other == nil:
+			return lay{unknown: true}
+		case v.Kind != yamldoc.Null && len(v.Entries)+len(v.Items)+len(v.Text) > 0 && l.other == nil:
 			at := v.Position
-			part.other = &at
+			l.other = &at
 		}
 	}
+	return l
 }

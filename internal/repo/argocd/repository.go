@@ -90,6 +90,7 @@ type Repository struct {
 	// usual one, once asked is set.
 	checkedOut string
 	asked      bool
+	layouts    layouts
 	// leftOut are Applications that nothing applies, since the sources that read their
 	// folders leave their files out.
 	leftOut []document

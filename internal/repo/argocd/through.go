@@ -11,15 +11,43 @@ import (
 
 // leading are the keys of those generated Applications that are another environment's and
 // apply ApplicationSets which generate for this one too: one cluster has the Argo CD of
-// several.
+// several. A set that an Application of this environment applies is its own; of those of
+// others, the first that applies a set counts.
 func (w *walk) leading(ctx context.Context, generated []document, t trail) map[string]bool {
 	all := map[string]bool{}
 	for _, app := range generated {
+		if w.environment.takes(app) {
+			t = t.with(w.setsOf(ctx, app))
+		}
+	}
+	for _, app := range generated {
 		if !w.environment.takes(app) && w.leads(ctx, app, t, map[string]bool{}) {
 			all[app.key()] = true
+			t = t.with(w.setsOf(ctx, app))
 		}
 	}
 	return all
+}
+
+// with goes through sets as well.
+func (t trail) with(sets []document) trail {
+	for _, d := range sets {
+		t = t.set(d.name())
+	}
+	return t
+}
+
+// setsOf are the ApplicationSets that an Application applies. What is wrong with it is told
+// when it is read.
+func (w *walk) setsOf(ctx context.Context, app document) []document {
+	r := w.repository
+	before := len(r.findings)
+	y, err := r.yieldApplication(ctx, app)
+	r.findings = r.findings[:before]
+	if err != nil {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(y.documents), func(d document) bool { return !d.argo("ApplicationSet") })
 }
 
 // leads reports whether the sets below an Application generate for the environment, other
@@ -32,12 +60,8 @@ func (w *walk) leads(ctx context.Context, app document, t trail, seen map[string
 	r := w.repository
 	before := len(r.findings)
 	defer func() { r.findings = r.findings[:before] }()
-	y, err := r.yieldApplication(ctx, app)
-	if err != nil {
-		return false
-	}
-	return slices.ContainsFunc(y.documents, func(d document) bool {
-		if !d.argo("ApplicationSet") || slices.Contains(t.sets, d.name()) {
+	return slices.ContainsFunc(w.setsOf(ctx, app), func(d document) bool {
+		if slices.Contains(t.sets, d.name()) {
 			return false
 		}
 		return slices.ContainsFunc(r.expand(ctx, d), func(below document) bool {
