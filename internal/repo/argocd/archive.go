@@ -12,9 +12,9 @@ import (
 )
 
 // findArchives finds the folders that somebody has put away, whose names alone do not say
-// it: a folder "archive" beside other Applications, of which none names a path in it, from
-// which no command applies anything, and that has none which is called like it. An application that is called archive names its
-// own folder, or itself.
+// it: a folder "archive" beside other Applications, of which none names a path in it. No
+// command applies anything from it, and no Application in it is called like it: an
+// application of the name archive names its own folder, or itself.
 func (r *Repository) findArchives(ctx context.Context, all []looked) {
 	inside := map[string][]document{}
 	var applies []document
