@@ -19,23 +19,20 @@ import (
 // explained are the scenarios in which both sides differ, each with its reason. A
 // difference that is not here is a mistake of Ladder's until somebody knows better.
 var explained = map[string]string{
-	"app-kustomize-older":        "the kustomization needs the plugin ksops; Ladder builds the rest",
 	"app-two-parents":            "two parents apply one Application, whose owner is whoever is last",
-	"assumed-sets":               "generators ask what is outside of the repository; Ladder tells what it assumes",
 	"cycle-of-sets":              "a wave that is no text: the API server refuses the ApplicationSet, and lint says so",
 	"filled-in":                  "a tool fills in addresses and paths; Ladder says which folder it takes for them",
 	"folder-of-another-name":     "a folder becomes a repository of its own; here the paths are not at the top",
 	"folder-of-its-own":          "a folder becomes a repository of its own; here the paths are not at the top",
 	"given":                      "ladder.yaml gives the parameters of generators that ask what is outside",
 	"nested-apps":                "a wave that is no text: the API server refuses the Application, and lint says so",
-	"overlay-charts":             "a chart that is not in the repository makes an Application; Ladder knows argocd-apps",
-	"parent-without-values":      "a value file of another revision is not in the checkout; Ladder tells so and renders the chart without it",
+	"nothing-applied":            "a Secret is encrypted by SOPS, which Argo CD applies as it is; Ladder says that it cannot look at it",
+	"parent-of-revision":         "the parent is of another revision, and cannot be built as it is in the checkout; lint says so",
 	"prefix-of-another":          "the repository is a folder of the one that its addresses name; here the paths are not at the top",
 	"renamed-set":                "Argo CD takes a {{ without }} for text, and the project is none; Ladder says so and reads no more of the set",
 	"root-chart":                 "the chart is rendered with the value files of each environment, which nobody applies as an Application",
-	"root-chart-namesake":        "the chart that somebody installs by hand is a component of its own",
-	"self-managed":               "the chart needs another one, which is not in the repository; Ladder knows argocd-apps",
 	"terraform-hub":              "Terraform sets up two installations of Argo CD; the comparison has one, with the clusters of both",
+	"waves-unheeded":             "a wave that is no text: the API server refuses the Application, and lint says so",
 	"wave-not-a-string":          "the API server refuses the Application, and lint says so",
 	"wave-not-a-string-template": "the API server refuses the ApplicationSet, and lint says so",
 }
