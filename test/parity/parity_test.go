@@ -26,7 +26,6 @@ var explained = map[string]string{
 	"folder-of-its-own":          "a folder becomes a repository of its own; here the paths are not at the top",
 	"given":                      "ladder.yaml gives the parameters of generators that ask what is outside",
 	"nested-apps":                "a wave that is no text: the API server refuses the Application, and lint says so",
-	"nothing-applied":            "a Secret is encrypted by SOPS, which Argo CD applies as it is; Ladder says that it cannot look at it",
 	"parent-of-revision":         "the parent is of another revision, and cannot be built as it is in the checkout; lint says so",
 	"prefix-of-another":          "the repository is a folder of the one that its addresses name; here the paths are not at the top",
 	"renamed-set":                "Argo CD takes a {{ without }} for text, and the project is none; Ladder says so and reads no more of the set",
