@@ -113,7 +113,9 @@ type applying struct {
 	// known is what is behind the arguments that were met before.
 	known map[argument]made
 	// listed are the kustomizations by their folders.
-	listed       map[string]kustomization
+	listed map[string]kustomization
+	// named are the Namespaces of files that were read for them.
+	named        map[string][]string
 	count, steps int
 }
 
@@ -154,6 +156,47 @@ func (x *applying) read(file string, content []byte) applied {
 			for _, one := range behind.releases {
 				one.Position = at
 				all.releases = append(all.releases, one)
+			}
+		}
+	}
+	return all
+}
+
+// ofNamespace matches a file that may have a Namespace in it.
+var ofNamespace = lazyregexp.New(`kind["']?:\s*["']?Namespace\b`)
+
+// namespaces are the Namespaces in files that commands apply. A file that is no YAML, as a
+// template is none, says nothing.
+func (x *applying) namespaces(files []Instruction) []Namespace {
+	var all []Namespace
+	for _, one := range files {
+		names, known := x.named[one.Address]
+		if !known {
+			names = namespacesOf(x.tree, one.Address)
+			x.named[one.Address] = names
+		}
+		for _, name := range names {
+			all = append(all, Namespace{Name: name, File: one.Address, Position: one.Position})
+		}
+	}
+	return all
+}
+
+// namespacesOf are the names of the Namespaces in a file.
+func namespacesOf(tree *repofs.Tree, file string) []string {
+	data, err := tree.Read(file)
+	if err != nil || !ofNamespace.Match(data) {
+		return nil
+	}
+	documents, err := yamldoc.Parse(file, data)
+	if err != nil {
+		return nil
+	}
+	var all []string
+	for _, d := range documents {
+		for _, o := range append([]*yamldoc.Value{d}, d.At("items").Elements()...) {
+			if name := o.TextAt("metadata", "name"); name != "" && o.TextAt("kind") == "Namespace" && o.TextAt("apiVersion") == "v1" {
+				all = append(all, name)
 			}
 		}
 	}
