@@ -33,10 +33,12 @@ type Reader struct {
 	// read are the files that were read for themselves.
 	read map[string]bool
 	// releases are those that are not read yet, releasedAt where the others have the
-	// settings. partial is set where not all values of each are known.
+	// settings. partial is set where not all values of each are known, unplaced where not
+	// all namespaces of them are.
 	releases   []Release
 	releasedAt []finding.Position
 	partial    bool
+	unplaced   bool
 	// beside has what the files say that are no manifests.
 	beside *Reader
 	// healthUnread is set where a file that is not read mentions health scripts.

@@ -58,9 +58,9 @@ func (r *Reader) settle() {
 	pending := r.releases
 	r.releases = nil
 	for _, one := range pending {
-		if one.Namespace == "" || isOpen(one.Namespace) {
-			r.Unread(one.Position.File, []byte(watchedKey))
-		} else {
+		placed := one.Namespace != "" && !isOpen(one.Namespace)
+		r.unplaced = r.unplaced || !placed
+		if placed {
 			r.installedIn(one.Namespace)
 		}
 		at, whole := r.release(one)
@@ -75,7 +75,7 @@ func (r *Reader) settle() {
 		if r.partial {
 			break
 		}
-		if beside.found.ProgressiveSyncs.Unread == "" && beside.found.WatchedUnread == "" {
+		if !r.unplaced && beside.found.ProgressiveSyncs.Unread == "" && beside.found.WatchedUnread == "" {
 			r.started(at)
 		}
 		if beside.found.BuildUnread == "" && (r.found.Whole.File == "" || at.Compare(r.found.Whole) < 0) {
@@ -90,13 +90,14 @@ func (r *Reader) settle() {
 func (r *Reader) release(one Release) (at finding.Position, whole bool) {
 	known, before := slices.Clone(r.knownAt), r.found
 	defer func() { r.knownAt, r.found.Whole, r.found.Started = known, before.Whole, before.Started }()
-	values := slices.Clone(one.Values)
+	var values []*yamldoc.Value
 	whole = !one.Open
 	for _, file := range one.Files {
 		documents, err := r.values(file)
 		whole = whole && err == nil
 		values = append(values, documents...)
 	}
+	values = append(values, one.Values...)
 	for _, v := range values {
 		whole = whole && !opens(v)
 		if !r.read[v.Position.File] {
