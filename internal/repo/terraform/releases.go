@@ -178,9 +178,9 @@ func (m *module) text(e hclsyntax.Expression) (all []Value, ok bool) {
 			return m.text(m.locals[name])
 		}
 	case *hclsyntax.ConditionalExpr:
-		yes, one := m.text(e.TrueResult)
-		no, other := m.text(e.FalseResult)
-		return append(yes, no...), one && other
+		yes, isYes := m.text(e.TrueResult)
+		no, isNo := m.text(e.FalseResult)
+		return append(yes, no...), isYes && isNo
 	case *hclsyntax.FunctionCallExpr:
 		switch {
 		case len(e.Args) == 1 && (e.Name == "yamlencode" || e.Name == "jsonencode"):
@@ -189,10 +189,10 @@ func (m *module) text(e hclsyntax.Expression) (all []Value, ok bool) {
 				return nil, false
 			}
 			text, ok := encoded(v)
-			return []Value{{Text: text, Position: at}}, ok
+			return one(Value{Text: text, Position: at}, ok)
 		case len(e.Args) > 0 && (e.Name == "file" || e.Name == "templatefile"):
 			file, ok := m.file(e.Args[0])
-			return []Value{{File: file, Position: at}}, ok
+			return one(Value{File: file, Position: at}, ok)
 		}
 	}
 	v, ok := m.value(e)
@@ -201,6 +201,14 @@ func (m *module) text(e hclsyntax.Expression) (all []Value, ok bool) {
 		return nil, false
 	}
 	return []Value{{Text: s, Position: at}}, true
+}
+
+// one is a value alone, or none.
+func one(v Value, ok bool) ([]Value, bool) {
+	if !ok {
+		return nil, false
+	}
+	return []Value{v}, true
 }
 
 // localOf is the name of a local value that is named as a whole, and is not being read
