@@ -52,14 +52,14 @@ type Namespace struct {
 func Find(ctx context.Context, tree *repofs.Tree) Told {
 	var told Told
 	all, repositories := texts(ctx, tree)
-	files := &applying{ctx: ctx, tree: tree, known: map[argument]made{}, listed: map[string]kustomization{}, named: map[string][]string{}}
+	files := &applying{ctx: ctx, tree: tree, known: map[argument]made{}, listed: map[string]kustomization{}, named: map[string]namespaced{}}
 	for _, t := range all {
 		told.Instructions = append(told.Instructions, Read(t.file, t.content)...)
 		told.Namespaces = append(told.Namespaces, namespaces(t.file, t.content)...)
 		applied := files.read(t.file, t.content)
 		told.Instructions = append(told.Instructions, applied.addresses...)
 		told.Releases = append(told.Releases, applied.releases...)
-		told.Namespaces = append(told.Namespaces, files.namespaces(applied.files)...)
+		told.Namespaces = append(told.Namespaces, files.namespaces(applied.files, t.rank != script)...)
 		switch t.rank {
 		case aside:
 			noted := apart(t.file, applied.files)

@@ -115,7 +115,7 @@ type applying struct {
 	// listed are the kustomizations by their folders.
 	listed map[string]kustomization
 	// named are the Namespaces of files that were read for them.
-	named        map[string][]string
+	named        map[string]namespaced
 	count, steps int
 }
 
@@ -166,38 +166,49 @@ func (x *applying) read(file string, content []byte) applied {
 var ofNamespace = lazyregexp.New(`kind["']?:\s*["']?Namespace\b`)
 
 // namespaces are the Namespaces in files that commands apply. A file that is no YAML, as a
-// template is none, says nothing.
-func (x *applying) namespaces(files []Instruction) []Namespace {
+// template is none, says nothing. A document that shows how to apply a folder may show how
+// to try out what Argo CD applies: there a folder counts only if it is one of Namespaces.
+func (x *applying) namespaces(files []Instruction, shown bool) []Namespace {
 	var all []Namespace
+	more := map[string]bool{} // what has other objects too
 	for _, one := range files {
-		names, known := x.named[one.Address]
-		if !known {
-			names = namespacesOf(x.tree, one.Address)
-			x.named[one.Address] = names
+		if _, ok := x.named[one.Address]; !ok {
+			x.named[one.Address] = namespacesOf(x.tree, one.Address)
 		}
-		for _, name := range names {
+		more[one.Through] = more[one.Through] || x.named[one.Address].others
+	}
+	for _, one := range files {
+		if shown && one.Through != one.Address && more[one.Through] {
+			continue
+		}
+		for _, name := range x.named[one.Address].names {
 			all = append(all, Namespace{Name: name, File: one.Address, Position: one.Position})
 		}
 	}
 	return all
 }
 
-// namespacesOf are the names of the Namespaces in a file.
-func namespacesOf(tree *repofs.Tree, file string) []string {
+// namespaced are the Namespaces of a file; others says that it has other objects too.
+type namespaced struct {
+	names  []string
+	others bool
+}
+
+// namespacesOf reads the Namespaces in a file.
+func namespacesOf(tree *repofs.Tree, file string) (all namespaced) {
 	data, err := tree.Read(file)
 	if err != nil || !ofNamespace.Match(data) {
-		return nil
+		return namespaced{others: true}
 	}
 	documents, err := yamldoc.Parse(file, data)
 	if err != nil {
-		return nil
+		return namespaced{others: true}
 	}
-	var all []string
 	for _, d := range documents {
-		for _, o := range append([]*yamldoc.Value{d}, d.At("items").Elements()...) {
-			if name := o.TextAt("metadata", "name"); name != "" && o.TextAt("kind") == "Namespace" && o.TextAt("apiVersion") == "v1" {
-				all = append(all, name)
-			}
+		if d.TextAt("kind") == "Namespace" && d.TextAt("apiVersion") == "v1" {
+			all.names = append(all.names, d.TextAt("metadata", "name"))
+		} else {
+			all.others = true
 		}
 	}
 	return all
