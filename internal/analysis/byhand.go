@@ -100,7 +100,11 @@ func (r *run) handed(ctx context.Context, tree *repofs.Tree, k *knowledge) func(
 			}
 		}
 		for _, one := range all.Namespaces {
-			note(finding.Evidence{Text: "Namespace " + one.Name + " is created by hand", File: one.Position.File, Line: one.Position.Line}, []string{one.Name})
+			how := " is created by hand"
+			if one.File != "" {
+				how = " of " + one.File + " is applied by hand"
+			}
+			note(finding.Evidence{Text: "Namespace " + one.Name + how, File: one.Position.File, Line: one.Position.Line}, []string{one.Name})
 		}
 		return told
 	})

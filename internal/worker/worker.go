@@ -31,6 +31,7 @@ func init() {
 		wire.Form:      answering(fillForm),
 		wire.Helmfile:  loadHelmfile,
 		wire.Terraform: answering(terraform.Read),
+		wire.Releases:  answering(terraform.Releases),
 		wire.Objects:   parseObjects,
 
 		wire.IgnoreCheck: answering(checkIgnore),

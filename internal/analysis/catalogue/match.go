@@ -56,6 +56,9 @@ func ask(src model.Source) question {
 	if q.chart == "" { // an OCI reference that holds the name
 		q.chart = q.repository[strings.LastIndexByte(q.repository, '/')+1:]
 	}
+	if i := strings.LastIndexByte(q.chart, '/'); i >= 0 { // folders of a registry belong to its address
+		q.repository, q.chart = address(q.repository+"/"+q.chart[:i]), q.chart[i+1:]
+	}
 	return q
 }
 

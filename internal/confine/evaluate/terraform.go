@@ -16,3 +16,8 @@ const terraformTime = 5 * time.Second
 func Terraform(ctx context.Context, folder terraform.Folder) ([]terraform.Cluster, error) {
 	return ask[terraform.Folder, []terraform.Cluster](ctx, wire.Terraform, folder, terraformTime)
 }
+
+// Releases reads the releases of a chart that a folder of Terraform installs, in a worker.
+func Releases(ctx context.Context, of terraform.OfChart) ([]terraform.Release, error) {
+	return ask[terraform.OfChart, []terraform.Release](ctx, wire.Releases, of, terraformTime)
+}

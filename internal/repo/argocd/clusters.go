@@ -104,11 +104,11 @@ func (r *Repository) namedClusters() map[string]bool {
 	return names
 }
 
-// terraformClusters are those that the folders of Terraform register.
-func (r *Repository) terraformClusters(ctx context.Context) ([]clusters.Cluster, error) {
-	folders := map[string][]terraform.File{}
+// terraformFolders are the files of Terraform by their folders, and which folders mention
+// what clusters are made of.
+func (r *Repository) terraformFolders() (folders map[string][]terraform.File, mentions map[string]bool) {
+	folders, mentions = map[string][]terraform.File{}, map[string]bool{}
 	sizes := map[string]int{}
-	mentions := map[string]bool{}
 	for _, file := range r.all {
 		data, ok := r.terraform(file)
 		if !ok {
@@ -122,6 +122,12 @@ func (r *Repository) terraformClusters(ctx context.Context) ([]clusters.Cluster,
 		mentions[dir] = mentions[dir] || bytes.Contains(data, []byte("secret-type")) ||
 			bytes.Contains(data, []byte("module")) && bytes.Contains(data, []byte("addons")) && bytes.Contains(data, []byte("metadata"))
 	}
+	return folders, mentions
+}
+
+// terraformClusters are those that the folders of Terraform register.
+func (r *Repository) terraformClusters(ctx context.Context) ([]clusters.Cluster, error) {
+	folders, mentions := r.terraformFolders()
 	var all []clusters.Cluster
 	for _, dir := range slices.Sorted(maps.Keys(folders)) {
 		if !mentions[dir] {

@@ -42,7 +42,7 @@ func (r *Repository) withoutExamples(ctx context.Context, roots []entry) []entry
 // show how to, with the first command of each.
 func (r *Repository) handed(ctx context.Context) map[string]finding.Position {
 	if r.byScript == nil {
-		told := byhand.Find(ctx, r.tree)
+		told := r.told(ctx)
 		r.byScript, r.noted = map[string]finding.Position{}, map[string]bool{}
 		note := func(one byhand.Instruction) {
 			if _, known := r.byScript[one.Address]; !known {

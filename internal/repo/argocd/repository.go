@@ -19,6 +19,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/repo/appset"
+	"github.com/rollout-ladder/ladder/internal/repo/byhand"
 	"github.com/rollout-ladder/ladder/internal/repo/clusters"
 	"github.com/rollout-ladder/ladder/internal/repo/installation"
 	"github.com/rollout-ladder/ladder/internal/repo/ladderfile"
@@ -100,6 +101,8 @@ type Repository struct {
 	// byScript are the files that commands of the repository apply; nil until they are
 	// asked for.
 	byScript map[string]finding.Position
+	// commands are what the files of the repository have people do; nil until it is asked.
+	commands *byhand.Told
 	// noted are those of them that a comment of a kustomization names.
 	noted    map[string]bool
 	clusters foundClusters
@@ -215,6 +218,9 @@ func Scan(ctx context.Context, tree *repofs.Tree, opts Options) (*Repository, er
 		r.take(file, all[i])
 	}
 	if err := r.readSnapshot(); err != nil {
+		return nil, err
+	}
+	if err := r.readReleases(ctx); err != nil {
 		return nil, err
 	}
 	r.settings = r.installation.Settings()

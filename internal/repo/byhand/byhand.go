@@ -33,13 +33,15 @@ type Told struct {
 	// kustomization names.
 	Files, Shown, Noted []Instruction
 	Releases            []Release
-	// Namespaces are created by a command of their own.
+	// Namespaces are created by a command of their own, or in a file that one applies.
 	Namespaces []Namespace
 }
 
 // Namespace is a namespace that a command creates.
 type Namespace struct {
 	Name string
+	// File is the file of the repository that has it, where the command applies one.
+	File string
 	// Position is that of the line on which the command begins.
 	Position finding.Position
 }
@@ -50,13 +52,14 @@ type Namespace struct {
 func Find(ctx context.Context, tree *repofs.Tree) Told {
 	var told Told
 	all, repositories := texts(ctx, tree)
-	files := &applying{ctx: ctx, tree: tree, known: map[argument]made{}, listed: map[string]kustomization{}}
+	files := &applying{ctx: ctx, tree: tree, known: map[argument]made{}, listed: map[string]kustomization{}, named: map[string]namespaced{}}
 	for _, t := range all {
 		told.Instructions = append(told.Instructions, Read(t.file, t.content)...)
 		told.Namespaces = append(told.Namespaces, namespaces(t.file, t.content)...)
 		applied := files.read(t.file, t.content)
 		told.Instructions = append(told.Instructions, applied.addresses...)
 		told.Releases = append(told.Releases, applied.releases...)
+		told.Namespaces = append(told.Namespaces, files.namespaces(applied.files, t.rank != script)...)
 		switch t.rank {
 		case aside:
 			noted := apart(t.file, applied.files)

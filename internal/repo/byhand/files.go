@@ -113,7 +113,9 @@ type applying struct {
 	// known is what is behind the arguments that were met before.
 	known map[argument]made
 	// listed are the kustomizations by their folders.
-	listed       map[string]kustomization
+	listed map[string]kustomization
+	// named are the Namespaces of files that were read for them.
+	named        map[string]namespaced
 	count, steps int
 }
 
@@ -155,6 +157,58 @@ func (x *applying) read(file string, content []byte) applied {
 				one.Position = at
 				all.releases = append(all.releases, one)
 			}
+		}
+	}
+	return all
+}
+
+// ofNamespace matches a file that may have a Namespace in it.
+var ofNamespace = lazyregexp.New(`kind["']?:\s*["']?Namespace\b`)
+
+// namespaces are the Namespaces in files that commands apply. A file that is no YAML, as a
+// template is none, says nothing. A document that shows how to apply a folder may show how
+// to try out what Argo CD applies: there a folder counts only if it is one of Namespaces.
+func (x *applying) namespaces(files []Instruction, shown bool) []Namespace {
+	var all []Namespace
+	more := map[string]bool{} // what has other objects too
+	for _, one := range files {
+		if _, ok := x.named[one.Address]; !ok {
+			x.named[one.Address] = namespacesOf(x.tree, one.Address)
+		}
+		more[one.Through] = more[one.Through] || x.named[one.Address].others
+	}
+	for _, one := range files {
+		if shown && one.Through != one.Address && more[one.Through] {
+			continue
+		}
+		for _, name := range x.named[one.Address].names {
+			all = append(all, Namespace{Name: name, File: one.Address, Position: one.Position})
+		}
+	}
+	return all
+}
+
+// namespaced are the Namespaces of a file; others says that it has other objects too.
+type namespaced struct {
+	names  []string
+	others bool
+}
+
+// namespacesOf reads the Namespaces in a file.
+func namespacesOf(tree *repofs.Tree, file string) (all namespaced) {
+	data, err := tree.Read(file)
+	if err != nil || !ofNamespace.Match(data) {
+		return namespaced{others: true}
+	}
+	documents, err := yamldoc.Parse(file, data)
+	if err != nil {
+		return namespaced{others: true}
+	}
+	for _, d := range documents {
+		if d.TextAt("kind") == "Namespace" && d.TextAt("apiVersion") == "v1" {
+			all.names = append(all.names, d.TextAt("metadata", "name"))
+		} else {
+			all.others = true
 		}
 	}
 	return all

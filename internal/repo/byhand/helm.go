@@ -16,8 +16,8 @@ type Release struct {
 	// Repository and Chart name a chart in a repository of charts. Of a folder of this
 	// repository there is one release for each chart that it depends on.
 	Repository, Chart, Version string
-	// Name is that of the release.
-	Name string
+	// Name is that of the release, Namespace the one that the command names.
+	Name, Namespace string
 	// ValueFiles are files of the repository, Values are written in place, Set are the values
 	// that the command sets by name; Partial says that there are others.
 	ValueFiles []string
@@ -102,6 +102,8 @@ func arguments(text string) (r Release, chart string, files []string) {
 			r.Repository = value
 		case "--version":
 			r.Version = value
+		case "-n", "--namespace":
+			r.Namespace = value
 		case "--set", "--set-string":
 			for pair := range strings.SplitSeq(value, ",") {
 				if name, v, ok := strings.Cut(pair, "="); ok {

@@ -5,7 +5,8 @@
 //     strategic merge, JSON patches, and generators of kustomize with their literals,
 //     files and environment files;
 //   - the values of the chart argo-cd, under any name of it, as files, in
-//     Applications, and as parameters of Helm;
+//     Applications, as parameters of Helm, and as Terraform, Ansible and commands give
+//     them;
 //   - the ArgoCD resource of the operator, and patches of it;
 //   - arguments and variables of the ApplicationSet controller.
 //

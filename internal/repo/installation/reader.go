@@ -30,6 +30,19 @@ type Reader struct {
 	foreign map[string]bool
 	// knownAt are the places of known.
 	knownAt []finding.Position
+	// read are the files that were read for themselves.
+	read map[string]bool
+	// releases are those that are not read yet, releasedAt where the others have the
+	// settings. partial is set where not all values of each are known, unplaced where not
+	// all namespaces of them are.
+	releases   []Release
+	releasedAt []finding.Position
+	partial    bool
+	unplaced   bool
+	// beside has what the files say that are no manifests.
+	beside *Reader
+	// healthUnread is set where a file that is not read mentions health scripts.
+	healthUnread bool
 }
 
 // maxNested is how deep texts that hold YAML may be nested in each other.
@@ -37,7 +50,11 @@ const maxNested = 3
 
 // Read takes the documents of one file.
 func (r *Reader) Read(values []*yamldoc.Value) {
+	if r.read == nil {
+		r.read = map[string]bool{}
+	}
 	for _, v := range values {
+		r.read[v.Position.File] = true
 		r.value(v, anywhere, 0)
 	}
 }
@@ -54,15 +71,22 @@ func (r *Reader) Unread(file string, text []byte) {
 	note(&r.found.ProgressiveSyncs.Unread, "progressive.syncs", `progressive\`, "progressive-syncs", "PROGRESSIVE_SYNCS", "progressiveSyncs", "ProgressiveSyncs")
 	note(&r.found.WatchedUnread, "application.namespaces", `application\.namespaces`, "application-namespaces", watchedVariable, "sourceNamespaces", "applicationNamespaces")
 	note(&r.found.BuildUnread, "buildOptions", "BuildOptions", pathPrefix, versionPrefix)
+	var of string
+	note(&of, customizations, `resource\.customizations`, "resourceHealthChecks", "resourceCustomizations")
+	r.healthUnread = r.healthUnread || of != ""
 }
 
 // Settings are those that were read so far.
 func (r *Reader) Settings() argo.Settings {
+	r.settle()
 	s := r.replaced()
 	// Which of several installations an Application belongs to is not told: the settings
 	// of each must be known.
 	if len(r.knownAt) > 0 && !slices.ContainsFunc(r.knownAt, r.isPatchOfForeign) {
 		s.Known, s.Position = true, slices.MinFunc(r.knownAt, finding.Position.Compare)
+	}
+	if len(r.knownAt) == 0 && len(r.releasedAt) > 0 && !r.partial && !r.healthUnread {
+		s.Known, s.Position = true, slices.MinFunc(r.releasedAt, finding.Position.Compare)
 	}
 	s.Health = slices.Clone(s.Health)
 	slices.SortFunc(s.Health, func(a, b argo.GroupKind) int {
@@ -198,6 +222,7 @@ func (r *Reader) object(v *yamldoc.Value, in home, nested int) {
 	if v.At("configMapGenerator") != nil || v.At("resources") != nil || v.At("helmCharts") != nil {
 		r.installedIn(v.TextAt("namespace")) // of a kustomization
 	}
+	r.ansible(v)
 	r.variable(v)
 	r.operation(v, in)
 	r.parameter(v)

@@ -49,6 +49,22 @@ const (
 // Read reads the clusters of a folder. A file that is no Terraform is an error, as it is
 // for who applies the folder; one of variables, which may be encrypted, says nothing.
 func Read(f Folder) ([]Cluster, error) {
+	m, blocks, err := load(f)
+	if err != nil {
+		return nil, err
+	}
+	var all []Cluster
+	for _, b := range blocks {
+		all = append(all, m.clusters(b)...)
+	}
+	slices.SortStableFunc(all, func(a, b Cluster) int {
+		return cmp.Or(strings.Compare(a.Position.File, b.Position.File), cmp.Compare(a.Position.Line, b.Position.Line), strings.Compare(a.Name, b.Name))
+	})
+	return all, nil
+}
+
+// load reads the files of a folder, and gives its blocks.
+func load(f Folder) (*module, []*hclsyntax.Block, error) {
 	m := &module{
 		variables: map[string]variable{}, locals: map[string]hclsyntax.Expression{}, set: map[string]cty.Value{},
 		defaults: map[string]cty.Value{}, known: map[string]cty.Value{}, busy: map[string]bool{},
@@ -57,7 +73,7 @@ func Read(f Folder) ([]Cluster, error) {
 	for _, file := range f.Files {
 		body, err := parse(file)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		for _, b := range body.Blocks {
 			m.declare(b)
@@ -73,14 +89,7 @@ func Read(f Folder) ([]Cluster, error) {
 			}
 		}
 	}
-	var all []Cluster
-	for _, b := range blocks {
-		all = append(all, m.clusters(b)...)
-	}
-	slices.SortStableFunc(all, func(a, b Cluster) int {
-		return cmp.Or(strings.Compare(a.Position.File, b.Position.File), cmp.Compare(a.Position.Line, b.Position.Line), strings.Compare(a.Name, b.Name))
-	})
-	return all, nil
+	return m, blocks, nil
 }
 
 // parse reads a file. Its error quotes nothing of it, which may be secret.

@@ -132,6 +132,9 @@ func (m *module) strict(v cty.Value) cty.Value {
 // settled is a text with the defaults of its marks; unknown where one has none.
 func (m *module) settled(v cty.Value) cty.Value {
 	s := v.AsString()
+	if m.undecided && appset.IsMarked(s) {
+		return cty.UnknownVal(cty.String)
+	}
 	names := appset.Marks(s)
 	if len(names) == 1 && s == appset.Mark(names[0]) {
 		if d, ok := m.defaults[names[0]]; ok {

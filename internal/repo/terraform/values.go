@@ -31,7 +31,10 @@ type module struct {
 	known    map[string]cty.Value // locals that were evaluated
 	busy     map[string]bool      // locals that are being evaluated
 	depth    int
-	each     map[string]cty.Value // each.key and each.value of the block at hand
+	// undecided has defaults decide nothing: a choice between two objects gives what both
+	// of them have.
+	undecided bool
+	each      map[string]cty.Value // each.key and each.value of the block at hand
 }
 
 // variable is one that the folder declares.
@@ -79,6 +82,15 @@ func (m *module) value(e hclsyntax.Expression) (v cty.Value, ok bool) {
 			return cty.NilVal, false
 		}
 		return index(of, key, e.Range())
+	case *hclsyntax.ConditionalExpr:
+		if m.undecided {
+			one, ok := m.value(e.TrueResult)
+			other, known := m.value(e.FalseResult)
+			if !ok || !known {
+				return nowhere(e.Range()), true
+			}
+			return either(one, other, e.Range()), true
+		}
 	case *hclsyntax.FunctionCallExpr:
 		if v, ok, done := m.tolerant(e); done {
 			return v, ok
@@ -241,6 +253,8 @@ func (m *module) variable(name string) (cty.Value, bool) {
 	case set:
 		return opened(v, declared.optional), true
 	case declared.value == cty.NilVal:
+		return unknown("var." + name), true
+	case m.undecided && !declared.value.Type().IsPrimitiveType():
 		return unknown("var." + name), true
 	default:
 		return opened(m.defaulted("var."+name, declared.value), declared.optional), true

@@ -18,6 +18,7 @@ const (
 	Helmfile  = "helmfile"       // reads the state files of Helmfile
 	Objects   = "objects"        // parses manifests
 	Terraform = "terraform"      // reads the clusters of a folder of Terraform
+	Releases  = "releases"       // reads the releases of a chart in a folder of Terraform
 
 	// About the health of objects.
 	Lua       = "lua"
