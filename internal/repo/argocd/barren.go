@@ -24,7 +24,7 @@ func (w *walk) barren(components []model.Component, documents map[string]documen
 	for _, c := range components {
 		d := documents[c.Name]
 		for _, to := range c.Sources {
-			if to.Kind != model.Manifests || !c.Enabled || d.value == nil || !r.tells(d, to) {
+			if to.Kind != model.Manifests || !c.Enabled || d.value == nil || w.told[to.Position] || !r.tells(d, to) {
 				continue
 			}
 			own, below := r.laid(to)
@@ -39,7 +39,7 @@ func (w *walk) barren(components []model.Component, documents map[string]documen
 				continue
 			}
 			if named == nil {
-				named = r.namedFolders(components)
+				named = r.namedFolders(components, nil)
 			}
 			found = append(found, r.subfolders(c.Name, to, below.manifests, named)...)
 		}
@@ -86,9 +86,13 @@ func (r *Repository) subfolders(component string, to model.Source, manifests []l
 }
 
 // namedFolders are the names on the way to each folder that Applications name, those of
-// other environments and the patterns of generators included. What is filled in matches as
-// a star does.
-func (r *Repository) namedFolders(components []model.Component) [][]string {
+// other environments and the patterns of generators included, but for the Applications that
+// are left out. What is filled in matches as a star does.
+func (r *Repository) namedFolders(components []model.Component, leftOut []document) [][]string {
+	not := map[string]bool{}
+	for _, d := range leftOut {
+		not[d.key()] = true
+	}
 	var all [][]string
 	known := map[string]bool{}
 	add := func(p string) {
@@ -103,7 +107,9 @@ func (r *Repository) namedFolders(components []model.Component) [][]string {
 		}
 	}
 	for _, d := range slices.Concat(r.applications, r.disabled, r.sets, r.aside, r.leftOut) {
-		eachPath(d.value, add)
+		if !not[d.key()] {
+			eachPath(d.value, add)
+		}
 	}
 	return all
 }
