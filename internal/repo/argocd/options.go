@@ -6,6 +6,7 @@ import (
 
 	"github.com/rollout-ladder/ladder/internal/core/argo"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
 )
 
 // ignoredOptions tells of options that Argo CD passes over, of the spec at a path of a
@@ -23,7 +24,12 @@ func (r *Repository) ignoredOptions(d document, path []string) {
 	for name, place := range map[string]argo.OptionPlace{argo.SyncOptions: argo.SyncAnnotation, argo.CompareOptions: argo.CompareAnnotation} {
 		annotation := append(slices.Clone(path[:len(path)-1]), "metadata", "annotations", name)
 		for option := range strings.SplitSeq(d.value.TextAt(annotation...), ",") {
-			r.ignoredOption(d, d.at(annotation...), strings.TrimSpace(option), place)
+			option = strings.TrimSpace(option)
+			before := len(r.findings)
+			r.ignoredOption(d, d.at(annotation...), option, place)
+			if len(r.findings) > before && slices.ContainsFunc(d.value.At(list...).Elements(), func(v *yamldoc.Value) bool { return v.Text == option }) {
+				r.findings[before].Fix.Summary = "take it out: syncOptions has it"
+			}
 		}
 	}
 }
