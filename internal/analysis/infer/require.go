@@ -119,7 +119,10 @@ func required(o *object, verb, field string) finding.Evidence {
 // provided is the evidence of a provider.
 func (x *index) provided(p provider) finding.Evidence {
 	e := finding.Evidence{Text: "provided by " + p.by + " of " + x.name(p.component), File: p.position.File, Line: p.position.Line}
-	if p.object != nil {
+	switch {
+	case p.object == nil && p.basis == finding.Catalogue: // which names a chart with where it comes from
+		e.Text = "provided by " + x.name(p.component) + ", by " + p.by
+	case p.object != nil:
 		r := p.object.resource()
 		e.Text, e.Object = "provided by "+r.Human()+" of "+x.name(p.component), r.String()
 		if p.by != "" {
