@@ -352,7 +352,7 @@ func (o *order) after(consumer, provider *model.Component) string {
 	case stepped(consumer, provider) != "":
 		return stepped(consumer, provider)
 	case len(consumer.Waves) > 0 || len(provider.Waves) > 0:
-		return o.afterByWaves(apart(consumer, provider))
+		return o.afterByWaves(consumer, provider)
 	case consumer.Phase >= 0:
 		return fmt.Sprintf("give %s a later phase than %s (%s), or %s an earlier one", consumer.Name, provider.Name, provider.Phase, provider.Name)
 	default:
@@ -415,7 +415,8 @@ func path(c *model.Component) []string {
 
 // afterByWaves knows that a wave on what an ApplicationSet generates orders
 // nothing, and that nobody waits for that.
-func (o *order) afterByWaves(consumer, provider string) string {
+func (o *order) afterByWaves(late, early *model.Component) string {
+	consumer, provider := apart(late, early)
 	set, of := o.made[consumer], o.made[provider]
 	switch {
 	case of != "" && set == of:
@@ -428,5 +429,5 @@ func (o *order) afterByWaves(consumer, provider string) string {
 	case set != "":
 		consumer = "ApplicationSet " + set
 	}
-	return fmt.Sprintf("give %s a later sync wave than %s, or %s an earlier one", consumer, provider, provider)
+	return o.way(late, early, consumer, provider)
 }
