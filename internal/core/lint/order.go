@@ -216,10 +216,7 @@ func (o *order) passes(first, later *model.Component) bool {
 	if first.PreArgo || later.PreArgo {
 		return false
 	}
-	at := 0
-	for at < len(first.Waves) && at < len(later.Waves) && first.Waves[at] == later.Waves[at] {
-		at++
-	}
+	at := partingAt(first, later)
 	if at == len(first.Waves) {
 		return o.unstepped // a step waits for the Applications of the step before
 	}
@@ -229,11 +226,24 @@ func (o *order) passes(first, later *model.Component) bool {
 	if at == len(later.Waves) {
 		return false
 	}
-	stands := first.Name // what has the wave: the component, or its parent on that level
-	if at+1 < len(first.Parents) {
-		stands = first.Parents[at+1]
+	return o.unassessed || o.made[standsAt(first, at)] != ""
+}
+
+// partingAt is the level at which the waves of two components differ, or one has no more.
+func partingAt(a, b *model.Component) int {
+	at := 0
+	for at < len(a.Waves) && at < len(b.Waves) && a.Waves[at] == b.Waves[at] {
+		at++
 	}
-	return o.unassessed || o.made[stands] != ""
+	return at
+}
+
+// standsAt is what has the wave of a component on a level: the component, or its parent there.
+func standsAt(c *model.Component, level int) string {
+	if level+1 < len(c.Parents) {
+		return c.Parents[level+1]
+	}
+	return c.Name
 }
 
 // doubt makes an error about two components in the wrong order a warning where only the
