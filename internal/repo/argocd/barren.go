@@ -5,6 +5,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/model"
@@ -19,32 +20,32 @@ const shownLeftOut = 4
 // by the names of their components. Source: Argo CD, directory sources.
 func (w *walk) barren(components []model.Component, documents map[string]document) []finding.Finding {
 	r := w.repository
-	var named [][]string
+	named := sync.OnceValue(func() [][]string { return r.namedFolders(components, nil) })
 	var found []finding.Finding
 	for _, c := range components {
 		d := documents[c.Name]
 		for _, to := range c.Sources {
-			if to.Kind != model.Manifests || !c.Enabled || d.value == nil || w.told[to.Position] || !r.tells(d, to) {
-				continue
+			if to.Kind == model.Manifests && c.Enabled && d.value != nil && !w.told[to.Position] && r.tells(d, to) {
+				found = append(found, r.barrenSource(c, d, to, named)...)
 			}
-			own, below := r.laid(to)
-			if own.unknown || below.unknown {
-				continue
-			}
-			if !own.object {
-				found = append(found, nothingApplied(c.Name, to, r.appliesBeside(c, d, to), own, below)...)
-				continue
-			}
-			if len(below.manifests) == 0 || below.built {
-				continue
-			}
-			if named == nil {
-				named = r.namedFolders(components, nil)
-			}
-			found = append(found, r.subfolders(c.Name, to, below.manifests, named)...)
 		}
 	}
 	return found
+}
+
+func (r *Repository) barrenSource(c model.Component, d document, to model.Source, named func() [][]string) []finding.Finding {
+	own, below := r.laid(to)
+	switch {
+	case own.unknown || below.unknown:
+		return nil
+	case !own.object:
+		one := r.appliesBeside(c, d, to)
+		below.elsewhere = one && !slices.ContainsFunc(below.manifests, func(m laidManifest) bool { return !reaches(named(), to.Path, path.Dir(m.at.File)) })
+		return nothingApplied(c.Name, to, one, own, below)
+	case len(below.manifests) == 0 || below.built:
+		return nil
+	}
+	return r.subfolders(c.Name, to, below.manifests, named())
 }
 
 // tells reports whether the files of a folder tell what is applied of it: not where another
@@ -171,6 +172,13 @@ func nothingApplied(component string, to model.Source, one bool, own, below lay)
 	case len(below.manifests) > 0:
 		f.Message += fmt.Sprintf("the manifests of %s are in subfolders, and directory.recurse is not set", to.Path)
 		f.Evidence, f.Fix.Summary = leftOutOf(below.manifests), "set directory.recurse: true, or correct the path"
+		switch {
+		case below.elsewhere:
+			f.Message += ": other sources name their folders"
+			f.Evidence, f.Fix.Summary = nil, "drop this source"
+		case one:
+			f.Severity = finding.Warning // they are left out
+		}
 	case own.other != nil:
 		f.Message += fmt.Sprintf("the folder %s holds no manifest", to.Path)
 		f.Evidence = []finding.Evidence{{Text: "no object of Kubernetes: it has no kind", File: own.other.File, Line: own.other.Line}}

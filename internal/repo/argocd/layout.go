@@ -20,6 +20,8 @@ type lay struct {
 	other  *finding.Position
 	// manifests are the first objects of all files.
 	manifests []laidManifest
+	// elsewhere is set where other sources name the folders of all manifests.
+	elsewhere bool
 	// built is set where a kustomization or a chart lies there, which builds tell.
 	built  bool
 	builds []finding.Evidence
