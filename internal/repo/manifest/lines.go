@@ -56,8 +56,10 @@ func (l *Lines) Field(at finding.Position, field string) finding.Position {
 		file.read = true
 		if data, err := l.read(at.File); err == nil {
 			file.data = data
-			// A template's text is no YAML, not even where it parses as such.
-			file.plain = !bytes.Contains(data, []byte("{{")) && isYAML(at.File)
+			// A template's text is no YAML, not even where it parses as such. Values are,
+			// whatever they hold for others to fill in.
+			template := strings.Contains("/"+at.File, "/templates/") && bytes.Contains(data, []byte("{{"))
+			file.plain = !template && isYAML(at.File)
 		}
 	}
 	if line := file.line(at.Line, field); line > 0 {

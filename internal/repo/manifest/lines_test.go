@@ -51,6 +51,7 @@ func TestLines(t *testing.T) {
 		"t/templates/web.yaml": lineTemplate,
 		"plain.yaml":           "# head\nkind: A\nspec:\n  issuerRef:\n    name: ca\n---\nkind: B\nspec: {secretName: x}\n",
 		"broken.yaml":          "kind: A\nspec: [\n",
+		"values.yaml":          "alert: 'on {{ $labels.pod }}'\nenv:\n- {name: A, value: a}\n- name: B\n  value: b\n",
 	}
 	reads := map[string]int{}
 	lines := NewLines(func(file string) ([]byte, error) {
@@ -73,6 +74,7 @@ func TestLines(t *testing.T) {
 		"no field":                           {"plain.yaml", 7, "", 7},
 		"broken":                             {"broken.yaml", 1, "spec.x", 2},
 		"inside a document":                  {"plain.yaml", 3, "issuerRef.name", 5},
+		"values for another template":        {"values.yaml", 1, "env[1].value", 5},
 		"no file":                            {"gone.yaml", 3, "spec.x", 3},
 		"template":                           {"t/templates/web.yaml", 2, "spec.template.spec.serviceAccountName", 9},
 		"template, list":                     {"t/templates/web.yaml", 2, "spec.template.spec.volumes[0].secret.secretName", 28},
@@ -87,7 +89,7 @@ func TestLines(t *testing.T) {
 			t.Errorf("%s: %s, want line %d", name, at, test.want)
 		}
 	}
-	if diff := cmp.Diff(map[string]int{"plain.yaml": 1, "broken.yaml": 1, "gone.yaml": 1, "t/templates/web.yaml": 1}, reads); diff != "" {
+	if diff := cmp.Diff(map[string]int{"plain.yaml": 1, "broken.yaml": 1, "gone.yaml": 1, "values.yaml": 1, "t/templates/web.yaml": 1}, reads); diff != "" {
 		t.Errorf("reads (-want +got):\n%s", diff)
 	}
 	got := lines.Evidence([]finding.Evidence{{File: "plain.yaml", Line: 7, Field: "spec.secretName"}, {File: "plain.yaml", Line: 7}})
