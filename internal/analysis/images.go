@@ -7,20 +7,23 @@ import (
 
 	"github.com/rollout-ladder/ladder/internal/analysis/infer"
 	"github.com/rollout-ladder/ladder/internal/core/lint"
+	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/repo/manifest"
 )
 
 // images are the images of an object that say too little or cannot be read. Texts
 // that something else replaces are left out: variables, build references of ko, and
 // "auto", for which Istio puts its proxy.
-func images(o manifest.Object) []lint.Image {
+func (r *Result) images(c model.Component, o manifest.Object) []lint.Image {
 	var out []lint.Image
-	for _, text := range infer.Images(o) {
+	for _, image := range infer.Images(o) {
+		text := image.Reference
 		if text == "auto" || strings.ContainsAny(text, "${}<>%") || strings.HasPrefix(text, "ko://") || strings.ToUpper(text) == text {
 			continue
 		}
 		if form, ok := imageForm(text); !ok {
-			out = append(out, lint.Image{Reference: text, Form: form})
+			at := r.fieldAt(o.Origin.Position(), image.Field)
+			out = append(out, lint.Image{Reference: text, Form: form, Position: at, Evidence: r.imageValues(c, o, text, at)})
 		}
 	}
 	return out

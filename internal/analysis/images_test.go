@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/rollout-ladder/ladder/internal/core/lint"
+	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/repo/manifest"
 )
 
@@ -37,7 +38,7 @@ func TestImages(t *testing.T) {
 			"apiVersion": "v1", "kind": "Pod", "spec": map[string]any{"containers": []any{map[string]any{"name": "a", "image": image}}},
 		}}
 		var got lint.ImageForm
-		if told := images(manifest.Object{Unstructured: pod}); len(told) > 0 {
+		if told := new(Result).images(model.Component{}, manifest.Object{Unstructured: pod}); len(told) > 0 {
 			got = told[0].Form
 		}
 		if got != want {

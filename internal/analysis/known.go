@@ -74,9 +74,7 @@ func (k *knowledge) component(c model.Component) (infer.Known, bool) {
 		all := infer.Known{Unrendered: true}
 		for _, e := range lacking {
 			answer, ok := k.find(e.Missing, e.Missing.ReleaseName, e.Namespace)
-			if e.Position.File != c.Position.File {
-				answer.Known.At = e.Position // in a kustomization, or among the dependencies of a chart
-			}
+			answer.Known.At = e.Position // also in a kustomization, or among the dependencies of a chart
 			all = join(all, answer.Known)
 			all.Open = all.Open || !ok || e.Missing.Incomplete != ""
 			all.Foreign = all.Foreign || !ok
@@ -91,6 +89,7 @@ func (k *knowledge) component(c model.Component) (infer.Known, bool) {
 			release = c.Name
 		}
 		if answer, ok := k.find(src, release, c.Namespace); ok {
+			answer.Known.At = src.Position
 			all, found = join(all, answer.Known), true
 		}
 	}

@@ -68,7 +68,7 @@ func (r *Result) lintObjects(c model.Component, versioned bool) (applied, unappl
 			Health:   r.assess.by(gk, c.Health),
 			HelmTest: manifest.IsHelmTest(o.Unstructured),
 			Position: o.Origin.Position(),
-			Images:   images(o),
+			Images:   r.images(c, o),
 		})
 		if versioned {
 			applied[len(applied)-1].Versions = versions(o)

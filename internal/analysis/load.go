@@ -316,6 +316,7 @@ func (r *Result) infer(known *knowledge) {
 	})
 	r.Dependencies, r.Missing, r.Lacks, r.Edges = inferred.Dependencies, inferred.Missing, inferred.Lacks, inferred.Edges
 	r.Installations = inferred.Installations
+	r.placeValues()
 	if r.Platform.Flux != nil {
 		// What Flux applies first in any case waits for nothing that it applies later.
 		order := r.Platform.Flux.Ordered()
@@ -324,6 +325,7 @@ func (r *Result) infer(known *knowledge) {
 	r.Findings = append(slices.Clone(r.Platform.Findings), inferred.Findings...)
 	for _, c := range r.Platform.Components {
 		r.Findings = append(r.Findings, r.numberWaves(c, objects[c.Name])...)
+		r.Findings = append(r.Findings, r.ignoredOptions(c, objects[c.Name])...)
 	}
 	for i := range r.Findings {
 		r.Findings[i].Environment = cmp.Or(r.Findings[i].Environment, r.Platform.Environment)

@@ -38,7 +38,7 @@ func versions(o manifest.Object) []lint.Version {
 	tags := map[string][]string{}
 	var names []string
 	for _, image := range infer.Images(o) {
-		named, err := reference.ParseNormalizedNamed(image)
+		named, err := reference.ParseNormalizedNamed(image.Reference)
 		if err != nil {
 			continue
 		}

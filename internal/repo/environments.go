@@ -111,11 +111,38 @@ func (r *Repository) findApplications(ctx context.Context) error {
 	if err := r.addClusters(ctx); err != nil || r.flux != nil {
 		return err
 	}
-	// What is wrong with files of others is no concern here.
-	if written, err := flux.Written(ctx, r.tree); err == nil && len(written) > 0 {
-		r.besides = []finding.Finding{flux.NotRead(written, "the repository is read as Argo CD reads it; --root FOLDER reads what Flux syncs from a folder")}
-	}
+	r.findBesides(ctx)
 	return ctx.Err()
+}
+
+// findBesides tells of what is written for Flux in a repository that is read as Argo CD
+// reads it. What is put away is nobody's platform, so that nothing lacks it.
+func (r *Repository) findBesides(ctx context.Context) {
+	all, err := flux.Written(ctx, r.tree)
+	if err != nil {
+		return // what is wrong with files of others is no concern here
+	}
+	var used, away []flux.Left
+	for _, l := range all {
+		if r.applications.PutAway(ctx, l.Position.File, l.Name) {
+			away = append(away, l)
+		} else {
+			used = append(used, l)
+		}
+	}
+	r.besides = nil
+	if len(used) > 0 {
+		f := flux.NotRead(used, "the repository is read as Argo CD reads it; --root FOLDER reads what Flux syncs from a folder")
+		for i := range f.Unread {
+			f.Unread[i].Other = true
+		}
+		r.besides = append(r.besides, f)
+	}
+	if len(away) > 0 {
+		f := flux.NotRead(away, "put away")
+		f.Unread = nil
+		r.besides = append(r.besides, f)
+	}
 }
 
 // findClusters reads the repository as Flux does: its clusters are the environments.

@@ -2,14 +2,17 @@ package infer
 
 import "github.com/rollout-ladder/ladder/internal/repo/manifest"
 
-// Images are the images that the pods of an object name, in their order.
-func Images(o manifest.Object) []string {
+// Image is an image that a pod of an object names, and the field that does.
+type Image struct{ Reference, Field string }
+
+// Images are those of an object, in their order.
+func Images(o manifest.Object) []Image {
 	gvk := o.GroupVersionKind()
 	spec, path := podSpec(&object{Object: o, g: gvk.Group, v: gvk.Version, k: gvk.Kind})
-	var all []string
-	containers(spec, path, func(c map[string]any, _ string) {
+	var all []Image
+	containers(spec, path, func(c map[string]any, field string) {
 		if image := text(c, "image"); image != "" {
-			all = append(all, image)
+			all = append(all, Image{image, field + ".image"})
 		}
 	})
 	return all

@@ -119,7 +119,10 @@ func required(o *object, verb, field string) finding.Evidence {
 // provided is the evidence of a provider.
 func (x *index) provided(p provider) finding.Evidence {
 	e := finding.Evidence{Text: "provided by " + p.by + " of " + x.name(p.component), File: p.position.File, Line: p.position.Line}
-	if p.object != nil {
+	switch {
+	case p.object == nil && p.basis == finding.Catalogue: // which names a chart with where it comes from
+		e.Text = "provided by " + x.name(p.component) + ", by " + p.by
+	case p.object != nil:
 		r := p.object.resource()
 		e.Text, e.Object = "provided by "+r.Human()+" of "+x.name(p.component), r.String()
 		if p.by != "" {
@@ -161,21 +164,27 @@ func (c *collection) add(d *dependency.Dependency, consumer, provider int, stren
 	if d.Rule == ruleWebhook {
 		k.required = finding.Resource{} // the webhooks of one server stand and fall together
 	}
+	if strength == plan.Hard && d.Effect == dependency.Ready {
+		d.Unready = []dependency.End{d.Consumer}
+	}
 	have, ok := c.cross[k]
 	if !ok {
 		c.cross[k] = &entry{d, strength}
 		return
 	}
+	unready, static := append(have.Unready, d.Unready...), have.Static && d.Static
 	if compareGravity(d, have.Dependency) < 0 {
 		have.Dependency = d
 	}
+	have.Unready, have.Static = unready, static
 	if compareStrength(strength, have.strength) < 0 {
 		have.strength = strength
 	}
 }
 
 // compareGravity orders the dependencies on one thing; the first speaks for all:
-// hard before soft, refused before not ready, then by file and line.
+// hard before soft, refused before not ready, what has to run before what has to be there,
+// then by file and line.
 func compareGravity(d, e *dependency.Dependency) int {
 	if n := compareBool(d.Hint, e.Hint); n != 0 {
 		return n
@@ -184,6 +193,9 @@ func compareGravity(d, e *dependency.Dependency) int {
 		return n
 	}
 	if n := strings.Compare(string(d.Effect), string(e.Effect)); n != 0 {
+		return n
+	}
+	if n := compareBool(d.Static, e.Static); n != 0 {
 		return n
 	}
 	if n := compareEnds(&d.Consumer, &e.Consumer); n != 0 {
@@ -245,6 +257,8 @@ func compareThings(a, b *dependency.Dependency) int {
 func (c *collection) dependencies() []dependency.Dependency {
 	all := make([]*dependency.Dependency, 0, len(c.cross)+len(c.within))
 	for _, e := range c.cross {
+		slices.SortFunc(e.Unready, func(a, b dependency.End) int { return compareEnds(&a, &b) })
+		e.Unready = slices.Compact(e.Unready)
 		all = append(all, e.Dependency)
 	}
 	all = append(all, c.within...)

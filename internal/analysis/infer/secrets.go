@@ -1,6 +1,8 @@
 package infer
 
 import (
+	"strings"
+
 	"github.com/rollout-ladder/ladder/internal/core/dependency"
 	"github.com/rollout-ladder/ladder/internal/core/plan"
 )
@@ -237,6 +239,7 @@ func secretsOfRoutes(_ *world, o *object, add func(need)) {
 		each(list(o.root(), "spec", "tls"), "spec.tls", func(tls map[string]any, path string) {
 			serves(ns, text(tls, "secretName"), path+".secretName", plan.Soft)
 		})
+		secretsOfNGINX(o, add)
 	case o.is("gateway.networking.k8s.io", "Gateway"):
 		gatewayCertificates(o, func(ref map[string]any, path string) {
 			serves(either(text(ref, "namespace"), ns), text(ref, "name"), path+".name", plan.Hard)
@@ -249,5 +252,36 @@ func secretsOfRoutes(_ *world, o *object, add func(need)) {
 		each(list(o.root(), "imagePullSecrets"), "imagePullSecrets", func(ref map[string]any, path string) {
 			pulls(o, text(ref, "name"), path+".name", add)
 		})
+	}
+}
+
+// annotationSecrets are the annotations of ingress-nginx that name a Secret, and what it does
+// with it. Source: ingress-nginx, "Annotations"; internal/ingress/annotations, auth, authtls and proxyssl.
+var annotationSecrets = []struct{ name, verb string }{
+	{"auth-secret", "asks for the passwords of"},
+	{"auth-tls-secret", "checks the certificates of clients with"},
+	{"proxy-ssl-secret", "calls its backends with"},
+}
+
+// secretsOfNGINX: what the annotations of an Ingress name, as namespace/name; the one of
+// passwords may leave the namespace out, and means something only with the type of them.
+// Meanwhile the Ingress answers with an error.
+func secretsOfNGINX(o *object, add func(need)) {
+	const prefix = "nginx.ingress.kubernetes.io/"
+	annotations := mapping(o.root(), "metadata", "annotations")
+	for _, a := range annotationSecrets {
+		written := text(annotations, prefix+a.name)
+		ns, name, whole := strings.Cut(written, "/")
+		if !whole {
+			if a.name != "auth-secret" {
+				continue // is not read
+			}
+			ns, name = o.namespace(), written
+		}
+		if name == "" || strings.Contains(name, "/") || a.name == "auth-secret" && text(annotations, prefix+"auth-type") == "" {
+			continue
+		}
+		add(need{key: secretKey(ns, name), field: "metadata.annotations[" + prefix + a.name + "]", strength: plan.Soft, effect: dependency.Ready,
+			verb: a.verb + " Secret " + ns + "/" + name})
 	}
 }

@@ -29,8 +29,9 @@ func requiresService(_ *world, o *object, add func(need)) {
 	service := func(ns, name, field, verb string, strength plan.Strength) {
 		if name != "" && ns != "" {
 			// What is soft here is Healthy without its Service: an Ingress answers
-			// with an error until then.
-			add(need{key: serviceKey(ns, name), field: field, strength: strength, effect: dependency.Ready, verb: verb + " Service " + ns + "/" + name, hint: strength == plan.Soft, slip: strings.HasPrefix(verb, "routes")})
+			// with an error until then. What routes needs the Service, and no pods behind it.
+			routes := strings.HasPrefix(verb, "routes")
+			add(need{key: serviceKey(ns, name), field: field, strength: strength, effect: dependency.Ready, verb: verb + " Service " + ns + "/" + name, hint: strength == plan.Soft, slip: routes, static: routes})
 		}
 	}
 	address := func(host, field string) {

@@ -19,7 +19,11 @@ func (j *judgement) coverage() report.Coverage {
 	seen := map[report.UnreadPart]bool{} // several environments may tell of one
 	add := func(u finding.Unread) {
 		part := report.UnreadPart{Name: u.Name, File: u.Position.File, Line: u.Position.Line, Reason: u.Reason}
-		if !u.Part && !seen[part] {
+		switch {
+		case u.Part || seen[part]:
+		case u.Other:
+			c.Besides++
+		default:
 			c.Applications.Found++
 		}
 		seen[part] = true

@@ -36,6 +36,10 @@ type Dependency struct {
 	// Holds is set where the consumer does not need the provider but keeps the sync
 	// from reaching it: a claim that nothing binds in time.
 	Holds bool
+	// Unready are the objects of the consumer that cannot become Ready without the provider,
+	// whether or not a sync waits for that: of hard dependencies between two components with
+	// the effect Ready only. The consumer that speaks for them is among them.
+	Unready []End
 }
 
 // Within reports whether both ends belong to one component.

@@ -148,6 +148,8 @@ type Unread struct {
 	// Part is set for what counts as no Application: a part of one that was read, or
 	// something of another tool.
 	Part bool
+	// Other is set for a Kustomization or HelmRelease of Flux where Applications are counted.
+	Other bool
 }
 
 // Sort puts findings into their printed order: severity, position, rule,

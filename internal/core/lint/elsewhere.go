@@ -35,7 +35,7 @@ func elsewhere() []Rule {
 		documented(RuleRenderFailed, finding.Warning, "A chart, kustomization or manifest cannot be rendered"),
 		documented("several-clusters", finding.Warning, "Components that are rolled out together go to several clusters"),
 		documented("steps-against-plan", finding.Warning, "The plan has RollingSync steps the other way round"),
-		documented("sync-option", finding.Warning, "A sync option has no effect, or another one, without Argo CD"),
+		documented("sync-option", finding.Warning, "A sync option has no effect, or another one without Argo CD"),
 		documented("unknown-field", finding.Warning, "A field is not known, most likely misspelt"),
 		documented("unknown-requirement", finding.Error, "A component requires something that nothing provides"),
 		documented(RuleUnusedSuppression, finding.Warning, "A suppression has no reason or matches no finding"),

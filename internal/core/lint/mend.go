@@ -223,7 +223,8 @@ func (m *mender) fits(moved *model.Component) bool {
 		}
 	}
 	for _, i := range o.hard().Dependants(number) {
-		if c := o.enabled[i]; o.compare(c, o.enabled[number]) > 0 && m.moved(c, moved) <= 0 {
+		was, is := o.compare(o.enabled[i], o.enabled[number]), m.moved(o.enabled[i], moved)
+		if was > 0 && is <= 0 || was == 0 && is < 0 {
 			return false
 		}
 	}

@@ -216,10 +216,7 @@ func (o *order) passes(first, later *model.Component) bool {
 	if first.PreArgo || later.PreArgo {
 		return false
 	}
-	at := 0
-	for at < len(first.Waves) && at < len(later.Waves) && first.Waves[at] == later.Waves[at] {
-		at++
-	}
+	at := partingAt(first, later)
 	if at == len(first.Waves) {
 		return o.unstepped // a step waits for the Applications of the step before
 	}
@@ -229,11 +226,24 @@ func (o *order) passes(first, later *model.Component) bool {
 	if at == len(later.Waves) {
 		return false
 	}
-	stands := first.Name // what has the wave: the component, or its parent on that level
-	if at+1 < len(first.Parents) {
-		stands = first.Parents[at+1]
+	return o.unassessed || o.made[standsAt(first, at)] != ""
+}
+
+// partingAt is the level at which the waves of two components differ, or one has no more.
+func partingAt(a, b *model.Component) int {
+	at := 0
+	for at < len(a.Waves) && at < len(b.Waves) && a.Waves[at] == b.Waves[at] {
+		at++
 	}
-	return o.unassessed || o.made[stands] != ""
+	return at
+}
+
+// standsAt is what has the wave of a component on a level: the component, or its parent there.
+func standsAt(c *model.Component, level int) string {
+	if level+1 < len(c.Parents) {
+		return c.Parents[level+1]
+	}
+	return c.Name
 }
 
 // doubt makes an error about two components in the wrong order a warning where only the
@@ -352,7 +362,7 @@ func (o *order) after(consumer, provider *model.Component) string {
 	case stepped(consumer, provider) != "":
 		return stepped(consumer, provider)
 	case len(consumer.Waves) > 0 || len(provider.Waves) > 0:
-		return o.afterByWaves(apart(consumer, provider))
+		return o.afterByWaves(consumer, provider)
 	case consumer.Phase >= 0:
 		return fmt.Sprintf("give %s a later phase than %s (%s), or %s an earlier one", consumer.Name, provider.Name, provider.Phase, provider.Name)
 	default:
@@ -415,7 +425,8 @@ func path(c *model.Component) []string {
 
 // afterByWaves knows that a wave on what an ApplicationSet generates orders
 // nothing, and that nobody waits for that.
-func (o *order) afterByWaves(consumer, provider string) string {
+func (o *order) afterByWaves(late, early *model.Component) string {
+	consumer, provider := apart(late, early)
 	set, of := o.made[consumer], o.made[provider]
 	switch {
 	case of != "" && set == of:
@@ -428,5 +439,5 @@ func (o *order) afterByWaves(consumer, provider string) string {
 	case set != "":
 		consumer = "ApplicationSet " + set
 	}
-	return fmt.Sprintf("give %s a later sync wave than %s, or %s an earlier one", consumer, provider, provider)
+	return o.way(late, early, consumer, provider)
 }

@@ -182,3 +182,30 @@ func TestDuplicateResources(t *testing.T) {
 		"a generated name is no duplicate": {input(inCluster, finding.Resource{Kind: "Pod", Namespace: "ns"}), nil},
 	}.run(t)
 }
+
+// TestAlsoBelow names three parents and counts the others.
+func TestAlsoBelow(t *testing.T) {
+	others := func(names ...string) (all []finding.Finding) {
+		for _, name := range names {
+			all = append(all, finding.Finding{Resource: finding.Resource{Name: name}})
+		}
+		return all
+	}
+	for _, tc := range []struct {
+		others []finding.Finding
+		want   string
+		facts  int
+	}{
+		{nil, "waves", 0},
+		{others("a"), "waves; nor do those below a", 1},
+		{others("a", "b"), "waves; nor do those below a and b", 2},
+		{others("a", "b", "c"), "waves; nor do those below a, b and c", 3},
+		{others("a", "b", "c", "d", "e"), "waves; nor do those below a, b, c and 2 more", 3},
+	} {
+		f := finding.Finding{Message: "waves"}
+		alsoBelow(&f, tc.others)
+		if f.Message != tc.want || len(f.Evidence) != tc.facts {
+			t.Errorf("%q with %d facts, want %q with %d", f.Message, len(f.Evidence), tc.want, tc.facts)
+		}
+	}
+}

@@ -19,12 +19,14 @@ func cycles(in Input) []finding.Finding {
 	if o.flux != nil {
 		return o.fluxCycles()
 	}
-	found := o.closing().Cycles()
-	if len(found) == 0 {
+	closing, circling := o.closing()
+	found := closing.Cycles()
+	passed := slices.DeleteFunc(circling.Cycles(), func(cycle []int) bool { return closes(closing, cycle) })
+	if len(found)+len(passed) == 0 {
 		return nil
 	}
 	between := map[dag.Edge][]*plan.Edge{} // the steps of the cycles
-	for _, cycle := range found {
+	for _, cycle := range slices.Concat(found, passed) {
 		for i, to := range cycle[1:] {
 			between[dag.Edge{From: cycle[i], To: to}] = nil
 		}
@@ -45,50 +47,32 @@ func cycles(in Input) []finding.Finding {
 		}
 		tangled.add(cycle, f)
 	}
-	return append(out, tangled.findings()...)
+	out = append(out, tangled.findings()...)
+	var harmless tangles
+	for _, cycle := range passed {
+		harmless.add(cycle, passing(o.cycle(cycle, between)))
+	}
+	return append(out, harmless.findings()...)
 }
 
-// closing has the hard steps that can close a circle. A namespace that Argo CD makes for
-// an Application is there before the first object of that, and before anything that its
-// objects wait for: only what its sync cannot begin without comes first, which is the
-// kinds that its dry run asks for, and what is declared; and that matters where it is in
-// the circle itself. Source: gitops-engine, pkg/sync, getSyncTasks (the namespace is a
-// task before all others).
-func (o *order) closing() *dag.Graph {
-	created, other := map[dag.Edge]bool{}, map[dag.Edge]bool{}
-	circle, _ := o.hard().Components()
-	begins := map[int]bool{} // components whose sync does not begin without another of their circle
-	for _, l := range o.links {
-		if l.Strength != plan.Hard || !l.across() {
-			continue
-		}
-		step := dag.Edge{From: o.number[l.consumer.Name] - 1, To: o.number[l.provider.Name] - 1}
-		if onlyCreated(l) {
-			created[step] = true
-		} else {
-			other[step] = true
-		}
-		if l.Rule == ruleCRD && circle[step.From] == circle[step.To] {
-			begins[step.From] = true
+// closes reports whether all steps of a cycle can close one.
+func closes(closing *dag.Graph, cycle []int) bool {
+	for i, to := range cycle[1:] {
+		if _, found := slices.BinarySearch(closing.Requires(cycle[i]), int32(to)); !found {
+			return false
 		}
 	}
-	if len(created) == 0 {
-		return o.hard()
-	}
-	for _, s := range o.steps {
-		if s.Strength == plan.Hard && s.Basis == finding.Declared {
-			other[dag.Edge{From: s.from, To: s.to}] = true
-			begins[s.from] = begins[s.from] || circle[s.from] == circle[s.to]
-		}
-	}
-	var closing []dag.Edge
-	for _, s := range o.steps {
-		step := dag.Edge{From: s.from, To: s.to}
-		if s.Strength == plan.Hard && (!created[step] || other[step] || begins[s.to]) {
-			closing = append(closing, step)
-		}
-	}
-	return dag.New(len(o.enabled), closing)
+	return true
+}
+
+// passing makes the finding of a cycle of components whose objects require each other in
+// none the information that it is.
+func passing(f finding.Finding) finding.Finding {
+	chain, _, _ := strings.Cut(f.Message, ":")
+	f.Severity = finding.Info
+	f.Message = chain + ": each becomes Healthy only after the next, but their objects require each other in no circle, so that all do as long as none of them waits for another to be Healthy"
+	f.Fix.Summary = "put no sync wave and no step between them, or split a component so that what the others need comes first"
+	return f
 }
 
 // tangle is a set of cycles that hang together: they share components.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/rollout-ladder/ladder/internal/core/dependency"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/core/plan"
 )
 
@@ -34,24 +35,44 @@ func dryRunOnMissing(in Input) []finding.Finding {
 		if !dryRun.fails(l) {
 			continue
 		}
-		f := fromDependency(l, finding.Within)
-		f.Rule, f.Severity = ruleDryRun, finding.Error
-		if !l.within {
-			f.Scope = finding.Cross
-			f.Message = fmt.Sprintf("%s is of a kind that %s brings, an Application that %s applies itself: without %s the dry run fails, and nothing of %s is ever applied",
-				who(l.Consumer), l.Provider.Component, l.Consumer.Component, skipDryRun, l.Consumer.Component)
-			f.Fix.Summary = fmt.Sprintf("annotate it with argocd.argoproj.io/sync-options: %s and give it a later sync wave than %s", skipDryRun, l.Provider.Component)
-			in.maybeThere(&f)
-			out = append(out, f)
-			continue
-		}
-		f.Message = fmt.Sprintf("%s is of a kind that %s brings only once it is applied: without %s the dry run fails, and nothing of %s is ever applied",
-			who(l.Consumer), who(l.Provider), skipDryRun, l.Consumer.Component)
-		f.Fix.Summary = fmt.Sprintf("annotate it with argocd.argoproj.io/sync-options: %s and give it a later sync wave than %s", skipDryRun, who(l.Provider))
+		f := in.dryRunFails(l)
 		in.maybeThere(&f)
 		out = append(out, f)
 	}
 	return out
+}
+
+// dryRunFails says that the dry run of a consumer fails.
+func (in Input) dryRunFails(l link) finding.Finding {
+	f := fromDependency(l, finding.Within)
+	f.Rule, f.Severity = ruleDryRun, finding.Error
+	how, provider := "brings only once it is applied", who(l.Provider)
+	if !l.within {
+		f.Scope = finding.Cross
+		how, provider = fmt.Sprintf("brings, an Application that %s applies itself", l.Consumer.Component), l.Provider.Component
+	}
+	fails := fmt.Sprintf("fails, and nothing of %s is ever applied", l.Consumer.Component)
+	if in.hasArgoCD(*l.consumer) {
+		f.Severity = finding.Warning
+		fails = fmt.Sprintf("fails until the kind is there; %s has Argo CD itself, so that something else may have applied it before", l.Consumer.Component)
+	}
+	f.Message = fmt.Sprintf("%s is of a kind that %s %s: without %s the dry run %s", who(l.Consumer), provider, how, skipDryRun, fails)
+	f.Fix.Summary = fmt.Sprintf("annotate it with argocd.argoproj.io/sync-options: %s and give it a later sync wave than %s", skipDryRun, provider)
+	return f
+}
+
+// hasArgoCD reports whether a component has Argo CD itself: a workload of its, or what makes
+// all of it and is not rendered.
+func (in Input) hasArgoCD(c model.Component) bool {
+	if slices.ContainsFunc(in.Objects, func(o Object) bool {
+		return o.Component == c.Name && o.Resource.Group == "apps" && o.Labels["app.kubernetes.io/part-of"] == "argocd"
+	}) {
+		return true
+	}
+	at := in.Argo.Settings.Whole
+	return at.File != "" && slices.ContainsFunc(c.Sources, func(s model.Source) bool {
+		return s.Path != "" && (s.Path == "." || strings.HasPrefix(at.File, s.Path+"/")) || s.RepoURL != "" && s.Position.File == at.File
+	})
 }
 
 // dryRun knows which objects are excepted from the dry run.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rollout-ladder/ladder/internal/core/argo"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/model"
 )
 
 const ruleDuplicate = "duplicate-resource"
@@ -24,7 +25,7 @@ func duplicateResource(in Input) []finding.Finding {
 			return cmp.Or(strings.Compare(a.Component, b.Component), a.Position.Compare(b.Position), compareBool(a.Place.IsHook, b.Place.IsHook))
 		})
 		for _, object := range objects[1:] {
-			if object.Component != objects[0].Component {
+			if object.Component != objects[0].Component && !(in.Flux == nil && alternatives(o.byName[objects[0].Component], o.byName[object.Component])) {
 				names := [2]string{objects[0].Component, object.Component}
 				shared[names] = append(shared[names], [2]*Object{objects[0], object})
 			}
@@ -35,6 +36,22 @@ func duplicateResource(in Input) []finding.Finding {
 		out = append(out, o.duplicates(names, pairs)...)
 	}
 	return out
+}
+
+// alternatives reports whether two Applications that nothing applies are one release of one
+// chart of the repository with other values: in one cluster there is one of it, so that
+// each is for its own, where somebody applies it.
+func alternatives(a, b *model.Component) bool {
+	release := func(c *model.Component) (model.Source, bool) {
+		if c == nil || !c.Object || c.Set != "" || len(c.Parents) > 0 || len(c.Sources) != 1 {
+			return model.Source{}, false
+		}
+		return c.Sources[0], c.Sources[0].Kind == model.Chart && c.Sources[0].Path != ""
+	}
+	one, ok := release(a)
+	other, also := release(b)
+	return ok && also && one.Path == other.Path && one.ReleaseName == other.ReleaseName &&
+		cmp.Or(one.Namespace, a.Namespace) == cmp.Or(other.Namespace, b.Namespace) && !slices.EqualFunc(one.ValueFiles, other.ValueFiles, func(x, y model.ValueFile) bool { return x.Path == y.Path })
 }
 
 // owned is an object in a cluster.

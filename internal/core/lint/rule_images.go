@@ -27,6 +27,10 @@ const (
 type Image struct {
 	Reference string
 	Form      ImageForm
+	// Position is where the image is written, as near as it is known; Evidence are the
+	// values that a template makes it of.
+	Position finding.Position
+	Evidence []finding.Evidence
 }
 
 // longest is how many bytes of a reference are shown. A registry takes no name of more
@@ -53,22 +57,27 @@ func imageReference(in Input) []finding.Finding {
 		component string
 		form      ImageForm
 	}
-	first, named := map[key]Object{}, map[key][]string{}
+	type first struct {
+		resource finding.Resource
+		image    Image
+	}
+	firsts, named := map[key]first{}, map[key][]string{}
 	for _, o := range in.Objects {
 		for _, image := range o.Images {
 			k := key{o.Component, image.Form}
-			if _, ok := first[k]; !ok {
-				first[k] = o
+			if _, ok := firsts[k]; !ok {
+				firsts[k] = first{o.Resource, image}
 			}
 			named[k] = append(named[k], image.shown())
 		}
 	}
 	var out []finding.Finding
-	for k, o := range first {
+	for k, o := range firsts {
 		slices.Sort(named[k])
 		images := some(slices.Compact(named[k]))
 		f := finding.Finding{
-			Rule: ruleImage, Severity: finding.Info, Scope: finding.Rule, Component: k.component, Resource: o.Resource, Position: o.Position, Basis: finding.Rendered,
+			Rule: ruleImage, Severity: finding.Info, Scope: finding.Rule, Component: k.component, Resource: o.resource,
+			Position: o.image.Position, Evidence: o.image.Evidence, Basis: finding.Rendered,
 			Fix: finding.Fix{Summary: "name a version, or a digest: registry.example.com/app:1.2.3"},
 		}
 		switch k.form {

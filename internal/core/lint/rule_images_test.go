@@ -12,10 +12,10 @@ func TestShownImages(t *testing.T) {
 		image Image
 		want  string
 	}{
-		"read":              {Image{"nginx:latest", ImageLatest}, `runs nginx:latest:`},
-		"a space":           {Image{"nginx:1.29 ", ImageMalformed}, `runs "nginx:1.29 ", which is`},
-		"a line of its own": {Image{"a\nerror: b\x1b[31m", ImageMalformed}, `runs "a\nerror: b\x1b[31m", which is`},
-		"endless":           {Image{strings.Repeat("a", 1<<20), ImageMalformed}, `runs "` + strings.Repeat("a", longest) + `...", which is`},
+		"read":              {Image{Reference: "nginx:latest", Form: ImageLatest}, `runs nginx:latest:`},
+		"a space":           {Image{Reference: "nginx:1.29 ", Form: ImageMalformed}, `runs "nginx:1.29 ", which is`},
+		"a line of its own": {Image{Reference: "a\nerror: b\x1b[31m", Form: ImageMalformed}, `runs "a\nerror: b\x1b[31m", which is`},
+		"endless":           {Image{Reference: strings.Repeat("a", 1<<20), Form: ImageMalformed}, `runs "` + strings.Repeat("a", longest) + `...", which is`},
 	} {
 		found := imageReference(Input{Objects: []Object{{Component: "c", Images: []Image{test.image}}}})
 		if len(found) != 1 || !strings.Contains(found[0].Message, test.want) {

@@ -22,6 +22,7 @@ const (
 	ruleService      = "service-before-use"
 	ruleClass        = "class-before-use"
 	ruleStorageClass = "storageclass-before-use"
+	ruleAPIService   = "apiservice-before-use"
 )
 
 // use is one kind of thing that has to be there before it is used.
@@ -42,7 +43,7 @@ func beforeUse() []use {
 		{ruleClass, "An object stands before its class"},
 		{ruleService, "An object stands before a Service that it calls"},
 		{ruleWebhook, "An object stands before a webhook that must admit it"},
-		{"apiservice-before-use", "An object stands before the API server that serves its kind"},
+		{ruleAPIService, "An object stands before the API server that serves its kind"},
 	}
 }
 

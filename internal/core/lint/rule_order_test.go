@@ -324,3 +324,44 @@ func TestAfterByWaves(t *testing.T) {
 		}
 	}
 }
+
+// TestMoves leaves out what would break another requirement, in either direction.
+func TestMoves(t *testing.T) {
+	at := func(name string, wave int) model.Component {
+		return model.Component{Name: name, Enabled: true, Waves: []int{wave}, Parents: []string{"root"}}
+	}
+	hard := func(from, to string) plan.Edge {
+		return plan.Edge{From: from, To: to, Strength: plan.Hard, Basis: finding.Rendered, Reason: "reads Secret " + to}
+	}
+	const both = "give web a later sync wave than store, or store an earlier one"
+	for name, tc := range map[string]struct {
+		edges []plan.Edge
+		want  string
+	}{
+		"nothing else":                            {nil, both},
+		"one that comes late enough":              {[]plan.Edge{hard("last", "web")}, both},
+		"one that would come too early":           {[]plan.Edge{hard("beside", "web")}, "give store an earlier sync wave than web"},
+		"one that is too early as it is":          {[]plan.Edge{hard("first", "web")}, both},
+		"a requirement that comes early enough":   {[]plan.Edge{hard("store", "first")}, both},
+		"a requirement that would come too late":  {[]plan.Edge{hard("store", "beside")}, "give web a later sync wave than store"},
+		"a requirement that is too late as it is": {[]plan.Edge{hard("store", "last")}, both},
+		"others on both sides": {
+			[]plan.Edge{hard("store", "first"), hard("store", "other"), hard("beside", "web"), hard("more", "web")},
+			"give web a later sync wave than store, and beside and 1 more, which require it, a later one still",
+		},
+		"each other by way of one more": {
+			[]plan.Edge{hard("store", "beside"), hard("beside", "web"), {From: "web", To: "store", Strength: plan.Soft, Reason: "reads Secret store"}},
+			"web and store require each other (store: requires web by way of beside; web: reads Secret store): split one of them, so that what the other needs comes first",
+		},
+		"each other": {
+			[]plan.Edge{hard("store", "web"), {From: "web", To: "store", Strength: plan.Soft, Reason: "reads Secret store"}},
+			"web and store require each other (store: reads Secret web; web: reads Secret store): split one of them, so that what the other needs comes first",
+		},
+	} {
+		in := Input{Components: []model.Component{at("first", -9), at("web", 0), at("beside", 0), at("more", 0), at("other", 0), at("store", 1), at("last", 9)}, Edges: tc.edges}
+		o := newOrder(in)
+		if got := o.after(o.byName["web"], o.byName["store"]); got != tc.want {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}

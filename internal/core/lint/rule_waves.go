@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -68,24 +69,35 @@ type sibling struct {
 // 1.8 the health of an Application is assessed only where argocd-cm has a script
 // for it, and a kind that nobody assesses counts as Healthy at once. Source: Argo
 // CD, operator manual, "Resource Health", "Argocd App".
+//
+// An ApplicationSet is Healthy once it has generated, whoever assesses Applications: see
+// generatedHealth.
 func applicationHealth(in Input) []finding.Finding {
-	s := in.Argo.Settings
-	if s.Assesses("argoproj.io", "Application") {
-		return nil
+	var out []finding.Finding
+	told := map[string]bool{}
+	if !in.Argo.Settings.Assesses("argoproj.io", "Application") {
+		out = append(out, wavesOfParents(in.Argo, told)...)
+		out = append(out, stepsOfParents(in.Argo)...)
 	}
+	return append(out, generatedHealth(in, told)...)
+}
+
+// wavesOfParents finds the parents whose waves do not wait, and says which it told of. All
+// have one cause: the first speaks.
+func wavesOfParents(setup argo.Setup, told map[string]bool) []finding.Finding {
 	children := map[string][]sibling{}
-	for _, a := range in.Argo.Applications {
+	for _, a := range setup.Applications {
 		if a.Parent != "" && a.Set == "" {
 			children[a.Parent] = append(children[a.Parent], sibling{a.Name, a.Wave, true, a.Position})
 		}
 	}
-	for _, set := range in.Argo.ApplicationSets {
+	for _, set := range setup.ApplicationSets {
 		if set.Parent != "" {
 			children[set.Parent] = append(children[set.Parent], sibling{set.Name, set.Wave, false, set.Position})
 		}
 	}
-	var out []finding.Finding
-	for _, parent := range in.Argo.Applications {
+	var found []finding.Finding
+	for _, parent := range setup.Applications {
 		first, last, ok := gated(children[parent.Name])
 		if !ok {
 			continue
@@ -96,11 +108,40 @@ func applicationHealth(in Input) []finding.Finding {
 		f.Evidence = append(f.Evidence,
 			where(waveAt(first), "%s has wave %d", first.name, first.wave.Value),
 			where(waveAt(last), "%s has wave %d", last.name, last.wave.Value))
-		unassessedBy(&f, s)
-		out = append(out, f)
+		found = append(found, f)
+		told[parent.Name] = true
 		delete(children, parent.Name)
 	}
-	return append(out, stepsOfParents(in.Argo)...)
+	if len(found) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(found, func(a, b finding.Finding) int {
+		return cmp.Or(a.Position.Compare(b.Position), strings.Compare(a.Component, b.Component))
+	})
+	f := found[0]
+	alsoBelow(&f, found[1:])
+	unassessedBy(&f, setup.Settings)
+	return []finding.Finding{f}
+}
+
+// alsoBelow adds to the finding of one parent that it is so below others.
+func alsoBelow(f *finding.Finding, others []finding.Finding) {
+	if len(others) == 0 {
+		return
+	}
+	var names []string
+	for _, other := range others[:min(len(others), named)] {
+		names = append(names, other.Resource.Name)
+		f.Evidence = append(f.Evidence, where(other.Position, "the sync waves below %s do not wait either", other.Resource.Name))
+	}
+	if more := len(others) - named; more > 0 {
+		names = append(names, fmt.Sprintf("%d more", more))
+	}
+	last := len(names) - 1
+	if last > 0 {
+		names = []string{strings.Join(names[:last], ", ") + " and " + names[last]}
+	}
+	f.Message += "; nor do those below " + names[0]
 }
 
 // stepsOfParents finds RollingSync steps that do not wait for what the parents of an

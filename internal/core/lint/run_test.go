@@ -28,6 +28,14 @@ func TestEveryRuleIsDocumented(t *testing.T) {
 		if len(r.Doc) < 100 {
 			t.Errorf("%s has no documentation", r.ID)
 		}
+		for _, part := range []string{"\nBad", "\nGood", "\nFix"} {
+			if !strings.Contains(r.Doc, part) {
+				t.Errorf("the page of %s has no part %q", r.ID, part[1:])
+			}
+		}
+		if !strings.Contains(r.Doc, "Suppress it") && !strings.Contains(r.Doc, "no reason to suppress it") {
+			t.Errorf("the page of %s does not say when to suppress it", r.ID)
+		}
 		if !slices.Contains([]finding.Severity{finding.Error, finding.Warning, finding.Info}, r.Severity) {
 			t.Errorf("%s: severity %q", r.ID, r.Severity)
 		}

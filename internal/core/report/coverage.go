@@ -18,6 +18,8 @@ type Coverage struct {
 	Assumptions []Assumption `json:"assumptions"`
 	// Noun is what is counted, for people; empty for Applications.
 	Noun string `json:"-"`
+	// Besides counts what is unread of Flux beside Applications, for people.
+	Besides int `json:"-"`
 }
 
 // ApplicationCount counts Applications, in a platform of descriptors its
@@ -72,6 +74,18 @@ func position(file string, line int) finding.Position {
 
 // String says how much was judged in a few words.
 func (c Coverage) String() string {
+	text := c.judged()
+	switch c.Besides {
+	case 0:
+		return text
+	case 1:
+		return text + ", and 1 Kustomization or HelmRelease of Flux not read"
+	default:
+		return fmt.Sprintf("%s, and %d Kustomizations and HelmReleases of Flux not read", text, c.Besides)
+	}
+}
+
+func (c Coverage) judged() string {
 	a := c.Applications
 	parts := a.Found - a.Read
 	var why []string
@@ -86,11 +100,11 @@ func (c Coverage) String() string {
 		return "nothing judged"
 	case a.Rendered == 0:
 		return fmt.Sprintf("nothing judged of %s: %s", finding.Count(a.Found, cmp.Or(c.Noun, "Application")), strings.Join(why, ", "))
-	case c.Whole():
-		return "all judged"
-	case len(why) == 0:
-		return "all judged but for " + finding.Count(len(c.Unread), "part")
-	default:
+	case len(why) > 0:
 		return fmt.Sprintf("%d of %d %ss judged: %s", a.Rendered, a.Found, cmp.Or(c.Noun, "Application"), strings.Join(why, ", "))
 	}
+	if parts := len(c.Sorted().Unread) - c.Besides; parts > 0 {
+		return "all judged but for " + finding.Count(parts, "part")
+	}
+	return "all judged"
 }

@@ -81,6 +81,14 @@ type lintText struct {
 	orders  map[[2]string]string
 }
 
+// bracketed is a place in brackets; a path of waves has them already.
+func bracketed(place string) string {
+	if strings.HasPrefix(place, "(") {
+		return place
+	}
+	return "(" + place + ")"
+}
+
 // header names the component of a finding, its place and its environments.
 func (t *lintText) header(f shared) string {
 	name := f.Component
@@ -91,7 +99,7 @@ func (t *lintText) header(f shared) string {
 		}
 	}
 	if order := t.orders[[2]string{f.environments[0], f.Component}]; order != "" {
-		name += " (" + order + ")"
+		name += " " + bracketed(order)
 	}
 	if t.several && f.environments[0] != "" {
 		name += " in " + strings.Join(f.environments, ", ")

@@ -228,7 +228,7 @@ func writeTrouble(b *strings.Builder, r Rollout, style Style) {
 			on := cause(c)
 			waiting[on] = append(waiting[on], c.Name)
 		default:
-			fmt.Fprintf(b, "\n%s\n", style.paint(red, fmt.Sprintf("✕ %s (%s) %s", c.Name, standing(c), c.State)))
+			fmt.Fprintf(b, "\n%s\n", style.paint(red, fmt.Sprintf("✕ %s %s %s", c.Name, bracketed(standing(c)), c.State)))
 			if c.Object != "" {
 				fmt.Fprintf(b, "    object: %s\n", Plain(c.Object))
 			}

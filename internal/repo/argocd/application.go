@@ -74,6 +74,9 @@ func (r *Repository) component(d document, environment string, waves []int) mode
 	c.Fields["name"] = d.at("metadata", "name")
 	c.Fields["namespace"] = d.at("spec", "destination", "namespace")
 	c.Fields["project"] = d.at("spec", "project")
+	if d.written.At("spec", "syncPolicy", "syncOptions") != nil {
+		c.Fields["syncOptions"] = d.at("spec", "syncPolicy", "syncOptions")
+	}
 	if c.Project == "" {
 		c.Project = "default"
 	}

@@ -63,22 +63,43 @@ func (r *Repository) findArchives(ctx context.Context, all []looked) {
 
 // markNamed takes the folders for used ones that an Application or a set names.
 func (r *Repository) markNamed(v *yamldoc.Value) {
-	if v == nil {
-		return
-	}
-	text := path.Clean("/"+v.Text) + "/"
 	for folder := range r.archives {
-		// The platform may be a part of a repository.
-		if v.Text != "" && strings.Contains(text, "/"+folder+"/") {
+		if namesFolder(v, folder) {
 			r.archives[folder] = false
 		}
 	}
-	for _, item := range v.Items {
-		r.markNamed(item)
+}
+
+// namesFolder reports whether a text in a value is a path in a folder. The platform may be
+// a part of a repository.
+func namesFolder(v *yamldoc.Value, folder string) bool {
+	if v == nil {
+		return false
 	}
-	for _, e := range v.Entries {
-		r.markNamed(e.Value)
+	return v.Text != "" && strings.Contains(path.Clean("/"+v.Text)+"/", "/"+folder+"/") ||
+		slices.ContainsFunc(v.Items, func(item *yamldoc.Value) bool { return namesFolder(item, folder) }) ||
+		slices.ContainsFunc(v.Entries, func(e yamldoc.Entry) bool { return namesFolder(e.Value, folder) })
+}
+
+// PutAway reports whether an object of another tool, of a name, is put away with its file:
+// as Applications in it would be.
+func (r *Repository) PutAway(ctx context.Context, file, name string) bool {
+	if r.isUnused(file) {
+		return true
 	}
+	folder := mayBeArchive(file)
+	if folder == "" || strings.Contains(strings.ToLower(name), strings.ToLower(path.Base(folder))) {
+		return false
+	}
+	used, known := r.usedFolders[folder]
+	if !known {
+		used = slices.ContainsFunc(slices.Concat(r.applications, r.sets), func(d document) bool { return namesFolder(d.value.At("spec"), folder) })
+		for file := range r.handed(ctx) {
+			used = used || mayBeArchive(file) == folder
+		}
+		r.usedFolders[folder] = used
+	}
+	return !used
 }
 
 // mayBeArchive is the first folder above a file whose name may say that it is put away;

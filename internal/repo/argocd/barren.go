@@ -1,7 +1,6 @@
 package argocd
 
 import (
-	"bytes"
 	"fmt"
 	"path"
 	"slices"
@@ -9,7 +8,6 @@ import (
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/model"
-	"github.com/rollout-ladder/ladder/internal/repo/manifest"
 	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
 )
 
@@ -26,7 +24,7 @@ func (w *walk) barren(components []model.Component, documents map[string]documen
 	for _, c := range components {
 		d := documents[c.Name]
 		for _, to := range c.Sources {
-			if to.Kind != model.Manifests || !c.Enabled || d.value == nil || !r.tells(d, to) {
+			if to.Kind != model.Manifests || !c.Enabled || d.value == nil || w.told[to.Position] || !r.tells(d, to) {
 				continue
 			}
 			own, below := r.laid(to)
@@ -34,14 +32,14 @@ func (w *walk) barren(components []model.Component, documents map[string]documen
 				continue
 			}
 			if !own.object {
-				found = append(found, nothingApplied(c.Name, to, own, below)...)
+				found = append(found, nothingApplied(c.Name, to, r.appliesBeside(c, d, to), own, below)...)
 				continue
 			}
 			if len(below.manifests) == 0 || below.built {
 				continue
 			}
 			if named == nil {
-				named = r.namedFolders(components)
+				named = r.namedFolders(components, nil)
 			}
 			found = append(found, r.subfolders(c.Name, to, below.manifests, named)...)
 		}
@@ -88,9 +86,13 @@ func (r *Repository) subfolders(component string, to model.Source, manifests []l
 }
 
 // namedFolders are the names on the way to each folder that Applications name, those of
-// other environments and the patterns of generators included. What is filled in matches as
-// a star does.
-func (r *Repository) namedFolders(components []model.Component) [][]string {
+// other environments and the patterns of generators included, but for the Applications that
+// are left out. What is filled in matches as a star does.
+func (r *Repository) namedFolders(components []model.Component, leftOut []document) [][]string {
+	not := map[string]bool{}
+	for _, d := range leftOut {
+		not[d.key()] = true
+	}
 	var all [][]string
 	known := map[string]bool{}
 	add := func(p string) {
@@ -105,7 +107,9 @@ func (r *Repository) namedFolders(components []model.Component) [][]string {
 		}
 	}
 	for _, d := range slices.Concat(r.applications, r.disabled, r.sets, r.aside, r.leftOut) {
-		eachPath(d.value, add)
+		if !not[d.key()] {
+			eachPath(d.value, add)
+		}
 	}
 	return all
 }
@@ -153,23 +157,53 @@ func namesOf(folder string) []string {
 }
 
 // nothingApplied tells of a folder without a manifest of its own. One in which nothing lies
-// may be meant.
-func nothingApplied(component string, to model.Source, own, below lay) []finding.Finding {
-	f := newFinding(RuleNothing, finding.Warning, to.Position, component, "%s applies nothing: the folder %s holds no manifest", component, to.Path)
+// may be meant. one is set where other sources of the Application apply something.
+func nothingApplied(component string, to model.Source, one bool, own, below lay) []finding.Finding {
+	who, severity := component, finding.Warning
+	if one {
+		who, severity = "this source of "+component, finding.Info
+	}
+	f := newFinding(RuleNothing, severity, to.Position, component, "%s applies nothing: ", who)
 	switch {
 	case below.built:
-		f.Message += " of its own, and what is built lies in its subfolders"
+		f.Message += fmt.Sprintf("the folder %s holds no manifest of its own, and what is built lies in its subfolders", to.Path)
 		f.Evidence, f.Fix.Summary = below.builds, "name the folder that is to be built"
 	case len(below.manifests) > 0:
-		f.Message = fmt.Sprintf("%s applies nothing: the manifests of %s are in subfolders, and directory.recurse is not set", component, to.Path)
+		f.Message += fmt.Sprintf("the manifests of %s are in subfolders, and directory.recurse is not set", to.Path)
 		f.Evidence, f.Fix.Summary = leftOutOf(below.manifests), "set directory.recurse: true, or correct the path"
 	case own.other != nil:
+		f.Message += fmt.Sprintf("the folder %s holds no manifest", to.Path)
 		f.Evidence = []finding.Evidence{{Text: "no object of Kubernetes: it has no kind", File: own.other.File, Line: own.other.Line}}
 		f.Fix.Summary = "name the folder of the manifests, or the chart that the values are for"
+		if one {
+			f.Fix.Summary = "drop this source"
+		}
+	case own.off != nil:
+		f.Severity = finding.Info // somebody has switched it off
+		f.Message += fmt.Sprintf("no file of the folder %s ends with .yaml, .yml or .json", to.Path)
+		f.Evidence = []finding.Evidence{{Text: "is passed over", File: own.off.File, Line: own.off.Line}}
+		f.Fix.Summary = "rename what is meant to be applied, or drop the Application"
+		if one {
+			f.Fix.Summary = "rename what is meant to be applied, or drop this source"
+		}
 	default:
 		return nil
 	}
 	return []finding.Finding{f}
+}
+
+// appliesBeside reports whether another source of a component may apply something.
+func (r *Repository) appliesBeside(c model.Component, d document, one model.Source) bool {
+	return slices.ContainsFunc(c.Sources, func(to model.Source) bool {
+		if to.Position == one.Position {
+			return false
+		}
+		if to.Kind != model.Manifests || !r.tells(d, to) {
+			return true
+		}
+		own, _ := r.laid(to)
+		return own.object || own.unknown
+	})
 }
 
 // leftOutOf is the first manifest of each subfolder.
@@ -185,144 +219,4 @@ func leftOutOf(manifests []laidManifest) []finding.Evidence {
 		}
 	}
 	return all
-}
-
-// lay is what lies in a part of a folder.
-type lay struct {
-	// object is set where an object is there, other where something is that is no object
-	// and no comment.
-	object bool
-	other  *finding.Position
-	// manifests are the first objects of all files.
-	manifests []laidManifest
-	// built is set where a kustomization or a chart lies there, which builds tell.
-	built  bool
-	builds []finding.Evidence
-	// unknown is set where something lies there that is not understood.
-	unknown bool
-}
-
-// laidManifest is an object by its kind and name.
-type laidManifest struct {
-	name string
-	at   finding.Position
-}
-
-// take adds what lies in a file.
-func (l *lay) take(file lay) {
-	l.object, l.unknown = l.object || file.object, l.unknown || file.unknown
-	l.manifests = append(l.manifests, file.manifests...)
-	if l.other == nil {
-		l.other = file.other
-	}
-}
-
-// layout is a folder: what a source takes of it, and what lies in the subfolders that it
-// does not take.
-type layout struct{ own, below lay }
-
-// layouts keeps what was read for barren: many Applications may take one folder, and folders
-// lie in each other.
-type layouts struct {
-	files   map[string]lay
-	folders map[folderTaken]*layout
-}
-
-type folderTaken struct {
-	path    string
-	recurse bool
-}
-
-// laid reads a folder.
-func (r *Repository) laid(to model.Source) (own, below lay) {
-	taken := folderTaken{to.Path, to.Recurse}
-	if r.layouts.folders == nil {
-		r.layouts = layouts{files: map[string]lay{}, folders: map[folderTaken]*layout{}}
-	}
-	if r.layouts.folders[taken] == nil {
-		l := r.layOut(taken)
-		r.layouts.folders[taken] = &l
-	}
-	l := r.layouts.folders[taken]
-	return l.own, l.below
-}
-
-func (r *Repository) layOut(taken folderTaken) (l layout) {
-	for _, file := range r.under(taken.path) {
-		rel, ok := belowFolder(taken.path, file)
-		if !ok || hidden(rel) {
-			continue
-		}
-		part := &l.own
-		if !taken.recurse && strings.Contains(rel, "/") {
-			part = &l.below
-		}
-		switch name := path.Base(file); {
-		case part == &l.below && (name == "Chart.yaml" || model.IsKustomizationFile(name)):
-			part.built = true
-			if len(part.builds) < shownLeftOut {
-				part.builds = append(part.builds, finding.Evidence{Text: "is built where a source names its folder", File: file, Line: 1})
-			}
-		case slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(file)):
-			part.take(r.layOf(file))
-		case part == &l.own && !isDocument(file):
-			part.unknown = true // a tool may build it, or make manifests of it
-		}
-		if l.own.unknown || l.below.unknown {
-			return l // nothing is told of it
-		}
-	}
-	return l
-}
-
-// belowFolder is below, of a folder only.
-func belowFolder(dir, file string) (string, bool) {
-	if dir == file {
-		return "", false
-	}
-	return below(dir, file)
-}
-
-// hidden reports whether a file or a folder on the way to it is hidden, or put aside.
-func hidden(rel string) bool {
-	return slices.ContainsFunc(strings.Split(rel, "/"), func(name string) bool { return strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") })
-}
-
-// layOf is what lies in a file.
-func (r *Repository) layOf(file string) lay {
-	l, ok := r.layouts.files[file]
-	if !ok {
-		l = r.readLay(file)
-		r.layouts.files[file] = l
-	}
-	return l
-}
-
-func (r *Repository) readLay(file string) (l lay) {
-	data, err := r.tree.Read(file)
-	if err != nil || bytes.Contains(data, []byte("+argocd:skip-file-rendering")) || manifest.EncryptedBy(data) != "" ||
-		bytes.HasPrefix(data, []byte("version https://git-lfs.github.com/spec/")) {
-		return lay{unknown: true}
-	}
-	values, err := yamldoc.ParseLast(file, data)
-	if err != nil {
-		return lay{unknown: true} // a template most likely
-	}
-	for _, v := range values {
-		kind, version := v.TextAt("kind"), v.TextAt("apiVersion")
-		switch {
-		case v.Kind == yamldoc.Map && kind+version != "":
-			l.object = true // broken where it has one of the two: who renders it tells
-			if name := v.TextAt("metadata", "name"); kind != "" && version != "" && name != "" {
-				l.manifests = append(l.manifests, laidManifest{kind + " " + name, v.Position})
-				return l
-			}
-		case v.At("sops") != nil:
-			return lay{unknown: true}
-		case v.Kind != yamldoc.Null && len(v.Entries)+len(v.Items)+len(v.Text) > 0 && l.other == nil:
-			at := v.Position
-			l.other = &at
-		}
-	}
-	return l
 }

@@ -73,7 +73,7 @@ func (r *Repository) yieldKustomization(ctx context.Context, dir string, options
 func (r *Repository) yieldDirectory(dir string, directory *yamldoc.Value) (contents, error) {
 	taken := func(file string) bool {
 		rel, ok := below(dir, file)
-		return ok && chosen(directory, rel) && slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(rel))
+		return ok && chosen(directory, rel) && isManifestEnding(path.Ext(rel))
 	}
 	var y contents
 	within := r.within(dir)

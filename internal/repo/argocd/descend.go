@@ -168,6 +168,7 @@ func (w *walk) application(ctx context.Context, parent string, d document, at pl
 	}
 	if d.chart == nil {
 		r.refused(d)
+		w.parents = append(w.parents, d)
 	}
 	if len(t.applications) >= MaxDepth {
 		return &repofs.InputError{Position: d.position(), Message: fmt.Sprintf("the app-of-apps is nested more than %d levels deep", MaxDepth)}

@@ -81,6 +81,8 @@ func (r *Repository) Environments(ctx context.Context) ([]Environment, error) {
 	for _, e := range idle {
 		told = append(told, e.idle...)
 	}
+	single, templates := r.withoutTemplates(ctx, roots, single)
+	told = append(told, templates...)
 	if len(groups) == 0 {
 		single, r.leftOut = append(single, r.leftOut...), nil
 		switch {

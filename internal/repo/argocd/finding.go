@@ -27,6 +27,8 @@ const (
 	RuleUnheeded = "wave-heeded-by-nobody"
 	// RuleUnknown says that nothing reads a field.
 	RuleUnknown = "unknown-field"
+	// RuleOption says that Argo CD passes over an option.
+	RuleOption = "sync-option"
 	// RuleUnprovided says that nothing serves the kind of what is applied.
 	RuleUnprovided = "unprovided"
 	// RuleNothing says that a source applies nothing, or leaves subfolders out.

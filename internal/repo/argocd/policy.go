@@ -27,6 +27,7 @@ func (r *Repository) misplacedPolicy(d document, path ...string) {
 	r.misplacedFields(d, path[:len(path)-1], path, ofSpec)
 	r.misspeltHelm(d, path)
 	r.idleMetadata(d, policy)
+	r.ignoredOptions(d, path)
 }
 
 // idleMetadata tells of labels and annotations of a namespace that Argo CD does not make.

@@ -38,6 +38,10 @@ type walk struct {
 	folders map[string]place
 	// owners name these parents.
 	owners map[string]string
+	// parents are the Applications that apply others.
+	parents []document
+	// told are the sources in whose subfolders Applications are left out.
+	told map[finding.Position]bool
 	// generated are the Applications that sets generate.
 	generated []document
 	// solved counts the Applications on the way to the one at hand that are for a
@@ -48,7 +52,7 @@ type walk struct {
 }
 
 func (r *Repository) walk(e Environment) *walk {
-	return &walk{repository: r, environment: e, applied: map[string]bool{}, reached: map[string]bool{}, folders: map[string]place{}, owners: map[string]string{}}
+	return &walk{repository: r, environment: e, applied: map[string]bool{}, reached: map[string]bool{}, folders: map[string]place{}, owners: map[string]string{}, told: map[finding.Position]bool{}}
 }
 
 // Read returns the components of an environment.
@@ -65,7 +69,10 @@ func (r *Repository) Read(ctx context.Context, e Environment) (Reading, error) {
 		return Reading{}, err
 	}
 	// What a chart makes that somebody installs applies some of them.
-	if left := slices.DeleteFunc(slices.Clone(e.unapplied), func(d document) bool { return w.reached[d.key()] || d.isPatch() }); len(left) > 0 {
+	left := slices.DeleteFunc(slices.Clone(e.unapplied), func(d document) bool { return w.reached[d.key()] || d.isPatch() })
+	below, left := w.leftBelow(ctx, left)
+	r.findings = append(r.findings, below...)
+	if len(left) > 0 {
 		r.findings = append(r.findings, unapplied(left))
 	}
 	r.findings = append(r.findings, e.idle...)

@@ -87,6 +87,9 @@ type Repository struct {
 	aside, unused []document
 	// archives are the folders that are put away by what the repository says of them.
 	archives map[string]bool
+	// usedFolders are those whose names may say that they are put away, with whether
+	// something names them.
+	usedFolders map[string]bool
 	// checkedOut is the revision that is taken for the one at hand where none asks for a
 	// usual one, once asked is set.
 	checkedOut string
@@ -169,7 +172,7 @@ var mentions = lazyregexp.New(`(?m)^\s*-?\s*["']?kind["']?:\s*["']?(Application(
 func Scan(ctx context.Context, tree *repofs.Tree, opts Options) (*Repository, error) {
 	r := &Repository{
 		tree: tree, opts: opts, present: map[string]bool{}, files: map[string][]document{},
-		patches: map[string]bool{}, own: map[string]bool{}, tallied: map[string]bool{}, here: map[string]int{}, bases: map[string]string{}, prefixes: map[string]string{}, places: map[string]places{}, commented: map[string][]string{}, charts: map[string]bool{}, terraformed: map[string]string{},
+		usedFolders: map[string]bool{}, patches: map[string]bool{}, own: map[string]bool{}, tallied: map[string]bool{}, here: map[string]int{}, bases: map[string]string{}, prefixes: map[string]string{}, places: map[string]places{}, commented: map[string][]string{}, charts: map[string]bool{}, terraformed: map[string]string{},
 		contents: map[*yamldoc.Value]kept[contents]{}, expanded: map[*yamldoc.Value]kept[[]document]{}, partial: map[*yamldoc.Value]bool{},
 	}
 	r.installation.Open = tree.Read
