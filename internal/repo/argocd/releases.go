@@ -6,6 +6,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/confine/evaluate"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
@@ -53,11 +54,14 @@ func (r *Repository) told(ctx context.Context) byhand.Told {
 	return *r.commands
 }
 
+// unquoted is a path of values as Helm gets it from a shell.
+var unquoted = strings.NewReplacer(`\\.`, `\.`, `"`, "", `'`, "")
+
 // ofCommand is a release that a command of Helm makes.
 func ofCommand(one byhand.Release) installation.Release {
 	made := installation.Release{Namespace: one.Namespace, Files: one.ValueFiles, Open: one.Partial, Position: one.Position}
 	for _, name := range slices.Sorted(maps.Keys(one.Set)) {
-		made.Set = append(made.Set, installation.Parameter{Name: name, Value: one.Set[name], Position: one.Position})
+		made.Set = append(made.Set, installation.Parameter{Name: unquoted.Replace(name), Value: one.Set[name], Position: one.Position})
 	}
 	return made
 }

@@ -72,7 +72,7 @@ func (r *Reader) Unread(file string, text []byte) {
 	note(&r.found.WatchedUnread, "application.namespaces", `application\.namespaces`, "application-namespaces", watchedVariable, "sourceNamespaces", "applicationNamespaces")
 	note(&r.found.BuildUnread, "buildOptions", "BuildOptions", pathPrefix, versionPrefix)
 	var of string
-	note(&of, customizations, `resource\.customizations`, "resourceHealthChecks", "resourceCustomizations")
+	note(&of, customizations, `resource\.customizations`, `resource\\.customizations`, "resourceHealthChecks", "resourceCustomizations")
 	r.healthUnread = r.healthUnread || of != ""
 }
 

@@ -10,6 +10,17 @@ import (
 
 func TestARelease(t *testing.T) {
 	mark := appset.Mark("x")
+	at := finding.Position{File: "main.tf", Line: 1}
+	var r Reader
+	r.Release(Release{Namespace: "argocd", Position: at, Set: []Parameter{{Name: "configs.cm.create", Value: "false", Position: at}}})
+	if s := r.Settings(); s.Known || s.Whole.File != "" {
+		t.Error("without a ConfigMap of its own: the settings are known")
+	}
+	r = Reader{}
+	r.Release(Release{Namespace: "argocd", Position: at, Set: []Parameter{{Name: `configs.cm.resource\.customizations\.health\.x\.y_Z`, Value: "z", Position: at}}})
+	if s := r.Settings(); !s.Known || len(s.Health) != 1 {
+		t.Errorf("a health script by its path: %v", s)
+	}
 	for name, test := range map[string]struct {
 		values       string
 		open         bool
