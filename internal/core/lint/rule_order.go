@@ -65,7 +65,7 @@ func judgeUse(in Input, rule string) []finding.Finding {
 			f, ok = o.useWithin(l)
 		} else {
 			f, ok = o.useAcross(l)
-			ok = ok && o.representatives().has(l) && !o.implied(l, f)
+			ok = ok && o.representatives().has(l) && !o.implied(l, f) && !o.cured(l, f)
 		}
 		if ok {
 			in.maybeThere(&f)
@@ -118,6 +118,28 @@ func (o *order) implied(l link, f finding.Finding) bool {
 	}
 	severity, ok := o.refused()[usedBy(l)]
 	return ok && severity.Rank() <= f.Severity.Rank()
+}
+
+// cured reports whether a finding on a namespace that nothing orders goes with the error of a
+// CRD that comes later: to mend that, the consumer moves behind the CRD and so behind the
+// namespace, and there is no other way.
+func (o *order) cured(l link, f finding.Finding) bool {
+	if l.Rule != ruleNamespace || f.Says != saysUnordered {
+		return false
+	}
+	if consumer, _ := l.standing(); consumer != l.consumer {
+		return false
+	}
+	for u, severity := range o.refused() {
+		if u.consumer != l.consumer.Name || severity != finding.Error || o.byName[u.provider] == nil {
+			continue
+		}
+		later, earlier, ok := o.moves(l.consumer, o.byName[u.provider])
+		if ok && len(later.breaks) == 0 && len(earlier.breaks) > 0 && o.compare(l.provider, later.at(l.consumer)) < 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // maybeThere makes a finding on a CRD, a Namespace or a webhook milder where it may be there
