@@ -29,6 +29,10 @@ const (
 	healed
 )
 
+// looked is how many components of one circle are looked into: every two may be ordered.
+// In a larger one, all hard steps close circles.
+const looked = 200
+
 // closing has the hard steps that can close a circle, and circling those of which there
 // may be circles, closed or not.
 //
@@ -45,13 +49,17 @@ func (o *order) closing() (closing, circling *dag.Graph) {
 	n := knot{order: o, circle: circle, things: map[thing]int{}, placed: map[int]map[finding.Resource]dependency.Place{}}
 	n.find()
 	tied, _ := dag.New(len(n.things), n.edges).Components()
+	size := make([]int, count)
+	for _, c := range circle {
+		size[c]++
+	}
 	var closes, circles []dag.Edge
 	for _, s := range o.steps {
 		step := dag.Edge{From: s.from, To: s.to}
 		if s.Strength != plan.Hard || circle[s.from] != circle[s.to] {
 			continue
 		}
-		certain := len(n.between[step]) == 0 || s.Basis == finding.Declared
+		certain := len(n.between[step]) == 0 || s.Basis == finding.Declared || size[circle[s.from]] > looked
 		real := slices.ContainsFunc(n.between[step], func(l link) bool { return !onlyCreated(l) })
 		ordered := real && o.compare(o.enabled[s.from], o.enabled[s.to]) != 0
 		if certain || real {
@@ -219,10 +227,19 @@ func before(place int) int {
 
 // ordered finds the components that wait for others of their circles by the order.
 func (n *knot) ordered() {
-	for i, a := range n.enabled {
-		for j, b := range n.enabled {
-			if i != j && n.circle[i] == n.circle[j] && n.compare(a, b) < 0 {
-				n.need(thing{component: j, moment: begun}, thing{component: i, moment: whole})
+	members := map[int][]int{}
+	for i, circle := range n.circle {
+		members[circle] = append(members[circle], i)
+	}
+	for _, all := range members {
+		if len(all) > looked {
+			continue
+		}
+		for _, i := range all {
+			for _, j := range all {
+				if i != j && n.compare(n.enabled[i], n.enabled[j]) < 0 {
+					n.need(thing{component: j, moment: begun}, thing{component: i, moment: whole})
+				}
 			}
 		}
 	}

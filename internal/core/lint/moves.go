@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/rollout-ladder/ladder/internal/core/dag"
 	"github.com/rollout-ladder/ladder/internal/core/model"
-	"github.com/rollout-ladder/ladder/internal/core/plan"
 )
 
 // A sync wave is moved for the sake of one requirement, and others hang on it: what would
@@ -19,7 +19,7 @@ type move struct {
 	wave  int
 	// breaks are the hard requirements that hold as it is, or that nothing orders, and that
 	// would not hold: those of what moves where it moves to the front, else those on it.
-	breaks []step
+	breaks []dag.Edge
 }
 
 // moves are the two ways, the consumer behind the provider and the provider before the
@@ -36,7 +36,7 @@ func (o *order) moves(consumer, provider *model.Component) (later, earlier move,
 		c := later.at(o.enabled[i])
 		for _, d := range o.hard().Dependants(i) {
 			if !slices.Contains(later.of, int(d)) && o.compare(o.enabled[i], o.enabled[d]) <= 0 && o.compare(o.enabled[d], c) < 0 {
-				later.breaks = append(later.breaks, o.hardStep(int(d), i))
+				later.breaks = append(later.breaks, dag.Edge{From: int(d), To: i})
 			}
 		}
 	}
@@ -44,7 +44,7 @@ func (o *order) moves(consumer, provider *model.Component) (later, earlier move,
 		c := earlier.at(o.enabled[i])
 		for _, d := range o.hard().Requires(i) {
 			if !slices.Contains(earlier.of, int(d)) && o.compare(o.enabled[d], o.enabled[i]) <= 0 && o.compare(c, o.enabled[d]) < 0 {
-				earlier.breaks = append(earlier.breaks, o.hardStep(i, int(d)))
+				earlier.breaks = append(earlier.breaks, dag.Edge{From: i, To: int(d)})
 			}
 		}
 	}
@@ -55,8 +55,10 @@ func (o *order) moves(consumer, provider *model.Component) (later, earlier move,
 // comes of the same ApplicationSet, which has the wave.
 func (o *order) moved(name string) []int {
 	var all []int
+	set := o.made[name]
+	moves := func(p string) bool { return p == name || set != "" && o.made[p] == set }
 	for i, c := range o.enabled {
-		if slices.ContainsFunc(path(c), func(p string) bool { return p == name || o.made[p] != "" && o.made[p] == o.made[name] }) {
+		if moves(c.Name) || len(c.Parents) > 1 && slices.ContainsFunc(c.Parents[1:], moves) {
 			all = append(all, i)
 		}
 	}
@@ -69,12 +71,6 @@ func (m move) at(c *model.Component) *model.Component {
 	there.Waves = slices.Clone(c.Waves)
 	there.Waves[m.level] = m.wave
 	return &there
-}
-
-// hardStep is the step that says that one component cannot do without another.
-func (o *order) hardStep(from, to int) step {
-	i := slices.IndexFunc(o.steps, func(s step) bool { return s.from == from && s.to == to && s.Strength == plan.Hard })
-	return o.steps[i]
 }
 
 // way says how to put two in order by waves, where names are what has the waves.
@@ -92,7 +88,7 @@ func (o *order) way(consumer, provider *model.Component, a, b string) string {
 		return fmt.Sprintf("%s and %s require each other (%s; %s): split one of them, so that what the other needs comes first",
 			a, b, back, o.forward(consumer, provider))
 	}
-	dependant := later.breaks[0].From
+	dependant := o.enabled[later.breaks[0].From].Name
 	if others := countFrom(later.breaks) - 1; others > 0 {
 		return fmt.Sprintf("give %s a later sync wave than %s, and %s and %d more, which require it, a later one still", a, b, dependant, others)
 	}
@@ -103,15 +99,15 @@ func (o *order) way(consumer, provider *model.Component, a, b string) string {
 // it does not.
 func (o *order) back(later, earlier move) string {
 	for _, s := range later.breaks {
-		if slices.Contains(earlier.of, s.from) {
-			return s.From + ": " + s.Reason
+		if slices.Contains(earlier.of, s.From) {
+			return o.forward(o.enabled[s.From], o.enabled[s.To])
 		}
 	}
 	for _, i := range earlier.of {
 		for _, d := range o.hard().AllRequires(i) {
-			at := slices.IndexFunc(later.breaks, func(s step) bool { return s.from == d })
+			at := slices.IndexFunc(later.breaks, func(s dag.Edge) bool { return s.From == d })
 			if at >= 0 {
-				return fmt.Sprintf("%s: requires %s by way of %s", o.enabled[i].Name, later.breaks[at].To, o.enabled[d].Name)
+				return fmt.Sprintf("%s: requires %s by way of %s", o.enabled[i].Name, o.enabled[later.breaks[at].To].Name, o.enabled[d].Name)
 			}
 		}
 	}
@@ -129,10 +125,10 @@ func (o *order) forward(consumer, provider *model.Component) string {
 }
 
 // countFrom counts what requires something in steps.
-func countFrom(steps []step) int {
+func countFrom(steps []dag.Edge) int {
 	from := map[int]bool{}
 	for _, s := range steps {
-		from[s.from] = true
+		from[s.From] = true
 	}
 	return len(from)
 }
