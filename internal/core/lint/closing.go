@@ -61,7 +61,7 @@ func (o *order) closing() (closing, circling *dag.Graph) {
 		}
 		certain := len(n.between[step]) == 0 || s.Basis == finding.Declared || size[circle[s.from]] > looked
 		real := slices.ContainsFunc(n.between[step], func(l link) bool { return !onlyCreated(l) })
-		ordered := real && o.compare(o.enabled[s.from], o.enabled[s.to]) != 0
+		ordered := real && o.parted(o.enabled[s.from], o.enabled[s.to])
 		if certain || real {
 			circles = append(circles, step)
 		}
@@ -237,7 +237,7 @@ func (n *knot) ordered() {
 		}
 		for _, i := range all {
 			for _, j := range all {
-				if i != j && n.compare(n.enabled[i], n.enabled[j]) < 0 {
+				if a, b := n.enabled[i], n.enabled[j]; n.compare(a, b) < 0 && n.parted(a, b) {
 					n.need(thing{component: j, moment: begun}, thing{component: i, moment: whole})
 				}
 			}

@@ -229,6 +229,17 @@ func (o *order) passes(first, later *model.Component) bool {
 	return o.unassessed || o.made[standsAt(first, at)] != ""
 }
 
+// parted reports whether one of two components waits for the other by the order.
+func (o *order) parted(a, b *model.Component) bool {
+	switch at := o.compare(a, b); {
+	case at < 0:
+		return !o.passes(a, b)
+	case at > 0:
+		return !o.passes(b, a)
+	}
+	return false
+}
+
 // partingAt is the level at which the waves of two components differ, or one has no more.
 func partingAt(a, b *model.Component) int {
 	at := 0

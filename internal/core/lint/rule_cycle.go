@@ -164,7 +164,7 @@ func (o *order) cycle(cycle []int, between map[dag.Edge][]*plan.Edge) finding.Fi
 			}
 		}
 		a, b := o.enabled[cycle[i]], o.enabled[cycle[i+1]]
-		if _, assumed := assumedOrder(a, b); !assumed && o.compare(a, b) != 0 {
+		if _, assumed := assumedOrder(a, b); !assumed && o.parted(a, b) {
 			f.Severity = finding.Error
 		}
 	}
