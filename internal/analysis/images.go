@@ -23,7 +23,7 @@ func (r *Result) images(c model.Component, o manifest.Object) []lint.Image {
 		}
 		if form, ok := imageForm(text); !ok {
 			at := r.fieldAt(o.Origin.Position(), image.Field)
-			out = append(out, lint.Image{Reference: text, Form: form, Position: at, Evidence: r.imageValues(c, o, text, at)})
+			out = append(out, lint.Image{Reference: text, Form: form, Position: at, Evidence: r.imageValues(c, text, at)})
 		}
 	}
 	return out

@@ -48,7 +48,7 @@ var valueOf = lazyregexp.New(`\.Values((?:\.[A-Za-z_][A-Za-z0-9_]*)+)`)
 
 // imageValues are the values that the template of an image takes at its line, where each is
 // written.
-func (r *Result) imageValues(c model.Component, o manifest.Object, image string, at finding.Position) []finding.Evidence {
+func (r *Result) imageValues(c model.Component, image string, at finding.Position) []finding.Evidence {
 	chart, _, ok := strings.Cut(at.File, "/templates/")
 	line := r.line(at)
 	if !ok || !strings.Contains(line, "image:") {

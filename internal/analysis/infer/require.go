@@ -172,7 +172,7 @@ func (c *collection) add(d *dependency.Dependency, consumer, provider int, stren
 		c.cross[k] = &entry{d, strength}
 		return
 	}
-	unready, static := append(have.Unready, d.Unready...), have.Static && d.Static
+	unready, static := slices.Concat(have.Unready, d.Unready), have.Static && d.Static
 	if compareGravity(d, have.Dependency) < 0 {
 		have.Dependency = d
 	}

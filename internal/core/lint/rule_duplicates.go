@@ -25,7 +25,7 @@ func duplicateResource(in Input) []finding.Finding {
 			return cmp.Or(strings.Compare(a.Component, b.Component), a.Position.Compare(b.Position), compareBool(a.Place.IsHook, b.Place.IsHook))
 		})
 		for _, object := range objects[1:] {
-			if object.Component != objects[0].Component && !(in.Flux == nil && alternatives(o.byName[objects[0].Component], o.byName[object.Component])) {
+			if object.Component != objects[0].Component && (in.Flux != nil || !alternatives(o.byName[objects[0].Component], o.byName[object.Component])) {
 				names := [2]string{objects[0].Component, object.Component}
 				shared[names] = append(shared[names], [2]*Object{objects[0], object})
 			}

@@ -106,7 +106,7 @@ func (r *Reader) release(one Release) (at finding.Position, whole bool) {
 	}
 	for _, p := range one.Set {
 		r.parameter(p.value())
-		whole = whole && !(strings.HasSuffix(p.Name, ".create") && p.Value == "false") // another ConfigMap takes its place
+		whole = whole && (!strings.HasSuffix(p.Name, ".create") || p.Value != "false") // another ConfigMap takes its place
 		whole = whole && !isOpen(p.Name) && (!isOpen(p.Value) || !strings.HasPrefix(p.Name, "configs."))
 	}
 	return placeOf(values, one.Position), whole
