@@ -22,20 +22,17 @@ func (r *Result) ignoredOptions(c model.Component, objects []manifest.Object) []
 			continue
 		}
 		annotations := o.GetAnnotations()
-		for _, place := range []struct {
-			name string
-			at   argo.OptionPlace
-		}{{argo.SyncOptions, argo.SyncAnnotation}, {argo.CompareOptions, argo.CompareAnnotation}} {
-			for option := range strings.SplitSeq(annotations[place.name], ",") {
+		for _, has := range argo.OptionAnnotations() {
+			for option := range strings.SplitSeq(annotations[has.Name], ",") {
 				option = strings.TrimSpace(option)
-				why, right := argo.Ignored(option, place.at)
+				why, right := argo.Ignored(option, has.Place)
 				if why == "" {
 					continue
 				}
 				resource := o.Resource()
 				out = append(out, finding.Finding{
 					Rule: ruleOption, Severity: finding.Warning, Scope: finding.Rule, Component: c.Name, Resource: resource, Basis: finding.Rendered,
-					Position: r.fieldAt(o.Origin.Position(), "metadata.annotations["+place.name+"]"),
+					Position: r.fieldAt(o.Origin.Position(), "metadata.annotations["+has.Name+"]"),
 					Message:  fmt.Sprintf("the option %q of %s has no effect: %s", option, resource.Human(), why),
 					Fix:      finding.Fix{Summary: right},
 				})

@@ -70,6 +70,17 @@ func (o option) text(value string) string {
 // automated are the fields of spec.syncPolicy.automated, which are no options.
 var automated = []string{"allowEmpty", "prune", "selfHeal"}
 
+// OptionAnnotation is an annotation that has options, and which place that is.
+type OptionAnnotation struct {
+	Name  string
+	Place OptionPlace
+}
+
+// OptionAnnotations are all of them.
+func OptionAnnotations() []OptionAnnotation {
+	return []OptionAnnotation{{SyncOptions, SyncAnnotation}, {CompareOptions, CompareAnnotation}}
+}
+
 // Ignored says why an option has no effect where it is written, and what would be right; both
 // are empty for one that has, that says what is so anyway, or that something else fills in.
 // Argo CD takes spaces away in annotations only.

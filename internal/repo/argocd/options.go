@@ -21,12 +21,12 @@ func (r *Repository) ignoredOptions(d document, path []string) {
 		}
 		r.ignoredOption(d, at, option.Text, argo.SyncList)
 	}
-	for name, place := range map[string]argo.OptionPlace{argo.SyncOptions: argo.SyncAnnotation, argo.CompareOptions: argo.CompareAnnotation} {
-		annotation := append(slices.Clone(path[:len(path)-1]), "metadata", "annotations", name)
+	for _, has := range argo.OptionAnnotations() {
+		annotation := append(slices.Clone(path[:len(path)-1]), "metadata", "annotations", has.Name)
 		for option := range strings.SplitSeq(d.value.TextAt(annotation...), ",") {
 			option = strings.TrimSpace(option)
 			before := len(r.findings)
-			r.ignoredOption(d, d.at(annotation...), option, place)
+			r.ignoredOption(d, d.at(annotation...), option, has.Place)
 			if len(r.findings) > before && slices.ContainsFunc(d.value.At(list...).Elements(), func(v *yamldoc.Value) bool { return v.Text == option }) {
 				r.findings[before].Fix.Summary = "take it out: syncOptions has it"
 			}

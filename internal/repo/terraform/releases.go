@@ -14,6 +14,9 @@ import (
 	"github.com/rollout-ladder/ladder/internal/repo/appset"
 )
 
+// maxChoices is how many texts a choice may be between: choices between choices double them.
+const maxChoices = 64
+
 // OfChart asks for the releases of one chart, by its name.
 type OfChart struct {
 	Folder
@@ -178,9 +181,12 @@ func (m *module) text(e hclsyntax.Expression) (all []Value, ok bool) {
 			return m.text(m.locals[name])
 		}
 	case *hclsyntax.ConditionalExpr:
-		yes, isYes := m.text(e.TrueResult)
-		no, isNo := m.text(e.FalseResult)
-		return append(yes, no...), isYes && isNo
+		yes, ok := m.text(e.TrueResult)
+		if !ok || len(yes) > maxChoices {
+			return nil, false
+		}
+		no, ok := m.text(e.FalseResult)
+		return append(yes, no...), ok
 	case *hclsyntax.FunctionCallExpr:
 		switch {
 		case len(e.Args) == 1 && (e.Name == "yamlencode" || e.Name == "jsonencode"):

@@ -72,3 +72,18 @@ resource "helm_release" "folder" { chart = "${path.module}/tool" }
 		}
 	}
 }
+
+// Choices between choices double the texts: more than a few of them may be any.
+func TestReleasesOfManyChoices(t *testing.T) {
+	var text strings.Builder
+	text.WriteString("locals {\n")
+	const depth = 60
+	for i := range depth {
+		fmt.Fprintf(&text, "  a%d = var.x ? local.a%d : local.a%d\n", i, i+1, i+1)
+	}
+	fmt.Fprintf(&text, "  a%d = \"configs: {}\"\n}\nresource \"helm_release\" \"argocd\" {\n  chart = \"argo-cd\"\n  values = [local.a0]\n}\n", depth)
+	got, err := terraform.Releases(terraform.OfChart{Folder: terraform.Folder{Files: []terraform.File{{Path: "main.tf", Content: []byte(text.String())}}}, Chart: "argo-cd"})
+	if err != nil || len(got) != 1 || !got[0].Open || len(got[0].Values) > 0 {
+		t.Errorf("%+v, %v: want one release whose values may be any", got, err)
+	}
+}
