@@ -9,8 +9,9 @@ import (
 
 func TestMain(m *testing.M) {
 	const sideBySide = 5
-	if _, ok := built(); !ok {
-		os.Exit(planetest.Main(m, sideBySide)) // everything is skipped: there is nothing to wait for
+	run := func() int { return planetest.Main(m, sideBySide) }
+	if _, ok := built(); ok { // else everything is skipped: there is nothing to wait for
+		os.Exit(planetest.InTurn(run))
 	}
-	os.Exit(planetest.MainInTurn(m, sideBySide))
+	os.Exit(run())
 }

@@ -7,7 +7,9 @@ import (
 	"github.com/rollout-ladder/ladder/internal/plane/planetest"
 )
 
-func TestMain(m *testing.M) { os.Exit(planetest.MainInTurn(m, 4)) }
+func TestMain(m *testing.M) {
+	os.Exit(planetest.InTurn(func() int { return planetest.Main(m, 4) }))
+}
 
 // ladderBinary is the command under test.
 func ladderBinary(t *testing.T) string {

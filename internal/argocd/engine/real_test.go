@@ -48,7 +48,16 @@ func TestMain(m *testing.M) {
 	if os.Getenv(childVariable) != "" {
 		os.Exit(driveAsChild())
 	}
-	code := m.Run()
+	if _, err := argoPath(); err != nil {
+		os.Exit(m.Run())
+	}
+	os.Exit(planetest.InTurn(func() int {
+		defer stopShared()
+		return m.Run()
+	}))
+}
+
+func stopShared() {
 	if shared.argo != nil {
 		shared.argo.Stop()
 	}
@@ -58,23 +67,27 @@ func TestMain(m *testing.M) {
 	if shared.dir != "" {
 		_ = os.RemoveAll(shared.dir)
 	}
-	os.Exit(code)
 }
 
-func argoBinary(t *testing.T) string {
-	t.Helper()
+func argoPath() (string, error) {
 	if named := os.Getenv("LADDER_ARGOCD"); named != "" {
-		path, err := realargo.Find(named)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return path
+		return realargo.Find(named)
 	}
 	path, err := filepath.Abs(filepath.Join("..", "..", "..", "bin", realargo.BinaryName))
 	if err == nil {
 		_, err = os.Stat(path)
 	}
-	if err != nil {
+	return path, err
+}
+
+func argoBinary(t *testing.T) string {
+	t.Helper()
+	path, err := argoPath()
+	switch {
+	case err == nil:
+	case os.Getenv("LADDER_ARGOCD") != "":
+		t.Fatal(err)
+	default:
 		t.Skip("needs the controllers of Argo CD: run \"make argocd\"")
 	}
 	return path

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"testing"
 
 	"golang.org/x/sys/unix"
 
@@ -14,23 +13,25 @@ import (
 // turnHeld tells the processes that a package of tests starts that it is its turn.
 const turnHeld = "LADDER_TEST_TURN"
 
-// MainInTurn is Main for a package whose rehearsals keep the cores busy: one such
+// InTurn runs the tests of a package whose rehearsals keep the cores busy: one such
 // package runs at a time, however many go test starts. Beside each other their
-// components go over timeouts.
-func MainInTurn(m *testing.M, sideBySide int) int {
-	if os.Getenv(strangerVariable) == "" && os.Getenv(turnHeld) == "" { // else a test runs its own binary again
-		turn, err := await()
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
-		defer func() { _ = turn.Close() }() // ends the turn, as the end of the process would
-		if err := os.Setenv(turnHeld, "1"); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
+// components go over timeouts, and what Argo CD does on a timer takes the time of all.
+// It returns the exit code.
+func InTurn(run func() int) int {
+	if os.Getenv(strangerVariable) != "" || os.Getenv(turnHeld) != "" { // a test runs its own binary again
+		return run()
 	}
-	return Main(m, sideBySide)
+	turn, err := await()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer func() { _ = turn.Close() }() // ends the turn, as the end of the process would
+	if err := os.Setenv(turnHeld, "1"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return run()
 }
 
 // await waits until no other package runs that takes turns.
