@@ -29,15 +29,25 @@ func TestNothingIsLeftBehind(t *testing.T) {
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
+			ended := make(chan struct{})
+			go func() {
+				defer close(ended)
+				_ = cmd.Wait()
+			}()
 			var found []int
 			await(t, 8*time.Minute, "Argo CD runs", func() bool {
+				select {
+				case <-ended:
+					t.Fatalf("the rehearsal ended before Argo CD ran: exit code %d\n%s", cmd.ProcessState.ExitCode(), stderr.String())
+				default:
+				}
 				found = planetest.Processes(t, cmd.Process.Pid)
 				return running(found, "argocd-application-controller") && running(found, "argocd-applicationset-controller")
 			})
 			if err := cmd.Process.Signal(signal); err != nil {
 				t.Fatal(err)
 			}
-			_ = cmd.Wait()
+			<-ended
 			await(t, 30*time.Second, "nothing of it runs", func() bool {
 				for _, pid := range found {
 					if alive(pid) {
@@ -53,11 +63,12 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	}
 }
 
-// await waits until a condition holds.
+// await waits until a condition holds. It looks twice a second: a look at all processes of
+// the machine takes the time of the rehearsals beside it.
 func await(t *testing.T, limit time.Duration, what string, holds func() bool) {
 	t.Helper()
 	deadline := time.Now().Add(limit)
-	tick := time.NewTicker(50 * time.Millisecond)
+	tick := time.NewTicker(500 * time.Millisecond)
 	defer tick.Stop()
 	for !holds() {
 		if time.Now().After(deadline) {

@@ -14,13 +14,16 @@ type Setup struct {
 	ApplicationSets []ApplicationSet
 	Projects        []Project
 	Settings        Settings
-	// Misplaced are sync waves that are written in metadata beside annotations,
+	// Misplaced are sync waves that are written beside the annotations or misspelt,
 	// where the API server drops them; sorted by position.
 	Misplaced []Misplaced
 }
 
-// Misplaced is a sync wave that is a field of metadata, not an annotation.
+// Misplaced is a sync wave that Argo CD does not see.
 type Misplaced struct {
+	// In is the section of metadata that it stands in: "labels", "annotations" under a
+	// Key that is misspelt, or empty for metadata itself.
+	In, Key string
 	// Object is the object it is written in, Component the component of that
 	// object, empty for one of Argo CD's own.
 	Object    finding.Resource

@@ -76,6 +76,9 @@ type BuildOptions struct {
 type Filters struct {
 	Filters  []Filter
 	Position finding.Position
+	// Default is set for the exclusions that Argo CD's manifests and its chart have
+	// where nobody sets any; Position is then where they are installed from.
+	Default bool
 }
 
 // Filter is one entry of them. An empty list stands for all; groups and clusters are
@@ -87,6 +90,12 @@ type Stray struct {
 	// Key is the setting, In the ConfigMap that has it, Home the one that it belongs to.
 	Key, In, Home string
 	Position      finding.Position
+}
+
+// IsCustomary reports whether a namespace is one that Argo CD, or Red Hat's operator of it,
+// is installed in where nobody says otherwise.
+func IsCustomary(namespace string) bool {
+	return namespace == "argocd" || namespace == "openshift-gitops"
 }
 
 // BuildNeed is something that kustomize builds only when it is told to.

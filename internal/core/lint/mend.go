@@ -74,7 +74,7 @@ func (m *mender) quoteWave(f finding.Finding) []finding.Edit {
 	return []finding.Edit{edit(finding.Quote, f.Position, "", path...)}
 }
 
-// moveWave puts a sync wave that stands in metadata among the annotations.
+// moveWave puts a sync wave that stands elsewhere in metadata among the annotations.
 func (m *mender) moveWave(f finding.Finding) []finding.Edit {
 	for _, w := range m.in.Argo.Misplaced {
 		if w.Position != f.Position {
@@ -85,7 +85,10 @@ func (m *mender) moveWave(f finding.Finding) []finding.Edit {
 			metadata = []string{"spec", "template", "metadata"}
 		}
 		e := edit(finding.Move, f.Position, "", append(slices.Clone(metadata), "annotations", waveKey)...)
-		e.From = append(slices.Clone(metadata), waveKey)
+		if w.In != "" {
+			metadata = append(metadata, w.In)
+		}
+		e.From = append(metadata, w.Key)
 		return []finding.Edit{e}
 	}
 	return nil

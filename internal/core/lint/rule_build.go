@@ -18,10 +18,16 @@ func buildOptionMissing(in Input) []finding.Finding {
 	s := in.Argo.Settings
 	told := map[string]int{}
 	also := map[string][]string{}
+	// Of two definitions of one Application the other one is in the platform.
+	defined := map[string]bool{}
+	for _, app := range in.Argo.Applications {
+		defined[app.Namespace+"/"+app.Name] = defined[app.Namespace+"/"+app.Name] || app.Component != ""
+	}
 	var out []finding.Finding
 	for _, app := range in.Argo.Applications {
+		another := app.Component == "" && defined[app.Namespace+"/"+app.Name]
 		for _, n := range app.Needs {
-			if !s.Refuses(n) {
+			if another || !s.Refuses(n) {
 				continue
 			}
 			key := n.Option + n.Version

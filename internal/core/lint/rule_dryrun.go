@@ -57,7 +57,10 @@ func (in Input) dryRunFails(l link) finding.Finding {
 		fails = fmt.Sprintf("fails until the kind is there; %s has Argo CD itself, so that something else may have applied it before", l.Consumer.Component)
 	}
 	f.Message = fmt.Sprintf("%s is of a kind that %s %s: without %s the dry run %s", who(l.Consumer), provider, how, skipDryRun, fails)
-	f.Fix.Summary = fmt.Sprintf("annotate it with argocd.argoproj.io/sync-options: %s and give it a later sync wave than %s", skipDryRun, provider)
+	f.Fix.Summary = fmt.Sprintf("annotate it with argocd.argoproj.io/sync-options: %s", skipDryRun)
+	if !l.within || l.Consumer.Place.Compare(l.Provider.Place) <= 0 {
+		f.Fix.Summary += " and give it a later sync wave than " + provider
+	}
 	return f
 }
 

@@ -42,7 +42,7 @@ func kindExcluded(in Input) []finding.Finding {
 		if c == nil || c.PreArgo {
 			continue
 		}
-		at, hidden := hides(s, object.Resource, c)
+		by, hidden := hides(s, object.Resource, c)
 		if !hidden {
 			continue
 		}
@@ -52,10 +52,10 @@ func kindExcluded(in Input) []finding.Finding {
 		switch {
 		case !again:
 			told[k] = len(out)
-			out = append(out, excluded(object, at))
+			out = append(out, excluded(object, by))
 			n = len(out) - 1
 		case out[n].Severity == finding.Info && needed:
-			out[n] = excluded(object, at) // one that something needs speaks for the kind
+			out[n] = excluded(object, by) // one that something needs speaks for the kind
 		default:
 			needed = false
 		}
@@ -68,29 +68,37 @@ func kindExcluded(in Input) []finding.Finding {
 	return out
 }
 
-func excluded(object *Object, at finding.Position) finding.Finding {
+func excluded(object *Object, by argo.Filters) finding.Finding {
 	r := object.Resource
+	if by.Default {
+		f := finding.Finding{
+			Rule: ruleExcluded, Severity: finding.Warning, Scope: finding.Rule, Component: object.Component, Resource: r, Position: object.Position, Basis: finding.Rendered,
+			Message: fmt.Sprintf("Argo CD does not apply %s: since version 3 it leaves out the kind %s where no settings say otherwise", r.Human(), r.Kind),
+			Fix:     finding.Fix{Summary: fmt.Sprintf("set resource.exclusions in argocd-cm to what may stay hidden, without %s", r.Kind)},
+		}
+		f.Evidence = append(f.Evidence, where(by.Position, "the settings of this installation are those that it comes with"))
+		return f
+	}
 	f := finding.Finding{
 		Rule: ruleExcluded, Severity: finding.Info, Scope: finding.Rule, Component: object.Component, Resource: r, Position: object.Position, Basis: finding.Rendered,
 		Message: fmt.Sprintf("Argo CD does not apply %s: its settings hide the kind %s", r.Human(), r.Kind),
 		Fix:     finding.Fix{Summary: fmt.Sprintf("take %s out of the exclusions, or into the inclusions, of argocd-cm", r.Kind)},
 	}
-	f.Evidence = append(f.Evidence, where(at, "these settings leave the kind out"))
+	f.Evidence = append(f.Evidence, where(by.Position, "these settings leave the kind out"))
 	return f
 }
 
-// hides reports whether Argo CD leaves objects of a kind out, and where that is
-// written. Of several places that have exclusions each has to say so: one may be
+// hides reports whether Argo CD leaves objects of a kind out, and by which place. Of several places that have exclusions each has to say so: one may be
 // written over another, or be of another installation. What no inclusion has is
 // excluded.
-func hides(s argo.Settings, r finding.Resource, c *model.Component) (at finding.Position, hidden bool) {
+func hides(s argo.Settings, r finding.Resource, c *model.Component) (by argo.Filters, hidden bool) {
 	among := func(f argo.Filter) bool { return filters(f, r, c) }
 	for i, place := range s.Exclusions {
 		if !slices.ContainsFunc(place.Filters, among) {
 			break
 		}
 		if i == len(s.Exclusions)-1 {
-			return s.Exclusions[0].Position, true
+			return s.Exclusions[0], true
 		}
 	}
 	for _, place := range s.Inclusions {
@@ -98,11 +106,11 @@ func hides(s argo.Settings, r finding.Resource, c *model.Component) (at finding.
 		if !here || slices.ContainsFunc(place.Filters, func(f argo.Filter) bool {
 			return filters(argo.Filter{Groups: f.Groups, Kinds: f.Kinds}, r, c)
 		}) {
-			return at, false
+			return by, false
 		}
-		at, hidden = s.Inclusions[0].Position, true
+		by, hidden = s.Inclusions[0], true
 	}
-	return at, hidden
+	return by, hidden
 }
 
 // filters reports whether a filter is about a kind in the cluster of a component.

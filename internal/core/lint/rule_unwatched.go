@@ -5,14 +5,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rollout-ladder/ladder/internal/core/argo"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 )
 
 const ruleUnwatched = "application-not-watched"
-
-// customary are namespaces in which Argo CD is often installed by what is not in the
-// repository: its own manifests, and the operator of OpenShift.
-func customary() []string { return []string{"argocd", "openshift-gitops"} }
 
 // applicationUnwatched finds Applications in a namespace that Argo CD does not look
 // into: nothing happens to them. Source: Argo CD, operator manual, "Applications in any
@@ -26,7 +23,7 @@ func applicationUnwatched(in Input) []finding.Finding {
 	var out []finding.Finding
 	for _, app := range in.Argo.Applications {
 		ns := app.Namespace
-		if app.Placed.File == "" || told[ns] || slices.Contains(s.Namespaces, ns) || slices.Contains(customary(), ns) || watches(s.Watched, ns) {
+		if app.Placed.File == "" || told[ns] || slices.Contains(s.Namespaces, ns) || argo.IsCustomary(ns) || watches(s.Watched, ns) {
 			continue
 		}
 		told[ns] = true

@@ -225,7 +225,7 @@ func gated(all []sibling) (first, last sibling, ok bool) {
 	return first, last, first.wave.Value < last.wave.Value
 }
 
-// waveMisplaced finds sync waves that are no annotations.
+// waveMisplaced finds sync waves that Argo CD does not see.
 func waveMisplaced(in Input) []finding.Finding {
 	var out []finding.Finding
 	for _, m := range in.Argo.Misplaced {
@@ -237,11 +237,16 @@ func waveMisplaced(in Input) []finding.Finding {
 		if name == "" {
 			name = m.Object.Name
 		}
+		message, fix := fmt.Sprintf("%s stands in metadata of %s, not in metadata.annotations, and says nothing there", waveKey, inside), "move it below metadata.annotations, as a quoted number"
+		switch m.In {
+		case "labels":
+			message = fmt.Sprintf("%s is a label of %s, not an annotation, and says nothing there", waveKey, inside)
+		case "annotations":
+			message, fix = fmt.Sprintf("%s of %s says nothing: the annotation of sync waves is %s", m.Key, inside, waveKey), "correct the name of the annotation"
+		}
 		out = append(out, finding.Finding{
 			Rule: ruleMisplaced, Severity: finding.Error, Scope: finding.Rule, Component: name,
-			Resource: m.Object, Position: m.Position, Basis: finding.Declared,
-			Message: fmt.Sprintf("argocd.argoproj.io/sync-wave stands in metadata of %s, not in metadata.annotations, and says nothing there", inside),
-			Fix:     finding.Fix{Summary: "move it below metadata.annotations, as a quoted number"},
+			Resource: m.Object, Position: m.Position, Basis: finding.Declared, Message: message, Fix: finding.Fix{Summary: fix},
 		})
 	}
 	return out

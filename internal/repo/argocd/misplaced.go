@@ -8,27 +8,60 @@ import (
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 	"github.com/rollout-ladder/ladder/internal/core/model"
+	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
 )
 
-// misplacedWave finds files that have sync waves, some perhaps beside the
-// annotations.
-var misplacedWave = lazyregexp.New(`argocd\.argoproj\.io/sync-wave["']?:`)
+// misplacedWave finds files that have sync waves, some perhaps beside the annotations or
+// misspelt.
+var misplacedWave = lazyregexp.New(`(?i)argo[a-z.-]*/(?:sync[-_]?w[a-z]*|wave)["']?\s*:`)
 
-// findMisplaced notes the sync waves that are fields of metadata.
+// findMisplaced notes the sync waves that are fields of metadata, labels, or annotations
+// of nearly that name.
 func (r *Repository) findMisplaced(documents []document) {
 	for _, d := range documents {
-		note := func(template bool, keys ...string) {
-			e, ok := d.value.At(keys...).Get(waveAnnotation)
-			if !ok {
-				return
-			}
-			r.misplaced = append(r.misplaced, argo.Misplaced{Object: resource(d), Template: template, Position: e.Position})
-		}
-		note(false, "metadata")
+		r.misplacedIn(d, false, "metadata")
 		if d.argo("ApplicationSet") {
-			note(true, "spec", "template", "metadata")
+			r.misplacedIn(d, true, "spec", "template", "metadata")
 		}
 	}
+}
+
+// misplacedIn notes those of the metadata at a path.
+func (r *Repository) misplacedIn(d document, template bool, path ...string) {
+	metadata := d.value.At(path...)
+	note := func(at finding.Position, in, key string) {
+		r.misplaced = append(r.misplaced, argo.Misplaced{Object: resource(d), Template: template, In: in, Key: key, Position: at})
+	}
+	if e, ok := metadata.Get(waveAnnotation); ok {
+		note(e.Position, "", waveAnnotation)
+	}
+	annotations := metadata.At("annotations")
+	if annotations.At(waveAnnotation) != nil {
+		return // which counts
+	}
+	// RollingSync may go by a label of any name.
+	if e, ok := metadata.At("labels").Get(waveAnnotation); ok && d.value.At("spec", "strategy") == nil && !d.isApplication() {
+		note(e.Position, "labels", waveAnnotation)
+	}
+	if annotations == nil {
+		return
+	}
+	for _, e := range annotations.Entries {
+		if meansWave(e.Key) {
+			note(e.Position, "annotations", e.Key)
+		}
+	}
+}
+
+// meansWave reports whether a key can only mean the annotation of sync waves, and is not
+// its name.
+func meansWave(key string) bool {
+	domain, name, ok := strings.Cut(strings.ToLower(key), "/")
+	ownDomain, ownName, _ := strings.Cut(waveAnnotation, "/")
+	if !ok || key == waveAnnotation || yamldoc.Distance(domain, ownDomain) > 2 && domain != "argoproj.io" {
+		return false
+	}
+	return name == "wave" || yamldoc.Distance(strings.ReplaceAll(name, "_", "-"), ownName) <= 1
 }
 
 // resource names an object.

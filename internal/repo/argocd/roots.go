@@ -148,6 +148,8 @@ func (r *Repository) findRoots(ctx context.Context) (roots []entry, single []doc
 		}
 	}
 	roots, single = g.alternatives(all, roots, single)
+	roots, again := g.again(all, roots)
+	r.leftOut = append(r.leftOut, again...)
 	single = slices.DeleteFunc(single, func(d document) bool {
 		left := slices.ContainsFunc(g.directories, func(x directory) bool { return x.leavesOut(d.position().File) })
 		if left {

@@ -29,6 +29,9 @@ func (r *Repository) readGlobalProjects(file string) {
 // follows from what they lack, the files that are no manifests are asked as well:
 // scripts, Terraform and the like may have it.
 func (r *Repository) installed(s argo.Setup) argo.Settings {
+	if r.ofAnother(s.Applications) {
+		return argo.Settings{}
+	}
 	follows := r.settings.Unordered() && slices.ContainsFunc(s.ApplicationSets, func(set argo.ApplicationSet) bool { return set.RollingSync }) ||
 		slices.ContainsFunc(s.Applications, func(a argo.Application) bool {
 			return slices.ContainsFunc(a.Needs, r.settings.Refuses) || !slices.Contains(r.settings.Namespaces, a.Namespace)
@@ -47,6 +50,15 @@ func (r *Repository) installed(s argo.Setup) argo.Settings {
 	}
 	r.settings = r.installation.Settings()
 	return r.settings
+}
+
+// ofAnother reports whether the settings here are those of an Argo CD beside the one that
+// has the Applications: some lie where people install it, and the settings do not.
+func (r *Repository) ofAnother(apps []argo.Application) bool {
+	s := r.settings
+	return len(s.Namespaces) > 0 && len(s.Watched) == 0 && s.WatchedUnread == "" && slices.ContainsFunc(apps, func(a argo.Application) bool {
+		return a.Placed.File != "" && argo.IsCustomary(a.Namespace) && !slices.Contains(s.Namespaces, a.Namespace)
+	})
 }
 
 // isDocument reports whether a file is for people, or holds what no person wrote.

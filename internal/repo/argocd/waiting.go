@@ -104,7 +104,7 @@ func unapplied(apps []document) finding.Finding {
 	})
 	first := apps[0]
 	if len(apps) == 1 {
-		return notRead(first.position(), first.name(), "the Application %s is not read: no other Application applies it", first.name())
+		return notRead(first.position(), first.name(), "the %s %s is not read: no other Application applies it", first.kind(), first.name())
 	}
 	names := make([]string, len(apps))
 	unread := make([]finding.Unread, len(apps))

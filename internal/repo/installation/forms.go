@@ -89,7 +89,7 @@ func (r *Reader) parameter(v *yamldoc.Value) {
 // operator reads the ArgoCD resource, which stands for both ConfigMaps. Source:
 // argocd-operator, ArgoCDSpec.
 func (r *Reader) operator(v *yamldoc.Value) {
-	r.whole(v.Position)
+	r.whole(v.Position, false)
 	r.installedIn(v.TextAt("metadata", "namespace"))
 	if spec := v.At("spec"); spec != nil {
 		for _, e := range spec.Entries {

@@ -73,6 +73,6 @@ func IsVariable(name string) bool {
 func (r *Reader) Snapshot(values []*yamldoc.Value) {
 	r.Read(values)
 	if len(values) > 0 {
-		r.whole(values[0].Position)
+		r.whole(values[0].Position, false)
 	}
 }

@@ -41,6 +41,10 @@ type Reader struct {
 	unplaced   bool
 	// beside has what the files say that are no manifests.
 	beside *Reader
+	// wholes counts what makes both ConfigMaps, excluding those of them that have the
+	// exclusions of Argo CD 3.
+	wholes    int
+	excluding []finding.Position
 	// healthUnread is set where a file that is not read mentions health scripts.
 	healthUnread bool
 }
@@ -98,6 +102,9 @@ func (r *Reader) Settings() argo.Settings {
 	s.Watched = slices.Compact(slices.Sorted(slices.Values(s.Watched)))
 	s.Versions = slices.Compact(slices.Sorted(slices.Values(s.Versions)))
 	s.Build, s.Exclusions, s.Inclusions, s.Stray = slices.Clone(s.Build), slices.Clone(s.Exclusions), slices.Clone(s.Inclusions), slices.Clone(s.Stray)
+	if len(r.excluding) > 0 && len(r.excluding) == r.wholes && len(s.Exclusions)+len(s.Inclusions)+len(r.releasedAt) == 0 && !r.healthUnread {
+		s.Exclusions = []argo.Filters{defaultExclusions(slices.MinFunc(r.excluding, finding.Position.Compare))}
+	}
 	slices.SortStableFunc(s.Build, func(a, b argo.BuildOptions) int { return a.Position.Compare(b.Position) })
 	slices.SortStableFunc(s.Stray, func(a, b argo.Stray) int { return a.Position.Compare(b.Position) })
 	return s
@@ -144,8 +151,12 @@ func (r *Reader) isPatchOfForeign(at finding.Position) bool {
 	return ok && r.foreign[dir]
 }
 
-// whole notes what makes both ConfigMaps.
-func (r *Reader) whole(at finding.Position) {
+// whole notes what makes both ConfigMaps, and whether with the exclusions of Argo CD 3.
+func (r *Reader) whole(at finding.Position, excludes bool) {
+	r.wholes++
+	if excludes {
+		r.excluding = append(r.excluding, at)
+	}
 	r.known(at)
 	r.started(at)
 	if r.found.Whole.File == "" || at.Compare(r.found.Whole) < 0 {
@@ -250,9 +261,10 @@ func (r *Reader) chart(v *yamldoc.Value) {
 	files := slices.Concat(v.At("helm", "valueFiles").Elements(), v.At("values").Elements())
 	if slices.ContainsFunc(files, func(f *yamldoc.Value) bool { return strings.HasPrefix(f.Text, "$") || strings.Contains(f.Text, "://") }) {
 		r.known(v.Position)
+		r.wholes++
 		return
 	}
-	r.whole(v.Position)
+	r.whole(v.Position, chartExcludes(cmp.Or(v.TextAt("targetRevision"), v.TextAt("version"))))
 }
 
 func (r *Reader) entry(of *yamldoc.Value, e yamldoc.Entry, in home, nested int) {
@@ -323,7 +335,7 @@ func (r *Reader) remote(list *yamldoc.Value) {
 	for _, item := range list.Items {
 		switch {
 		case strings.Contains(item.Text, "argoproj/argo-cd") && strings.Contains(item.Text, "manifests"):
-			r.whole(item.Position)
+			r.whole(item.Position, excludes(item.Text))
 		case strings.Contains(item.Text, "://") || strings.HasPrefix(item.Text, "git@") || strings.HasPrefix(item.Text, "github.com"):
 			if r.foreign == nil {
 				r.foreign = map[string]bool{}

@@ -1,0 +1,36 @@
+package argocd
+
+import "slices"
+
+// again takes the sets that nothing applies and that make nothing but Applications which
+// another root applies: they are another way to write these, and not in use.
+func (g *applied) again(all []document, roots []entry) (kept []entry, left []document) {
+	isSet := func(e entry) bool { return e.document.value != nil && e.document.argo("ApplicationSet") }
+	inUse := map[string]bool{}
+	for _, e := range roots {
+		if e.document.value != nil {
+			inUse[e.document.key()] = !isSet(e)
+		}
+	}
+	made := map[string]bool{}
+	for _, d := range all {
+		made[d.name()] = made[d.name()] || d.isApplication() && (g.reached[d.key()] || inUse[d.key()])
+	}
+	for key, below := range g.below {
+		for _, d := range below {
+			made[d.name()] = made[d.name()] || d.isApplication() && (g.reached[key] || inUse[key])
+		}
+	}
+	kept = slices.DeleteFunc(roots, func(e entry) bool {
+		if !isSet(e) || g.repository.byTerraform(e) != "" {
+			return false
+		}
+		below := g.below[e.document.key()]
+		doubles := len(below) > 0 && !slices.ContainsFunc(below, func(d document) bool { return !d.isApplication() || !made[d.name()] })
+		if doubles {
+			left = append(left, e.document)
+		}
+		return doubles
+	})
+	return kept, left
+}
