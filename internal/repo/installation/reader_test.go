@@ -170,6 +170,7 @@ health [{example.org Thing}]
 progressive true at kustomization.yaml:10
 globbing false at kustomization.yaml:16
 build "" "--enable-helm" kustomization.yaml:6
+excluded by default kustomization.yaml:2
 stray kustomize.path.v1 in argocd-cmd-params-cm, of argocd-cm, kustomization.yaml:15
 `},
 		{"ConfigMaps that the chart does not make, one of them in the repository", `
@@ -223,6 +224,7 @@ patches: [{path: argocd-cm.yaml}]
 known argocd/argocd-cm.yaml:1
 whole argocd/kustomization.yaml:1
 started argocd/kustomization.yaml:1
+excluded by default argocd/kustomization.yaml:1
 `},
 		{"settings beside something of an address", `
 -- argocd/argocd-cm.yaml --
@@ -311,6 +313,10 @@ func describe(r *installation.Reader) string {
 		fmt.Fprintf(&b, "versions %v\n", s.Versions)
 	}
 	for _, place := range s.Exclusions {
+		if place.Default {
+			fmt.Fprintf(&b, "excluded by default %s\n", place.Position)
+			continue
+		}
 		for _, f := range place.Filters {
 			fmt.Fprintf(&b, "excluded %v %v %v %s\n", f.Groups, f.Kinds, f.Clusters, place.Position)
 		}
