@@ -88,7 +88,7 @@ test-long: ## Run whole what every run of the tests does a tenth of: schedules, 
 	go test -v -timeout 60m ./internal/core/rollout -run Simulation -schedules=1000000
 	go test -v -timeout 60m ./internal/argocd/engine -run 'Faults|TwoDrivers' -schedules=2000
 	go test -v -timeout 120m ./test/e2e -run 'Killed|Faulty|ExamplesRollOut|Mistakes|FailureStops' -long -kills=200
-	go test -v -timeout 60m ./test/argocd -run 'ExamplesBecomeHealthy|Mistakes' -long
+	go test -v -timeout 90m ./test/argocd -run 'ExamplesBecomeHealthy|Mistakes|DrivenByEdges|HealthCheck' -long
 	./test/fuzz.sh 60s
 	$(LINT) run ./...
 

@@ -18,13 +18,17 @@ import (
 	"github.com/rollout-ladder/ladder/internal/plane/planetest"
 )
 
-// TestDrivenByEdges has Ladder drive the Applications of every layout by what they
-// require. The page waits for the store; the tool, the last of the ladder, does
+// TestDrivenByEdges has Ladder drive the Applications of a layout, of every layout in the
+// long tests, by what they require. The page waits for the store; the tool, the last of the ladder, does
 // not. Every sync is Ladder's: neither RollingSync nor automated sync has made one,
 // and both are afterwards as they were generated.
 func TestDrivenByEdges(t *testing.T) {
 	t.Parallel()
-	for _, layout := range []string{"single", "tiers", "app-of-apps"} {
+	layouts := []string{"single"}
+	if *long {
+		layouts = append(layouts, "tiers", "app-of-apps")
+	}
+	for _, layout := range layouts {
 		t.Run(layout, func(t *testing.T) {
 			argo := binary(t)
 			t.Parallel()

@@ -10,7 +10,7 @@ import (
 	"github.com/rollout-ladder/ladder/test/fixtures"
 )
 
-var long = flag.Bool("long", false, "the examples as a whole, not a component of each with what it requires")
+var long = flag.Bool("long", false, "the examples as a whole, not a component of each with what it requires, and every layout")
 
 // TestExamplesBecomeHealthy rolls out with the real controllers what is generated of
 // the platforms of descriptors, and the repository of Applications as it is. Nothing

@@ -22,16 +22,19 @@ func slowChain(t *testing.T) platform {
 }
 
 // TestHealthCheckOfApplicationsHoldsTheWaves rehearses with the generated health
-// check for Applications, and without it. With it a wave waits for the one before;
-// without it Argo CD starts everything at once.
+// check for Applications and, in the long tests, without it. With it a wave waits for the
+// one before; without it Argo CD starts everything at once.
 func TestHealthCheckOfApplicationsHoldsTheWaves(t *testing.T) {
 	t.Parallel()
-	cases := map[string]struct {
+	type testCase struct {
 		breakIt func(p platform)
 		ordered bool
-	}{
+	}
+	cases := map[string]testCase{
 		"with it":    {func(platform) {}, true},
-		"without it": {func(p platform) { p.unset(applicationCheck) }, false},
+	}
+	if *long {
+		cases["without it"] = testCase{func(p platform) { p.unset(applicationCheck) }, false}
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -65,18 +68,21 @@ func (p platform) durations(each string) string {
 
 // TestHealthCheckOfAGatingKindFindsItsFailure rehearses a custom resource that
 // never becomes ready, since nothing makes it so, of a kind for which Argo CD ships no health check. With the
-// generated one the rollout stops at it; without it Argo CD takes the resource for
-// Healthy as soon as it exists, goes on, and nobody notices.
+// generated one the rollout stops at it; without it, in the long tests, Argo CD takes the
+// resource for Healthy as soon as it exists, goes on, and nobody notices.
 func TestHealthCheckOfAGatingKindFindsItsFailure(t *testing.T) {
 	t.Parallel()
 	const failing = "widget"
-	cases := map[string]struct {
+	type testCase struct {
 		breakIt func(p platform)
 		result  string
 		states  []string // of the component that fails
-	}{
+	}
+	cases := map[string]testCase{
 		"with it":    {func(platform) {}, "failed", []string{"failed", "timed-out"}},
-		"without it": {func(p platform) { p.unset(widgetCheck) }, "succeeded", []string{"healthy"}},
+	}
+	if *long {
+		cases["without it"] = testCase{func(p platform) { p.unset(widgetCheck) }, "succeeded", []string{"healthy"}}
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
