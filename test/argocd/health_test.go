@@ -31,7 +31,7 @@ func TestHealthCheckOfApplicationsHoldsTheWaves(t *testing.T) {
 		ordered bool
 	}
 	cases := map[string]testCase{
-		"with it":    {func(platform) {}, true},
+		"with it": {func(platform) {}, true},
 	}
 	if *long {
 		cases["without it"] = testCase{func(p platform) { p.unset(applicationCheck) }, false}
@@ -79,7 +79,7 @@ func TestHealthCheckOfAGatingKindFindsItsFailure(t *testing.T) {
 		states  []string // of the component that fails
 	}
 	cases := map[string]testCase{
-		"with it":    {func(platform) {}, "failed", []string{"failed", "timed-out"}},
+		"with it": {func(platform) {}, "failed", []string{"failed", "timed-out"}},
 	}
 	if *long {
 		cases["without it"] = testCase{func(p platform) { p.unset(widgetCheck) }, "succeeded", []string{"healthy"}}
