@@ -85,10 +85,11 @@ func (m *mender) moveWave(f finding.Finding) []finding.Edit {
 			metadata = []string{"spec", "template", "metadata"}
 		}
 		e := edit(finding.Move, f.Position, "", append(slices.Clone(metadata), "annotations", waveKey)...)
+		e.From = slices.Clone(metadata)
 		if w.In != "" {
-			metadata = append(metadata, w.In)
+			e.From = append(e.From, w.In)
 		}
-		e.From = append(metadata, w.Key)
+		e.From = append(e.From, w.Key)
 		return []finding.Edit{e}
 	}
 	return nil
