@@ -77,7 +77,7 @@ func (k *knowledge) component(c model.Component) (infer.Known, bool) {
 			answer.Known.At = e.Position // also in a kustomization, or among the dependencies of a chart
 			all = join(all, answer.Known)
 			all.Open = all.Open || !ok || e.Missing.Incomplete != ""
-			all.Foreign = all.Foreign || !ok
+			all.Foreign, all.Unlisted = all.Foreign || !ok, all.Unlisted || !ok
 		}
 		return all, true
 	}

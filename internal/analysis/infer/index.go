@@ -90,7 +90,10 @@ type index struct {
 	// those of them that are there to bring CRDs.
 	unlisted []string
 	unseen   []unseen
-	world    *world
+	// undescribed are those of unrendered that may make anything: charts of the catalogue
+	// make no Namespaces for others.
+	undescribed []string
+	world       *world
 	// named has the names of what is provided, by kind and namespace.
 	named func() map[key][]string
 }
@@ -132,6 +135,7 @@ func newIndex(in Input) *index {
 	}
 	slices.Sort(x.unrendered)
 	slices.Sort(x.unlisted)
+	slices.Sort(x.undescribed)
 	return x
 }
 
@@ -207,6 +211,9 @@ func (x *index) learn(i int) {
 	if !rendered {
 		x.partial = append(x.partial, i)
 		x.unrendered = append(x.unrendered, c.Name)
+		if !ok || known.Unlisted || slices.ContainsFunc(c.Sources, func(s model.Source) bool { return s.Kind != model.Chart }) {
+			x.undescribed = append(x.undescribed, c.Name)
+		}
 		if !ok || len(known.Kinds) == 0 || known.Open {
 			x.unlisted = append(x.unlisted, c.Name)
 			if forCRDs(c) {

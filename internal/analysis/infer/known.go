@@ -41,6 +41,8 @@ type Known struct {
 	// sources of the component were: then all of it counts, not only what objects
 	// do not show.
 	Unrendered bool
+	// Unlisted is set where the catalogue does not have a part of what is not rendered.
+	Unlisted bool
 	// Open is set where it may bring more kinds than are listed: not all values are
 	// known, or not all of its sources.
 	Open bool

@@ -21,8 +21,11 @@ func (c *collection) miss(o *object, n need) {
 		Consumer: o.end(c.x.name(o.component)), Evidence: []finding.Evidence{required(o, n.verb, n.field)}, Unrendered: c.x.unrendered,
 		Managed: c.x.managed(n.key), Near: near,
 	}
-	if n.key.Kind == kindKind {
+	switch n.key.Kind {
+	case kindKind:
 		m.Unrendered = c.x.unlisted
+	case kindNamespace:
+		m.Unrendered = c.x.undescribed
 	}
 	k := crossKey{o.component, -1, m.Rule, m.Required}
 	have, ok := c.missing[k]
