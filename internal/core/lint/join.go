@@ -78,14 +78,20 @@ func furtherObjects(others []finding.Finding) finding.Evidence {
 // furtherPlaces does so for the places of the objects. The evidence has the first of them.
 func furtherPlaces(places []finding.Position) finding.Evidence {
 	e := finding.Evidence{Text: "and 1 more object", File: places[0].File, Line: places[0].Line}
-	if len(places) > 1 {
-		var more []string
-		for _, at := range places[1:min(len(places), named)] {
-			more = append(more, at.String())
-		}
-		e.Text = fmt.Sprintf("and %d more objects, here and at %s", len(places), strings.Join(more, ", "))
+	if len(places) == 1 {
+		return e
 	}
-	if len(places) > named {
+	e.Text = fmt.Sprintf("and %d more objects", len(places))
+	var more []string
+	for _, at := range places[1:] { // a list has several at one place
+		if text := at.String(); at != places[0] && !slices.Contains(more, text) {
+			more = append(more, text)
+		}
+	}
+	if len(more) > 0 {
+		e.Text += ", here and at " + strings.Join(more[:min(len(more), named-1)], ", ")
+	}
+	if len(more) > named-1 {
 		e.Text += ", ..."
 	}
 	return e

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/core/argo"
@@ -31,7 +32,7 @@ func waveOnGenerated(in Input) []finding.Finding {
 			"ApplicationSet %s stamps sync wave %s on the Applications that it generates, which orders nothing", set.Name, w.Written)
 		f.Fix.Summary = "put the annotation on the ApplicationSet itself, or order its Applications with RollingSync steps"
 		switch {
-		case set.Wave.Written == w.Written:
+		case isNumber(w.Written) && set.Wave.Value == w.Value && (set.Wave.Written == "" || isNumber(set.Wave.Written)):
 			f.Severity = finding.Info
 			f.Message += "; the same wave on the ApplicationSet itself does"
 			f.Fix.Summary = "drop the annotation of the template"
@@ -223,6 +224,12 @@ func gated(all []sibling) (first, last sibling, ok bool) {
 	}
 	first, last = all[i], all[len(all)-1]
 	return first, last, first.wave.Value < last.wave.Value
+}
+
+// isNumber reports whether Argo CD takes a wave as it is written.
+func isNumber(wave string) bool {
+	_, err := strconv.Atoi(wave)
+	return err == nil
 }
 
 // waveMisplaced finds sync waves that Argo CD does not see.

@@ -50,7 +50,7 @@ func writeUnrendered(b *strings.Builder, all []Unrendered, verbose bool) {
 // its names, addresses, versions and numbers.
 func causeOf(u Unrendered) string {
 	words := slices.DeleteFunc(strings.Fields(u.Reason), func(word string) bool {
-		return word == u.Component || strings.ContainsAny(word, "/0123456789")
+		return word == u.Component || strings.ContainsAny(word, "/*0123456789")
 	})
 	return strings.Join(words, " ")
 }

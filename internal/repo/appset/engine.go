@@ -115,11 +115,16 @@ func (e *engine) template(known map[string]*template.Template, text string, opti
 		t.Option(o)
 	}
 	if t, err = t.Parse(text); err != nil {
-		return nil, explain(err, text, nil)
+		return nil, &syntaxError{explain(err, text, nil)}
 	}
 	known[text] = t
 	return t, nil
 }
+
+// syntaxError says that a text is no template, whatever its parameters are.
+type syntaxError struct{ err error }
+
+func (e *syntaxError) Error() string { return e.err.Error() }
 
 // fill runs a template, with marks for what is not known.
 func (e *engine) fill(t *template.Template, options []string, p map[string]any) (string, error) {

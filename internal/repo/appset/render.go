@@ -1,8 +1,11 @@
 package appset
 
 import (
+	"errors"
 	"slices"
+	"strings"
 
+	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/repo/repofs"
 	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
 )
@@ -135,6 +138,28 @@ func isUnset(v *yamldoc.Value) bool {
 	}
 }
 
+// noTemplate is how the problem of a set begins whose template is none of Go.
+const noTemplate = "the template of the ApplicationSet is not valid: "
+
+// IsNoTemplate reports whether a problem of a set is that its template is none: Argo CD
+// generates nothing of it.
+func IsNoTemplate(problem *repofs.InputError) bool {
+	return strings.HasPrefix(problem.Message, noTemplate)
+}
+
+// notFilled is the problem of a text that is not filled in. A function that is not known
+// here may be known to Argo CD.
+func (x *expansion) notFilled(at finding.Position, err error) *repofs.InputError {
+	if syntax := (*syntaxError)(nil); errors.As(err, &syntax) && !strings.Contains(err.Error(), "not defined") {
+		hint := ""
+		if strings.Contains(err.Error(), "U+002D") {
+			hint = `write a name with a dash as {{ index .metadata.labels "the-name" }}`
+		}
+		return fail(at, hint, "%s%v", noTemplate, err)
+	}
+	return fail(at, "", "the template of the ApplicationSet %s cannot be filled in: %v", x.set, err)
+}
+
 // fill fills in every text below a value, keys too.
 func (x *expansion) fill(v *yamldoc.Value, p map[string]any) (*yamldoc.Value, *repofs.InputError) {
 	if len(p) == 0 {
@@ -147,7 +172,7 @@ func (x *expansion) fill(v *yamldoc.Value, p map[string]any) (*yamldoc.Value, *r
 		}
 		text, err := x.engine.text(v.Text, p)
 		if err != nil {
-			return nil, fail(v.Position, "", "the template of the ApplicationSet %s cannot be filled in: %v", x.set, err)
+			return nil, x.notFilled(v.Position, err)
 		}
 		if text == v.Text {
 			return v, nil
@@ -168,7 +193,7 @@ func (x *expansion) fill(v *yamldoc.Value, p map[string]any) (*yamldoc.Value, *r
 		for _, e := range v.Entries {
 			key, err := x.engine.text(e.Key, p)
 			if err != nil {
-				return nil, fail(e.Position, "", "the template of the ApplicationSet %s cannot be filled in: %v", x.set, err)
+				return nil, x.notFilled(e.Position, err)
 			}
 			filled, problem := x.fill(e.Value, p)
 			if problem != nil {

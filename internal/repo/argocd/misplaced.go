@@ -39,8 +39,7 @@ func (r *Repository) misplacedIn(d document, template bool, path ...string) {
 	if annotations.At(waveAnnotation) != nil {
 		return // which counts
 	}
-	// RollingSync may go by a label of any name.
-	if e, ok := metadata.At("labels").Get(waveAnnotation); ok && d.value.At("spec", "strategy") == nil && !d.isApplication() {
+	if e, ok := metadata.At("labels").Get(waveAnnotation); ok {
 		note(e.Position, "labels", waveAnnotation)
 	}
 	if annotations == nil {
@@ -51,6 +50,12 @@ func (r *Repository) misplacedIn(d document, template bool, path ...string) {
 			note(e.Position, "annotations", e.Key)
 		}
 	}
+}
+
+// isOrdering reports whether a label may order something: RollingSync goes by labels of any
+// name, of Applications.
+func (r *Repository) isOrdering(m argo.Misplaced) bool {
+	return m.In == "labels" && m.Object.Group == "argoproj.io" && slices.ContainsFunc(r.sets, func(d document) bool { return d.value.At("spec", "strategy") != nil })
 }
 
 // meansWave reports whether a key can only mean the annotation of sync waves, and is not

@@ -41,6 +41,12 @@ func (r *Repository) expand(ctx context.Context, set document) []document {
 	}
 	for _, problem := range result.Unread {
 		r.unread(RuleNotRead, set, problem, problem.Message)
+		if appset.IsNoTemplate(problem) {
+			f := r.findings[len(r.findings)-1]
+			f.Rule, f.Severity, f.Unread = RuleInvalid, finding.Error, nil
+			f.Message += "; Argo CD generates no Application of " + set.name()
+			r.findings = append(r.findings, f)
+		}
 	}
 	r.partial[set.value] = len(result.Unread) > 0
 	if len(result.Applications)+len(result.Unread)+len(result.Assumed) == 0 {

@@ -144,6 +144,9 @@ func (w *walk) finishSetup(ctx context.Context, components []model.Component) {
 	}
 	s.Settings = r.installed(*s)
 	for _, m := range r.misplaced {
+		if r.isOrdering(m) {
+			continue
+		}
 		for _, c := range components {
 			if !m.Template && m.Object.Group != "argoproj.io" && holds(c, m.Position.File) {
 				m.Component = c.Name

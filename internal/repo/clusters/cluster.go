@@ -35,8 +35,9 @@ type Named struct{ Key, Value string }
 // Mentioned finds cluster Secrets before a file is parsed.
 var Mentioned = lazyregexp.New(`argocd\.argoproj\.io/secret-type["']?\s*:\s*["']?cluster\b`)
 
-// open matches what another tool fills in.
-var open = lazyregexp.New(`\{\{|\$\{[A-Za-z_]|<[A-Z][A-Z0-9_]+>|<path:|\$\(`)
+// open matches what another tool fills in, or a person: in the last form, a host of capital
+// letters.
+var open = lazyregexp.New(`\{\{|\$\{[A-Za-z_]|<[A-Z][A-Z0-9_]+>|<path:|\$\(|^(?:https?://)?[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+(?::\d+)?$`)
 
 // FromObject reads the cluster of a Secret, or of what makes one: an ExternalSecret or a
 // SealedSecret. Of its data it reads the name and the address.
