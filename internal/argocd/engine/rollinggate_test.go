@@ -232,7 +232,7 @@ func TestRealStaleHealth(t *testing.T) {
 		s.rolling(release("1", names...), names...)
 		r1 := s.live("a").Status.Sync.Revision
 		s.commit(broken())
-		s.push()
+		s.pushUntold() // who asks for a look at what cannot be rendered gets the name of the branch for its revision
 		s.settled("2", "b")
 		s.reconciled()
 		a := s.live("a")
