@@ -230,11 +230,11 @@ func isOCI(s source) bool {
 	return s.value.TextAt("chart") == "" && strings.HasPrefix(s.repoURL(), "oci://")
 }
 
-// isOCIChart reports whether an artifact of a registry is taken for a chart, as most are:
-// the source takes all of it, and says nothing of another tool.
+// isOCIChart reports whether an artifact of a registry is a chart: the source sets
+// something of a chart and takes all of it.
 func isOCIChart(s source) bool {
-	other := slices.ContainsFunc([]string{"kustomize", "directory", "plugin"}, func(tool string) bool { return s.value.At(tool) != nil })
-	return isOCI(s) && isRootPath(s.path()) && s.path() != "" && !other && strings.Count(s.repoURL(), "/") > 2
+	helm := s.value.At("helm")
+	return isOCI(s) && isRootPath(s.path()) && s.path() != "" && helm != nil && len(helm.Entries) > 0 && strings.Count(s.repoURL(), "/") > 2
 }
 
 // kind is what Argo CD builds a folder as.
