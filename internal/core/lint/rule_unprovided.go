@@ -32,7 +32,7 @@ func unprovided(in Input) []finding.Finding {
 			Rule: ruleUnprovided, Severity: finding.Warning, Scope: finding.Rule,
 			Component: m.Consumer.Component, Resource: m.Required, Position: m.Consumer.Position,
 			Basis: finding.Rendered, Evidence: slices.Clone(m.Evidence),
-			Message: fmt.Sprintf("%s of %s %s, which nothing that is applied provides", who(m.Consumer), m.Consumer.Component, m.Reason),
+			Message: fmt.Sprintf("%s of %s %s, which nothing in the repository provides", who(m.Consumer), m.Consumer.Component, m.Reason),
 			Fix:     finding.Fix{Summary: "add what provides it, correct the name, or mark the reference optional"},
 		}
 		if m.Near != "" {
