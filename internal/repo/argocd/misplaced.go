@@ -13,7 +13,7 @@ import (
 
 // misplacedWave finds files that have sync waves, some perhaps beside the annotations or
 // misspelt.
-var misplacedWave = lazyregexp.New(`(?i)argo[a-z.-]*/(?:sync[-_]?w[a-z]*|wave)["']?\s*:`)
+var misplacedWave = lazyregexp.New(`argo[a-z.-]*/(?:sync[-_]?[wW][a-z]*|wave)["']?\s*:`)
 
 // findMisplaced notes the sync waves that are fields of metadata, labels, or annotations
 // of nearly that name.

@@ -259,8 +259,12 @@ func (m *machineClock) now() time.Duration {
 	if m.next == 0 && !m.over {
 		d := m.world.seconds(120)
 		m.next = 1 + m.world.roll(200)
-		m.thawed = make(chan struct{})
-		time.AfterFunc(d, m.thaw0(m.thawed))
+		select {
+		case <-m.thawed:
+			m.thawed = make(chan struct{})
+			time.AfterFunc(d, m.thaw0(m.thawed))
+		default: // it is stopped, and thaw must find what everybody waits for
+		}
 	}
 	m.mu.Unlock()
 	m.stand()
