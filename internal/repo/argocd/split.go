@@ -96,7 +96,7 @@ func alternatives(generated []document, key string) bool {
 	if sideBySide(generated, key) {
 		return false
 	}
-	if key == "environment" || key == "env" || key == folderKey {
+	if key == "environment" || key == "env" {
 		return true
 	}
 	goes, first := "", true
