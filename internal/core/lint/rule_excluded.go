@@ -34,7 +34,7 @@ func kindExcluded(in Input) []finding.Finding {
 		}
 	}
 	type kind struct{ group, kind string }
-	told := map[kind]int{}
+	told, spoken := map[kind]int{}, map[kind]bool{}
 	var out []finding.Finding
 	for i := range in.Objects {
 		object := &in.Objects[i]
@@ -54,12 +54,13 @@ func kindExcluded(in Input) []finding.Finding {
 			told[k] = len(out)
 			out = append(out, excluded(object, by))
 			n = len(out) - 1
-		case out[n].Severity == finding.Info && needed:
+		case !spoken[k] && needed:
 			out[n] = excluded(object, by) // one that something needs speaks for the kind
 		default:
 			needed = false
 		}
 		if needed {
+			spoken[k] = true
 			out[n].Severity = finding.Warning
 			out[n].Message += fmt.Sprintf(", and %s %s", whose(l.Consumer), l.Reason)
 			out[n].Evidence = append(out[n].Evidence, where(l.Consumer.Position, "%s %s", who(l.Consumer), l.Reason))
@@ -70,27 +71,25 @@ func kindExcluded(in Input) []finding.Finding {
 
 func excluded(object *Object, by argo.Filters) finding.Finding {
 	r := object.Resource
+	f := finding.Finding{
+		Rule: ruleExcluded, Severity: finding.Info, Scope: finding.Rule, Component: object.Component, Resource: r, Position: object.Position, Basis: finding.Rendered,
+	}
 	if by.Default {
-		f := finding.Finding{
-			Rule: ruleExcluded, Severity: finding.Warning, Scope: finding.Rule, Component: object.Component, Resource: r, Position: object.Position, Basis: finding.Rendered,
-			Message: fmt.Sprintf("Argo CD does not apply %s: since version 3 it leaves out the kind %s where no settings say otherwise", r.Human(), r.Kind),
-			Fix:     finding.Fix{Summary: fmt.Sprintf("set resource.exclusions in argocd-cm to what may stay hidden, without %s", r.Kind)},
-		}
+		f.Severity = finding.Warning // nobody has decided it
+		f.Message = fmt.Sprintf("Argo CD does not apply %s: since version 3 it leaves out the kind %s where no settings say otherwise", r.Human(), r.Kind)
+		f.Fix.Summary = fmt.Sprintf("set resource.exclusions in argocd-cm to what may stay hidden, without %s", r.Kind)
 		f.Evidence = append(f.Evidence, where(by.Position, "the settings of this installation are those that it comes with"))
 		return f
 	}
-	f := finding.Finding{
-		Rule: ruleExcluded, Severity: finding.Info, Scope: finding.Rule, Component: object.Component, Resource: r, Position: object.Position, Basis: finding.Rendered,
-		Message: fmt.Sprintf("Argo CD does not apply %s: its settings hide the kind %s", r.Human(), r.Kind),
-		Fix:     finding.Fix{Summary: fmt.Sprintf("take %s out of the exclusions, or into the inclusions, of argocd-cm", r.Kind)},
-	}
+	f.Message = fmt.Sprintf("Argo CD does not apply %s: its settings hide the kind %s", r.Human(), r.Kind)
+	f.Fix.Summary = fmt.Sprintf("take %s out of the exclusions, or into the inclusions, of argocd-cm", r.Kind)
 	f.Evidence = append(f.Evidence, where(by.Position, "these settings leave the kind out"))
 	return f
 }
 
-// hides reports whether Argo CD leaves objects of a kind out, and by which place. Of several places that have exclusions each has to say so: one may be
-// written over another, or be of another installation. What no inclusion has is
-// excluded.
+// hides reports whether Argo CD leaves objects of a kind out, and by which place. Of
+// several places that have exclusions each has to say so: one may be written over another,
+// or be of another installation. What no inclusion has is excluded.
 func hides(s argo.Settings, r finding.Resource, c *model.Component) (by argo.Filters, hidden bool) {
 	among := func(f argo.Filter) bool { return filters(f, r, c) }
 	for i, place := range s.Exclusions {

@@ -3,7 +3,8 @@ package argocd
 import "slices"
 
 // again takes the sets that nothing applies and that make nothing but Applications which
-// another root applies: they are another way to write these, and not in use.
+// another root applies, of the same sources: they are another way to write these, and not
+// in use.
 func (g *applied) again(all []document, roots []entry) (kept []entry, left []document) {
 	isSet := func(e entry) bool { return e.document.value != nil && e.document.argo("ApplicationSet") }
 	inUse := map[string]bool{}
@@ -14,11 +15,15 @@ func (g *applied) again(all []document, roots []entry) (kept []entry, left []doc
 	}
 	made := map[string]bool{}
 	for _, d := range all {
-		made[d.name()] = made[d.name()] || d.isApplication() && (g.reached[d.key()] || inUse[d.key()])
+		if d.isApplication() && (g.reached[d.key()] || inUse[d.key()]) {
+			made[what(d)] = true
+		}
 	}
 	for key, below := range g.below {
 		for _, d := range below {
-			made[d.name()] = made[d.name()] || d.isApplication() && (g.reached[key] || inUse[key])
+			if d.isApplication() && (g.reached[key] || inUse[key]) {
+				made[what(d)] = true
+			}
 		}
 	}
 	kept = slices.DeleteFunc(roots, func(e entry) bool {
@@ -26,11 +31,20 @@ func (g *applied) again(all []document, roots []entry) (kept []entry, left []doc
 			return false
 		}
 		below := g.below[e.document.key()]
-		doubles := len(below) > 0 && !slices.ContainsFunc(below, func(d document) bool { return !d.isApplication() || !made[d.name()] })
+		doubles := len(below) > 0 && !slices.ContainsFunc(below, func(d document) bool { return !d.isApplication() || !made[what(d)] })
 		if doubles {
 			left = append(left, e.document)
 		}
 		return doubles
 	})
 	return kept, left
+}
+
+// what is an Application by its name and by where it comes from and goes to.
+func what(app document) string {
+	is := app.name() + "\n" + destination(app)
+	for _, s := range app.sources() {
+		is += "\n" + s.path() + " " + s.value.TextAt("chart")
+	}
+	return is
 }
