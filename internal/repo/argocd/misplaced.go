@@ -61,6 +61,9 @@ func (r *Repository) isOrdering(m argo.Misplaced) bool {
 // meansWave reports whether a key can only mean the annotation of sync waves, and is not
 // its name.
 func meansWave(key string) bool {
+	if len(key) > 2*len(waveAnnotation) {
+		return false
+	}
 	domain, name, ok := strings.Cut(strings.ToLower(key), "/")
 	ownDomain, ownName, _ := strings.Cut(waveAnnotation, "/")
 	if !ok || key == waveAnnotation || yamldoc.Distance(domain, ownDomain) > 2 && domain != "argoproj.io" {
