@@ -1,6 +1,9 @@
 package argocd
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // again takes the sets that nothing applies and that make nothing but Applications which
 // another root applies, of the same sources: they are another way to write these, and not
@@ -42,9 +45,9 @@ func (g *applied) again(all []document, roots []entry) (kept []entry, left []doc
 
 // what is an Application by its name and by where it comes from and goes to.
 func what(app document) string {
-	is := app.name() + "\n" + destination(app)
+	is := []string{app.name(), destination(app)}
 	for _, s := range app.sources() {
-		is += "\n" + s.path() + " " + s.value.TextAt("chart")
+		is = append(is, s.path()+" "+s.value.TextAt("chart"))
 	}
-	return is
+	return strings.Join(is, "\n")
 }
