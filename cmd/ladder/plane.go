@@ -23,7 +23,6 @@ func runPlane(started time.Time, args []string) int {
 		return int(exit.Usage)
 	}
 	evaluate.Workers.Configure(confine.Mode(options.Confine), nil)
-	defer evaluate.Workers.Close()
 	err = controlplane.Run(context.Background(), controlplane.Options{
 		Options:  options,
 		Started:  started,
@@ -32,6 +31,7 @@ func runPlane(started time.Time, args []string) int {
 		Stderr:   os.Stderr,
 		Simulate: simulateWorld,
 	})
+	evaluate.Workers.Close()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, child.LastWords+err.Error())
 		return int(exit.CouldNotRun)

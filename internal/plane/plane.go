@@ -94,8 +94,7 @@ func (p *Plane) Done() <-chan struct{} {
 
 // LastWords is why the plane ended by itself, as far as it could tell.
 func (p *Plane) LastWords() string {
-	lines := lastLines(filepath.Join(p.Dir, child.LogFile))
-	for _, line := range slices.Backward(lines) {
+	for _, line := range slices.Backward(tail(filepath.Join(p.Dir, child.LogFile), lastWordsBytes)) {
 		if words, ok := strings.CutPrefix(line, child.LastWords); ok {
 			return words
 		}

@@ -57,6 +57,11 @@ func fakePlane(args []string) int {
 		return 3
 	}
 	_ = child.Message{Kubeconfig: kubeconfig, Server: "https://127.0.0.1:1", Ready: time.Millisecond}.Write(os.Stdout)
+	if behaviour == "ends" {
+		fmt.Fprintln(os.Stderr, child.LastWords+"no memory is left")
+		fmt.Fprint(os.Stderr, strings.Repeat("a component that has not ended yet writes on\n", 1000))
+		return 3
+	}
 	end := make(chan struct{}, 1)
 	terminated := make(chan os.Signal, 1)
 	if behaviour == "stubborn" {
@@ -87,6 +92,21 @@ func missing(t *testing.T, path string) {
 	t.Helper()
 	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("%s is still there (%v)", path, err)
+	}
+}
+
+// TestLastWords: what components write while a plane ends does not hide why it did.
+func TestLastWords(t *testing.T) {
+	p, err := plane.Start(t.Context(), options("ends"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-p.Done()
+	if words := p.LastWords(); words != "no memory is left" {
+		t.Errorf("got %q", words)
+	}
+	if err := p.Stop(t.Context()); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -22,6 +22,9 @@ const (
 	// lastLogBytes and lastLogLines bound what an error shows of the log.
 	lastLogBytes = 8 << 10
 	lastLogLines = 15
+	// lastWordsBytes bounds where last words are looked for: a plane that ends goes on
+	// writing of its components until it has.
+	lastWordsBytes = 1 << 20
 )
 
 // ErrNone is why a program that was built with the tag noplane starts no plane.
@@ -176,21 +179,23 @@ func (p *Plane) kill() {
 
 // lastLines are the last lines of the log at path.
 func lastLines(path string) []string {
+	lines := tail(path, lastLogBytes)
+	return lines[max(0, len(lines)-lastLogLines):]
+}
+
+// tail reads the lines of the last bytes of a file; none where it cannot be read.
+func tail(path string, bytes int64) []string {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil
 	}
 	defer file.Close() //nolint:errcheck // opened for reading
-	if info, err := file.Stat(); err == nil && info.Size() > lastLogBytes {
-		_, _ = file.Seek(-lastLogBytes, io.SeekEnd)
+	if info, err := file.Stat(); err == nil && info.Size() > bytes {
+		_, _ = file.Seek(-bytes, io.SeekEnd)
 	}
-	content, err := io.ReadAll(io.LimitReader(file, lastLogBytes))
+	content, err := io.ReadAll(io.LimitReader(file, bytes))
 	if err != nil || len(content) == 0 {
 		return nil
 	}
-	lines := strings.Split(strings.TrimRight(string(content), "\n"), "\n")
-	if len(lines) > lastLogLines {
-		lines = lines[len(lines)-lastLogLines:]
-	}
-	return lines
+	return strings.Split(strings.TrimRight(string(content), "\n"), "\n")
 }

@@ -58,3 +58,9 @@ func copied(templates []document) finding.Finding {
 	return newFinding(RuleNotRead, finding.Info, first.position(), "",
 		"%d Applications are not read: nothing applies them and the API server takes no such names, so they are taken for templates to be copied (%s)", len(templates), few(names))
 }
+
+// copiedCluster tells of a Secret of a cluster that is none yet.
+func copiedCluster(secret document) finding.Finding {
+	return newFinding(RuleNotRead, finding.Info, secret.position(), "",
+		"the cluster of Secret %s is not read: the API server takes no such name, so it is taken for a template to be copied", secret.name())
+}

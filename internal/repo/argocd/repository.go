@@ -21,6 +21,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/repo/appset"
 	"github.com/rollout-ladder/ladder/internal/repo/byhand"
 	"github.com/rollout-ladder/ladder/internal/repo/clusters"
+	"github.com/rollout-ladder/ladder/internal/repo/descriptor"
 	"github.com/rollout-ladder/ladder/internal/repo/installation"
 	"github.com/rollout-ladder/ladder/internal/repo/ladderfile"
 	"github.com/rollout-ladder/ladder/internal/repo/manifest"
@@ -348,7 +349,12 @@ func (r *Repository) take(file string, l looked) {
 	}
 	if l.cluster && !r.isUnused(file) {
 		for _, d := range documents {
-			if c, ok := clusters.FromObject(d.value); ok {
+			c, ok := clusters.FromObject(d.value)
+			switch name := d.name(); {
+			case !ok:
+			case name != "" && !descriptor.IsName(name) && !hasPlaceholder(name):
+				r.findings = append(r.findings, copiedCluster(d))
+			default:
 				r.clusters.secrets = append(r.clusters.secrets, c)
 			}
 		}

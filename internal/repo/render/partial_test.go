@@ -203,6 +203,28 @@ metadata: {name: {{ include "lib.name" . }}}
 	}
 }
 
+// TestWithoutIsNoExcuse: a text that is no template is a mistake, whatever is lacking.
+func TestWithoutIsNoExcuse(t *testing.T) {
+	dir := t.TempDir()
+	extract(t, dir, `
+-- app/Chart.yaml --
+apiVersion: v2
+name: app
+version: 1.0.0
+dependencies:
+- {name: lib, version: 1.x.x, repository: "https://charts.example.com"}
+-- app/templates/own.yaml --
+{{ if .Values.on }}
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: own}
+`)
+	got := New(dir, dir, Options{Offline: true, NoCache: true, Partial: true}).All(context.Background(), []model.Component{chart("app", "app")}, nil)[0]
+	if len(got.Lacking) != 2 || got.Lacking[1].Part {
+		t.Errorf("lacking %v", got.Lacking)
+	}
+}
+
 const decrypting = `
 -- overlay/kustomization.yaml --
 resources: [own.yaml]

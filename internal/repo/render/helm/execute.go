@@ -27,6 +27,7 @@ type execution struct {
 
 	templates map[string]*chartTemplate // by Helm's name of the file
 	lines     map[string][]int          // template name -> offsets of its lines
+	parsed    bool                      // all of them are templates
 	places    []place                   // what marks point to
 
 	current  *sink // where the running file writes to
@@ -83,6 +84,7 @@ func (x *execution) execute(top common.Values) (outputs []output, err error) {
 			return nil, x.problem(name, err)
 		}
 	}
+	x.parsed = true
 	x.instrument(root)
 
 	left := x.limit

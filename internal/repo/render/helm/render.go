@@ -106,7 +106,10 @@ func Render(ctx context.Context, view source.View, req Request, opts Options) (R
 	run := newExecution(loaded, req, opts)
 	outputs, err := run.execute(top)
 	if err != nil {
-		return failed, without(err, result.Lacking)
+		if run.parsed { // what is no template needs no dependency
+			err = without(err, result.Lacking)
+		}
+		return failed, err
 	}
 	for _, out := range outputs {
 		objects, err := out.objects(loaded)
