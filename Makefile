@@ -88,6 +88,7 @@ test-long: ## Run whole what every run of the tests does a tenth of: schedules, 
 	go test -v -timeout 60m ./internal/core/rollout -run Simulation -schedules=1000000
 	go test -v -timeout 60m ./internal/argocd/engine -run 'Faults|TwoDrivers' -schedules=2000
 	go test -v -timeout 120m ./test/e2e -run 'Killed|Faulty|ExamplesRollOut|Mistakes|FailureStops' -long -kills=200
+	go test -v -timeout 60m ./test/cluster -run Kills -kills=60
 	go test -v -timeout 90m ./test/argocd -run 'ExamplesBecomeHealthy|Mistakes|DrivenByEdges|HealthCheck' -long
 	./test/fuzz.sh 60s
 	$(LINT) run ./...
@@ -112,7 +113,6 @@ generate: ## Write the generated files: command reference, pages of rules, schem
 
 verify: lint ## Fail when formatting, static checks, modules or generated files are off
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); exit 1; }
-	go mod verify >/dev/null
 	go mod tidy -diff
 	cd tools && go mod tidy -diff && go vet ./licences ./release && go test ./licences ./release && go run ./licences -check
 	cd test/peers && go mod tidy -diff

@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -217,13 +218,14 @@ func TestSelection(t *testing.T) {
 	}
 }
 
+var kills = flag.Int("kills", 7, "how often TestKills kills a run")
+
 // TestKills kills the run again and again; it ends as one that was let alone.
 func TestKills(t *testing.T) {
-	const kills = 20
 	s := newSite(t, 8)
 	random := rand.New(rand.NewPCG(5, 5))
 	done := 0
-	for killed := range kills {
+	for killed := range *kills {
 		if done == 0 && killed > 0 { // it has succeeded: another revision
 			s.component(1+random.IntN(8), fmt.Sprintf("k%d", killed))
 		}

@@ -143,7 +143,7 @@ func TestMistakesAreCaught(t *testing.T) {
 		component string
 		object    string // part of the object's name, "Kind/namespace/name"
 		reason    string // regular expression
-		long      bool   // each run of the tests with Argo CD makes this mistake there
+		long      bool   // in the long tests only: it is like another one, or is made under Argo CD in each run
 	}{
 		"CRD package after its user": {
 			func(p platform) { p.move("data-crds-clickhouse", "210", "260") },
@@ -156,12 +156,12 @@ func TestMistakesAreCaught(t *testing.T) {
 		},
 		"storage config after a PVC user": {
 			func(p platform) { p.move("foundation-managed-storage", "140", "160") },
-			"foundation-vault-core", "vault", `(?i)persistentvolumeclaim|storage ?class`, false,
+			"foundation-vault-core", "vault", `(?i)persistentvolumeclaim|storage ?class`, true,
 		},
 		"webhook operator after its objects": {
 			func(p platform) { p.move("foundation-cert-manager", "120", "140") },
 			"foundation-vault-webhook-certs", "cert-manager.io/Certificate/vault/vault-agent-injector",
-			`Certificate vault-agent-injector: Waiting for certificate`, false,
+			`Certificate vault-agent-injector: Waiting for certificate`, true,
 		},
 		"webhook without endpoints": {
 			// Nothing has the labels that the Service of the webhook selects.
@@ -184,7 +184,7 @@ func TestMistakesAreCaught(t *testing.T) {
 		},
 		"missing CRD": {
 			func(p platform) { p.remove("data-crds-temporal") },
-			"data-temporal", "temporal.io/", `Temporal.*(CRD|no matches)`, false,
+			"data-temporal", "temporal.io/", `Temporal.*(CRD|no matches)`, true,
 		},
 	}
 	for name, tc := range cases {
