@@ -24,8 +24,8 @@ type spot struct {
 // back for no reason. Then a component stands as early as the order that there is,
 // and such edges, let it.
 func untangle(in Input, placed placement) placement {
-	tangled := tangles(in, placed)
-	if len(tangled) == 0 {
+	against, along := unordered(in, placed)
+	if len(against) == 0 {
 		return placed
 	}
 	of, spots := spotsOf(in.Components, placed)
@@ -44,7 +44,8 @@ func untangle(in Input, placed placement) placement {
 	if !ok {
 		return placed
 	}
-	for _, e := range tangled {
+	// Edges that the line kept are kept here, too: without it nothing else does.
+	for _, e := range slices.Concat(against, along) {
 		between := dag.Edge{From: of[e.From], To: of[e.To]}
 		if builder.Add(between) {
 			ordered = append(ordered, between)
@@ -97,12 +98,12 @@ func spotsOf(components []model.Component, placed placement) (of []int, spots []
 	return of, spots
 }
 
-// tangles are the hard edges between components, by index into the input, that
-// nothing orders and of which the provider stands later in the line. There are none
-// where the ladder has steps: these are in one line.
-func tangles(in Input, placed placement) []dag.Edge {
+// unordered are the hard edges between components, by index into the input, that
+// nothing orders: those of which the provider stands later in the line, and those of
+// which it stands earlier. There are none where the ladder has steps: these are in one line.
+func unordered(in Input, placed placement) (against, along []dag.Edge) {
 	if len(in.Ladder.Steps) > 0 {
-		return nil
+		return nil, nil
 	}
 	number := make(map[string]int, len(in.Components))
 	for i := range in.Components {
@@ -110,17 +111,23 @@ func tangles(in Input, placed placement) []dag.Edge {
 			number[c.Name] = i
 		}
 	}
-	var out []dag.Edge
 	for _, e := range in.Edges {
 		from, known := number[e.From]
 		to, also := number[e.To]
-		if known && also && e.Strength == Hard && placed.stepOf[to] > placed.stepOf[from] &&
-			model.Compare(&in.Components[from], &in.Components[to]) == 0 {
-			out = append(out, dag.Edge{From: from, To: to})
+		if !known || !also || e.Strength != Hard || model.Compare(&in.Components[from], &in.Components[to]) != 0 {
+			continue
+		}
+		switch cmp.Compare(placed.stepOf[to], placed.stepOf[from]) {
+		case 1:
+			against = append(against, dag.Edge{From: from, To: to})
+		case -1:
+			along = append(along, dag.Edge{From: from, To: to})
 		}
 	}
-	slices.SortFunc(out, func(a, b dag.Edge) int {
-		return cmp.Or(strings.Compare(in.Components[a.From].Name, in.Components[b.From].Name), strings.Compare(in.Components[a.To].Name, in.Components[b.To].Name))
-	})
-	return out
+	for _, edges := range [][]dag.Edge{against, along} {
+		slices.SortFunc(edges, func(a, b dag.Edge) int {
+			return cmp.Or(strings.Compare(in.Components[a.From].Name, in.Components[b.From].Name), strings.Compare(in.Components[a.To].Name, in.Components[b.To].Name))
+		})
+	}
+	return against, along
 }

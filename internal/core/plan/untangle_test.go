@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -56,5 +57,27 @@ func TestUntangle(t *testing.T) {
 				t.Errorf("against %v", p.Against)
 			}
 		})
+	}
+}
+
+// TestUntangleKeepsTheLine: where one edge goes against the line, those that go along
+// with it, and that nothing else orders, are kept.
+func TestUntangleKeepsTheLine(t *testing.T) {
+	at := func(name, parent string, wave int) model.Component {
+		return model.Component{Name: name, Phase: model.NoPhase, Waves: []int{wave}, Parents: []string{parent}, Enabled: true}
+	}
+	p, err := Build(Input{
+		Components: []model.Component{at("gateway", "infra/", -4), at("operator", "infra/", 2), at("web", "apps/", 0), at("model", "models/", 3)},
+		Edges:      []Edge{{From: "web", To: "operator", Strength: Hard}, {From: "model", To: "gateway", Strength: Hard}},
+		Policy:     rollout.Phases,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(p.Against) > 0 {
+		t.Errorf("against the order: %v", p.Against)
+	}
+	if got := p.Steps[0].Components; !slices.Equal(got, []string{"gateway"}) {
+		t.Errorf("first %v", got)
 	}
 }
