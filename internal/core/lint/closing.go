@@ -13,7 +13,8 @@ import (
 // a Secret of config to become Healthy, and config has an Ingress that is Healthy only with
 // the Service of web, both are applied, and both become Healthy.
 
-// thing is an object of a component, or a moment of its sync.
+// thing is an object of a component, which is Healthy or, with the moment applied, there;
+// or a moment of the component's sync.
 type thing struct {
 	component int
 	object    finding.Resource // none of a moment
@@ -166,6 +167,8 @@ func (n *knot) provider(l link, to int) thing {
 		return thing{component: to, moment: begun}
 	case l.Rule == ruleCRD && l.Provider.Object.Kind == "": // of a chart
 		return thing{component: to, moment: applied}
+	case l.Rule == ruleDeadlock && runsPods(l.Provider.Object): // a claim binds once there is a pod
+		return thing{component: to, object: l.Provider.Object, moment: applied}
 	case l.Provider.Object.Kind != "" && (l.Static || !runs || runsPods(l.Provider.Object)):
 		return thing{component: to, object: l.Provider.Object}
 	default:
@@ -210,6 +213,7 @@ func (n *knot) sync(component int) {
 		i, _ := slices.BinarySearchFunc(places, p, dependency.Place.Compare)
 		o := thing{component: component, object: object}
 		n.need(o, at(before(i)))
+		n.need(thing{component: component, object: object, moment: applied}, at(before(i)))
 		n.need(at(whole), o)
 		if by, known := health[dependency.End{Component: n.enabled[component].Name, Object: object}]; !known || by != "" || p.IsHook {
 			n.need(at(healed+i), o)

@@ -206,6 +206,9 @@ func (r *Repository) yieldSources(ctx context.Context, d document) (contents, er
 		} else {
 			var problems yamldoc.Problems
 			y, err = r.yieldFolder(ctx, dir, directory, r.kustomizeOptions(d, s, dir, &problems))
+			if err == nil && !isExplicit(directory) && r.isKustomization(dir) {
+				r.overwritten(d, s, dir, y.documents)
+			}
 		}
 		if err == nil && r.kind(s, dir) == model.Manifests {
 			if files := r.jsonnetFiles(dir, directory); len(files) > 0 {

@@ -144,11 +144,12 @@ func (s source) item(i int, keys ...string) finding.Position {
 	return s.at(keys...)
 }
 
-// split turns the documents of a file into objects; a List is its items.
+// split turns the documents of a file into objects; what has a list of items is these,
+// whatever its kind. Source: Argo CD, splitting of manifests.
 func split(values []*yamldoc.Value) []document {
 	var all []document
 	for _, v := range values {
-		if items := v.At("items"); v.TextAt("kind") == "List" && items != nil {
+		if items := v.At("items"); v.TextAt("kind") != "" && items != nil && items.Kind == yamldoc.List {
 			all = append(all, split(items.Items)...)
 			continue
 		}

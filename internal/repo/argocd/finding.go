@@ -23,6 +23,8 @@ const (
 	RuleShared = "duplicate-resource"
 	// RuleWave says that a sync wave is not a quoted number.
 	RuleWave = "wave-not-a-string"
+	// RuleMisplaced says that a sync wave is written where it does not count.
+	RuleMisplaced = "wave-misplaced"
 	// RuleUnheeded says that no sync reads the waves of Applications.
 	RuleUnheeded = "wave-heeded-by-nobody"
 	// RuleUnknown says that nothing reads a field.

@@ -246,9 +246,15 @@ kind: ConfigMap
 metadata: {name: own}
 -- overlay/secrets.yaml --
 apiVersion: viaduct.ai/v1
-kind: ksops
+kind: Ksops
 metadata: {name: secrets}
-files: [db.enc.yaml, missing.yaml]
+files: [db.enc.yaml, endpoints.enc.yaml, missing.yaml]
+-- overlay/endpoints.enc.yaml --
+apiVersion: v1
+kind: Endpoints
+metadata: {name: nas, annotations: {note: "ENC[AES256_GCM,data:bm90ZQ,type:str]", kept: "1"}}
+subsets: [{addresses: [{ip: "ENC[AES256_GCM,data:MTA,type:str]"}], ports: [{port: 80}]}]
+sops: {mac: "ENC[AES256_GCM,data:bWFj,type:str]", version: 3.8.1}
 -- overlay/db.enc.yaml --
 # kept with the repository
 apiVersion: v1
@@ -276,14 +282,21 @@ func TestPrograms(t *testing.T) {
 			told = append(told, l.Position.String()+" "+l.Reason)
 		}
 		want := []string{
-			"overlay/kustomization.yaml:2 generator secrets.yaml needs the program ksops, which is not run",
-			"overlay/kustomization.yaml:4 transformer apiVersion: example.com/v1 needs the program Stamp, which is not run",
+			"overlay/kustomization.yaml:2 generator secrets.yaml needs the plugin Ksops, which is not run",
+			"overlay/kustomization.yaml:4 transformer apiVersion: example.com/v1 needs the plugin Stamp, which is not run",
 		}
 		if diff := cmp.Diff(want, told); diff != "" {
 			t.Errorf("lacking:\n%s", diff)
 		}
-		if len(got.Objects) != 2 {
+		if len(got.Objects) != 3 {
 			t.Fatalf("objects %v", got.Objects)
+		}
+		endpoints := map[string]any{
+			"apiVersion": "v1", "kind": "Endpoints", "metadata": map[string]any{"name": "nas", "annotations": map[string]any{"kept": "1"}},
+			"subsets": []any{map[string]any{"addresses": []any{map[string]any{}}, "ports": []any{map[string]any{"port": int64(80)}}}},
+		}
+		if diff := cmp.Diff(endpoints, got.Objects[2].Object); diff != "" {
+			t.Errorf("what is encrypted in part (-want +got):\n%s", diff)
 		}
 		secret := got.Objects[1]
 		values, _ := secret.Object["stringData"].(map[string]any)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -44,7 +45,7 @@ func (b *build) programs(file string, doc map[string]any, at func(string) findin
 			}
 			changed = true
 			b.note(source.Lacking{Namespace: b.opts.Namespace, Source: model.Source{Kind: model.Kustomize, Path: b.files.rel(folder), Name: program, Position: where},
-				Err: &source.Error{Position: where, Reason: fmt.Sprintf("%s %s needs the program %s, which is not run", strings.TrimSuffix(field, "s"), firstLine(text), program)}})
+				Err: &source.Error{Position: where, Reason: fmt.Sprintf("%s %s needs the plugin %s, which is not run", strings.TrimSuffix(field, "s"), firstLine(text), program)}})
 			if secrets := b.encrypted(folder, plugins); len(secrets) > 0 {
 				name := fmt.Sprintf("ladder-%s-%d.yaml", field, i)
 				if err := b.put(filepath.Join(filepath.Dir(file), name), secrets); err != nil {
@@ -92,17 +93,22 @@ func (b *build) put(file string, objects []manifest.Object) error {
 	return nil
 }
 
-// ksops is the generator that decrypts the files it names: Secrets of which only
-// the values are encrypted. Source: github.com/viaduct-ai/kustomize-sops, README.
-const ksops = "ksops"
+// decrypts reports whether a generator is KSOPS, which decrypts the files that it names:
+// objects of which only the values are encrypted. A generator that is a program may have
+// any kind. Source: github.com/viaduct-ai/kustomize-sops, README.
+func decrypts(plugin map[string]any) bool {
+	kind, _ := plugin["kind"].(string)
+	version, _ := plugin["apiVersion"].(string)
+	return strings.EqualFold(kind, "ksops") || strings.HasPrefix(version, "viaduct.ai/")
+}
 
-// encrypted are the Secrets of the files that a plugin decrypts, with their keys
-// and without any value. What is not readable as it is, is left out.
+// encrypted are the objects of the files that a plugin decrypts, without what is
+// encrypted. What is not readable as it is, is left out.
 func (b *build) encrypted(folder string, plugins []map[string]any) []manifest.Object {
 	var all []manifest.Object
 	for _, p := range plugins {
 		names, _ := p["files"].([]any)
-		if p["kind"] != ksops {
+		if !decrypts(p) {
 			continue
 		}
 		for _, n := range names {
@@ -130,24 +136,52 @@ func (b *build) encrypted(folder string, plugins []map[string]any) []manifest.Ob
 // puts in its place. Source: kustomize, "Generator plugins".
 const behaviour = "kustomize.config.k8s.io/behavior"
 
-// withoutValues is a Secret or ConfigMap with all its keys and no value; nil for
-// anything else, and for what changes an object that is there.
+// withoutValues is a Secret or ConfigMap with all its keys and no value, and anything
+// else without what is encrypted of it; nil for what has no readable name, and for what
+// changes an object that is there.
 func withoutValues(o *unstructured.Unstructured) *unstructured.Unstructured {
-	if o.GetAPIVersion() != "v1" || o.GetKind() != "Secret" && o.GetKind() != "ConfigMap" || o.GetName() == "" {
-		return nil
+	for _, text := range []string{o.GetAPIVersion(), o.GetKind(), o.GetName()} {
+		if text == "" || isEncrypted(text) {
+			return nil
+		}
 	}
-	if o.GetAnnotations()[behaviour] != "" {
+	if o.GetAnnotations()[behaviour] != "" || isEncrypted(o.GetNamespace()) {
 		return nil
 	}
 	out := o.DeepCopy()
 	unstructured.RemoveNestedField(out.Object, "sops")
-	for _, field := range []string{"data", "stringData", "binaryData"} {
-		values, _ := out.Object[field].(map[string]any)
-		for key := range values {
-			values[key] = ""
+	if o.GetAPIVersion() == "v1" && (o.GetKind() == "Secret" || o.GetKind() == "ConfigMap") {
+		for _, field := range []string{"data", "stringData", "binaryData"} {
+			values, _ := out.Object[field].(map[string]any)
+			for key := range values {
+				values[key] = ""
+			}
 		}
 	}
+	out.Object, _ = readable(out.Object).(map[string]any)
 	return out
+}
+
+// isEncrypted reports whether SOPS encrypted a value. Source: SOPS, "Encryption protocol".
+func isEncrypted(text string) bool { return strings.HasPrefix(text, "ENC[") }
+
+// readable is a value without what is encrypted in it; nil where all of it is.
+func readable(value any) any {
+	switch v := value.(type) {
+	case string:
+		if isEncrypted(v) {
+			return nil
+		}
+	case map[string]any:
+		for key, of := range v {
+			if v[key] = readable(of); v[key] == nil && of != nil {
+				delete(v, key)
+			}
+		}
+	case []any:
+		return slices.DeleteFunc(v, func(of any) bool { return of != nil && readable(of) == nil })
+	}
+	return value
 }
 
 func firstLine(text string) string { return strings.SplitN(text, "\n", 2)[0] }
