@@ -75,6 +75,9 @@ type Controller struct {
 // Webhook is an admission or conversion webhook.
 type Webhook struct {
 	Name string `json:"name,omitempty"`
+	// Several is set where the kinds are those of several webhooks, of which Name is the
+	// first.
+	Several bool `json:"several,omitempty"`
 	// Configuration is the name of the first object, by its name, that configures it
 	// for all of its kinds.
 	Configuration string `json:"configuration,omitempty"`

@@ -180,7 +180,7 @@ func (w Webhook) known(v values, name func(string) (string, bool)) []infer.Known
 		group, kind, _ := splitKind(text)
 		i := slices.IndexFunc(out, func(k infer.KnownWebhook) bool { return k.Group == group })
 		if i < 0 {
-			out = append(out, infer.KnownWebhook{Name: w.Name, Configuration: configuration, Group: group, FailurePolicy: policy, AtRuntime: w.Runtime, Selective: w.Selective})
+			out = append(out, infer.KnownWebhook{Name: w.Name, Several: w.Several, Configuration: configuration, Group: group, FailurePolicy: policy, AtRuntime: w.Runtime, Selective: w.Selective})
 			i = len(out) - 1
 		}
 		if kind != "*" {

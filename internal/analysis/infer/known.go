@@ -73,8 +73,11 @@ type KnownKind struct{ Group, Kind, Plural string }
 
 // KnownWebhook is an admission or conversion webhook on kinds of one group.
 type KnownWebhook struct {
-	Name  string
-	Group string
+	Name string
+	// Several is set where these are several webhooks, of which Name is the first: which
+	// of them is asked about an object is not known.
+	Several bool
+	Group   string
 	// Configuration is the name of the object that configures it; empty where it is
 	// not known.
 	Configuration string

@@ -273,6 +273,10 @@ func (x *index) intercepted(found *collection, o *object, n interception, config
 
 func (x *index) interceptKnown(found *collection, hook knownHook, objects []*object) {
 	r := finding.Resource{Group: "admissionregistration.k8s.io", Kind: "ValidatingWebhookConfiguration", Name: hook.Name}
+	verb, registered := "is admitted by webhook "+hook.Name, "registers webhook "+hook.Name+", which refuses while it does not answer"
+	if hook.Several {
+		verb, registered = "is admitted by a webhook of "+x.name(hook.provider.component), "registers webhooks, which refuse while they do not answer"
+	}
 	for _, o := range objects {
 		if o.component == hook.provider.component && !hook.meets(o) || hook.brought[o.component] {
 			continue
@@ -280,7 +284,7 @@ func (x *index) interceptKnown(found *collection, hook knownHook, objects []*obj
 		if o.component != hook.provider.component && x.bringers[hook.Name][o.component] {
 			continue
 		}
-		n := interception{verb: "is admitted by webhook " + hook.Name, strength: plan.Hard, effect: dependency.Apply}
+		n := interception{verb: verb, strength: plan.Hard, effect: dependency.Apply}
 		if x.in.Order(&x.in.Components[o.component], &x.in.Components[hook.provider.component]) < 0 {
 			if !customGroup(hook.Group) {
 				continue
@@ -289,7 +293,7 @@ func (x *index) interceptKnown(found *collection, hook knownHook, objects []*obj
 		} else if !customGroup(hook.Group) && x.in.Order(&x.in.Components[o.component], &x.in.Components[hook.provider.component]) == 0 {
 			continue
 		}
-		x.intercepted(found, o, n, r, hook.provider, finding.Evidence{Text: hook.provider.by + " registers webhook " + hook.Name + ", which refuses while it does not answer",
+		x.intercepted(found, o, n, r, hook.provider, finding.Evidence{Text: hook.provider.by + " " + registered,
 			File: hook.provider.position.File, Line: hook.provider.position.Line})
 	}
 }

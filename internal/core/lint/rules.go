@@ -66,7 +66,7 @@ func argoRules() []Rule {
 		judged(ruleDependsOn, finding.Error, "An Application has spec.dependsOn, which Argo CD does not know", dependsOnForbidden),
 		judged(ruleGeneratedWave, finding.Warning, "A sync wave on generated Applications orders nothing", waveOnGenerated),
 		judged(ruleAppHealth, finding.Warning, "Sync waves between Applications do not wait", applicationHealth),
-		judged(ruleMisplaced, finding.Error, "A sync wave is written where Argo CD does not see it", waveMisplaced),
+		judged(ruleMisplaced, finding.Error, "A sync wave is written where it does not count", waveMisplaced),
 		judged(ruleProgressive, finding.Warning, "RollingSync orders nothing: progressive syncs are off", progressiveSyncsOff),
 		judged(ruleAutomated, finding.Warning, "RollingSync switches automated sync off", automatedUnderRollingSync),
 		judged(ruleHealthCheck, finding.Warning, "Nothing assesses the health of a kind that others wait for", healthCheckMissing),
