@@ -291,12 +291,19 @@ func (x *index) find(k key, consumer int, at dependency.Place) (p provider, ok b
 	case near >= 0:
 		return all[near], true
 	}
+	least := -1
 	for i := range all {
-		if x.in.Order(&x.in.Components[all[i].component], c) == 0 {
+		if x.in.Order(&x.in.Components[all[i].component], c) != 0 {
+			continue
+		}
+		if all[i].object != nil { // it is written, and does not only come with something
 			return all[i], true
 		}
+		if least < 0 {
+			least = i
+		}
 	}
-	return all[0], true
+	return all[max(least, 0)], true
 }
 
 // findAnywhere finds the provider of a Secret whose namespace is not known, where

@@ -34,7 +34,7 @@ func kindExcluded(in Input) []finding.Finding {
 		}
 	}
 	type kind struct{ group, kind string }
-	told, spoken := map[kind]int{}, map[kind]bool{}
+	told, spoken, of := map[kind]int{}, map[kind]bool{}, map[kind][]*Object{}
 	var out []finding.Finding
 	for i := range in.Objects {
 		object := &in.Objects[i]
@@ -48,6 +48,7 @@ func kindExcluded(in Input) []finding.Finding {
 		}
 		l, needed := needs[dependency.End{Component: object.Component, Object: object.Resource}]
 		k := kind{object.Resource.Group, object.Resource.Kind}
+		of[k] = append(of[k], object)
 		n, again := told[k]
 		switch {
 		case !again:
@@ -66,7 +67,22 @@ func kindExcluded(in Input) []finding.Finding {
 			out[n].Evidence = append(out[n].Evidence, where(l.Consumer.Position, "%s %s", who(l.Consumer), l.Reason))
 		}
 	}
+	for k, n := range told {
+		alsoExcluded(&out[n], of[k])
+	}
 	return out
+}
+
+// alsoExcluded adds the other objects of its kind to a finding.
+func alsoExcluded(f *finding.Finding, all []*Object) {
+	others := slices.DeleteFunc(slices.Clone(all), func(o *Object) bool { return o.Position == f.Position && o.Resource == f.Resource })
+	if len(others) == 0 {
+		return
+	}
+	f.Message += fmt.Sprintf("; nor %s of the kind", finding.Count(len(others), "more object"))
+	for _, o := range others[:min(len(others), named)] {
+		f.Evidence = append(f.Evidence, where(o.Position, "%s is one", o.Resource.Human()))
+	}
 }
 
 func excluded(object *Object, by argo.Filters) finding.Finding {

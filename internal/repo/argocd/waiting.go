@@ -112,9 +112,22 @@ func unapplied(apps []document) finding.Finding {
 		names[i] = app.name()
 		unread[i] = finding.Unread{Name: app.name(), Position: app.position(), Reason: "no other Application applies it"}
 	}
-	f := notRead(first.position(), "", "%d Applications are not read, since no other Application applies them: %s", len(apps), few(names))
+	f := notRead(first.position(), "", "%d %s are not read, since no other Application applies them: %s", len(apps), kindsOf(apps), few(names))
 	f.Unread = unread
 	return f
+}
+
+// kindsOf says what several objects are.
+func kindsOf(objects []document) string {
+	isSet := func(d document) bool { return d.argo("ApplicationSet") }
+	switch {
+	case !slices.ContainsFunc(objects, isSet):
+		return "Applications"
+	case slices.ContainsFunc(objects, document.isApplication):
+		return "Applications and ApplicationSets"
+	default:
+		return "ApplicationSets"
+	}
 }
 
 // namesakes tells of the Applications that sets are only supposed to generate, and
