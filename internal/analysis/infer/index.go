@@ -74,6 +74,8 @@ type index struct {
 	kinds map[string]bool
 	// anywhere lists the namespaces of a Secret by its name.
 	anywhere map[string][]string
+	// configMaps are the names of all ConfigMaps.
+	configMaps map[string]bool
 	// late is set while things are learned whose components come in any order.
 	late       bool
 	children   map[string][]KnownChild // by "group/Kind"
@@ -103,7 +105,7 @@ func newIndex(in Input) *index {
 		in.Order = model.Compare
 	}
 	x := &index{in: in, objects: make([][]*object, len(in.Components)), byName: map[string]int{}, provide: map[key][]provider{},
-		contents: map[key]*content{}, shut: map[lackKey]bool{}, kinds: map[string]bool{}, children: map[string][]KnownChild{}, anywhere: map[string][]string{}}
+		contents: map[key]*content{}, shut: map[lackKey]bool{}, kinds: map[string]bool{}, children: map[string][]KnownChild{}, anywhere: map[string][]string{}, configMaps: map[string]bool{}}
 	x.rank, x.named = ranks(in.Components), sync.OnceValue(x.listNames)
 	for i, c := range in.Components {
 		if at, ok := x.byName[c.Name]; !ok || x.rank[i] < x.rank[at] {
@@ -131,6 +133,9 @@ func newIndex(in Input) *index {
 		slices.SortFunc(all, func(a, b provider) int { return cmp.Compare(x.rank[a.component], x.rank[b.component]) })
 		if k.Kind == kindSecret && k.Namespace != everyNamespace {
 			x.anywhere[k.Name] = append(x.anywhere[k.Name], k.Namespace)
+		}
+		if k.Kind == kindConfigMap {
+			x.configMaps[k.Name] = true
 		}
 	}
 	slices.Sort(x.unrendered)

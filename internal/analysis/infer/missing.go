@@ -7,6 +7,7 @@ import (
 
 	"github.com/rollout-ladder/ladder/internal/core/dependency"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/model"
 )
 
 // miss records a need that nothing provides. Of the things that are often made by
@@ -26,6 +27,8 @@ func (c *collection) miss(o *object, n need) {
 		m.Unrendered = c.x.unlisted
 	case kindNamespace:
 		m.Unrendered = c.x.undescribed
+	case kindConfigMap:
+		m.Unrendered = c.x.mayHold(n.key)
 	}
 	k := crossKey{o.component, -1, m.Rule, m.Required}
 	have, ok := c.missing[k]
@@ -39,6 +42,46 @@ func (c *collection) miss(o *object, n need) {
 		have.Others = withEnd(have.Others, m.Consumer, have.Consumer)
 		c.missing[k] = have
 	}
+}
+
+// mayHold are the components of which not all is seen and that may hold a ConfigMap which
+// nothing at hand does, sorted. A chart writes its own into the namespace that it goes to, but
+// for what its values name; one of that name in another namespace may be copied by anything.
+func (x *index) mayHold(k key) []string {
+	if x.configMaps[k.Name] {
+		return x.unrendered
+	}
+	var out []string
+	for _, i := range x.partial {
+		c := &x.in.Components[i]
+		unknown := func(s model.Source) bool { return s.Kind != model.Chart || s.Incomplete != "" || x.says(s, k.Name) }
+		if c.Namespace == "" || c.Namespace == k.Namespace || slices.ContainsFunc(c.Sources, unknown) {
+			out = append(out, c.Name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// says reports whether the values of a source hold a text anywhere.
+func (x *index) says(s model.Source, text string) bool {
+	return slices.ContainsFunc(append(x.layers(s), parameters(s)), func(l layer) bool { return holdsText(l.data, text) })
+}
+
+func holdsText(v any, text string) bool {
+	switch v := v.(type) {
+	case string:
+		return strings.Contains(v, text)
+	case []any:
+		return slices.ContainsFunc(v, func(e any) bool { return holdsText(e, text) })
+	case map[string]any:
+		for key, e := range v {
+			if strings.Contains(key, text) || holdsText(e, text) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // withEnd adds an object to sorted ones, but for those that are there and the first of all.
