@@ -51,8 +51,11 @@ type CRDs struct {
 	Kinds []string `json:"kinds,omitempty"`
 	List  []CRD    `json:"list,omitempty"`
 	// Folder is set for CRDs of a chart's crds/ folder, which a source can skip.
-	Folder bool  `json:"folder,omitempty"`
-	When   *When `json:"when,omitempty"`
+	Folder bool `json:"folder,omitempty"`
+	// Runtime is the Deployment that installs them once it runs; empty where they are objects
+	// of the chart.
+	Runtime string `json:"runtime,omitempty"`
+	When    *When  `json:"when,omitempty"`
 }
 
 // Set is a file of CRDs that several entries use.

@@ -16,17 +16,22 @@ func (c *Catalogue) fill(e Entry, asked Asked) Answer {
 	// Another version may bring kinds that the one that was read does not.
 	a.Known.Open = e.Open || !e.isVersion(asked.Source.Version)
 	a.Known.Foreign = e.Open || !e.SameGroups && !e.isVersion(asked.Source.Version)
+	runtime := map[string]string{} // by "group/Kind"
 	for _, part := range e.CRDs {
 		_, certain := part.When.holds(v)
 		a.Known.Open, a.Known.Foreign = a.Known.Open || !certain, a.Known.Foreign || !certain
 		if part.When.claims(v) && (!part.Folder || !asked.Source.SkipCRDs) {
-			a.CRDs = append(a.CRDs, c.crds(part)...)
+			some := c.crds(part)
+			a.CRDs = append(a.CRDs, some...)
+			for _, crd := range some {
+				runtime[crd.Group+"/"+crd.Kind] = part.Runtime
+			}
 		}
 	}
 	SortCRDs(a.CRDs)
 	a.CRDs = slices.CompactFunc(a.CRDs, func(x, y CRD) bool { return x.Group == y.Group && x.Kind == y.Kind })
 	for _, crd := range a.CRDs {
-		a.Known.Kinds = append(a.Known.Kinds, infer.KnownKind{Group: crd.Group, Kind: crd.Kind, Plural: crd.Plural})
+		a.Known.Kinds = append(a.Known.Kinds, infer.KnownKind{Group: crd.Group, Kind: crd.Kind, Plural: crd.Plural, Runtime: runtime[crd.Group+"/"+crd.Kind]})
 	}
 	for _, one := range e.Controllers {
 		if one.When.claims(v) {

@@ -38,18 +38,23 @@ func (x *index) learnPart(i int, known Known, rendered bool) {
 			x.knownHooks = append(x.knownHooks, knownHook{KnownWebhook: hook, provider: p, placed: hook.Placed || x.patched(c)})
 		}
 	}
-	if rendered {
-		return
-	}
 	for _, k := range known.Kinds {
+		if rendered && k.Runtime == "" {
+			continue
+		}
 		x.world.groups[k.Group], x.world.scoped[k.Group+"/"+k.Kind] = true, true
 		if k.Plural != "" && x.world.plurals[k.Group+"/"+k.Kind] == "" {
 			x.world.plurals[k.Group+"/"+k.Kind] = k.Plural
 		}
-		x.add(kindKey(k.Group, k.Kind), p)
+		by := p
+		by.running = k.Runtime
+		x.add(kindKey(k.Group, k.Kind), by)
 		if k.Kind != "*" {
-			x.add(key{Kind: kindCRD, Name: x.world.resource(k.Group, k.Kind) + "." + k.Group}, p)
+			x.add(key{Kind: kindCRD, Name: x.world.resource(k.Group, k.Kind) + "." + k.Group}, by)
 		}
+	}
+	if rendered {
+		return
 	}
 	for _, k := range known.Requires {
 		x.knownNeeds = append(x.knownNeeds, knownNeed{k, i, known.Source, p.position})
@@ -154,23 +159,28 @@ type knownLand struct {
 	source    string
 }
 
-// requireLands finds the Namespaces that a component writes into a later wave than
-// the chart that lands there. Argo CD moves such a Namespace, so that this is no
+// requireLands finds the Namespaces that charts land in by the word of a catalogue. One that
+// the component writes itself into a later wave is moved by Argo CD, so that this is no
 // more than a hint. Source: gitops-engine, pkg/sync, syncTasks.adjustDeps.
 func (x *index) requireLands(found *collection) {
 	place := dependency.Place{Hook: 1}
 	for _, l := range x.knownLands {
 		c := &x.in.Components[l.component]
-		p, ok := x.find(namespaceKey(c.Namespace), l.component, place)
-		if !ok || p.component != l.component || p.object == nil || place.Compare(p.place) >= 0 {
+		k := namespaceKey(c.Namespace)
+		p, ok := x.find(k, l.component, place)
+		own := p.component == l.component
+		if !ok || own && (p.object == nil || place.Compare(p.place) >= 0) || !own && x.there(k, l.component, p) {
 			continue
 		}
-		verb := "has objects that land in Namespace " + c.Namespace
+		verb, strength := "has objects that land in Namespace "+c.Namespace, plan.Hard
+		if own {
+			strength = plan.Soft
+		}
 		found.add(&dependency.Dependency{
-			Rule: ruleOf(kindNamespace), Required: x.world.required(namespaceKey(c.Namespace)), Strength: plan.Soft, Effect: dependency.Apply, Hint: true,
+			Rule: ruleOf(kindNamespace), Required: x.world.required(k), Strength: strength, Effect: dependency.Apply, Hint: own,
 			Basis: finding.Catalogue, Reason: verb, Consumer: dependency.End{Component: c.Name, Place: place, Position: c.Position}, Provider: x.end(p),
 			Evidence: []finding.Evidence{{Text: l.source + " " + verb, File: c.Position.File, Line: c.Position.Line}, x.provided(p)},
-		}, l.component, p.component, plan.Soft)
+		}, l.component, p.component, strength)
 	}
 }
 

@@ -47,7 +47,10 @@ type provider struct {
 	component int // index into the components
 	// object provides it; nil where the component does by what its descriptor or
 	// a catalogue says. by then says how, at a position.
-	object   *object
+	object *object
+	// running is the Deployment that provides it once it runs, by the word of a catalogue;
+	// empty for everything else.
+	running  string
 	place    dependency.Place
 	by       string
 	position finding.Position

@@ -68,8 +68,9 @@ func (k *Known) placed() bool {
 }
 
 // KnownKind names a kind. Plural may be empty where the rule of Kubernetes gives
-// it.
-type KnownKind struct{ Group, Kind, Plural string }
+// it. Runtime is the Deployment that installs the CRD once it runs; empty where the CRD is
+// applied as an object.
+type KnownKind struct{ Group, Kind, Plural, Runtime string }
 
 // KnownWebhook is an admission or conversion webhook on kinds of one group.
 type KnownWebhook struct {

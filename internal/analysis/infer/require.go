@@ -80,7 +80,7 @@ func (x *index) look(found *collection, o *object, n need) {
 		}
 		return
 	}
-	if p.object == o || p.object == nil && p.component == o.component && !x.early(o, n, p) {
+	if p.object == o || p.object == nil && p.running == "" && p.component == o.component && !x.early(o, n, p) {
 		return // Argo CD makes its namespace before all else
 	}
 	if x.there(k, o.component, p) {
@@ -107,7 +107,11 @@ func (x *index) end(p provider) dependency.End {
 	if p.object != nil {
 		return p.object.end(x.name(p.component))
 	}
-	return dependency.End{Component: x.name(p.component), Place: p.place, Position: p.position}
+	e := dependency.End{Component: x.name(p.component), Place: p.place, Position: p.position}
+	if p.running != "" {
+		e.Object = finding.Resource{Group: "apps", Kind: "Deployment", Namespace: x.in.Components[p.component].Namespace, Name: p.running}
+	}
+	return e
 }
 
 // required is the evidence of a need.

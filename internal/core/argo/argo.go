@@ -147,7 +147,10 @@ func (e Expression) matches(labels map[string]string) bool {
 
 // Project is one AppProject.
 type Project struct {
-	Name         string
+	Name string
+	// Parent is the Application that applies it, in the wave Wave; empty where there is none.
+	Parent       string
+	Wave         Wave
 	SourceRepos  []string
 	Destinations []Destination
 	// The four lists of kinds; nil where the field is not written.

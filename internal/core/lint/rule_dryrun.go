@@ -47,6 +47,9 @@ func (in Input) dryRunFails(l link) finding.Finding {
 	f := fromDependency(l, finding.Within)
 	f.Rule, f.Severity = ruleDryRun, finding.Error
 	how, provider := "brings only once it is applied", who(l.Provider)
+	if l.Provider.Object.Kind == "Deployment" {
+		how = "brings only once it runs"
+	}
 	if !l.within {
 		f.Scope = finding.Cross
 		how, provider = fmt.Sprintf("brings, an Application that %s applies itself", l.Consumer.Component), l.Provider.Component

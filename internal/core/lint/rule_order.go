@@ -69,6 +69,9 @@ func judgeUse(in Input, rule string) []finding.Finding {
 		}
 		if ok {
 			in.maybeThere(&f)
+			if rule == ruleController || rule == ruleService {
+				o.maybeRuns(in, l, &f)
+			}
 			out = append(out, f)
 		}
 	}
@@ -171,6 +174,25 @@ func (in Input) maybeThere(f *finding.Finding) {
 	f.Evidence = append(f.Evidence, told)
 }
 
+// maybeRuns makes a finding on a controller or a Service milder where people are told to
+// apply a CRD of its component by hand: it comes with that.
+func (o *order) maybeRuns(in Input, l link, f *finding.Finding) {
+	if in.ByHand == nil {
+		return
+	}
+	for _, crd := range o.byRule[ruleCRD] {
+		if crd.provider != l.provider {
+			continue
+		}
+		if told, ok := in.ByHand(crd.Required); ok {
+			f.Severity = finding.Info
+			f.Message += fmt.Sprintf("; %s has what %s brings applied by hand, so that it may be there before", told.File, l.provider.Name)
+			f.Evidence = append(f.Evidence, told)
+			return
+		}
+	}
+}
+
 // ofNetwork reports whether a CRD comes with what gives pods their network.
 func ofNetwork(crd string) bool {
 	_, group, _ := strings.Cut(crd, ".")
@@ -253,8 +275,8 @@ func (o *order) useAcross(l link) (f finding.Finding, wrong bool) {
 	}
 	consumer, provider := l.standing()
 	rank := o.compare(consumer, provider)
-	if rank > 0 {
-		return f, false
+	if rank > 0 || onlyCreated(l) && slices.Contains(consumer.Parents, provider.Name) {
+		return f, false // Argo CD makes the namespace of a parent before it applies anything
 	}
 	f = fromDependency(l, finding.Cross)
 	switch {
@@ -262,9 +284,14 @@ func (o *order) useAcross(l link) (f finding.Finding, wrong bool) {
 		f.Severity, f.Says = bySeverity(l.Strength), saysLater
 		f.Message = fmt.Sprintf("%s (%s) %s, but %s comes later (%s)",
 			whose(l.Consumer), o.place(consumer), l.Reason, provider.Name, o.place(provider))
-		if f.Severity == finding.Error && o.passes(consumer, provider) && o.heals(l, consumer) {
+		if f.Severity == finding.Error && o.passes(consumer, provider) && !o.holdsUp(l, consumer, provider) && o.heals(l, consumer) {
 			f.Severity, f.Says = finding.Warning, saysHeals
-			f.Message += fmt.Sprintf("; nothing waits for %s, so that it is likely to heal once %s is there", consumer.Name, provider.Name)
+			f.Message += fmt.Sprintf("; nothing waits for %s", consumer.Name)
+			if o.refusedBefore(l) {
+				f.Message += fmt.Sprintf(", but %s is refused before %s is there", provider.Name, consumer.Name)
+			} else {
+				f.Message += fmt.Sprintf(", so that it is likely to heal once %s is there", provider.Name)
+			}
 		}
 		doubt(&f, consumer, provider)
 	case o.forgotten(l, consumer, provider):
@@ -281,6 +308,25 @@ func (o *order) useAcross(l link) (f finding.Finding, wrong bool) {
 	f.Evidence = append(f.Evidence, o.placed(consumer), o.placed(provider))
 	f.Fix.Summary = o.after(consumer, provider)
 	return f, true
+}
+
+// holdsUp reports whether an object of a parent keeps the sync of the parent from what it
+// applies later: it is refused, or not Healthy. Whether Applications are assessed is
+// no matter then.
+func (o *order) holdsUp(l link, consumer, provider *model.Component) bool {
+	i := len(consumer.Parents) - 1
+	if i < 0 || consumer.Parents[i] != l.consumer.Name || i >= len(provider.Parents) || provider.Parents[i] != l.consumer.Name {
+		return false
+	}
+	return l.Effect == dependency.Apply || o.assessed().waits(l)
+}
+
+// refusedBefore reports whether the provider of a link has objects that are refused before
+// its consumer is there.
+func (o *order) refusedBefore(l link) bool {
+	return slices.ContainsFunc(o.links, func(back link) bool {
+		return back.refuses && !back.weak && back.consumer == l.provider && back.provider == l.consumer
+	})
 }
 
 // has reports whether a component has a place at all. One of a ladder without a

@@ -59,7 +59,7 @@ func projectForbids(in Input) []finding.Finding {
 func templated(s string) bool { return unfilled.MatchString(s) }
 
 // unfilled matches what people write for other tools to fill in.
-var unfilled = lazyregexp.New(`\{\{|\$\{|<[A-Z][A-Z0-9_]+>|__[A-Z][A-Z0-9_]*[A-Z0-9]__`)
+var unfilled = lazyregexp.New(`\{\{|\$\{|<[A-Z][A-Z0-9_]+>|\b__[A-Z][A-Z0-9_]*[A-Z0-9]__\b`)
 
 // judge compares one Application with its project.
 type judge struct {

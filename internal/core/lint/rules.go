@@ -74,6 +74,7 @@ func argoRules() []Rule {
 		judged(ruleUnwatched, finding.Warning, "Argo CD does not look for Applications in a namespace", applicationUnwatched),
 		judged(ruleBuild, finding.Warning, "Argo CD cannot build a kustomization with the options of its settings", buildOptionMissing),
 		judged(ruleDryRun, finding.Error, "A dry run fails for a kind that the same sync would bring", dryRunOnMissing),
+		judged(ruleProjectLate, finding.Error, "An Application is applied before its AppProject", projectBeforeUse),
 		judged(ruleProject, finding.Error, "The AppProject does not allow a source, destination or kind", projectForbids),
 	}
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // blank matches what a tool fills in when it copies a template of a repository.
-var blank = lazyregexp.New(`<[A-Z][A-Z0-9_]+>|__[A-Z][A-Z0-9_]*[A-Z0-9]__`)
+var blank = lazyregexp.New(`<[A-Z][A-Z0-9_]+>|\b__[A-Z][A-Z0-9_]*[A-Z0-9]__\b`)
 
 // blanks are the folders that a beginning with blanks stands for, such as the one of each
 // kind of cluster for registry/<CLUSTER_NAME>.

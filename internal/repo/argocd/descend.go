@@ -47,7 +47,7 @@ func (w *walk) overlay(ctx context.Context, dir string) error {
 	}
 	for _, d := range y.documents {
 		if d.argo("AppProject") {
-			w.project(d)
+			w.project("", d)
 		}
 		if !d.isApplication() {
 			continue
@@ -84,7 +84,7 @@ func (w *walk) children(ctx context.Context, parent document, y contents, own pl
 		case d.isApplication():
 			err = w.application(ctx, name, d, own.below(name, r.wave(d)), t)
 		case d.argo("AppProject"):
-			w.project(d)
+			w.project(name, d)
 		}
 		if err != nil {
 			return err

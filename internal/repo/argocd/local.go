@@ -40,10 +40,10 @@ func isRelative(url string) bool { return strings.HasPrefix(url, relativeScheme)
 func hasPlaceholder(text string) bool { return placeholder.MatchString(text) }
 
 // placeholder matches what other tools fill in.
-var placeholder = lazyregexp.New(`\{\{|\{%|\$\{[A-Za-z_]|<[A-Z][A-Z0-9_]+>|<no value>|__[A-Z][A-Z0-9_]*[A-Z0-9]__`)
+var placeholder = lazyregexp.New(`\{\{|\{%|\$\{[A-Za-z_]|<[A-Z][A-Z0-9_]+>|<no value>|\b__[A-Z][A-Z0-9_]*[A-Z0-9]__\b`)
 
 // filledIn matches what other tools fill in, as a whole.
-var filledIn = lazyregexp.New(`\{\{[^{}]*\}\}|\{%[^{}]*%\}|\$\{[A-Za-z_][^{}]*\}|<[A-Z][A-Z0-9_]+>|<no value>|__[A-Z][A-Z0-9_]*[A-Z0-9]__`)
+var filledIn = lazyregexp.New(`\{\{[^{}]*\}\}|\{%[^{}]*%\}|\$\{[A-Za-z_][^{}]*\}|<[A-Z][A-Z0-9_]+>|<no value>|\b__[A-Z][A-Z0-9_]*[A-Z0-9]__\b`)
 
 // existing finds a path of a Git source below the root of the platform, or
 // below the top of the repository when the platform is a part of it.

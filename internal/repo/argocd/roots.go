@@ -141,7 +141,7 @@ func (r *Repository) findRoots(ctx context.Context) (roots []entry, single []doc
 		}
 	}
 	// What is left applies itself, over one step or more.
-	for _, d := range all {
+	for _, d := range g.first(ctx, all) {
 		if !g.reached[d.key()] && incoming[d.key()] && g.own(d) {
 			add(d)
 			g.reached[d.key()] = true
@@ -184,6 +184,22 @@ func (r *Repository) findRoots(ctx context.Context) (roots []entry, single []doc
 		return cmp.Or(strings.Compare(a.position().File, b.position().File), cmp.Compare(a.position().Line, b.position().Line))
 	})
 	return roots, single, nil
+}
+
+// first puts what may begin a circle into order: what commands of the repository apply,
+// then what applies most.
+func (g *applied) first(ctx context.Context, all []document) []document {
+	handed := map[string]int{}
+	for _, d := range all {
+		if g.repository.isHanded(ctx, d.position().File) {
+			handed[d.key()] = 1
+		}
+	}
+	all = slices.Clone(all)
+	slices.SortStableFunc(all, func(a, b document) int {
+		return cmp.Or(cmp.Compare(handed[b.key()], handed[a.key()]), cmp.Compare(len(g.below[b.key()]), len(g.below[a.key()])))
+	})
+	return all
 }
 
 // byTerraform is the folder of Terraform that applies a root; empty where none is known

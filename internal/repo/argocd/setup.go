@@ -94,7 +94,11 @@ func (w *walk) recordSet(parent string, d document) int {
 	return len(w.setup.ApplicationSets) - 1
 }
 
-func (w *walk) project(d document) { w.setup.Projects = append(w.setup.Projects, project(d)) }
+func (w *walk) project(parent string, d document) {
+	p := project(d)
+	p.Parent, p.Wave = parent, writtenWave(d)
+	w.setup.Projects = append(w.setup.Projects, p)
+}
 
 // project reads an AppProject. Source: Argo CD, "Projects".
 func project(d document) argo.Project {
