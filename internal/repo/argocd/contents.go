@@ -78,10 +78,14 @@ func (r *Repository) yieldDirectory(dir string, directory *yamldoc.Value) (conte
 	var y contents
 	within := r.within(dir)
 	for _, file := range within {
-		if r.files[file] == nil || !taken(file) {
+		documents := r.files[file]
+		if documents == nil && slices.Contains(r.templated, file) {
+			documents = r.asWritten(file)
+		}
+		if documents == nil || !taken(file) {
 			continue
 		}
-		y.documents = append(y.documents, r.files[file]...)
+		y.documents = append(y.documents, documents...)
 		if folder := path.Dir(file); !slices.Contains(y.folders, folder) {
 			y.folders = append(y.folders, folder)
 		}
@@ -91,7 +95,7 @@ func (r *Repository) yieldDirectory(dir string, directory *yamldoc.Value) (conte
 	}
 	// A parent: what else lies there is applied as well.
 	for _, file := range within {
-		if r.files[file] != nil || !taken(file) {
+		if r.files[file] != nil || r.written[file] != nil || !taken(file) {
 			continue
 		}
 		data, err := r.tree.Read(file)
@@ -109,6 +113,22 @@ func (r *Repository) yieldDirectory(dir string, directory *yamldoc.Value) (conte
 		y.documents = append(y.documents, split(values)...)
 	}
 	return y, nil
+}
+
+// asWritten are the documents of a template of a chart that is plain YAML, for a source that
+// takes the folder of the chart as it is written.
+func (r *Repository) asWritten(file string) []document {
+	if documents, ok := r.written[file]; ok {
+		return documents
+	}
+	var documents []document
+	if data, err := r.tree.Read(file); err == nil {
+		if values, err := yamldoc.ParseLast(file, data); err == nil && !hasPlaceholder(string(data)) {
+			documents = split(values)
+		}
+	}
+	r.written[file] = documents
+	return documents
 }
 
 // below returns the path of a file relative to a folder, or to itself when the

@@ -121,6 +121,8 @@ type Repository struct {
 	misplaced    []argo.Misplaced
 	// templated are chart templates that hold Applications.
 	templated []string
+	// written are those of them that a source takes as plain YAML.
+	written map[string][]document
 	// broken are files with something of Argo CD's that are no YAML.
 	broken []*repofs.InputError
 	// kustomized are the folders that hold a kustomization.
@@ -174,7 +176,7 @@ func Scan(ctx context.Context, tree *repofs.Tree, opts Options) (*Repository, er
 	r := &Repository{
 		tree: tree, opts: opts, present: map[string]bool{}, files: map[string][]document{},
 		usedFolders: map[string]bool{}, patches: map[string]bool{}, own: map[string]bool{}, tallied: map[string]bool{}, here: map[string]int{}, bases: map[string]string{}, prefixes: map[string]string{}, places: map[string]places{}, commented: map[string][]string{}, charts: map[string]bool{}, terraformed: map[string]string{},
-		contents: map[*yamldoc.Value]kept[contents]{}, expanded: map[*yamldoc.Value]kept[[]document]{}, partial: map[*yamldoc.Value]bool{},
+		contents: map[*yamldoc.Value]kept[contents]{}, written: map[string][]document{}, expanded: map[*yamldoc.Value]kept[[]document]{}, partial: map[*yamldoc.Value]bool{},
 	}
 	r.installation.Open = tree.Read
 	r.kustomizations = kustomizations{repository: r, inflating: map[string]bool{}, inflates: map[string]bool{}}
