@@ -171,16 +171,19 @@ func (c *collection) add(d *dependency.Dependency, consumer, provider int, stren
 	if strength == plan.Hard && d.Effect == dependency.Ready {
 		d.Unready = []dependency.End{d.Consumer}
 	}
+	if d.Rule == ruleOf(kindKind) && d.Consumer.Object.Kind != "" {
+		d.Refused = []dependency.End{d.Consumer}
+	}
 	have, ok := c.cross[k]
 	if !ok {
 		c.cross[k] = &entry{d, strength}
 		return
 	}
-	unready, static := slices.Concat(have.Unready, d.Unready), have.Static && d.Static
+	unready, refused, static := slices.Concat(have.Unready, d.Unready), append(have.Refused, d.Refused...), have.Static && d.Static
 	if compareGravity(d, have.Dependency) < 0 {
 		have.Dependency = d
 	}
-	have.Unready, have.Static = unready, static
+	have.Unready, have.Refused, have.Static = unready, refused, static
 	if compareStrength(strength, have.strength) < 0 {
 		have.strength = strength
 	}
@@ -263,6 +266,8 @@ func (c *collection) dependencies() []dependency.Dependency {
 	for _, e := range c.cross {
 		slices.SortFunc(e.Unready, func(a, b dependency.End) int { return compareEnds(&a, &b) })
 		e.Unready = slices.Compact(e.Unready)
+		slices.SortFunc(e.Refused, func(a, b dependency.End) int { return compareEnds(&a, &b) })
+		e.Refused = slices.Compact(e.Refused)
 		all = append(all, e.Dependency)
 	}
 	all = append(all, c.within...)

@@ -40,6 +40,9 @@ type Dependency struct {
 	// whether or not a sync waits for that: of hard dependencies between two components with
 	// the effect Ready only. The consumer that speaks for them is among them.
 	Unready []End
+	// Refused are the objects of the consumer that are of the kind of the provider, a CRD, of
+	// dependencies between two components only.
+	Refused []End
 }
 
 // Within reports whether both ends belong to one component.

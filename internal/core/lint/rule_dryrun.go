@@ -32,10 +32,18 @@ func dryRunOnMissing(in Input) []finding.Finding {
 	dryRun := newDryRun(in)
 	var out []finding.Finding
 	for _, l := range links {
-		if !dryRun.fails(l) {
+		failing := dryRun.failing(l)
+		if len(failing) == 0 {
 			continue
 		}
-		f := in.dryRunFails(l)
+		f := in.dryRunFails(l.of(failing[0]))
+		if len(failing) > 1 {
+			places := make([]finding.Position, len(failing)-1)
+			for i, e := range failing[1:] {
+				places[i] = e.Position
+			}
+			f.Evidence = append(f.Evidence, furtherPlaces(places))
+		}
 		in.maybeThere(&f)
 		out = append(out, f)
 	}
@@ -104,16 +112,36 @@ func newDryRun(in Input) dryRun {
 }
 
 // fails reports whether the dry run of the consumer fails for want of the provider.
-func (r dryRun) fails(l link) bool {
+func (r dryRun) fails(l link) bool { return len(r.failing(l)) > 0 }
+
+// failing are the objects of the consumer whose dry run fails for want of the provider.
+func (r dryRun) failing(l link) []dependency.End {
 	if l.Rule != ruleCRD || l.within && (l.Provider.Object.Kind == "" || isCRD(l.Provider.Object)) {
-		return false
+		return nil
 	}
 	c := l.consumer
-	if c == nil || c.PreArgo || !l.within && !l.toChild() {
-		return false
+	if c == nil || c.PreArgo || !l.within && !l.toChild() || skips(c.SyncOptions) || skips(r.ofApplication[c.Name]) {
+		return nil
 	}
-	own := r.options[dependency.End{Component: l.Consumer.Component, Object: l.Consumer.Object}]
-	return !skips(own) && !skips(c.SyncOptions) && !skips(r.ofApplication[c.Name])
+	all := l.Refused
+	if len(all) == 0 {
+		all = []dependency.End{l.Consumer}
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(e dependency.End) bool {
+		return skips(r.options[dependency.End{Component: e.Component, Object: e.Object}])
+	})
+}
+
+// of is the link of another object of its consumer.
+func (l link) of(e dependency.End) link {
+	if e == l.Consumer {
+		return l
+	}
+	d := *l.Dependency
+	d.Consumer, d.Evidence = e, slices.Clone(d.Evidence)
+	d.Evidence[0] = finding.Evidence{Text: e.Object.Human() + " " + d.Reason, File: e.Position.File, Line: e.Position.Line, Object: e.Object.String(), Field: d.Evidence[0].Field}
+	l.Dependency = &d
+	return l
 }
 
 // toChild reports whether an object beside the Applications of a parent is of a kind
