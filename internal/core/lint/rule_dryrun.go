@@ -25,7 +25,8 @@ const skipDryRun = "SkipDryRunOnMissingResource=true"
 // is never applied. Source: Argo CD, user guide, "Sync Options", "Skip Dry Run for
 // new custom resources types"; gitops-engine, pkg/sync, hasCRDOfGroupKind.
 func dryRunOnMissing(in Input) []finding.Finding {
-	links := newOrder(in).byRule[ruleCRD]
+	o := newOrder(in)
+	links := o.byRule[ruleCRD]
 	if len(links) == 0 || in.Flux != nil {
 		return nil // Flux has no such option: see crd-before-use
 	}
@@ -36,7 +37,7 @@ func dryRunOnMissing(in Input) []finding.Finding {
 		if len(failing) == 0 {
 			continue
 		}
-		f := in.dryRunFails(l.of(failing[0]))
+		f := in.dryRunFails(o, l.of(failing[0]))
 		if len(failing) > 1 {
 			places := make([]finding.Position, len(failing)-1)
 			for i, e := range failing[1:] {
@@ -51,7 +52,7 @@ func dryRunOnMissing(in Input) []finding.Finding {
 }
 
 // dryRunFails says that the dry run of a consumer fails.
-func (in Input) dryRunFails(l link) finding.Finding {
+func (in Input) dryRunFails(o *order, l link) finding.Finding {
 	f := fromDependency(l, finding.Within)
 	f.Rule, f.Severity = ruleDryRun, finding.Error
 	how, provider := "brings only once it is applied", who(l.Provider)
@@ -67,12 +68,29 @@ func (in Input) dryRunFails(l link) finding.Finding {
 		f.Severity = finding.Warning
 		fails = fmt.Sprintf("fails until the kind is there; %s has Argo CD itself, so that something else may have applied it before", l.Consumer.Component)
 	}
+	if f.Severity == finding.Error && madeByItself(*l.consumer) {
+		f.Severity = finding.Warning
+		fails = fmt.Sprintf("fails until the kind is there; the chart of %s makes %s, so that something else may have applied all of it before", l.Consumer.Component, l.Consumer.Component)
+	}
 	f.Message = fmt.Sprintf("%s is of a kind that %s %s: without %s the dry run %s", who(l.Consumer), provider, how, skipDryRun, fails)
 	f.Fix.Summary = fmt.Sprintf("annotate it with argocd.argoproj.io/sync-options: %s", skipDryRun)
-	if !l.within || l.Consumer.Place.Compare(l.Provider.Place) <= 0 {
+	late := l.Consumer.Place.Compare(l.Provider.Place) > 0
+	if !l.within {
+		consumer, provider := l.standing()
+		late = o.compare(consumer, provider) > 0
+	}
+	if !late {
 		f.Fix.Summary += " and give it a later sync wave than " + provider
 	}
 	return f
+}
+
+// madeByItself reports whether an Application is made by a template of its own chart: who
+// installs the chart applies the rest of it as well.
+func madeByItself(c model.Component) bool {
+	return slices.ContainsFunc(c.Sources, func(s model.Source) bool {
+		return s.Kind == model.Chart && s.Path != "" && strings.HasPrefix(c.Position.File, s.Path+"/templates/")
+	})
 }
 
 // hasArgoCD reports whether a component has Argo CD itself: a workload of its, or what makes

@@ -307,6 +307,9 @@ func (o *order) useAcross(l link) (f finding.Finding, wrong bool) {
 	}
 	f.Evidence = append(f.Evidence, o.placed(consumer), o.placed(provider))
 	f.Fix.Summary = o.after(consumer, provider)
+	if onlyCreated(l) && l.consumer.Namespace == l.Required.Name {
+		f.Fix.Summary = fmt.Sprintf("give %s the sync option CreateNamespace=true as well, or %s", consumer.Name, f.Fix.Summary)
+	}
 	return f, true
 }
 

@@ -31,6 +31,9 @@ func (r *Repository) yieldChart(ctx context.Context, d document, dir string, c m
 		c.Sources[i].Incomplete = ""
 	}
 	objects, err := r.opts.Renderer.Component(ctx, c)
+	if err != nil && d.chart != nil {
+		objects, err = r.withSections(ctx, d, dir, c, err)
+	}
 	if err != nil {
 		if ctx.Err() != nil {
 			return contents{}, ctx.Err()

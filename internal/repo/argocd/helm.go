@@ -113,6 +113,7 @@ func (r *Repository) valueFile(to *model.Source, d document, from source, at fin
 	} else if strings.Contains(written, "$ARGOCD_APP_") || strings.Contains(written, "${ARGOCD_APP_") {
 		written = withVariables(written, d, from)
 	}
+	written = encryptedFile(written)
 	switch {
 	case strings.Contains(written, "://"):
 		r.valuesElsewhere(to, d, at, "the value file %s is not in the repository", written)
@@ -189,6 +190,20 @@ func (r *Repository) isOwn(s source, file string) bool {
 	}
 	_, exists := r.existing(file)
 	return exists
+}
+
+// encryptedFile is the path of a value file that helm-secrets decrypts; any other as it is.
+// Source: github.com/jkroepke/helm-secrets, README, "Usage in values files".
+func encryptedFile(written string) string {
+	if file, ok := strings.CutPrefix(written, "secrets://"); ok {
+		return file
+	}
+	if scheme, rest, ok := strings.Cut(written, "://"); ok && strings.HasPrefix(scheme, "secrets+") {
+		if _, file, ok := strings.Cut(rest, "?"); ok {
+			return file
+		}
+	}
+	return written
 }
 
 // encrypted matches a file that SOPS encrypted. Source: SOPS, its metadata and

@@ -31,7 +31,7 @@ func IsArchived(file string) bool {
 // MayBeArchive reports whether a folder of this name may be one that somebody has put away,
 // or be called like an application.
 func MayBeArchive(name string) bool {
-	return slices.Contains([]string{"archive", "archives", "attic", "old", "deprecated", "disabled"}, name)
+	return slices.Contains([]string{"archive", "archives", "attic", "old", "deprecated", "disable", "disabled"}, name)
 }
 
 // isEnvironments reports whether the folders in a folder of this name are environments.
