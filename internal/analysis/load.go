@@ -326,7 +326,7 @@ func (r *Result) infer(known *knowledge) {
 	for _, c := range r.Platform.Components {
 		r.Findings = append(r.Findings, r.numberWaves(c, objects[c.Name])...)
 		r.Findings = append(r.Findings, r.ignoredOptions(c, objects[c.Name])...)
-		r.Findings = append(r.Findings, r.unreadApplications(c, objects[c.Name])...)
+		r.Findings = append(r.Findings, r.unreadApplications(c, r.Objects[c.Name])...)
 	}
 	for i := range r.Findings {
 		r.Findings[i].Environment = cmp.Or(r.Findings[i].Environment, r.Platform.Environment)

@@ -11,8 +11,8 @@ import (
 	"github.com/rollout-ladder/ladder/internal/repo/manifest"
 )
 
-// unreadApplications tells of the Applications and sets among the objects of a component that
-// reading did not come upon: what they apply is in no component.
+// unreadApplications tells of the Applications and sets among the objects of a component, which
+// is rendered whole, that reading did not come upon: what they apply is in no component.
 func (r *Result) unreadApplications(c model.Component, objects []manifest.Object) []finding.Finding {
 	var out []finding.Finding
 	for _, o := range objects {

@@ -19,21 +19,23 @@ import (
 // explained are the scenarios in which both sides differ, each with its reason. A
 // difference that is not here is a mistake of Ladder's until somebody knows better.
 var explained = map[string]string{
-	"app-two-parents":            "two parents apply one Application, whose owner is whoever is last",
-	"cycle-of-sets":              "a wave that is no text: the API server refuses the ApplicationSet, and lint says so",
-	"filled-in":                  "a tool fills in addresses and paths; Ladder says which folder it takes for them",
-	"folder-of-another-name":     "a folder becomes a repository of its own; here the paths are not at the top",
-	"folder-of-its-own":          "a folder becomes a repository of its own; here the paths are not at the top",
-	"given":                      "ladder.yaml gives the parameters of generators that ask what is outside",
-	"nested-apps":                "a wave that is no text: the API server refuses the Application, and lint says so",
-	"parent-of-revision":         "the parent is of another revision, and cannot be built as it is in the checkout; lint says so",
-	"prefix-of-another":          "the repository is a folder of the one that its addresses name; here the paths are not at the top",
-	"renamed-set":                "Argo CD takes a {{ without }} for text, and the project is none; Ladder says so and reads no more of the set",
-	"root-chart":                 "the chart is rendered with the value files of each environment, which nobody applies as an Application",
-	"terraform-hub":              "Terraform sets up two installations of Argo CD; the comparison has one, with the clusters of both",
-	"waves-unheeded":             "a wave that is no text: the API server refuses the Application, and lint says so",
-	"wave-not-a-string":          "the API server refuses the Application, and lint says so",
-	"wave-not-a-string-template": "the API server refuses the ApplicationSet, and lint says so",
+	"app-two-parents":                    "two parents apply one Application, whose owner is whoever is last",
+	"cycle-of-sets":                      "a wave that is no text: the API server refuses the ApplicationSet, and lint says so",
+	"filled-in":                          "a tool fills in addresses and paths; Ladder says which folder it takes for them",
+	"chart-without-sections":             "sections that the values of the chart lack are taken to be empty, as who installs it gives others; Ladder says so",
+	"crd-cr-without-skip-dry-run-itself": "the comparison begins with the chart, as an Application that names no server",
+	"folder-of-another-name":             "a folder becomes a repository of its own; here the paths are not at the top",
+	"folder-of-its-own":                  "a folder becomes a repository of its own; here the paths are not at the top",
+	"given":                              "ladder.yaml gives the parameters of generators that ask what is outside",
+	"nested-apps":                        "a wave that is no text: the API server refuses the Application, and lint says so",
+	"parent-of-revision":                 "the parent is of another revision, and cannot be built as it is in the checkout; lint says so",
+	"prefix-of-another":                  "the repository is a folder of the one that its addresses name; here the paths are not at the top",
+	"renamed-set":                        "Argo CD takes a {{ without }} for text, and the project is none; Ladder says so and reads no more of the set",
+	"root-chart":                         "the chart is rendered with the value files of each environment, which nobody applies as an Application",
+	"terraform-hub":                      "Terraform sets up two installations of Argo CD; the comparison has one, with the clusters of both",
+	"waves-unheeded":                     "a wave that is no text: the API server refuses the Application, and lint says so",
+	"wave-not-a-string":                  "the API server refuses the Application, and lint says so",
+	"wave-not-a-string-template":         "the API server refuses the ApplicationSet, and lint says so",
 }
 
 // bin is where make argocd puts what it builds.

@@ -51,37 +51,53 @@ func (x *index) mayHold(k key) []string {
 	if x.configMaps[k.Name] {
 		return x.unrendered
 	}
-	var out []string
+	out, known := x.holders[k]
+	if known {
+		return out
+	}
 	for _, i := range x.partial {
 		c := &x.in.Components[i]
-		unknown := func(s model.Source) bool { return s.Kind != model.Chart || s.Incomplete != "" || x.says(s, k.Name) }
-		if c.Namespace == "" || c.Namespace == k.Namespace || slices.ContainsFunc(c.Sources, unknown) {
+		unknown := func(s model.Source) bool { return s.Kind != model.Chart || s.Incomplete != "" }
+		if c.Namespace == "" || c.Namespace == k.Namespace || slices.ContainsFunc(c.Sources, unknown) || strings.Contains(x.said(i), k.Name) {
 			out = append(out, c.Name)
 		}
 	}
 	slices.Sort(out)
+	x.holders[k] = out
 	return out
 }
 
-// says reports whether the values of a source hold a text anywhere.
-func (x *index) says(s model.Source, text string) bool {
-	return slices.ContainsFunc(append(x.layers(s), parameters(s)), func(l layer) bool { return holdsText(l.data, text) })
-}
-
-func holdsText(v any, text string) bool {
-	switch v := v.(type) {
-	case string:
-		return strings.Contains(v, text)
-	case []any:
-		return slices.ContainsFunc(v, func(e any) bool { return holdsText(e, text) })
-	case map[string]any:
-		for key, e := range v {
-			if strings.Contains(key, text) || holdsText(e, text) {
-				return true
+// said is all text in the values of a component.
+func (x *index) said(component int) string {
+	text, known := x.texts[component]
+	if !known {
+		var b strings.Builder
+		for _, s := range x.in.Components[component].Sources {
+			for _, l := range append(x.layers(s), parameters(s)) {
+				writeTexts(&b, l.data)
 			}
 		}
+		text = b.String()
+		x.texts[component] = text
 	}
-	return false
+	return text
+}
+
+// writeTexts writes the keys and texts of a value, one to a line.
+func writeTexts(b *strings.Builder, v any) {
+	switch v := v.(type) {
+	case string:
+		b.WriteString(v + "\n")
+	case []any:
+		for _, e := range v {
+			writeTexts(b, e)
+		}
+	case map[string]any:
+		for key, e := range v {
+			b.WriteString(key + "\n")
+			writeTexts(b, e)
+		}
+	}
 }
 
 // withEnd adds an object to sorted ones, but for those that are there and the first of all.

@@ -34,6 +34,10 @@ type order struct {
 	refused         func() map[used]finding.Severity
 	representatives func() representatives
 	assessed        func() assessment
+	// refusals are the pairs of components of which the first has objects that are refused
+	// without the second; brought are the links to the CRDs that a component brings.
+	refusals func() map[[2]*model.Component]bool
+	brought  func() map[*model.Component][]link
 	// steppedAt has the answers of stepOf.
 	steppedAt map[phased]int
 	// any is set where something is ordered at all: two components of the
@@ -118,6 +122,22 @@ func newOrder(in Input) *order {
 	o.representatives = sync.OnceValue(o.findRepresentatives)
 	o.refused = sync.OnceValue(func() map[used]finding.Severity { return o.refusedKinds(in) })
 	o.assessed = sync.OnceValue(func() assessment { return assessments(in) })
+	o.refusals = sync.OnceValue(func() map[[2]*model.Component]bool {
+		all := map[[2]*model.Component]bool{}
+		for _, l := range o.links {
+			if l.refuses && !l.weak {
+				all[[2]*model.Component{l.consumer, l.provider}] = true
+			}
+		}
+		return all
+	})
+	o.brought = sync.OnceValue(func() map[*model.Component][]link {
+		all := map[*model.Component][]link{}
+		for _, l := range o.byRule[ruleCRD] {
+			all[l.provider] = append(all[l.provider], l)
+		}
+		return all
+	})
 	return o
 }
 

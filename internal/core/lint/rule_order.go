@@ -180,10 +180,7 @@ func (o *order) maybeRuns(in Input, l link, f *finding.Finding) {
 	if in.ByHand == nil {
 		return
 	}
-	for _, crd := range o.byRule[ruleCRD] {
-		if crd.provider != l.provider {
-			continue
-		}
+	for _, crd := range o.brought()[l.provider] {
 		if told, ok := in.ByHand(crd.Required); ok {
 			f.Severity = finding.Info
 			f.Message += fmt.Sprintf("; %s has what %s brings applied by hand, so that it may be there before", told.File, l.provider.Name)
@@ -327,9 +324,7 @@ func (o *order) holdsUp(l link, consumer, provider *model.Component) bool {
 // refusedBefore reports whether the provider of a link has objects that are refused before
 // its consumer is there.
 func (o *order) refusedBefore(l link) bool {
-	return slices.ContainsFunc(o.links, func(back link) bool {
-		return back.refuses && !back.weak && back.consumer == l.provider && back.provider == l.consumer
-	})
+	return o.refusals()[[2]*model.Component{l.provider, l.consumer}]
 }
 
 // has reports whether a component has a place at all. One of a ladder without a

@@ -113,7 +113,11 @@ func (r *Repository) valueFile(to *model.Source, d document, from source, at fin
 	} else if strings.Contains(written, "$ARGOCD_APP_") || strings.Contains(written, "${ARGOCD_APP_") {
 		written = withVariables(written, d, from)
 	}
-	written = encryptedFile(written)
+	if file := encryptedFile(written); file != written {
+		if p, ok := r.valueFile(to, d, from, at, refs, file, here); ok && r.present[p] {
+			return p, true
+		}
+	}
 	switch {
 	case strings.Contains(written, "://"):
 		r.valuesElsewhere(to, d, at, "the value file %s is not in the repository", written)
