@@ -28,7 +28,7 @@ func (c *collection) miss(o *object, n need) {
 	case kindNamespace:
 		m.Unrendered = c.x.undescribed
 	case kindConfigMap:
-		m.Unrendered = c.x.mayHold(n.key)
+		m.Unrendered = c.x.mayHold(o, n.key)
 	}
 	k := crossKey{o.component, -1, m.Rule, m.Required}
 	have, ok := c.missing[k]
@@ -46,9 +46,11 @@ func (c *collection) miss(o *object, n need) {
 
 // mayHold are the components of which not all is seen and that may hold a ConfigMap which
 // nothing at hand does, sorted. A chart writes its own into the namespace that it goes to, but
-// for what its values name; one of that name in another namespace may be copied by anything.
-func (x *index) mayHold(k key) []string {
-	if x.configMaps[k.Name] {
+// for what its values name; one of that name in another namespace may be copied by anything,
+// and one that is not called like what reads it may be written into every namespace, as the
+// certificates of a mesh are.
+func (x *index) mayHold(o *object, k key) []string {
+	if x.configMaps[k.Name] || !isCalledLike(k.Name, o.name) && !isCalledLike(k.Name, x.name(o.component)) {
 		return x.unrendered
 	}
 	out, known := x.holders[k]
@@ -58,13 +60,18 @@ func (x *index) mayHold(k key) []string {
 	for _, i := range x.partial {
 		c := &x.in.Components[i]
 		unknown := func(s model.Source) bool { return s.Kind != model.Chart || s.Incomplete != "" }
-		if c.Namespace == "" || c.Namespace == k.Namespace || slices.ContainsFunc(c.Sources, unknown) || strings.Contains(x.said(i), k.Name) {
+		if c.Namespace == "" || c.Namespace == k.Namespace || slices.ContainsFunc(c.Sources, unknown) || strings.Contains(x.said(i), k.Name) || strings.Contains(x.said(i), k.Namespace) {
 			out = append(out, c.Name)
 		}
 	}
 	slices.Sort(out)
 	x.holders[k] = out
 	return out
+}
+
+// isCalledLike reports whether a name is another one, or begins or ends with it.
+func isCalledLike(name, other string) bool {
+	return name == other || strings.HasPrefix(name, other+"-") || strings.HasSuffix(name, "-"+other)
 }
 
 // said is all text in the values of a component.

@@ -79,7 +79,7 @@ func alsoExcluded(f *finding.Finding, all []*Object) {
 	if len(others) == 0 {
 		return
 	}
-	f.Message += fmt.Sprintf("; nor %s of the kind", finding.Count(len(others), "more object"))
+	f.Message += fmt.Sprintf("; nor does it apply %s of the kind", finding.Count(len(others), "more object"))
 	for _, o := range others[:min(len(others), named)] {
 		f.Evidence = append(f.Evidence, where(o.Position, "%s is one", o.Resource.Human()))
 	}

@@ -23,7 +23,7 @@ func TestOneExclusionForItsKind(t *testing.T) {
 	if len(got) != 1 {
 		t.Fatalf("findings %v", got)
 	}
-	const want = "Argo CD does not apply Endpoints nas/one: its settings hide the kind Endpoints; nor 2 more objects of the kind"
+	const want = "Argo CD does not apply Endpoints nas/one: its settings hide the kind Endpoints; nor does it apply 2 more objects of the kind"
 	if got[0].Message != want {
 		t.Errorf("got %q, want %q", got[0].Message, want)
 	}

@@ -175,15 +175,15 @@ func (in Input) maybeThere(f *finding.Finding) {
 }
 
 // maybeRuns makes a finding on a controller or a Service milder where people are told to
-// apply a CRD of its component by hand: it comes with that.
+// install the chart of its component by hand. CRDs that are applied alone run nothing.
 func (o *order) maybeRuns(in Input, l link, f *finding.Finding) {
 	if in.ByHand == nil {
 		return
 	}
 	for _, crd := range o.brought()[l.provider] {
-		if told, ok := in.ByHand(crd.Required); ok {
+		if told, ok := in.ByHand(crd.Required); ok && strings.HasSuffix(told.Text, " is installed by hand") {
 			f.Severity = finding.Info
-			f.Message += fmt.Sprintf("; %s has what %s brings applied by hand, so that it may be there before", told.File, l.provider.Name)
+			f.Message += fmt.Sprintf("; %s has the chart of %s installed by hand, so that it may be there before", told.File, l.provider.Name)
 			f.Evidence = append(f.Evidence, told)
 			return
 		}

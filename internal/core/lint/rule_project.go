@@ -42,7 +42,7 @@ func projectForbids(in Input) []finding.Finding {
 		name := cmp.Or(app.Project, "default")
 		// Overlays may hold projects of one name; which of them is in force is not
 		// known.
-		if len(projects[name]) != 1 || templated(name) {
+		if len(projects[name]) != 1 || templated(name) || app.Assumed && app.Set == "" {
 			continue
 		}
 		j := judge{app: app, project: projects[name][0].Inherit(global)}

@@ -2,6 +2,7 @@ package lint
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -13,7 +14,8 @@ const ruleProjectLate = "project-before-use"
 
 // projectBeforeUse finds Applications that are applied in a wave before that of their
 // AppProject. Argo CD compares and syncs nothing of an Application whose project is not
-// there, so that it does not become Healthy. Source: argo-cd, util/argo, ValidatePermissions.
+// there, so that it does not become Healthy. Where a parent of the Application is in the
+// project, this is there before. Source: argo-cd, util/argo, ValidatePermissions.
 func projectBeforeUse(in Input) []finding.Finding {
 	places := newPlaces(in.Argo)
 	var out []finding.Finding
@@ -21,10 +23,13 @@ func projectBeforeUse(in Input) []finding.Finding {
 		if p.Parent == "" || p.Name == "default" || slices.ContainsFunc(in.Argo.Projects, func(o argo.Project) bool { return o.Name == p.Name && o.Position != p.Position }) {
 			continue
 		}
-		var early []argo.Application
+		var early []tooEarly
 		for _, a := range in.Argo.Applications {
-			if a.Project == p.Name && !a.Assumed && places.later(places.ofProject(p), places.of(a)) {
-				early = append(early, a)
+			if a.Project != p.Name || a.Assumed || a.Set != "" || places.anyParentIn(a, p.Name) {
+				continue
+			}
+			if project, application, later := later(places.ofProject(p), places.of(a)); later {
+				early = append(early, tooEarly{a, application, project})
 			}
 		}
 		if len(early) > 0 {
@@ -34,29 +39,37 @@ func projectBeforeUse(in Input) []finding.Finding {
 	return out
 }
 
+// tooEarly is an Application that is applied before its project, with the levels of both
+// that say so.
+type tooEarly struct {
+	argo.Application
+	own, project level
+}
+
 // lateProject tells of the Applications that are applied before their project.
-func lateProject(s argo.Settings, p argo.Project, early []argo.Application) finding.Finding {
-	slices.SortStableFunc(early, func(a, b argo.Application) int {
-		return cmp.Or(cmp.Compare(a.Wave.Value, b.Wave.Value), strings.Compare(a.Name, b.Name))
+func lateProject(s argo.Settings, p argo.Project, early []tooEarly) finding.Finding {
+	slices.SortStableFunc(early, func(a, b tooEarly) int {
+		return cmp.Or(cmp.Compare(a.own.wave, b.own.wave), strings.Compare(a.Name, b.Name))
 	})
 	first := early[0]
-	f := aboutApplication(first, ruleProjectLate, finding.Warning,
-		"Application %s (wave %d) is in AppProject %s, which is applied later (wave %d): Argo CD syncs nothing of it before the project is there", first.Name, first.Wave.Value, p.Name, p.Wave.Value)
+	f := aboutApplication(first.Application, ruleProjectLate, finding.Warning,
+		"Application %s is in AppProject %s, which is applied later (%s, %s): Argo CD syncs nothing of it before the project is there", first.Name, p.Name, first.own, first.project)
+	waits := "the sync of " + first.own.parent + " waits for it"
 	switch {
 	case s.Assesses("argoproj.io", "Application"):
 		f.Severity = finding.Error
-		f.Message += ", and the sync of " + p.Parent + " waits for it"
+		f.Message += ", and " + waits
 	case s.Known:
 		f.Severity = finding.Info
 		f.Message += "; nothing waits for it, so that it heals once the project is there"
 	default:
-		f.Message += ", and where the health of Applications is assessed, the sync of " + p.Parent + " waits for it"
+		f.Message += ", and where the health of Applications is assessed, " + waits
 	}
 	f.Evidence = append(f.Evidence, where(p.Position, "AppProject %s stands at wave %d", p.Name, p.Wave.Value))
 	if more := len(early) - 1; more > 0 {
 		f.Message += "; so it is for " + finding.Count(more, "more Application")
 		for _, a := range early[1:min(len(early), named+1)] {
-			f.Evidence = append(f.Evidence, where(a.Position, "%s (wave %d) is in it as well", a.Name, a.Wave.Value))
+			f.Evidence = append(f.Evidence, where(a.Position, "%s is in it as well (%s)", a.Name, a.own))
 		}
 	}
 	f.Fix.Summary = "give AppProject " + p.Name + " an earlier sync wave than " + first.Name
@@ -64,10 +77,7 @@ func lateProject(s argo.Settings, p argo.Project, early []argo.Application) find
 }
 
 // places are the ways by which parents apply what Argo CD knows, from the root on.
-type places struct {
-	applications map[string]argo.Application
-	sets         map[string]argo.ApplicationSet
-}
+type places map[string]argo.Application
 
 // level is what is applied by a parent in a wave.
 type level struct {
@@ -75,62 +85,58 @@ type level struct {
 	wave         int
 }
 
+// String is "storage at wave 3".
+func (l level) String() string { return fmt.Sprintf("%s at wave %d", l.name, l.wave) }
+
 func newPlaces(setup argo.Setup) places {
-	p := places{map[string]argo.Application{}, map[string]argo.ApplicationSet{}}
+	p := places{}
 	for _, a := range setup.Applications {
-		p.applications[a.Name] = a
-	}
-	for _, s := range setup.ApplicationSets {
-		p.sets[s.Name] = s
+		p[a.Name] = a
 	}
 	return p
 }
 
 func (p places) ofProject(project argo.Project) []level {
-	return p.below(project.Parent, level{project.Parent, "AppProject " + project.Name, project.Wave.Value})
+	return p.below(level{project.Parent, "AppProject " + project.Name, project.Wave.Value})
 }
 
-// of is the way to an Application. One that a set generates comes with the set.
-func (p places) of(a argo.Application) []level {
-	own := level{a.Parent, a.Name, a.Wave.Value}
-	if s, ok := p.sets[a.Set]; ok && a.Set != "" {
-		own = level{s.Parent, "ApplicationSet " + s.Name, s.Wave.Value}
-	}
-	return p.below(own.parent, own)
-}
+func (p places) of(a argo.Application) []level { return p.below(level{a.Parent, a.Name, a.Wave.Value}) }
 
-func (p places) below(parent string, own level) []level {
+// below is the way to what a parent applies. What a set generates has none.
+func (p places) below(own level) []level {
 	way := []level{own}
 	for range maxParents {
-		a, ok := p.applications[parent]
-		if !ok {
+		a, ok := p[own.parent]
+		if !ok || a.Set != "" {
 			break
 		}
-		step := level{a.Parent, a.Name, a.Wave.Value}
-		if s, ok := p.sets[a.Set]; ok && a.Set != "" {
-			step = level{s.Parent, "ApplicationSet " + s.Name, s.Wave.Value}
-		}
-		way = append(way, step)
-		parent = step.parent
+		own = level{a.Parent, a.Name, a.Wave.Value}
+		way = append(way, own)
 	}
 	slices.Reverse(way)
 	return way
 }
 
+// anyParentIn reports whether one of those that apply an Application is in a project.
+func (p places) anyParentIn(a argo.Application, project string) bool {
+	return slices.ContainsFunc(p.of(a), func(l level) bool { return l.name != a.Name && p[l.name].Project == project })
+}
+
 // maxParents bounds how deep parents are followed: they may apply each other.
 const maxParents = 16
 
-// later reports whether the first of two is applied in a later wave of a parent of both.
-func (places) later(a, b []level) bool {
+// later reports whether the first of two is applied in a later wave of a parent of both, and
+// the levels of both there.
+func later(a, b []level) (first, second level, ok bool) {
 	for i := range min(len(a), len(b)) {
 		switch {
 		case a[i].parent != b[i].parent:
-			return false
+			return first, second, false
 		case a[i].wave != b[i].wave:
-			return a[i].wave > b[i].wave
+			return a[i], b[i], a[i].wave > b[i].wave
 		case a[i].name != b[i].name:
-			return false
+			return first, second, false
 		}
 	}
-	return false
+	return first, second, false
 }

@@ -324,6 +324,7 @@ func (r *Repository) matches(kind, pattern string) bool {
 func (r *Repository) decide(t tallies) {
 	weak := ""
 	candidates := 0
+	var fresh []string
 	for _, url := range slices.Sorted(maps.Keys(t)) {
 		counted := t[url]
 		if base := counted.base(); base != "" && r.bases[url] == "" && r.here[url] < len(counted.paths) {
@@ -336,10 +337,14 @@ func (r *Repository) decide(t tallies) {
 		case counted.all > 0:
 			r.tallied[url], r.here[url] = true, counted.here
 			r.own[url] = counted.sure || counted.here > 0 && counted.here*2 >= counted.all
+			fresh = append(fresh, url)
 		case counted.weak && url != "":
 			weak = url
 			candidates++
 		}
+	}
+	for _, url := range fresh {
+		r.own[url] = r.own[url] && !r.coincides(t, url)
 	}
 	r.findPrefix(t)
 	known := false
@@ -349,6 +354,21 @@ func (r *Repository) decide(t tallies) {
 	if !known && candidates == 1 {
 		r.own[weak], r.tallied[weak] = true, true
 	}
+}
+
+// coincides reports whether all that speaks for an address is one folder of a common name,
+// where another address that is called otherwise is this repository's by several.
+func (r *Repository) coincides(t tallies, url string) bool {
+	counted := t[url]
+	if len(counted.found) != 1 || len(counted.paths) != 1 || counted.deep() || hasPlaceholder(counted.address) {
+		return false
+	}
+	for other, by := range t {
+		if r.own[other] && path.Base(other) != path.Base(url) && len(by.found) >= minSure && !hasPlaceholder(by.address) {
+			return true
+		}
+	}
+	return false
 }
 
 // learn settles the addresses of objects that a chart or a kustomization made, and then

@@ -215,7 +215,7 @@ func (r *Repository) source(d document, s source, refs map[string]source, proble
 	case !local || to.Refused != "":
 	case here && !r.isCheckedOut(revision):
 		to.Revision = revision
-	case !here && !slices.Contains(heads, revision):
+	case !here && !isHead(revision):
 		to.Refused = fmt.Sprintf("%s is not in this checkout: the Application takes it from the revision %s", dir, revision)
 	}
 	if s.lacks != "" {

@@ -56,7 +56,7 @@ func (r *Repository) tells(d document, to model.Source) bool {
 		return false
 	}
 	s := d.sources()[i]
-	return s.value.TextAt("ref") == "" && slices.Contains(heads, s.value.TextAt("targetRevision")) && r.tree.IsDir(to.Path)
+	return s.value.TextAt("ref") == "" && isHead(s.value.TextAt("targetRevision")) && r.tree.IsDir(to.Path)
 }
 
 // subfolders tells of the manifests in subfolders, but for those that something else applies.

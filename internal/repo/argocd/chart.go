@@ -31,7 +31,8 @@ func (r *Repository) yieldChart(ctx context.Context, d document, dir string, c m
 		c.Sources[i].Incomplete = ""
 	}
 	objects, err := r.opts.Renderer.Component(ctx, c)
-	if err != nil && d.chart != nil {
+	assumed := err != nil && d.chart != nil
+	if assumed {
 		objects, err = r.withSections(ctx, d, dir, c, err)
 	}
 	if err != nil {
@@ -48,7 +49,7 @@ func (r *Repository) yieldChart(ctx context.Context, d document, dir string, c m
 			at.Line = 1
 		}
 		v := yamldoc.FromAny(o.Object, at)
-		y.documents = append(y.documents, document{value: v, written: v, rendered: true})
+		y.documents = append(y.documents, document{value: v, written: v, rendered: true, assumed: assumed})
 	}
 	if !slices.ContainsFunc(y.documents, document.applies) {
 		return contents{}, nil
@@ -63,8 +64,9 @@ const maxCharts = 10
 // templateOf finds a template of a chart, or of a chart that it depends on, that
 // mentions Argo CD's own kinds; "" for none.
 func (r *Repository) templateOf(dir string, depth int) string {
+	own, below := path.Join(dir, "templates")+"/", path.Join(dir, "charts")+"/"
 	for _, file := range r.templated {
-		if strings.HasPrefix(file, dir+"/") || dir == "." {
+		if strings.HasPrefix(file, own) || strings.HasPrefix(file, below) {
 			return file
 		}
 	}

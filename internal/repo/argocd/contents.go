@@ -79,7 +79,7 @@ func (r *Repository) yieldDirectory(dir string, directory *yamldoc.Value) (conte
 	within := r.within(dir)
 	for _, file := range within {
 		documents := r.files[file]
-		if documents == nil && slices.Contains(r.templated, file) {
+		if _, templated := slices.BinarySearch(r.templated, file); documents == nil && templated {
 			documents = r.asWritten(file)
 		}
 		if documents == nil || !taken(file) {

@@ -47,7 +47,7 @@ func (w *walk) overlay(ctx context.Context, dir string) error {
 	}
 	for _, d := range y.documents {
 		if d.argo("AppProject") {
-			w.project("", d)
+			w.project(ctx, "", d)
 		}
 		if !d.isApplication() {
 			continue
@@ -84,7 +84,7 @@ func (w *walk) children(ctx context.Context, parent document, y contents, own pl
 		case d.isApplication():
 			err = w.application(ctx, name, d, own.below(name, r.wave(d)), t)
 		case d.argo("AppProject"):
-			w.project(name, d)
+			w.project(ctx, name, d)
 		}
 		if err != nil {
 			return err
@@ -162,7 +162,7 @@ func (w *walk) application(ctx context.Context, parent string, d document, at pl
 		w.leaf(d, at, index)
 		last := &w.met[len(w.met)-1]
 		last.alone = parent == "" && d.generated == nil
-		last.assumed = d.generated != nil && d.generated.assumed
+		last.assumed = d.assumed || d.generated != nil && d.generated.assumed
 		last.component.Assumed = last.assumed
 		return nil
 	}

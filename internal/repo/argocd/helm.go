@@ -159,7 +159,7 @@ func (r *Repository) valueFile(to *model.Source, d document, from source, at fin
 // and that a source of another revision has, may well be there.
 func (r *Repository) inCheckout(to *model.Source, d document, from, of source, at finding.Position, file string) bool {
 	revision := of.value.TextAt("targetRevision")
-	if slices.Contains(heads, revision) || r.tree.IsFile(file) || boolAt(from.value.At("helm"), "ignoreMissingValueFiles") {
+	if isHead(revision) || r.tree.IsFile(file) || boolAt(from.value.At("helm"), "ignoreMissingValueFiles") {
 		return true
 	}
 	r.valuesElsewhere(to, d, at, "the value file %s is not in this checkout: the Application takes it from the revision %s", file, revision)

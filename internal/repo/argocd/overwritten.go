@@ -40,31 +40,26 @@ func (r *Repository) overwritten(parent document, s source, dir string, made []d
 // maxLost bounds the places that a finding of overwritten waves shows.
 const maxLost = 10
 
-// commonWave is the sync wave that common annotations of a source, or else of a
-// kustomization among those that its folder consists of, give to all; "" for none.
+// commonWave is the sync wave that common annotations of a source, or else of the
+// kustomization of its folder, give to all; "" for none. One that this includes has its own
+// for a part.
 func (r *Repository) commonWave(s source, dir string) (finding.Position, string) {
 	common := []string{"commonAnnotations", waveAnnotation}
 	if wave := s.value.TextAt(append([]string{"kustomize"}, common...)...); wave != "" {
 		return s.at(append([]string{"kustomize"}, common...)...), wave
 	}
-	for _, p := range r.closure(dir) {
-		file := kustomizationFile(r.tree, p)
-		if file == "" {
-			continue
-		}
-		data, err := r.tree.Read(file)
-		if err != nil {
-			continue
-		}
-		values, err := yamldoc.Parse(file, data)
-		if err != nil {
-			continue // kustomize says so
-		}
-		for _, v := range values {
-			if e, ok := v.At(common[:1]...).Get(waveAnnotation); ok {
-				return e.Position, e.Value.Text
-			}
-		}
+	file := kustomizationFile(r.tree, dir)
+	data, err := r.tree.Read(file)
+	if err != nil {
+		return finding.Position{}, ""
 	}
-	return finding.Position{}, ""
+	v, err := yamldoc.ParseOne(file, data)
+	if err != nil {
+		return finding.Position{}, "" // kustomize says so
+	}
+	e, _ := v.At(common[:1]...).Get(waveAnnotation)
+	if e.Value == nil {
+		return finding.Position{}, ""
+	}
+	return e.Position, e.Value.Text
 }

@@ -119,7 +119,7 @@ type Repository struct {
 	installation installation.Reader
 	searched     bool
 	misplaced    []argo.Misplaced
-	// templated are chart templates that hold Applications.
+	// templated are chart templates that hold Applications, sorted.
 	templated []string
 	// written are those of them that a source takes as plain YAML.
 	written map[string][]document

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 )
@@ -11,17 +12,24 @@ import (
 // heads are the revisions that are taken for the one that is checked out.
 var heads = []string{"", "HEAD", "main", "master"}
 
+// isHead reports whether a revision is taken for the one that is checked out, whatever else
+// the repository asks for.
+func isHead(revision string) bool { return slices.Contains(heads, branch(revision)) }
+
+// branch is a revision without the prefix that Git has for branches.
+func branch(revision string) string { return strings.TrimPrefix(revision, "refs/heads/") }
+
 // isCheckedOut reports whether a revision of this repository is taken for the one at
 // hand: a usual one, or, where no source of it asks for such a one, that which most ask
 // for.
 func (r *Repository) isCheckedOut(revision string) bool {
-	if slices.Contains(heads, revision) || hasPlaceholder(revision) {
+	if isHead(revision) || hasPlaceholder(revision) {
 		return true
 	}
 	if !r.asked {
 		r.asked, r.checkedOut = true, r.mostAsked()
 	}
-	return revision == r.checkedOut
+	return branch(revision) == r.checkedOut
 }
 
 // mostAsked is the revision that most sources of this repository ask for; empty where one
@@ -34,13 +42,13 @@ func (r *Repository) mostAsked() string {
 		}
 		for _, s := range d.sources() {
 			if revision := s.value.TextAt("targetRevision"); s.value.TextAt("chart") == "" && r.own[normaliseURL(s.repoURL())] && !hasPlaceholder(revision) {
-				times[revision]++
+				times[branch(revision)]++
 			}
 		}
 	}
 	most := ""
 	for revision, n := range times {
-		if slices.Contains(heads, revision) {
+		if isHead(revision) {
 			return ""
 		}
 		if c := cmp.Compare(n, times[most]); c > 0 || c == 0 && revision < most {

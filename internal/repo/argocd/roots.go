@@ -186,8 +186,7 @@ func (r *Repository) findRoots(ctx context.Context) (roots []entry, single []doc
 	return roots, single, nil
 }
 
-// first puts what may begin a circle into order: what commands of the repository apply,
-// then what applies most.
+// first puts what may begin a circle into order: what commands of the repository apply first.
 func (g *applied) first(ctx context.Context, all []document) []document {
 	handed := map[string]int{}
 	for _, d := range all {
@@ -197,7 +196,7 @@ func (g *applied) first(ctx context.Context, all []document) []document {
 	}
 	all = slices.Clone(all)
 	slices.SortStableFunc(all, func(a, b document) int {
-		return cmp.Or(cmp.Compare(handed[b.key()], handed[a.key()]), cmp.Compare(len(g.below[b.key()]), len(g.below[a.key()])))
+		return cmp.Compare(handed[b.key()], handed[a.key()])
 	})
 	return all
 }

@@ -25,7 +25,7 @@ func (r *Repository) withSections(ctx context.Context, d document, dir string, c
 	var added []string
 	for range maxSections {
 		section := absentSection(err.Error())
-		if section == nil {
+		if section == nil || slices.Contains(added, strings.Join(section, ".")) {
 			return nil, err
 		}
 		for i := range c.Sources {

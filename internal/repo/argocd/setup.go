@@ -55,8 +55,9 @@ func (w *walk) recordApplication(parent string, d document) int {
 		},
 		Position: d.position(),
 	}
+	app.Assumed = d.assumed
 	if d.generated != nil {
-		app.Set, app.Assumed = d.generated.set.name(), d.generated.assumed
+		app.Set, app.Assumed = d.generated.set.name(), d.assumed || d.generated.assumed
 	}
 	if automated := spec.At("syncPolicy", "automated"); automated != nil && automated.Kind == yamldoc.Map {
 		app.Automated = true
@@ -94,9 +95,15 @@ func (w *walk) recordSet(parent string, d document) int {
 	return len(w.setup.ApplicationSets) - 1
 }
 
-func (w *walk) project(parent string, d document) {
+func (w *walk) project(ctx context.Context, parent string, d document) {
+	if d.assumed {
+		return // what it says is not known
+	}
 	p := project(d)
-	p.Parent, p.Wave = parent, writtenWave(d)
+	// A hook comes at another time than its wave says, and what people apply before.
+	if d.value.At("metadata", "annotations", "argocd.argoproj.io/hook") == nil && !w.repository.isHanded(ctx, d.position().File) {
+		p.Parent, p.Wave = parent, writtenWave(d)
+	}
 	w.setup.Projects = append(w.setup.Projects, p)
 }
 

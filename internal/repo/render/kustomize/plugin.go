@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -179,7 +178,13 @@ func readable(value any) any {
 			}
 		}
 	case []any:
-		return slices.DeleteFunc(v, func(of any) bool { return of != nil && readable(of) == nil })
+		var kept []any
+		for _, of := range v {
+			if left := readable(of); left != nil || of == nil {
+				kept = append(kept, left)
+			}
+		}
+		return kept
 	}
 	return value
 }
