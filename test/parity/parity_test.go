@@ -22,7 +22,6 @@ var explained = map[string]string{
 	"app-two-parents":                    "two parents apply one Application, whose owner is whoever is last",
 	"cycle-of-sets":                      "a wave that is no text: the API server refuses the ApplicationSet, and lint says so",
 	"filled-in":                          "a tool fills in addresses and paths; Ladder says which folder it takes for them",
-	"chart-without-sections":             "sections that the values of the chart lack are taken to be empty, as who installs it gives others; Ladder says so",
 	"crd-cr-without-skip-dry-run-itself": "the comparison begins with the chart, as an Application that names no server",
 	"folder-of-another-name":             "a folder becomes a repository of its own; here the paths are not at the top",
 	"folder-of-its-own":                  "a folder becomes a repository of its own; here the paths are not at the top",
