@@ -145,57 +145,6 @@ func (o *order) cured(l link, f finding.Finding) bool {
 	return false
 }
 
-// maybeThere makes a finding on a CRD, a Namespace or a webhook milder where it may be there
-// before everything else: the repository tells people to apply it by hand, or it is a CRD
-// of the network, without which no pod runs, of Argo CD neither.
-func (in Input) maybeThere(f *finding.Finding) {
-	hook := f.Resource.Group == "admissionregistration.k8s.io"
-	if !isCRD(f.Resource) && !hook && f.Resource != (finding.Resource{Kind: "Namespace", Name: f.Resource.Name}) {
-		return
-	}
-	if isCRD(f.Resource) && ofNetwork(f.Resource.Name) {
-		f.Severity = finding.Info
-		f.Message += "; nothing runs without a network, so that it may be there before"
-		return
-	}
-	if in.ByHand == nil {
-		return
-	}
-	told, ok := in.ByHand(f.Resource)
-	if !ok {
-		return
-	}
-	f.Severity = finding.Info
-	made := "made"
-	if isCRD(f.Resource) || hook {
-		made = "applied"
-	}
-	f.Message += fmt.Sprintf("; %s has it %s by hand, so that it may be there before", told.File, made)
-	f.Evidence = append(f.Evidence, told)
-}
-
-// maybeRuns makes a finding on a controller or a Service milder where people are told to
-// install the chart of its component by hand. CRDs that are applied alone run nothing.
-func (o *order) maybeRuns(in Input, l link, f *finding.Finding) {
-	if in.ByHand == nil {
-		return
-	}
-	for _, crd := range o.brought()[l.provider] {
-		if told, ok := in.ByHand(crd.Required); ok && strings.HasSuffix(told.Text, " is installed by hand") {
-			f.Severity = finding.Info
-			f.Message += fmt.Sprintf("; %s has the chart of %s installed by hand, so that it may be there before", told.File, l.provider.Name)
-			f.Evidence = append(f.Evidence, told)
-			return
-		}
-	}
-}
-
-// ofNetwork reports whether a CRD comes with what gives pods their network.
-func ofNetwork(crd string) bool {
-	_, group, _ := strings.Cut(crd, ".")
-	return slices.Contains([]string{"cilium.io", "crd.projectcalico.org", "operator.tigera.io", "kubeovn.io"}, group)
-}
-
 // movedNamespaces finds Namespaces that are written into a later wave than what
 // lands in them. Argo CD moves such a Namespace to the first of these objects, so
 // nothing breaks; but the wave says something else. Source: gitops-engine,

@@ -174,10 +174,19 @@ metadata: {name: {{ required "a name" .Values.name }}}
 }
 
 // TestWithout: where a dependency is lacking, a template that fails may have needed
-// what the dependency defines, and that is no mistake of the repository.
+// what the dependency defines, and that is no mistake of the repository. A text that is
+// no template is one, whatever is lacking.
 func TestWithout(t *testing.T) {
-	dir := t.TempDir()
-	extract(t, dir, `
+	for name, tc := range map[string]struct {
+		name, suffix string
+		part         bool
+	}{
+		"what the dependency may define": {`{{ include "lib.name" . }}`, "(the dependency lib is not rendered, and may be what it needs)", true},
+		"no template":                    {`{{ if .Values.on }}`, "", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			extract(t, dir, `
 -- app/Chart.yaml --
 apiVersion: v2
 name: app
@@ -187,41 +196,16 @@ dependencies:
 -- app/templates/own.yaml --
 apiVersion: v1
 kind: ConfigMap
-metadata: {name: {{ include "lib.name" . }}}
+metadata: {name: `+tc.name+`}
 `)
-	got := New(dir, dir, Options{Offline: true, NoCache: true, Partial: true}).All(context.Background(), []model.Component{chart("app", "app")}, nil)[0]
-	if len(got.Lacking) != 2 {
-		t.Fatalf("lacking %v", got.Lacking)
-	}
-	for _, l := range got.Lacking {
-		if !l.Part {
-			t.Errorf("%s: %s counts as a mistake", l.Position, l.Reason)
-		}
-	}
-	if want := "(the dependency lib is not rendered, and may be what it needs)"; !strings.HasSuffix(got.Lacking[1].Reason, want) {
-		t.Errorf("the reason %q", got.Lacking[1].Reason)
-	}
-}
-
-// TestWithoutIsNoExcuse: a text that is no template is a mistake, whatever is lacking.
-func TestWithoutIsNoExcuse(t *testing.T) {
-	dir := t.TempDir()
-	extract(t, dir, `
--- app/Chart.yaml --
-apiVersion: v2
-name: app
-version: 1.0.0
-dependencies:
-- {name: lib, version: 1.x.x, repository: "https://charts.example.com"}
--- app/templates/own.yaml --
-{{ if .Values.on }}
-apiVersion: v1
-kind: ConfigMap
-metadata: {name: own}
-`)
-	got := New(dir, dir, Options{Offline: true, NoCache: true, Partial: true}).All(context.Background(), []model.Component{chart("app", "app")}, nil)[0]
-	if len(got.Lacking) != 2 || got.Lacking[1].Part {
-		t.Errorf("lacking %v", got.Lacking)
+			got := New(dir, dir, Options{Offline: true, NoCache: true, Partial: true}).All(context.Background(), []model.Component{chart("app", "app")}, nil)[0]
+			if len(got.Lacking) != 2 {
+				t.Fatalf("lacking %v", got.Lacking)
+			}
+			if dependency, own := got.Lacking[0], got.Lacking[1]; !dependency.Part || own.Part != tc.part || !strings.HasSuffix(own.Reason, tc.suffix) {
+				t.Errorf("the dependency %t, the template %t: %s", dependency.Part, own.Part, own.Reason)
+			}
+		})
 	}
 }
 
