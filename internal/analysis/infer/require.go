@@ -179,7 +179,8 @@ func (c *collection) add(d *dependency.Dependency, consumer, provider int, stren
 		c.cross[k] = &entry{d, strength}
 		return
 	}
-	unready, refused, static := slices.Concat(have.Unready, d.Unready), slices.Concat(have.Refused, d.Refused), have.Static && d.Static
+	unready, refused, static := have.Unready, have.Refused, have.Static && d.Static
+	unready, refused = append(unready, d.Unready...), append(refused, d.Refused...)
 	if compareGravity(d, have.Dependency) < 0 {
 		have.Dependency = d
 	}
