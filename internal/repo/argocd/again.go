@@ -16,16 +16,17 @@ func (g *applied) again(all []document, roots []entry) (kept []entry, left []doc
 			inUse[e.document.key()] = !isSet(e)
 		}
 	}
-	made := map[string]bool{}
+	// made says which keys make an Application.
+	made := map[string][]string{}
 	for _, d := range all {
-		if d.isApplication() && (g.reached[d.key()] || inUse[d.key()]) {
-			made[what(d)] = true
+		if key := d.key(); d.isApplication() && (g.reached[key] || inUse[key]) {
+			made[what(d)] = append(made[what(d)], key)
 		}
 	}
 	for key, below := range g.below {
 		for _, d := range below {
 			if d.isApplication() && (g.reached[key] || inUse[key]) {
-				made[what(d)] = true
+				made[what(d)] = append(made[what(d)], key)
 			}
 		}
 	}
@@ -33,8 +34,13 @@ func (g *applied) again(all []document, roots []entry) (kept []entry, left []doc
 		if !isSet(e) || g.repository.byTerraform(e) != "" {
 			return false
 		}
-		below := g.below[e.document.key()]
-		doubles := len(below) > 0 && !slices.ContainsFunc(below, func(d document) bool { return !d.isApplication() || !made[what(d)] })
+		// A set that applies itself over one of its Applications reaches all that it makes.
+		below, own := g.below[e.document.key()], map[string]bool{}
+		g.collect(e.document, own)
+		own[e.document.key()] = true
+		doubles := len(below) > 0 && !slices.ContainsFunc(below, func(d document) bool {
+			return !d.isApplication() || !slices.ContainsFunc(made[what(d)], func(key string) bool { return !own[key] })
+		})
 		if doubles {
 			left = append(left, e.document)
 		}
