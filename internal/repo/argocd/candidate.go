@@ -4,6 +4,7 @@ import (
 	"context"
 	"path"
 	"reflect"
+	"slices"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/model"
@@ -65,7 +66,7 @@ func (w *walk) disabled() {
 }
 
 // finish names the components: Applications of one name with several
-// destinations take these into their names, others are left out.
+// destinations take these into their names; of others one counts.
 func (w *walk) finish(ctx context.Context) []model.Component {
 	places := map[string]map[string]bool{}
 	for _, m := range w.met {
@@ -74,7 +75,7 @@ func (w *walk) finish(ctx context.Context) []model.Component {
 		}
 		places[m.component.Name][m.destination] = true
 	}
-	first := map[string]model.Component{}
+	kept := map[string]int{} // the place in all of each name
 	var all []model.Component
 	twice := sharing{}
 	var left []model.Component
@@ -85,7 +86,9 @@ func (w *walk) finish(ctx context.Context) []model.Component {
 		if len(places[c.Name]) > 1 {
 			c.Name += "@" + m.destination
 		}
-		if other, ok := first[c.Name]; ok {
+		at, twiceNamed := kept[c.Name]
+		if twiceNamed {
+			other := all[at]
 			if other.Position == c.Position && reflect.DeepEqual(other.Sources, c.Sources) {
 				twice.add(other, c)
 				continue
@@ -94,16 +97,27 @@ func (w *walk) finish(ctx context.Context) []model.Component {
 				left = append(left, c)
 				continue
 			}
+			// Of two that one parent applies the last counts. Source: Argo CD,
+			// controller/state.go, DeduplicateTargetObjects.
+			last := len(c.Parents) > 0 && slices.Equal(c.Parents, other.Parents)
 			f := descriptor.Duplicate(other, c)
+			if last {
+				f = descriptor.Overwritten(other, c)
+			}
 			if m.alone || alone[c.Name] {
 				// Whether somebody applies both is not known.
 				f.Severity = finding.Warning
 			}
 			w.repository.findings = append(w.repository.findings, f)
-			continue
+			if !last {
+				continue
+			}
+			all[at] = c
+		} else {
+			kept[c.Name] = len(all)
+			all = append(all, c)
 		}
-		first[c.Name], alone[c.Name], documents[c.Name] = c, m.alone, m.document
-		all = append(all, c)
+		alone[c.Name], documents[c.Name] = m.alone, m.document
 		if m.application >= 0 {
 			w.setup.Applications[m.application].Component = c.Name
 		}

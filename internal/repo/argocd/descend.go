@@ -164,6 +164,11 @@ func (w *walk) application(ctx context.Context, parent string, d document, at pl
 		last.alone = parent == "" && d.generated == nil
 		last.assumed = d.assumed || d.generated != nil && d.generated.assumed
 		last.component.Assumed = last.assumed
+		for _, p := range below.documents {
+			if p.argo("AppProject") {
+				w.project(ctx, d.name(), p)
+			}
+		}
 		return nil
 	}
 	if d.chart == nil {

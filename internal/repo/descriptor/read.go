@@ -115,6 +115,14 @@ func Duplicate(first, second model.Component) finding.Finding {
 	}
 }
 
+// Overwritten is the finding that a parent applies two components of one name, of which
+// the second counts.
+func Overwritten(first, second model.Component) finding.Finding {
+	f := Duplicate(first, second)
+	f.Message = fmt.Sprintf("duplicate name %s: Argo CD applies this one, and not that at %s", second.Name, first.At("name"))
+	return f
+}
+
 func readFile(file, folder string, against Context) read {
 	data, err := against.Tree.Read(file)
 	if err != nil {

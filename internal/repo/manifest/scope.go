@@ -71,8 +71,12 @@ func (s *Scopes) Add(o *unstructured.Unstructured) {
 func (s *Scopes) AddCRD(crd CRD) { s.crds[crd.Group+"/"+crd.Kind] = crd.ClusterWide }
 
 // ClusterWide reports whether objects of the kind live outside namespaces. A
-// kind that nothing is known of counts as namespaced.
-func (s *Scopes) ClusterWide(group, kind string) bool { return s.crds[group+"/"+kind] }
+// kind that nothing is known of counts as namespaced. All constraints of Gatekeeper are
+// cluster-wide, whatever template makes their kind. Source: Gatekeeper, "How to use
+// Gatekeeper".
+func (s *Scopes) ClusterWide(group, kind string) bool {
+	return s.crds[group+"/"+kind] || group == "constraints.gatekeeper.sh"
+}
 
 // CRD is what a CustomResourceDefinition says about its kind.
 type CRD struct {
