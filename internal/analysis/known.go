@@ -77,7 +77,9 @@ func (k *knowledge) component(c model.Component) (infer.Known, bool) {
 			answer.Known.At = e.Position // also in a kustomization, or among the dependencies of a chart
 			all = join(all, answer.Known)
 			all.Open = all.Open || !ok || e.Missing.Incomplete != ""
-			all.Foreign, all.Unlisted = all.Foreign || !ok, all.Unlisted || !ok
+			if all.Foreign = all.Foreign || !ok; !ok {
+				all.Hidden = append(all.Hidden, e.Missing.RepoURL)
+			}
 		}
 		return all, true
 	}

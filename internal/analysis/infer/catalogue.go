@@ -168,11 +168,15 @@ func (x *index) requireLands(found *collection) {
 		c := &x.in.Components[l.component]
 		k := namespaceKey(c.Namespace)
 		p, ok := x.find(k, l.component, place)
-		own := p.component == l.component
-		if !ok || own && (p.object == nil || place.Compare(p.place) >= 0) || !own && x.there(k, l.component, p) {
+		verb, strength := "has objects that land in Namespace "+c.Namespace, plan.Hard
+		if !ok {
+			found.missLanding(l.component, verb, l.source)
 			continue
 		}
-		verb, strength := "has objects that land in Namespace "+c.Namespace, plan.Hard
+		own := p.component == l.component
+		if own && (p.object == nil || place.Compare(p.place) >= 0) || !own && x.there(k, l.component, p) {
+			continue
+		}
 		if own {
 			strength = plan.Soft
 		}

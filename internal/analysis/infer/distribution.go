@@ -27,5 +27,10 @@ func mayBeDistributed(name string, o *object) bool {
 	if distributed(name) || argoNamespace(strings.TrimSuffix(name, "-operator")) {
 		return true
 	}
-	return (strings.HasPrefix(name, "openshift-") || strings.HasPrefix(name, "kube-")) && !o.is("operators.coreos.com", "OperatorGroup", "Subscription")
+	return ofDistribution(name) && !o.is("operators.coreos.com", "OperatorGroup", "Subscription")
+}
+
+// ofDistribution reports whether a namespace is called as those of a distribution are.
+func ofDistribution(name string) bool {
+	return strings.HasPrefix(name, "openshift-") || strings.HasPrefix(name, "kube-")
 }

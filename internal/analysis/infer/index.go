@@ -98,10 +98,10 @@ type index struct {
 	// those of them that are there to bring CRDs.
 	unlisted []string
 	unseen   []unseen
-	// undescribed are those of unrendered that may make anything: charts of the catalogue
-	// make no Namespaces for others.
-	undescribed []string
-	world       *world
+	// hidden are the parts that are neither rendered nor in the catalogue, whose charts make
+	// no Namespaces for others.
+	hidden []hidden
+	world  *world
 	// named has the names of what is provided, by kind and namespace.
 	named func() map[key][]string
 }
@@ -146,7 +146,6 @@ func newIndex(in Input) *index {
 	}
 	slices.Sort(x.unrendered)
 	slices.Sort(x.unlisted)
-	slices.Sort(x.undescribed)
 	return x
 }
 
@@ -222,9 +221,7 @@ func (x *index) learn(i int) {
 	if !rendered {
 		x.partial = append(x.partial, i)
 		x.unrendered = append(x.unrendered, c.Name)
-		if !ok || known.Unlisted || slices.ContainsFunc(c.Sources, func(s model.Source) bool { return s.Kind != model.Chart }) {
-			x.undescribed = append(x.undescribed, c.Name)
-		}
+		x.hide(i, known, ok)
 		if !ok || len(known.Kinds) == 0 || known.Open {
 			x.unlisted = append(x.unlisted, c.Name)
 			if forCRDs(c) {

@@ -32,6 +32,9 @@ type Input struct {
 	// Existing are namespaces that are there before any component: those that the
 	// Applications of Argo CD live in.
 	Existing []string
+	// Related reports whether what is at an address may be of the owner of this repository;
+	// nil takes everything for that.
+	Related func(address string) bool
 	// Order compares two components; nil means model.Compare. A layout whose
 	// ApplicationSets are ordered among each other gives its own.
 	Order func(a, b *model.Component) int

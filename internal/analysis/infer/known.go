@@ -41,8 +41,9 @@ type Known struct {
 	// sources of the component were: then all of it counts, not only what objects
 	// do not show.
 	Unrendered bool
-	// Unlisted is set where the catalogue does not have a part of what is not rendered.
-	Unlisted bool
+	// Hidden are the addresses of what is not rendered and not in the catalogue either; one is
+	// empty where it is a part of the repository itself, which may hold anything.
+	Hidden []string
 	// Open is set where it may bring more kinds than are listed: not all values are
 	// known, or not all of its sources.
 	Open bool

@@ -8,6 +8,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/core/dependency"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/model"
+	"github.com/rollout-ladder/ladder/internal/core/plan"
 )
 
 // miss records a need that nothing provides. Of the things that are often made by
@@ -26,11 +27,31 @@ func (c *collection) miss(o *object, n need) {
 	case kindKind:
 		m.Unrendered = c.x.unlisted
 	case kindNamespace:
-		m.Unrendered = c.x.undescribed
+		m.Unrendered = c.x.makers(n.key.Name)
 	case kindConfigMap:
 		m.Unrendered = c.x.mayHold(o, n.key)
 	}
-	k := crossKey{o.component, -1, m.Rule, m.Required}
+	c.record(o.component, m)
+}
+
+// missLanding records that nothing makes the Namespace that a chart of the catalogue lands in.
+func (c *collection) missLanding(component int, verb, source string) {
+	consumer := &c.x.in.Components[component]
+	name := consumer.Namespace
+	if c.x.namespaceMayAppear(name) || distributed(name) || ofDistribution(name) || c.x.inOther(namespaceKey(name)) {
+		return
+	}
+	at := consumer.At("namespace")
+	c.record(component, dependency.Missing{
+		Rule: ruleOf(kindNamespace), Required: c.x.world.required(namespaceKey(name)), Strength: plan.Hard, Reason: verb,
+		Consumer: dependency.End{Component: consumer.Name, Place: dependency.Place{Hook: 1}, Position: at}, Evidence: []finding.Evidence{{Text: source + " " + verb, File: at.File, Line: at.Line}},
+		Unrendered: c.x.makers(name), Managed: c.x.kinds[kindNamespace],
+	})
+}
+
+// record keeps one lack for each thing and component, by the first object that has it.
+func (c *collection) record(component int, m dependency.Missing) {
+	k := crossKey{component, -1, m.Rule, m.Required}
 	have, ok := c.missing[k]
 	switch {
 	case !ok:
@@ -148,10 +169,14 @@ func (c *collection) mayAppear(o *object, k key) bool {
 	case kindSecret, kindConfigMap:
 		return w.makesSecrets[o.component] || w.customIn[k.Namespace]
 	case kindNamespace:
-		// What an operator makes, where Argo CD runs, and what distributions bring.
-		return w.customNamed[k.Name] || argoNamespace(k.Name) || slices.Contains(c.x.in.Existing, k.Name) || mayBeDistributed(k.Name, o)
+		return c.x.namespaceMayAppear(k.Name) || mayBeDistributed(k.Name, o)
 	case kindServiceAccount, kindPVC:
 		return w.customIn[k.Namespace]
 	}
 	return false
+}
+
+// namespaceMayAppear reports whether an operator makes a namespace, or Argo CD runs in it.
+func (x *index) namespaceMayAppear(name string) bool {
+	return x.world.customNamed[name] || argoNamespace(name) || slices.Contains(x.in.Existing, name)
 }

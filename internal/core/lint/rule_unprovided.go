@@ -32,8 +32,11 @@ func unprovided(in Input) []finding.Finding {
 			Rule: ruleUnprovided, Severity: finding.Warning, Scope: finding.Rule,
 			Component: m.Consumer.Component, Resource: m.Required, Position: m.Consumer.Position,
 			Basis: finding.Rendered, Evidence: slices.Clone(m.Evidence),
-			Message: fmt.Sprintf("%s of %s %s, which nothing in the repository provides", who(m.Consumer), m.Consumer.Component, m.Reason),
+			Message: fmt.Sprintf("%s %s, which nothing in the repository provides", whose(m.Consumer), m.Reason),
 			Fix:     finding.Fix{Summary: "add what provides it, correct the name, or mark the reference optional"},
+		}
+		if m.Consumer.Object.Kind == "" {
+			f.Basis = finding.Catalogue
 		}
 		if m.Near != "" {
 			f.Message += fmt.Sprintf("; there is one of nearly the same name, %s", m.Near)

@@ -1,0 +1,72 @@
+package infer
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/rollout-ladder/ladder/internal/core/model"
+)
+
+// hidden is a part of a component that is neither rendered nor in the catalogue: a chart,
+// a folder of another repository, or, where the address is empty, what this repository
+// itself holds.
+type hidden struct {
+	component int
+	address   string
+}
+
+// hide notes what is not known of a component that is not rendered as a whole; listed is
+// set where the catalogue has something of it.
+func (x *index) hide(component int, known Known, listed bool) {
+	for _, address := range known.Hidden {
+		x.hidden = append(x.hidden, hidden{component, address})
+	}
+	if known.Unrendered {
+		return
+	}
+	sources := x.in.Components[component].Sources
+	if len(sources) == 0 && !listed {
+		x.hidden = append(x.hidden, hidden{component: component})
+	}
+	for _, s := range sources {
+		if s.Kind != model.Chart || !listed {
+			x.hidden = append(x.hidden, hidden{component, s.RepoURL})
+		}
+	}
+}
+
+// makers are the components of which a hidden part may make a Namespace, sorted. What
+// this repository or another one of its owner hides may make any. What others publish
+// makes those that it goes to, that are called like it, or that its values name.
+func (x *index) makers(namespace string) []string {
+	k := namespaceKey(namespace)
+	out, known := x.holders[k]
+	if known {
+		return out
+	}
+	for _, h := range x.hidden {
+		c := &x.in.Components[h.component]
+		published := h.address != "" && x.in.Related != nil && !x.in.Related(h.address)
+		if !published || c.Namespace == "" || c.Namespace == namespace || shareWord(namespace, c.Name+" "+h.address) || strings.Contains(x.said(h.component), namespace) {
+			out = append(out, c.Name)
+		}
+	}
+	slices.Sort(out)
+	out = slices.Compact(out)
+	x.holders[k] = out
+	return out
+}
+
+// minWord is the shortest word of a name that tells it from others.
+const minWord = 4
+
+// shareWord reports whether a text has a word of a name, or the whole name where its words
+// are too short to tell.
+func shareWord(name, text string) bool {
+	name, text = strings.ToLower(name), strings.ToLower(text)
+	words := slices.DeleteFunc(strings.Split(name, "-"), func(w string) bool { return len(w) < minWord })
+	if len(words) == 0 {
+		words = []string{name}
+	}
+	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })
+}

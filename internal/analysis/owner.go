@@ -1,0 +1,39 @@
+package analysis
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/rollout-ladder/ladder/internal/repo"
+)
+
+// forges are hosts that many owners share; on any other host all repositories are of one.
+var forges = []string{"github.com", "gitlab.com", "bitbucket.org", "codeberg.org", "gitea.com", "git.sr.ht", "dev.azure.com", "ssh.dev.azure.com"}
+
+// related reports of an address whether what is there may be of the owner of the
+// platform's repository: it is on the same host, or has the name of the owner. It is nil
+// where the repository's own address is not known.
+func related(p *repo.Platform) func(address string) bool {
+	if p.Applied == nil || len(p.Applied.Addresses) == 0 {
+		return nil
+	}
+	var owners []string
+	for _, own := range p.Applied.Addresses {
+		if strings.ContainsAny(own, "{}$<>") {
+			return nil // another tool fills it in
+		}
+		parts := strings.Split(strings.ToLower(own), "/")
+		switch {
+		case !slices.Contains(forges, parts[0]):
+			owners = append(owners, parts[0])
+		case len(parts) > 1:
+			owners = append(owners, parts[1])
+		}
+	}
+	return func(address string) bool {
+		words := strings.FieldsFunc(strings.ToLower(address), func(r rune) bool { return strings.ContainsRune("/:@", r) })
+		return slices.ContainsFunc(owners, func(owner string) bool {
+			return slices.ContainsFunc(words, func(w string) bool { return w == owner || strings.HasPrefix(w, owner+".") })
+		})
+	}
+}
