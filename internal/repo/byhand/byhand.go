@@ -52,7 +52,10 @@ type Namespace struct {
 func Find(ctx context.Context, tree *repofs.Tree) Told {
 	var told Told
 	all, repositories := texts(ctx, tree)
-	files := &applying{ctx: ctx, tree: tree, known: map[argument]made{}, listed: map[string]kustomization{}, named: map[string]namespaced{}}
+	files := &applying{ctx: ctx, tree: tree, known: map[argument]made{}, listed: map[string]kustomization{}, named: map[string]namespaced{}, kept: map[string]made{}}
+	for _, t := range all {
+		files.note(t, repositories)
+	}
 	for _, t := range all {
 		told.Instructions = append(told.Instructions, Read(t.file, t.content)...)
 		told.Namespaces = append(told.Namespaces, namespaces(t.file, t.content)...)
@@ -72,7 +75,13 @@ func Find(ctx context.Context, tree *repofs.Tree) Told {
 				told.Releases = append(told.Releases, appliedReleases(tree, one)...)
 			}
 		}
-		told.Releases = append(told.Releases, releases(tree, t.file, t.content, repositories)...)
+		installed := releases(tree, t.file, t.content, repositories)
+		told.Releases = append(told.Releases, installed...)
+		for _, r := range installed {
+			if r.CreatesNamespace && plainName.MatchString(r.Namespace) {
+				told.Namespaces = append(told.Namespaces, Namespace{Name: r.Namespace, Position: r.Position})
+			}
+		}
 	}
 	return told
 }
@@ -181,7 +190,8 @@ var (
 	// line: curl and kustomize may hand it over.
 	applies = lazyregexp.New(`\b(kubectl|oc)\b[^|;&]*\s(apply|create|replace)\s`)
 	// creates is a command that makes one namespace, whose name is written out.
-	creates = lazyregexp.New(`\b(?:kubectl|oc)\b[^|;&]*\s(?:create\s+(?:namespace|ns)|new-project)\s+["']?([a-z0-9](?:[a-z0-9-]*[a-z0-9])?)["']?(?:[\s|;&)` + "`" + `]|$)`)
+	creates   = lazyregexp.New(`\b(?:kubectl|oc)\b[^|;&]*\s(?:create\s+(?:namespace|ns)|new-project)\s+["']?([a-z0-9](?:[a-z0-9-]*[a-z0-9])?)["']?(?:[\s|;&)` + "`" + `]|$)`)
+	plainName = lazyregexp.New(`^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$`)
 	// An address has a scheme, or is the short form of a remote kustomization.
 	address = lazyregexp.New("(?:https?://|\\bgithub\\.com/)[^\\s\"'`<>|;()\\[\\]\\\\]+")
 )
@@ -220,11 +230,11 @@ type command struct {
 	line int
 }
 
-// commands are the lines of a file, several where a command goes on. Those that begin
-// with "#" say nothing.
+// commands are the lines of a file, several where a command goes on, with the variables
+// that the file sets filled in. Those that begin with "#" say nothing.
 func commands(file string, content []byte) []command {
 	var all []command
-	pipes := isScript(path.Base(file))
+	pipes, known := isScript(path.Base(file)), variablesOf(content)
 	lines := strings.Split(string(content), "\n")
 	for i := 0; i < len(lines); i++ {
 		first := i
@@ -239,7 +249,7 @@ func commands(file string, content []byte) []command {
 			parts[j] = strings.TrimSuffix(parts[j], `\`)
 		}
 		if text := strings.Join(parts, " "); !strings.HasPrefix(text, "#") {
-			all = append(all, command{text, first + 1})
+			all = append(all, command{known.fill(text), first + 1})
 		}
 	}
 	return all

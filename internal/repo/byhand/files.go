@@ -115,7 +115,9 @@ type applying struct {
 	// listed are the kustomizations by their folders.
 	listed map[string]kustomization
 	// named are the Namespaces of files that were read for them.
-	named        map[string]namespaced
+	named map[string]namespaced
+	// kept is what commands fetch or render into files that are not in the repository.
+	kept         map[string]made
 	count, steps int
 }
 
@@ -141,6 +143,7 @@ func (x *applying) read(file string, content []byte) applied {
 		for _, a := range given(c.text) {
 			p := find(a.written, func(p string) bool { return x.tree.IsFile(p) || x.tree.IsDir(p) }, ".", path.Dir(file))
 			if p == "" {
+				all.addKept(x.kept[ending(a.written)], at)
 				continue
 			}
 			behind := x.behind(argument{p, a.kustomize, a.recursive, a.charts})

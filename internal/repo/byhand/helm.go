@@ -26,12 +26,15 @@ type Release struct {
 	Partial    bool
 	// SkipCRDs leaves out the CRDs that lie in the folder of the chart for them.
 	SkipCRDs bool
-	Position finding.Position
+	// CreatesNamespace is set where the command makes the namespace.
+	CreatesNamespace bool
+	Position         finding.Position
 }
 
 var (
-	installs = lazyregexp.New(`\bhelm\b[^|;&]*\s(install|upgrade)\s`)
-	added    = lazyregexp.New(`\bhelm\s+repo\s+add\s+([\w.-]+)\s+(https?://[^\s"'` + "`" + `<>|;()\\]+)`)
+	installs  = lazyregexp.New(`\bhelm\b[^|;&]*\s(install|upgrade)\s`)
+	templates = lazyregexp.New(`\bhelm\s+template\s`)
+	added     = lazyregexp.New(`\bhelm\s+repo\s+add\s+([\w.-]+)\s+(https?://[^\s"'` + "`" + `<>|;()\\]+)`)
 	// ends is where a command ends within its line.
 	ends = lazyregexp.New("[`|;&<>]|\\s#")
 )
@@ -48,33 +51,62 @@ var withValue = []string{
 func releases(tree *repofs.Tree, file string, content []byte, repositories map[string]string) []Release {
 	var all []Release
 	for _, c := range commands(file, content) {
-		found := installs.FindStringIndex(c.text + " ")
-		if found == nil {
-			continue
-		}
-		r, chart, files := arguments(c.text[min(found[1], len(c.text)):])
-		for _, written := range files {
-			r.readsFile(find(written, tree.IsFile, path.Dir(file), "."), tree)
-		}
-		r.Position = finding.Position{File: file, Line: c.line}
-		alias, name, _ := strings.Cut(chart, "/")
-		switch {
-		case chart == "" || strings.ContainsAny(chart, "${}"):
-		case strings.HasPrefix(chart, "oci://"):
-			r.Repository, r.Chart = path.Split(strings.TrimPrefix(chart, "oci://"))
-			r.Repository = "oci://" + strings.TrimSuffix(r.Repository, "/")
-			all = append(all, r)
-		case r.Repository != "":
-			r.Chart = chart
-			all = append(all, r)
-		case repositories[alias] != "" && name != "":
-			r.Repository, r.Chart = repositories[alias], name
-			all = append(all, r)
-		case !strings.Contains(chart, "://"):
-			all = append(all, dependencies(tree, file, chart, r)...)
+		at := finding.Position{File: file, Line: c.line}
+		if found := installs.FindStringIndex(c.text + " "); found != nil {
+			all = append(all, charts(tree, c.text[min(found[1], len(c.text)):], at, repositories)...)
+		} else if handsOver(c.text) {
+			all = append(all, templated(tree, c.text, at, repositories)...)
 		}
 	}
 	return all
+}
+
+// templated are the charts that a command prints. It leaves out CRDs of the chart's own
+// folder unless it is told otherwise. Source: helm template --help.
+func templated(tree *repofs.Tree, line string, at finding.Position, repositories map[string]string) []Release {
+	found := templates.FindStringIndex(line)
+	if found == nil {
+		return nil
+	}
+	all := charts(tree, line[found[1]:], at, repositories)
+	for i := range all {
+		all[i].SkipCRDs = !strings.Contains(line, "--include-crds")
+	}
+	return all
+}
+
+// handsOver reports whether a line has a command that applies what another one prints.
+func handsOver(line string) bool {
+	return slices.ContainsFunc(segment.Split(line, -1), func(part string) bool {
+		return applies.MatchString(part+" ") && hands.MatchString(part) && !strings.Contains(part, "--dry-run")
+	})
+}
+
+// charts are those of a command of Helm, by what stands behind the word install, upgrade
+// or template.
+func charts(tree *repofs.Tree, text string, at finding.Position, repositories map[string]string) []Release {
+	r, chart, files := arguments(text)
+	for _, written := range files {
+		r.readsFile(find(written, tree.IsFile, path.Dir(at.File), "."), tree)
+	}
+	r.Position = at
+	alias, name, _ := strings.Cut(chart, "/")
+	switch {
+	case chart == "" || strings.ContainsAny(chart, "${}"):
+		return nil
+	case strings.HasPrefix(chart, "oci://"):
+		r.Repository, r.Chart = path.Split(strings.TrimPrefix(chart, "oci://"))
+		r.Repository = "oci://" + strings.TrimSuffix(r.Repository, "/")
+	case r.Repository != "":
+		r.Chart = chart
+	case repositories[alias] != "" && name != "":
+		r.Repository, r.Chart = repositories[alias], name
+	case !strings.Contains(chart, "://"):
+		return dependencies(tree, at.File, chart, r)
+	default:
+		return nil
+	}
+	return []Release{r}
 }
 
 // arguments reads what stands behind "helm install": the release, its chart, and the files
@@ -114,6 +146,8 @@ func arguments(text string) (r Release, chart string, files []string) {
 			files = append(files, strings.Split(value, ",")...)
 		case "--set-json", "--set-file", "--set-literal", "--reuse-values", "--reset-then-reuse-values":
 			r.Partial = true
+		case "--create-namespace":
+			r.CreatesNamespace = value != "false"
 		case "--skip-crds":
 			r.SkipCRDs = value != "false"
 		}

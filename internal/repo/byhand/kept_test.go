@@ -1,0 +1,65 @@
+package byhand
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/rollout-ladder/ladder/internal/repo/repofs"
+)
+
+// What a script writes into a file and another one applies counts, and so do variables of
+// their own files.
+func TestKept(t *testing.T) {
+	root := t.TempDir()
+	for name, content := range map[string]string{
+		"render.sh": "out=\"$(mktemp -d)\"\ncurl -fsSL \\\n  \"https://example.org/v$VERSION/crds.yaml\" \\\n  -o \"$out/bootstrap/crds.yaml\"\n" +
+			"helm template cilium cilium --repo https://c.example.org --include-crds >\"$out/bootstrap/cilium.yaml\"\n" +
+			"wget https://example.org/other.yaml -O other.yaml\n",
+		"install.sh": "VERSION=1\nkubectl apply -f \"$ROOT/.rendered/bootstrap/crds.yaml\"\nkubectl apply -f .rendered/bootstrap/cilium.yaml\n" +
+			"kubectl delete -f other.yaml\nhelm template web web --repo https://w.example.org | kubectl apply -f -\n",
+		"justfile": "vault_ns := \"vault\"\n\nup:\n    kubectl create namespace {{vault_ns}} --dry-run=client -o yaml | kubectl apply -f -\n" +
+			"    helm upgrade --install db db --repo https://d.example.org -n {{db_ns}} --create-namespace\n    kubectl create ns {{other}}\ndb_ns := 'databases'\n",
+	} {
+		if err := os.WriteFile(filepath.Join(root, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	told := Find(t.Context(), &repofs.Tree{Root: root, Repository: root})
+	var got []string
+	for _, one := range told.Instructions {
+		got = append(got, one.Position.String()+" "+one.Address)
+	}
+	for _, one := range told.Releases {
+		got = append(got, fmt.Sprint(one.Position.String(), " ", one.Chart, " of ", one.Repository, " ", one.SkipCRDs))
+	}
+	for _, one := range told.Namespaces {
+		got = append(got, one.Position.String()+" Namespace "+one.Name)
+	}
+	slices.Sort(got)
+	want := []string{
+		"install.sh:2 https://example.org/v$VERSION/crds.yaml",
+		"install.sh:3 cilium of https://c.example.org false",
+		"install.sh:5 https://w.example.org",
+		"install.sh:5 web of https://w.example.org true",
+		"justfile:4 Namespace vault",
+		"justfile:5 Namespace databases",
+		"justfile:5 db of https://d.example.org false",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%q\nwant\n%q", got, want)
+	}
+}
+
+func TestVariables(t *testing.T) {
+	known := variablesOf([]byte("A=1\nexport B=\"two words\"\nC := 3 # a remark\nD=4\nD=5\nE=$(date)\nF ?= six\nif [ \"$G\" = x ]; then\n"))
+	for written, want := range map[string]string{
+		"$A ${A} $(A) {{A}} {{ .A }}": "1 1 1 1 1", "${B}": "two words", "{{C}}": "3", "$D": "$D", "$E": "$E", "$F/$G": "six/$G", "${H:-eight}/${A:-9}": "eight/1", "'{{.Values.x}}'": "'{{.Values.x}}'",
+	} {
+		if got := known.fill(written); got != want {
+			t.Errorf("%s: got %q, want %q", written, got, want)
+		}
+	}
+}
