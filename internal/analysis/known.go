@@ -78,7 +78,7 @@ func (k *knowledge) component(c model.Component) (infer.Known, bool) {
 			all = join(all, answer.Known)
 			all.Open = all.Open || !ok || e.Missing.Incomplete != ""
 			if all.Foreign = all.Foreign || !ok; !ok {
-				all.Hidden = append(all.Hidden, e.Missing.RepoURL)
+				all.Hidden = append(all.Hidden, infer.Address(e.Missing))
 			}
 		}
 		return all, true

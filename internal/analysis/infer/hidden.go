@@ -15,6 +15,15 @@ type hidden struct {
 	address   string
 }
 
+// Address is that of a chart or of a folder elsewhere, with its name; empty for what this
+// repository holds.
+func Address(s model.Source) string {
+	if s.RepoURL == "" {
+		return ""
+	}
+	return s.RepoURL + "/" + s.Name
+}
+
 // hide notes what is not known of a component that is not rendered as a whole; listed is
 // set where the catalogue has something of it.
 func (x *index) hide(component int, known Known, listed bool) {
@@ -30,7 +39,7 @@ func (x *index) hide(component int, known Known, listed bool) {
 	}
 	for _, s := range sources {
 		if s.Kind != model.Chart || !listed {
-			x.hidden = append(x.hidden, hidden{component, s.RepoURL})
+			x.hidden = append(x.hidden, hidden{component, Address(s)})
 		}
 	}
 }
@@ -47,7 +56,8 @@ func (x *index) makers(namespace string) []string {
 	for _, h := range x.hidden {
 		c := &x.in.Components[h.component]
 		published := h.address != "" && x.in.Related != nil && !x.in.Related(h.address)
-		if !published || c.Namespace == "" || c.Namespace == namespace || shareWord(namespace, c.Name+" "+h.address) || strings.Contains(x.said(h.component), namespace) {
+		called := strings.ToLower(c.Name + " " + h.address)
+		if !published || c.Namespace == "" || c.Namespace == namespace || shareWord(namespace, called) || forNamespaces(called) || strings.Contains(x.said(h.component), namespace) {
 			out = append(out, c.Name)
 		}
 	}
@@ -60,10 +70,16 @@ func (x *index) makers(namespace string) []string {
 // minWord is the shortest word of a name that tells it from others.
 const minWord = 4
 
+// forNamespaces reports whether a chart is called as those are that set up Namespaces.
+func forNamespaces(called string) bool {
+	return slices.ContainsFunc([]string{"namespace", "tenant", "project", "team", "onboard", "base", "bootstrap", "cluster-config", "common"}, func(word string) bool {
+		return strings.Contains(called, word)
+	})
+}
+
 // shareWord reports whether a text has a word of a name, or the whole name where its words
 // are too short to tell.
 func shareWord(name, text string) bool {
-	name, text = strings.ToLower(name), strings.ToLower(text)
 	words := slices.DeleteFunc(strings.Split(name, "-"), func(w string) bool { return len(w) < minWord })
 	if len(words) == 0 {
 		words = []string{name}
