@@ -14,14 +14,14 @@ import (
 // miss records a need that nothing provides. Of the things that are often made by
 // hand or by programs, only those count that nothing at hand can make.
 func (c *collection) miss(o *object, n need) {
-	near := c.x.near(o, n.key)
-	if near == "" && (n.slip || c.mayAppear(o, n.key)) || c.x.inOther(n.key) {
+	near, sister := c.x.near(o, n.key), c.x.sister(o, n.key)
+	if near == "" && sister == "" && (n.slip || c.mayAppear(o, n.key)) || c.x.inOther(n.key) {
 		return
 	}
 	m := dependency.Missing{
 		Rule: ruleOf(n.key.Kind), Required: c.x.world.required(n.key), Strength: n.strength, Reason: n.verb,
 		Consumer: o.end(c.x.name(o.component)), Evidence: []finding.Evidence{required(o, n.verb, n.field)}, Unrendered: c.x.unrendered,
-		Managed: c.x.managed(n.key), Near: near,
+		Managed: c.x.managed(n.key), Near: near, Sister: sister,
 	}
 	switch n.key.Kind {
 	case kindKind:

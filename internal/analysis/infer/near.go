@@ -36,6 +36,27 @@ func (x *index) near(o *object, missing key) string {
 	return slices.Min(all)
 }
 
+// sisters are the kinds that a reference may name in place of each other.
+var sisters = map[string]string{
+	kindIssuer: kindClusterIssuer, kindClusterIssuer: kindIssuer, kindSecretStore: kindClusterSecretStore, kindClusterSecretStore: kindSecretStore,
+}
+
+// sister is the kind under which a thing that nothing provides is there by the same name;
+// empty where there is none.
+func (x *index) sister(o *object, missing key) string {
+	k := key{Kind: sisters[missing.Kind], Name: missing.Name}
+	if k.Kind == "" {
+		return ""
+	}
+	if declaredKinds[k.Kind] {
+		k.Namespace = o.namespace()
+	}
+	if !slices.ContainsFunc(x.provide[k], func(p provider) bool { return p.object != nil }) {
+		return ""
+	}
+	return judged[k.Kind].kind
+}
+
 // reads reports whether an object needs a thing.
 func (x *index) reads(o *object, k key) (found bool) {
 	for _, f := range families {

@@ -86,8 +86,12 @@ func (x *index) look(found *collection, o *object, n need) {
 	if x.there(k, o.component, p) {
 		return
 	}
+	thing := x.world.required(k)
+	if k.Kind == kindReserved {
+		thing = p.object.resource()
+	}
 	found.add(&dependency.Dependency{
-		Rule: ruleOf(k.Kind), Required: x.world.required(k), Strength: n.strength, Effect: n.effect, Basis: p.basis, Reason: n.verb, Hint: n.hint, Static: n.static,
+		Rule: ruleOf(k.Kind), Required: thing, Strength: n.strength, Effect: n.effect, Basis: p.basis, Reason: n.verb, Hint: n.hint, Static: n.static,
 		Consumer: o.end(x.name(o.component)), Provider: x.end(p), Evidence: []finding.Evidence{required(o, n.verb, n.field), x.provided(p)},
 	}, o.component, p.component, strength)
 }

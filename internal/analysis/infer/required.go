@@ -34,6 +34,8 @@ const (
 	kindAPIService  = "apiservice" // by group
 	kindPackage     = "package"    // of Crossplane, by the name of its image
 	kindWaiting     = "waiting-storageclass"
+	kindVolume      = "persistentvolume"
+	kindReserved    = "reserved persistentvolume" // by the claim that it names
 	kindInstance    = "instance "   // and "group/Kind": an object of that kind
 	kindParameters  = "parameters " // and "group/Kind": an object that a class takes its parameters from
 )
@@ -67,6 +69,8 @@ var judged = map[string]struct{ rule, group, kind string }{
 	kindConfigMap:          {"configmap-before-use", "", "ConfigMap"},
 	kindServiceAccount:     {"serviceaccount-before-use", "", "ServiceAccount"},
 	kindStorageClass:       {"storageclass-before-use", "storage.k8s.io", "StorageClass"},
+	kindVolume:             {"storageclass-before-use", "", "PersistentVolume"},
+	kindReserved:           {"storageclass-before-use", "", "PersistentVolume"},
 	kindPVC:                {"pvc-before-use", "", "PersistentVolumeClaim"},
 	kindSecretStore:        {"secretstore-before-use", "external-secrets.io", "SecretStore"},
 	kindClusterSecretStore: {"secretstore-before-use", "external-secrets.io", "ClusterSecretStore"},

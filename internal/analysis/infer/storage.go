@@ -32,6 +32,11 @@ func providesStorage(o *object, add func(key)) {
 		}
 	case o.is("", "PersistentVolumeClaim"):
 		add(pvcKey(o.namespace(), o.name))
+	case o.is("", "PersistentVolume"):
+		add(key{Kind: kindVolume, Name: o.name})
+		if claim := text(o.root(), "spec", "claimRef", "name"); claim != "" {
+			add(key{Kind: kindReserved, Namespace: text(o.root(), "spec", "claimRef", "namespace"), Name: claim})
+		}
 	}
 }
 
@@ -119,6 +124,13 @@ func requiresStorage(_ *world, o *object, add func(need)) {
 		}
 		add(n)
 	})
+	if o.is("", "PersistentVolumeClaim") {
+		n := need{key: key{Kind: kindReserved, Namespace: o.namespace(), Name: o.name}, field: "metadata.name", strength: plan.Hard, effect: dependency.Ready, verb: "has a PersistentVolume reserved for it"}
+		if volume := text(o.root(), "spec", "volumeName"); volume != "" {
+			n.key, n.field, n.verb = key{Kind: kindVolume, Name: volume}, "spec.volumeName", "binds to PersistentVolume "+volume
+		}
+		add(n)
+	}
 	podClaims(o, func(name, field string) {
 		add(need{key: pvcKey(o.namespace(), name), field: field, strength: podStrength(o), effect: dependency.Ready,
 			verb: "mounts PersistentVolumeClaim " + o.namespace() + "/" + name, absent: true, hint: idle(o)})

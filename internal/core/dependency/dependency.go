@@ -126,7 +126,13 @@ type Missing struct {
 	// Near is the name of a thing of the kind that the repository has, and that differs
 	// as a slip of the pen does; empty where there is none.
 	Near string
+	// Sister is the kind of a thing of that very name which the repository has, where the
+	// reference may name either kind: ClusterIssuer for Issuer. Empty where there is none.
+	Sister string
 }
+
+// Likely reports whether something is there that the reference is likely to mean.
+func (m *Missing) Likely() bool { return m.Near != "" || m.Sister != "" }
 
 // Lack is a part of something that is there and does not have that part: a key of
 // a Secret or ConfigMap, a listener of a Gateway. It is told only where all that

@@ -42,6 +42,9 @@ func gateDeadlock(in Input) []finding.Finding {
 		if l.Consumer.Place.Hook < l.Provider.Place.Hook && l.Consumer.Place.IsHook {
 			f.Fix.Summary = fmt.Sprintf("make %s a hook of the phase of %s, in a later wave, or bring that into the earlier phase", who(l.Consumer), who(l.Provider))
 		}
+		if !l.Consumer.Place.IsHook && l.Provider.Place.Hook > 1 {
+			f.Fix.Summary = fmt.Sprintf("take the hook off %s, or make it one of an earlier phase: no wave of %s comes after it", who(l.Provider), who(l.Consumer))
+		}
 		if l.Holds {
 			f.Message = fmt.Sprintf("%s (%s) %s: unless it is bound from before, the sync waits for it and does not reach %s (%s)",
 				who(l.Consumer), when(l.Consumer.Place), l.Reason, who(l.Provider), after)

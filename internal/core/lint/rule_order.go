@@ -36,7 +36,7 @@ func beforeUse() []use {
 		{"secret-before-use", "An object stands before a Secret that it reads"},
 		{"configmap-before-use", "An object stands before a ConfigMap that it reads"},
 		{"serviceaccount-before-use", "An object stands before its ServiceAccount or role"},
-		{ruleStorageClass, "A volume stands before its StorageClass"},
+		{ruleStorageClass, "A volume claim stands before its StorageClass or volume"},
 		{"pvc-before-use", "A pod stands before a volume claim that it mounts"},
 		{"secretstore-before-use", "An ExternalSecret stands before its secret store"},
 		{"issuer-before-use", "A certificate stands before its issuer"},

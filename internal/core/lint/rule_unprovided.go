@@ -22,10 +22,12 @@ func unprovided(in Input) []finding.Finding {
 	o := newOrder(in)
 	var out []finding.Finding
 	for _, m := range in.Missing {
-		if _, enabled := o.byName[m.Consumer.Component]; !enabled || m.Near == "" && (m.Strength != plan.Hard || len(m.Unrendered) > 0) {
+		if _, enabled := o.byName[m.Consumer.Component]; !enabled || !m.Likely() && (m.Strength != plan.Hard || len(m.Unrendered) > 0) {
 			continue
 		}
-		if m.Near == "" && !managed[groupNamespace(m.Required)] || handmade(m) {
+		// Argo CD makes Namespaces too, of which there are no objects.
+		made := managed[groupNamespace(m.Required)] || m.Rule == ruleNamespace && m.Managed
+		if !m.Likely() && !made || handmade(m) {
 			continue
 		}
 		f := finding.Finding{
@@ -37,6 +39,10 @@ func unprovided(in Input) []finding.Finding {
 		}
 		if m.Consumer.Object.Kind == "" {
 			f.Basis = finding.Catalogue
+		}
+		if m.Sister != "" {
+			f.Message += fmt.Sprintf("; there is a %s of that name", m.Sister)
+			f.Fix.Summary = fmt.Sprintf("write kind: %s in the reference, or add the %s", m.Sister, m.Required.Kind)
 		}
 		if m.Near != "" {
 			f.Message += fmt.Sprintf("; there is one of nearly the same name, %s", m.Near)
