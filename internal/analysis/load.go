@@ -316,6 +316,7 @@ func (r *Result) infer(known *knowledge) {
 	})
 	r.Dependencies, r.Missing, r.Lacks, r.Edges = inferred.Dependencies, inferred.Missing, inferred.Lacks, inferred.Edges
 	r.Installations = inferred.Installations
+	r.findAside(objects)
 	r.placeValues()
 	if r.Platform.Flux != nil {
 		// What Flux applies first in any case waits for nothing that it applies later.

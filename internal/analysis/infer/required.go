@@ -36,8 +36,8 @@ const (
 	kindWaiting     = "waiting-storageclass"
 	kindVolume      = "persistentvolume"
 	kindReserved    = "reserved persistentvolume" // by the claim that it names
-	kindInstance    = "instance "   // and "group/Kind": an object of that kind
-	kindParameters  = "parameters " // and "group/Kind": an object that a class takes its parameters from
+	kindInstance    = "instance "                 // and "group/Kind": an object of that kind
+	kindParameters  = "parameters "               // and "group/Kind": an object that a class takes its parameters from
 )
 
 // ruleDeadlock judges what can become Healthy only through something later.

@@ -129,10 +129,13 @@ type Missing struct {
 	// Sister is the kind of a thing of that very name which the repository has, where the
 	// reference may name either kind: ClusterIssuer for Issuer. Empty where there is none.
 	Sister string
+	// Aside is where a file of the repository has it that nothing applies, beside files that
+	// are applied; the zero value where none does.
+	Aside finding.Position
 }
 
-// Likely reports whether something is there that the reference is likely to mean.
-func (m *Missing) Likely() bool { return m.Near != "" || m.Sister != "" }
+// Likely reports whether the repository has something that the reference is likely to mean.
+func (m *Missing) Likely() bool { return m.Near != "" || m.Sister != "" || m.Aside.File != "" }
 
 // Lack is a part of something that is there and does not have that part: a key of
 // a Secret or ConfigMap, a listener of a Gateway. It is told only where all that

@@ -44,6 +44,11 @@ func unprovided(in Input) []finding.Finding {
 			f.Message += fmt.Sprintf("; there is a %s of that name", m.Sister)
 			f.Fix.Summary = fmt.Sprintf("write kind: %s in the reference, or add the %s", m.Sister, m.Required.Kind)
 		}
+		if m.Aside.File != "" {
+			f.Message += fmt.Sprintf("; %s has it, but nothing applies that", m.Aside)
+			f.Fix.Summary = fmt.Sprintf("have %s applied with the files beside it, as by its name in their kustomization", m.Aside.File)
+			f.Evidence = append(f.Evidence, finding.Evidence{Text: m.Required.Human() + " is not applied", File: m.Aside.File, Line: m.Aside.Line})
+		}
 		if m.Near != "" {
 			f.Message += fmt.Sprintf("; there is one of nearly the same name, %s", m.Near)
 			f.Fix.Summary = fmt.Sprintf("write %s, or add what provides %s", m.Near, m.Required.Name)

@@ -17,6 +17,8 @@ var (
 	segment = lazyregexp.New(`[|;&]+|\$\(|[()]`)
 	// start is the folder of the repository or of the script, of a variable.
 	start = lazyregexp.New(`^\$(?:\w+|\{\w+\})/`)
+	// ownFolder is a variable that has the folder of the script.
+	ownFolder = lazyregexp.New(`(?i)^\$(?:\{(script_?dir|script_?path|here|dir|base_?dir)\}|(script_?dir|script_?path|here|dir|base_?dir))/?$`)
 	// builds is a command that prints what a kustomization makes, with its arguments.
 	builds = lazyregexp.New(`\b(?:kustomize\s+build|(?:kubectl|oc)\s+kustomize)\s+(.+)`)
 	// hands is a command that applies what another one prints.
@@ -218,8 +220,12 @@ func namespacesOf(tree *repofs.Tree, file string) (all namespaced) {
 }
 
 // find is the path of what a command names, as it is seen from the first of several folders
-// where it is there; empty where it is not known, or not there.
+// where it is there, the last of them that of the script; empty where it is not known, or not
+// there.
 func find(written string, there func(p string) bool, folders ...string) string {
+	if ownFolder.MatchString(written) {
+		written, folders = ".", folders[len(folders)-1:]
+	}
 	written = start.ReplaceAllString(written, "")
 	if strings.ContainsAny(written, "$*{<") || path.IsAbs(written) || written == "" || strings.Contains(written, "://") {
 		return ""
