@@ -195,6 +195,9 @@ func unassessedBy(f *finding.Finding, s argo.Settings) {
 	}
 	if s.Known {
 		f.Evidence = append(f.Evidence, where(s.Position, "these settings of Argo CD have no health check for argoproj.io/Application"))
+		if s.Whole.File == "" {
+			f.Message += ", unless what installs Argo CD, which is not in this repository, has it checked"
+		}
 		return
 	}
 	f.Severity = finding.Info

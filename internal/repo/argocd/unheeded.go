@@ -44,11 +44,14 @@ func (w *walk) unheeded(ctx context.Context, applications []document) {
 	r := w.repository
 	values := map[int]bool{}
 	var first document
-	names := make([]string, len(applications))
-	for i, d := range applications {
-		names[i] = d.name()
+	var names []string
+	for _, d := range applications {
 		values[r.wave(d)] = true
-		if first.value == nil && writtenWave(d).Written != "" {
+		if writtenWave(d).Written == "" {
+			continue
+		}
+		names = append(names, d.name())
+		if first.value == nil {
 			first = d
 		}
 	}
