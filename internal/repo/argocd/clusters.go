@@ -88,6 +88,9 @@ func (r *Repository) findClusters(ctx context.Context) error {
 	for _, s := range r.unmet() {
 		add(s.cluster, s.sets)
 	}
+	if len(r.clusters.all) == 0 {
+		r.clusters.all = r.byFolder(place)
+	}
 	return ctx.Err()
 }
 
