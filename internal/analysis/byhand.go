@@ -11,6 +11,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/repo/byhand"
+	"github.com/rollout-ladder/ladder/internal/repo/helmfile"
 	"github.com/rollout-ladder/ladder/internal/repo/repofs"
 )
 
@@ -99,6 +100,14 @@ func (r *run) handed(ctx context.Context, tree *repofs.Tree, k *knowledge) func(
 				note(finding.Evidence{Text: "the chart " + one.Chart + " is installed by hand", File: one.Position.File, Line: one.Position.Line}, namesOf(answer))
 			}
 		}
+		beforeArgo(r.helmfiles, func(one *helmfile.Release) {
+			if answer, ok := k.find(one.Source(), one.Name, one.Namespace); ok {
+				note(finding.Evidence{Text: "the chart " + one.ChartName + " is installed by hand", File: one.Position.File, Line: one.Position.Line}, namesOf(answer))
+			}
+			if one.CreateNamespace && one.Namespace != "" {
+				note(finding.Evidence{Text: "Namespace " + one.Namespace + " is created by hand", File: one.Position.File, Line: one.Position.Line}, []string{one.Namespace})
+			}
+		})
 		for _, one := range all.Namespaces {
 			how := " is created by hand"
 			if one.File != "" {

@@ -25,11 +25,10 @@ const (
 	helmfileTime = 2 * time.Second
 )
 
-// installedByHelmfile answers which releases the Helmfiles of a repository install in an
-// environment. They are read when it is first asked, once for all environments. What
-// cannot be read says nothing.
-func installedByHelmfile(ctx context.Context, tree *repofs.Tree) func(environment string) []lint.Release {
-	read := sync.OnceValue(func() []*helmfile.Result {
+// helmfilesOf reads the Helmfiles of a repository when they are first asked for, once for
+// all environments. What cannot be read says nothing.
+func helmfilesOf(ctx context.Context, tree *repofs.Tree) func() []*helmfile.Result {
+	return sync.OnceValue(func() []*helmfile.Result {
 		var all []*helmfile.Result
 		seen := map[string]bool{}
 		for _, start := range helmfilePlaces(ctx, tree) {
@@ -52,13 +51,41 @@ func installedByHelmfile(ctx context.Context, tree *repofs.Tree) func(environmen
 		}
 		return all
 	})
-	return func(environment string) []lint.Release {
-		var all []lint.Release
-		for _, result := range read() {
-			all = append(all, releasesOf(result, environment)...)
-		}
-		return all
+}
+
+// installedByHelmfile are the releases that Helmfiles install in an environment, those
+// after Argo CD where they install that.
+func installedByHelmfile(read func() []*helmfile.Result, environment string) []lint.Release {
+	var all []lint.Release
+	for _, result := range read() {
+		all = append(all, releasesOf(result, environment)...)
 	}
+	return all
+}
+
+// beforeArgo visits the releases of all environments that Helmfiles install before Argo CD.
+func beforeArgo(read func() []*helmfile.Result, visit func(r *helmfile.Release)) {
+	for _, result := range read() {
+		for _, env := range result.Environments {
+			argo := rankOfArgo(result, env.Releases)
+			for i := range env.Releases {
+				if r := &env.Releases[i]; r.Installed && r.KubeContext == "" && result.Groups[r.Group].Rank <= argo {
+					visit(r)
+				}
+			}
+		}
+	}
+}
+
+// rankOfArgo is when Helmfile installs Argo CD, -1 where it does not.
+func rankOfArgo(result *helmfile.Result, releases []helmfile.Release) int {
+	argo := -1
+	for i := range releases {
+		if chartOf(&releases[i]) == "argo-cd" {
+			argo = max(argo, result.Groups[releases[i].Group].Rank)
+		}
+	}
+	return argo
 }
 
 // helmfilePlace is what Helmfile is started with.
@@ -110,12 +137,7 @@ func releasesOf(result *helmfile.Result, environment string) []lint.Release {
 		if env.Name != environment && !alone {
 			continue
 		}
-		argo := -1
-		for _, r := range env.Releases {
-			if chartOf(&r) == "argo-cd" {
-				argo = max(argo, result.Groups[r.Group].Rank)
-			}
-		}
+		argo := rankOfArgo(result, env.Releases)
 		for _, r := range env.Releases {
 			if r.Installed && r.Namespace != "" && r.KubeContext == "" && result.Groups[r.Group].Rank > argo {
 				all = append(all, lint.Release{Name: r.Name, Namespace: r.Namespace, Chart: chartOf(&r), Position: r.Position})

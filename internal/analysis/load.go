@@ -23,6 +23,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/repo"
 	"github.com/rollout-ladder/ladder/internal/repo/fetch"
 	"github.com/rollout-ladder/ladder/internal/repo/flux"
+	"github.com/rollout-ladder/ladder/internal/repo/helmfile"
 	"github.com/rollout-ladder/ladder/internal/repo/manifest"
 	"github.com/rollout-ladder/ladder/internal/repo/render"
 	"github.com/rollout-ladder/ladder/internal/repo/repofs"
@@ -202,8 +203,8 @@ type run struct {
 	charts map[string]*catalogue.Catalogue
 	// told are what commands in the repository make.
 	told map[*catalogue.Catalogue]func() map[string][]finding.Evidence
-	// helmfiles are the answers about Helmfiles; nil until a platform is read.
-	helmfiles func(environment string) []lint.Release
+	// helmfiles are what the Helmfiles say; nil until a platform is read.
+	helmfiles func() []*helmfile.Result
 }
 
 func newRun(o Options) *run {
@@ -278,11 +279,11 @@ func (r *run) prove(ctx context.Context, p *repo.Platform) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	out.byHand = r.byHand(ctx, out.tree, known, p.Environment)
 	if r.helmfiles == nil {
-		r.helmfiles = installedByHelmfile(ctx, out.tree)
+		r.helmfiles = helmfilesOf(ctx, out.tree)
 	}
-	out.releases = r.helmfiles
+	out.byHand = r.byHand(ctx, out.tree, known, p.Environment)
+	out.releases = func(environment string) []lint.Release { return installedByHelmfile(r.helmfiles, environment) }
 	for _, one := range r.rendered(ctx, known, enabled) {
 		var unrendered *render.Error
 		switch {

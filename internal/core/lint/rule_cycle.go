@@ -39,8 +39,10 @@ func cycles(in Input) []finding.Finding {
 	}
 	var out []finding.Finding
 	var tangled tangles
+	handed := in.handedSteps(between, o)
 	for _, cycle := range found {
 		f := o.cycle(cycle, between)
+		openedBy(&f, cycle, handed)
 		if f.Severity == finding.Error {
 			out = append(out, f)
 			continue
@@ -53,6 +55,51 @@ func cycles(in Input) []finding.Finding {
 		harmless.add(cycle, passing(o.cycle(cycle, between)))
 	}
 	return append(out, harmless.findings()...)
+}
+
+// handedSteps are the steps of cycles whose requirements people are told to apply by hand
+// before everything else, with one such instruction.
+func (in Input) handedSteps(between map[dag.Edge][]*plan.Edge, o *order) map[dag.Edge]finding.Evidence {
+	handed := map[dag.Edge]finding.Evidence{}
+	if in.ByHand == nil {
+		return handed
+	}
+	number := map[string]int{}
+	for i, c := range o.enabled {
+		number[c.Name] = i
+	}
+	needs := map[dag.Edge][]finding.Resource{}
+	for i := range in.Dependencies {
+		d := &in.Dependencies[i]
+		key := dag.Edge{From: number[d.Consumer.Component], To: number[d.Provider.Component]}
+		// A controller brings to Ready later what its CRD lets in.
+		if _, on := between[key]; on && d.Strength == plan.Hard && d.Rule != ruleController {
+			needs[key] = append(needs[key], d.Required)
+		}
+	}
+	for key, required := range needs {
+		var first finding.Evidence
+		if !slices.ContainsFunc(between[key], func(e *plan.Edge) bool { return e.Basis == finding.Declared }) && !slices.ContainsFunc(required, func(r finding.Resource) bool {
+			told, ok := in.ByHand(r)
+			first = told
+			return !ok
+		}) {
+			handed[key] = first
+		}
+	}
+	return handed
+}
+
+// openedBy makes the finding of a cycle milder where one of its steps may be there before.
+func openedBy(f *finding.Finding, cycle []int, handed map[dag.Edge]finding.Evidence) {
+	for i, to := range cycle[1:] {
+		if told, ok := handed[dag.Edge{From: cycle[i], To: to}]; ok {
+			f.Severity = finding.Info
+			f.Message += fmt.Sprintf("; %s has what one of them requires applied by hand, so that it may be there before", told.File)
+			f.Evidence = append(f.Evidence, told)
+			return
+		}
+	}
 }
 
 // closes reports whether all steps of a cycle can close one.
@@ -108,13 +155,19 @@ func (t *tangles) add(cycle []int, f finding.Finding) {
 	*t = append(slices.DeleteFunc(*t, func(other tangle) bool { return !apart(other) }), joined)
 }
 
-// findings makes one finding of each tangle: its shortest cycle, and what the
-// others are.
+// findings makes one finding of each tangle: its shortest cycle, before those that
+// something by hand may open, and what the others are.
 func (t tangles) findings() []finding.Finding {
 	var out []finding.Finding
 	for _, one := range t {
 		least := 0
 		for i, cycle := range one.cycles {
+			if milder := one.found[i].Severity == finding.Info; milder != (one.found[least].Severity == finding.Info) {
+				if !milder {
+					least = i
+				}
+				continue
+			}
 			if c := cmp.Compare(len(cycle), len(one.cycles[least])); c < 0 || c == 0 && slices.Compare(cycle, one.cycles[least]) < 0 {
 				least = i
 			}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/model"
 )
 
 // Result is what the state files say.
@@ -106,6 +107,28 @@ type Release struct {
 	CreateNamespace bool
 	SkipCRDs        bool
 	Position        finding.Position
+}
+
+// Source is the chart of the release with its values. It is incomplete where files of
+// values win over values that are written in place.
+func (r *Release) Source() model.Source {
+	src := model.Source{
+		Kind: model.Chart, RepoURL: r.Repository, Name: r.ChartName, Version: r.Version, ReleaseName: r.Name,
+		Values: map[string]any{}, Parameters: r.Set, StringParameters: r.SetString, SkipCRDs: r.SkipCRDs, Position: r.Position,
+	}
+	inPlace := false
+	for _, l := range r.Values {
+		switch {
+		case l.File == "":
+			inPlace = true
+			src.Values = merge(src.Values, l.Data)
+		case inPlace:
+			src.Incomplete = "files of values win over others"
+		default:
+			src.ValueFiles = append(src.ValueFiles, model.ValueFile{Path: l.File, Here: true, Position: l.From})
+		}
+	}
+	return src
 }
 
 // ID is how needs name the release: [context/]namespace/name.
