@@ -14,6 +14,17 @@ func packageName(image string) string {
 	return image[strings.LastIndexByte(image, '/')+1:]
 }
 
+// familyOf is the package that one of a service depends on, and that comes with it:
+// provider-family-aws for provider-aws-s3. Source: Upbound, "Provider families".
+func familyOf(name string) string {
+	for _, family := range []string{"aws", "azure", "gcp"} {
+		if strings.HasPrefix(name, "provider-"+family+"-") {
+			return "provider-family-" + family
+		}
+	}
+	return ""
+}
+
 // packagesOf are the packages that may bring the kinds of a group, the likeliest
 // first. Source: the packages of Upbound and crossplane-contrib: the group
 // "s3.aws.upbound.io" comes with "provider-aws-s3", or with a whole

@@ -43,7 +43,13 @@ func providesKind(o *object, add func(key)) {
 	case o.is("kro.run", "ResourceGraphDefinition"): // Source: kro, "ResourceGraphDefinition"
 		define(either(text(root, "spec", "schema", "group"), "kro.run"), text(root, "spec", "schema", "kind"), "")
 	case o.is("pkg.crossplane.io", "Provider"):
-		add(key{Kind: kindPackage, Name: packageName(text(root, "spec", "package"))})
+		name := packageName(text(root, "spec", "package"))
+		add(key{Kind: kindPackage, Name: name})
+		if skips, _ := mapping(root, "spec")["skipDependencyResolution"].(bool); !skips {
+			if family := familyOf(name); family != "" {
+				add(key{Kind: kindPackage, Name: family})
+			}
+		}
 	}
 }
 

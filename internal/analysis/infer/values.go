@@ -152,10 +152,10 @@ func walkValues(v any, path []string, visit func(k key, path []string, part stri
 				}
 			}
 			if name, ok := x[field].(string); ok {
-				switch field {
-				case "existingSecret":
+				switch {
+				case namesSecret(field):
 					visit(secretKey("", name), here, "")
-				case "existingClaim":
+				case field == "existingClaim":
 					visit(pvcKey("", name), here, "")
 				}
 			}
@@ -166,6 +166,13 @@ func walkValues(v any, path []string, visit func(k key, path []string, part stri
 			walkValues(e, append(slices.Clone(path), strconv.Itoa(i)), visit)
 		}
 	}
+}
+
+// namesSecret reports whether charts name a Secret that is there in a field:
+// existingSecret, existingConfigSecret, existingSecretName.
+func namesSecret(field string) bool {
+	field = strings.TrimSuffix(field, "Name")
+	return strings.HasPrefix(field, "existing") && strings.HasSuffix(field, "Secret")
 }
 
 func last(path []string) string {

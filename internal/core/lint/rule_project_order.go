@@ -12,8 +12,8 @@ import (
 
 const ruleProjectLate = "project-before-use"
 
-// projectBeforeUse finds Applications that are applied in a wave before that of their
-// AppProject. Argo CD compares and syncs nothing of an Application whose project is not
+// projectBeforeUse finds Applications, and sets of them, that are applied in a wave before
+// that of their AppProject. Argo CD compares and syncs nothing of an Application whose project is not
 // there, so that it does not become Healthy. Where a parent of the Application is in the
 // project, this is there before. Source: argo-cd, util/argo, ValidatePermissions.
 func projectBeforeUse(in Input) []finding.Finding {
@@ -35,6 +35,33 @@ func projectBeforeUse(in Input) []finding.Finding {
 		if len(early) > 0 {
 			out = append(out, lateProject(in.Argo.Settings, p, early))
 		}
+		out = append(out, places.setsBefore(in.Argo, p)...)
+	}
+	return out
+}
+
+// setsBefore finds the ApplicationSets whose parent applies the project of what they
+// generate in a later wave. The controller generates nothing for a project that is not there
+// and the set is Degraded, which the sync of the parent waits for. Source: argo-cd,
+// applicationset/controllers, validateGeneratedApplications, and the health of
+// ApplicationSets.
+func (p places) setsBefore(setup argo.Setup, project argo.Project) []finding.Finding {
+	var out []finding.Finding
+	for _, set := range setup.ApplicationSets {
+		if set.Parent != project.Parent || set.Wave.Value >= project.Wave.Value {
+			continue
+		}
+		in := func(a argo.Application) bool { return a.Set == set.Name && a.Project == project.Name && !a.Assumed }
+		if p[set.Parent].Project == project.Name || !slices.ContainsFunc(setup.Applications, in) {
+			continue
+		}
+		f := aboutSet(set, ruleProjectLate, set.Wave.Position,
+			"ApplicationSet %s (wave %d) generates Applications of AppProject %s, which is applied later (wave %d): it generates nothing before the project is there and is Degraded, and the sync of %s does not go on",
+			set.Name, set.Wave.Value, project.Name, project.Wave.Value, project.Parent)
+		f.Severity = finding.Error
+		f.Evidence = append(f.Evidence, where(project.Position, "AppProject %s stands at wave %d", project.Name, project.Wave.Value))
+		f.Fix.Summary = "give AppProject " + project.Name + " an earlier sync wave than ApplicationSet " + set.Name
+		out = append(out, f)
 	}
 	return out
 }
