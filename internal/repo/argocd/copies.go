@@ -6,19 +6,30 @@ import (
 	"strings"
 )
 
-// withoutCopies leaves Applications out that are written again in the folder of an
-// environment, under the same name, and that apply the same: a cluster has one of them.
+// withoutCopies leaves Applications out that are written again under the same name, and
+// that apply the same: a cluster has one of them. Of one in the folder of an environment and
+// another the former is kept, of one in the folder that both apply and another the latter.
 func (r *Repository) withoutCopies(roots []entry) []entry {
-	of := map[string]bool{}
+	of, outside := map[string]bool{}, map[string]bool{}
 	for _, e := range roots {
-		if key := r.rootKey(e); key != "" && folderEnvironment(path.Dir(e.file())) != "" {
-			of[key] = true
-		}
+		key := r.rootKey(e)
+		of[key] = of[key] || folderEnvironment(path.Dir(e.file())) != ""
+		outside[key] = outside[key] || !r.appliesItself(e)
 	}
 	return slices.DeleteFunc(roots, func(e entry) bool {
 		key := r.rootKey(e)
-		return key != "" && folderEnvironment(path.Dir(e.file())) == "" && of[key]
+		return key != "" && (folderEnvironment(path.Dir(e.file())) == "" && of[key] || r.appliesItself(e) && outside[key])
 	})
+}
+
+// appliesItself reports whether an Application lies in the folder that it applies.
+func (r *Repository) appliesItself(e entry) bool {
+	if r.rootKey(e) == "" {
+		return false
+	}
+	dir, _ := r.local(e.document.sources()[0])
+	_, inside := below(dir, e.file())
+	return inside
 }
 
 // rootKey is what an Application is called and applies, where it takes one folder of this
