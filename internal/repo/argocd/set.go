@@ -51,6 +51,8 @@ func (r *Repository) expand(ctx context.Context, set document) []document {
 	r.partial[set.value] = len(result.Unread) > 0
 	if len(result.Applications)+len(result.Unread)+len(result.Assumed) == 0 {
 		r.makesNothing(set)
+	} else {
+		r.makesLess(set, set.value.At("spec", "generators"), 0)
 	}
 	steps := steps(set)
 	var all []document

@@ -27,6 +27,45 @@ func (r *Repository) makesNothing(set document) {
 	r.findings = append(r.findings, f)
 }
 
+// makesLess tells of the folders that a set names beside others, and that are not there:
+// Argo CD passes over them without a word. Another branch may have them.
+func (r *Repository) makesLess(set document, generators *yamldoc.Value, depth int) {
+	if depth > deepest {
+		return
+	}
+	for _, g := range generators.Elements() {
+		for _, key := range []string{"matrix", "merge"} {
+			r.makesLess(set, g.At(key, "generators"), depth+1)
+		}
+		git := g.At("git")
+		if !r.own[normaliseURL(git.TextAt("repoURL"))] || !slices.Contains([]string{"", "HEAD", "main", "master"}, git.TextAt("revision")) {
+			continue
+		}
+		there := false
+		var missing []*yamldoc.Value
+		for _, item := range git.At("directories").Elements() {
+			p := item.TextAt("path")
+			if p == "" || strings.ContainsAny(p, "*?[{\\$") || item.TextAt("exclude") == "true" {
+				continue
+			}
+			folder := strings.Trim(path.Clean("/"+p), "/") + "/"
+			if slices.ContainsFunc(r.paths, func(file string) bool { return strings.HasPrefix(file, folder) }) {
+				there = true
+			} else {
+				missing = append(missing, item)
+			}
+		}
+		for _, item := range missing {
+			if !there {
+				break
+			}
+			f := newFinding(RuleMissing, finding.Warning, item.At("path").Position, set.name(), "the folder %s that the ApplicationSet %s names does not exist: it generates no Application for it", item.TextAt("path"), set.name())
+			f.Fix.Summary = "correct the path, or take it away"
+			r.findings = append(r.findings, f)
+		}
+	}
+}
+
 // deepest bounds how far generators are nested.
 const deepest = 4
 
