@@ -99,7 +99,7 @@ func (w *walk) finish(ctx context.Context) []model.Component {
 			}
 			// Of two that one parent applies the last counts. Source: Argo CD,
 			// controller/state.go, DeduplicateTargetObjects.
-			last := len(c.Parents) > 0 && slices.Equal(c.Parents, other.Parents)
+			last := c.Set == "" && other.Set == "" && len(c.Parents) > 0 && slices.Equal(c.Parents, other.Parents)
 			f := descriptor.Duplicate(other, c)
 			if last {
 				f = descriptor.Overwritten(other, c)
