@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -10,62 +11,58 @@ import (
 	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
 )
 
-// maxAside bounds the files beside those that are applied in which a lacking thing is
-// looked for.
-const maxAside = 2_000
+// maxAside bounds the files of one folder in which a lacking thing is looked for.
+const maxAside = 500
 
 // findAside says of things that nothing provides which file beside those that are applied
-// has them: a kustomization does not name it, or a pattern leaves it out. Secrets and what
+// of their own component has them: a kustomization does not name it, or a pattern leaves it out. Secrets and what
 // SOPS encrypts are often left out on purpose, and applied by hand or by a plugin.
 func (r *Result) findAside(objects map[string][]manifest.Object) {
 	if len(r.Missing) == 0 {
 		return
 	}
-	var aside map[finding.Resource]finding.Position
+	known := map[string]map[finding.Resource]finding.Position{} // by folder
+	used := map[string]bool{}
+	for _, of := range objects {
+		for _, o := range of {
+			used[o.Origin.File] = true
+		}
+	}
 	for i := range r.Missing {
 		m := &r.Missing[i]
-		if m.Required.Group != "" && strings.HasPrefix(m.Required.Group, "apiextensions.") || m.Required.Kind == "Secret" {
+		if m.Required.Group == "apiextensions.k8s.io" || m.Required.Kind == "Secret" {
 			continue
 		}
-		if aside == nil {
-			aside = r.aside(objects)
+		unplaced := m.Required
+		unplaced.Namespace = ""
+		folders := map[string]bool{}
+		for _, o := range objects[m.Consumer.Component] {
+			folders[path.Dir(o.Origin.File)] = true
 		}
-		at, ok := aside[m.Required]
-		if !ok {
-			unplaced := m.Required
-			unplaced.Namespace = ""
-			at, ok = aside[unplaced]
-		}
-		if ok {
-			m.Aside = at
+		for _, folder := range slices.Sorted(maps.Keys(folders)) {
+			if known[folder] == nil {
+				known[folder] = r.aside(folder, used)
+			}
+			for _, named := range []finding.Resource{m.Required, unplaced} {
+				if at, ok := known[folder][named]; ok && m.Aside.File == "" {
+					m.Aside = at
+				}
+			}
 		}
 	}
 }
 
-// aside are the objects in files that nothing applies, of folders of which something is
-// applied.
-func (r *Result) aside(objects map[string][]manifest.Object) map[finding.Resource]finding.Position {
-	used, folders := map[string]bool{}, map[string]bool{}
-	for _, of := range objects {
-		for _, o := range of {
-			used[o.Origin.File] = true
-			folders[path.Dir(o.Origin.File)] = true
-		}
-	}
-	for i := range r.Missing {
-		used[r.Missing[i].Consumer.Position.File] = true
-	}
+// aside are the objects in the files of a folder that nothing applies.
+func (r *Result) aside(folder string, used map[string]bool) map[finding.Resource]finding.Position {
 	found := map[finding.Resource]finding.Position{}
+	names, err := r.tree.List(folder)
+	if err != nil {
+		return found
+	}
 	var files []string
-	for folder := range folders {
-		names, err := r.tree.List(folder)
-		if err != nil {
-			continue
-		}
-		for _, name := range names {
-			if file := path.Join(folder, name); !used[file] && (strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml")) {
-				files = append(files, file)
-			}
+	for _, name := range names {
+		if file := path.Join(folder, name); !used[file] && (strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml")) {
+			files = append(files, file)
 		}
 	}
 	slices.Sort(files)

@@ -1,14 +1,17 @@
 package analysis
 
 import (
+	"cmp"
 	"context"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 
 	"github.com/rollout-ladder/ladder/internal/analysis/catalogue"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
+	"github.com/rollout-ladder/ladder/internal/core/lint"
 	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/repo/byhand"
 	"github.com/rollout-ladder/ladder/internal/repo/helmfile"
@@ -84,13 +87,13 @@ func (r *run) handed(ctx context.Context, tree *repofs.Tree, k *knowledge) func(
 			}
 		}
 		for _, one := range all.Instructions {
-			shown, _, _ := strings.Cut(one.Address, "?") // a query may hold a token
+			shown, _, _ := strings.Cut(cmp.Or(one.Shown, one.Address), "?") // a query may hold a token
 			evidence := finding.Evidence{Text: finding.Redact(shown) + " is applied by hand", File: one.Position.File, Line: one.Position.Line}
 			var names []string
 			if answer, ok := charts.Find(catalogue.Asked{Source: model.Source{Kind: model.Manifests, RepoURL: one.Address}}); ok {
 				evidence.Text += ", the CRDs of " + answer.Entry.Chart
 				names = namesOf(answer)
-			} else if m := ofCRD.FindStringSubmatch(path.Base(shown)); m != nil {
+			} else if m := ofCRD.FindStringSubmatch(path.Base(one.Address)); m != nil {
 				names = append(names, m[2]+"."+m[1])
 			}
 			note(evidence, names)
@@ -108,6 +111,9 @@ func (r *run) handed(ctx context.Context, tree *repofs.Tree, k *knowledge) func(
 				note(finding.Evidence{Text: "Namespace " + one.Namespace + " is created by hand", File: one.Position.File, Line: one.Position.Line}, []string{one.Namespace})
 			}
 		})
+		for _, one := range slices.Concat(all.Files, all.Shown) {
+			note(finding.Evidence{Text: finding.Plain(one.Address) + " is applied by hand", File: one.Position.File, Line: one.Position.Line}, []string{lint.FileByHand(one.Address).Name})
+		}
 		for _, one := range all.Namespaces {
 			how := " is created by hand"
 			if one.File != "" {

@@ -25,7 +25,7 @@ func related(p *repo.Platform) func(address string) bool {
 		parts := strings.Split(strings.ToLower(own), "/")
 		switch {
 		case !slices.Contains(forges, parts[0]):
-			owners = append(owners, parts[0])
+			owners = append(owners, domain(parts[0]))
 		case len(parts) > 1:
 			owners = append(owners, parts[1])
 		}
@@ -33,7 +33,16 @@ func related(p *repo.Platform) func(address string) bool {
 	return func(address string) bool {
 		words := strings.FieldsFunc(strings.ToLower(address), func(r rune) bool { return strings.ContainsRune("/:@", r) })
 		return slices.ContainsFunc(owners, func(owner string) bool {
-			return slices.ContainsFunc(words, func(w string) bool { return w == owner || strings.HasPrefix(w, owner+".") })
+			return slices.ContainsFunc(words, func(w string) bool {
+				return w == owner || strings.HasPrefix(w, owner+".") || strings.HasSuffix(w, "."+owner)
+			})
 		})
 	}
+}
+
+// domain is a host without what tells it from others of its owner: acme.io of git.acme.io.
+func domain(host string) string {
+	host, _, _ = strings.Cut(host, ":")
+	labels := strings.Split(host, ".")
+	return strings.Join(labels[max(0, len(labels)-2):], ".")
 }

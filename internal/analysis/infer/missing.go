@@ -14,7 +14,7 @@ import (
 // miss records a need that nothing provides. Of the things that are often made by
 // hand or by programs, only those count that nothing at hand can make.
 func (c *collection) miss(o *object, n need) {
-	near, sister := c.x.near(o, n.key), c.x.sister(o, n.key)
+	near, sister := c.x.near(o, n.key), c.x.sister(n.key)
 	if near == "" && sister == "" && (n.slip || c.mayAppear(o, n.key)) || c.x.inOther(n.key) {
 		return
 	}

@@ -37,19 +37,18 @@ func (x *index) near(o *object, missing key) string {
 }
 
 // sisters are the kinds that a reference may name in place of each other.
-var sisters = map[string]string{
-	kindIssuer: kindClusterIssuer, kindClusterIssuer: kindIssuer, kindSecretStore: kindClusterSecretStore, kindClusterSecretStore: kindSecretStore,
-}
+var sisters = map[string]string{kindIssuer: kindClusterIssuer, kindSecretStore: kindClusterSecretStore}
 
 // sister is the kind under which a thing that nothing provides is there by the same name;
-// empty where there is none.
-func (x *index) sister(o *object, missing key) string {
+// empty where there is none, or where something that is not rendered goes to its namespace
+// and may have it.
+func (x *index) sister(missing key) string {
 	k := key{Kind: sisters[missing.Kind], Name: missing.Name}
 	if k.Kind == "" {
 		return ""
 	}
-	if declaredKinds[k.Kind] {
-		k.Namespace = o.namespace()
+	if slices.ContainsFunc(x.partial, func(i int) bool { return x.in.Components[i].Namespace == missing.Namespace }) {
+		return ""
 	}
 	if !slices.ContainsFunc(x.provide[k], func(p provider) bool { return p.object != nil }) {
 		return ""

@@ -113,6 +113,7 @@ func classOf(claim map[string]any, field string) (name string, ok bool) {
 }
 
 func requiresStorage(_ *world, o *object, add func(need)) {
+	root := o.root()
 	claimsOf(o, func(claim map[string]any, field, path string) {
 		name, ok := classOf(claim, field)
 		if !ok {
@@ -125,11 +126,16 @@ func requiresStorage(_ *world, o *object, add func(need)) {
 		add(n)
 	})
 	if o.is("", "PersistentVolumeClaim") {
-		n := need{key: key{Kind: kindReserved, Namespace: o.namespace(), Name: o.name}, field: "metadata.name", strength: plan.Hard, effect: dependency.Ready, verb: "has a PersistentVolume reserved for it"}
-		if volume := text(o.root(), "spec", "volumeName"); volume != "" {
-			n.key, n.field, n.verb = key{Kind: kindVolume, Name: volume}, "spec.volumeName", "binds to PersistentVolume "+volume
+		n := need{field: "spec.volumeName", strength: plan.Hard, effect: dependency.Ready}
+		class, written := mapping(root, "spec")["storageClassName"].(string)
+		switch volume := text(root, "spec", "volumeName"); {
+		case volume != "":
+			n.key, n.verb = key{Kind: kindVolume, Name: volume}, "binds to PersistentVolume "+volume
+			add(n)
+		case written && class == "": // else something may make it a volume of its own
+			n.key, n.field, n.verb = key{Kind: kindReserved, Namespace: o.namespace(), Name: o.name}, "metadata.name", "has a PersistentVolume reserved for it"
+			add(n)
 		}
-		add(n)
 	}
 	podClaims(o, func(name, field string) {
 		add(need{key: pvcKey(o.namespace(), name), field: field, strength: podStrength(o), effect: dependency.Ready,

@@ -37,6 +37,10 @@ func (in Input) maybeThere(f *finding.Finding) {
 	f.Evidence = append(f.Evidence, told)
 }
 
+// FileByHand stands for a file of the repository among what is applied by hand: no object
+// has a name with a space.
+func FileByHand(file string) finding.Resource { return finding.Resource{Name: "file " + file} }
+
 // maybeRuns makes a finding on a controller or a Service milder where people are told to
 // install the chart of its component by hand. CRDs that are applied alone run nothing.
 func (o *order) maybeRuns(in Input, l link, f *finding.Finding) {

@@ -71,7 +71,12 @@ func (in Input) handedSteps(between map[dag.Edge][]*plan.Edge, o *order) map[dag
 	needs := map[dag.Edge][]finding.Resource{}
 	for i := range in.Dependencies {
 		d := &in.Dependencies[i]
-		key := dag.Edge{From: number[d.Consumer.Component], To: number[d.Provider.Component]}
+		from, enabled := number[d.Consumer.Component]
+		to, both := number[d.Provider.Component]
+		if !enabled || !both {
+			continue
+		}
+		key := dag.Edge{From: from, To: to}
 		// A controller brings to Ready later what its CRD lets in.
 		if _, on := between[key]; on && d.Strength == plan.Hard && d.Rule != ruleController {
 			needs[key] = append(needs[key], d.Required)

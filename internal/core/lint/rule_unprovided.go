@@ -44,10 +44,11 @@ func unprovided(in Input) []finding.Finding {
 			f.Message += fmt.Sprintf("; there is a %s of that name", m.Sister)
 			f.Fix.Summary = fmt.Sprintf("write kind: %s in the reference, or add the %s", m.Sister, m.Required.Kind)
 		}
+		if m.Consumer.Object.Kind == "" {
+			f.Fix.Summary = "add the sync option CreateNamespace=true, or a Namespace"
+		}
 		if m.Aside.File != "" {
-			f.Message += fmt.Sprintf("; %s has it, but nothing applies that", m.Aside)
-			f.Fix.Summary = fmt.Sprintf("have %s applied with the files beside it, as by its name in their kustomization", m.Aside.File)
-			f.Evidence = append(f.Evidence, finding.Evidence{Text: m.Required.Human() + " is not applied", File: m.Aside.File, Line: m.Aside.Line})
+			in.aside(&f, m)
 		}
 		if m.Near != "" {
 			f.Message += fmt.Sprintf("; there is one of nearly the same name, %s", m.Near)
@@ -64,6 +65,21 @@ func unprovided(in Input) []finding.Finding {
 		out = append(out, f)
 	}
 	return out
+}
+
+// aside names the file that has what is missing.
+func (in Input) aside(f *finding.Finding, m dependency.Missing) {
+	if in.ByHand != nil {
+		if told, ok := in.ByHand(FileByHand(m.Aside.File)); ok {
+			f.Severity = finding.Info
+			f.Message += fmt.Sprintf("; %s has it, which %s has applied by hand", m.Aside, told.File)
+			f.Evidence = append(f.Evidence, told)
+			return
+		}
+	}
+	f.Message += fmt.Sprintf("; %s has it, but nothing applies that", m.Aside)
+	f.Fix.Summary = fmt.Sprintf("add %s to what is applied with the files beside it", m.Aside.File)
+	f.Evidence = append(f.Evidence, finding.Evidence{Text: m.Required.Human() + " is not applied", File: m.Aside.File, Line: m.Aside.Line})
 }
 
 // group is what is made in one way: the kind, in one namespace where it has one.

@@ -15,7 +15,8 @@ import (
 // generator: "{{path}}/{{name}}".
 var ofEach = lazyregexp.New(`^\{\{\s*\.?path(?:\.path)?\s*\}\}/\{\{\s*\.?name(?:Normalized)?\s*\}\}$`)
 
-// minCalled is in how many folders a name has to stand for that of a cluster.
+// minCalled is in how many folders one name has to stand, for the names to be those of
+// clusters.
 const minCalled = 2
 
 // byFolder are the clusters that the folders of sets are called after, where nothing tells
@@ -43,7 +44,7 @@ func (r *Repository) byFolder(place *placing) []foundCluster {
 	return found
 }
 
-// called are the names that several of the folders of a set have below them. own is set
+// called are the names of what the folders of a set have below them. own is set
 // where one is that of the cluster that Argo CD runs in.
 func (r *Repository) called(set document, place *placing) (names []string, own bool) {
 	generators, template := set.value.At("spec", "generators"), set.value.At("spec", "template")
@@ -56,7 +57,8 @@ func (r *Repository) called(set document, place *placing) (names []string, own b
 	if !takes {
 		return nil, false
 	}
-	count := map[string]int{}
+	count, bases := map[string]int{}, map[string]map[string]bool{}
+	several := false
 	for _, g := range generators.Items {
 		list := g.At("matrix", "generators")
 		if list == nil {
@@ -76,7 +78,13 @@ func (r *Repository) called(set document, place *placing) (names []string, own b
 						in = !boolAt(item, "exclude")
 					}
 				}
-				if in && !r.isBase(parent, name) {
+				if !in || !place.Fits(folder, clusters.Source{}) {
+					continue
+				}
+				if bases[parent] == nil {
+					bases[parent] = r.basesBelow(parent)
+				}
+				if !bases[parent][name] {
 					count[name]++
 				}
 			}
@@ -84,24 +92,39 @@ func (r *Repository) called(set document, place *placing) (names []string, own b
 	}
 	for name, n := range count {
 		own = own || name == inCluster
-		if n >= minCalled {
-			names = append(names, name)
-		}
+		several = several || n >= minCalled
+		names = append(names, name)
+	}
+	if !several {
+		return nil, own
 	}
 	slices.Sort(names)
 	return names, own
 }
 
-// isBase reports whether kustomizations beside a folder are built on it.
-func (r *Repository) isBase(parent, name string) bool {
+// sibling matches a folder beside the one of a kustomization.
+var sibling = lazyregexp.New(`\.\./([\w.-]+)(?:[/"'\s,\]]|$)`)
+
+// basesBelow are the folders below one that kustomizations beside them are built on, and that
+// are built on none themselves.
+func (r *Repository) basesBelow(parent string) map[string]bool {
+	used, builds := map[string]bool{}, map[string]bool{}
 	for _, file := range r.under(parent) {
 		rel, _ := below(parent, file)
-		if base := path.Base(rel); strings.Count(rel, "/") != 1 || base != "kustomization.yaml" && base != "kustomization.yml" {
+		dir, base := path.Split(rel)
+		if strings.Count(rel, "/") != 1 || base != "kustomization.yaml" && base != "kustomization.yml" {
 			continue
 		}
-		if data, err := r.tree.Read(file); err == nil && strings.Contains(string(data), "../"+name) {
-			return true
+		data, err := r.tree.Read(file)
+		if err != nil {
+			continue
+		}
+		for _, m := range sibling.FindAllStringSubmatch(string(data), -1) {
+			used[m[1]], builds[strings.TrimSuffix(dir, "/")] = true, true
 		}
 	}
-	return false
+	for name := range builds {
+		delete(used, name)
+	}
+	return used
 }

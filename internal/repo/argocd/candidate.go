@@ -99,7 +99,8 @@ func (w *walk) finish(ctx context.Context) []model.Component {
 			}
 			// Of two that one parent applies the last counts. Source: Argo CD,
 			// controller/state.go, DeduplicateTargetObjects.
-			last := c.Set == "" && other.Set == "" && len(c.Parents) > 0 && slices.Equal(c.Parents, other.Parents)
+			last := c.Set == "" && other.Set == "" && len(c.Parents) > 0 && slices.Equal(c.Parents, other.Parents) &&
+				m.document.value.TextAt("metadata", "namespace") == documents[c.Name].value.TextAt("metadata", "namespace")
 			f := descriptor.Duplicate(other, c)
 			if last {
 				f = descriptor.Overwritten(other, c)

@@ -165,7 +165,8 @@ func (w *walk) application(ctx context.Context, parent string, d document, at pl
 		last.assumed = d.assumed || d.generated != nil && d.generated.assumed
 		last.component.Assumed = last.assumed
 		for _, p := range below.documents {
-			if p.argo("AppProject") {
+			// The Argo CD of another cluster has the projects there.
+			if p.argo("AppProject") && destination(d) == inCluster {
 				w.project(ctx, d.name(), p)
 			}
 		}

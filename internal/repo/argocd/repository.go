@@ -384,6 +384,7 @@ func (r *Repository) add(file string, documents []document) {
 		switch {
 		case d.name() == "":
 		case d.argo("AppProject"):
+			r.files[file] = documents
 			r.projects = append(r.projects, d)
 		case d.argo("ApplicationSet"):
 			r.files[file] = documents

@@ -16,8 +16,9 @@ import (
 
 // Instruction is one address that a command applies.
 type Instruction struct {
-	// Address as it is written: variables of the shell may be in it.
-	Address string
+	// Address has the values of the variables that its file sets; others may be in it. Shown
+	// is how it is written, where it is not one of a file or a kustomization.
+	Address, Shown string
 	// Through is the file or folder that the command names, where Address is a file of
 	// the repository.
 	Through string
@@ -83,6 +84,7 @@ func Find(ctx context.Context, tree *repofs.Tree) Told {
 			}
 		}
 	}
+	told.Namespaces = append(told.Namespaces, terraformed(ctx, tree)...)
 	return told
 }
 
@@ -203,8 +205,8 @@ func Read(file string, content []byte) []Instruction {
 		if !applies.MatchString(c.text + " ") {
 			continue
 		}
-		for _, found := range address.FindAllString(c.text, -1) {
-			all = append(all, Instruction{Address: strings.TrimRight(found, ".,:"), Position: finding.Position{File: file, Line: c.line}})
+		for _, found := range c.addresses() {
+			all = append(all, Instruction{Address: found[0], Shown: found[1], Position: finding.Position{File: file, Line: c.line}})
 		}
 	}
 	return all
@@ -227,7 +229,22 @@ func namespaces(file string, content []byte) []Namespace {
 // command is a line of a script, or several.
 type command struct {
 	text string
-	line int
+	// written is the text without the values of variables: one may be a secret.
+	written string
+	line    int
+}
+
+// addresses are those in a command, each with how it is written.
+func (c command) addresses() (all [][2]string) {
+	found, written := address.FindAllString(c.text, -1), address.FindAllString(c.written, -1)
+	for i, one := range found {
+		shown := "an address"
+		if len(written) == len(found) {
+			shown = strings.TrimRight(written[i], ".,:")
+		}
+		all = append(all, [2]string{strings.TrimRight(one, ".,:"), shown})
+	}
+	return all
 }
 
 // commands are the lines of a file, several where a command goes on, with the variables
@@ -249,7 +266,7 @@ func commands(file string, content []byte) []command {
 			parts[j] = strings.TrimSuffix(parts[j], `\`)
 		}
 		if text := strings.Join(parts, " "); !strings.HasPrefix(text, "#") {
-			all = append(all, command{known.fill(text), first + 1})
+			all = append(all, command{known.fill(text), text, first + 1})
 		}
 	}
 	return all

@@ -127,7 +127,9 @@ type applying struct {
 // addresses and charts that kustomizations name.
 type made struct {
 	files, addresses []string
-	releases         []Release
+	// shown is how the addresses are written, of those that commands fetch.
+	shown    []string
+	releases []Release
 }
 
 // applied is what the commands of a file apply.

@@ -26,14 +26,17 @@ func (x *applying) note(t text, repositories map[string]string) {
 		at := finding.Position{File: t.file, Line: c.line}
 		var has made
 		if has.releases = templated(x.tree, c.text, at, repositories); has.releases == nil && fetches.MatchString(c.text) {
-			has.addresses = address.FindAllString(c.text, -1)
+			for _, found := range c.addresses() {
+				has.addresses, has.shown = append(has.addresses, found[0]), append(has.shown, found[1])
+			}
 		}
 		if len(has.releases)+len(has.addresses) == 0 {
 			continue
 		}
 		key := ending(to[1])
 		have := x.kept[key]
-		have.addresses, have.releases = append(have.addresses, has.addresses...), append(have.releases, has.releases...)
+		have.addresses, have.shown = append(have.addresses, has.addresses...), append(have.shown, has.shown...)
+		have.releases = append(have.releases, has.releases...)
 		x.kept[key] = have
 	}
 }
@@ -50,8 +53,8 @@ func ending(written string) string {
 
 // addKept adds what was kept in a file.
 func (all *applied) addKept(kept made, at finding.Position) {
-	for _, one := range kept.addresses {
-		all.addresses = append(all.addresses, Instruction{Address: one, Position: at})
+	for i, one := range kept.addresses {
+		all.addresses = append(all.addresses, Instruction{Address: one, Shown: kept.shown[i], Position: at})
 	}
 	for _, one := range slices.Clone(kept.releases) {
 		one.Position = at

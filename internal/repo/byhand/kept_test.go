@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/rollout-ladder/ladder/internal/repo/repofs"
@@ -20,9 +21,15 @@ func TestKept(t *testing.T) {
 			"wget https://example.org/other.yaml -O other.yaml\n",
 		"install.sh": "VERSION=1\nkubectl apply -f \"$ROOT/.rendered/bootstrap/crds.yaml\"\nkubectl apply -f .rendered/bootstrap/cilium.yaml\n" +
 			"kubectl delete -f other.yaml\nhelm template web web --repo https://w.example.org | kubectl apply -f -\n",
+		"tf/main.tf": "resource \"kubernetes_namespace\" \"a\" {\n  metadata {\n    name = \"certs\"\n  }\n}\n" +
+			"resource \"helm_release\" \"b\" {\n  name = \"b\"\n  namespace = \"kept\"\n}\n" +
+			"resource \"helm_release\" \"c\" {\n  name = \"c\"\n  namespace = \"made\"\n  create_namespace = true\n}\n",
 		"justfile": "vault_ns := \"vault\"\n\nup:\n    kubectl create namespace {{vault_ns}} --dry-run=client -o yaml | kubectl apply -f -\n" +
 			"    helm upgrade --install db db --repo https://d.example.org -n {{db_ns}} --create-namespace\n    kubectl create ns {{other}}\ndb_ns := 'databases'\n",
 	} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(root, name)), 0o700); err != nil {
+			t.Fatal(err)
+		}
 		if err := os.WriteFile(filepath.Join(root, name), []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -47,6 +54,8 @@ func TestKept(t *testing.T) {
 		"justfile:4 Namespace vault",
 		"justfile:5 Namespace databases",
 		"justfile:5 db of https://d.example.org false",
+		"tf/main.tf:1 Namespace certs",
+		"tf/main.tf:10 Namespace made",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%q\nwant\n%q", got, want)
@@ -54,12 +63,34 @@ func TestKept(t *testing.T) {
 }
 
 func TestVariables(t *testing.T) {
-	known := variablesOf([]byte("A=1\nexport B=\"two words\"\nC := 3 # a remark\nD=4\nD=5\nE=$(date)\nF ?= six\nif [ \"$G\" = x ]; then\n"))
+	known := variablesOf([]byte("A=1\nexport B=\"two words\"\nC := 3 # a remark\nD=4\nD=5\nI=1\nfor I in 2 3; do\nJ=1\nJ=$(date)\nE=$(date)\nF ?= six\nif [ \"$G\" = x ]; then\n"))
 	for written, want := range map[string]string{
-		"$A ${A} $(A) {{A}} {{ .A }}": "1 1 1 1 1", "${B}": "two words", "{{C}}": "3", "$D": "$D", "$E": "$E", "$F/$G": "six/$G", "${H:-eight}/${A:-9}": "eight/1", "'{{.Values.x}}'": "'{{.Values.x}}'",
+		"$A ${A} $(A) {{A}} {{ .A }}": "1 1 1 1 1", "${B}": "two words", "{{C}}": "3", "$D": "$D", "$I $J": "$I $J", "$E": "$E", "$F/$G": "six/$G", "${H:-eight}/${A:-9}": "eight/1", "'{{.Values.x}}'": "'{{.Values.x}}'",
 	} {
 		if got := known.fill(written); got != want {
 			t.Errorf("%s: got %q, want %q", written, got, want)
+		}
+	}
+}
+
+// What variables add to the commands of a file is bounded.
+func TestVariablesBounded(t *testing.T) {
+	line := "kubectl " + strings.Repeat("$A", 100_000)
+	content := []byte("A=" + strings.Repeat("x", maxValue) + "\n" + strings.Repeat(line+"\n", 3))
+	var total int
+	for _, c := range commands("run.sh", content) {
+		total += len(c.text)
+	}
+	if most := len(content) + maxFilled; total > most {
+		t.Errorf("commands of %d bytes out of %d", total, len(content))
+	}
+}
+
+// The values of variables are in no output.
+func TestShown(t *testing.T) {
+	for _, one := range Read("run.sh", []byte("TOKEN=secret\nkubectl apply -f https://dl.example.org/$TOKEN/crds.yaml\n")) {
+		if one.Address != "https://dl.example.org/secret/crds.yaml" || one.Shown != "https://dl.example.org/$TOKEN/crds.yaml" {
+			t.Errorf("%+v", one)
 		}
 	}
 }

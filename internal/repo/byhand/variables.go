@@ -7,53 +7,67 @@ import (
 )
 
 // variables are those that a file sets to one text, by name.
-type variables map[string]string
+type variables struct {
+	values map[string]string
+	// left is how much longer they may still make the commands of the file.
+	left int
+}
 
 var (
 	// assigned is a line that sets a variable: of a shell, of make, or of just.
 	assigned = lazyregexp.New("(?m)^\\s*(?:export\\s+|readonly\\s+|local\\s+|declare\\s+-r\\s+)*([A-Za-z_][A-Za-z0-9_]*)(?:=|\\s*(?::=|\\?=|=)\\s*)(?:\"([^\"$`{}]*)\"|'([^'$`{}]*)'|([^\\s\"'$`{}()<>|;&#]+))\\s*(?:#.*)?$")
+	// sets is any command that sets a variable.
+	sets = lazyregexp.New(`(?m)(?:^|[\s;&|(])(?:([A-Za-z_][A-Za-z0-9_]*)\+?=|for\s+([A-Za-z_][A-Za-z0-9_]*)\s+in\b|read\s+(?:-\S+\s+)*([A-Za-z_][A-Za-z0-9_]*))`)
 	// read is where one stands: $NAME, ${NAME}, ${NAME:-other}, $(NAME), {{NAME}}, {{.NAME}}.
 	read = lazyregexp.New(`\$([A-Za-z_][A-Za-z0-9_]*)|\$\{([A-Za-z_][A-Za-z0-9_]*)(?::?-([^{}$]*))?\}|\$\(([A-Za-z_][A-Za-z0-9_]*)\)|\{\{\s*\.?([A-Za-z_][A-Za-z0-9_]*)\s*\}\}`)
 )
 
-// maxValue bounds a value, which one line may name many times.
-const maxValue = 256
+const (
+	// maxValue bounds a value, which one line may name many times.
+	maxValue = 256
+	// maxFilled bounds what the values of a file add to its commands.
+	maxFilled = 64 << 10
+)
 
-// variablesOf are those of a file. One that is set to several texts has none of them.
-func variablesOf(content []byte) variables {
-	known := variables{}
-	several := map[string]bool{}
-	for _, m := range assigned.FindAllStringSubmatch(string(content), -1) {
+// variablesOf are those of a file. One that is set to several texts, or to what is not
+// written there, is none of them.
+func variablesOf(content []byte) *variables {
+	text := string(content)
+	known, times := map[string]string{}, map[string]int{}
+	for _, m := range assigned.FindAllStringSubmatch(text, -1) {
 		name, value := m[1], m[2]+m[3]+m[4]
-		if len(value) > maxValue {
-			continue
-		}
-		if have, ok := known[name]; ok && have != value {
-			several[name] = true
+		if have, ok := known[name]; ok && have != value || len(value) > maxValue {
+			times[name] = -len(text) // whatever sets it, it is not known
 		}
 		known[name] = value
+		times[name]++
 	}
-	for name := range several {
-		delete(known, name)
+	for _, m := range sets.FindAllStringSubmatch(text, -1) {
+		times[m[1]+m[2]+m[3]]--
 	}
-	return known
+	for name, n := range times {
+		if n < 0 {
+			delete(known, name)
+		}
+	}
+	return &variables{values: known, left: maxFilled}
 }
 
 // fill writes the values of variables into a command. What a file does not set stays, but
 // for one that the command itself has another text for.
-func (known variables) fill(command string) string {
+func (known *variables) fill(command string) string {
 	if !strings.ContainsAny(command, "${") {
 		return command
 	}
 	return read.ReplaceAllStringFunc(command, func(written string) string {
 		m := read.FindStringSubmatch(written)
-		name := m[1] + m[2] + m[4] + m[5]
-		if value, ok := known[name]; ok && value != "" {
-			return value
+		value := known.values[m[1]+m[2]+m[4]+m[5]]
+		if value == "" {
+			value = m[3]
 		}
-		if m[3] != "" {
-			return m[3]
+		if known.left -= max(0, len(value)-len(written)); value == "" || known.left < 0 {
+			return written
 		}
-		return written
+		return value
 	})
 }
