@@ -15,7 +15,7 @@ import (
 const maxAside = 500
 
 // findAside says of things that nothing provides which file beside those that are applied
-// of their own component has them: a kustomization does not name it, or a pattern leaves it out. Secrets and what
+// of their own component, or beside its Application, has them: a kustomization does not name it, or a pattern leaves it out. Secrets and what
 // SOPS encrypts are often left out on purpose, and applied by hand or by a plugin.
 func (r *Result) findAside(objects map[string][]manifest.Object) {
 	if len(r.Missing) == 0 {
@@ -35,7 +35,7 @@ func (r *Result) findAside(objects map[string][]manifest.Object) {
 		}
 		unplaced := m.Required
 		unplaced.Namespace = ""
-		folders := map[string]bool{}
+		folders := map[string]bool{path.Dir(m.Consumer.Position.File): true}
 		for _, o := range objects[m.Consumer.Component] {
 			folders[path.Dir(o.Origin.File)] = true
 		}

@@ -40,14 +40,14 @@ func (x *index) near(o *object, missing key) string {
 var sisters = map[string]string{kindIssuer: kindClusterIssuer, kindSecretStore: kindClusterSecretStore}
 
 // sister is the kind under which a thing that nothing provides is there by the same name;
-// empty where there is none, or where something that is not rendered goes to its namespace
-// and may have it.
+// empty where there is none, or where something of which nothing is known goes to its
+// namespace and may have it.
 func (x *index) sister(missing key) string {
 	k := key{Kind: sisters[missing.Kind], Name: missing.Name}
 	if k.Kind == "" {
 		return ""
 	}
-	if slices.ContainsFunc(x.partial, func(i int) bool { return x.in.Components[i].Namespace == missing.Namespace }) {
+	if slices.ContainsFunc(x.hidden, func(h hidden) bool { return x.in.Components[h.component].Namespace == missing.Namespace }) {
 		return ""
 	}
 	if !slices.ContainsFunc(x.provide[k], func(p provider) bool { return p.object != nil }) {
