@@ -14,9 +14,10 @@ import (
 // maxAside bounds the files of one folder in which a lacking thing is looked for.
 const maxAside = 500
 
-// findAside says of things that nothing provides which file beside those that are applied
-// of their own component, or beside its Application, has them: a kustomization does not name it, or a pattern leaves it out. Secrets and what
-// SOPS encrypts are often left out on purpose, and applied by hand or by a plugin.
+// findAside says which file has a thing that nothing provides: one beside those of the
+// component that needs it, or beside its Application, which a kustomization does not name or
+// a pattern leaves out. Secrets and what SOPS encrypts are often left out on purpose, and
+// applied by hand or by a plugin.
 func (r *Result) findAside(objects map[string][]manifest.Object) {
 	if len(r.Missing) == 0 {
 		return

@@ -13,8 +13,8 @@ import (
 const ruleProjectLate = "project-before-use"
 
 // projectBeforeUse finds Applications, and sets of them, that are applied in a wave before
-// that of their AppProject. Argo CD compares and syncs nothing of an Application whose project is not
-// there, so that it does not become Healthy. Where a parent of the Application is in the
+// that of their AppProject. Argo CD compares and syncs nothing of an Application whose
+// project is not there, so that it does not become Healthy. Where a parent of the Application is in the
 // project, this is there before. Source: argo-cd, util/argo, ValidatePermissions.
 func projectBeforeUse(in Input) []finding.Finding {
 	places := newPlaces(in.Argo)

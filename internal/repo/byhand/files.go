@@ -147,7 +147,11 @@ func (x *applying) read(file string, content []byte) applied {
 		for _, a := range given(c.text) {
 			p := find(a.written, func(p string) bool { return x.tree.IsFile(p) || x.tree.IsDir(p) }, ".", path.Dir(file))
 			if p == "" {
-				all.addKept(x.kept[ending(a.written)], at)
+				kept := x.kept[ending(a.written)]
+				if x.count += len(kept.addresses) + len(kept.releases); x.count > maxApplied {
+					return all
+				}
+				all.addKept(kept, at)
 				continue
 			}
 			behind := x.behind(argument{p, a.kustomize, a.recursive, a.charts})

@@ -86,6 +86,18 @@ func TestVariablesBounded(t *testing.T) {
 	}
 }
 
+// Files that commands fetch again and again, and others apply, are bounded as others are.
+func TestKeptBounded(t *testing.T) {
+	root := t.TempDir()
+	script := strings.Repeat("curl https://example.org/a.yaml -o out/a.yaml\n", 2_000) + strings.Repeat("kubectl apply -f out/a.yaml\n", 2_000)
+	if err := os.WriteFile(filepath.Join(root, "run.sh"), []byte(script), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if told := Find(t.Context(), &repofs.Tree{Root: root, Repository: root}); len(told.Instructions) == 0 || len(told.Instructions) > maxApplied {
+		t.Errorf("%d instructions", len(told.Instructions))
+	}
+}
+
 // The values of variables are in no output.
 func TestShown(t *testing.T) {
 	for _, one := range Read("run.sh", []byte("TOKEN=secret\nkubectl apply -f https://dl.example.org/$TOKEN/crds.yaml\n")) {
