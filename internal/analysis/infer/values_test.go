@@ -43,6 +43,9 @@ auth:
   secret: {secretName: no-entry-of-a-list}
 own:
   existingSecret: nobody-makes-it
+store:
+  existingConfigSecretName: config
+  secretExisting: other
 "": [{"": 1}]
 `
 	chart := model.Source{Kind: model.Chart, RepoURL: "https://charts.example.com", Name: "dns", Position: finding.Position{File: "app.yaml", Line: 2},
@@ -73,7 +76,7 @@ own:
 		},
 	}
 	var makers strings.Builder
-	for _, name := range []string{"inline", "disabled", "overridden", "mounted", "optional", "existing", "no-entry-of-a-list"} {
+	for _, name := range []string{"inline", "disabled", "overridden", "mounted", "optional", "existing", "config", "other", "no-entry-of-a-list"} {
 		makers.WriteString("---\napiVersion: v1\nkind: Secret\nmetadata: {name: " + name + "}\n")
 	}
 	parsed, err := manifest.Parse([]byte(makers.String()))
@@ -86,6 +89,7 @@ own:
 	w := worldOf{files: map[string]string{"app.yaml": written, "values.yaml": file}}
 	want := []string{
 		"dns -> secrets Secret/inline: secret-before-use soft ready: is told to read Secret apps/inline at app.yaml:11",
+		"dns -> secrets Secret/config: secret-before-use soft ready: is told to read Secret apps/config at values.yaml:15",
 		"dns -> secrets Secret/existing: secret-before-use soft ready: is told to read Secret apps/existing at values.yaml:10",
 		"dns -> secrets Secret/mounted: secret-before-use soft ready: is told to read Secret apps/mounted at values.yaml:7",
 		"elsewhere -> secrets Secret/inline: secret-before-use soft ready: is told to read Secret apps/inline at app.yaml:11",
