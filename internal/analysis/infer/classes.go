@@ -34,7 +34,7 @@ func requiresClass(_ *world, o *object, add func(need)) {
 			add(n)
 		}
 	}
-	hard := need{strength: plan.Hard, effect: dependency.Ready}
+	hard := need{strength: plan.Hard, effect: dependency.Ready, slip: true}
 	switch {
 	case o.is("networking.k8s.io", "Ingress"):
 		class(kindIngressClass, text(root, "spec", "ingressClassName"), "spec.ingressClassName", "is served by IngressClass", hard)

@@ -27,7 +27,8 @@ func (c *collection) edges() []plan.Edge {
 
 // ofLater reports whether it is a later object of an app-of-apps that requires what
 // one of its Applications provides. The component stands at its first object, of
-// which the edge would not be true; the place of the later one is judged by its wave.
+// which the edge would not be true; the place of the later one is judged by its wave. What
+// stands nowhere in relation to it is no Application of it.
 func (x *index) ofLater(d *dependency.Dependency) bool {
 	i, known := x.byName[d.Consumer.Component]
 	j, also := x.byName[d.Provider.Component]
@@ -36,7 +37,8 @@ func (x *index) ofLater(d *dependency.Dependency) bool {
 	}
 	c, provider := &x.in.Components[i], &x.in.Components[j]
 	later := c.Standing(d.Consumer.Place.Wave) != c || c.AppOfApps && d.Consumer.Place.Hook > 1
-	return later && x.in.Order(provider, c) >= 0
+	order := x.in.Order(provider, c)
+	return later && (order > 0 || order == 0 && slices.Contains(provider.Parents, c.Name))
 }
 
 // merge joins edges of one basis between two components.

@@ -44,6 +44,34 @@ func (x *index) hide(component int, known Known, listed bool) {
 	}
 }
 
+// open notes all that is not rendered of a component. A source whose values are not all known
+// may hold anything.
+func (x *index) open(component int, known Known) {
+	if known.Unrendered {
+		for _, address := range known.Lacking {
+			x.gaps = append(x.gaps, hidden{component, address})
+		}
+		return
+	}
+	sources := x.in.Components[component].Sources
+	if len(sources) == 0 {
+		x.gaps = append(x.gaps, hidden{component: component})
+	}
+	for _, s := range sources {
+		g := hidden{component, Address(s)}
+		if s.Incomplete != "" {
+			g.address = ""
+		}
+		x.gaps = append(x.gaps, g)
+	}
+}
+
+// published reports whether a part is neither of this repository nor of another one of its
+// owner.
+func (x *index) published(h hidden) bool {
+	return h.address != "" && x.in.Related != nil && !x.in.Related(h.address)
+}
+
 // makers are the components of which a hidden part may make a Namespace, sorted. What
 // this repository or another one of its owner hides may make any. What others publish
 // makes those that it goes to, that are called like it, or that its values name.
@@ -55,9 +83,8 @@ func (x *index) makers(namespace string) []string {
 	}
 	for _, h := range x.hidden {
 		c := &x.in.Components[h.component]
-		published := h.address != "" && x.in.Related != nil && !x.in.Related(h.address)
 		called := strings.ToLower(c.Name + " " + h.address)
-		if !published || c.Namespace == "" || c.Namespace == namespace || shareWord(namespace, called) || forNamespaces(called) || strings.Contains(x.said(h.component), namespace) {
+		if !x.published(h) || c.Namespace == "" || c.Namespace == namespace || shareWord(namespace, called) || forNamespaces(called) || strings.Contains(x.said(h.component), namespace) {
 			out = append(out, c.Name)
 		}
 	}

@@ -101,7 +101,9 @@ type index struct {
 	// hidden are the parts that are neither rendered nor in the catalogue, whose charts make
 	// no Namespaces for others.
 	hidden []hidden
-	world  *world
+	// gaps are all parts that are not rendered.
+	gaps  []hidden
+	world *world
 	// named has the names of what is provided, by kind and namespace.
 	named func() map[key][]string
 }
@@ -222,6 +224,7 @@ func (x *index) learn(i int) {
 		x.partial = append(x.partial, i)
 		x.unrendered = append(x.unrendered, c.Name)
 		x.hide(i, known, ok)
+		x.open(i, known)
 		if !ok || len(known.Kinds) == 0 || known.Open {
 			x.unlisted = append(x.unlisted, c.Name)
 			if forCRDs(c) {

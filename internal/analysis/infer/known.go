@@ -44,6 +44,9 @@ type Known struct {
 	// Hidden are the addresses of what is not rendered and not in the catalogue either; one is
 	// empty where it is a part of the repository itself, which may hold anything.
 	Hidden []string
+	// Lacking are the addresses of all that is not rendered, as in Hidden; one is empty too
+	// where the values of what is there are not all known.
+	Lacking []string
 	// Open is set where it may bring more kinds than are listed: not all values are
 	// known, or not all of its sources.
 	Open bool

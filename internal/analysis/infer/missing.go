@@ -7,20 +7,19 @@ import (
 
 	"github.com/rollout-ladder/ladder/internal/core/dependency"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
-	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/core/plan"
 )
 
 // miss records a need that nothing provides. Of the things that are often made by
 // hand or by programs, only those count that nothing at hand can make.
 func (c *collection) miss(o *object, n need) {
-	near, sister := c.x.near(o, n.key), c.x.sister(n.key)
+	near, sister := c.x.near(o.component, o, n.key), c.x.sister(n.key)
 	if near == "" && sister == "" && (n.slip || c.mayAppear(o, n.key)) || c.x.inOther(n.key) {
 		return
 	}
 	m := dependency.Missing{
 		Rule: ruleOf(n.key.Kind), Required: c.x.world.required(n.key), Strength: n.strength, Reason: n.verb,
-		Consumer: o.end(c.x.name(o.component)), Evidence: []finding.Evidence{required(o, n.verb, n.field)}, Unrendered: c.x.unrendered,
+		Consumer: o.end(c.x.name(o.component)), Evidence: []finding.Evidence{required(o, n.verb, n.field)},
 		Managed: c.x.managed(n.key), Near: near, Sister: sister,
 	}
 	switch n.key.Kind {
@@ -28,10 +27,23 @@ func (c *collection) miss(o *object, n need) {
 		m.Unrendered = c.x.unlisted
 	case kindNamespace:
 		m.Unrendered = c.x.makers(n.key.Name)
-	case kindConfigMap:
+	default:
 		m.Unrendered = c.x.mayHold(o, n.key)
 	}
 	c.record(o.component, m)
+}
+
+// missTold records that nothing makes what the values of a chart name, where there is a
+// thing of nearly the same name: alone they say too little.
+func (c *collection) missTold(component int, k key, verb string, e finding.Evidence) {
+	near := c.x.near(component, nil, k)
+	if near == "" || c.x.inOther(k) {
+		return
+	}
+	c.record(component, dependency.Missing{
+		Rule: ruleOf(k.Kind), Required: c.x.world.required(k), Strength: plan.Soft, Reason: verb, Near: near,
+		Consumer: dependency.End{Component: c.x.name(component), Place: dependency.Place{Hook: 1}, Position: finding.Position{File: e.File, Line: e.Line}}, Evidence: []finding.Evidence{e},
+	})
 }
 
 // missLanding records that nothing makes the Namespace that a chart of the catalogue lands in.
@@ -65,29 +77,79 @@ func (c *collection) record(component int, m dependency.Missing) {
 	}
 }
 
-// mayHold are the components of which not all is seen and that may hold a ConfigMap which
-// nothing at hand does, sorted. A chart writes its own into the namespace that it goes to, but
-// for what its values name; one of that name in another namespace may be copied by anything,
-// and one that is not called like what reads it may be written into every namespace, as the
-// certificates of a mesh are.
+// mayHold are the components of which not all is seen and that may hold a thing which
+// nothing at hand does, sorted. What others publish writes its own into the namespace that
+// it goes to, but for what its values name; what has the name in another namespace may be
+// copied by anything. A ConfigMap that is called as those are that are written into every
+// namespace may come from anywhere.
 func (x *index) mayHold(o *object, k key) []string {
-	if x.configMaps[k.Name] || !isCalledLike(k.Name, o.name) && !isCalledLike(k.Name, x.name(o.component)) {
+	switch k.Kind {
+	case kindSecret:
+		if len(x.anywhere[k.Name]) > 0 {
+			return x.unrendered
+		}
+	case kindConfigMap:
+		if x.configMaps[k.Name] || forEveryNamespace(k.Name) && !isCalledLike(k.Name, o.name) && !isCalledLike(k.Name, x.name(o.component)) {
+			return x.unrendered
+		}
+	case kindServiceAccount, kindPVC, kindIssuer, kindClusterIssuer, kindSecretStore, kindClusterSecretStore, kindGateway:
+	default:
 		return x.unrendered
 	}
 	out, known := x.holders[k]
 	if known {
 		return out
 	}
-	for _, i := range x.partial {
-		c := &x.in.Components[i]
-		unknown := func(s model.Source) bool { return s.Kind != model.Chart || s.Incomplete != "" }
-		if c.Namespace == "" || c.Namespace == k.Namespace || slices.ContainsFunc(c.Sources, unknown) || strings.Contains(x.said(i), k.Name) || strings.Contains(x.said(i), k.Namespace) {
-			out = append(out, c.Name)
+	for _, g := range x.gaps {
+		if x.mayBeIn(g, k) {
+			out = append(out, x.name(g.component))
 		}
 	}
 	slices.Sort(out)
+	out = slices.Compact(out)
 	x.holders[k] = out
 	return out
+}
+
+// mayBeIn reports whether a part that is not rendered may hold a thing.
+func (x *index) mayBeIn(g hidden, k key) bool {
+	c := &x.in.Components[g.component]
+	if !x.published(g) || c.Namespace == "" {
+		return true
+	}
+	called, said := strings.ToLower(c.Name+" "+g.address), x.said(g.component)
+	if k.Namespace == "" {
+		return shareWord(k.Name, called) || strings.Contains(called, strings.TrimPrefix(k.Kind, "cluster")) || saysWord(said, k.Name)
+	}
+	return c.Namespace == k.Namespace || shareWord(k.Namespace, called) || saysWord(said, k.Name) || saysWord(said, k.Namespace)
+}
+
+// saysWord reports whether a text has a name as a word of its own.
+func saysWord(text, name string) bool {
+	part := func(c byte) bool {
+		return c == '-' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+	}
+	for at := 0; ; {
+		n := strings.Index(text[at:], name)
+		if n < 0 {
+			return false
+		}
+		start := at + n
+		end := start + len(name)
+		if (start == 0 || !part(text[start-1])) && (end == len(text) || !part(text[end])) {
+			return true
+		}
+		at = end
+	}
+}
+
+// forEveryNamespace reports whether a ConfigMap is called as those are that programs write
+// into many namespaces: bundles of certificates, settings of a mesh or of a proxy.
+func forEveryNamespace(name string) bool {
+	return slices.ContainsFunc(words(name), func(w string) bool {
+		return slices.Contains([]string{"ca", "cert", "certs", "crt", "certificate", "certificates", "trust", "trusted", "truststore", "bundle", "root", "mesh", "istio", "linkerd", "proxy",
+			"global", "cluster", "common", "shared", "kube", "openshift", "injected"}, w)
+	})
 }
 
 // isCalledLike reports whether a name is another one, or begins or ends with it.

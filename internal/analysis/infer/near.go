@@ -10,22 +10,27 @@ import (
 // near is the name of what is there in place of a thing that nothing provides, where
 // the two differ as a slip of the pen does; empty where there is none. What belongs to
 // a namespace is looked for in the component that needs it, and elsewhere where the two
-// have the same words.
-func (x *index) near(o *object, missing key) string {
+// have the same words, or one has a word more and nothing says the other. The object that needs it
+// is nil where the values of a chart do.
+func (x *index) near(component int, o *object, missing key) string {
+	class := false
 	switch missing.Kind {
-	case kindSecret, kindConfigMap, kindServiceAccount, kindPVC, kindIssuer, kindClusterIssuer, kindSecretStore, kindClusterSecretStore, kindService:
+	case kindSecret, kindConfigMap, kindServiceAccount, kindPVC, kindIssuer, kindClusterIssuer, kindSecretStore, kindClusterSecretStore, kindService, kindGateway:
+	case kindIngressClass, kindGatewayClass, kindStorageClass, kindPriorityClass:
+		class = true
 	default:
 		return ""
 	}
 	var all []string
 	for _, name := range x.named()[key{Kind: missing.Kind, Namespace: missing.Namespace}] {
 		k := missing
-		reordered := turned(name, missing.Name)
-		if k.Name = name; !reordered && !slip(name, missing.Name) || x.reads(o, k) || reordered && x.isRead(k) {
+		k.Name = name
+		unsaid := turned(name, missing.Name) || extends(name, missing.Name) && !class
+		if !unsaid && !slip(name, missing.Name) || o != nil && x.reads(o, k) || unsaid && x.isSaid(k) {
 			continue
 		}
 		if slices.ContainsFunc(x.provide[k], func(p provider) bool {
-			return p.object != nil && (reordered || k.Namespace == "" || p.component == o.component)
+			return (p.object != nil || class) && (unsaid || k.Namespace == "" || p.component == component)
 		}) {
 			all = append(all, name)
 		}
@@ -66,11 +71,21 @@ func (x *index) reads(o *object, k key) (found bool) {
 	return found
 }
 
-// isRead reports whether any object needs a thing.
-func (x *index) isRead(k key) bool {
-	return slices.ContainsFunc(x.objects, func(of []*object) bool {
-		return slices.ContainsFunc(of, func(o *object) bool { return x.reads(o, k) })
-	})
+// isSaid reports whether anything but what provides a thing says its name: an object
+// where it is, or the values of a chart that goes there.
+func (x *index) isSaid(k key) bool {
+	for i, of := range x.objects {
+		for _, o := range of {
+			provides := slices.ContainsFunc(x.provide[k], func(p provider) bool { return p.object == o })
+			if !provides && (k.Namespace == "" || o.namespace() == "" || o.namespace() == k.Namespace) && mentions(o.root(), k.Name) {
+				return true
+			}
+		}
+		if c := &x.in.Components[i]; (k.Namespace == "" || c.Namespace == k.Namespace) && saysWord(x.said(i), k.Name) {
+			return true
+		}
+	}
+	return false
 }
 
 // listNames lists the names of what is provided, by kind and namespace.
@@ -144,6 +159,16 @@ func turned(a, b string) bool {
 	slices.Sort(p)
 	slices.Sort(q)
 	return slices.Equal(p, q)
+}
+
+// extends reports whether one of two names is the other and a word or more behind it. Of one
+// word, or where the word counts something, both are good names.
+func extends(a, b string) bool {
+	p, q := words(a), words(b)
+	if len(p) > len(q) {
+		p, q = q, p
+	}
+	return len(p) > 1 && len(p) < len(q) && slices.Equal(p, q[:len(p)]) && !strings.ContainsAny(strings.Join(q[len(p):], ""), "0123456789")
 }
 
 func words(name string) []string {

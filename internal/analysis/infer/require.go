@@ -52,7 +52,7 @@ func (x *index) require(found *collection) {
 
 // look finds the provider of one need.
 func (x *index) look(found *collection, o *object, n need) {
-	if !plausible(n.key) || builtin(n.key) || x.runsArgo(o, n.key) {
+	if !plausible(n.key) || builtin(n.key) && !x.ownAccount(n.key) || x.runsArgo(o, n.key) {
 		return
 	}
 	x.checkParts(found, o, n)
@@ -75,8 +75,8 @@ func (x *index) look(found *collection, o *object, n need) {
 		n.strength = plan.Soft
 	}
 	if !ok {
-		if n.absent && n.strength == plan.Hard && !n.hint || n.slip {
-			found.miss(o, n)
+		if n.strength = strength; n.absent && strength == plan.Hard && !n.hint || n.slip {
+			found.miss(o, n) // whether or not anything waits for it
 		}
 		return
 	}
@@ -94,6 +94,12 @@ func (x *index) look(found *collection, o *object, n need) {
 		Rule: ruleOf(k.Kind), Required: thing, Strength: n.strength, Effect: n.effect, Basis: p.basis, Reason: n.verb, Hint: n.hint, Static: n.static,
 		Consumer: o.end(x.name(o.component)), Provider: x.end(p), Evidence: []finding.Evidence{required(o, n.verb, n.field), x.provided(p)},
 	}, o.component, p.component, strength)
+}
+
+// ownAccount reports whether a ServiceAccount is of the platform in a namespace that comes
+// with the cluster, as do accounts in it.
+func (x *index) ownAccount(k key) bool {
+	return k.Kind == kindServiceAccount && k.Name != "default" && len(x.provide[k]) > 0
 }
 
 // assessed reports whether a sync waits for the health of an object.

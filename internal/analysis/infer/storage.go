@@ -119,7 +119,7 @@ func requiresStorage(_ *world, o *object, add func(need)) {
 		if !ok {
 			return
 		}
-		n := need{key: storageClassKey(name), field: path + "." + field, strength: plan.Hard, effect: dependency.Ready, verb: "stores in StorageClass " + name}
+		n := need{key: storageClassKey(name), field: path + "." + field, strength: plan.Hard, effect: dependency.Ready, verb: "stores in StorageClass " + name, slip: true}
 		if name == defaultClass {
 			n.field, n.verb = path, "stores in the default StorageClass"
 		}

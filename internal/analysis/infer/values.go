@@ -88,16 +88,20 @@ func (x *index) configured(found *collection, i int) {
 
 func (x *index) tell(found *collection, i int, k key, at finding.Position, path []string) {
 	place := dependency.Place{Hook: 1}
+	required := x.world.required(k)
+	verb := "is told to read " + required.Human()
+	told := finding.Evidence{Text: "the chart of " + x.name(i) + " " + verb, File: at.File, Line: at.Line, Field: dotted(path)}
 	p, ok := x.find(k, i, place)
+	if !ok {
+		found.missTold(i, k, verb, told)
+	}
 	if !ok || p.component == i {
 		return
 	}
-	required := x.world.required(k)
-	verb := "is told to read " + required.Human()
 	found.add(&dependency.Dependency{
 		Rule: ruleOf(k.Kind), Required: required, Strength: plan.Soft, Effect: dependency.Ready, Basis: finding.Rendered, Reason: verb,
 		Consumer: dependency.End{Component: x.name(i), Place: place, Position: at}, Provider: x.end(p),
-		Evidence: []finding.Evidence{{Text: "the chart of " + x.name(i) + " " + verb, File: at.File, Line: at.Line, Field: dotted(path)}, x.provided(p)},
+		Evidence: []finding.Evidence{told, x.provided(p)},
 	}, i, p.component, plan.Soft)
 }
 

@@ -95,9 +95,9 @@ func (w *world) see(o *object) {
 			}
 		})
 	default:
-		if customGroup(o.g) && !makesNothing(o.g) {
+		if customGroup(o.g) && !makesNothing(o.g) && !serverKind(o.g) {
 			w.customIn[o.namespace()] = true
-			if o.namespace() != o.name && !ownKind(o.g, o.k) && !serverKind(o.g) {
+			if o.namespace() != o.name && !ownKind(o.g, o.k) {
 				w.customNamed[o.name] = true
 			}
 		}
@@ -115,7 +115,9 @@ func serverKind(group string) bool {
 func makesNothing(group string) bool {
 	return slices.Contains([]string{"cert-manager.io", "external-secrets.io", "bitnami.com", "monitoring.coreos.com", "gateway.networking.k8s.io",
 		"postgresql.cnpg.io", "traefik.io", "keda.sh", "argoproj.io", "networking.istio.io", "security.istio.io", "snapshot.storage.k8s.io", "cilium.io",
-		"metallb.io", "autoscaling.k8s.io", "onepassword.com", "gateway.nginx.org"}, group)
+		"metallb.io", "autoscaling.k8s.io", "onepassword.com", "gateway.nginx.org", "gateway.envoyproxy.io", "policy.networking.k8s.io", "externaldns.k8s.io",
+		"karpenter.sh", "karpenter.k8s.aws", "networking.gke.io", "cloud.google.com", "elbv2.k8s.aws", "k8s.cni.cncf.io", "projectcalico.org", "longhorn.io",
+		"velero.io", "policy.linkerd.io", "secrets.hashicorp.com", "configuration.konghq.com", "loki.grafana.com"}, group)
 }
 
 // resource returns the plural of a kind: from its CRD, else by the rule that

@@ -73,8 +73,10 @@ func imageReference(in Input) []finding.Finding {
 	}
 	var out []finding.Finding
 	for k, o := range firsts {
-		slices.Sort(named[k])
-		images := some(slices.Compact(named[k]))
+		// The first is the one whose position is told.
+		slices.Sort(named[k][1:])
+		others := slices.DeleteFunc(slices.Compact(named[k][1:]), func(name string) bool { return name == named[k][0] })
+		images := some(append(named[k][:1:1], others...))
 		f := finding.Finding{
 			Rule: ruleImage, Severity: finding.Info, Scope: finding.Rule, Component: k.component, Resource: o.resource,
 			Position: o.image.Position, Evidence: o.image.Evidence, Basis: finding.Rendered,

@@ -157,13 +157,19 @@ func (o *order) movedNamespaces(in Input) []finding.Finding {
 		if r.Kind != "Namespace" || r.Group != "" || object.Wave <= object.Place.Wave || o.byName[object.Component] == nil {
 			continue
 		}
-		out = append(out, finding.Finding{
+		f := finding.Finding{
 			Rule: ruleNamespace, Severity: finding.Info, Scope: finding.Within, Component: object.Component, Provider: object.Component,
 			Resource: r, Position: object.Position, Basis: finding.Rendered,
 			Message: fmt.Sprintf("%s is written into wave %d, behind objects of wave %d that land in it; Argo CD moves it there",
 				r.Human(), object.Wave, object.Place.Wave),
 			Fix: finding.Fix{Summary: fmt.Sprintf("write the wave that counts: one before %d", object.Place.Wave)},
-		})
+		}
+		if object.Place.Hook < 1 {
+			// A wave of its own never comes before hooks.
+			f.Message = fmt.Sprintf("PreSync hooks land in %s, which is no hook itself; Argo CD moves it before them", r.Human())
+			f.Fix.Summary = ""
+		}
+		out = append(out, f)
 	}
 	for _, l := range o.byRule[ruleNamespace] {
 		if l.consumer == nil || !movesNamespace(l) {

@@ -66,6 +66,75 @@ func (p places) setsBefore(setup argo.Setup, project argo.Project) []finding.Fin
 	return out
 }
 
+// missingProjects finds Applications of an AppProject that nothing makes, where there is one
+// of nearly the same name. Argo CD syncs no Application without its project, and generates none.
+func missingProjects(setup argo.Setup) []finding.Finding {
+	made := map[string]argo.Project{}
+	for _, p := range setup.Projects {
+		made[p.Name] = p
+	}
+	var out []finding.Finding
+	of := map[string]int{} // the finding on a project, from 1
+	for _, a := range setup.Applications {
+		name := cmp.Or(a.Project, "default")
+		if _, ok := made[name]; ok || name == "default" || templated(name) || a.Assumed && a.Set == "" {
+			continue
+		}
+		if n := of[name]; n > 0 {
+			e := finding.Evidence{Text: "Application " + a.Name + " is in it as well", File: a.Position.File, Line: a.Position.Line}
+			out[n-1].Evidence = append(out[n-1].Evidence, e)
+			continue
+		}
+		for _, p := range setup.Projects {
+			if !oneLetter(p.Name, name) {
+				continue
+			}
+			out = append(out, finding.Finding{
+				Rule: ruleUnprovided, Severity: finding.Warning, Scope: finding.Rule, Basis: finding.Declared,
+				Component: cmp.Or(a.Component, a.Name), Position: a.Position,
+				Resource: finding.Resource{Group: "argoproj.io", Kind: "AppProject", Name: name},
+				Message:  fmt.Sprintf("Application %s is in AppProject %s, which nothing in the repository provides; there is one of nearly the same name, %s", a.Name, name, p.Name),
+				Evidence: []finding.Evidence{where(p.Position, "AppProject %s", p.Name)},
+				Fix:      finding.Fix{Summary: fmt.Sprintf("write %s, or add what provides %s", p.Name, name)},
+			})
+			of[name] = len(out)
+			break
+		}
+	}
+	return out
+}
+
+// oneLetter reports whether two names differ by a letter that is not a digit: one more, another
+// one, or two that are swapped. The first letter, another last one, and short words tell things
+// apart on purpose.
+func oneLetter(a, b string) bool {
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	if len(a) < 5 || len(b)-len(a) > 1 || a == b || a[0] != b[0] {
+		return false
+	}
+	i := 0
+	for i < len(a) && a[i] == b[i] {
+		i++
+	}
+	digit := func(s string) bool { return i < len(s) && s[i] >= '0' && s[i] <= '9' }
+	if digit(a) || digit(b) {
+		return false
+	}
+	if word := b[strings.LastIndex(b[:i], "-")+1:]; strings.Index(word+"-", "-") < 4 {
+		return false
+	}
+	if len(a) < len(b) {
+		return a[i:] == b[i+1:]
+	}
+	if i == len(a)-1 {
+		return false
+	}
+	swapped := i+1 < len(a) && a[i] == b[i+1] && a[i+1] == b[i] && a[i+2:] == b[i+2:]
+	return swapped || a[i+1:] == b[i+1:]
+}
+
 // tooEarly is an Application that is applied before its project, with the levels of both
 // that say so.
 type tooEarly struct {

@@ -15,19 +15,19 @@ const ruleUnprovided = "unprovided"
 // absence, so it speaks only where everything was looked at and where the
 // repository makes things of that kind, in that namespace, itself.
 func unprovided(in Input) []finding.Finding {
+	out := missingProjects(in.Argo)
 	if len(in.Missing) == 0 {
-		return nil
+		return out
 	}
 	managed := managedKinds(in)
 	o := newOrder(in)
-	var out []finding.Finding
 	for _, m := range in.Missing {
 		if _, enabled := o.byName[m.Consumer.Component]; !enabled || !m.Likely() && (m.Strength != plan.Hard || len(m.Unrendered) > 0) {
 			continue
 		}
 		// Argo CD makes Namespaces too, of which there are no objects.
 		made := managed[groupNamespace(m.Required)] || m.Rule == ruleNamespace && m.Managed
-		if !m.Likely() && !made || handmade(m) {
+		if !m.Likely() && (!made || handmade(m)) {
 			continue
 		}
 		f := finding.Finding{
@@ -37,14 +37,15 @@ func unprovided(in Input) []finding.Finding {
 			Message: fmt.Sprintf("%s %s, which nothing in the repository provides", whose(m.Consumer), m.Reason),
 			Fix:     finding.Fix{Summary: "add what provides it, correct the name, or mark the reference optional"},
 		}
-		if m.Consumer.Object.Kind == "" {
+		landing := m.Consumer.Object.Kind == "" && m.Rule == ruleNamespace
+		if landing {
 			f.Basis = finding.Catalogue
 		}
 		if m.Sister != "" {
 			f.Message += fmt.Sprintf("; there is a %s of that name", m.Sister)
 			f.Fix.Summary = fmt.Sprintf("write kind: %s in the reference, or add the %s", m.Sister, m.Required.Kind)
 		}
-		if m.Consumer.Object.Kind == "" {
+		if landing {
 			f.Fix.Summary = "add the sync option CreateNamespace=true, or a Namespace"
 		}
 		if m.Aside.File != "" {
@@ -119,7 +120,7 @@ func managedKinds(in Input) map[group]bool {
 // classes and StorageClasses with the cluster, and by hand the first credential
 // of a secret store or an issuer, from which everything else follows.
 func handmade(m dependency.Missing) bool {
-	if m.Rule == ruleClass || m.Rule == ruleStorageClass {
+	if m.Rule == ruleClass && m.Required.Kind != "Gateway" || m.Rule == ruleStorageClass {
 		return true
 	}
 	switch m.Consumer.Object.Kind {

@@ -24,7 +24,7 @@ func (g *kustomizeView) rewrite(file string, data []byte) ([]byte, error) {
 	if !ok {
 		return nil, &repofs.InputError{Position: v.Position, Message: "the kustomization is not a map"}
 	}
-	dir := path.Dir(file)
+	dir, before := path.Dir(file), len(g.leftOut)
 	if dir == g.top {
 		// What the options add is of the repository, and is checked as such.
 		if g.options != nil {
@@ -66,6 +66,9 @@ func (g *kustomizeView) rewrite(file string, data []byte) ([]byte, error) {
 		if list, ok := value.([]any); value == nil || ok && len(list) == 0 {
 			delete(content, key)
 		}
+	}
+	if _, some := content["resources"]; !some && len(g.leftOut) > before {
+		content["resources"] = []any{} // without a list kustomize takes it for empty, and fails
 	}
 	return yaml.Marshal(content)
 }

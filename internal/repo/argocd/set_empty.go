@@ -24,7 +24,25 @@ func (r *Repository) makesNothing(set document) {
 	}
 	f := newFinding(RuleMissing, finding.Info, set.position(), set.name(), "the ApplicationSet %s generates no Application: %s", set.name(), what)
 	f.Fix.Summary = "correct the path, or remove the set"
+	if r.matchesAny(written) {
+		f.Message = "the ApplicationSet " + set.name() + " generates no Application: what matches " + written + " is excluded"
+		f.Fix.Summary = ""
+	}
 	r.findings = append(r.findings, f)
+}
+
+// matchesAny reports whether a pattern of a git generator matches a file of the repository,
+// or a folder of one.
+func (r *Repository) matchesAny(pattern string) bool {
+	pattern = strings.Trim(path.Clean("/"+pattern), "/")
+	return slices.ContainsFunc(r.paths, func(file string) bool {
+		for at := file; at != "."; at = path.Dir(at) {
+			if ok, err := path.Match(pattern, at); ok && err == nil {
+				return true
+			}
+		}
+		return false
+	})
 }
 
 // makesLess tells of the folders that a set names beside others, and that are not there:
