@@ -40,10 +40,13 @@ func ofWebhook(name string) string { return "webhook " + name }
 
 // madeAs is the name of an object among what commands make.
 func madeAs(r finding.Resource) string {
-	if r.Group == "admissionregistration.k8s.io" {
+	switch {
+	case r.Group == "admissionregistration.k8s.io":
 		return ofWebhook(r.Name)
+	case r.Kind == "" || r.Kind == "Namespace" || r.Kind == "CustomResourceDefinition":
+		return r.Name
 	}
-	return r.Name
+	return r.Kind + " " + r.Name // what only objects are
 }
 
 // ofEnvironment matches a file in the folder of an environment: the folder of all of them,
@@ -63,7 +66,7 @@ func concerns(tree *repofs.Tree, file, environment string) bool {
 func (r *run) byHand(ctx context.Context, tree *repofs.Tree, k *knowledge, environment string) func(finding.Resource) (finding.Evidence, bool) {
 	known := r.handed(ctx, tree, k)
 	return func(made finding.Resource) (finding.Evidence, bool) {
-		for _, evidence := range known()[madeAs(made)] { // a CRD has dots in its name, a Namespace none
+		for _, evidence := range known().byName[madeAs(made)] { // a CRD has dots in its name, a Namespace none
 			if concerns(tree, evidence.File, environment) {
 				return evidence, true
 			}
@@ -72,13 +75,32 @@ func (r *run) byHand(ctx context.Context, tree *repofs.Tree, k *knowledge, envir
 	}
 }
 
+// createdByHand answers which command or text creates an object by hand, as byHand does.
+func (r *run) createdByHand(ctx context.Context, tree *repofs.Tree, k *knowledge, environment string) func(finding.Resource) (finding.Evidence, bool) {
+	known := r.handed(ctx, tree, k)
+	return func(object finding.Resource) (finding.Evidence, bool) {
+		for _, one := range known().objects {
+			if one.Matches(object.Kind, object.Name) && concerns(tree, one.Position.File, environment) {
+				return finding.Evidence{Text: object.Kind + " " + one.Name + " is created by hand", File: one.Position.File, Line: one.Position.Line}, true
+			}
+		}
+		return finding.Evidence{}, false
+	}
+}
+
+// handedOver is what people make by hand: by its name as madeAs has it, and objects.
+type handedOver struct {
+	byName  map[string][]finding.Evidence
+	objects []byhand.Object
+}
+
 // handed are the commands by the names of what they make.
-func (r *run) handed(ctx context.Context, tree *repofs.Tree, k *knowledge) func() map[string][]finding.Evidence {
+func (r *run) handed(ctx context.Context, tree *repofs.Tree, k *knowledge) func() handedOver {
 	charts := k.catalogue
 	if told := r.told[charts]; told != nil {
 		return told
 	}
-	r.told[charts] = sync.OnceValue(func() map[string][]finding.Evidence {
+	r.told[charts] = sync.OnceValue(func() handedOver {
 		told := map[string][]finding.Evidence{}
 		all := byhand.Find(ctx, tree)
 		note := func(evidence finding.Evidence, names []string) {
@@ -121,7 +143,7 @@ func (r *run) handed(ctx context.Context, tree *repofs.Tree, k *knowledge) func(
 			}
 			note(finding.Evidence{Text: "Namespace " + one.Name + how, File: one.Position.File, Line: one.Position.Line}, []string{one.Name})
 		}
-		return told
+		return handedOver{told, all.Objects}
 	})
 	return r.told[charts]
 }

@@ -96,7 +96,7 @@ type Result struct {
 	Findings []finding.Finding
 
 	assess assessment
-	byHand func(finding.Resource) (finding.Evidence, bool)
+	byHand, created func(finding.Resource) (finding.Evidence, bool)
 	// releases are those of the Helmfiles, by environment.
 	releases func(environment string) []lint.Release
 	tree     *repofs.Tree
@@ -202,7 +202,7 @@ type run struct {
 	// same for all environments.
 	charts map[string]*catalogue.Catalogue
 	// told are what commands in the repository make.
-	told map[*catalogue.Catalogue]func() map[string][]finding.Evidence
+	told map[*catalogue.Catalogue]func() handedOver
 	// helmfiles are what the Helmfiles say; nil until a platform is read.
 	helmfiles func() []*helmfile.Result
 }
@@ -213,7 +213,7 @@ func newRun(o Options) *run {
 	}
 	return &run{
 		options: o, shipped: health.NewShipped(), charts: map[string]*catalogue.Catalogue{},
-		told: map[*catalogue.Catalogue]func() map[string][]finding.Evidence{},
+		told: map[*catalogue.Catalogue]func() handedOver{},
 	}
 }
 
@@ -282,7 +282,7 @@ func (r *run) prove(ctx context.Context, p *repo.Platform) (*Result, error) {
 	if r.helmfiles == nil {
 		r.helmfiles = helmfilesOf(ctx, out.tree)
 	}
-	out.byHand = r.byHand(ctx, out.tree, known, p.Environment)
+	out.byHand, out.created = r.byHand(ctx, out.tree, known, p.Environment), r.createdByHand(ctx, out.tree, known, p.Environment)
 	out.releases = func(environment string) []lint.Release { return installedByHelmfile(r.helmfiles, environment) }
 	for _, one := range r.rendered(ctx, known, enabled) {
 		var unrendered *render.Error

@@ -40,6 +40,9 @@ type Input struct {
 	// ByHand is the command in the repository by which somebody makes a CRD, a Namespace or a
 	// webhook by hand; nil where none is known.
 	ByHand func(finding.Resource) (finding.Evidence, bool)
+	// Created is the command or text in the repository by which somebody creates an object of
+	// another kind; nil where that is not known.
+	Created func(finding.Resource) (finding.Evidence, bool)
 	// Helmfile are the releases that the Helmfiles of the repository install; nil where
 	// none are known.
 	Helmfile func() []Release

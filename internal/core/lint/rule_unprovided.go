@@ -63,6 +63,13 @@ func unprovided(in Input) []finding.Finding {
 			f.Evidence = append(f.Evidence, furtherPlaces(places))
 		}
 		in.maybeThere(&f)
+		if in.Created != nil && f.Severity != finding.Info {
+			if told, ok := in.Created(f.Resource); ok {
+				f.Severity = finding.Info
+				f.Message += fmt.Sprintf("; %s has it created by hand", told.File)
+				f.Evidence = append(f.Evidence, told)
+			}
+		}
 		out = append(out, f)
 	}
 	return out

@@ -25,9 +25,70 @@ func (r *Repository) misplacedPolicy(d document, path ...string) {
 		r.misplacedFields(d, place, policy, ofSyncPolicy)
 	}
 	r.misplacedFields(d, path[:len(path)-1], path, ofSpec)
+	r.unknownFields(d, path)
 	r.misspeltHelm(d, path)
 	r.idleMetadata(d, policy)
 	r.ignoredOptions(d, path)
+}
+
+// fieldsOf are all fields of the parts of a spec, by the path of the part in it. Source: argo-cd,
+// pkg/apis/application/v1alpha1, ApplicationSpec and the types of its fields.
+var fieldsOf = []struct {
+	part   []string
+	fields []string
+}{
+	{nil, []string{"destination", "ignoreDifferences", "info", "project", "revisionHistoryLimit", "source", "sourceHydrator", "sources", "syncPolicy"}},
+	{[]string{"destination"}, []string{"name", "namespace", "server"}},
+	{[]string{"source"}, ofSource},
+	{[]string{"syncPolicy"}, ofSyncPolicy},
+	{[]string{"syncPolicy", "automated"}, []string{"allowEmpty", "enabled", "prune", "selfHeal"}},
+}
+
+var ofSource = []string{"chart", "directory", "helm", "kustomize", "name", "path", "plugin", "ref", "repoURL", "targetRevision"}
+
+// ofDirectory are the fields of the directory section of a source.
+var ofDirectory = []string{"exclude", "include", "jsonnet", "recurse"}
+
+// unknownFields tells of fields in the spec at a path that no Application has. The schema of
+// the kind says so, and who validates by it refuses the object.
+func (r *Repository) unknownFields(d document, path []string) {
+	for _, p := range fieldsOf {
+		at := slices.Concat(path, p.part)
+		r.unknownIn(d, d.value.At(at...), p.fields, strings.Join(at, "."), func(field string) finding.Position { return d.at(append(at, field)...) })
+	}
+	at := append(slices.Clone(path), "sources")
+	if list := d.value.At(at...); list != nil {
+		for i, item := range list.Items {
+			r.unknownIn(d, item, ofSource, fmt.Sprintf("%s[%d]", strings.Join(at, "."), i), func(string) finding.Position { return d.at(at...) })
+		}
+	}
+}
+
+func (r *Repository) unknownIn(d document, part *yamldoc.Value, fields []string, place string, at func(field string) finding.Position) {
+	if part == nil || part.Kind != yamldoc.Map {
+		return
+	}
+	for _, e := range part.Entries {
+		// What stands elsewhere by mistake is told with the place that it belongs to.
+		if slices.Contains(fields, e.Key) || slices.Contains(ofSyncPolicy, e.Key) || e.Key == "dependsOn" || e.Key == "<<" || hasPlaceholder(e.Key) {
+			continue
+		}
+		f := newFinding(RuleUnknown, finding.Warning, at(e.Key), d.name(),
+			"%s.%s is no field of an Application and has no effect; kubectl apply and Argo CD refuse an object with a field that its schema does not have", place, e.Key)
+		switch meant := yamldoc.Nearest(e.Key, fields); {
+		case strings.EqualFold(e.Key, "syncWave"):
+			f.Fix.Summary = "write the annotation argocd.argoproj.io/sync-wave"
+		case slices.Contains(fields, "repoURL") && slices.Contains(ofHelm, e.Key):
+			f.Fix.Summary = "move it to " + place + ".helm." + e.Key
+		case slices.Contains(fields, "repoURL") && slices.Contains(ofDirectory, e.Key):
+			f.Fix.Summary = "move it to " + place + ".directory." + e.Key
+		case meant != "":
+			f.Fix.Summary = "write " + meant
+		default:
+			f.Fix.Summary = "take it away"
+		}
+		r.findings = append(r.findings, f)
+	}
 }
 
 // idleMetadata tells of labels and annotations of a namespace that Argo CD does not make.

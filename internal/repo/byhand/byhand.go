@@ -36,6 +36,9 @@ type Told struct {
 	Releases            []Release
 	// Namespaces are created by a command of their own, or in a file that one applies.
 	Namespaces []Namespace
+	// Objects are created by a command of their own, written out in a script or a document, or
+	// of Terraform.
+	Objects []Object
 }
 
 // Namespace is a namespace that a command creates.
@@ -60,6 +63,9 @@ func Find(ctx context.Context, tree *repofs.Tree) Told {
 	for _, t := range all {
 		told.Instructions = append(told.Instructions, Read(t.file, t.content)...)
 		told.Namespaces = append(told.Namespaces, namespaces(t.file, t.content)...)
+		if t.rank != aside {
+			told.Objects = append(told.Objects, objects(t.file, t.content)...)
+		}
 		applied := files.read(t.file, t.content)
 		told.Instructions = append(told.Instructions, applied.addresses...)
 		told.Releases = append(told.Releases, applied.releases...)
@@ -84,7 +90,8 @@ func Find(ctx context.Context, tree *repofs.Tree) Told {
 			}
 		}
 	}
-	told.Namespaces = append(told.Namespaces, terraformed(ctx, tree)...)
+	namespaces, objects := terraformed(ctx, tree)
+	told.Namespaces, told.Objects = append(told.Namespaces, namespaces...), append(told.Objects, objects...)
 	return told
 }
 

@@ -11,32 +11,38 @@ import (
 )
 
 var (
-	// block begins a resource of Terraform that may make a namespace.
-	block  = lazyregexp.New(`(?m)^resource\s+"(kubernetes_namespace(?:_v1)?|helm_release)"\s+"[^"]*"\s*\{`)
+	// block begins a resource of Terraform that may make a namespace, or an object.
+	block  = lazyregexp.New(`(?m)^resource\s+"(kubernetes_(?:namespace|secret|config_map|service_account|persistent_volume_claim)(?:_v1)?|helm_release)"\s+"[^"]*"\s*\{`)
 	called = lazyregexp.New(`(?m)^\s*name\s*=\s*"([a-z0-9][a-z0-9-]*)"`)
 	into   = lazyregexp.New(`(?m)^\s*namespace\s*=\s*"([a-z0-9][a-z0-9-]*)"`)
 	makes  = lazyregexp.New(`(?m)^\s*create_namespace\s*=\s*true`)
 )
 
-// terraformed are the namespaces that Terraform makes, as far as their names are written
-// out. A cluster that Terraform sets up has them before Argo CD.
-func terraformed(ctx context.Context, tree *repofs.Tree) []Namespace {
+// kindsOf are the kinds of the resources of Terraform that make objects.
+var kindsOf = map[string]string{
+	"kubernetes_secret": "Secret", "kubernetes_config_map": "ConfigMap", "kubernetes_service_account": "ServiceAccount",
+	"kubernetes_persistent_volume_claim": "PersistentVolumeClaim",
+}
+
+// terraformed are the namespaces and objects that Terraform makes, as far as their names are
+// written out. A cluster that Terraform sets up has them before Argo CD.
+func terraformed(ctx context.Context, tree *repofs.Tree) (namespaces []Namespace, objects []Object) {
 	found, _ := tree.Find(ctx, ".", func(name string) bool { return path.Ext(name) == ".tf" })
-	var all []Namespace
 	for _, file := range found {
 		data, err := tree.Read(file)
 		if err != nil || repofs.IsFixture(file) {
 			continue
 		}
 		text, line, counted := string(data), 1, 0
-		starts := block.FindAllStringIndex(text, -1)
+		starts := block.FindAllStringSubmatchIndex(text, -1)
 		for i, at := range starts {
 			end := len(text)
 			if i+1 < len(starts) {
 				end = starts[i+1][0]
 			}
 			body, name := text[at[1]:end], called
-			if strings.Contains(text[at[0]:at[1]], `"helm_release"`) {
+			resource := strings.TrimSuffix(text[at[2]:at[3]], "_v1")
+			if resource == "helm_release" {
 				if name = into; !makes.MatchString(body) {
 					continue
 				}
@@ -44,9 +50,14 @@ func terraformed(ctx context.Context, tree *repofs.Tree) []Namespace {
 			if m := name.FindStringSubmatch(body); m != nil {
 				line += strings.Count(text[counted:at[0]], "\n")
 				counted = at[0]
-				all = append(all, Namespace{Name: m[1], Position: finding.Position{File: file, Line: line}})
+				position := finding.Position{File: file, Line: line}
+				if kind := kindsOf[resource]; kind != "" {
+					objects = append(objects, Object{kind, m[1], position})
+				} else {
+					namespaces = append(namespaces, Namespace{Name: m[1], Position: position})
+				}
 			}
 		}
 	}
-	return all
+	return namespaces, objects
 }
