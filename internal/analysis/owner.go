@@ -3,19 +3,47 @@ package analysis
 import (
 	"slices"
 	"strings"
+	"sync"
 
+	"github.com/rollout-ladder/ladder/internal/analysis/catalogue"
 	"github.com/rollout-ladder/ladder/internal/repo"
 )
+
+// publisher is who publishes at an address: its host, and on one that many share the owner.
+func publisher(address string) string {
+	_, address, _ = strings.Cut("//"+strings.TrimPrefix(strings.TrimPrefix(strings.ToLower(address), "oci:"), "https:"), "//")
+	host, rest, _ := strings.Cut(strings.TrimLeft(address, "/"), "/")
+	owner, _, _ := strings.Cut(rest, "/")
+	if slices.Contains(forges, host) || slices.Contains(registries, host) {
+		return host + "/" + owner
+	}
+	return host
+}
+
+// registries are hosts of images and charts that many owners share.
+var registries = []string{"docker.io", "registry-1.docker.io", "gcr.io", "ghcr.io", "public.ecr.aws", "quay.io", "raw.githubusercontent.com", "registry.gitlab.com"}
 
 // forges are hosts that many owners share; on any other host all repositories are of one.
 var forges = []string{"github.com", "gitlab.com", "bitbucket.org", "codeberg.org", "gitea.com", "git.sr.ht", "dev.azure.com", "ssh.dev.azure.com"}
 
 // related reports of an address whether what is there may be of the owner of the
-// platform's repository: it is on the same host, or has the name of the owner. It is nil
-// where the repository's own address is not known.
-func related(p *repo.Platform) func(address string) bool {
-	if p.Applied == nil || len(p.Applied.Addresses) == 0 {
+// platform's repository: it is on the same host, or has the name of the owner. Where the
+// repository's own address is not known, all may be but what is of a publisher that the catalogue knows.
+func related(p *repo.Platform, known *catalogue.Catalogue) func(address string) bool {
+	if p.Applied == nil {
 		return nil
+	}
+	if len(p.Applied.Addresses) == 0 {
+		publishers := sync.OnceValue(func() map[string]bool {
+			all := map[string]bool{}
+			for _, e := range known.Entries() {
+				for _, address := range e.Repositories {
+					all[publisher(address)] = true
+				}
+			}
+			return all
+		})
+		return func(address string) bool { return !publishers()[publisher(address)] }
 	}
 	var owners []string
 	for _, own := range p.Applied.Addresses {

@@ -56,12 +56,12 @@ func requiresClass(_ *world, o *object, add func(need)) {
 	}
 	if spec, path := podSpec(o); spec != nil {
 		// The admission of a pod refuses a class that is not there.
-		n := need{strength: podStrength(o), effect: dependency.Ready, hint: idle(o)}
+		n := need{strength: podStrength(o), effect: dependency.Ready, hint: idle(o), slip: true}
 		if o.is("", "Pod") {
 			n.effect = dependency.Apply
 		}
 		class(kindRuntimeClass, text(spec, "runtimeClassName"), path+".runtimeClassName", "has RuntimeClass", n)
-		n.absent = true
+		n.absent, n.slip = true, false
 		class(kindPriorityClass, text(spec, "priorityClassName"), path+".priorityClassName", "has PriorityClass", n)
 	}
 }

@@ -16,7 +16,7 @@ func (x *index) near(component int, o *object, missing key) string {
 	class := false
 	switch missing.Kind {
 	case kindSecret, kindConfigMap, kindServiceAccount, kindPVC, kindIssuer, kindClusterIssuer, kindSecretStore, kindClusterSecretStore, kindService, kindGateway:
-	case kindIngressClass, kindGatewayClass, kindStorageClass, kindPriorityClass:
+	case kindIngressClass, kindGatewayClass, kindStorageClass, kindPriorityClass, kindRuntimeClass:
 		class = true
 	default:
 		return ""
