@@ -1,0 +1,123 @@
+package byhand
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
+)
+
+// Object is an object that a command creates, or that stands in the text of one.
+type Object struct {
+	// Kind is what the API server has in the end: a SealedSecret is a Secret.
+	Kind string
+	// Name may hold "*" for what a variable fills in.
+	Name string
+	// Position is that of the line on which the command, or the object, begins.
+	Position finding.Position
+}
+
+// Matches reports whether the object may be of a kind and have a name. A name of which
+// little is written out may be anything, and is not it.
+func (o Object) Matches(kind, name string) bool {
+	if o.Kind != kind {
+		return false
+	}
+	parts := strings.Split(o.Name, "*")
+	if len(parts) == 1 {
+		return o.Name == name
+	}
+	first, last := parts[0], parts[len(parts)-1]
+	if len(strings.Join(parts, "")) < minWritten || len(name) < len(first)+len(last) || !strings.HasPrefix(name, first) || !strings.HasSuffix(name, last) {
+		return false
+	}
+	middle := name[len(first) : len(name)-len(last)]
+	for _, part := range parts[1 : len(parts)-1] {
+		_, rest, ok := strings.Cut(middle, part)
+		if !ok {
+			return false
+		}
+		middle = rest
+	}
+	return true
+}
+
+// minWritten is how much of a name with variables is written out at least.
+const minWritten = 6
+
+var (
+	// makesObject is a command that creates an object of a kind, up to its arguments.
+	makesObject = lazyregexp.New(`\b(?:kubectl|oc)\b[^|;&]*?\screate\s+(?:secret\s+(?:generic|tls|docker-registry)|configmap|cm|serviceaccount|sa)\s`)
+	// filled is what a variable fills in.
+	filled = lazyregexp.New(`\{\{[^{}]*\}\}|\$\{[^{}]*\}|\$\([^()]*\)|\$[A-Za-z_]\w*|<[\w -]+>`)
+	// writtenKind is the kind in a manifest that a command is given, or a document shows.
+	writtenKind = lazyregexp.New(`^\s*kind:\s*["']?([A-Za-z]+)["']?\s*$`)
+	writtenName = lazyregexp.New(`^\s*name:\s*["']?([^\s"'#]+)`)
+	objectName  = lazyregexp.New(`^[a-z0-9*](?:[a-z0-9.*-]*[a-z0-9*])?$`)
+)
+
+// objects are those that the commands of one file create, and those that are written out
+// in it.
+func objects(file string, content []byte) []Object {
+	var all []Object
+	add := func(kind, name string, line int) {
+		name = filled.ReplaceAllString(name, "*")
+		if objectName.MatchString(name) {
+			all = append(all, Object{kind, name, finding.Position{File: file, Line: line}})
+		}
+	}
+	for _, c := range commands(file, content) {
+		for _, at := range makesObject.FindAllStringIndex(c.text, -1) {
+			kind := "Secret"
+			switch fields := strings.Fields(c.text[at[0]:at[1]]); fields[len(fields)-1] {
+			case "configmap", "cm":
+				kind = "ConfigMap"
+			case "serviceaccount", "sa":
+				kind = "ServiceAccount"
+			}
+			if name := argument1(c.text[at[1]:]); name != "" {
+				add(kind, name, c.line)
+			}
+		}
+	}
+	lines := strings.Split(string(content), "\n")
+	for i, line := range lines {
+		m := writtenKind.FindStringSubmatch(line)
+		if m == nil {
+			continue
+		}
+		kind := m[1]
+		if kind == "SealedSecret" || kind == "ExternalSecret" {
+			kind = "Secret"
+		}
+		for _, next := range lines[i+1 : min(len(lines), i+1+maxHead)] {
+			if n := writtenName.FindStringSubmatch(next); n != nil {
+				add(kind, n[1], i+1)
+				break
+			}
+			if writtenKind.MatchString(next) {
+				break
+			}
+		}
+	}
+	return all
+}
+
+// maxHead bounds how many lines behind the kind of an object its name stands.
+const maxHead = 12
+
+// argument1 is the first argument that is no flag.
+func argument1(text string) string {
+	fields := strings.Fields(filled.ReplaceAllString(text, "*"))
+	for i := 0; i < len(fields); i++ {
+		f := fields[i]
+		if !strings.HasPrefix(f, "-") {
+			return strings.Trim(f, `"'`)
+		}
+		if slices.Contains([]string{"-n", "--namespace", "--context", "--kubeconfig"}, f) {
+			i++ // its value
+		}
+	}
+	return ""
+}
