@@ -77,13 +77,13 @@ func (k *knowledge) component(c model.Component) (infer.Known, bool) {
 			answer.Known.At = e.Position // also in a kustomization, or among the dependencies of a chart
 			all = join(all, answer.Known)
 			all.Open = all.Open || !ok || e.Missing.Incomplete != ""
-			address := infer.Address(e.Missing)
+			part := infer.PartOf(e.Missing)
 			if e.Missing.Incomplete != "" {
-				address = ""
+				part = infer.Part{}
 			}
-			all.Lacking = append(all.Lacking, address)
+			all.Lacking = append(all.Lacking, part)
 			if all.Foreign = all.Foreign || !ok; !ok {
-				all.Hidden = append(all.Hidden, infer.Address(e.Missing))
+				all.Hidden = append(all.Hidden, infer.PartOf(e.Missing))
 			}
 		}
 		return all, true

@@ -95,7 +95,7 @@ type Result struct {
 	// Findings of intake and inference, sorted.
 	Findings []finding.Finding
 
-	assess assessment
+	assess          assessment
 	byHand, created func(finding.Resource) (finding.Evidence, bool)
 	// releases are those of the Helmfiles, by environment.
 	releases func(environment string) []lint.Release

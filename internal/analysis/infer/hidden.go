@@ -7,28 +7,35 @@ import (
 	"github.com/rollout-ladder/ladder/internal/core/model"
 )
 
-// hidden is a part of a component that is neither rendered nor in the catalogue: a chart,
-// a folder of another repository, or, where the address is empty, what this repository
-// itself holds.
-type hidden struct {
-	component int
-	address   string
+// Part is a part of a component that is not rendered: a chart, or a folder or file of
+// another repository. Address is empty for what this repository holds.
+type Part struct {
+	// Address is that of the repository, with the name of the chart or folder in it.
+	Address string
+	Chart   bool
+	// Release is that of a chart, where the component says it.
+	Release string
 }
 
-// Address is that of a chart or of a folder elsewhere, with its name; empty for what this
-// repository holds.
-func Address(s model.Source) string {
+// PartOf is a source as a part that is not rendered.
+func PartOf(s model.Source) Part {
 	if s.RepoURL == "" {
-		return ""
+		return Part{}
 	}
-	return s.RepoURL + "/" + s.Name
+	return Part{Address: s.RepoURL + "/" + s.Name, Chart: s.Kind == model.Chart, Release: s.ReleaseName}
+}
+
+// hidden is a part with its component.
+type hidden struct {
+	component int
+	Part
 }
 
 // hide notes what is not known of a component that is not rendered as a whole; listed is
 // set where the catalogue has something of it.
 func (x *index) hide(component int, known Known, listed bool) {
-	for _, address := range known.Hidden {
-		x.hidden = append(x.hidden, hidden{component, address})
+	for _, part := range known.Hidden {
+		x.hidden = append(x.hidden, hidden{component, part})
 	}
 	if known.Unrendered {
 		return
@@ -39,7 +46,7 @@ func (x *index) hide(component int, known Known, listed bool) {
 	}
 	for _, s := range sources {
 		if s.Kind != model.Chart || !listed {
-			x.hidden = append(x.hidden, hidden{component, Address(s)})
+			x.hidden = append(x.hidden, hidden{component, PartOf(s)})
 		}
 	}
 }
@@ -48,8 +55,8 @@ func (x *index) hide(component int, known Known, listed bool) {
 // may hold anything.
 func (x *index) open(component int, known Known) {
 	if known.Unrendered {
-		for _, address := range known.Lacking {
-			x.gaps = append(x.gaps, hidden{component, address})
+		for _, part := range known.Lacking {
+			x.gaps = append(x.gaps, hidden{component, part})
 		}
 		return
 	}
@@ -58,9 +65,9 @@ func (x *index) open(component int, known Known) {
 		x.gaps = append(x.gaps, hidden{component: component})
 	}
 	for _, s := range sources {
-		g := hidden{component, Address(s)}
-		if s.Incomplete != "" {
-			g.address = ""
+		g := hidden{component: component}
+		if s.Incomplete == "" {
+			g.Part = PartOf(s)
 		}
 		x.gaps = append(x.gaps, g)
 	}
@@ -69,7 +76,7 @@ func (x *index) open(component int, known Known) {
 // published reports whether a part is neither of this repository nor of another one of its
 // owner.
 func (x *index) published(h hidden) bool {
-	return h.address != "" && x.in.Related != nil && !x.in.Related(h.address)
+	return h.Address != "" && x.in.Related != nil && !x.in.Related(h.Address)
 }
 
 // makers are the components of which a hidden part may make a Namespace, sorted. What
@@ -83,8 +90,8 @@ func (x *index) makers(namespace string) []string {
 	}
 	for _, h := range x.hidden {
 		c := &x.in.Components[h.component]
-		called := strings.ToLower(c.Name + " " + h.address)
-		if !x.published(h) || c.Namespace == "" || c.Namespace == namespace || shareWord(namespace, called) || forNamespaces(called) || strings.Contains(x.said(h.component), namespace) {
+		called := x.called(h)
+		if !x.published(h) || h.Chart && c.Namespace == "" || c.Namespace == namespace || shareWord(namespace, called, minWord) || forNamespaces(called) || strings.Contains(x.said(h.component), namespace) {
 			out = append(out, c.Name)
 		}
 	}
@@ -104,12 +111,38 @@ func forNamespaces(called string) bool {
 	})
 }
 
-// shareWord reports whether a text has a word of a name, or the whole name where its words
-// are too short to tell.
-func shareWord(name, text string) bool {
-	words := slices.DeleteFunc(strings.Split(name, "-"), func(w string) bool { return len(w) < minWord })
-	if len(words) == 0 {
-		words = []string{name}
+// called is all that a part is called, in lower case: objects of a chart are named after it.
+func (x *index) called(h hidden) string {
+	return strings.ToLower(x.name(h.component) + " " + h.Address + " " + h.Release + " " + x.overrides(h.component))
+}
+
+// overrides are the names that values give to the charts of a component.
+func (x *index) overrides(component int) string {
+	text, known := x.renamed[component]
+	if known {
+		return text
 	}
-	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })
+	for _, s := range x.in.Components[component].Sources {
+		for _, l := range append(x.layers(s), parameters(s)) {
+			everywhere(l.data, "", "", func(m map[string]any, _, _ string) {
+				for _, field := range []string{"fullnameOverride", "nameOverride"} {
+					if name, ok := m[field].(string); ok {
+						text += name + " "
+					}
+				}
+			})
+		}
+	}
+	x.renamed[component] = text
+	return text
+}
+
+// shareWord reports whether a text has a word of a name, of so many letters at least, or the
+// whole name where its words are too short to tell.
+func shareWord(name, text string, least int) bool {
+	all := slices.DeleteFunc(words(name), func(w string) bool { return len(w) < least })
+	if len(all) == 0 {
+		all = []string{name}
+	}
+	return slices.ContainsFunc(all, func(w string) bool { return strings.Contains(text, w) })
 }

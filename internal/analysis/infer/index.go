@@ -79,9 +79,10 @@ type index struct {
 	anywhere map[string][]string
 	// configMaps are the names of all ConfigMaps.
 	configMaps map[string]bool
-	// holders are what mayHold found, texts what said did, by component.
-	holders map[key][]string
-	texts   map[int]string
+	// holders are what mayHold found, texts what said did, and renamed what overrides did, by
+	// component.
+	holders        map[key][]string
+	texts, renamed map[int]string
 	// late is set while things are learned whose components come in any order.
 	late       bool
 	children   map[string][]KnownChild // by "group/Kind"
@@ -113,7 +114,7 @@ func newIndex(in Input) *index {
 		in.Order = model.Compare
 	}
 	x := &index{in: in, objects: make([][]*object, len(in.Components)), byName: map[string]int{}, provide: map[key][]provider{},
-		contents: map[key]*content{}, shut: map[lackKey]bool{}, kinds: map[string]bool{}, children: map[string][]KnownChild{}, anywhere: map[string][]string{}, configMaps: map[string]bool{}, holders: map[key][]string{}, texts: map[int]string{}}
+		contents: map[key]*content{}, shut: map[lackKey]bool{}, kinds: map[string]bool{}, children: map[string][]KnownChild{}, anywhere: map[string][]string{}, configMaps: map[string]bool{}, holders: map[key][]string{}, texts: map[int]string{}, renamed: map[int]string{}}
 	x.rank, x.named = ranks(in.Components), sync.OnceValue(x.listNames)
 	for i, c := range in.Components {
 		if at, ok := x.byName[c.Name]; !ok || x.rank[i] < x.rank[at] {

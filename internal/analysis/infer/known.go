@@ -41,12 +41,11 @@ type Known struct {
 	// sources of the component were: then all of it counts, not only what objects
 	// do not show.
 	Unrendered bool
-	// Hidden are the addresses of what is not rendered and not in the catalogue either; one is
-	// empty where it is a part of the repository itself, which may hold anything.
-	Hidden []string
-	// Lacking are the addresses of all that is not rendered, as in Hidden; one is empty too
-	// where the values of what is there are not all known.
-	Lacking []string
+	// Hidden is what is not rendered and not in the catalogue either.
+	Hidden []Part
+	// Lacking is all that is not rendered. Its parts have no address where their values are not
+	// all known either.
+	Lacking []Part
 	// Open is set where it may bring more kinds than are listed: not all values are
 	// known, or not all of its sources.
 	Open bool

@@ -111,17 +111,39 @@ func (x *index) mayHold(o *object, k key) []string {
 	return out
 }
 
-// mayBeIn reports whether a part that is not rendered may hold a thing.
+// mayBeIn reports whether a part that is not rendered may hold a thing. What others publish
+// names its own after itself, and puts it where it goes, or where its values say.
 func (x *index) mayBeIn(g hidden, k key) bool {
-	c := &x.in.Components[g.component]
-	if !x.published(g) || c.Namespace == "" {
+	if !x.published(g) {
 		return true
 	}
-	called, said := strings.ToLower(c.Name+" "+g.address), x.said(g.component)
-	if k.Namespace == "" {
-		return shareWord(k.Name, called) || strings.Contains(called, strings.TrimPrefix(k.Kind, "cluster")) || saysWord(said, k.Name)
+	c, said := &x.in.Components[g.component], x.said(g.component)
+	if saysWord(said, k.Name) {
+		return true
 	}
-	return c.Namespace == k.Namespace || shareWord(k.Namespace, called) || saysWord(said, k.Name) || saysWord(said, k.Namespace)
+	called := x.called(g)
+	switch k.Kind {
+	case kindGateway, kindIssuer, kindClusterIssuer, kindSecretStore, kindClusterSecretStore:
+		if !namedAfter(k.Name, called) {
+			return false
+		}
+	default:
+		if !shareWord(k.Name, called, minOwnWord) {
+			return false
+		}
+	}
+	return k.Namespace == "" || c.Namespace == k.Namespace || g.Chart && c.Namespace == "" || shareWord(k.Namespace, called, minWord) || saysWord(said, k.Namespace)
+}
+
+// minOwnWord is the shortest word of a name that may be that of a chart.
+const minOwnWord = 3
+
+// namedAfter reports whether all words of a name are of a text, but for those that charts add
+// to their own. What people set up beside a chart has a word of theirs.
+func namedAfter(name, text string) bool {
+	return !slices.ContainsFunc(words(name), func(w string) bool {
+		return !strings.Contains(text, w) && !slices.Contains([]string{"gateway", "default", "issuer", "selfsigned", "selfsign", "self", "signed", "ca", "root", "cluster", "http", "https", "store", "secret", "secretstore"}, w)
+	})
 }
 
 // saysWord reports whether a text has a name as a word of its own.

@@ -161,14 +161,20 @@ func turned(a, b string) bool {
 	return slices.Equal(p, q)
 }
 
-// extends reports whether one of two names is the other and a word or more behind it. Of one
-// word, or where the word counts something, both are good names.
+// extends reports whether one of two names is the other with a word behind it that says only
+// what such a thing is: what is called otherwise is another thing. Of one word both are good names.
 func extends(a, b string) bool {
 	p, q := words(a), words(b)
 	if len(p) > len(q) {
 		p, q = q, p
 	}
-	return len(p) > 1 && len(p) < len(q) && slices.Equal(p, q[:len(p)]) && !strings.ContainsAny(strings.Join(q[len(p):], ""), "0123456789")
+	return len(p) > 1 && len(p)+1 == len(q) && slices.Equal(p, q[:len(p)]) && slices.Contains(fillers, q[len(p)])
+}
+
+// fillers are words that say what a thing is.
+var fillers = []string{
+	"secret", "secrets", "credential", "credentials", "creds", "password", "passwords", "auth", "token", "config", "configmap", "cm", "settings", "env", "vars",
+	"pvc", "claim", "data", "volume", "sa", "account", "gateway", "issuer", "store",
 }
 
 func words(name string) []string {

@@ -76,7 +76,7 @@ func (r *Repository) unknownIn(d document, part *yamldoc.Value, fields []string,
 		f := newFinding(RuleUnknown, finding.Warning, at(e.Key), d.name(),
 			"%s.%s is no field of an Application and has no effect; kubectl apply and Argo CD refuse an object with a field that its schema does not have", place, e.Key)
 		switch meant := yamldoc.Nearest(e.Key, fields); {
-		case strings.EqualFold(e.Key, "syncWave"):
+		case strings.EqualFold(strings.TrimSuffix(e.Key, "s"), "syncWave"):
 			f.Fix.Summary = "write the annotation argocd.argoproj.io/sync-wave"
 		case slices.Contains(fields, "repoURL") && slices.Contains(ofHelm, e.Key):
 			f.Fix.Summary = "move it to " + place + ".helm." + e.Key

@@ -88,8 +88,11 @@ func objects(file string, content []byte) []Object {
 			continue
 		}
 		kind := m[1]
-		if kind == "SealedSecret" || kind == "ExternalSecret" {
+		if kind == "SealedSecret" {
 			kind = "Secret"
+		}
+		if !slices.Contains([]string{"Secret", "ConfigMap", "ServiceAccount", "PersistentVolumeClaim"}, kind) {
+			continue // a document shows it, and has nobody make it
 		}
 		for _, next := range lines[i+1 : min(len(lines), i+1+maxHead)] {
 			if n := writtenName.FindStringSubmatch(next); n != nil {
