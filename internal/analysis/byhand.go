@@ -84,6 +84,11 @@ func (r *run) createdByHand(ctx context.Context, tree *repofs.Tree, k *knowledge
 				return finding.Evidence{Text: object.Kind + " " + one.Name + " is created by hand", File: one.Position.File, Line: one.Position.Line}, true
 			}
 		}
+		if object.Kind == "Secret" { // others are seldom made by hand
+			if at, ok := byhand.Mention(ctx, tree, object.Name); ok && concerns(tree, at.File, environment) {
+				return finding.Evidence{Text: "Secret " + object.Name + " is mentioned", File: at.File, Line: at.Line}, true
+			}
+		}
 		return finding.Evidence{}, false
 	}
 }

@@ -81,15 +81,16 @@ func (c *collection) record(component int, m dependency.Missing) {
 // nothing at hand does, sorted. What others publish writes its own into the namespace that
 // it goes to, but for what its values name; what has the name in another namespace may be
 // copied by anything. A ConfigMap that is called as those are that are written into every
-// namespace may come from anywhere.
+// namespace may come from anywhere, and so may Secrets where a component makes none itself.
 func (x *index) mayHold(o *object, k key) []string {
 	switch k.Kind {
 	case kindSecret:
-		if len(x.anywhere[k.Name]) > 0 {
+		if len(x.anywhere[k.Name]) > 0 || !x.makesOthers(o.component, k) {
 			return x.unrendered
 		}
 	case kindConfigMap:
-		if x.configMaps[k.Name] || forEveryNamespace(k.Name) && !isCalledLike(k.Name, o.name) && !isCalledLike(k.Name, x.name(o.component)) {
+		called := isCalledLike(k.Name, o.name) || isCalledLike(k.Name, x.name(o.component))
+		if x.configMaps[k.Name] || !called && (forEveryNamespace(k.Name) || !x.makesOthers(o.component, k)) {
 			return x.unrendered
 		}
 	case kindServiceAccount, kindPVC, kindIssuer, kindClusterIssuer, kindSecretStore, kindClusterSecretStore, kindGateway:
@@ -109,6 +110,18 @@ func (x *index) mayHold(o *object, k key) []string {
 	out = slices.Compact(out)
 	x.holders[k] = out
 	return out
+}
+
+// makesOthers reports whether objects of a component make other things of a kind in a
+// namespace.
+func (x *index) makesOthers(component int, k key) bool {
+	for _, name := range x.named()[key{Kind: k.Kind, Namespace: k.Namespace}] {
+		of := x.provide[key{Kind: k.Kind, Namespace: k.Namespace, Name: name}]
+		if slices.ContainsFunc(of, func(p provider) bool { return p.component == component && p.object != nil }) {
+			return true
+		}
+	}
+	return false
 }
 
 // mayBeIn reports whether a part that is not rendered may hold a thing. What others publish
@@ -262,5 +275,15 @@ func (c *collection) mayAppear(o *object, k key) bool {
 
 // namespaceMayAppear reports whether an operator makes a namespace, or Argo CD runs in it.
 func (x *index) namespaceMayAppear(name string) bool {
-	return x.world.customNamed[name] || argoNamespace(name) || slices.Contains(x.in.Existing, name)
+	return x.world.customNamed[name] || x.saidByCustom(name) || argoNamespace(name) || slices.Contains(x.in.Existing, name)
+}
+
+// saidByCustom reports whether a custom resource of which nobody knows what is made from it
+// has the name of a namespace in its spec: that may be one that its operator makes.
+func (x *index) saidByCustom(namespace string) bool {
+	return slices.ContainsFunc(x.objects, func(of []*object) bool {
+		return slices.ContainsFunc(of, func(o *object) bool {
+			return customGroup(o.g) && !makesNothing(o.g) && !serverKind(o.g) && o.g != "operators.coreos.com" && mentions(o.root()["spec"], namespace)
+		})
+	})
 }

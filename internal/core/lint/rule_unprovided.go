@@ -3,6 +3,7 @@ package lint
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/core/dependency"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
@@ -66,7 +67,11 @@ func unprovided(in Input) []finding.Finding {
 		if in.Created != nil && f.Severity != finding.Info {
 			if told, ok := in.Created(f.Resource); ok {
 				f.Severity = finding.Info
-				f.Message += fmt.Sprintf("; %s has it created by hand", told.File)
+				how := "has it created by hand"
+				if strings.HasSuffix(told.Text, " is mentioned") {
+					how = "speaks of it, and may have it created"
+				}
+				f.Message += fmt.Sprintf("; %s %s", told.File, how)
 				f.Evidence = append(f.Evidence, told)
 			}
 		}

@@ -1,11 +1,16 @@
 package byhand
 
 import (
+	"bytes"
+	"context"
+	"path"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
+	"github.com/rollout-ladder/ladder/internal/repo/repofs"
 )
 
 // Object is an object that a command creates, or that stands in the text of one.
@@ -105,6 +110,41 @@ func objects(file string, content []byte) []Object {
 		}
 	}
 	return all
+}
+
+// programs are the ends of files of programs and of tools that set up clusters.
+var programs = []string{".bash", ".fish", ".go", ".hcl", ".j2", ".js", ".just", ".mk", ".nix", ".nu", ".ps1", ".py", ".rb", ".sh", ".tf", ".tftpl", ".ts", ".zsh"}
+
+// Mention finds where a program, or a comment of a manifest, says the name of an object that
+// no manifest makes: there it is made, or people are told to make it.
+func Mention(ctx context.Context, tree *repofs.Tree, name string) (finding.Position, bool) {
+	ends := func(file string, all ...string) bool { return slices.Contains(all, strings.ToLower(path.Ext(file))) }
+	found, _ := tree.Find(ctx, ".", func(file string) bool {
+		return ends(file, ".yaml", ".yml") || ends(file, programs...) || isScript(file)
+	})
+	word := regexp.MustCompile(`(?:^|[^A-Za-z0-9_.-])` + regexp.QuoteMeta(name) + `(?:$|[^A-Za-z0-9_-])`)
+	for _, file := range found {
+		if ctx.Err() != nil || repofs.IsFixture(file) {
+			continue
+		}
+		data, err := tree.Read(file)
+		if err != nil || !bytes.Contains(data, []byte(name)) {
+			continue
+		}
+		manifest := ends(file, ".yaml", ".yml") && !isScript(path.Base(file))
+		for i, line := range strings.Split(string(data), "\n") {
+			if manifest {
+				_, comment, is := strings.Cut(line, "#")
+				if line = comment; !is {
+					continue
+				}
+			}
+			if word.MatchString(line) {
+				return finding.Position{File: file, Line: i + 1}, true
+			}
+		}
+	}
+	return finding.Position{}, false
 }
 
 // maxHead bounds how many lines behind the kind of an object its name stands.
