@@ -76,20 +76,22 @@ func (r *run) byHand(ctx context.Context, tree *repofs.Tree, k *knowledge, envir
 }
 
 // createdByHand answers which command or text creates an object by hand, as byHand does.
-func (r *run) createdByHand(ctx context.Context, tree *repofs.Tree, k *knowledge, environment string) func(finding.Resource) (finding.Evidence, bool) {
+// Of Secrets, which others seldom are, a mention says enough; secrets are the names of those that are
+// asked for.
+func (r *run) createdByHand(ctx context.Context, tree *repofs.Tree, k *knowledge, environment string, secrets func() map[string]bool) func(finding.Resource) (finding.Evidence, bool) {
 	known := r.handed(ctx, tree, k)
+	mentions := sync.OnceValue(func() map[string]finding.Position { return byhand.Mentions(ctx, tree, secrets()) })
 	return func(object finding.Resource) (finding.Evidence, bool) {
 		for _, one := range known().objects {
 			if one.Matches(object.Kind, object.Name) && concerns(tree, one.Position.File, environment) {
 				return finding.Evidence{Text: object.Kind + " " + one.Name + " is created by hand", File: one.Position.File, Line: one.Position.Line}, true
 			}
 		}
-		if object.Kind == "Secret" { // others are seldom made by hand
-			if at, ok := byhand.Mention(ctx, tree, object.Name); ok && concerns(tree, at.File, environment) {
-				return finding.Evidence{Text: "Secret " + object.Name + " is mentioned", File: at.File, Line: at.Line}, true
-			}
+		if object.Kind != "Secret" {
+			return finding.Evidence{}, false
 		}
-		return finding.Evidence{}, false
+		at, ok := mentions()[object.Name]
+		return finding.Evidence{Text: "Secret " + object.Name + " is mentioned", File: at.File, Line: at.Line}, ok && concerns(tree, at.File, environment)
 	}
 }
 

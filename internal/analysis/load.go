@@ -282,7 +282,7 @@ func (r *run) prove(ctx context.Context, p *repo.Platform) (*Result, error) {
 	if r.helmfiles == nil {
 		r.helmfiles = helmfilesOf(ctx, out.tree)
 	}
-	out.byHand, out.created = r.byHand(ctx, out.tree, known, p.Environment), r.createdByHand(ctx, out.tree, known, p.Environment)
+	out.byHand, out.created = r.byHand(ctx, out.tree, known, p.Environment), r.createdByHand(ctx, out.tree, known, p.Environment, out.missingSecrets)
 	out.releases = func(environment string) []lint.Release { return installedByHelmfile(r.helmfiles, environment) }
 	for _, one := range r.rendered(ctx, known, enabled) {
 		var unrendered *render.Error
@@ -304,6 +304,17 @@ func (r *run) prove(ctx context.Context, p *repo.Platform) (*Result, error) {
 	}
 	out.infer(known)
 	return out, nil
+}
+
+// missingSecrets are the names of the Secrets that nothing provides.
+func (r *Result) missingSecrets() map[string]bool {
+	names := map[string]bool{}
+	for _, m := range r.Missing {
+		if m.Required.Kind == "Secret" {
+			names[m.Required.Name] = true
+		}
+	}
+	return names
 }
 
 // infer finds what the objects require and provide.

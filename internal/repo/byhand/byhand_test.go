@@ -229,3 +229,49 @@ func TestFiles(t *testing.T) {
 		t.Errorf("documents: got %q, want %q", got, want)
 	}
 }
+
+// What a command, a document or Terraform creates is known by its kind and name, with what a
+// variable fills in left open.
+func TestObjects(t *testing.T) {
+	root := t.TempDir()
+	for name, text := range map[string]string{
+		"justfile":      "secret ROLE:\n    kubectl create secret generic -n web web-{{ROLE}}-credentials --from-literal=a=b\n",
+		"README.md":     "```yaml\napiVersion: v1\nkind: Secret\nmetadata:\n  name: registry\n```\n`oc create sa deployer-bot`\n",
+		"main.tf":       "resource \"kubernetes_secret_v1\" \"x\" {\n  metadata {\n    name = \"tunnel\"\n  }\n}\n",
+		"deploy.py":     "make(name=\"grafana-admin\")\n",
+		"web/web.yaml":  "# first: oauth-client\nname: database\n",
+		"docs/notes.md": "kind: Gateway\nname: shown\n",
+	} {
+		if err := os.MkdirAll(filepath.Join(root, filepath.Dir(name)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(root, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tree := &repofs.Tree{Root: root, Repository: root}
+	told := Find(t.Context(), tree)
+	matches := func(kind, name string) bool {
+		return slices.ContainsFunc(told.Objects, func(o Object) bool { return o.Matches(kind, name) })
+	}
+	for _, tc := range []struct {
+		kind, name string
+		want       bool
+	}{
+		{"Secret", "web-preview-credentials", true},
+		{"Secret", "web-credentials", false},
+		{"ConfigMap", "web-preview-credentials", false},
+		{"Secret", "registry", true},
+		{"ServiceAccount", "deployer-bot", true},
+		{"Secret", "tunnel", true},
+		{"Gateway", "shown", false},
+	} {
+		if got := matches(tc.kind, tc.name); got != tc.want {
+			t.Errorf("%s %s: %v", tc.kind, tc.name, got)
+		}
+	}
+	said := Mentions(t.Context(), tree, map[string]bool{"grafana-admin": true, "oauth-client": true, "database": true})
+	if len(said) != 2 || said["grafana-admin"].File != "deploy.py" || said["oauth-client"].Line != 1 {
+		t.Errorf("mentions: %v", said)
+	}
+}

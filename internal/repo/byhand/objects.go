@@ -1,10 +1,8 @@
 package byhand
 
 import (
-	"bytes"
 	"context"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -115,37 +113,43 @@ func objects(file string, content []byte) []Object {
 // programs are the ends of files of programs and of tools that set up clusters.
 var programs = []string{".bash", ".fish", ".go", ".hcl", ".j2", ".js", ".just", ".mk", ".nix", ".nu", ".ps1", ".py", ".rb", ".sh", ".tf", ".tftpl", ".ts", ".zsh"}
 
-// Mention finds where a program, or a comment of a manifest, says the name of an object that
-// no manifest makes: there it is made, or people are told to make it.
-func Mention(ctx context.Context, tree *repofs.Tree, name string) (finding.Position, bool) {
+// Mentions finds where programs, and comments of manifests, first say each of some names of
+// objects that no manifest makes: there one is made, or people are told to make it.
+func Mentions(ctx context.Context, tree *repofs.Tree, names map[string]bool) map[string]finding.Position {
 	ends := func(file string, all ...string) bool { return slices.Contains(all, strings.ToLower(path.Ext(file))) }
 	found, _ := tree.Find(ctx, ".", func(file string) bool {
 		return ends(file, ".yaml", ".yml") || ends(file, programs...) || isScript(file)
 	})
-	word := regexp.MustCompile(`(?:^|[^A-Za-z0-9_.-])` + regexp.QuoteMeta(name) + `(?:$|[^A-Za-z0-9_-])`)
+	said := map[string]finding.Position{}
 	for _, file := range found {
 		if ctx.Err() != nil || repofs.IsFixture(file) {
 			continue
 		}
 		data, err := tree.Read(file)
-		if err != nil || !bytes.Contains(data, []byte(name)) {
+		if err != nil {
 			continue
 		}
 		manifest := ends(file, ".yaml", ".yml") && !isScript(path.Base(file))
 		for i, line := range strings.Split(string(data), "\n") {
 			if manifest {
-				_, comment, is := strings.Cut(line, "#")
-				if line = comment; !is {
+				var is bool
+				if _, line, is = strings.Cut(line, "#"); !is {
 					continue
 				}
 			}
-			if word.MatchString(line) {
-				return finding.Position{File: file, Line: i + 1}, true
+			for _, word := range objectWord.FindAllString(line, -1) {
+				word = strings.TrimRight(word, ".-")
+				if _, known := said[word]; names[word] && !known {
+					said[word] = finding.Position{File: file, Line: i + 1}
+				}
 			}
 		}
 	}
-	return finding.Position{}, false
+	return said
 }
+
+// objectWord matches what may be the name of an object.
+var objectWord = lazyregexp.New(`[A-Za-z0-9][A-Za-z0-9.-]*`)
 
 // maxHead bounds how many lines behind the kind of an object its name stands.
 const maxHead = 12
@@ -156,7 +160,7 @@ func argument1(text string) string {
 	for i := 0; i < len(fields); i++ {
 		f := fields[i]
 		if !strings.HasPrefix(f, "-") {
-			return strings.Trim(f, `"'`)
+			return strings.Trim(f, "`\"').,;:")
 		}
 		if slices.Contains([]string{"-n", "--namespace", "--context", "--kubeconfig"}, f) {
 			i++ // its value
