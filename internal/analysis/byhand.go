@@ -81,6 +81,7 @@ func (r *run) byHand(ctx context.Context, tree *repofs.Tree, k *knowledge, envir
 func (r *run) createdByHand(ctx context.Context, tree *repofs.Tree, k *knowledge, environment string, secrets func() map[string]bool) func(finding.Resource) (finding.Evidence, bool) {
 	known := r.handed(ctx, tree, k)
 	mentions := sync.OnceValue(func() map[string]finding.Position { return byhand.Mentions(ctx, tree, secrets()) })
+	ignored := sync.OnceValues(func() (finding.Position, bool) { return byhand.Ignored(ctx, tree) })
 	return func(object finding.Resource) (finding.Evidence, bool) {
 		for _, one := range known().objects {
 			if one.Matches(object.Kind, object.Name) && concerns(tree, one.Position.File, environment) {
@@ -90,8 +91,11 @@ func (r *run) createdByHand(ctx context.Context, tree *repofs.Tree, k *knowledge
 		if object.Kind != "Secret" {
 			return finding.Evidence{}, false
 		}
-		at, ok := mentions()[object.Name]
-		return finding.Evidence{Text: "Secret " + object.Name + " is mentioned", File: at.File, Line: at.Line}, ok && concerns(tree, at.File, environment)
+		if at, ok := mentions()[object.Name]; ok && concerns(tree, at.File, environment) {
+			return finding.Evidence{Text: "Secret " + object.Name + " is mentioned", File: at.File, Line: at.Line}, true
+		}
+		at, ok := ignored()
+		return finding.Evidence{Text: "manifests of Secrets are kept out of Git", File: at.File, Line: at.Line}, ok
 	}
 }
 

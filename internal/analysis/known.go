@@ -114,7 +114,7 @@ func join(a, b infer.Known) infer.Known {
 	}
 	a.Open, a.Foreign = a.Open || b.Open, a.Foreign || b.Foreign
 	a.Elsewhere = a.Elsewhere || b.Elsewhere
-	a.Kinds = slices.Concat(a.Kinds, b.Kinds)
+	a.Kinds, a.Off = slices.Concat(a.Kinds, b.Kinds), slices.Concat(a.Off, b.Off)
 	a.Controllers = slices.Concat(a.Controllers, b.Controllers)
 	a.Webhooks = slices.Concat(a.Webhooks, b.Webhooks)
 	a.Objects = slices.Concat(a.Objects, b.Objects)

@@ -7,6 +7,20 @@ import (
 	"github.com/rollout-ladder/ladder/internal/analysis/infer"
 )
 
+// off is the value that keeps a part of the CRDs of a chart from being brought, where it is
+// certain that one does; else it is empty.
+func (p CRDs) off(v values, skipped bool) string {
+	switch holds, certain := p.When.holds(v); {
+	case !certain:
+		return ""
+	case !holds:
+		return p.When.first()
+	case p.Folder && skipped:
+		return "skipCrds"
+	}
+	return ""
+}
+
 // fill turns an entry into what it says of one source.
 func (c *Catalogue) fill(e Entry, asked Asked) Answer {
 	v := values{given: asked.Values, partial: asked.Partial}
@@ -25,6 +39,10 @@ func (c *Catalogue) fill(e Entry, asked Asked) Answer {
 			a.CRDs = append(a.CRDs, some...)
 			for _, crd := range some {
 				runtime[crd.Group+"/"+crd.Kind] = part.Runtime
+			}
+		} else if off := part.off(v, asked.Source.SkipCRDs); off != "" {
+			for _, crd := range c.crds(part) {
+				a.Known.Off = append(a.Known.Off, infer.KnownOff{Group: crd.Group, Kind: crd.Kind, Switch: off})
 			}
 		}
 	}

@@ -80,6 +80,20 @@ func (w *When) claims(v values) bool {
 	return holds && certain
 }
 
+// first is the first value that switches something on where it is true; empty where the
+// condition asks for anything else.
+func (w *When) first() string {
+	switch {
+	case w == nil || w.Not:
+		return ""
+	case len(w.Any) > 0:
+		return w.Any[0].first()
+	case len(w.All) > 0 || w.Is != nil || w.Unset:
+		return ""
+	}
+	return w.Value
+}
+
 // at returns the value at a dotted path. A null that the user wrote is set: it
 // takes the chart's default away.
 func at(m map[string]any, path string) (any, bool) {

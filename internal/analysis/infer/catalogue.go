@@ -38,6 +38,11 @@ func (x *index) learnPart(i int, known Known, rendered bool) {
 			x.knownHooks = append(x.knownHooks, knownHook{KnownWebhook: hook, provider: p, placed: hook.Placed || x.patched(c)})
 		}
 	}
+	for _, k := range known.Off {
+		if _, more := x.off[kindKey(k.Group, k.Kind)]; !more {
+			x.off[kindKey(k.Group, k.Kind)] = switchedOffKind{i, k.Switch, p.position}
+		}
+	}
 	for _, k := range known.Kinds {
 		if rendered && k.Runtime == "" {
 			continue
@@ -112,6 +117,27 @@ type knownNeed struct {
 	position  finding.Position
 }
 
+// switchedOffKind is a chart that could bring a kind.
+type switchedOffKind struct {
+	component int
+	value     string
+	at        finding.Position
+}
+
+// offOf says of a kind that nothing brings which chart could, with the value that is off: empty
+// where there is none, or something for CRDs whose content nobody knows may bring it.
+func (x *index) offOf(k key) (string, finding.Position) {
+	off, ok := x.off[k]
+	if !ok {
+		return "", finding.Position{}
+	}
+	c := &x.in.Components[off.component]
+	if slices.ContainsFunc(x.unseen, func(u unseen) bool { return u.component != off.component && x.mayBring(u, k, c) }) {
+		return "", finding.Position{}
+	}
+	return off.value + " of " + c.Name, off.at
+}
+
 // requireKnown looks up the kinds that charts contain by the word of a catalogue.
 // What a chart contains cannot be applied before its kinds, wherever it stands in
 // the sync of its component.
@@ -123,11 +149,20 @@ func (x *index) requireKnown(found *collection) {
 		if !ok {
 			p, ok = x.find(kindKey(n.Group, "*"), n.component, place)
 		}
+		c := &x.in.Components[n.component]
+		verb := "has objects of kind " + n.Kind + " of " + n.Group
+		if !ok {
+			if off, at := x.offOf(k); off != "" && !x.inOther(k) {
+				found.record(n.component, dependency.Missing{
+					Rule: ruleOf(kindKind), Required: x.world.required(k), Strength: plan.Hard, Reason: verb, Off: off, OffAt: at,
+					Consumer: dependency.End{Component: c.Name, Place: place, Position: c.Position},
+					Evidence: []finding.Evidence{{Text: n.source + " " + verb, File: n.position.File, Line: n.position.Line}},
+				})
+			}
+		}
 		if !ok || p.component == n.component || x.there(k, n.component, p) {
 			continue
 		}
-		c := &x.in.Components[n.component]
-		verb := "has objects of kind " + n.Kind + " of " + n.Group
 		found.add(&dependency.Dependency{
 			Rule: ruleOf(k.Kind), Required: x.world.required(k), Strength: plan.Hard, Effect: dependency.Apply, Basis: finding.Catalogue, Reason: verb,
 			Consumer: dependency.End{Component: c.Name, Place: place, Position: c.Position}, Provider: x.end(p),

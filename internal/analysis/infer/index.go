@@ -90,6 +90,8 @@ type index struct {
 	// bringers are the components that bring a webhook, by its name.
 	bringers   map[string]map[int]bool
 	knownNeeds []knownNeed
+	// off are the charts that could bring a kind, by it.
+	off        map[key]switchedOffKind
 	knownLands []knownLand
 	// partial are the components of which something is not rendered; unrendered are
 	// their names.
@@ -114,7 +116,7 @@ func newIndex(in Input) *index {
 		in.Order = model.Compare
 	}
 	x := &index{in: in, objects: make([][]*object, len(in.Components)), byName: map[string]int{}, provide: map[key][]provider{},
-		contents: map[key]*content{}, shut: map[lackKey]bool{}, kinds: map[string]bool{}, children: map[string][]KnownChild{}, anywhere: map[string][]string{}, configMaps: map[string]bool{}, holders: map[key][]string{}, texts: map[int]string{}, renamed: map[int]string{}}
+		contents: map[key]*content{}, shut: map[lackKey]bool{}, kinds: map[string]bool{}, children: map[string][]KnownChild{}, anywhere: map[string][]string{}, configMaps: map[string]bool{}, holders: map[key][]string{}, texts: map[int]string{}, renamed: map[int]string{}, off: map[key]switchedOffKind{}}
 	x.rank, x.named = ranks(in.Components), sync.OnceValue(x.listNames)
 	for i, c := range in.Components {
 		if at, ok := x.byName[c.Name]; !ok || x.rank[i] < x.rank[at] {

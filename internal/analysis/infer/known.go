@@ -26,7 +26,9 @@ type Known struct {
 	// Controllers are the kinds that its operator brings to Ready; Kind "*" stands
 	// for all of a group.
 	Controllers []KnownKind
-	Webhooks    []KnownWebhook
+	// Off are the kinds whose CRDs the chart brings as soon as a value of it is true.
+	Off      []KnownOff
+	Webhooks []KnownWebhook
 	// Objects are what it makes under a certain name.
 	Objects []KnownObject
 	// Children are what its operator makes from custom resources.
@@ -74,6 +76,9 @@ func (k *Known) placed() bool {
 // it. Runtime is the Deployment that installs the CRD once it runs; empty where the CRD is
 // applied as an object.
 type KnownKind struct{ Group, Kind, Plural, Runtime string }
+
+// KnownOff is a kind that a chart could bring. Switch is the value that it asks.
+type KnownOff struct{ Group, Kind, Switch string }
 
 // KnownWebhook is an admission or conversion webhook on kinds of one group.
 type KnownWebhook struct {

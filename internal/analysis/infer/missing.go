@@ -25,6 +25,7 @@ func (c *collection) miss(o *object, n need) {
 	switch n.key.Kind {
 	case kindKind:
 		m.Unrendered = c.x.unlisted
+		m.Off, m.OffAt = c.x.offOf(n.key)
 	case kindNamespace:
 		m.Unrendered = c.x.makers(n.key.Name)
 	default:
@@ -279,11 +280,20 @@ func (x *index) namespaceMayAppear(name string) bool {
 }
 
 // saidByCustom reports whether a custom resource of which nobody knows what is made from it
-// has the name of a namespace in its spec: that may be one that its operator makes.
+// has the name of a namespace in its spec, and not as the place of something that it names:
+// that may be one that its operator makes.
 func (x *index) saidByCustom(namespace string) bool {
 	return slices.ContainsFunc(x.objects, func(of []*object) bool {
-		return slices.ContainsFunc(of, func(o *object) bool {
-			return customGroup(o.g) && !makesNothing(o.g) && !serverKind(o.g) && o.g != "operators.coreos.com" && mentions(o.root()["spec"], namespace)
+		return slices.ContainsFunc(of, func(o *object) (said bool) {
+			if !customGroup(o.g) || makesNothing(o.g) || serverKind(o.g) || o.g == "operators.coreos.com" {
+				return false
+			}
+			everywhere(o.root()["spec"], "", "", func(m map[string]any, _, _ string) {
+				for field, v := range m {
+					said = said || v == namespace && (strings.HasSuffix(field, "Namespace") || field == "namespace" && m["name"] == nil)
+				}
+			})
+			return said
 		})
 	})
 }

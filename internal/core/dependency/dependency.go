@@ -132,10 +132,14 @@ type Missing struct {
 	// Aside is where a file of the repository has it that nothing applies, beside files that
 	// are applied; the zero value where none does.
 	Aside finding.Position
+	// Off is the value of a chart that would bring it, were it on ("crds.enabled of
+	// cert-manager"), and OffAt where the chart is written; empty where there is none.
+	Off   string
+	OffAt finding.Position
 }
 
 // Likely reports whether the repository has something that the reference is likely to mean.
-func (m *Missing) Likely() bool { return m.Near != "" || m.Sister != "" || m.Aside.File != "" }
+func (m *Missing) Likely() bool { return m.Near != "" || m.Sister != "" || m.Aside.File != "" || m.Off != "" }
 
 // Lack is a part of something that is there and does not have that part: a key of
 // a Secret or ConfigMap, a listener of a Gateway. It is told only where all that

@@ -146,6 +146,10 @@ func (o *order) duplicates(names [2]string, pairs [][2]*Object) []finding.Findin
 		}
 		switch k {
 		case owns:
+			if a, b := o.byName[names[0]], o.byName[names[1]]; a != nil && b != nil && rootOf(a) != rootOf(b) && ofStages(a.Name, b.Name) {
+				f.Severity = finding.Info
+				f.Message += " if both go to one cluster"
+			}
 		case namespaces:
 			f.Severity = finding.Info
 			f.Message = fmt.Sprintf("%s is in %s and in %s: harmless while both say the same", first[1].Resource.Human(), names[0], names[1])
@@ -167,6 +171,34 @@ func (o *order) duplicates(names [2]string, pairs [][2]*Object) []finding.Findin
 		out = append(out, f)
 	}
 	return out
+}
+
+// rootOf is what somebody applies by hand to have a component.
+func rootOf(c *model.Component) string {
+	if len(c.Parents) > 1 {
+		return c.Parents[1]
+	}
+	return c.Name
+}
+
+// stages are what people call the stages of a platform, which often have a cluster each.
+var stages = []string{"dev", "develop", "development", "test", "testing", "qa", "uat", "stg", "stage", "staging", "preprod", "prd", "prod", "production", "live", "sandbox", "demo"}
+
+// ofStages reports whether two names differ by the stage that they say.
+func ofStages(a, b string) bool {
+	p, q := strings.Split(a, "-"), strings.Split(b, "-")
+	if len(p) != len(q) {
+		return false
+	}
+	differ := 0
+	for i := range p {
+		if p[i] != q[i] {
+			if differ++; !slices.Contains(stages, p[i]) || !slices.Contains(stages, q[i]) {
+				return false
+			}
+		}
+	}
+	return differ == 1
 }
 
 // refusesShared is the first of two components that shares nothing. Source: Argo CD, user

@@ -49,6 +49,16 @@ func unprovided(in Input) []finding.Finding {
 		if landing {
 			f.Fix.Summary = "add the sync option CreateNamespace=true, or a Namespace"
 		}
+		if m.Off != "" {
+			value, chart, _ := strings.Cut(m.Off, " of ")
+			f.Message += fmt.Sprintf("; the chart of %s would bring it, were %s not off", chart, value)
+			f.Fix.Summary = fmt.Sprintf("set %s of %s, or add what brings the CRD", value, chart)
+			if value == "skipCrds" {
+				f.Message = strings.Replace(f.Message, "were skipCrds not off", "were skipCrds not set", 1)
+				f.Fix.Summary = "take skipCrds away, or add what brings the CRD"
+			}
+			f.Evidence = append(f.Evidence, where(m.OffAt, "%s leaves its CRDs out", chart))
+		}
 		if m.Aside.File != "" {
 			in.aside(&f, m)
 		}
@@ -68,8 +78,11 @@ func unprovided(in Input) []finding.Finding {
 			if told, ok := in.Created(f.Resource); ok {
 				f.Severity = finding.Info
 				how := "has it created by hand"
-				if strings.HasSuffix(told.Text, " is mentioned") {
+				switch {
+				case strings.HasSuffix(told.Text, " is mentioned"):
 					how = "speaks of it, and may have it created"
+				case strings.HasSuffix(told.Text, " out of Git"):
+					how = "keeps manifests of Secrets out of Git"
 				}
 				f.Message += fmt.Sprintf("; %s %s", told.File, how)
 				f.Evidence = append(f.Evidence, told)

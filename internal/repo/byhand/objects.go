@@ -148,6 +148,30 @@ func Mentions(ctx context.Context, tree *repofs.Tree, names map[string]bool) map
 	return said
 }
 
+// ofSecrets matches a line of a .gitignore that keeps manifests of Secrets out of Git, but for
+// those that an encrypted one is made from.
+var ofSecrets = lazyregexp.New(`(?i)^[^!#]*secrets?[^/]*\.ya?ml$`)
+
+// decrypted matches what a file is called that has an encrypted one beside it.
+var decrypted = lazyregexp.New(`(?i)dec|plain|unseal|unenc|raw|clear|tmp`)
+
+// Ignored is where the repository keeps manifests of Secrets out of Git.
+func Ignored(ctx context.Context, tree *repofs.Tree) (finding.Position, bool) {
+	found, _ := tree.Find(ctx, ".", func(file string) bool { return path.Base(file) == ".gitignore" })
+	for _, file := range found {
+		data, err := tree.Read(file)
+		if err != nil {
+			continue
+		}
+		for i, line := range strings.Split(string(data), "\n") {
+			if line = strings.TrimSpace(line); ofSecrets.MatchString(line) && !decrypted.MatchString(line) {
+				return finding.Position{File: file, Line: i + 1}, true
+			}
+		}
+	}
+	return finding.Position{}, false
+}
+
 // objectWord matches what may be the name of an object.
 var objectWord = lazyregexp.New(`[A-Za-z0-9][A-Za-z0-9.-]*`)
 
