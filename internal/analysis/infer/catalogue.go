@@ -132,7 +132,8 @@ func (x *index) offOf(k key) (string, finding.Position) {
 		return "", finding.Position{}
 	}
 	c := &x.in.Components[off.component]
-	if slices.ContainsFunc(x.unseen, func(u unseen) bool { return u.component != off.component && x.mayBring(u, k, c) }) {
+	if slices.ContainsFunc(x.hidden, func(h hidden) bool { return h.component == off.component }) ||
+		slices.ContainsFunc(x.unseen, func(u unseen) bool { return u.component != off.component && x.mayBring(u, k, c) }) {
 		return "", finding.Position{}
 	}
 	return off.value + " of " + c.Name, off.at

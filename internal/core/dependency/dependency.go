@@ -139,7 +139,7 @@ type Missing struct {
 }
 
 // Likely reports whether the repository has something that the reference is likely to mean.
-func (m *Missing) Likely() bool { return m.Near != "" || m.Sister != "" || m.Aside.File != "" || m.Off != "" }
+func (m *Missing) Likely() bool { return m.Near != "" || m.Sister != "" || m.Aside.File != "" }
 
 // Lack is a part of something that is there and does not have that part: a key of
 // a Secret or ConfigMap, a listener of a Gateway. It is told only where all that

@@ -146,7 +146,7 @@ func (o *order) duplicates(names [2]string, pairs [][2]*Object) []finding.Findin
 		}
 		switch k {
 		case owns:
-			if a, b := o.byName[names[0]], o.byName[names[1]]; a != nil && b != nil && rootOf(a) != rootOf(b) && ofStages(a.Name, b.Name) {
+			if a, b := o.byName[names[0]], o.byName[names[1]]; a != nil && b != nil && ofStages(rootOf(a), rootOf(b)) {
 				f.Severity = finding.Info
 				f.Message += " if both go to one cluster"
 			}
@@ -173,12 +173,13 @@ func (o *order) duplicates(names [2]string, pairs [][2]*Object) []finding.Findin
 	return out
 }
 
-// rootOf is what somebody applies by hand to have a component.
+// rootOf is the app-of-apps that somebody applies by hand to have a component; empty where
+// there is none.
 func rootOf(c *model.Component) string {
 	if len(c.Parents) > 1 {
 		return c.Parents[1]
 	}
-	return c.Name
+	return ""
 }
 
 // stages are what people call the stages of a platform, which often have a cluster each.

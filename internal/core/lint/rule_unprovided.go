@@ -22,8 +22,16 @@ func unprovided(in Input) []finding.Finding {
 	}
 	managed := managedKinds(in)
 	o := newOrder(in)
+	off := map[string][]dependency.Missing{}
 	for _, m := range in.Missing {
-		if _, enabled := o.byName[m.Consumer.Component]; !enabled || !m.Likely() && (m.Strength != plan.Hard || len(m.Unrendered) > 0) {
+		if _, enabled := o.byName[m.Consumer.Component]; !enabled {
+			continue
+		}
+		if m.Off != "" {
+			off[m.Off] = append(off[m.Off], m)
+			continue
+		}
+		if !m.Likely() && (m.Strength != plan.Hard || len(m.Unrendered) > 0) {
 			continue
 		}
 		// Argo CD makes Namespaces too, of which there are no objects.
@@ -48,16 +56,6 @@ func unprovided(in Input) []finding.Finding {
 		}
 		if landing {
 			f.Fix.Summary = "add the sync option CreateNamespace=true, or a Namespace"
-		}
-		if m.Off != "" {
-			value, chart, _ := strings.Cut(m.Off, " of ")
-			f.Message += fmt.Sprintf("; the chart of %s would bring it, were %s not off", chart, value)
-			f.Fix.Summary = fmt.Sprintf("set %s of %s, or add what brings the CRD", value, chart)
-			if value == "skipCrds" {
-				f.Message = strings.Replace(f.Message, "were skipCrds not off", "were skipCrds not set", 1)
-				f.Fix.Summary = "take skipCrds away, or add what brings the CRD"
-			}
-			f.Evidence = append(f.Evidence, where(m.OffAt, "%s leaves its CRDs out", chart))
 		}
 		if m.Aside.File != "" {
 			in.aside(&f, m)
@@ -90,7 +88,32 @@ func unprovided(in Input) []finding.Finding {
 		}
 		out = append(out, f)
 	}
+	for _, some := range off {
+		out = append(out, in.leavesOut(some))
+	}
 	return out
+}
+
+// leavesOut tells of a chart that could bring the CRDs that objects need, and leaves them out.
+// People who do that bring them otherwise, as a rule: it is information.
+func (in Input) leavesOut(all []dependency.Missing) finding.Finding {
+	first := all[0]
+	value, chart, _ := strings.Cut(first.Off, " of ")
+	f := finding.Finding{
+		Rule: ruleUnprovided, Severity: finding.Info, Scope: finding.Rule, Component: chart, Resource: first.Required, Position: first.OffAt,
+		Basis: finding.Catalogue, Evidence: slices.Clone(first.Evidence),
+		Message: fmt.Sprintf("the chart of %s leaves its CRDs out, since %s is off, and nothing else in the repository brings them: %s %s", chart, value, whose(first.Consumer), first.Reason),
+		Fix:     finding.Fix{Summary: "set " + value + ", where nobody brings the CRDs otherwise"},
+	}
+	if value == "skipCrds" {
+		f.Message = strings.Replace(f.Message, "skipCrds is off", "skipCrds is set", 1)
+		f.Fix.Summary = "take skipCrds away, where nobody brings the CRDs otherwise"
+	}
+	if n := len(all) - 1; n > 0 {
+		f.Message += fmt.Sprintf("; so %s more", isAre(n))
+	}
+	in.maybeThere(&f)
+	return f
 }
 
 // aside names the file that has what is missing.
