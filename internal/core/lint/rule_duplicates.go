@@ -176,8 +176,10 @@ func (o *order) duplicates(names [2]string, pairs [][2]*Object) []finding.Findin
 // rootOf is the app-of-apps that somebody applies by hand to have a component; empty where
 // there is none.
 func rootOf(c *model.Component) string {
-	if len(c.Parents) > 1 {
-		return c.Parents[1]
+	for _, parent := range c.Parents {
+		if parent != "" {
+			return parent
+		}
 	}
 	return ""
 }
