@@ -282,6 +282,25 @@ func serve(t *testing.T, config *rest.Config, crds []*apiextensionsv1.CustomReso
 			t.Fatalf("the CRD %s is not served: %v", crd.Name, err)
 		}
 	}
+	// What is established is listed a moment later.
+	asking, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, patience, true, func(context.Context) (bool, error) {
+		_, lists, err := asking.ServerGroupsAndResources()
+		if err != nil {
+			return false, nil //nolint:nilerr // another group may not be served yet
+		}
+		return !slices.ContainsFunc(crds, func(crd *apiextensionsv1.CustomResourceDefinition) bool {
+			return !slices.ContainsFunc(lists, func(list *metav1.APIResourceList) bool {
+				return slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Kind == crd.Spec.Names.Kind })
+			})
+		}), nil
+	})
+	if err != nil {
+		t.Fatalf("the kinds of the CRDs are not listed: %v", err)
+	}
 }
 
 // accepts creates an object as a dry run that refuses unknown fields.
