@@ -281,11 +281,11 @@ func (x *index) namespaceMayAppear(name string) bool {
 
 // saidByCustom reports whether a custom resource of which nobody knows what is made from it
 // has the name of a namespace in its spec, and not as the place of something that it names:
-// that may be one that its operator makes.
+// that may be one that its operator makes. What is in the namespace itself comes too late for that.
 func (x *index) saidByCustom(namespace string) bool {
 	return slices.ContainsFunc(x.objects, func(of []*object) bool {
 		return slices.ContainsFunc(of, func(o *object) (said bool) {
-			if !customGroup(o.g) || makesNothing(o.g) || serverKind(o.g) || o.g == "operators.coreos.com" {
+			if !customGroup(o.g) || makesNothing(o.g) || serverKind(o.g) || o.g == "operators.coreos.com" || o.namespace() == namespace {
 				return false
 			}
 			everywhere(o.root()["spec"], "", "", func(m map[string]any, _, _ string) {
