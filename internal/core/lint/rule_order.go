@@ -160,7 +160,7 @@ func (o *order) movedNamespaces(in Input) []finding.Finding {
 		f := finding.Finding{
 			Rule: ruleNamespace, Severity: finding.Info, Scope: finding.Within, Component: object.Component, Provider: object.Component,
 			Resource: r, Position: object.Position, Basis: finding.Rendered,
-			Message: fmt.Sprintf("%s is written into wave %d, behind objects of wave %d that land in it; Argo CD moves it there",
+			Message: fmt.Sprintf("%s is written into wave %d, behind objects of wave %d that land in it; Argo CD moves it before them",
 				r.Human(), object.Wave, object.Place.Wave),
 			Fix: finding.Fix{Summary: fmt.Sprintf("write the wave that counts: one before %d", object.Place.Wave)},
 		}
@@ -177,7 +177,7 @@ func (o *order) movedNamespaces(in Input) []finding.Finding {
 		}
 		f := fromDependency(l, finding.Within)
 		f.Severity, f.Position = finding.Info, l.Provider.Position
-		f.Message = fmt.Sprintf("%s is written into wave %d, behind objects of a chart that land in it (%s); Argo CD moves it there",
+		f.Message = fmt.Sprintf("%s is written into wave %d, behind objects of a chart that land in it (%s); Argo CD moves it before them",
 			who(l.Provider), l.Provider.Place.Wave, when(l.Consumer.Place))
 		f.Fix.Summary = fmt.Sprintf("write the wave that counts: one before %d", l.Consumer.Place.Wave)
 		out = append(out, f)

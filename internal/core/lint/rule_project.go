@@ -37,6 +37,9 @@ func projectForbids(in Input) []finding.Finding {
 		object := &in.Objects[i]
 		objects[object.Component] = append(objects[object.Component], object)
 	}
+	// Argo CD has one name for each cluster: where its own is called in-cluster, another
+	// name is that of another cluster.
+	named := slices.ContainsFunc(in.Argo.Applications, func(a argo.Application) bool { return a.Destination.Name == "in-cluster" })
 	var all []refusal
 	for _, app := range in.Argo.Applications {
 		name := cmp.Or(app.Project, "default")
@@ -46,6 +49,9 @@ func projectForbids(in Input) []finding.Finding {
 			continue
 		}
 		j := judge{app: app, project: projects[name][0].Inherit(global)}
+		if d := j.app.Destination; d.Server == "" && d.Name != "" && d.Name != "in-cluster" && named {
+			j.app.Destination.Server = unknownServer
+		}
 		j.sources()
 		if j.destination() && app.Component != "" {
 			j.objects(objects[app.Component])
@@ -223,6 +229,9 @@ func destinationText(d argo.Destination) string {
 	return fmt.Sprintf("namespace %q of %s", d.Namespace, cmp.Or(d.Name, d.Server))
 }
 
+// unknownServer stands for the address of a cluster that is not the one of Argo CD.
+const unknownServer = "(unknown)"
+
 // allowsDestination follows AppProject.isDestinationMatched. A cluster of which
 // one name alone is known may match a pattern for the other.
 func allowsDestination(patterns []argo.Destination, d argo.Destination) bool {
@@ -236,7 +245,7 @@ func allowsDestination(patterns []argo.Destination, d argo.Destination) bool {
 	allowed := false
 	for _, p := range patterns {
 		name := p.Name != "" && (d.Name == "" || matches(p.Name, d.Name))
-		server := p.Server != "" && (d.Server == "" || matches(p.Server, d.Server))
+		server := p.Server != "" && (d.Server == "" || d.Server == unknownServer && p.Server != inCluster || matches(p.Server, d.Server))
 		namespace := matches(p.Namespace, d.Namespace)
 		switch {
 		case (name || server) && namespace:

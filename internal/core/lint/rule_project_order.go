@@ -67,7 +67,7 @@ func (p places) setsBefore(setup argo.Setup, project argo.Project) []finding.Fin
 }
 
 // missingProjects finds Applications of an AppProject that nothing makes, where there is one
-// of nearly the same name. Argo CD syncs no Application without its project, and generates none.
+// of nearly the same name, or one of a word more or less that no Application is in. Argo CD syncs no Application without its project, and generates none.
 func missingProjects(setup argo.Setup) []finding.Finding {
 	made := map[string]argo.Project{}
 	for _, p := range setup.Projects {
@@ -75,6 +75,10 @@ func missingProjects(setup argo.Setup) []finding.Finding {
 	}
 	var out []finding.Finding
 	of := map[string]int{} // the finding on a project, from 1
+	used := map[string]bool{}
+	for _, a := range setup.Applications {
+		used[cmp.Or(a.Project, "default")] = true
+	}
 	for _, a := range setup.Applications {
 		name := cmp.Or(a.Project, "default")
 		if _, ok := made[name]; ok || name == "default" || templated(name) || a.Assumed && a.Set == "" {
@@ -86,7 +90,7 @@ func missingProjects(setup argo.Setup) []finding.Finding {
 			continue
 		}
 		for _, p := range setup.Projects {
-			if !oneLetter(p.Name, name) {
+			if !oneLetter(p.Name, name) && (used[p.Name] || p.Name == "default" || !oneWord(p.Name, name)) {
 				continue
 			}
 			out = append(out, finding.Finding{
@@ -102,6 +106,23 @@ func missingProjects(setup argo.Setup) []finding.Finding {
 		}
 	}
 	return out
+}
+
+// oneWord reports whether one of two names is the other with a word more.
+func oneWord(a, b string) bool {
+	p, q := strings.Split(a, "-"), strings.Split(b, "-")
+	if len(p) > len(q) {
+		p, q = q, p
+	}
+	if len(p) < 2 || len(p)+1 != len(q) {
+		return false
+	}
+	for i := range q {
+		if slices.Equal(p, slices.Concat(q[:i], q[i+1:])) {
+			return true
+		}
+	}
+	return false
 }
 
 // oneLetter reports whether two names differ by a letter that is not a digit: one more, another

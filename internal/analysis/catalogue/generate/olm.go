@@ -39,12 +39,26 @@ var products = map[string]string{
 // operands are the API groups of kinds that no bundle of a package owns: it installs
 // their CRDs for what it is asked to run, or depends on the packages that have them.
 // Source: opendatahub-operator, api/datasciencecluster, for the components, and the CRDs
-// of these; kuadrant-operator, bundle/metadata/dependencies.yaml.
+// of these; kuadrant-operator, bundle/metadata/dependencies.yaml; multiclusterhub-operator and
+// backplane-operator, pkg/templates/crds.
 var operands = map[string][]string{
 	"opendatahub-operator": {
 		"datasciencepipelinesapplications.opendatahub.io", "maas.opendatahub.io", "mlflow.opendatahub.io", "opendatahub.io", "serving.kserve.io", "trustyai.opendatahub.io",
 	},
+	"multicluster-engine": engineGroups, "stolostron-engine": engineGroups,
+	"stolostron": append([]string{
+		"agent.open-cluster-management.io", "apps.open-cluster-management.io", "multicluster.openshift.io", "observability.open-cluster-management.io",
+		"policy.open-cluster-management.io", "search.open-cluster-management.io",
+	}, engineGroups...),
 	"kuadrant-operator": {"authorino.kuadrant.io", "extensions.kuadrant.io", "limitador.kuadrant.io", "operator.authorino.kuadrant.io"},
+}
+
+// engineGroups are those of what the multicluster engine runs, which the project around it
+// runs as well. Source: backplane-operator, pkg/templates/crds.
+var engineGroups = []string{
+	"action.open-cluster-management.io", "addon.open-cluster-management.io", "agent-install.openshift.io", "cluster.open-cluster-management.io",
+	"config.open-cluster-management.io", "discovery.open-cluster-management.io", "extensions.hive.openshift.io", "hive.openshift.io",
+	"hypershift.openshift.io", "imageregistry.open-cluster-management.io", "view.open-cluster-management.io", "work.open-cluster-management.io",
 }
 
 // addOperands adds the groups of what operators run.
