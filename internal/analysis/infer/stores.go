@@ -54,7 +54,7 @@ func requiresStore(_ *world, o *object, add func(need)) {
 				}
 				if kind != "" && o.k == "ExternalSecret" {
 					add(need{key: instanceKey(generators, kind, ns, name), field: path + ".sourceRef.generatorRef.name", strength: plan.Hard, effect: dependency.Ready,
-						verb: "reads from " + kind + " " + name})
+						verb: "reads from " + kind + " " + name, static: true}) // what it generates, it does when it is asked
 				}
 			})
 		}
@@ -104,7 +104,7 @@ func secretsOfStores(_ *world, o *object, add func(need)) {
 			n.key, n.verb = secretKey(ns, name), "authenticates with Secret "+ns+"/"+name
 		case lower == "caprovider" && text(m, "type") == "ConfigMap":
 			n.key, n.verb = configMapKey(ns, name), "trusts ConfigMap "+ns+"/"+name
-		case lower == "serviceaccountref":
+		case lower == "serviceaccountref", lower == "serviceaccount" && strings.HasPrefix(path, "spec.provider.kubernetes.auth."):
 			n.key, n.verb = serviceAccountKey(ns, name), "authenticates as ServiceAccount "+ns+"/"+name
 		default:
 			return

@@ -13,6 +13,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/confine/evaluate"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/repo/appset"
+	"github.com/rollout-ladder/ladder/internal/repo/checkout"
 	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
 )
 
@@ -322,8 +323,7 @@ func (r *Repository) matches(kind, pattern string) bool {
 // decide settles which of the addresses that are not settled yet are this
 // repository's. Weak evidence counts where nothing else is known to be ours.
 func (r *Repository) decide(t tallies) {
-	weak := ""
-	candidates := 0
+	var weak []string
 	var fresh []string
 	for _, url := range slices.Sorted(maps.Keys(t)) {
 		counted := t[url]
@@ -339,8 +339,7 @@ func (r *Repository) decide(t tallies) {
 			r.own[url] = counted.sure || counted.here > 0 && counted.here*2 >= counted.all
 			fresh = append(fresh, url)
 		case counted.weak && url != "":
-			weak = url
-			candidates++
+			weak = append(weak, url)
 		}
 	}
 	for _, url := range fresh {
@@ -351,9 +350,27 @@ func (r *Repository) decide(t tallies) {
 	for _, own := range r.own {
 		known = known || own
 	}
-	if !known && candidates == 1 {
-		r.own[weak], r.tallied[weak] = true, true
+	if known {
+		return
 	}
+	if len(weak) > 1 {
+		weak = r.cloned(weak)
+	}
+	if len(weak) == 1 {
+		r.own[weak[0]], r.tallied[weak[0]] = true, true
+	}
+}
+
+// cloned are those of several addresses from which the repository was cloned: the address that
+// its checkout has, else those that are called as its folder is.
+func (r *Repository) cloned(addresses []string) []string {
+	top := r.tree.Repository
+	c, err := checkout.Read(top)
+	origin := normaliseURL(c.URL)
+	if err == nil && origin != "" && slices.Contains(addresses, origin) {
+		return []string{origin}
+	}
+	return slices.DeleteFunc(slices.Clone(addresses), func(url string) bool { return path.Base(url) != strings.ToLower(filepath.Base(top)) })
 }
 
 // coincides reports whether all that speaks for an address is one folder of a common name,

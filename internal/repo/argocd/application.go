@@ -174,6 +174,9 @@ func (r *Repository) source(d document, s source, refs map[string]source, proble
 	case s.value.TextAt("chart") != "":
 		to.Kind = model.Chart
 		to.RepoURL, to.Name, to.Version = s.repoURL(), s.value.TextAt("chart"), s.value.TextAt("targetRevision")
+		if strings.HasPrefix(to.RepoURL, "oci://") {
+			to.RepoURL = strings.TrimSuffix(to.RepoURL, "/"+to.Name) // Argo CD takes the address for the whole of it
+		}
 	case isOCIChart(s):
 		to.Kind = model.Chart
 		i := strings.LastIndex(s.repoURL(), "/")

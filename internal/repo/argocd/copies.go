@@ -1,6 +1,8 @@
 package argocd
 
 import (
+	"cmp"
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -8,7 +10,8 @@ import (
 
 // withoutCopies leaves Applications out that are written again under the same name, and
 // that apply the same: a cluster has one of them. Of one in the folder of an environment and
-// another the former is kept, of one in the folder that both apply and another the latter.
+// another the former is kept, of one in the folder that both apply and another the latter, of
+// others the one that lies less deep.
 func (r *Repository) withoutCopies(roots []entry) []entry {
 	of, outside := map[string]bool{}, map[string]bool{}
 	for _, e := range roots {
@@ -16,9 +19,23 @@ func (r *Repository) withoutCopies(roots []entry) []entry {
 		of[key] = of[key] || folderEnvironment(path.Dir(e.file())) != ""
 		outside[key] = outside[key] || !r.appliesItself(e)
 	}
-	return slices.DeleteFunc(roots, func(e entry) bool {
+	roots = slices.DeleteFunc(roots, func(e entry) bool {
 		key := r.rootKey(e)
 		return key != "" && (folderEnvironment(path.Dir(e.file())) == "" && of[key] || r.appliesItself(e) && outside[key])
+	})
+	first := map[string]string{}
+	before := func(a, b string) bool {
+		return cmp.Or(cmp.Compare(strings.Count(a, "/"), strings.Count(b, "/")), strings.Compare(a, b)) < 0
+	}
+	for _, e := range roots {
+		key := r.rootKey(e)
+		if file, known := first[key]; !known || before(e.file(), file) {
+			first[key] = e.file()
+		}
+	}
+	return slices.DeleteFunc(roots, func(e entry) bool {
+		key := r.rootKey(e)
+		return key != "" && folderEnvironment(path.Dir(e.file())) == "" && e.file() != first[key]
 	})
 }
 
@@ -44,7 +61,7 @@ func (r *Repository) rootKey(e entry) string {
 		return ""
 	}
 	dir, ok := r.local(sources[0])
-	for _, key := range []string{"helm", "kustomize", "directory", "plugin"} {
+	for _, key := range []string{"helm", "kustomize", "plugin"} {
 		if v := sources[0].value.At(key); v != nil && len(v.Entries) > 0 {
 			return ""
 		}
@@ -52,5 +69,9 @@ func (r *Repository) rootKey(e entry) string {
 	if !ok {
 		return ""
 	}
-	return strings.Join([]string{d.value.TextAt("metadata", "namespace"), d.name(), dir, sources[0].value.TextAt("targetRevision"), destination(d)}, "\x00")
+	how := ""
+	if v := sources[0].value.At("directory"); v != nil {
+		how = fmt.Sprint(v.Any())
+	}
+	return strings.Join([]string{d.value.TextAt("metadata", "namespace"), d.name(), dir, sources[0].value.TextAt("targetRevision"), destination(d), how}, "\x00")
 }
