@@ -79,7 +79,7 @@ func (k *knowledge) component(c model.Component) (infer.Known, bool) {
 			all.Open = all.Open || !ok || e.Missing.Incomplete != ""
 			part := infer.PartOf(e.Missing)
 			if e.Missing.Incomplete != "" {
-				part = infer.Part{}
+				part.Address = ""
 			}
 			all.Lacking = append(all.Lacking, part)
 			if all.Foreign = all.Foreign || !ok; !ok {

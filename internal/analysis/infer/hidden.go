@@ -20,7 +20,7 @@ type Part struct {
 // PartOf is a source as a part that is not rendered.
 func PartOf(s model.Source) Part {
 	if s.RepoURL == "" {
-		return Part{}
+		return Part{Chart: s.Kind == model.Chart}
 	}
 	return Part{Address: s.RepoURL + "/" + s.Name, Chart: s.Kind == model.Chart, Release: s.ReleaseName}
 }
@@ -65,9 +65,9 @@ func (x *index) open(component int, known Known) {
 		x.gaps = append(x.gaps, hidden{component: component})
 	}
 	for _, s := range sources {
-		g := hidden{component: component}
-		if s.Incomplete == "" {
-			g.Part = PartOf(s)
+		g := hidden{component, PartOf(s)}
+		if s.Incomplete != "" {
+			g.Address = ""
 		}
 		x.gaps = append(x.gaps, g)
 	}

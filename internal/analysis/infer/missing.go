@@ -126,16 +126,14 @@ func (x *index) makesOthers(component int, k key) bool {
 }
 
 // mayBeIn reports whether a part that is not rendered may hold a thing. What others publish
-// names its own after itself, and puts it where it goes, or where its values say.
+// names its own after itself, and puts it where it goes, or where its values say. Of the owner's
+// parts charts do so in other namespaces than their own.
 func (x *index) mayBeIn(g hidden, k key) bool {
-	if !x.published(g) {
-		return true
-	}
 	c, said := &x.in.Components[g.component], x.said(g.component)
-	if saysWord(said, k.Name) {
+	called := x.called(g)
+	if saysWord(said, k.Name) || !x.published(g) && (!g.Chart || k.Namespace == "" || c.Namespace == "" || c.Namespace == k.Namespace || forNamespaces(called)) {
 		return true
 	}
-	called := x.called(g)
 	switch k.Kind {
 	case kindGateway, kindIssuer, kindClusterIssuer, kindSecretStore, kindClusterSecretStore:
 		if !namedAfter(k.Name, called) {
