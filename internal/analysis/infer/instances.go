@@ -44,6 +44,8 @@ var belonging = map[string][]belongs{
 	"secrets.hashicorp.com/VaultDynamicSecret": {{path: "spec.vaultAuthRef", group: "secrets.hashicorp.com", kind: "VaultAuth", verb: "authenticates by", split: true}},
 	"secrets.hashicorp.com/VaultPKISecret":     {{path: "spec.vaultAuthRef", group: "secrets.hashicorp.com", kind: "VaultAuth", verb: "authenticates by", split: true}},
 	"secrets.hashicorp.com/VaultAuth":          {{path: "spec.vaultConnectionRef", group: "secrets.hashicorp.com", kind: "VaultConnection", verb: "connects by", split: true}},
+	"argoproj.io/Workflow":                     {{path: "spec.workflowTemplateRef.name", group: "argoproj.io", kind: "WorkflowTemplate", verb: "runs"}},
+	"argoproj.io/CronWorkflow":                 {{path: "spec.workflowSpec.workflowTemplateRef.name", group: "argoproj.io", kind: "WorkflowTemplate", verb: "runs"}},
 	// A ClusterServingRuntime may serve as well, so that one that is missing says nothing.
 	"serving.kserve.io/InferenceService":      {{path: "spec.predictor.model.runtime", group: "serving.kserve.io", kind: "ServingRuntime", verb: "is served by"}},
 	"apiextensions.crossplane.io/Composition": {{path: "spec.pipeline.[].functionRef.name", group: "pkg.crossplane.io", kind: "Function", verb: "runs", cluster: true, soft: true}},
@@ -58,7 +60,7 @@ func providesInstance(o *object, add func(key)) {
 	switch o.g + "/" + o.k {
 	case "k8s.keycloak.org/Keycloak", "kafka.strimzi.io/Kafka", "kafka.strimzi.io/KafkaConnect", "postgresql.cnpg.io/Cluster", "k8s.mariadb.com/MariaDB",
 		"rabbitmq.com/RabbitmqCluster", "temporal.io/TemporalCluster", "secrets.hashicorp.com/VaultAuth", "secrets.hashicorp.com/VaultConnection",
-		"pkg.crossplane.io/Function", "pkg.crossplane.io/DeploymentRuntimeConfig", "serving.kserve.io/ServingRuntime", objectStore:
+		"pkg.crossplane.io/Function", "pkg.crossplane.io/DeploymentRuntimeConfig", "serving.kserve.io/ServingRuntime", "argoproj.io/WorkflowTemplate", objectStore:
 		add(instanceKey(o.g, o.k, o.namespace(), o.name))
 	}
 }

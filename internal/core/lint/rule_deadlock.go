@@ -27,7 +27,7 @@ func gateDeadlock(in Input) []finding.Finding {
 		if l.weak || l.Rule == "" || l.consumer == nil || l.Effect != dependency.Ready && l.Rule != ruleDeadlock {
 			continue
 		}
-		if l.Consumer.Place.Compare(l.Provider.Place) >= 0 || !l.Consumer.Place.IsHook && !o.assessed().waits(l) {
+		if l.Consumer.Place.Compare(l.Provider.Place) >= 0 || !l.Consumer.Place.IsHook && !o.assessed().waits(l) || o.assessed().unassessed(l.Consumer) {
 			continue
 		}
 		f := fromDependency(l, finding.Within)
@@ -67,15 +67,22 @@ func assessments(in Input) assessment {
 	return known
 }
 
+// unassessed reports whether nobody assesses the health of an object, which a sync then does
+// not wait for, hook or not. Source: gitops-engine, pkg/sync, getOperationPhase.
+func (a assessment) unassessed(e dependency.End) bool {
+	health, known := a[dependency.End{Component: e.Component, Object: e.Object}]
+	return known && health == ""
+}
+
 // waits reports whether a sync waits for the consumer until it has what it needs:
 // its health is assessed, and hangs on that. What is not among the objects (a
 // hand-made dependency) counts as waited for. A custom resource is Ready without
 // what it needs softly; pods may need it, as those of a private image their pull
 // secret.
 func (a assessment) waits(l link) bool {
-	health, known := a[dependency.End{Component: l.Consumer.Component, Object: l.Consumer.Object}]
-	if known && health == "" {
+	if a.unassessed(l.Consumer) {
 		return false
 	}
+	health, known := a[dependency.End{Component: l.Consumer.Component, Object: l.Consumer.Object}]
 	return l.Strength == plan.Hard || l.Holds || l.Rule == ruleDeadlock || !known || health == "workload"
 }
