@@ -80,8 +80,8 @@ func (x *index) published(h hidden) bool {
 }
 
 // makers are the components of which a hidden part may make a Namespace, sorted. What
-// folders of this repository or of another one of its owner hide may make any. Charts, and
-// what others publish, make those that they go to, that are called like them, or that their values name.
+// this repository or another one of its owner hides may make any. What others publish
+// makes those that it goes to, that are called like it, or that its values name.
 func (x *index) makers(namespace string) []string {
 	k := namespaceKey(namespace)
 	out, known := x.holders[k]
@@ -91,7 +91,7 @@ func (x *index) makers(namespace string) []string {
 	for _, h := range x.hidden {
 		c := &x.in.Components[h.component]
 		called := x.called(h)
-		if !h.Chart && !x.published(h) || h.Chart && c.Namespace == "" || c.Namespace == namespace || shareWord(namespace, called, minWord) || forNamespaces(called) || strings.Contains(x.said(h.component), namespace) {
+		if !x.published(h) || h.Chart && c.Namespace == "" || c.Namespace == namespace || shareWord(namespace, called, minWord) || forNamespaces(called) || strings.Contains(x.said(h.component), namespace) {
 			out = append(out, c.Name)
 		}
 	}

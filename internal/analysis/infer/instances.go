@@ -1,6 +1,7 @@
 package infer
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/core/dependency"
@@ -83,7 +84,7 @@ func requiresInstance(_ *world, o *object, add func(need)) {
 				}
 			}
 			n := need{key: instanceKey(b.group, b.kind, ns, name), field: field, strength: plan.Hard, effect: dependency.Ready, verb: b.verb + " " + b.kind + " " + name,
-				static: b.kind == "DeploymentRuntimeConfig"}
+				static: slices.Contains([]string{"DeploymentRuntimeConfig", "ServingRuntime", "WorkflowTemplate"}, b.kind)}
 			if b.soft {
 				n.strength = plan.Soft
 			}

@@ -338,7 +338,7 @@ func (r *Repository) decide(t tallies) {
 			r.tallied[url], r.here[url] = true, counted.here
 			r.own[url] = counted.sure || counted.here > 0 && counted.here*2 >= counted.all
 			fresh = append(fresh, url)
-		case counted.weak && url != "":
+		case counted.weak && url != "" && !hasPlaceholder(counted.address):
 			weak = append(weak, url)
 		}
 	}
