@@ -118,21 +118,22 @@ func (x *index) called(h hidden) string {
 
 // overrides are the names that values give to the charts of a component.
 func (x *index) overrides(component int) string {
-	text, known := x.renamed[component]
-	if known {
+	if text, known := x.renamed[component]; known {
 		return text
 	}
+	var names []string
 	for _, s := range x.in.Components[component].Sources {
 		for _, l := range append(x.layers(s), parameters(s)) {
 			everywhere(l.data, "", "", func(m map[string]any, _, _ string) {
 				for _, field := range []string{"fullnameOverride", "nameOverride"} {
 					if name, ok := m[field].(string); ok {
-						text += name + " "
+						names = append(names, name)
 					}
 				}
 			})
 		}
 	}
+	text := strings.Join(names, " ")
 	x.renamed[component] = text
 	return text
 }
