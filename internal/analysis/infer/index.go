@@ -83,6 +83,8 @@ type index struct {
 	// component.
 	holders        map[key][]string
 	texts, renamed map[int]string
+	// vocabulary has the words that says has looked for, by component.
+	vocabulary map[int]map[string]bool
 	// late is set while things are learned whose components come in any order.
 	late       bool
 	children   map[string][]KnownChild // by "group/Kind"
@@ -107,8 +109,12 @@ type index struct {
 	// gaps are all parts that are not rendered.
 	gaps  []hidden
 	world *world
-	// named has the names of what is provided, by kind and namespace.
-	named func() map[key][]string
+	// named has the names of what is provided, by kind and namespace; custom, makes and
+	// sayings are what namespacesOfCustom, allMade and allSayings find.
+	named   func() map[key][]string
+	custom  func() map[string]bool
+	makes   func() map[made]bool
+	sayings func() map[string][]*object
 }
 
 func newIndex(in Input) *index {
@@ -116,8 +122,9 @@ func newIndex(in Input) *index {
 		in.Order = model.Compare
 	}
 	x := &index{in: in, objects: make([][]*object, len(in.Components)), byName: map[string]int{}, provide: map[key][]provider{},
-		contents: map[key]*content{}, shut: map[lackKey]bool{}, kinds: map[string]bool{}, children: map[string][]KnownChild{}, anywhere: map[string][]string{}, configMaps: map[string]bool{}, holders: map[key][]string{}, texts: map[int]string{}, renamed: map[int]string{}, off: map[key]switchedOffKind{}}
+		contents: map[key]*content{}, shut: map[lackKey]bool{}, kinds: map[string]bool{}, children: map[string][]KnownChild{}, anywhere: map[string][]string{}, configMaps: map[string]bool{}, holders: map[key][]string{}, texts: map[int]string{}, renamed: map[int]string{}, vocabulary: map[int]map[string]bool{}, off: map[key]switchedOffKind{}}
 	x.rank, x.named = ranks(in.Components), sync.OnceValue(x.listNames)
+	x.custom, x.makes, x.sayings = sync.OnceValue(x.namespacesOfCustom), sync.OnceValue(x.allMade), sync.OnceValue(x.allSayings)
 	for i, c := range in.Components {
 		if at, ok := x.byName[c.Name]; !ok || x.rank[i] < x.rank[at] {
 			x.byName[c.Name] = i

@@ -116,22 +116,34 @@ func (x *index) mayHold(o *object, k key) []string {
 // makesOthers reports whether objects of a component make other things of a kind in a
 // namespace.
 func (x *index) makesOthers(component int, k key) bool {
-	for _, name := range x.named()[key{Kind: k.Kind, Namespace: k.Namespace}] {
-		of := x.provide[key{Kind: k.Kind, Namespace: k.Namespace, Name: name}]
-		if slices.ContainsFunc(of, func(p provider) bool { return p.component == component && p.object != nil }) {
-			return true
+	return x.makes()[made{component, k.Kind, k.Namespace}]
+}
+
+// made is a kind of things in a namespace that a component makes.
+type made struct {
+	component       int
+	kind, namespace string
+}
+
+// allMade is what objects make.
+func (x *index) allMade() map[made]bool {
+	all := map[made]bool{}
+	for k, of := range x.provide {
+		for _, p := range of {
+			if p.object != nil {
+				all[made{p.component, k.Kind, k.Namespace}] = true
+			}
 		}
 	}
-	return false
+	return all
 }
 
 // mayBeIn reports whether a part that is not rendered may hold a thing. What others publish
 // names its own after itself, and puts it where it goes, or where its values say. Of the owner's
 // parts charts do so in other namespaces than their own.
 func (x *index) mayBeIn(g hidden, k key) bool {
-	c, said := &x.in.Components[g.component], x.said(g.component)
-	called := x.called(g)
-	if saysWord(said, k.Name) || !x.published(g) && (!g.Chart || k.Namespace == "" || c.Namespace == "" || c.Namespace == k.Namespace || forNamespaces(called)) {
+	c, called := &x.in.Components[g.component], x.called(g)
+	if x.says(g.component, k.Name) || !x.published(g) && (!g.Chart || k.Namespace == "" || c.Namespace == "" || c.Namespace == k.Namespace || forNamespaces(called)) {
 		return true
 	}
 	switch k.Kind {
@@ -144,7 +156,7 @@ func (x *index) mayBeIn(g hidden, k key) bool {
 			return false
 		}
 	}
-	return k.Namespace == "" || c.Namespace == k.Namespace || g.Chart && c.Namespace == "" || shareWord(k.Namespace, called, minWord) || saysWord(said, k.Namespace)
+	return k.Namespace == "" || c.Namespace == k.Namespace || g.Chart && c.Namespace == "" || shareWord(k.Namespace, called, minWord) || x.says(g.component, k.Namespace)
 }
 
 // minOwnWord is the shortest word of a name that may be that of a chart.
@@ -158,23 +170,22 @@ func namedAfter(name, text string) bool {
 	})
 }
 
-// saysWord reports whether a text has a name as a word of its own.
-func saysWord(text, name string) bool {
-	part := func(c byte) bool {
-		return c == '-' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
-	}
-	for at := 0; ; {
-		n := strings.Index(text[at:], name)
-		if n < 0 {
-			return false
+// says reports whether the values of a component have a name as a word of its own.
+func (x *index) says(component int, name string) bool {
+	all, known := x.vocabulary[component]
+	if !known {
+		all = map[string]bool{}
+		for _, w := range strings.FieldsFunc(x.said(component), func(r rune) bool {
+			return r != '-' && r != '.' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
+		}) {
+			all[w] = true
+			for _, part := range strings.Split(w, ".") {
+				all[part] = true
+			}
 		}
-		start := at + n
-		end := start + len(name)
-		if (start == 0 || !part(text[start-1])) && (end == len(text) || !part(text[end])) {
-			return true
-		}
-		at = end
+		x.vocabulary[component] = all
 	}
+	return all[name]
 }
 
 // forEveryNamespace reports whether a ConfigMap is called as those are that programs write
@@ -280,18 +291,24 @@ func (x *index) namespaceMayAppear(name string) bool {
 // saidByCustom reports whether a custom resource of which nobody knows what is made from it
 // has the name of a namespace in its spec, and not as the place of something that it names:
 // that may be one that its operator makes. What is in the namespace itself comes too late for that.
-func (x *index) saidByCustom(namespace string) bool {
-	return slices.ContainsFunc(x.objects, func(of []*object) bool {
-		return slices.ContainsFunc(of, func(o *object) (said bool) {
-			if !customGroup(o.g) || makesNothing(o.g) || serverKind(o.g) || o.g == "operators.coreos.com" || o.namespace() == namespace {
-				return false
+func (x *index) saidByCustom(namespace string) bool { return x.custom()[namespace] }
+
+// namespacesOfCustom are the namespaces that custom resources elsewhere say.
+func (x *index) namespacesOfCustom() map[string]bool {
+	said := map[string]bool{}
+	for _, of := range x.objects {
+		for _, o := range of {
+			if !customGroup(o.g) || makesNothing(o.g) || serverKind(o.g) || o.g == "operators.coreos.com" {
+				continue
 			}
 			everywhere(o.root()["spec"], "", "", func(m map[string]any, _, _ string) {
 				for field, v := range m {
-					said = said || v == namespace && (strings.HasSuffix(field, "Namespace") || field == "namespace" && m["name"] == nil)
+					if name, ok := v.(string); ok && name != o.namespace() && (strings.HasSuffix(field, "Namespace") || field == "namespace" && m["name"] == nil) {
+						said[name] = true
+					}
 				}
 			})
-			return said
-		})
-	})
+		}
+	}
+	return said
 }

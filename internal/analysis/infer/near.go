@@ -74,18 +74,52 @@ func (x *index) reads(o *object, k key) (found bool) {
 // isSaid reports whether anything but what provides a thing says its name: an object
 // where it is, or the values of a chart that goes there.
 func (x *index) isSaid(k key) bool {
-	for i, of := range x.objects {
-		for _, o := range of {
-			provides := slices.ContainsFunc(x.provide[k], func(p provider) bool { return p.object == o })
-			if !provides && (k.Namespace == "" || o.namespace() == "" || o.namespace() == k.Namespace) && mentions(o.root(), k.Name) {
-				return true
-			}
-		}
-		if c := &x.in.Components[i]; (k.Namespace == "" || c.Namespace == k.Namespace) && saysWord(x.said(i), k.Name) {
+	by := x.sayings()[k.Name]
+	if len(by) == maxSayings || slices.ContainsFunc(by, func(o *object) bool {
+		return (k.Namespace == "" || o.namespace() == "" || o.namespace() == k.Namespace) && !slices.ContainsFunc(x.provide[k], func(p provider) bool { return p.object == o })
+	}) {
+		return true
+	}
+	for i := range x.in.Components {
+		if (k.Namespace == "" || x.in.Components[i].Namespace == k.Namespace) && x.says(i, k.Name) {
 			return true
 		}
 	}
 	return false
+}
+
+// maxSayings bounds how many objects are kept that say a text: a text of more is common.
+const maxSayings = 8
+
+// allSayings are the objects that say a text anywhere, by that.
+func (x *index) allSayings() map[string][]*object {
+	all := map[string][]*object{}
+	for _, of := range x.objects {
+		for _, o := range of {
+			eachText(o.root(), func(text string) {
+				if by := all[text]; len(by) < maxSayings && !slices.Contains(by, o) {
+					all[text] = append(by, o)
+				}
+			})
+		}
+	}
+	return all
+}
+
+// eachText visits the texts of a value, but for its keys.
+func eachText(v any, visit func(string)) {
+	switch v := v.(type) {
+	case string:
+		visit(v)
+	case []any:
+		for _, e := range v {
+			eachText(e, visit)
+		}
+	case map[string]any:
+		for _, e := range v {
+			eachText(e, visit)
+		}
+	}
 }
 
 // listNames lists the names of what is provided, by kind and namespace.
