@@ -83,12 +83,14 @@ func (r *run) createdByHand(ctx context.Context, tree *repofs.Tree, k *knowledge
 	mentions := sync.OnceValue(func() map[string]finding.Position { return byhand.Mentions(ctx, tree, secrets()) })
 	ignored := sync.OnceValues(func() (finding.Position, bool) { return byhand.Ignored(ctx, tree) })
 	return func(object finding.Resource) (finding.Evidence, bool) {
+		elsewhere := false
 		for _, one := range known().objects {
-			if one.Matches(object.Kind, object.Name) && concerns(tree, one.Position.File, environment) {
+			elsewhere = elsewhere || one.Matches(object.Kind, one.Namespace, object.Name)
+			if one.Matches(object.Kind, object.Namespace, object.Name) && concerns(tree, one.Position.File, environment) {
 				return finding.Evidence{Text: object.Kind + " " + one.Name + " is created by hand", File: one.Position.File, Line: one.Position.Line}, true
 			}
 		}
-		if object.Kind != "Secret" {
+		if object.Kind != "Secret" || elsewhere {
 			return finding.Evidence{}, false
 		}
 		if at, ok := mentions()[object.Name]; ok && concerns(tree, at.File, environment) {

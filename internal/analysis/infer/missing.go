@@ -14,7 +14,7 @@ import (
 // hand or by programs, only those count that nothing at hand can make.
 func (c *collection) miss(o *object, n need) {
 	near, sister := c.x.near(o.component, o, n.key), c.x.sister(n.key)
-	if near == "" && sister == "" && (n.slip || c.mayAppear(o, n.key)) || c.x.inOther(n.key) {
+	if near == "" && sister == "" && (n.slip || c.x.mayAppear(o, n.key)) || c.x.inOther(n.key) {
 		return
 	}
 	m := dependency.Missing{
@@ -37,6 +37,9 @@ func (c *collection) miss(o *object, n need) {
 // missTold records that nothing makes what the values of a chart name, where there is a
 // thing of nearly the same name: alone they say too little.
 func (c *collection) missTold(component int, k key, verb string, e finding.Evidence) {
+	if strings.Count(c.x.said(component), k.Name) > 1 {
+		return // the values may hold it, too
+	}
 	near := c.x.near(component, nil, k)
 	if near == "" || c.x.inOther(k) {
 		return
@@ -146,6 +149,12 @@ func (x *index) mayBeIn(g hidden, k key) bool {
 	if x.says(g.component, k.Name) || !x.published(g) && (!g.Chart || k.Namespace == "" || c.Namespace == "" || c.Namespace == k.Namespace || forNamespaces(called)) {
 		return true
 	}
+	if k.Namespace != "" && c.Namespace == k.Namespace && (!g.Chart || x.isUnlisted(g)) {
+		return true
+	}
+	if k.Namespace == "" && g.Chart && x.isUnlisted(g) && setsUp(called+" "+c.Namespace) {
+		return true
+	}
 	switch k.Kind {
 	case kindGateway, kindIssuer, kindClusterIssuer, kindSecretStore, kindClusterSecretStore:
 		if !namedAfter(k.Name, called) {
@@ -157,6 +166,17 @@ func (x *index) mayBeIn(g hidden, k key) bool {
 		}
 	}
 	return k.Namespace == "" || c.Namespace == k.Namespace || g.Chart && c.Namespace == "" || shareWord(k.Namespace, called, minWord) || x.says(g.component, k.Namespace)
+}
+
+// isUnlisted reports whether the catalogue does not have a part.
+func (x *index) isUnlisted(g hidden) bool { return slices.Contains(x.hidden, g) }
+
+// setsUp reports whether a chart is called, or goes, as those do that set up what a cluster has
+// one of: issuers and stores of secrets.
+func setsUp(called string) bool {
+	return forNamespaces(called) || slices.ContainsFunc([]string{"issuer", "store", "cert-manager", "external-secrets", "config", "extras", "resources", "raw", "manifests"}, func(word string) bool {
+		return strings.Contains(called, word)
+	})
 }
 
 // minOwnWord is the shortest word of a name that may be that of a chart.
@@ -270,13 +290,13 @@ func compareMissing(a, b dependency.Missing) int {
 // mayAppear reports whether a thing that no object provides may be made by
 // something that is not seen: a program of the component with the right to make
 // it, or an operator from a custom resource beside it.
-func (c *collection) mayAppear(o *object, k key) bool {
-	w := c.x.world
+func (x *index) mayAppear(o *object, k key) bool {
+	w := x.world
 	switch k.Kind {
 	case kindSecret, kindConfigMap:
 		return w.makesSecrets[o.component] || w.customIn[k.Namespace]
 	case kindNamespace:
-		return c.x.namespaceMayAppear(k.Name) || mayBeDistributed(k.Name, o)
+		return x.namespaceMayAppear(k.Name) || mayBeDistributed(k.Name, o)
 	case kindServiceAccount, kindPVC:
 		return w.customIn[k.Namespace]
 	}

@@ -3,6 +3,7 @@ package infer
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
 )
@@ -21,12 +22,16 @@ func (x *index) near(component int, o *object, missing key) string {
 	default:
 		return ""
 	}
+	// A word more says less than that something else may make the thing.
+	doubtful := sync.OnceValue(func() bool {
+		return o != nil && (x.mayAppear(o, missing) || len(x.mayHold(o, missing)) > 0) || o == nil && x.world.customIn[missing.Namespace]
+	})
 	var all []string
 	for _, name := range x.named()[key{Kind: missing.Kind, Namespace: missing.Namespace}] {
 		k := missing
 		k.Name = name
 		unsaid := turned(name, missing.Name) || extends(name, missing.Name) && !class
-		if !unsaid && !slip(name, missing.Name) || o != nil && x.reads(o, k) || unsaid && x.isSaid(k) {
+		if !unsaid && !slip(name, missing.Name) || o != nil && x.reads(o, k) || unsaid && (x.isSaid(k) || !turned(name, missing.Name) && doubtful()) {
 			continue
 		}
 		if slices.ContainsFunc(x.provide[k], func(p provider) bool {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rollout-ladder/ladder/internal/core/argo"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/model"
 )
 
 const ruleProjectLate = "project-before-use"
@@ -68,11 +69,17 @@ func (p places) setsBefore(setup argo.Setup, project argo.Project) []finding.Fin
 
 // missingProjects finds Applications of an AppProject that nothing makes, where there is one
 // of nearly the same name, or one of a word more or less that no Application is in. Argo CD syncs no Application without its project, and generates none.
-func missingProjects(setup argo.Setup) []finding.Finding {
+func missingProjects(in Input) []finding.Finding {
+	setup := in.Argo
 	made := map[string]argo.Project{}
 	for _, p := range setup.Projects {
 		made[p.Name] = p
 	}
+	// A folder elsewhere that goes where Argo CD runs may hold more projects.
+	hidden := slices.ContainsFunc(in.Components, func(c model.Component) bool {
+		return slices.Contains([]string{"argocd", "argo-cd", "openshift-gitops"}, c.Namespace) && slices.Contains(in.Unrendered, c.Name) &&
+			slices.ContainsFunc(c.Sources, func(s model.Source) bool { return s.Kind != model.Chart })
+	})
 	var out []finding.Finding
 	of := map[string]int{} // the finding on a project, from 1
 	used := map[string]bool{}
@@ -90,7 +97,9 @@ func missingProjects(setup argo.Setup) []finding.Finding {
 			continue
 		}
 		for _, p := range setup.Projects {
-			if !oneLetter(p.Name, name) && (used[p.Name] || p.Name == "default" || !oneWord(p.Name, name)) {
+			slip := oneLetter(p.Name, name)
+			sure := slip && (len(p.Name) != len(name) || swapped(p.Name, name))
+			if !sure && (hidden || used[p.Name] || p.Name == "default" || !slip && !oneWord(p.Name, name)) {
 				continue
 			}
 			out = append(out, finding.Finding{
@@ -152,8 +161,16 @@ func oneLetter(a, b string) bool {
 	if i == len(a)-1 {
 		return false
 	}
-	swapped := i+1 < len(a) && a[i] == b[i+1] && a[i+1] == b[i] && a[i+2:] == b[i+2:]
-	return swapped || a[i+1:] == b[i+1:]
+	return swapped(a, b) || a[i+1:] == b[i+1:]
+}
+
+// swapped reports whether two names are the same but for two letters beside each other.
+func swapped(a, b string) bool {
+	i := 0
+	for i < len(a) && i < len(b) && a[i] == b[i] {
+		i++
+	}
+	return len(a) == len(b) && i+1 < len(a) && a[i] == b[i+1] && a[i+1] == b[i] && a[i+2:] == b[i+2:]
 }
 
 // tooEarly is an Application that is applied before its project, with the levels of both

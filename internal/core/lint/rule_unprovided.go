@@ -16,7 +16,7 @@ const ruleUnprovided = "unprovided"
 // absence, so it speaks only where everything was looked at and where the
 // repository makes things of that kind, in that namespace, itself.
 func unprovided(in Input) []finding.Finding {
-	out := missingProjects(in.Argo)
+	out := missingProjects(in)
 	if len(in.Missing) == 0 {
 		return out
 	}
@@ -73,7 +73,9 @@ func unprovided(in Input) []finding.Finding {
 		}
 		in.maybeThere(&f)
 		if in.Created != nil && f.Severity != finding.Info {
-			if told, ok := in.Created(f.Resource); ok {
+			told, ok := in.Created(f.Resource)
+			guessed := strings.HasSuffix(told.Text, " is mentioned") || strings.HasSuffix(told.Text, " out of Git")
+			if ok && !(guessed && m.Likely()) {
 				f.Severity = finding.Info
 				how := "has it created by hand"
 				switch {

@@ -11,7 +11,7 @@ import (
 // withoutCopies leaves Applications out that are written again under the same name, and
 // that apply the same: a cluster has one of them. Of one in the folder of an environment and
 // another the former is kept, of one in the folder that both apply and another the latter, of
-// others the one that lies less deep.
+// others that are the same to the last field the one that lies less deep.
 func (r *Repository) withoutCopies(roots []entry) []entry {
 	of, outside := map[string]bool{}, map[string]bool{}
 	for _, e := range roots {
@@ -25,16 +25,23 @@ func (r *Repository) withoutCopies(roots []entry) []entry {
 	})
 	first := map[string]string{}
 	before := func(a, b string) bool {
-		return cmp.Or(cmp.Compare(strings.Count(a, "/"), strings.Count(b, "/")), strings.Compare(a, b)) < 0
+		return cmp.Or(cmp.Compare(strings.Count(a, "/"), strings.Count(b, "/")), slices.Compare(strings.Split(a, "/"), strings.Split(b, "/"))) < 0
+	}
+	whole := func(e entry) string {
+		key := r.rootKey(e)
+		if key != "" {
+			key += fmt.Sprint(e.document.value.At("spec").Any(), e.document.value.At("metadata").Any())
+		}
+		return key
 	}
 	for _, e := range roots {
-		key := r.rootKey(e)
+		key := whole(e)
 		if file, known := first[key]; !known || before(e.file(), file) {
 			first[key] = e.file()
 		}
 	}
 	return slices.DeleteFunc(roots, func(e entry) bool {
-		key := r.rootKey(e)
+		key := whole(e)
 		return key != "" && folderEnvironment(path.Dir(e.file())) == "" && e.file() != first[key]
 	})
 }

@@ -24,19 +24,32 @@ func (r *Repository) makesNothing(set document) {
 	}
 	f := newFinding(RuleMissing, finding.Info, set.position(), set.name(), "the ApplicationSet %s generates no Application: %s", set.name(), what)
 	f.Fix.Summary = "correct the path, or remove the set"
-	if r.matchesAny(written) {
+	if excludes(set.value.At("spec", "generators"), 0) && r.matchesAny(written) {
 		f.Message = "the ApplicationSet " + set.name() + " generates no Application: what matches " + written + " is excluded"
 		f.Fix.Summary = ""
 	}
 	r.findings = append(r.findings, f)
 }
 
-// matchesAny reports whether a pattern of a git generator matches a file of the repository,
-// or a folder of one.
+// excludes reports whether a git generator leaves out some of what it finds.
+func excludes(generators *yamldoc.Value, depth int) bool {
+	return depth <= deepest && slices.ContainsFunc(generators.Elements(), func(g *yamldoc.Value) bool {
+		left := func(item *yamldoc.Value) bool { return item.TextAt("exclude") == "true" }
+		return slices.ContainsFunc(g.At("git", "directories").Elements(), left) || slices.ContainsFunc(g.At("git", "files").Elements(), left) ||
+			excludes(g.At("matrix", "generators"), depth+1) || excludes(g.At("merge", "generators"), depth+1)
+	})
+}
+
+// matchesAny reports whether a pattern of a git generator matches a folder of the repository,
+// or a file where it ends as one does.
 func (r *Repository) matchesAny(pattern string) bool {
 	pattern = strings.Trim(path.Clean("/"+pattern), "/")
 	return slices.ContainsFunc(r.paths, func(file string) bool {
-		for at := file; at != "."; at = path.Dir(at) {
+		at := file
+		if path.Ext(pattern) == "" {
+			at = path.Dir(file)
+		}
+		for ; at != "."; at = path.Dir(at) {
 			if ok, err := path.Match(pattern, at); ok && err == nil {
 				return true
 			}

@@ -236,7 +236,7 @@ func TestObjects(t *testing.T) {
 	root := t.TempDir()
 	for name, text := range map[string]string{
 		"justfile":      "secret ROLE:\n    kubectl create secret generic -n web web-{{ROLE}}-credentials --from-literal=a=b\n",
-		"README.md":     "```yaml\napiVersion: v1\nkind: Secret\nmetadata:\n  name: registry\n```\n`oc create sa deployer-bot`\n",
+		"README.md":     "```yaml\napiVersion: v1\nkind: Secret\nmetadata:\n  name: registry\n```\n`oc create sa deployer-bot`\n`kubectl create secret generic elsewhere -n other`\n",
 		"main.tf":       "resource \"kubernetes_secret_v1\" \"x\" {\n  metadata {\n    name = \"tunnel\"\n  }\n}\n",
 		"deploy.py":     "make(name=\"grafana-admin\")\n",
 		"web/web.yaml":  "# first: oauth-client\nname: database\n",
@@ -252,7 +252,7 @@ func TestObjects(t *testing.T) {
 	tree := &repofs.Tree{Root: root, Repository: root}
 	told := Find(t.Context(), tree)
 	matches := func(kind, name string) bool {
-		return slices.ContainsFunc(told.Objects, func(o Object) bool { return o.Matches(kind, name) })
+		return slices.ContainsFunc(told.Objects, func(o Object) bool { return o.Matches(kind, "web", name) })
 	}
 	for _, tc := range []struct {
 		kind, name string
@@ -260,6 +260,7 @@ func TestObjects(t *testing.T) {
 	}{
 		{"Secret", "web-preview-credentials", true},
 		{"Secret", "web-credentials", false},
+		{"Secret", "elsewhere", false},
 		{"ConfigMap", "web-preview-credentials", false},
 		{"Secret", "registry", true},
 		{"ServiceAccount", "deployer-bot", true},

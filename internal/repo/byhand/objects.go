@@ -15,16 +15,16 @@ import (
 type Object struct {
 	// Kind is what the API server has in the end: a SealedSecret is a Secret.
 	Kind string
-	// Name may hold "*" for what a variable fills in.
-	Name string
+	// Name may hold "*" for what a variable fills in; Namespace is empty where that is not written.
+	Name, Namespace string
 	// Position is that of the line on which the command, or the object, begins.
 	Position finding.Position
 }
 
-// Matches reports whether the object may be of a kind and have a name. A name of which
+// Matches reports whether the object may be of a kind and have a name in a namespace. A name of which
 // little is written out may be anything, and is not it.
-func (o Object) Matches(kind, name string) bool {
-	if o.Kind != kind {
+func (o Object) Matches(kind, namespace, name string) bool {
+	if o.Kind != kind || o.Namespace != "" && o.Namespace != namespace {
 		return false
 	}
 	parts := strings.Split(o.Name, "*")
@@ -57,17 +57,23 @@ var (
 	// writtenKind is the kind in a manifest that a command is given, or a document shows.
 	writtenKind = lazyregexp.New(`^\s*kind:\s*["']?([A-Za-z]+)["']?\s*$`)
 	writtenName = lazyregexp.New(`^\s*name:\s*["']?([^\s"'#]+)`)
-	objectName  = lazyregexp.New(`^[a-z0-9*](?:[a-z0-9.*-]*[a-z0-9*])?$`)
+	// The namespace that a manifest, or a command, says.
+	writtenNamespace = lazyregexp.New(`^\s*namespace:\s*["']?([^\s"'#]+)`)
+	intoNamespace    = lazyregexp.New(`\s(?:-n|--namespace)[ =]["']?([^\s"'` + "`" + `;|&)]+)`)
+	objectName       = lazyregexp.New(`^[a-z0-9*](?:[a-z0-9.*-]*[a-z0-9*])?$`)
 )
 
 // objects are those that the commands of one file create, and those that are written out
 // in it.
 func objects(file string, content []byte) []Object {
 	var all []Object
-	add := func(kind, name string, line int) {
+	add := func(kind, name, namespace string, line int) {
 		name = filled.ReplaceAllString(name, "*")
+		if !plainName.MatchString(namespace) {
+			namespace = ""
+		}
 		if objectName.MatchString(name) {
-			all = append(all, Object{kind, name, finding.Position{File: file, Line: line}})
+			all = append(all, Object{kind, name, namespace, finding.Position{File: file, Line: line}})
 		}
 	}
 	for _, c := range commands(file, content) {
@@ -80,7 +86,11 @@ func objects(file string, content []byte) []Object {
 				kind = "ServiceAccount"
 			}
 			if name := argument1(c.text[at[1]:]); name != "" {
-				add(kind, name, c.line)
+				namespace := ""
+				if m := intoNamespace.FindAllStringSubmatch(c.text, -1); len(m) == 1 {
+					namespace = m[0][1]
+				}
+				add(kind, name, namespace, c.line)
 			}
 		}
 	}
@@ -97,14 +107,20 @@ func objects(file string, content []byte) []Object {
 		if !slices.Contains([]string{"Secret", "ConfigMap", "ServiceAccount", "PersistentVolumeClaim"}, kind) {
 			continue // a document shows it, and has nobody make it
 		}
+		name, namespace := "", ""
 		for _, next := range lines[i+1 : min(len(lines), i+1+maxHead)] {
-			if n := writtenName.FindStringSubmatch(next); n != nil {
-				add(kind, n[1], i+1)
-				break
+			if n := writtenName.FindStringSubmatch(next); n != nil && name == "" {
+				name = n[1]
+			}
+			if n := writtenNamespace.FindStringSubmatch(next); n != nil && namespace == "" {
+				namespace = n[1]
 			}
 			if writtenKind.MatchString(next) {
 				break
 			}
+		}
+		if name != "" {
+			add(kind, name, namespace, i+1)
 		}
 	}
 	return all
@@ -139,6 +155,9 @@ func Mentions(ctx context.Context, tree *repofs.Tree, names map[string]bool) map
 			}
 			for _, word := range objectWord.FindAllString(line, -1) {
 				word = strings.TrimRight(word, ".-")
+				if len(word) < minWritten || !strings.ContainsAny(word, "-.") {
+					continue // a program says such words of other things
+				}
 				if _, known := said[word]; names[word] && !known {
 					said[word] = finding.Position{File: file, Line: i + 1}
 				}
@@ -155,13 +174,13 @@ var ofSecrets = lazyregexp.New(`(?i)^[^!#]*secrets?[^/]*\.ya?ml$`)
 // decrypted matches what a file is called that has an encrypted one beside it.
 var decrypted = lazyregexp.New(`(?i)dec|plain|unseal|unenc|raw|clear|tmp`)
 
-// Ignored is where the repository keeps manifests of Secrets out of Git.
+// Ignored is where the repository as a whole keeps manifests of Secrets out of Git.
 func Ignored(ctx context.Context, tree *repofs.Tree) (finding.Position, bool) {
-	found, _ := tree.Find(ctx, ".", func(file string) bool { return path.Base(file) == ".gitignore" })
-	for _, file := range found {
+	const file = ".gitignore"
+	if ctx.Err() == nil && tree.IsFile(file) {
 		data, err := tree.Read(file)
 		if err != nil {
-			continue
+			return finding.Position{}, false
 		}
 		for i, line := range strings.Split(string(data), "\n") {
 			if line = strings.TrimSpace(line); ofSecrets.MatchString(line) && !decrypted.MatchString(line) {

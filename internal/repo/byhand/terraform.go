@@ -52,7 +52,7 @@ func terraformed(ctx context.Context, tree *repofs.Tree) (namespaces []Namespace
 				counted = at[0]
 				position := finding.Position{File: file, Line: line}
 				if kind := kindsOf[resource]; kind != "" {
-					objects = append(objects, Object{kind, m[1], position})
+					objects = append(objects, Object{Kind: kind, Name: m[1], Position: position})
 				} else {
 					namespaces = append(namespaces, Namespace{Name: m[1], Position: position})
 				}
