@@ -75,7 +75,7 @@ func unprovided(in Input) []finding.Finding {
 		if in.Created != nil && f.Severity != finding.Info {
 			told, ok := in.Created(f.Resource)
 			guessed := strings.HasSuffix(told.Text, " is mentioned") || strings.HasSuffix(told.Text, " out of Git")
-			if ok && !(guessed && m.Likely()) {
+			if ok && (!guessed || !m.Likely()) {
 				f.Severity = finding.Info
 				how := "has it created by hand"
 				switch {
