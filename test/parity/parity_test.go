@@ -20,6 +20,7 @@ import (
 // difference that is not here is a mistake of Ladder's until somebody knows better.
 var explained = map[string]string{
 	"app-two-parents":                    "two parents apply one Application, whose owner is whoever is last",
+	"bases-remote-alone":                 "a base is remote, which nothing fetches here; Ladder reads what is beside it, and says so",
 	"cycle-of-sets":                      "a wave that is no text: the API server refuses the ApplicationSet, and lint says so",
 	"filled-in":                          "a tool fills in addresses and paths; Ladder says which folder it takes for them",
 	"crd-cr-without-skip-dry-run-itself": "the comparison begins with the chart, as an Application that names no server",
