@@ -83,14 +83,13 @@ func (r *run) createdByHand(ctx context.Context, tree *repofs.Tree, k *knowledge
 	mentions := sync.OnceValue(func() map[string]finding.Position { return byhand.Mentions(ctx, tree, secrets()) })
 	ignored := sync.OnceValues(func() (finding.Position, bool) { return byhand.Ignored(ctx, tree) })
 	return func(object finding.Resource) (finding.Evidence, bool) {
-		elsewhere := false
-		for _, one := range known().objects {
-			elsewhere = elsewhere || one.Matches(object.Kind, one.Namespace, object.Name)
+		like := known().objects.Like(object.Kind, object.Name)
+		for _, one := range like {
 			if one.Matches(object.Kind, object.Namespace, object.Name) && concerns(tree, one.Position.File, environment) {
-				return finding.Evidence{Text: object.Kind + " " + one.Name + " is created by hand", File: one.Position.File, Line: one.Position.Line}, true
+				return finding.Evidence{Text: object.Kind + " " + object.Name + " is created by hand", File: one.Position.File, Line: one.Position.Line}, true
 			}
 		}
-		if object.Kind != "Secret" || elsewhere {
+		if object.Kind != "Secret" || len(like) > 0 { // one of another namespace is mentioned for that
 			return finding.Evidence{}, false
 		}
 		if at, ok := mentions()[object.Name]; ok && concerns(tree, at.File, environment) {
@@ -104,7 +103,7 @@ func (r *run) createdByHand(ctx context.Context, tree *repofs.Tree, k *knowledge
 // handedOver is what people make by hand: by its name as madeAs has it, and objects.
 type handedOver struct {
 	byName  map[string][]finding.Evidence
-	objects []byhand.Object
+	objects byhand.Objects
 }
 
 // handed are the commands by the names of what they make.
@@ -156,7 +155,7 @@ func (r *run) handed(ctx context.Context, tree *repofs.Tree, k *knowledge) func(
 			}
 			note(finding.Evidence{Text: "Namespace " + one.Name + how, File: one.Position.File, Line: one.Position.Line}, []string{one.Name})
 		}
-		return handedOver{told, all.Objects}
+		return handedOver{told, byhand.NewObjects(all.Objects)}
 	})
 	return r.told[charts]
 }

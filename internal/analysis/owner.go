@@ -11,8 +11,11 @@ import (
 
 // publisher is who publishes at an address: its host, and on one that many share the owner.
 func publisher(address string) string {
-	_, address, _ = strings.Cut("//"+strings.TrimPrefix(strings.TrimPrefix(strings.ToLower(address), "oci:"), "https:"), "//")
-	host, rest, _ := strings.Cut(strings.TrimLeft(address, "/"), "/")
+	address = strings.ToLower(address)
+	if _, rest, ok := strings.Cut(address, "://"); ok {
+		address = rest
+	}
+	host, rest, _ := strings.Cut(address, "/")
 	owner, _, _ := strings.Cut(rest, "/")
 	if slices.Contains(forges, host) || slices.Contains(registries, host) {
 		return host + "/" + owner

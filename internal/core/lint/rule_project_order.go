@@ -81,7 +81,7 @@ func missingProjects(in Input) []finding.Finding {
 			slices.ContainsFunc(c.Sources, func(s model.Source) bool { return s.Kind != model.Chart })
 	})
 	var out []finding.Finding
-	of := map[string]int{} // the finding on a project, from 1
+	of := map[string][]finding.Position{} // further Applications, by the project that is missing
 	used := map[string]bool{}
 	for _, a := range setup.Applications {
 		used[cmp.Or(a.Project, "default")] = true
@@ -91,9 +91,8 @@ func missingProjects(in Input) []finding.Finding {
 		if _, ok := made[name]; ok || name == "default" || templated(name) || a.Assumed && a.Set == "" {
 			continue
 		}
-		if n := of[name]; n > 0 {
-			e := finding.Evidence{Text: "Application " + a.Name + " is in it as well", File: a.Position.File, Line: a.Position.Line}
-			out[n-1].Evidence = append(out[n-1].Evidence, e)
+		if _, told := of[name]; told {
+			of[name] = append(of[name], a.Position)
 			continue
 		}
 		for _, p := range setup.Projects {
@@ -110,8 +109,13 @@ func missingProjects(in Input) []finding.Finding {
 				Evidence: []finding.Evidence{where(p.Position, "AppProject %s", p.Name)},
 				Fix:      finding.Fix{Summary: fmt.Sprintf("write %s, or add what provides %s", p.Name, name)},
 			})
-			of[name] = len(out)
+			of[name] = nil
 			break
+		}
+	}
+	for i := range out {
+		if places := of[out[i].Resource.Name]; len(places) > 0 {
+			out[i].Evidence = append(out[i].Evidence, furtherPlaces(places))
 		}
 	}
 	return out

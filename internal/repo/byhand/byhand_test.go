@@ -276,3 +276,21 @@ func TestObjects(t *testing.T) {
 		t.Errorf("mentions: %v", said)
 	}
 }
+
+// A line of many commands, and many names with variables, are bounded: what is asked of them
+// takes no longer for a hostile document.
+func TestObjectsAreBounded(t *testing.T) {
+	line := strings.Repeat("kubectl create secret generic a ", 25_000)
+	if got := len(objects("install.sh", []byte(line))); got != maxCreated {
+		t.Errorf("one line creates %d objects", got)
+	}
+	var all []Object
+	for i := range 2 * maxPatterns {
+		all = append(all, Object{Kind: "Secret", Name: fmt.Sprintf("secret-%d-*", i)})
+	}
+	all = append(all, Object{Kind: "Secret", Name: "plain", Namespace: "web"})
+	known := NewObjects(all)
+	if len(known.pattern) != maxPatterns || len(known.Like("Secret", "plain")) != 1 || len(known.Like("Secret", "secret-7-x")) != 1 {
+		t.Errorf("%d patterns, %v, %v", len(known.pattern), known.Like("Secret", "plain"), known.Like("Secret", "secret-7-x"))
+	}
+}

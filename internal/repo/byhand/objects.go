@@ -46,6 +46,40 @@ func (o Object) Matches(kind, namespace, name string) bool {
 	return true
 }
 
+// Objects are those that people create by hand, for many questions.
+type Objects struct {
+	named   map[[2]string][]Object // by kind and name, where this is written out
+	pattern []Object
+}
+
+// maxPatterns bounds how many names with variables are compared.
+const maxPatterns = 1000
+
+// NewObjects readies objects for questions.
+func NewObjects(all []Object) Objects {
+	o := Objects{named: map[[2]string][]Object{}}
+	for _, one := range all {
+		switch key := [2]string{one.Kind, one.Name}; {
+		case !strings.Contains(one.Name, "*"):
+			o.named[key] = append(o.named[key], one)
+		case len(o.pattern) < maxPatterns:
+			o.pattern = append(o.pattern, one)
+		}
+	}
+	return o
+}
+
+// Like are those that may be of a kind and have a name, whatever namespace they say.
+func (o Objects) Like(kind, name string) []Object {
+	all := slices.Clone(o.named[[2]string{kind, name}])
+	for _, one := range o.pattern {
+		if one.Matches(kind, one.Namespace, name) {
+			all = append(all, one)
+		}
+	}
+	return all
+}
+
 // minWritten is how much of a name with variables is written out at least.
 const minWritten = 6
 
@@ -77,7 +111,7 @@ func objects(file string, content []byte) []Object {
 		}
 	}
 	for _, c := range commands(file, content) {
-		for _, at := range makesObject.FindAllStringIndex(c.text, -1) {
+		for _, at := range makesObject.FindAllStringIndex(c.text, maxCreated) {
 			kind := "Secret"
 			switch fields := strings.Fields(c.text[at[0]:at[1]]); fields[len(fields)-1] {
 			case "configmap", "cm":
@@ -85,9 +119,10 @@ func objects(file string, content []byte) []Object {
 			case "serviceaccount", "sa":
 				kind = "ServiceAccount"
 			}
-			if name := argument1(c.text[at[1]:]); name != "" {
+			given := c.text[at[0]:min(len(c.text), at[1]+maxGiven)]
+			if name := firstArgument(given[at[1]-at[0]:]); name != "" {
 				namespace := ""
-				if m := intoNamespace.FindAllStringSubmatch(c.text, -1); len(m) == 1 {
+				if m := intoNamespace.FindAllStringSubmatch(given, 2); len(m) == 1 {
 					namespace = m[0][1]
 				}
 				add(kind, name, namespace, c.line)
@@ -197,8 +232,15 @@ var objectWord = lazyregexp.New(`[A-Za-z0-9][A-Za-z0-9.-]*`)
 // maxHead bounds how many lines behind the kind of an object its name stands.
 const maxHead = 12
 
-// argument1 is the first argument that is no flag.
-func argument1(text string) string {
+// maxCreated bounds how many objects one line creates, maxGiven how far behind a command its
+// arguments are looked for, in bytes.
+const (
+	maxCreated = 20
+	maxGiven   = 500
+)
+
+// firstArgument is the first argument that is no flag.
+func firstArgument(text string) string {
 	fields := strings.Fields(filled.ReplaceAllString(text, "*"))
 	for i := 0; i < len(fields); i++ {
 		f := fields[i]
