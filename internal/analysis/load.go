@@ -337,7 +337,8 @@ func (r *Result) infer(known *knowledge) {
 	}
 	r.Findings = append(slices.Clone(r.Platform.Findings), inferred.Findings...)
 	for _, c := range r.Platform.Components {
-		r.Findings = append(r.Findings, r.numberWaves(c, objects[c.Name])...)
+		r.Findings = append(r.Findings, r.wrongWaves(c, objects[c.Name])...)
+		r.Findings = append(r.Findings, r.repeats(c, objects[c.Name])...)
 		r.Findings = append(r.Findings, r.ignoredOptions(c, objects[c.Name])...)
 		r.Findings = append(r.Findings, r.unreadApplications(c, r.Objects[c.Name])...)
 	}

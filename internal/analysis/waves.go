@@ -2,19 +2,22 @@ package analysis
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/repo/manifest"
 )
 
-// ruleWave is the rule of sync waves that are no text.
+// ruleWave is the rule of sync waves that are no text, or no number.
 const ruleWave = "wave-not-a-string"
 
-// numberWaves finds the objects of a component whose sync wave is a number: a
+// wrongWaves finds the objects of a component whose sync wave is a number: a
 // chart that writes {{ .Values.wave }} without quote, or a manifest. The API
-// server refuses the whole object. Applications are judged where they are read.
-func (r *Result) numberWaves(c model.Component, objects []manifest.Object) []finding.Finding {
+// server refuses the whole object. A text that is no number is taken for 0.
+// Applications are judged where they are read.
+func (r *Result) wrongWaves(c model.Component, objects []manifest.Object) []finding.Finding {
 	var out []finding.Finding
 	for _, o := range objects {
 		if isArgo(o) {
@@ -26,24 +29,29 @@ func (r *Result) numberWaves(c model.Component, objects []manifest.Object) []fin
 		if !written || wave == nil {
 			continue // null is no annotation
 		}
-		if _, text := wave.(string); text {
-			continue
+		text, isText := wave.(string)
+		if _, err := strconv.Atoi(text); isText && (err == nil || text == "" || strings.ContainsAny(text, "{$")) {
+			continue // a variable in it is filled in later
 		}
 		resource, at := o.Resource(), o.Origin.Position()
 		const field = "metadata.annotations[" + manifest.WaveAnnotation + "]"
 		if r.lines != nil {
 			at = r.lines.Field(at, field)
 		}
-		out = append(out, finding.Finding{
+		f := finding.Finding{
 			Rule: ruleWave, Severity: finding.Error, Scope: finding.Rule, Component: c.Name, Resource: resource,
 			Message:  fmt.Sprintf("the sync wave %v of %s is not text; the API server refuses the object", wave, resource.Human()),
 			Position: at, Basis: finding.Rendered,
-			Evidence: []finding.Evidence{{
-				Text: fmt.Sprintf("%s renders with the sync wave %v, without quotes", resource.Human(), wave),
-				File: at.File, Line: at.Line, Object: resource.String(), Field: field,
-			}},
 			Fix: finding.Fix{Summary: fmt.Sprintf("quote it: %q, or {{ ... | quote }} in a template", fmt.Sprint(wave))},
-		})
+		}
+		seen := fmt.Sprintf("%s renders with the sync wave %v, without quotes", resource.Human(), wave)
+		if isText {
+			f.Message = fmt.Sprintf("the sync wave %q of %s is not a number; Argo CD takes it for 0", text, resource.Human())
+			f.Fix.Summary = "write a whole number in quotes, without blanks"
+			seen = fmt.Sprintf("%s renders with the sync wave %q", resource.Human(), text)
+		}
+		f.Evidence = []finding.Evidence{{Text: seen, File: at.File, Line: at.Line, Object: resource.String(), Field: field}}
+		out = append(out, f)
 	}
 	return out
 }

@@ -44,7 +44,7 @@ type mender struct {
 
 func (m *mender) propose(f finding.Finding) []finding.Edit {
 	switch {
-	case f.Rule == "wave-not-a-string":
+	case f.Rule == "wave-not-a-string" && strings.HasPrefix(f.Fix.Summary, "quote it"):
 		return m.quoteWave(f)
 	case f.Rule == ruleMisplaced:
 		return m.moveWave(f)

@@ -35,10 +35,12 @@ func (r *Repository) wave(d document) int {
 		return 0
 	}
 	at := d.at("metadata", "annotations", waveAnnotation)
-	n, err := strconv.Atoi(strings.TrimSpace(v.Text))
+	n, err := strconv.Atoi(v.Text)
 	switch {
 	case v.Kind != yamldoc.Scalar || err != nil:
-		r.findings = append(r.findings, newFinding(RuleWave, finding.Error, at, d.name(), "the sync wave %q is not a number; Argo CD takes it for 0", v.Text))
+		f := newFinding(RuleWave, finding.Error, at, d.name(), "the sync wave %q is not a number; Argo CD takes it for 0", v.Text)
+		f.Fix.Summary = "write a whole number in quotes, without blanks"
+		r.findings = append(r.findings, f)
 		return 0
 	case !v.IsString():
 		f := newFinding(RuleWave, finding.Error, at, d.name(), "the sync wave %d is a number, not text; the API server refuses the annotation", n)

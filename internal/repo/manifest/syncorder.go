@@ -118,7 +118,7 @@ func SyncWave(o *unstructured.Unstructured) int {
 	annotations := annotationsOf(o)
 	for _, name := range []string{WaveAnnotation, HelmWeightAnnotation} {
 		text, _ := annotations[name].(string)
-		if n, err := strconv.Atoi(strings.TrimSpace(text)); err == nil {
+		if n, err := strconv.Atoi(text); err == nil {
 			return n
 		}
 	}
