@@ -50,8 +50,10 @@ type Application struct {
 	Assumed bool
 	Wave    Wave
 	Labels  map[string]string
-	// Automated is set where spec.syncPolicy.automated is there and not disabled.
-	Automated   bool
+	// Automated is set where spec.syncPolicy.automated is there and not disabled,
+	// SelfHeal where it corrects changes on the cluster as well.
+	Automated, SelfHeal bool
+
 	SyncOptions []string
 	// Needs are what its kustomizations cannot be built without, one for each option.
 	Needs []BuildNeed

@@ -41,11 +41,16 @@ func (l link) across() bool {
 }
 
 // standing are the components of a link across, each as its object stands. A consumer
-// that is a PostSync hook of an app-of-apps comes after all that this applies.
+// that is a PreSync hook of an app-of-apps comes before all that this applies, one
+// that is a PostSync hook after it.
 func (l link) standing() (consumer, provider *model.Component) {
 	consumer, provider = standing(l.consumer, &l.Consumer), standing(l.provider, &l.Provider)
-	if l.Consumer.Object.Kind != "" && l.Consumer.Place.Hook > 1 {
+	switch hook := l.Consumer.Place.Hook; {
+	case l.Consumer.Object.Kind == "":
+	case hook > 1:
 		consumer = l.consumer.Standing(math.MaxInt)
+	case hook < 1:
+		consumer = l.consumer.Standing(math.MinInt)
 	}
 	return consumer, provider
 }

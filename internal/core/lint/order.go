@@ -241,7 +241,11 @@ func (o *order) passes(first, later *model.Component) bool {
 		return o.unstepped // a step waits for the Applications of the step before
 	}
 	if _, isStep := first.StepsAt(at); isStep {
-		return o.unstepped || o.unassessed && at+1 < len(first.Waves)
+		levels := len(first.Waves)
+		if first.AppOfApps {
+			levels-- // the last is the level of its own objects, which its health covers
+		}
+		return o.unstepped || o.unassessed && at+1 < levels
 	}
 	if at == len(later.Waves) {
 		return false

@@ -1,7 +1,6 @@
 package lint
 
 import (
-	"fmt"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 )
@@ -32,14 +31,16 @@ func dependsOnForbidden(in Input) []finding.Finding {
 }
 
 // automatedUnderRollingSync finds ApplicationSets whose template asks for
-// automated sync while RollingSync orders them. Source: Argo CD, operator manual,
-// "Progressive Syncs": autosync is forced off, and a warning is logged for each.
+// self-heal while RollingSync orders them. The controller takes the automated sync
+// off, and syncs what is out of sync itself, step by step; it prunes where
+// automated.prune is set. Source: argo-cd, applicationset_controller.go,
+// syncValidApplications.
 func automatedUnderRollingSync(in Input) []finding.Finding {
 	var out []finding.Finding
 	for _, g := range generated(in.Argo) {
 		n := 0
 		for _, app := range g.applications {
-			if app.Automated {
+			if app.SelfHeal {
 				n++
 			}
 		}
@@ -47,10 +48,11 @@ func automatedUnderRollingSync(in Input) []finding.Finding {
 			continue
 		}
 		f := aboutSet(g.set, ruleAutomated, g.set.Template,
-			"ApplicationSet %s orders with RollingSync, which switches the automated sync of %s off: drift is no longer corrected between rollouts",
+			"ApplicationSet %s orders with RollingSync, which switches the automated sync of %s off: what is out of sync waits for its step, and selfHeal does nothing",
 			g.set.Name, finding.Count(n, "Application"))
+		f.Severity = finding.Info
 		f.Evidence = append(f.Evidence, where(g.set.Position, "%s has %s", g.set.Name, finding.Count(len(g.set.Steps), "RollingSync step")))
-		f.Fix.Summary = fmt.Sprintf("drop syncPolicy.automated from the template of %s", g.set.Name)
+		f.Fix.Summary = "leave of automated only what RollingSync heeds: prune"
 		out = append(out, f)
 	}
 	return out

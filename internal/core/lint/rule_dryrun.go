@@ -2,6 +2,7 @@ package lint
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -102,9 +103,31 @@ func (in Input) hasArgoCD(c model.Component) bool {
 		return true
 	}
 	at := in.Argo.Settings.Whole
-	return at.File != "" && slices.ContainsFunc(c.Sources, func(s model.Source) bool {
-		return s.Path != "" && (s.Path == "." || strings.HasPrefix(at.File, s.Path+"/")) || s.RepoURL != "" && s.Position.File == at.File
-	})
+	if at.File == "" {
+		return false
+	}
+	// Of folders within each other, the one that is the nearest has the file.
+	depth := func(s model.Source) int {
+		switch {
+		case s.RepoURL != "" && s.Position.File == at.File:
+			return math.MaxInt
+		case s.Path == ".":
+			return 1
+		case s.Path != "" && strings.HasPrefix(at.File, s.Path+"/"):
+			return 1 + len(s.Path)
+		}
+		return 0
+	}
+	own, nearest := 0, 0
+	for i := range in.Components {
+		for _, s := range in.Components[i].Sources {
+			nearest = max(nearest, depth(s))
+			if in.Components[i].Name == c.Name {
+				own = max(own, depth(s))
+			}
+		}
+	}
+	return own > 0 && own == nearest
 }
 
 // dryRun knows which objects are excepted from the dry run.

@@ -265,7 +265,7 @@ func TestRollingSyncSteps(t *testing.T) {
 	everything := rolled(app("a", "infra"))
 	everything.ApplicationSets[0].Steps = []argo.Step{{Position: finding.Position{File: "set.yaml", Line: 5}}}
 	automated := rolled(app("a", "infra"), app("b", "data"), app("c", "apps"))
-	automated.Applications[0].Automated, automated.Applications[1].Automated = true, true
+	automated.Applications[0].Automated, automated.Applications[0].SelfHeal = true, true
 	stamped := rolled(app("a", "infra"), app("b", "data"), app("c", "apps"))
 	stamped.ApplicationSets[0].TemplateWave = argo.Wave{Value: 2, Written: "2", Position: finding.Position{File: "set.yaml", Line: 20}}
 	off := rolled(app("a", "infra"), app("b", "data"), app("c", "apps"))
@@ -282,7 +282,7 @@ func TestRollingSyncSteps(t *testing.T) {
 		"a missing label passes NotIn":           {Input{Argo: missing}, nil},
 		"a step matches none":                    {Input{Argo: rolled(app("a", "infra"), app("c", "apps"))}, []string{"info step-without-phase - - -"}},
 		"a step without expressions matches all": {Input{Argo: everything}, nil},
-		"automated sync":                         {Input{Argo: automated}, []string{"warning automated-sync-under-rollingsync all - ApplicationSet all"}},
+		"automated sync":                         {Input{Argo: automated}, []string{"info automated-sync-under-rollingsync all - ApplicationSet all"}},
 		"a wave in the template":                 {Input{Argo: unordered}, []string{"warning wave-on-generated-application all - ApplicationSet all"}},
 		"a wave in the template beside steps":    {Input{Argo: stamped}, []string{"info wave-on-generated-application all - ApplicationSet all"}},
 		"a wave in the template, progressive syncs off": {Input{Argo: off}, []string{

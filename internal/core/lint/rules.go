@@ -68,7 +68,7 @@ func argoRules() []Rule {
 		judged(ruleAppHealth, finding.Warning, "Sync waves between Applications do not wait", applicationHealth),
 		judged(ruleMisplaced, finding.Error, "A sync wave is written where it does not count", waveMisplaced),
 		judged(ruleProgressive, finding.Warning, "RollingSync orders nothing: progressive syncs are off", progressiveSyncsOff),
-		judged(ruleAutomated, finding.Warning, "RollingSync switches automated sync off", automatedUnderRollingSync),
+		judged(ruleAutomated, finding.Info, "RollingSync switches automated sync and its self-heal off", automatedUnderRollingSync),
 		judged(ruleHealthCheck, finding.Warning, "Nothing assesses the health of a kind that others wait for", healthCheckMissing),
 		judged(ruleExcluded, finding.Warning, "The settings of Argo CD hide a kind that the repository applies", kindExcluded),
 		judged(ruleUnwatched, finding.Warning, "Argo CD does not look for Applications in a namespace", applicationUnwatched),

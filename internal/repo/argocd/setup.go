@@ -66,6 +66,9 @@ func (w *walk) recordApplication(parent string, d document) int {
 				app.Automated = on
 			}
 		}
+		if heal := automated.At("selfHeal"); heal != nil && app.Automated {
+			app.SelfHeal, _ = heal.Bool()
+		}
 	}
 	for _, s := range d.sources() {
 		app.Sources = append(app.Sources, argo.Source{
