@@ -2,6 +2,7 @@ package argocd
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"path"
 	"slices"
@@ -58,10 +59,21 @@ func (w *walk) unheeded(ctx context.Context, applications []document) {
 	if len(values) < 2 {
 		return
 	}
-	by := r.handed(ctx)[first.position().File]
-	f := newFinding(RuleUnheeded, finding.Warning, writtenWave(first).Position, "",
-		"the sync waves of %s order nothing: %s applies them with kubectl, and no Application does", few(names), by.File)
-	f.Evidence = append(f.Evidence, finding.Evidence{Text: first.name() + " is applied by hand", File: by.File, Line: by.Line})
+	f := newFinding(RuleUnheeded, finding.Warning, writtenWave(first).Position, "", "")
+	var commands []string
+	for _, d := range applications {
+		by := r.handed(ctx)[d.position().File]
+		if writtenWave(d).Written == "" || slices.Contains(commands, by.File) {
+			continue
+		}
+		commands = append(commands, by.File)
+		f.Evidence = append(f.Evidence, finding.Evidence{Text: d.name() + " is applied by hand", File: by.File, Line: by.Line})
+	}
+	applies := "applies"
+	if len(commands) > 1 {
+		applies = "apply"
+	}
+	f.Message = fmt.Sprintf("the sync waves of %s order nothing: %s %s them with kubectl, and no Application does", few(names), few(commands), applies)
 	f.Fix.Summary = "have an Application apply the folder instead, or take the waves away"
 	r.findings = append(r.findings, f)
 }

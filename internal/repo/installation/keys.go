@@ -13,6 +13,7 @@ const (
 	settings   home = "argocd-cm"
 	parameters home = "argocd-cmd-params-cm"
 	policies   home = "argocd-rbac-cm"
+	nowhere    home = "a field that the ArgoCD resource does not have"
 )
 
 // homeOf is the ConfigMap of a name; that of another name may be renamed.

@@ -178,7 +178,7 @@ func (r *Reader) stands(in home, at finding.Position) {
 		r.known(at)
 	case parameters:
 		r.started(at)
-	case anywhere, policies:
+	case anywhere, policies, nowhere:
 	}
 }
 
@@ -226,6 +226,7 @@ func (r *Reader) object(v *yamldoc.Value, in home, nested int) {
 	}
 	if kind == operatorKind && strings.HasPrefix(v.TextAt("apiVersion"), argoGroup) {
 		r.operator(v)
+		in = nowhere // but for the two fields of its spec that are ConfigMaps
 	}
 	if kind == "Application" && v.At("spec") != nil && isChart(v.At("spec")) {
 		r.installedIn(v.TextAt("spec", "destination", "namespace"))
@@ -272,9 +273,9 @@ func (r *Reader) entry(of *yamldoc.Value, e yamldoc.Entry, in home, nested int) 
 		return
 	}
 	switch {
-	case e.Key == "configs" && e.Value.Kind == yamldoc.Map:
+	case e.Key == "configs" && e.Value.Kind == yamldoc.Map && in != nowhere:
 		r.section(e.Value, map[string]home{"cm": settings, "params": parameters}, in, nested)
-	case e.Key == "server" && e.Value.Kind == yamldoc.Map:
+	case e.Key == "server" && e.Value.Kind == yamldoc.Map && in != nowhere:
 		r.section(e.Value, map[string]home{"config": settings}, in, nested)
 	case e.Key == "extraConfig":
 		r.value(e.Value, settings, nested)

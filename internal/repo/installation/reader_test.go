@@ -98,6 +98,23 @@ progressive true at values.yaml:4
 globbing true at app.yaml:7
 build "" "--enable-helm" app.yaml:8
 `},
+		{"the operator, and fields that it does not have", `
+-- argocd.yaml --
+apiVersion: argoproj.io/v1beta1
+kind: ArgoCD
+metadata: {name: openshift-gitops}
+spec:
+  server:
+    config:
+      resource.inclusions: "- {apiGroups: [apps]}"
+  extraConfig: {kustomize.buildOptions: --enable-helm}
+-- want --
+known argocd.yaml:1
+whole argocd.yaml:1
+started argocd.yaml:1
+build "" "--enable-helm" argocd.yaml:8
+stray resource.inclusions in a field that the ArgoCD resource does not have, of argocd-cm, argocd.yaml:7
+`},
 		{"the operator, and a patch of it", `
 -- argocd.yaml --
 apiVersion: argoproj.io/v1beta1

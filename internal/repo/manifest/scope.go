@@ -46,6 +46,20 @@ var clusterKinds = map[string]string{
 	"postgresql.cnpg.io":             "ClusterImageCatalog",
 	"karpenter.sh":                   "NodePool NodeClaim",
 	"trust.cert-manager.io":          "Bundle",
+
+	// OpenShift's.
+	"config.openshift.io":                 "APIServer Authentication Build ClusterOperator ClusterVersion Console DNS FeatureGate Image ImageContentPolicy ImageDigestMirrorSet ImageTagMirrorSet Infrastructure Ingress Network Node OAuth OperatorHub Project Proxy Scheduler",
+	"console.openshift.io":                "ConsoleCLIDownload ConsoleExternalLogLink ConsoleLink ConsoleNotification ConsolePlugin ConsoleQuickStart ConsoleSample ConsoleYAMLSample",
+	"machineconfiguration.openshift.io":   "MachineConfig MachineConfigPool KubeletConfig ContainerRuntimeConfig ControllerConfig",
+	"operator.openshift.io":               "Authentication CSISnapshotController CloudCredential ClusterCSIDriver Config Console DNS Etcd ImageContentSourcePolicy InsightsOperator KubeAPIServer KubeControllerManager KubeScheduler KubeStorageVersionMigrator MachineConfiguration Network OpenShiftAPIServer OpenShiftControllerManager ServiceCA Storage",
+	"imageregistry.operator.openshift.io": "Config ImagePruner",
+	"project.openshift.io":                "Project",
+	"security.openshift.io":               "SecurityContextConstraints",
+	"user.openshift.io":                   "User Group Identity",
+	"oauth.openshift.io":                  "OAuthClient",
+	"quota.openshift.io":                  "ClusterResourceQuota",
+	"nmstate.io":                          "NMState NodeNetworkConfigurationPolicy",
+	"cluster.open-cluster-management.io":  "ManagedCluster ManagedClusterSet",
 }
 
 // NewScopes returns the scopes of the kinds that need no CRD.
