@@ -339,6 +339,7 @@ func (r *Result) infer(known *knowledge) {
 	for _, c := range r.Platform.Components {
 		r.Findings = append(r.Findings, r.wrongWaves(c, objects[c.Name])...)
 		r.Findings = append(r.Findings, r.repeats(c, objects[c.Name])...)
+		r.Findings = append(r.Findings, r.refused(c, objects[c.Name])...)
 		r.Findings = append(r.Findings, r.ignoredOptions(c, objects[c.Name])...)
 		r.Findings = append(r.Findings, r.unreadApplications(c, r.Objects[c.Name])...)
 	}

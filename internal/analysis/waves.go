@@ -23,15 +23,10 @@ func (r *Result) wrongWaves(c model.Component, objects []manifest.Object) []find
 		if isArgo(o) {
 			continue
 		}
-		metadata, _ := o.Object["metadata"].(map[string]any)
-		annotations, _ := metadata["annotations"].(map[string]any)
-		wave, written := annotations[manifest.WaveAnnotation]
-		if !written || wave == nil {
-			continue // null is no annotation
-		}
+		wave := waveOf(o)
 		text, isText := wave.(string)
-		if _, err := strconv.Atoi(text); isText && (err == nil || text == "" || strings.ContainsAny(text, "{$")) {
-			continue // a variable in it is filled in later
+		if _, err := strconv.Atoi(text); wave == nil || isText && (err == nil || text == "" || strings.ContainsAny(text, "{$")) {
+			continue // null is no annotation, and a variable is filled in later
 		}
 		resource, at := o.Resource(), o.Origin.Position()
 		const field = "metadata.annotations[" + manifest.WaveAnnotation + "]"
@@ -54,4 +49,18 @@ func (r *Result) wrongWaves(c model.Component, objects []manifest.Object) []find
 		out = append(out, f)
 	}
 	return out
+}
+
+// waveOf is the sync wave of an object as it is written; nil where there is none.
+func waveOf(o manifest.Object) any {
+	metadata, _ := o.Object["metadata"].(map[string]any)
+	annotations, _ := metadata["annotations"].(map[string]any)
+	return annotations[manifest.WaveAnnotation]
+}
+
+// isNumberedWave reports whether the sync wave of an object is written, and no text.
+func isNumberedWave(o manifest.Object) bool {
+	wave := waveOf(o)
+	_, isText := wave.(string)
+	return wave != nil && !isText
 }

@@ -1,0 +1,98 @@
+package analysis
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/model"
+	"github.com/rollout-ladder/ladder/internal/kube/strict"
+	"github.com/rollout-ladder/ladder/internal/repo/manifest"
+)
+
+// noValidation is the sync option that has the API server ignore unknown fields.
+const noValidation = "Validate=false"
+
+// refused finds objects of Kubernetes' own kinds with fields that the kind does not have,
+// or values of the wrong type. Argo CD asks for strict validation, and Flux applies on
+// the server's side: the API server refuses the object. Source: gitops-engine,
+// pkg/utils/kube, newApplyOptions; Kubernetes, "Field validation".
+func (r *Result) refused(c model.Component, objects []manifest.Object) []finding.Finding {
+	if c.PreArgo || c.HasSyncOption(noValidation) || slices.ContainsFunc(c.Sources, func(s model.Source) bool {
+		return s.Incomplete != "" || r.Platform.Flux != nil && s.Kind == model.Chart // Helm's validation is the chart's
+	}) {
+		return nil
+	}
+	var out []finding.Finding
+	for _, o := range objects {
+		p := strict.Look(o.Object)
+		if len(p.Unknown) == 0 && p.Field == "" || p.Field == "metadata.annotations" && isNumberedWave(o) {
+			continue // a wave that is a number is told as that
+		}
+		if slices.Contains(manifest.Words(o.GetAnnotations()["argocd.argoproj.io/sync-options"]), noValidation) {
+			continue
+		}
+		resource := o.Resource()
+		f := finding.Finding{
+			Rule: "unknown-field", Severity: finding.Error, Scope: finding.Rule, Component: c.Name, Resource: resource, Basis: finding.Rendered,
+		}
+		if len(p.Unknown) > 0 {
+			f.Position = r.fieldAt(o.Origin.Position(), p.Unknown[0])
+			f.Message = fmt.Sprintf("%s has the field %s, which a %s does not have: the API server refuses the object", resource.Human(), p.Unknown[0], resource.Kind)
+			if more := len(p.Unknown) - 1; more > 0 {
+				f.Message += fmt.Sprintf("; and %d more", more)
+				for _, field := range p.Unknown[1:min(len(p.Unknown), 4)] {
+					at := r.fieldAt(o.Origin.Position(), field)
+					f.Evidence = append(f.Evidence, finding.Evidence{Text: field + ", too", File: at.File, Line: at.Line, Object: resource.String(), Field: field})
+				}
+			}
+			f.Fix.Summary = "correct the name of the field, or move it to where it belongs"
+		} else {
+			f.Rule = "invalid-field"
+			f.Position = r.fieldAt(o.Origin.Position(), p.Field)
+			verb := "is"
+			if p.Within {
+				verb = "has"
+			}
+			f.Message = fmt.Sprintf("%s of %s %s %s where it must be %s: the API server refuses the object", p.Field, resource.Human(), verb, typed(p.Value), wanted(p.Want))
+			f.Fix.Summary = "write " + wanted(p.Want)
+			if wanted(p.Want) == "text" {
+				f.Fix.Summary = "put the value in quotes"
+			}
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+// typed names the type of a value in JSON.
+func typed(value string) string {
+	kind, _, _ := strings.Cut(value, " ")
+	switch kind {
+	case "string":
+		return "text"
+	case "bool":
+		return "a truth value"
+	case "array":
+		return "a list"
+	case "object":
+		return "a map"
+	}
+	return "a number"
+}
+
+// wanted names a type of Go for people.
+func wanted(of string) string {
+	switch {
+	case of == "string" || of == "[]uint8":
+		return "text"
+	case of == "bool":
+		return "true or false"
+	case strings.HasPrefix(of, "int"), strings.HasPrefix(of, "uint"):
+		return "a whole number"
+	case strings.HasPrefix(of, "[]"):
+		return "a list"
+	}
+	return "a map"
+}
