@@ -48,6 +48,18 @@ metadata: {name: own}
 -- nothing/kustomization.yaml --
 resources:
 - github.com/example/manifests//base?ref=v1
+-- above/kustomization.yaml --
+resources: [own.yaml, plex, base]
+-- above/own.yaml --
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: own}
+-- above/plex/kustomization.yaml --
+helmCharts:
+- {name: plex, repo: "https://charts.example.com", version: 1.2.3, releaseName: plex}
+-- above/base/kustomization.yaml --
+resources:
+- https://example.com/base.yaml
 -- plain/own.yaml --
 apiVersion: v1
 kind: ConfigMap
@@ -62,7 +74,7 @@ func TestPartial(t *testing.T) {
 	mixed := of("mixed", model.Manifests, "plain")
 	mixed.Sources = append([]model.Source{{Kind: model.Chart, RepoURL: "https://charts.example.com", Name: "web", Version: "2.0.0", Position: mixed.Sources[0].Position}}, mixed.Sources...)
 	components := []model.Component{
-		chart("umbrella", "umbrella"), of("overlay", model.Kustomize, "overlay"), of("nothing", model.Kustomize, "nothing"), mixed,
+		chart("umbrella", "umbrella"), of("overlay", model.Kustomize, "overlay"), of("nothing", model.Kustomize, "nothing"), of("above", model.Kustomize, "above"), mixed,
 	}
 	r := New(dir, dir, Options{Offline: true, CacheDir: t.TempDir(), Partial: true})
 	for range 2 { // what is lacking is not lost in the cache
@@ -87,6 +99,10 @@ func TestPartial(t *testing.T) {
 				`https://charts.example.com/db 1.2.3 as db with {"size":"2Gi"} at overlay/kustomization.yaml:5`, "ConfigMap own",
 			},
 			"nothing": {"github.com/example/manifests//base?ref=v1 as  with null at nothing/kustomization.yaml:2"},
+			"above": {
+				"https://charts.example.com/plex 1.2.3 as plex with {} at above/plex/kustomization.yaml:2",
+				"https://example.com/base.yaml as  with null at above/base/kustomization.yaml:2", "ConfigMap own",
+			},
 			"mixed":   {"https://charts.example.com/web 2.0.0 as mixed with null at mixed.yaml:3", "ConfigMap own"},
 		}
 		if diff := cmp.Diff(want, got); diff != "" {

@@ -103,9 +103,6 @@ func (b *build) run() (resmap.ResMap, error) {
 		b.files.again()
 		objects, err = b.once()
 	}
-	if err != nil && len(b.lacking) > 0 && b.files.first == nil && strings.Contains(err.Error(), "kustomization.yaml is empty") {
-		return resmap.New(), nil // everything in it is lacking
-	}
 	return objects, err
 }
 

@@ -89,11 +89,25 @@ func (b *build) rewrite(file string, data []byte) ([]byte, error) {
 	if !changed {
 		return data, nil
 	}
+	if isEmpty(doc) {
+		doc["buildMetadata"] = []any{} // or kustomize refuses the file, and with it what takes it
+	}
 	out, err := yaml.Marshal(doc)
 	if err != nil {
 		return nil, source.Errorf(at(""), "%w", err)
 	}
 	return out, nil
+}
+
+// isEmpty reports whether a kustomization says nothing any more, since all that it had is
+// lacking. Source: kustomize, Kustomization.CheckEmpty.
+func isEmpty(doc map[string]any) bool {
+	for key, value := range doc {
+		if key != "apiVersion" && key != "kind" && value != nil {
+			return false
+		}
+	}
+	return true
 }
 
 // fields are the names of a kustomization's fields by their lower-case form.
