@@ -96,7 +96,7 @@ func externalKeys(spec map[string]any) []string {
 // annotations or labels ask for it, it is one that Argo CD or Kubernetes itself
 // writes to.
 func filledLater(o *object) bool {
-	if strings.HasPrefix(o.name, "argocd-") || systemNamespace(o.namespace()) && !o.is("gateway.networking.k8s.io", "Gateway") {
+	if strings.HasPrefix(o.name, "argocd-") || systemNamespace(o.namespace()) && (o.namespace() != "default" || strings.HasPrefix(o.name, "kube-")) && !o.is("gateway.networking.k8s.io", "Gateway") {
 		return true
 	}
 	for _, field := range []string{"annotations", "labels"} {

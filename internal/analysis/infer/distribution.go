@@ -32,5 +32,5 @@ func mayBeDistributed(name string, o *object) bool {
 
 // ofDistribution reports whether a namespace is called as those of a distribution are.
 func ofDistribution(name string) bool {
-	return strings.HasPrefix(name, "openshift-") || strings.HasPrefix(name, "kube-")
+	return strings.HasPrefix(name, "openshift-") || name == "kube-flannel" || name == "kube-ovn"
 }

@@ -17,7 +17,7 @@ func (x *index) near(component int, o *object, missing key) string {
 	class := false
 	switch missing.Kind {
 	case kindSecret, kindConfigMap, kindServiceAccount, kindPVC, kindIssuer, kindClusterIssuer, kindSecretStore, kindClusterSecretStore, kindService, kindGateway:
-	case kindIngressClass, kindGatewayClass, kindStorageClass, kindPriorityClass, kindRuntimeClass:
+	case kindIngressClass, kindGatewayClass, kindStorageClass, kindPriorityClass, kindRuntimeClass, kindVolume:
 		class = true
 	default:
 		return ""
@@ -149,7 +149,7 @@ const (
 func slip(a, b string) bool {
 	p, q := words(a), words(b)
 	if len(p) != len(q) {
-		return false
+		return fused(a, b) || fused(b, a)
 	}
 	slips := 0
 	for i := range p {
@@ -175,6 +175,22 @@ func slip(a, b string) bool {
 	}
 	return slips == 1
 }
+
+// fused reports whether one name is another without a hyphen or dot between two words, of
+// which not both are numbers there: longhorn3 for longhorn-3.
+func fused(without, with string) bool {
+	if len(without)+1 != len(with) || len(without) < longWord {
+		return false
+	}
+	for i := 1; i < len(without); i++ {
+		if (with[i] == '-' || with[i] == '.') && with[:i] == without[:i] && with[i+1:] == without[i:] {
+			return !isDigit(with[i-1]) || !isDigit(with[i+1])
+		}
+	}
+	return false
+}
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
 // lacksLetter reports whether a word of a name is another one without a letter within it.
 // Without the last one it may be the singular, unless several other words are the same.

@@ -126,13 +126,14 @@ func requiresStorage(_ *world, o *object, add func(need)) {
 		add(n)
 	})
 	if o.is("", "PersistentVolumeClaim") {
-		n := need{field: "spec.volumeName", strength: plan.Hard, effect: dependency.Ready}
+		n := need{field: "spec.volumeName", strength: plan.Hard, effect: dependency.Ready, slip: true}
 		class, written := mapping(root, "spec")["storageClassName"].(string)
 		switch volume := text(root, "spec", "volumeName"); {
 		case volume != "":
 			n.key, n.verb = key{Kind: kindVolume, Name: volume}, "binds to PersistentVolume "+volume
 			add(n)
 		case written && class == "": // else something may make it a volume of its own
+			n.slip = false
 			n.key, n.field, n.verb = key{Kind: kindReserved, Namespace: o.namespace(), Name: o.name}, "metadata.name", "has a PersistentVolume reserved for it"
 			add(n)
 		}

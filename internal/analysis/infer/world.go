@@ -95,7 +95,7 @@ func (w *world) see(o *object) {
 			}
 		})
 	default:
-		if customGroup(o.g) && !makesNothing(o.g) && !serverKind(o.g) {
+		if customGroup(o.g) && !makesNothing(o.g) && !serverKind(o.g) && !o.is("operators.coreos.com", "OperatorGroup") {
 			w.customIn[o.namespace()] = true
 			if o.namespace() != o.name && !ownKind(o.g, o.k) {
 				w.customNamed[o.name] = true
@@ -117,7 +117,8 @@ func makesNothing(group string) bool {
 		"postgresql.cnpg.io", "traefik.io", "keda.sh", "argoproj.io", "networking.istio.io", "security.istio.io", "snapshot.storage.k8s.io", "cilium.io",
 		"metallb.io", "autoscaling.k8s.io", "onepassword.com", "gateway.nginx.org", "gateway.envoyproxy.io", "policy.networking.k8s.io", "externaldns.k8s.io",
 		"karpenter.sh", "karpenter.k8s.aws", "networking.gke.io", "cloud.google.com", "elbv2.k8s.aws", "k8s.cni.cncf.io", "projectcalico.org", "longhorn.io",
-		"velero.io", "policy.linkerd.io", "secrets.hashicorp.com", "configuration.konghq.com"}, group)
+		"velero.io", "policy.linkerd.io", "secrets.hashicorp.com", "configuration.konghq.com",
+		"barmancloud.cnpg.io", "isindir.github.com", "template.openshift.io"}, group)
 }
 
 // resource returns the plural of a kind: from its CRD, else by the rule that

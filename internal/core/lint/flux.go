@@ -73,6 +73,7 @@ func (o *order) fluxAcross(l link) (f finding.Finding, wrong bool) {
 	}
 	f = fromDependency(l, finding.Cross)
 	switch {
+	case o.flux.StartsBefore(i, j) && o.flux.StartsBefore(j, i): // a circle, which is told as that
 	case o.flux.StartsBefore(i, j):
 		f, wrong = o.fluxReversed(l, f, i, j)
 	case o.flux.StartsBefore(j, i):
@@ -98,7 +99,7 @@ func (o *order) fluxReversed(l link, f finding.Finding, i, j int) (finding.Findi
 	case l.Effect == dependency.Apply && l.Rule != ruleWebhook && o.flux.Applies(i, j):
 		f.Message = fmt.Sprintf("%s %s, which %s provides, and %s applies that itself: the dry run of %s fails, so that nothing in its folder is applied but CRDs, Namespaces and classes, %s neither",
 			whose(l.Consumer), l.Reason, l.provider.Name, consumer, l.consumer.Name, provider)
-		f.Fix.Summary = fmt.Sprintf("move %s to a Kustomization of its own, with dependsOn: [{name: %s}], and set wait: true on %s", who(l.Consumer), consumer.Name, consumer.Name)
+		f.Fix.Summary = fmt.Sprintf("move %s to a Kustomization of its own, with dependsOn: [{name: %s}]%s", who(l.Consumer), consumer.Name, awaited(consumer))
 	case l.Effect == dependency.Apply && l.Rule != ruleWebhook && o.flux.ReadyBefore(i, j):
 		f.Message = fmt.Sprintf("%s %s, which %s provides, but that waits until %s is Ready: neither ever is",
 			whose(l.Consumer), l.Reason, l.provider.Name, consumer)
@@ -198,11 +199,16 @@ func (f *fluxOrder) mend(consumer, provider int) string {
 	if c == p {
 		return fmt.Sprintf("move %s to a Kustomization of its own, and add dependsOn", f.units[consumer].Name)
 	}
-	fix := fmt.Sprintf("add dependsOn: [{name: %s%s}] to %s", p.Name, namespaceWhere(p, c), c)
-	if !p.Wait {
-		fix += ", and set wait: true on " + p.String()
+	return fmt.Sprintf("add dependsOn: [{name: %s%s}] to %s", p.Name, namespaceWhere(p, c), c) + awaited(p)
+}
+
+// awaited is what makes a unit wait for what it applies, as the end of a sentence; empty
+// where it does.
+func awaited(u *fluxcd.Unit) string {
+	if u.Wait {
+		return ""
 	}
-	return fix
+	return ", and set wait: true on " + u.String()
 }
 
 func namespaceWhere(p, c *fluxcd.Unit) string {
@@ -228,6 +234,6 @@ func (o *order) fluxWithin(l link) (f finding.Finding, wrong bool) {
 	f.Severity = finding.Error
 	f.Message = fmt.Sprintf("%s %s, which %s brings only once it is applied, in the same Kustomization: the dry run fails, so that nothing in its folder is applied but CRDs, Namespaces and classes",
 		who(l.Consumer), l.Reason, who(l.Provider))
-	f.Fix.Summary = fmt.Sprintf("move %s to a Kustomization of its own, with dependsOn: [{name: %s}] and wait: true on %s", who(l.Consumer), u.Name, u.Name)
+	f.Fix.Summary = fmt.Sprintf("move %s to a Kustomization of its own, with dependsOn: [{name: %s}]%s", who(l.Consumer), u.Name, awaited(u))
 	return f, true
 }

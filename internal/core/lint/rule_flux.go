@@ -91,7 +91,7 @@ func dependsOnWithoutWait(in Input) []finding.Finding {
 		}
 		f := finding.Finding{
 			Rule: ruleUnawaited, Severity: finding.Info, Scope: finding.Rule, Basis: finding.Declared, Component: u.Component, Position: u.Position,
-			Message: fmt.Sprintf("%s is Ready as soon as it is applied, before %s: %s and so does not wait for that", u, late, o.flux.subject(dependants[i])),
+			Message: fmt.Sprintf("%s is Ready as soon as it is applied, before %s: %s not wait for that", u, late, o.flux.subject(dependants[i])),
 		}
 		f.Fix.Summary = "set wait: true, or name in healthChecks what the others need"
 		if u.Kind == fluxcd.HelmRelease {
@@ -110,12 +110,12 @@ func (f *fluxOrder) subject(dependants []int) string {
 		names[i] = f.units[d].Name
 	}
 	if len(names) == 1 {
-		return names[0] + " depends on it"
+		return names[0] + " depends on it and so does"
 	}
 	if len(names) > few {
-		return fmt.Sprintf("%s and %d more depend on it", strings.Join(names[:few], ", "), len(names)-few)
+		return fmt.Sprintf("%s and %d more depend on it and so do", strings.Join(names[:few], ", "), len(names)-few)
 	}
-	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1] + " depend on it"
+	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1] + " depend on it and so do"
 }
 
 // late names what a unit applies and does not wait for, but for what depends on it;

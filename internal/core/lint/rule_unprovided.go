@@ -108,8 +108,8 @@ func (in Input) leavesOut(all []dependency.Missing) finding.Finding {
 		Fix:     finding.Fix{Summary: "set " + value + ", where nobody brings the CRDs otherwise"},
 	}
 	if value == "skipCrds" {
-		f.Message = strings.Replace(f.Message, "skipCrds is off", "skipCrds is set", 1)
-		f.Fix.Summary = "take skipCrds away, where nobody brings the CRDs otherwise"
+		f.Message = strings.Replace(f.Message, "since skipCrds is off", "since skipCrds is set, or a helmChart of kustomize has no includeCRDs", 1)
+		f.Fix.Summary = "take skipCrds away, or set includeCRDs: true, where nobody brings the CRDs otherwise"
 	}
 	if n := len(all) - 1; n > 0 {
 		f.Message += fmt.Sprintf("; so %s more", isAre(n))

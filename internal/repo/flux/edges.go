@@ -3,6 +3,7 @@ package flux
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/fluxcd"
@@ -133,6 +134,44 @@ func (p *platform) references() {
 				f := p.finding(ruleDisabled, finding.Warning, d.Position, u.Component, "%s depends on %s, which is suspended: on a cluster where that was never Ready, it does not start", u, to)
 				f.Scope, f.Provider = finding.Cross, to.Component
 				f.Fix.Summary = fmt.Sprintf("resume %s, suspend %s as well, or drop the dependency", to.Name, u.Name)
+			}
+		}
+	}
+}
+
+// unknownChecks tells of health checks of Kustomizations and HelmReleases that are nowhere:
+// the Kustomization that has one waits until its time is up, and with it what depends
+// on it. Source: Flux, Kustomization, "Health checks"; with wait they count for nothing.
+func (p *platform) unknownChecks() {
+	open := p.open()
+	for i := range p.cluster.Kustomizations {
+		k := &p.cluster.Kustomizations[i]
+		if k.WaitAll || p.cluster.Suspended(i) {
+			continue
+		}
+		for _, check := range k.HealthChecks {
+			if check.Kind != string(fluxcd.Kustomization) && check.Kind != string(fluxcd.HelmRelease) || strings.Contains(check.Name, "$") {
+				continue
+			}
+			var names []string // in any namespace, which a kustomization may set that was read in parts
+			for j := range p.setup.Units {
+				if u := &p.setup.Units[j]; string(u.Kind) == check.Kind {
+					names = append(names, u.Name)
+				}
+			}
+			named := func(l Left) bool { return l.Kind == check.Kind && l.Name == check.Name }
+			if slices.Contains(names, check.Name) || slices.ContainsFunc(p.result.Templates, named) {
+				continue
+			}
+			f := p.finding(ruleUnknown, finding.Error, k.Position, p.setup.Units[i].Component, "Kustomization %s checks the health of %s %s/%s, which nothing in the repository defines: it never becomes Ready",
+				k.Name, check.Kind, check.Namespace, check.Name)
+			if open != "" || slices.ContainsFunc(p.result.Left, named) {
+				f.Severity = finding.Warning
+				f.Message = fmt.Sprintf("Kustomization %s checks the health of %s %s/%s, which nothing that was read applies", k.Name, check.Kind, check.Namespace, check.Name)
+			}
+			f.Fix.Summary = "correct the name, or drop the health check"
+			if name := yamldoc.Nearest(check.Name, names); name != "" {
+				f.Fix.Summary = "did you mean " + name + "?"
 			}
 		}
 	}

@@ -12,6 +12,7 @@ import (
 // tell says what is wrong with the cluster, what was not read and what is not known.
 func (p *platform) tell() {
 	p.references()
+	p.unknownChecks()
 	for _, problem := range p.result.Problems {
 		if problem.Cluster == p.cluster.Name {
 			p.problem(problem)

@@ -288,6 +288,8 @@ func (l *loader) valuesFrom(m map[string]any, r *Release) {
 	}
 	text := textAt(o.Object, "data", valuesKey)
 	switch {
+	case text == "" && flagAt(m, "optional") && !l.options.Import:
+		return // helm-controller goes on without it
 	case text == "":
 		l.withoutValues(r, Values, hint, "values of the ConfigMap "+name, "it has no key "+valuesKey)
 		return
