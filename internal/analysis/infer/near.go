@@ -201,7 +201,7 @@ func lacksLetter(short, long string, words int) bool {
 
 // abbreviations are the words that are often written short.
 var abbreviations = map[string]string{
-	"cfg": "config", "creds": "credentials", "crt": "cert", "mgmt": "management", "mgr": "manager", "pwd": "password", "svc": "service",
+	"cfg": "config", "conf": "config", "creds": "credentials", "crt": "cert", "mgmt": "management", "mgr": "manager", "pwd": "password", "svc": "service",
 }
 
 // turned reports whether two names are the same words in another order. Of two words both

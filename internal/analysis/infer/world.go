@@ -118,7 +118,7 @@ func makesNothing(group string) bool {
 		"metallb.io", "autoscaling.k8s.io", "onepassword.com", "gateway.nginx.org", "gateway.envoyproxy.io", "policy.networking.k8s.io", "externaldns.k8s.io",
 		"karpenter.sh", "karpenter.k8s.aws", "networking.gke.io", "cloud.google.com", "elbv2.k8s.aws", "k8s.cni.cncf.io", "projectcalico.org", "longhorn.io",
 		"velero.io", "policy.linkerd.io", "secrets.hashicorp.com", "configuration.konghq.com",
-		"barmancloud.cnpg.io", "isindir.github.com", "template.openshift.io"}, group)
+		"barmancloud.cnpg.io", "projectcontour.io", "isindir.github.com", "template.openshift.io"}, group)
 }
 
 // resource returns the plural of a kind: from its CRD, else by the rule that

@@ -165,8 +165,8 @@ func (m *mender) later(f finding.Finding) []finding.Edit {
 // laterWave moves an Application among those of its parent.
 func (m *mender) laterWave(consumer, provider *model.Component) []finding.Edit {
 	a, written := m.applications[consumer.Name]
-	if !written || a.Set != "" || !siblings(consumer, provider) {
-		return nil
+	if !written || a.Set != "" || !siblings(consumer, provider) || consumer.AppOfApps && slices.Contains(provider.Parents, consumer.Name) {
+		return nil // an object of the parent's own is what has to move
 	}
 	last := len(consumer.Waves) - 1
 	wave := consumer.Waves[last]

@@ -384,6 +384,36 @@ func (o *order) placed(c *model.Component) finding.Evidence {
 	return finding.Evidence{Text: text, File: at.File, Line: at.Line, Field: field}
 }
 
+// ofParent reports whether an end of a link is an object of the app-of-apps that applies
+// the other end: the object has the wave then, not the app-of-apps.
+func ofParent(e dependency.End, c, other *model.Component) bool {
+	return e.Object.Kind != "" && c.AppOfApps && slices.Contains(other.Parents, c.Name)
+}
+
+// placedEnd is the evidence of where an end of a link stands.
+func (o *order) placedEnd(e dependency.End, c, other *model.Component) finding.Evidence {
+	if !ofParent(e, c, other) || e.Position.File == "" {
+		return o.placed(c)
+	}
+	verb := "stands at"
+	if e.Place.Hook != 1 {
+		verb = "is applied"
+	}
+	return where(e.Position, "%s %s %s", who(e), verb, o.stands(e, c))
+}
+
+// stands says where an end stands. Hooks before and after the sync of an app-of-apps have
+// no place among the waves of what it applies.
+func (o *order) stands(e dependency.End, c *model.Component) string {
+	switch hook := e.Place.Hook; {
+	case e.Object.Kind == "" || !c.AppOfApps || hook == 1:
+		return o.place(c)
+	case hook < 1:
+		return "before the sync of " + c.Name
+	}
+	return "after the sync of " + c.Name
+}
+
 // after says how to put one component behind another.
 func (o *order) after(consumer, provider *model.Component) string {
 	if o.flux != nil {

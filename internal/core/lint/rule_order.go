@@ -235,7 +235,7 @@ func (o *order) useAcross(l link) (f finding.Finding, wrong bool) {
 	case rank < 0:
 		f.Severity, f.Says = bySeverity(l.Strength), saysLater
 		f.Message = fmt.Sprintf("%s (%s) %s, but %s comes later (%s)",
-			whose(l.Consumer), o.place(consumer), l.Reason, provider.Name, o.place(provider))
+			whose(l.Consumer), o.stands(l.Consumer, consumer), l.Reason, provider.Name, o.place(provider))
 		if f.Severity == finding.Error && o.passes(consumer, provider) && !o.holdsUp(l, consumer, provider) && o.heals(l, consumer) {
 			f.Severity, f.Says = finding.Warning, saysHeals
 			f.Message += fmt.Sprintf("; nothing waits for %s", consumer.Name)
@@ -257,8 +257,18 @@ func (o *order) useAcross(l link) (f finding.Finding, wrong bool) {
 		f.Severity = finding.Info
 		f.Message += fmt.Sprintf("; what applies %s is not in the repository, and may make the namespace", folder)
 	}
-	f.Evidence = append(f.Evidence, o.placed(consumer), o.placed(provider))
-	f.Fix.Summary = o.after(consumer, provider)
+	f.Evidence = append(f.Evidence, o.placedEnd(l.Consumer, consumer, provider), o.placedEnd(l.Provider, provider, consumer))
+	switch {
+	case ofParent(l.Consumer, consumer, provider):
+		f.Fix.Summary = fmt.Sprintf("give %s a later sync wave than %s", who(l.Consumer), provider.Name)
+		if l.Consumer.Place.Hook < 1 {
+			f.Fix.Summary = fmt.Sprintf("take the hook of %s away, and give it a later sync wave than %s", who(l.Consumer), provider.Name)
+		}
+	case ofParent(l.Provider, provider, consumer):
+		f.Fix.Summary = fmt.Sprintf("give %s an earlier sync wave than %s", who(l.Provider), consumer.Name)
+	default:
+		f.Fix.Summary = o.after(consumer, provider)
+	}
 	if onlyCreated(l) && l.consumer.Namespace == l.Required.Name {
 		f.Fix.Summary = fmt.Sprintf("give %s the sync option CreateNamespace=true as well, or %s", consumer.Name, f.Fix.Summary)
 	}
@@ -311,7 +321,11 @@ func together(a, b *model.Component) bool {
 	if a.Set != "" && a.Set == b.Set || len(a.Parents) == 0 && len(b.Parents) == 0 {
 		return true
 	}
-	return len(a.Parents) > 0 && len(b.Parents) > 0 && a.Parents[0] != "" && a.Parents[0] == b.Parents[0]
+	if len(a.Parents) == 0 || len(b.Parents) == 0 || a.Parents[0] != b.Parents[0] {
+		return false
+	}
+	// What a set that is applied by hand generates has no root, and may be a parent itself.
+	return a.Parents[0] != "" || len(a.Parents) > 1 && len(b.Parents) > 1 && !nameless(a.Parents[1]) && a.Parents[1] == b.Parents[1]
 }
 
 // representatives has the dependency that speaks for all between two components that

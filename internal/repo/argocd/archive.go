@@ -1,6 +1,7 @@
 package argocd
 
 import (
+	"bytes"
 	"context"
 	"maps"
 	"path"
@@ -18,11 +19,15 @@ import (
 func (r *Repository) findArchives(ctx context.Context, all []looked) {
 	inside := map[string][]document{}
 	var applies []document
+	templates := map[string]int{} // that make Applications, by the folder that may be put away
 	for i, l := range all {
 		if !l.own || repofs.IsUnused(r.manifests[i]) {
 			continue
 		}
 		file := r.manifests[i]
+		if l.templated {
+			templates[mayBeArchive(file)]++
+		}
 		for _, d := range split(l.values) {
 			if !d.applies() {
 				continue
@@ -33,22 +38,25 @@ func (r *Repository) findArchives(ctx context.Context, all []looked) {
 			}
 		}
 	}
-	if len(inside) == 0 {
-		return
-	}
-	archived := 0
+	elsewhere := len(applies) + templates[""]
 	for _, apps := range inside {
-		archived += len(apps)
+		elsewhere -= len(apps)
 	}
-	if archived == len(applies) {
+	delete(templates, "")
+	if len(inside)+len(templates) == 0 || elsewhere == 0 {
 		return // there is nothing else
 	}
 	r.archives = map[string]bool{}
+	for folder := range templates {
+		r.archives[folder] = !r.isSaidElsewhere(folder)
+	}
 	for folder, apps := range inside {
 		called := func(d document) bool {
 			return strings.Contains(strings.ToLower(d.name()), strings.ToLower(path.Base(folder)))
 		}
-		r.archives[folder] = !slices.ContainsFunc(apps, called)
+		if said, ok := r.archives[folder]; !ok || said {
+			r.archives[folder] = !slices.ContainsFunc(apps, called)
+		}
 	}
 	for _, d := range applies {
 		r.markNamed(d.value.At("spec"))
@@ -59,6 +67,18 @@ func (r *Repository) findArchives(ctx context.Context, all []looked) {
 			delete(r.archives, mayBeArchive(file))
 		}
 	}
+}
+
+// isSaidElsewhere reports whether a file outside a folder that may make Applications of it, a
+// chart's template or its values, holds the path of the folder.
+func (r *Repository) isSaidElsewhere(folder string) bool {
+	return slices.ContainsFunc(r.paths, func(file string) bool {
+		if _, inside := below(folder, file); inside || !r.inTemplates(file) && !strings.HasPrefix(path.Base(file), "values") {
+			return false
+		}
+		data, err := r.tree.Read(file)
+		return err == nil && bytes.Contains(data, []byte(folder+"/"))
+	})
 }
 
 // markNamed takes the folders for used ones that an Application or a set names.
