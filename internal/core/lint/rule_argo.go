@@ -1,7 +1,6 @@
 package lint
 
 import (
-
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 )
 

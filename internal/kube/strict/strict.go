@@ -64,7 +64,7 @@ var kinds = map[string]func() any{
 // Problems is what the API server refuses of an object.
 type Problems struct {
 	// Unknown are the paths of fields that the kind does not have, such as
-	// "spec.template.spec.containers[0].enviroment", sorted.
+	// "spec.template.spec.containers[0].variables", sorted.
 	Unknown []string
 	// Field is the path, without indexes, of a value of the wrong type, Value what it is
 	// ("number", "string", "bool", "object", "array") and Want what it should be; empty

@@ -14,7 +14,7 @@ func TestLook(t *testing.T) {
 		object string
 		want   strict.Problems
 	}{
-		"a kind of somebody else": {"{apiVersion: example.org/v1, kind: Deployment, spec: {enviroment: x}}", strict.Problems{}},
+		"a kind of somebody else": {"{apiVersion: example.org/v1, kind: Deployment, spec: {variables: x}}", strict.Problems{}},
 		"all in order": {`
 apiVersion: apps/v1
 kind: Deployment
@@ -38,8 +38,8 @@ spec:
   template:
     spec:
       containers:
-      - {name: web, enviroment: []}
-`, strict.Problems{Unknown: []string{"spec.replica", "spec.template.spec.containers[0].enviroment"}}},
+      - {name: web, variables: []}
+`, strict.Problems{Unknown: []string{"spec.replica", "spec.template.spec.containers[0].variables"}}},
 		"letters of another case":   {"{apiVersion: batch/v1, kind: CronJob, spec: {timezone: UTC}}", strict.Problems{Unknown: []string{"spec.timezone"}}},
 		"a name filled in later":    {"{apiVersion: v1, kind: Service, spec: {'${FIELD}': x}}", strict.Problems{}},
 		"encrypted, and so not yet": {"{apiVersion: v1, kind: Secret, sops: {mac: x}}", strict.Problems{}},

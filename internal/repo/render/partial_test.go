@@ -103,7 +103,7 @@ func TestPartial(t *testing.T) {
 				"https://charts.example.com/plex 1.2.3 as plex with {} at above/plex/kustomization.yaml:2",
 				"https://example.com/base.yaml as  with null at above/base/kustomization.yaml:2", "ConfigMap own",
 			},
-			"mixed":   {"https://charts.example.com/web 2.0.0 as mixed with null at mixed.yaml:3", "ConfigMap own"},
+			"mixed": {"https://charts.example.com/web 2.0.0 as mixed with null at mixed.yaml:3", "ConfigMap own"},
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("lacking and objects (-want +got):\n%s", diff)
