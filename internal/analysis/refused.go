@@ -11,8 +11,12 @@ import (
 	"github.com/rollout-ladder/ladder/internal/repo/manifest"
 )
 
-// noValidation is the sync option that has the API server ignore unknown fields.
-const noValidation = "Validate=false"
+// The sync options with which unknown fields are ignored: without validation, and where an
+// object is replaced, for which gitops-engine asks for none.
+const (
+	noValidation = "Validate=false"
+	replacing    = "Replace=true"
+)
 
 // refused finds objects of Kubernetes' own kinds with fields that the kind does not have,
 // or values of the wrong type. Argo CD asks for strict validation, and Flux applies on
@@ -24,14 +28,19 @@ func (r *Result) refused(c model.Component, objects []manifest.Object) []finding
 	}) {
 		return nil
 	}
+	replaced := c.HasSyncOption(replacing)
 	var out []finding.Finding
 	for _, o := range objects {
-		p := strict.Look(o.Object)
-		if len(p.Unknown) == 0 && p.Field == "" || p.Field == "metadata.annotations" && isNumberedWave(o) {
-			continue // a wave that is a number is told as that
-		}
-		if slices.Contains(manifest.Words(o.GetAnnotations()["argocd.argoproj.io/sync-options"]), noValidation) {
+		if r.isPassedOver(o) {
 			continue
+		}
+		options := manifest.Words(o.GetAnnotations()["argocd.argoproj.io/sync-options"])
+		p := strict.Look(o.Object)
+		if replaced || slices.Contains(options, replacing) {
+			p.Unknown = nil
+		}
+		if len(p.Unknown) == 0 && p.Field == "" || p.Field == "metadata.annotations" && isNumberedWave(o) || slices.Contains(options, noValidation) {
+			continue // a wave that is a number is told as that
 		}
 		resource := o.Resource()
 		f := finding.Finding{
@@ -57,8 +66,11 @@ func (r *Result) refused(c model.Component, objects []manifest.Object) []finding
 			}
 			f.Message = fmt.Sprintf("%s of %s %s %s where it must be %s: the API server refuses the object", p.Field, resource.Human(), verb, typed(p.Value), wanted(p.Want))
 			f.Fix.Summary = "write " + wanted(p.Want)
-			if wanted(p.Want) == "text" {
+			if wanted(p.Want) == "text" && (p.Value == "number" || p.Value == "bool") {
 				f.Fix.Summary = "put the value in quotes"
+				if r.Platform.Flux != nil {
+					f.Fix.Summary += "; where a variable of Flux is substituted, within the value of the variable"
+				}
 			}
 		}
 		out = append(out, f)
@@ -82,17 +94,34 @@ func typed(value string) string {
 	return "a number"
 }
 
-// wanted names a type of Go for people.
+// wanted names a kind of Go's types for people.
 func wanted(of string) string {
 	switch {
-	case of == "string" || of == "[]uint8":
+	case of == "string":
 		return "text"
 	case of == "bool":
 		return "true or false"
 	case strings.HasPrefix(of, "int"), strings.HasPrefix(of, "uint"):
 		return "a whole number"
-	case strings.HasPrefix(of, "[]"):
+	case of == "slice":
 		return "a list"
 	}
 	return "a map"
+}
+
+// isPassedOver reports whether no sync applies an object: a hook that Argo CD does not have,
+// or one that Flux is told to leave. Source: Flux, Kustomization, "Controlling the
+// reconciliation".
+func (r *Result) isPassedOver(o manifest.Object) bool {
+	if r.Platform.Flux == nil {
+		phases, _ := manifest.SyncPhases(o.Unstructured)
+		return len(phases) == 0
+	}
+	const group = "kustomize.toolkit.fluxcd.io/"
+	for _, of := range []map[string]string{o.GetAnnotations(), o.GetLabels()} {
+		if strings.EqualFold(of[group+"reconcile"], "disabled") || strings.EqualFold(of[group+"ssa"], "Ignore") {
+			return true
+		}
+	}
+	return false
 }

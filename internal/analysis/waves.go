@@ -20,12 +20,12 @@ const ruleWave = "wave-not-a-string"
 func (r *Result) wrongWaves(c model.Component, objects []manifest.Object) []finding.Finding {
 	var out []finding.Finding
 	for _, o := range objects {
-		if isArgo(o) {
+		if isArgo(o) || r.isPassedOver(o) {
 			continue
 		}
 		wave := waveOf(o)
 		text, isText := wave.(string)
-		if _, err := strconv.Atoi(text); wave == nil || isText && (err == nil || text == "" || strings.ContainsAny(text, "{$")) {
+		if _, err := strconv.Atoi(text); wave == nil || isText && (err == nil || text == "" || strings.ContainsAny(text, "{$<")) {
 			continue // null is no annotation, and a variable is filled in later
 		}
 		resource, at := o.Resource(), o.Origin.Position()

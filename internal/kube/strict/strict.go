@@ -3,6 +3,7 @@ package strict
 import (
 	"encoding/json"
 	"errors"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -67,7 +68,8 @@ type Problems struct {
 	// "spec.template.spec.containers[0].variables", sorted.
 	Unknown []string
 	// Field is the path, without indexes, of a value of the wrong type, Value what it is
-	// ("number", "string", "bool", "object", "array") and Want what it should be; empty
+	// ("number", "string", "bool", "object", "array") and Want the kind of Go's type that
+	// it should be ("string", "bool", "int32", "slice", "map", "struct"); empty
 	// where there is none. Only the first is told. Within is set where it is the path of
 	// a map that has the value under a key of its own, such as "metadata.labels".
 	Field, Value, Want string
@@ -110,7 +112,13 @@ func Look(object map[string]any) Problems {
 	if wrong.Value == "string" && !holds(object, path, isText) {
 		return Problems{} // any other text may be a variable
 	}
-	return Problems{Field: wrong.Field, Value: wrong.Value, Want: wrong.Type.String(), Within: wrong.Value != "object" && holds(object, path, isMap)}
+	want := wrong.Type.Kind().String()
+	if wrong.Type == reflect.TypeFor[[]byte]() {
+		want = reflect.String.String()
+	}
+	// Of a map whose values are texts, the value is within it.
+	within := holds(object, path, isMap) && (wrong.Value != "object" || want == reflect.String.String())
+	return Problems{Field: wrong.Field, Value: wrong.Value, Want: want, Within: within}
 }
 
 // quoted matches the path in an error of strict decoding: unknown field "spec.replica".

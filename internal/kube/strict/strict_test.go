@@ -51,7 +51,11 @@ spec:
 			strict.Problems{Field: "spec.replicas", Value: "string", Want: "int32"}},
 		"a variable for a number": {"{apiVersion: apps/v1, kind: Deployment, spec: {replicas: '${REPLICAS}'}}", strict.Problems{}},
 		"a map for a list": {"{apiVersion: v1, kind: Service, spec: {ports: {http: 80}}}",
-			strict.Problems{Field: "spec.ports", Value: "object", Want: "[]v1.ServicePort"}},
+			strict.Problems{Field: "spec.ports", Value: "object", Want: "slice"}},
+		"a number for a name": {"{apiVersion: v1, kind: Pod, spec: {containers: [{name: a, imagePullPolicy: 5}]}}",
+			strict.Problems{Field: "spec.containers.imagePullPolicy", Value: "number", Want: "string"}},
+		"a map among annotations": {"{apiVersion: v1, kind: ConfigMap, metadata: {annotations: {a: {b: c}}}}",
+			strict.Problems{Field: "metadata.annotations", Value: "object", Want: "string", Within: true}},
 		"a quantity filled in later": {"{apiVersion: v1, kind: PersistentVolumeClaim, spec: {resources: {requests: {storage: '${SIZE}'}}}}", strict.Problems{}},
 	} {
 		t.Run(name, func(t *testing.T) {

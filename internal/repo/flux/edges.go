@@ -146,11 +146,12 @@ func (p *platform) unknownChecks() {
 	open := p.open()
 	for i := range p.cluster.Kustomizations {
 		k := &p.cluster.Kustomizations[i]
-		if k.WaitAll || p.cluster.Suspended(i) {
+		if k.WaitAll || k.KubeConfig != "" || p.cluster.Suspended(i) { // of another cluster, it may have Flux itself
 			continue
 		}
 		for _, check := range k.HealthChecks {
-			if check.Kind != string(fluxcd.Kustomization) && check.Kind != string(fluxcd.HelmRelease) || strings.Contains(check.Name, "$") {
+			if check.Kind != string(fluxcd.Kustomization) && check.Kind != string(fluxcd.HelmRelease) || strings.Contains(check.Name, "$") ||
+				!strings.Contains(check.APIVersion, ".toolkit.fluxcd.io/") {
 				continue
 			}
 			var names []string // in any namespace, which a kustomization may set that was read in parts

@@ -89,7 +89,7 @@ func (l *loader) kustomization(o manifest.Object, parent int) (next pending, ok 
 	k.WaitAll = flagAt(o.Object, "spec", "wait")
 	for _, item := range listAt(o.Object, "spec", "healthChecks") {
 		if m, ok := item.(map[string]any); ok {
-			k.HealthChecks = append(k.HealthChecks, Check{textAt(m, "kind"), textAt(m, "namespace"), textAt(m, "name")})
+			k.HealthChecks = append(k.HealthChecks, Check{textAt(m, "apiVersion"), textAt(m, "kind"), textAt(m, "namespace"), textAt(m, "name")})
 		}
 	}
 	k.Wait = k.WaitAll || len(k.HealthChecks) > 0

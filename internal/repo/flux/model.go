@@ -132,7 +132,7 @@ type Elsewhere struct {
 }
 
 // Check is an object that a health check names.
-type Check struct{ Kind, Namespace, Name string }
+type Check struct{ APIVersion, Kind, Namespace, Name string }
 
 // Identity names an object of a folder.
 type Identity struct{ APIVersion, Kind, Namespace, Name string }
