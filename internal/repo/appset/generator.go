@@ -136,6 +136,9 @@ func (x *expansion) named(e yamldoc.Entry, outer map[string]any) ([]parameters, 
 // map of texts called values.
 func (x *expansion) list(v *yamldoc.Value) ([]parameters, *repofs.InputError) {
 	var all []parameters
+	if v.Kind != yamldoc.Map && v.Kind != yamldoc.Null {
+		return nil, fail(v.Position, "write its parameters below elements", "the generator list is %s, not a map: the API server refuses the set", v.Kind)
+	}
 	if elements := v.At("elements"); elements != nil {
 		for _, item := range elements.Items {
 			p, err := x.element(item)
