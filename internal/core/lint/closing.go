@@ -57,7 +57,7 @@ func (o *order) closing() (closing, circling *dag.Graph) {
 	var closes, circles []dag.Edge
 	for _, s := range o.steps {
 		step := dag.Edge{From: s.from, To: s.to}
-		if s.Strength != plan.Hard || circle[s.from] != circle[s.to] {
+		if s.Strength != plan.Hard || circle[s.from] != circle[s.to] || n.isOpen(s) {
 			continue
 		}
 		certain := len(n.between[step]) == 0 || s.Basis == finding.Declared || size[circle[s.from]] > looked
@@ -79,6 +79,8 @@ type knot struct {
 
 	circle  []int // by component
 	between map[dag.Edge][]link
+	// open are the steps for a namespace that Applications outside of the circle make too.
+	open map[dag.Edge]bool
 	things  map[thing]int
 	edges   []dag.Edge
 	placed  map[int]map[finding.Resource]dependency.Place
@@ -99,10 +101,14 @@ func (n *knot) need(a, b thing) {
 
 // find finds all needs. Components that are ordered wait for each other as well.
 func (n *knot) find() {
-	n.between = map[dag.Edge][]link{}
+	n.between, n.open = map[dag.Edge][]link{}, map[dag.Edge]bool{}
 	for _, l := range n.links {
 		from, to := n.ends(l)
 		if from < 0 || n.circle[from] != n.circle[to] || l.Hint {
+			continue
+		}
+		if onlyCreated(l) && n.isMadeOutside(l, n.circle[from]) {
+			n.open[dag.Edge{From: from, To: to}] = true
 			continue
 		}
 		consumers := n.consumers(l, from)
@@ -119,7 +125,7 @@ func (n *knot) find() {
 		}
 	}
 	for _, s := range n.steps {
-		if s.Strength == plan.Hard && (s.Basis == finding.Declared || len(n.between[dag.Edge{From: s.from, To: s.to}]) == 0) {
+		if s.Strength == plan.Hard && !n.isOpen(s) && (s.Basis == finding.Declared || len(n.between[dag.Edge{From: s.from, To: s.to}]) == 0) {
 			n.need(thing{component: s.from, moment: begun}, thing{component: s.to, moment: whole})
 		}
 	}
@@ -127,6 +133,23 @@ func (n *knot) find() {
 	for c := range n.placed {
 		n.sync(c)
 	}
+}
+
+// isMadeOutside reports whether an Application outside of a circle makes the namespace that a
+// link needs, as CreateNamespace has it: any of them may be first.
+func (n *knot) isMadeOutside(l link, circle int) bool {
+	for i, c := range n.enabled {
+		if n.circle[i] != circle && c.Namespace == l.Required.Name && c.Cluster == l.provider.Cluster && c.HasSyncOption("CreateNamespace=true") {
+			return true
+		}
+	}
+	return false
+}
+
+// isOpen reports whether a step rests on nothing but a namespace that others make as well.
+func (n *knot) isOpen(s step) bool {
+	edge := dag.Edge{From: s.from, To: s.to}
+	return n.open[edge] && len(n.between[edge]) == 0 && s.Basis != finding.Declared
 }
 
 // ends are the numbers of the components of a link, -1 where one is not enabled.

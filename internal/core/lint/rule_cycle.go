@@ -208,6 +208,7 @@ func (o *order) cycle(cycle []int, between map[dag.Edge][]*plan.Edge) finding.Fi
 		chain[i] = o.enabled[n].Name
 	}
 	f.Evidence = make([]finding.Evidence, 0, len(cycle))
+	parted := false
 	for i := range len(cycle) - 1 {
 		edges := between[dag.Edge{From: cycle[i], To: cycle[i+1]}]
 		slices.SortStableFunc(edges, func(a, b *plan.Edge) int {
@@ -223,7 +224,7 @@ func (o *order) cycle(cycle []int, between map[dag.Edge][]*plan.Edge) finding.Fi
 		}
 		a, b := o.enabled[cycle[i]], o.enabled[cycle[i+1]]
 		if _, assumed := assumedOrder(a, b); !assumed && o.parted(a, b) {
-			f.Severity = finding.Error
+			f.Severity, parted = finding.Error, true
 		}
 	}
 	first := o.enabled[cycle[0]]
@@ -232,6 +233,9 @@ func (o *order) cycle(cycle []int, between map[dag.Edge][]*plan.Edge) finding.Fi
 		f.Position = finding.Position{File: f.Evidence[0].File, Line: f.Evidence[0].Line}
 	}
 	f.Message = fmt.Sprintf("%s: each requires the next, so that none can be first", strings.Join(chain, " -> "))
+	if parted && f.Basis != finding.Declared {
+		f.Message = fmt.Sprintf("%s: each requires the next, and the order between them has one wait for the other to be Healthy, so that none can be first", strings.Join(chain, " -> "))
+	}
 	f.Fix.Summary = "drop one of the requirements, or split a component so that what the others need comes first"
 	return f
 }
