@@ -80,10 +80,10 @@ type knot struct {
 	circle  []int // by component
 	between map[dag.Edge][]link
 	// open are the steps for a namespace that Applications outside of the circle make too.
-	open map[dag.Edge]bool
-	things  map[thing]int
-	edges   []dag.Edge
-	placed  map[int]map[finding.Resource]dependency.Place
+	open   map[dag.Edge]bool
+	things map[thing]int
+	edges  []dag.Edge
+	placed map[int]map[finding.Resource]dependency.Place
 }
 
 func (n *knot) at(t thing) int {
