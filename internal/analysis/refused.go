@@ -8,6 +8,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/kube/strict"
+	"github.com/rollout-ladder/ladder/internal/repo/descriptor"
 	"github.com/rollout-ladder/ladder/internal/repo/manifest"
 )
 
@@ -34,7 +35,7 @@ func (r *Result) refused(c model.Component, objects []manifest.Object) []finding
 		if r.isPassedOver(o) {
 			continue
 		}
-		options := manifest.Words(o.GetAnnotations()["argocd.argoproj.io/sync-options"])
+		options := manifest.Words(o.GetAnnotations()[syncOptionsAnnotation])
 		p := strict.Look(o.Object)
 		if replaced || slices.Contains(options, replacing) {
 			p.Unknown = nil
@@ -44,7 +45,7 @@ func (r *Result) refused(c model.Component, objects []manifest.Object) []finding
 		}
 		resource := o.Resource()
 		f := finding.Finding{
-			Rule: "unknown-field", Severity: finding.Error, Scope: finding.Rule, Component: c.Name, Resource: resource, Basis: finding.Rendered,
+			Rule: descriptor.RuleUnknown, Severity: finding.Error, Scope: finding.Rule, Component: c.Name, Resource: resource, Basis: finding.Rendered,
 		}
 		if len(p.Unknown) > 0 {
 			f.Position = r.fieldAt(o.Origin.Position(), p.Unknown[0])
@@ -58,7 +59,7 @@ func (r *Result) refused(c model.Component, objects []manifest.Object) []finding
 			}
 			f.Fix.Summary = "correct the name of the field, or move it to where it belongs"
 		} else {
-			f.Rule = "invalid-field"
+			f.Rule = descriptor.RuleInvalid
 			f.Position = r.fieldAt(o.Origin.Position(), p.Field)
 			verb := "is"
 			if p.Within {

@@ -19,6 +19,9 @@ func (r *Result) repeats(c model.Component, objects []manifest.Object) []finding
 	var out []finding.Finding
 	last := make(map[finding.Resource]manifest.Object, len(objects))
 	for _, o := range objects {
+		if r.isPassedOver(o) {
+			continue
+		}
 		resource := o.Resource()
 		before, again := last[resource]
 		last[resource] = o

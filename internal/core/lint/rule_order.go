@@ -235,7 +235,7 @@ func (o *order) useAcross(l link) (f finding.Finding, wrong bool) {
 	case rank < 0:
 		f.Severity, f.Says = bySeverity(l.Strength), saysLater
 		f.Message = fmt.Sprintf("%s (%s) %s, but %s comes later (%s)",
-			whose(l.Consumer), o.stands(l.Consumer, consumer), l.Reason, provider.Name, o.place(provider))
+			whose(l.Consumer), o.place(consumer), l.Reason, provider.Name, o.place(provider))
 		if f.Severity == finding.Error && o.passes(consumer, provider) && !o.holdsUp(l, consumer, provider) && o.heals(l, consumer) {
 			f.Severity, f.Says = finding.Warning, saysHeals
 			f.Message += fmt.Sprintf("; nothing waits for %s", consumer.Name)

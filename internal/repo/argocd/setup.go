@@ -22,7 +22,7 @@ func writtenWave(d document, keys ...string) argo.Wave {
 	if v == nil || v.Kind != yamldoc.Scalar {
 		return argo.Wave{}
 	}
-	n, err := strconv.Atoi(strings.TrimSpace(v.Text))
+	n, err := strconv.Atoi(v.Text)
 	if err != nil {
 		n = 0
 	}

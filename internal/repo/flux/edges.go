@@ -144,36 +144,43 @@ func (p *platform) references() {
 // on it. Source: Flux, Kustomization, "Health checks"; with wait they count for nothing.
 func (p *platform) unknownChecks() {
 	open := p.open()
+	// In any namespace, which a kustomization may set that was read in parts.
+	names, there := map[string][]string{}, map[string]bool{}
+	for i := range p.setup.Units {
+		u := &p.setup.Units[i]
+		kind := string(u.Kind)
+		names[kind], there[kind+"/"+u.Name] = append(names[kind], u.Name), true
+	}
 	for i := range p.cluster.Kustomizations {
 		k := &p.cluster.Kustomizations[i]
 		if k.WaitAll || k.KubeConfig != "" || p.cluster.Suspended(i) { // of another cluster, it may have Flux itself
 			continue
 		}
+		var missing []Check
 		for _, check := range k.HealthChecks {
-			if check.Kind != string(fluxcd.Kustomization) && check.Kind != string(fluxcd.HelmRelease) || strings.Contains(check.Name, "$") ||
-				!strings.Contains(check.APIVersion, ".toolkit.fluxcd.io/") {
-				continue
-			}
-			var names []string // in any namespace, which a kustomization may set that was read in parts
-			for j := range p.setup.Units {
-				if u := &p.setup.Units[j]; string(u.Kind) == check.Kind {
-					names = append(names, u.Name)
-				}
-			}
 			named := func(l Left) bool { return l.Kind == check.Kind && l.Name == check.Name }
-			if slices.Contains(names, check.Name) || slices.ContainsFunc(p.result.Templates, named) {
-				continue
+			isUnit := check.Kind == string(fluxcd.Kustomization) || check.Kind == string(fluxcd.HelmRelease)
+			if isUnit && strings.Contains(check.APIVersion, ".toolkit.fluxcd.io/") && !strings.Contains(check.Name, "$") &&
+				!there[check.Kind+"/"+check.Name] && !slices.ContainsFunc(p.result.Templates, named) {
+				missing = append(missing, check)
 			}
-			f := p.finding(ruleUnknown, finding.Error, k.Position, p.setup.Units[i].Component, "Kustomization %s checks the health of %s %s/%s, which nothing in the repository defines: it never becomes Ready",
-				k.Name, check.Kind, check.Namespace, check.Name)
-			if open != "" || slices.ContainsFunc(p.result.Left, named) {
-				f.Severity = finding.Warning
-				f.Message = fmt.Sprintf("Kustomization %s checks the health of %s %s/%s, which nothing that was read applies", k.Name, check.Kind, check.Namespace, check.Name)
-			}
-			f.Fix.Summary = "correct the name, or drop the health check"
-			if name := yamldoc.Nearest(check.Name, names); name != "" {
-				f.Fix.Summary = "did you mean " + name + "?"
-			}
+		}
+		if len(missing) == 0 {
+			continue
+		}
+		first := missing[0]
+		f := p.finding(ruleUnknown, finding.Error, k.Position, p.setup.Units[i].Component, "Kustomization %s checks the health of %s %s/%s, which nothing in the repository defines: it never becomes Ready",
+			k.Name, first.Kind, first.Namespace, first.Name)
+		if open != "" || slices.ContainsFunc(p.result.Left, func(l Left) bool { return l.Kind == first.Kind && l.Name == first.Name }) {
+			f.Severity = finding.Warning
+			f.Message = fmt.Sprintf("Kustomization %s checks the health of %s %s/%s, which nothing that was read applies", k.Name, first.Kind, first.Namespace, first.Name)
+		}
+		if more := len(missing) - 1; more > 0 {
+			f.Message += fmt.Sprintf("; and of %d more", more)
+		}
+		f.Fix.Summary = "correct the name, or drop the health check"
+		if name := yamldoc.Nearest(first.Name, names[first.Kind]); name != "" {
+			f.Fix.Summary = "did you mean " + name + "?"
 		}
 	}
 }
