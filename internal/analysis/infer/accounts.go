@@ -19,12 +19,38 @@ func providesServiceAccount(o *object, add func(key)) {
 	}
 }
 
+// accountOf is where custom resources name the ServiceAccount of their pods, which their
+// operator does not make then. Source: the API reference of each.
+var accountOf = map[string]string{
+	"argoproj.io/Workflow":                    "spec.serviceAccountName",
+	"argoproj.io/CronWorkflow":                "spec.workflowSpec.serviceAccountName",
+	"argoproj.io/EventSource":                 "spec.template.serviceAccountName",
+	"argoproj.io/Sensor":                      "spec.template.serviceAccountName",
+	"monitoring.coreos.com/Alertmanager":      "spec.serviceAccountName",
+	"monitoring.coreos.com/Prometheus":        "spec.serviceAccountName",
+	"monitoring.coreos.com/PrometheusAgent":   "spec.serviceAccountName",
+	"monitoring.coreos.com/ThanosRuler":       "spec.serviceAccountName",
+	"opentelemetry.io/OpenTelemetryCollector": "spec.serviceAccount",
+	"serving.kserve.io/InferenceService":      "spec.predictor.serviceAccountName",
+	"sources.knative.dev/ApiServerSource":     "spec.serviceAccountName",
+	"sparkoperator.k8s.io/SparkApplication":   "spec.driver.serviceAccount",
+	"tekton.dev/PipelineRun":                  "spec.taskRunTemplate.serviceAccountName",
+	"tekton.dev/TaskRun":                      "spec.serviceAccountName",
+	"triggers.tekton.dev/EventListener":       "spec.serviceAccountName",
+}
+
 func requiresServiceAccount(_ *world, o *object, add func(need)) {
 	if o.is("", "Secret") && text(o.root(), "type") == "kubernetes.io/service-account-token" {
 		const annotation = "kubernetes.io/service-account.name"
 		name := text(o.root(), "metadata", "annotations", annotation)
 		add(need{key: serviceAccountKey(o.namespace(), name), field: "metadata.annotations." + annotation, strength: plan.Soft, effect: dependency.Ready,
 			verb: "is the token of ServiceAccount " + o.namespace() + "/" + name})
+		return
+	}
+	if path := accountOf[o.g+"/"+o.k]; path != "" {
+		name := text(o.root(), strings.Split(path, ".")...)
+		add(need{key: serviceAccountKey(o.namespace(), name), field: path, strength: plan.Hard, effect: dependency.Ready,
+			verb: "runs as ServiceAccount " + o.namespace() + "/" + name, absent: true})
 		return
 	}
 	spec, path := podSpec(o)

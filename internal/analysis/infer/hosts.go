@@ -10,8 +10,10 @@ import (
 // Hosts: names of Services in free text. They are hints: a program may try again,
 // or never call the host.
 
-// requiresHost reads environments, arguments and ConfigMaps.
+// requiresHost reads environments, arguments and ConfigMaps. What waits for a host before
+// anything of its pod runs is no hint.
 func requiresHost(w *world, o *object, add func(need)) {
+	requiresAwaited(w, o, add)
 	visit := func(value, field string) {
 		hosts(value, func(name, ns string) {
 			k := serviceKey(ns, name)

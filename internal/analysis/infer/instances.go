@@ -27,10 +27,10 @@ type belongs struct {
 // belonging is by "group/Kind". Source: the API reference of each operator.
 var belonging = map[string][]belongs{
 	"k8s.keycloak.org/KeycloakRealmImport":     {{path: "spec.keycloakCRName", group: "k8s.keycloak.org", kind: "Keycloak", verb: "is imported into"}},
-	"kafka.strimzi.io/KafkaTopic":              {{label: "strimzi.io/cluster", group: "kafka.strimzi.io", kind: "Kafka", verb: "belongs to"}},
-	"kafka.strimzi.io/KafkaUser":               {{label: "strimzi.io/cluster", group: "kafka.strimzi.io", kind: "Kafka", verb: "belongs to"}},
-	"kafka.strimzi.io/KafkaNodePool":           {{label: "strimzi.io/cluster", group: "kafka.strimzi.io", kind: "Kafka", verb: "belongs to", soft: true}},
-	"kafka.strimzi.io/KafkaConnector":          {{label: "strimzi.io/cluster", group: "kafka.strimzi.io", kind: "KafkaConnect", verb: "belongs to"}},
+	"kafka.strimzi.io/KafkaTopic":              {{label: strimziCluster, group: "kafka.strimzi.io", kind: "Kafka", verb: "belongs to"}},
+	"kafka.strimzi.io/KafkaUser":               {{label: strimziCluster, group: "kafka.strimzi.io", kind: "Kafka", verb: "belongs to"}},
+	"kafka.strimzi.io/KafkaNodePool":           {{label: strimziCluster, group: "kafka.strimzi.io", kind: "Kafka", verb: "belongs to", soft: true}},
+	"kafka.strimzi.io/KafkaConnector":          {{label: strimziCluster, group: "kafka.strimzi.io", kind: "KafkaConnect", verb: "belongs to"}},
 	"postgresql.cnpg.io/Database":              {{path: "spec.cluster.name", group: "postgresql.cnpg.io", kind: "Cluster", verb: "belongs to"}},
 	"postgresql.cnpg.io/Pooler":                {{path: "spec.cluster.name", group: "postgresql.cnpg.io", kind: "Cluster", verb: "belongs to"}},
 	"postgresql.cnpg.io/ScheduledBackup":       {{path: "spec.cluster.name", group: "postgresql.cnpg.io", kind: "Cluster", verb: "belongs to", soft: true}},
@@ -63,12 +63,25 @@ func providesInstance(o *object, add func(key)) {
 		"rabbitmq.com/RabbitmqCluster", "temporal.io/TemporalCluster", "secrets.hashicorp.com/VaultAuth", "secrets.hashicorp.com/VaultConnection",
 		"pkg.crossplane.io/Function", "pkg.crossplane.io/DeploymentRuntimeConfig", "serving.kserve.io/ServingRuntime", "argoproj.io/WorkflowTemplate", objectStore:
 		add(instanceKey(o.g, o.k, o.namespace(), o.name))
+	case nodePool:
+		// A Kafka runs on the pools that carry its name.
+		add(instanceKey(o.g, o.k, o.namespace(), text(o.root(), "metadata", "labels", strimziCluster)))
 	}
 }
+
+// A Kafka of Strimzi has no nodes before a KafkaNodePool with its name as a label is there.
+// Source: strimzi-kafka-operator, documentation, "Configuring node pools".
+const (
+	nodePool       = "kafka.strimzi.io/KafkaNodePool"
+	strimziCluster = "strimzi.io/cluster"
+)
 
 func requiresInstance(_ *world, o *object, add func(need)) {
 	if !customGroup(o.g) {
 		return
+	}
+	if o.is("kafka.strimzi.io", "Kafka") {
+		add(need{key: instanceKey(o.g, "KafkaNodePool", o.namespace(), o.name), field: "metadata.name", strength: plan.Hard, effect: dependency.Ready, verb: "runs on the node pools of " + o.name, static: true})
 	}
 	for _, b := range belonging[o.g+"/"+o.k] {
 		found := func(name, field string, _ map[string]any) {

@@ -17,6 +17,11 @@ func (x *index) near(component int, o *object, missing key) string {
 	class := false
 	switch missing.Kind {
 	case kindSecret, kindConfigMap, kindServiceAccount, kindPVC, kindIssuer, kindClusterIssuer, kindSecretStore, kindClusterSecretStore, kindService, kindGateway:
+	case kindNamespace:
+		if o == nil || x.mayAppear(o, missing) {
+			return ""
+		}
+		class = true
 	case kindIngressClass, kindGatewayClass, kindStorageClass, kindPriorityClass, kindRuntimeClass, kindVolume:
 		class = true
 	default:

@@ -63,6 +63,32 @@ func (r *Repository) templateWave(set document) {
 	r.findings = append(r.findings, f)
 }
 
+// complete tells of an Application, or of the template of a set, without one of the two
+// fields that it must have, and of one that goes to no cluster. Source: the
+// CustomResourceDefinitions of Argo CD; argo-cd, util/argo, GetDestinationCluster.
+func (r *Repository) complete(d document, spec *yamldoc.Value, field string) {
+	isThere := func(key string) bool { v := spec.At(key); return v != nil && v.Kind != yamldoc.Null }
+	tell := func(at finding.Position, format string, args ...any) *finding.Finding {
+		f := newFinding(RuleInvalid, finding.Error, at, d.name(), format, args...)
+		f.Fix.Summary = "add it"
+		r.findings = append(r.findings, f)
+		return &r.findings[len(r.findings)-1]
+	}
+	at := d.at(strings.Split(field, ".")...)
+	switch to := spec.At("destination"); {
+	case !isThere("source") && !isThere("sources"): // a patch, or told elsewhere
+	case isThere("destination") != isThere("project"):
+		missing := "project"
+		if isThere("project") {
+			missing = "destination"
+		}
+		tell(at, "%s.%s is missing; the API server refuses the %s", field, missing, d.value.TextAt("kind"))
+	case isThere("destination") && to.Kind == yamldoc.Map && !d.rendered && to.At("server") == nil && to.At("name") == nil && isThere("project"):
+		tell(d.at(append(strings.Split(field, "."), "destination")...), "%s.destination has neither server nor name; Argo CD syncs no Application without a cluster", field).
+			Fix.Summary = "add server: " + inClusterServer + ", or the name of a cluster"
+	}
+}
+
 // component turns an Application into a component.
 func (r *Repository) component(d document, environment string, waves []int) model.Component {
 	var problems yamldoc.Problems
@@ -95,6 +121,9 @@ func (r *Repository) component(d document, environment string, waves []int) mode
 		f := yamldoc.Read(metadata, "metadata", &problems)
 		c.Labels = f.TextMap("labels")
 		r.annotations(&c, d, f.Map("annotations"))
+	}
+	if d.generated == nil {
+		r.complete(d, d.value.At("spec"), "spec")
 	}
 	c.Sources = r.sources(d, &problems)
 	for _, p := range problems.List {

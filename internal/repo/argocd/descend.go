@@ -110,7 +110,9 @@ func (w *walk) set(ctx context.Context, parent string, d document, at place, t t
 		return ctx.Err()
 	}
 	i := w.recordSet(parent, d)
+	patchWave(&w.setup.ApplicationSets[i], d, generated)
 	r.templateWave(d)
+	r.complete(d, d.value.At("spec", "template", "spec"), "spec.template.spec")
 	r.misplacedPolicy(d, "spec", "template", "spec")
 	for _, app := range generated {
 		read := w.application

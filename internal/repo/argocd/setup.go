@@ -29,6 +29,20 @@ func writtenWave(d document, keys ...string) argo.Wave {
 	return argo.Wave{Value: n, Written: v.Text, Position: d.at(keys...)}
 }
 
+// patchWave notes the sync wave that the templatePatch of a set stamps on what it generates.
+func patchWave(set *argo.ApplicationSet, d document, generated []document) {
+	if set.TemplateWave.Written != "" || d.value.At("spec", "templatePatch") == nil {
+		return
+	}
+	for _, app := range generated {
+		if wave := writtenWave(app); wave.Written != "" {
+			wave.Position = d.at("spec", "templatePatch")
+			set.TemplateWave = wave
+			return
+		}
+	}
+}
+
 func strs(v *yamldoc.Value) []string {
 	if v == nil {
 		return nil

@@ -251,9 +251,15 @@ const maxListDepth = 8
 // ErrNoObject says that a mapping lacks what every object of Kubernetes has.
 var ErrNoObject = errors.New("document is not a Kubernetes object")
 
+// ErrNoVersion says so of one with a kind and a name, which is meant to be an object.
+var ErrNoVersion = fmt.Errorf("%w: it has no apiVersion", ErrNoObject)
+
 func flatten(object map[string]any, depth int) ([]*unstructured.Unstructured, error) {
 	apiVersion, _ := object["apiVersion"].(string)
 	kind, _ := object["kind"].(string)
+	if metadata, _ := object["metadata"].(map[string]any); apiVersion == "" && kind != "" && metadata["name"] != nil {
+		return nil, ErrNoVersion
+	}
 	if apiVersion == "" || kind == "" {
 		return nil, fmt.Errorf("%w: it has no %s", ErrNoObject, missing(apiVersion, kind))
 	}

@@ -106,9 +106,13 @@ func readFile(view source.View, name string, strict bool) ([]manifest.Object, er
 }
 
 // isMeant reports whether a file with a problem is meant to hold objects. One that is YAML,
-// and has no metadata, is not: values of charts name kinds as well. Source: Argo CD,
+// and has no metadata, is not: values of charts name kinds as well. Argo CD applies one
+// without an apiVersion, which the API server does not know. Source: Argo CD,
 // reposerver/repository, getObjsFromYAMLOrJson.
 func isMeant(data []byte, problem error) bool {
+	if errors.Is(problem, manifest.ErrNoVersion) {
+		return true
+	}
 	if errors.Is(problem, manifest.ErrNoObject) && !bytes.Contains(data, []byte("metadata:")) {
 		return false
 	}
