@@ -57,3 +57,42 @@ func what(app document) string {
 	}
 	return strings.Join(is, "\n")
 }
+
+// withoutTaken leaves kustomizations out that nothing refers to and of which Applications
+// that are roots take every Application themselves, out of its own folder: as a root of its
+// own each would be there twice.
+func (g *applied) withoutTaken(roots []entry) []entry {
+	taken := map[string]bool{}
+	var visit func(d document)
+	visit = func(d document) {
+		for _, to := range g.below[d.key()] {
+			if !taken[to.key()] {
+				taken[to.key()] = true
+				visit(to)
+			}
+		}
+	}
+	for _, e := range roots {
+		if e.document.value != nil {
+			visit(e.document)
+		}
+	}
+	return slices.DeleteFunc(roots, func(e entry) bool {
+		if e.folder == "" {
+			return false
+		}
+		found := false
+		for _, p := range g.repository.closure(e.folder) {
+			for _, d := range g.repository.files[p] {
+				if !d.applies() {
+					continue
+				}
+				if _, inside := below(e.folder, d.position().File); !inside || !taken[d.key()] {
+					return false
+				}
+				found = true
+			}
+		}
+		return found
+	})
+}

@@ -178,7 +178,7 @@ func (r *Repository) findRoots(ctx context.Context) (roots []entry, single []doc
 		r.neighbours = g.neighbours(single)
 	}
 	r.unused = slices.DeleteFunc(slices.Clone(r.aside), func(d document) bool { return !d.applies() || g.reached[d.key()] })
-	roots = r.withoutExamples(ctx, append(r.withoutCopies(roots), r.rootCharts(g.folders)...))
+	roots = r.withoutExamples(ctx, append(r.withoutCopies(g.withoutTaken(roots)), r.rootCharts(g.folders)...))
 	slices.SortStableFunc(roots, entry.compare)
 	slices.SortStableFunc(single, func(a, b document) int {
 		return cmp.Or(strings.Compare(a.position().File, b.position().File), cmp.Compare(a.position().Line, b.position().Line))
