@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rollout-ladder/ladder/internal/core/dependency"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/repo/manifest"
 	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
@@ -51,6 +52,34 @@ func (r *Result) findAside(objects map[string][]manifest.Object) {
 			}
 		}
 	}
+	r.Missing = slices.DeleteFunc(r.Missing, func(m dependency.Missing) bool { return m.Doubtful && !m.Likely() })
+}
+
+// patchFiles are the files that a kustomization of a folder, or of one above it, patches
+// with: those are no manifests.
+func (r *Result) patchFiles(folder string) map[string]bool {
+	found := map[string]bool{}
+	for dir := folder; ; dir = path.Dir(dir) {
+		for _, name := range []string{"kustomization.yaml", "kustomization.yml", "Kustomization"} {
+			data, err := r.tree.Read(path.Join(dir, name))
+			if err != nil {
+				continue
+			}
+			v, err := yamldoc.ParseOne(path.Join(dir, name), data)
+			if err != nil {
+				continue
+			}
+			for _, key := range []string{"patches", "patchesJson6902", "patchesStrategicMerge"} {
+				for _, item := range v.At(key).Elements() {
+					found[path.Join(dir, item.TextAt("path"))] = true
+					found[path.Join(dir, item.Text)] = true
+				}
+			}
+		}
+		if dir == "." || dir == "/" {
+			return found
+		}
+	}
 }
 
 // aside are the objects in the files of a folder that nothing applies.
@@ -67,6 +96,8 @@ func (r *Result) aside(folder string, used map[string]bool) map[finding.Resource
 		}
 	}
 	slices.Sort(files)
+	patches := r.patchFiles(folder)
+	files = slices.DeleteFunc(files, func(file string) bool { return patches[file] })
 	for _, file := range files[:min(len(files), maxAside)] {
 		data, err := r.tree.Read(file)
 		if err != nil || strings.Contains(string(data), "{{") {

@@ -119,6 +119,8 @@ func (a assessment) by(gk schema.GroupKind, checks []model.HealthCheck) string {
 	switch {
 	case own || a.settings.Assesses(gk.Group, gk.Kind):
 		return byConfiguration
+	case a.settings.Waives(gk.Group, gk.Kind):
+		return ""
 	case workload:
 		return byWorkload
 	case code || a.shipped.Script(gk):

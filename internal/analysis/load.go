@@ -323,7 +323,7 @@ func (r *Result) infer(known *knowledge) {
 	maps.Copy(objects, r.Objects)
 	inferred := infer.Infer(infer.Input{
 		Components: r.Platform.Components, Objects: objects, Catalogue: known.component,
-		Assessed: r.assessed(), Order: orderOf(r.Platform), Existing: r.Platform.Namespaces, Read: r.tree.Read,
+		Assessed: r.assessed(), Waived: r.assess.settings.Waives, Order: orderOf(r.Platform), Existing: r.Platform.Namespaces, Read: r.tree.Read,
 		Package: catalogue.KnownPackage, Related: related(r.Platform, known.catalogue),
 	})
 	r.Dependencies, r.Missing, r.Lacks, r.Edges = inferred.Dependencies, inferred.Missing, inferred.Lacks, inferred.Edges

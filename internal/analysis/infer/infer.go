@@ -25,6 +25,9 @@ type Input struct {
 	// Assessed says whether Argo CD assesses the health of a kind, so that a sync
 	// waits for its objects. Where it is nil every kind counts as assessed.
 	Assessed func(group, kind string) bool
+	// Waived says of which kinds the settings have every object be Healthy: what these lack
+	// is no finding. It may be nil.
+	Waived func(group, kind string) bool
 	// Read reads a file of the repository by the path that components give: the
 	// value files of charts that are not rendered. Where it is nil only values that
 	// are written in an Application count.

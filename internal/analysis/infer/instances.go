@@ -96,7 +96,7 @@ func requiresInstance(_ *world, o *object, add func(need)) {
 					ns, name = before, after
 				}
 			}
-			n := need{key: instanceKey(b.group, b.kind, ns, name), field: field, strength: plan.Hard, effect: dependency.Ready, verb: b.verb + " " + b.kind + " " + name,
+			n := need{key: instanceKey(b.group, b.kind, ns, name), field: field, strength: plan.Hard, effect: dependency.Ready, verb: b.verb + " " + b.kind + " " + name, slip: true,
 				static: slices.Contains([]string{"DeploymentRuntimeConfig", "ServingRuntime", "WorkflowTemplate"}, b.kind)}
 			if b.soft {
 				n.strength = plan.Soft

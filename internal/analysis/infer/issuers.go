@@ -50,7 +50,7 @@ func hasIssuerAnnotation(o *object) bool {
 func requiresIssuer(_ *world, o *object, add func(need)) {
 	issuer := func(kind, name, field string, strength plan.Strength) {
 		add(need{key: issuerKey(kind, o.namespace(), name), field: field, strength: strength, effect: dependency.Ready,
-			verb: "is issued by " + kind + " " + name, absent: true})
+			verb: "is issued by " + kind + " " + name, absent: true, slip: strength == plan.Soft})
 	}
 	switch {
 	case o.is("cert-manager.io", "Certificate", "CertificateRequest"):

@@ -14,13 +14,14 @@ import (
 // hand or by programs, only those count that nothing at hand can make.
 func (c *collection) miss(o *object, n need) {
 	near, sister := c.x.near(o.component, o, n.key), c.x.sister(n.key)
-	if near == "" && sister == "" && (n.slip || c.x.mayAppear(o, n.key)) || c.x.inOther(n.key) {
+	doubtful := near == "" && sister == "" && (n.slip || c.x.mayAppear(o, n.key))
+	if doubtful && (n.slip || n.key.Kind != kindServiceAccount && n.key.Kind != kindConfigMap && n.key.Kind != kindPVC) || c.x.inOther(n.key) {
 		return
 	}
 	m := dependency.Missing{
 		Rule: ruleOf(n.key.Kind), Required: c.x.world.required(n.key), Strength: n.strength, Reason: n.verb,
 		Consumer: o.end(c.x.name(o.component)), Evidence: []finding.Evidence{required(o, n.verb, n.field)},
-		Managed: c.x.managed(n.key), Near: near, Sister: sister,
+		Managed: c.x.managed(n.key), Near: near, Sister: sister, Doubtful: doubtful,
 	}
 	switch n.key.Kind {
 	case kindKind:
@@ -85,11 +86,12 @@ func (c *collection) record(component int, m dependency.Missing) {
 // nothing at hand does, sorted. What others publish writes its own into the namespace that
 // it goes to, but for what its values name; what has the name in another namespace may be
 // copied by anything. A ConfigMap that is called as those are that are written into every
-// namespace may come from anywhere, and so may Secrets where a component makes none itself.
+// namespace may come from anywhere, and so may Secrets where neither the component makes any
+// itself nor the repository keeps those of the namespace.
 func (x *index) mayHold(o *object, k key) []string {
 	switch k.Kind {
 	case kindSecret:
-		if len(x.anywhere[k.Name]) > 0 || !x.makesOthers(o.component, k) {
+		if len(x.anywhere[k.Name]) > 0 || !x.makesOthers(o.component, k) && !x.keepsSecrets(k.Namespace) {
 			return x.unrendered
 		}
 	case kindConfigMap:
@@ -120,6 +122,20 @@ func (x *index) mayHold(o *object, k key) []string {
 // namespace.
 func (x *index) makesOthers(component int, k key) bool {
 	return x.makes()[made{component, k.Kind, k.Namespace}]
+}
+
+// fewSecrets are as many Secrets of a namespace as the repository makes where it keeps them all.
+const fewSecrets = 3
+
+// keepsSecrets reports whether objects of the repository make several Secrets in a namespace.
+func (x *index) keepsSecrets(namespace string) bool {
+	n := 0
+	for _, name := range x.named()[key{Kind: kindSecret, Namespace: namespace}] {
+		if slices.ContainsFunc(x.provide[secretKey(namespace, name)], func(p provider) bool { return p.object != nil }) {
+			n++
+		}
+	}
+	return n >= fewSecrets
 }
 
 // made is a kind of things in a namespace that a component makes.

@@ -10,8 +10,9 @@ import (
 
 // near is the name of what is there in place of a thing that nothing provides, where
 // the two differ as a slip of the pen does; empty where there is none. What belongs to
-// a namespace is looked for in the component that needs it, and elsewhere where the two
-// have the same words, or one has a word more and nothing says the other. The object that needs it
+// a namespace is looked for in the component that needs it, and elsewhere where a letter is
+// missing or swapped, or nothing says its name: also where the two have the same words
+// then, or one has a word more. The object that needs it
 // is nil where the values of a chart do.
 func (x *index) near(component int, o *object, missing key) string {
 	class := false
@@ -25,7 +26,9 @@ func (x *index) near(component int, o *object, missing key) string {
 	case kindIngressClass, kindGatewayClass, kindStorageClass, kindPriorityClass, kindRuntimeClass, kindVolume:
 		class = true
 	default:
-		return ""
+		if !strings.HasPrefix(missing.Kind, kindInstance) {
+			return ""
+		}
 	}
 	// A word more says less than that something else may make the thing.
 	doubtful := sync.OnceValue(func() bool {
@@ -40,7 +43,7 @@ func (x *index) near(component int, o *object, missing key) string {
 			continue
 		}
 		if slices.ContainsFunc(x.provide[k], func(p provider) bool {
-			return (p.object != nil || class) && (unsaid || k.Namespace == "" || p.component == component)
+			return (p.object != nil || class) && (unsaid || k.Namespace == "" || p.component == component || oneLetter(name, missing.Name) || !x.isSaid(k))
 		}) {
 			all = append(all, name)
 		}
@@ -181,6 +184,18 @@ func slip(a, b string) bool {
 	return slips == 1
 }
 
+// oneLetter reports whether one of two names lacks a letter of the other, or two letters of
+// it are swapped. Another letter in the place of one tells things apart more often.
+func oneLetter(a, b string) bool {
+	if yamldoc.Distance(a, b) != 1 {
+		return false
+	}
+	p, q := []byte(a), []byte(b)
+	slices.Sort(p)
+	slices.Sort(q)
+	return len(a) != len(b) || slices.Equal(p, q)
+}
+
 // fused reports whether one name is another without a hyphen or dot between two words, of
 // which not both are numbers there: longhorn3 for longhorn-3.
 func fused(without, with string) bool {
@@ -206,7 +221,7 @@ func lacksLetter(short, long string, words int) bool {
 
 // abbreviations are the words that are often written short.
 var abbreviations = map[string]string{
-	"cfg": "config", "conf": "config", "creds": "credentials", "crt": "cert", "mgmt": "management", "mgr": "manager", "pwd": "password", "svc": "service",
+	"cfg": "config", "conf": "config", "creds": "credentials", "crt": "cert", "mgmt": "management", "mgr": "manager", "prod": "production", "pwd": "password", "svc": "service",
 }
 
 // turned reports whether two names are the same words in another order. Of two words both

@@ -73,9 +73,14 @@ func (x *index) look(found *collection, o *object, n need) {
 	if n.effect == dependency.Ready && !x.assessed(o) {
 		// Nothing waits for it: it counts as Healthy at once.
 		n.strength = plan.Soft
+		n.hint = n.hint || x.in.Waived != nil && x.in.Waived(o.g, o.k)
 	}
 	if !ok {
-		if n.strength = strength; n.absent && strength == plan.Hard && !n.hint || n.slip {
+		n.strength = strength
+		if n.absent && n.hint && o.k == "CronJob" && !truth(o.root(), "spec", "suspend") {
+			n.strength, n.hint = plan.Hard, false // its order matters little, and that it is nowhere much
+		}
+		if n.absent && n.strength == plan.Hard && !n.hint || n.slip {
 			found.miss(o, n) // whether or not anything waits for it
 		}
 		return

@@ -26,6 +26,9 @@ type Settings struct {
 	Started finding.Position
 	// Health are the kinds with a health script of their own, sorted.
 	Health []GroupKind
+	// Waived are the kinds whose own health script says Healthy of every object, so that
+	// nothing waits for one, sorted.
+	Waived []GroupKind
 	// Global are the names of the AppProjects that others inherit from, sorted.
 	Global []string
 	// ProgressiveSyncs has RollingSync order anything; NewGlobbing has a star of a Git
@@ -143,12 +146,18 @@ func (s Settings) Refuses(n BuildNeed) bool {
 
 // Assesses reports whether the settings have a health script for a kind.
 func (s Settings) Assesses(group, kind string) bool {
-	for _, k := range s.Health {
-		if (k.Group == group || k.Group == "*") && (k.Kind == kind || k.Kind == "*") {
-			return true
-		}
-	}
-	return false
+	return holdsKind(s.Health, group, kind)
+}
+
+// Waives reports whether the settings have every object of a kind be Healthy.
+func (s Settings) Waives(group, kind string) bool {
+	return holdsKind(s.Waived, group, kind) && !s.Assesses(group, kind)
+}
+
+func holdsKind(all []GroupKind, group, kind string) bool {
+	return slices.ContainsFunc(all, func(k GroupKind) bool {
+		return (k.Group == group || k.Group == "*") && (k.Kind == kind || k.Kind == "*")
+	})
 }
 
 // Unordered reports that RollingSync is known to order nothing: it is known how Argo CD

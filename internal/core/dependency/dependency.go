@@ -132,6 +132,9 @@ type Missing struct {
 	// Aside is where a file of the repository has it that nothing applies, beside files that
 	// are applied; the zero value where none does.
 	Aside finding.Position
+	// Doubtful is set where something that is not seen may make it, so that it is told only
+	// where a file lies aside that has it.
+	Doubtful bool
 	// Off is the value of a chart that would bring it, were it on ("crds.enabled of
 	// cert-manager"), and OffAt where the chart is written; empty where there is none.
 	Off   string

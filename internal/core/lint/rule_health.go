@@ -22,7 +22,7 @@ func healthCheckMissing(in Input) []finding.Finding {
 	o := newOrder(in)
 	unjudged := map[dependency.End]*Object{}
 	for i := range in.Objects {
-		if object := &in.Objects[i]; object.Health == "" && isCustom(object.Resource.Group) {
+		if object := &in.Objects[i]; object.Health == "" && isCustom(object.Resource.Group) && !in.Argo.Settings.Waives(object.Resource.Group, object.Resource.Kind) {
 			unjudged[dependency.End{Component: object.Component, Object: object.Resource}] = object
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/rollout-ladder/ladder/internal/core/dependency"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/model"
 )
 
 // The rules on what the Operator Lifecycle Manager installs.
@@ -105,9 +106,13 @@ func operatorGroupMissing(in Input) []finding.Finding {
 	return out
 }
 
-// makesNamespace reports whether a component has a Namespace among its objects.
+// makesNamespace reports whether a component has a Namespace among its objects, or has
+// Argo CD make it.
 func makesNamespace(in Input, component, name string) bool {
-	return slices.ContainsFunc(in.Objects, func(o Object) bool {
+	created := slices.ContainsFunc(in.Components, func(c model.Component) bool {
+		return c.Name == component && c.Namespace == name && c.HasSyncOption("CreateNamespace=true")
+	})
+	return created || slices.ContainsFunc(in.Objects, func(o Object) bool {
 		return o.Component == component && o.Resource.Group == "" && o.Resource.Kind == "Namespace" && o.Resource.Name == name
 	})
 }

@@ -220,9 +220,14 @@ func (r *Repository) build(ctx context.Context, dir string, options *model.Kusto
 		r.built[key] = b
 	}
 	for _, left := range b.leftOut {
-		if left.missing {
+		if left.missing != "" {
 			f := newFinding(RuleMissing, finding.Error, left.at, "", "%s", left.what)
 			f.Fix.Summary = "add it, or take the entry out; paths are relative to the kustomization"
+			if at, ignored := r.ignoredBy(left.missing); ignored && !r.isSource(dir) {
+				f.Severity = finding.Info
+				f.Message += fmt.Sprintf("; %s keeps it out of Git, and who applies the kustomization by hand has it", at)
+				f.Evidence = append(f.Evidence, finding.Evidence{Text: left.missing + " is kept out of Git", File: at.File, Line: at.Line})
+			}
 			r.findings = append(r.findings, f)
 			continue
 		}
@@ -339,8 +344,8 @@ type kustomizeView struct {
 type leftOut struct {
 	at   finding.Position
 	what string
-	// missing is set for what should be in the repository.
-	missing bool
+	// missing is the path of what should be in the repository.
+	missing string
 	// part is set for what is no Application of its own.
 	part bool
 }

@@ -128,7 +128,7 @@ func (g *kustomizeView) resources(dir string, list *yamldoc.Value) ([]any, error
 				return nil, err
 			}
 			// Argo CD cannot build it; what else it holds is read all the same.
-			g.leftOut = append(g.leftOut, leftOut{at: item.Position, what: fmt.Sprintf("%s does not exist: the kustomization cannot be built", item.Text), missing: true})
+			g.leftOut = append(g.leftOut, leftOut{at: item.Position, what: fmt.Sprintf("%s does not exist: the kustomization cannot be built", item.Text), missing: p})
 			continue
 		}
 		kept = append(kept, item.Any())

@@ -80,6 +80,14 @@ func (r *Reader) Unread(file string, text []byte) {
 	r.healthUnread = r.healthUnread || of != ""
 }
 
+func sortedKinds(all []argo.GroupKind) []argo.GroupKind {
+	all = slices.Clone(all)
+	slices.SortFunc(all, func(a, b argo.GroupKind) int {
+		return cmp.Or(strings.Compare(a.Group, b.Group), strings.Compare(a.Kind, b.Kind))
+	})
+	return slices.Compact(all)
+}
+
 // Settings are those that were read so far.
 func (r *Reader) Settings() argo.Settings {
 	r.settle()
@@ -92,11 +100,7 @@ func (r *Reader) Settings() argo.Settings {
 	if len(r.knownAt) == 0 && len(r.releasedAt) > 0 && !r.partial && !r.healthUnread {
 		s.Known, s.Position = true, slices.MinFunc(r.releasedAt, finding.Position.Compare)
 	}
-	s.Health = slices.Clone(s.Health)
-	slices.SortFunc(s.Health, func(a, b argo.GroupKind) int {
-		return cmp.Or(strings.Compare(a.Group, b.Group), strings.Compare(a.Kind, b.Kind))
-	})
-	s.Health = slices.Compact(s.Health)
+	s.Health, s.Waived = sortedKinds(s.Health), sortedKinds(s.Waived)
 	s.Global = slices.Compact(slices.Sorted(slices.Values(s.Global)))
 	s.Namespaces = slices.Compact(slices.Sorted(slices.Values(s.Namespaces)))
 	s.Watched = slices.Compact(slices.Sorted(slices.Values(s.Watched)))

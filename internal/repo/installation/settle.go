@@ -1,11 +1,13 @@
 package installation
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/core/argo"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
 )
@@ -31,7 +33,7 @@ func (r *Reader) key(key string, v *yamldoc.Value, at finding.Position, in home)
 		r.globals(v)
 		return true // nothing follows of what is not there
 	case strings.HasPrefix(key, healthPrefix):
-		r.health(groupKind(strings.TrimPrefix(key, healthPrefix)))
+		r.health(groupKind(strings.TrimPrefix(key, healthPrefix)), v.Text)
 	case strings.HasPrefix(key, ignoredPrefix):
 		r.ignore(groupKind(strings.TrimPrefix(key, ignoredPrefix)), parsed(v))
 	case key == customizations:
@@ -65,7 +67,7 @@ func (r *Reader) field(name string, v *yamldoc.Value, at finding.Position) {
 		r.key(customizations, v, at, settings)
 	case "resourceHealthChecks":
 		for _, item := range v.Elements() {
-			r.health(argo.GroupKind{Group: item.TextAt("group"), Kind: item.TextAt("kind")})
+			r.health(argo.GroupKind{Group: item.TextAt("group"), Kind: item.TextAt("kind")}, item.TextAt("check"))
 		}
 	case "sourceNamespaces":
 		r.found.Watched = append(r.found.Watched, texts(v)...)
@@ -120,7 +122,27 @@ func groupKind(text string) argo.GroupKind {
 	return argo.GroupKind{Group: group, Kind: kind}
 }
 
-func (r *Reader) health(kind argo.GroupKind) { r.found.Health = append(r.found.Health, kind) }
+func (r *Reader) health(kind argo.GroupKind, script string) {
+	if isAlwaysHealthy(script) {
+		r.found.Waived = append(r.found.Waived, kind)
+		return
+	}
+	r.found.Health = append(r.found.Health, kind)
+}
+
+var (
+	luaComment = lazyregexp.New(`--[^\n]*`)
+	luaBranch  = lazyregexp.New(`\b(?:if|for|while|repeat|and|or)\b`)
+	luaStatus  = lazyregexp.New(`\bstatus\s*=\s*["'](\w+)["']`)
+)
+
+// isAlwaysHealthy reports whether a health script says Healthy of every object, so that no
+// sync waits for one.
+func isAlwaysHealthy(script string) bool {
+	script = luaComment.ReplaceAllString(script, "")
+	said := luaStatus.FindAllStringSubmatch(script, -1)
+	return len(said) > 0 && !luaBranch.MatchString(script) && !slices.ContainsFunc(said, func(m []string) bool { return m[1] != "Healthy" })
+}
 
 // ignore takes a rule of what is not compared. Source: Argo CD, "Diff Customization",
 // system-level configuration.
@@ -143,7 +165,7 @@ func (r *Reader) older(v *yamldoc.Value) {
 		}
 		of := argo.GroupKind{Group: group, Kind: kind}
 		if one.Value.At("health.lua") != nil {
-			r.health(of)
+			r.health(of, one.Value.TextAt("health.lua"))
 		}
 		if ignored := one.Value.At("ignoreDifferences"); ignored != nil {
 			r.ignore(of, parsed(ignored))
