@@ -25,8 +25,13 @@ func (w *walk) barren(components []model.Component, documents map[string]documen
 	for _, c := range components {
 		d := documents[c.Name]
 		for _, to := range c.Sources {
-			if to.Kind == model.Manifests && c.Enabled && d.value != nil && !w.told[to.Position] && r.tells(d, to) {
+			if to.Kind != model.Manifests || !c.Enabled || d.value == nil || w.told[to.Position] {
+				continue
+			}
+			if r.tells(d, to) {
 				found = append(found, r.barrenSource(c, d, to, named)...)
+			} else if r.readsHead(d, to) {
+				found = append(found, r.chosenNone(c.Name, to)...)
 			}
 		}
 	}
@@ -51,8 +56,40 @@ func (r *Repository) barrenSource(c model.Component, d document, to model.Source
 // tells reports whether the files of a folder tell what is applied of it: not where another
 // revision or patterns choose, or the source is there for its values.
 func (r *Repository) tells(d document, to model.Source) bool {
+	return to.Include+to.Exclude == "" && r.readsHead(d, to)
+}
+
+// chosenNone tells of patterns that leave out every manifest of a folder.
+func (r *Repository) chosenNone(component string, to model.Source) []finding.Finding {
+	if to.Include == "" {
+		return nil
+	}
+	var first finding.Position
+	for _, file := range r.under(to.Path) {
+		rel, ok := belowFolder(to.Path, file)
+		if !ok || hidden(rel) || !isManifestEnding(path.Ext(file)) && path.Ext(file) != ".jsonnet" || !to.Recurse && strings.Contains(rel, "/") {
+			continue
+		}
+		if taken(to.Include, to.Exclude, rel) {
+			return nil
+		}
+		if l := r.layOf(file); first.File == "" && len(l.manifests) > 0 {
+			first = finding.Position{File: file, Line: 1}
+		}
+	}
+	if first.File == "" {
+		return nil
+	}
+	f := newFinding(RuleNothing, finding.Warning, to.Position, component, "%s applies nothing: directory.include %s takes no file of the folder %s", component, to.Include, to.Path)
+	f.Evidence = []finding.Evidence{{Text: "is left out", File: first.File, Line: first.Line}}
+	f.Fix.Summary = "correct the pattern, or drop the source"
+	return []finding.Finding{f}
+}
+
+// readsHead reports whether a source takes a folder as it is here.
+func (r *Repository) readsHead(d document, to model.Source) bool {
 	i := slices.IndexFunc(d.sources(), func(s source) bool { return s.position == to.Position })
-	if i < 0 || to.Jsonnet != nil || to.Include+to.Exclude != "" || to.Refused+to.Incomplete != "" || d.generated != nil && d.generated.assumed {
+	if i < 0 || to.Jsonnet != nil || to.Refused+to.Incomplete != "" || d.generated != nil && d.generated.assumed {
 		return false
 	}
 	s := d.sources()[i]

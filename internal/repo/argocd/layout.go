@@ -67,7 +67,7 @@ type folderTaken struct {
 func (r *Repository) laid(to model.Source) (own, below lay) {
 	taken := folderTaken{to.Path, to.Recurse}
 	if r.layouts.folders == nil {
-		r.layouts = layouts{files: map[string]lay{}, folders: map[folderTaken]*layout{}}
+		r.layouts.folders = map[folderTaken]*layout{}
 	}
 	if r.layouts.folders[taken] == nil {
 		l := r.layOut(taken)
@@ -142,6 +142,9 @@ func hidden(rel string) bool {
 
 // layOf is what lies in a file.
 func (r *Repository) layOf(file string) lay {
+	if r.layouts.files == nil {
+		r.layouts.files = map[string]lay{}
+	}
 	l, ok := r.layouts.files[file]
 	if !ok {
 		l = r.readLay(file)
