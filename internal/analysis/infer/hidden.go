@@ -74,9 +74,16 @@ func (x *index) open(component int, known Known) {
 }
 
 // published reports whether a part is neither of this repository nor of another one of its
-// owner.
+// owner, or of that is what one application consists of, which keeps to its namespace as a chart
+// that others publish does.
 func (x *index) published(h hidden) bool {
-	return h.Address != "" && x.in.Related != nil && !x.in.Related(h.Address)
+	return h.Address != "" && x.in.Related != nil && (!x.in.Related(h.Address) || x.ofOneApplication(h))
+}
+
+// ofOneApplication reports whether a part is called after the namespace that it goes to.
+func (x *index) ofOneApplication(h hidden) bool {
+	ns, called := x.in.Components[h.component].Namespace, x.called(h)
+	return ns != "" && !systemNamespace(ns) && !argoNamespace(ns) && shareWord(ns, called, minWord) && !setsUp(called)
 }
 
 // makers are the components of which a hidden part may make a Namespace, sorted. What
