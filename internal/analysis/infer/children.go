@@ -2,7 +2,7 @@ package infer
 
 import "strings"
 
-// Children: the Secrets, ConfigMaps and Services that operators make from custom
+// Children: the Secrets, ConfigMaps, Services and Namespaces that operators make from custom
 // resources under a name that follows from the resource.
 
 // child is an object that an operator makes from each object of a kind; see
@@ -22,6 +22,8 @@ var childrenOf = map[string][]child{
 	"clickhouse.altinity.com/ClickHouseInstallation":              {{makes: "Service", name: "clickhouse-{name}"}},
 	"clickhouse-keeper.altinity.com/ClickHouseKeeperInstallation": {{makes: "Service", name: "keeper-{name}"}},
 	"databases.spotahome.com/RedisFailover":                       {{makes: "Service", name: "rfs-{name}"}, {makes: "Service", name: "rfrm-{name}"}, {makes: "Service", name: "rfrs-{name}"}},
+	"datasciencecluster.opendatahub.io/DataScienceCluster":        {{makes: "Namespace", name: "redhat-ods-applications"}, {makes: "Namespace", name: "rhods-notebooks"}},
+	"dscinitialization.opendatahub.io/DSCInitialization":          {{makes: "Namespace", name: "{spec.applicationsNamespace}"}, {makes: "Namespace", name: "{spec.monitoring.namespace}"}},
 	"dragonflydb.io/Dragonfly":                                    {{makes: "Service", name: "{name}"}},
 	"elasticsearch.k8s.elastic.co/Elasticsearch": {{makes: "Service", name: "{name}-es-http"}, {makes: "Service", name: "{name}-es-transport"},
 		{makes: "Secret", name: "{name}-es-elastic-user"}, {makes: "Secret", name: "{name}-es-http-certs-public"}},
@@ -35,25 +37,27 @@ var childrenOf = map[string][]child{
 	"k8s.mariadb.com/MaxScale": {{makes: "Service", name: "{name}"}},
 	"kafka.strimzi.io/Kafka": {{makes: "Service", name: "{name}-kafka-bootstrap"}, {makes: "Service", name: "{name}-kafka-brokers"},
 		{makes: "Secret", name: "{name}-cluster-ca-cert"}, {makes: "Secret", name: "{name}-clients-ca-cert"}},
-	"kafka.strimzi.io/KafkaUser":                    {{makes: "Secret", name: "{name}"}},
-	"kafka.strimzi.io/KafkaBridge":                  {{makes: "Service", name: "{name}-bridge-service"}},
-	"kafka.strimzi.io/KafkaConnect":                 {{makes: "Service", name: "{name}-connect-api"}},
-	"kafka.strimzi.io/KafkaMirrorMaker2":            {{makes: "Service", name: "{name}-mirrormaker2-api"}},
-	"kibana.k8s.elastic.co/Kibana":                  {{makes: "Service", name: "{name}-kb-http"}},
-	"minio.min.io/Tenant":                           {{makes: "Service", name: "minio"}, {makes: "Service", name: "{name}-hl"}, {makes: "Service", name: "{name}-console"}},
-	"mongodbcommunity.mongodb.com/MongoDBCommunity": {{makes: "Service", name: "{name}-svc"}},
-	"monitoring.coreos.com/Alertmanager":            {{makes: "Service", name: "alertmanager-operated"}},
-	"monitoring.coreos.com/Prometheus":              {{makes: "Service", name: "prometheus-operated"}},
-	"monitoring.coreos.com/ThanosRuler":             {{makes: "Service", name: "thanos-ruler-operated"}},
-	"onepassword.com/OnePasswordItem":               {{makes: "Secret", name: "{name}"}},
-	"opentelemetry.io/OpenTelemetryCollector":       {{makes: "Service", name: "{name}-collector"}, {makes: "Service", name: "{name}-collector-headless"}, {makes: "Service", name: "{name}-collector-monitoring"}},
-	"operator.victoriametrics.com/VMAgent":          {{makes: "Service", name: "vmagent-{name}"}},
-	"operator.victoriametrics.com/VMAlert":          {{makes: "Service", name: "vmalert-{name}"}},
-	"operator.victoriametrics.com/VMAlertmanager":   {{makes: "Service", name: "vmalertmanager-{name}"}},
-	"operator.victoriametrics.com/VMAuth":           {{makes: "Service", name: "vmauth-{name}"}},
-	"operator.victoriametrics.com/VMCluster":        {{makes: "Service", name: "vmselect-{name}"}, {makes: "Service", name: "vminsert-{name}"}, {makes: "Service", name: "vmstorage-{name}"}},
-	"operator.victoriametrics.com/VMSingle":         {{makes: "Service", name: "vmsingle-{name}"}},
-	"operator.victoriametrics.com/VLSingle":         {{makes: "Service", name: "vlsingle-{name}"}},
+	"kafka.strimzi.io/KafkaUser":                          {{makes: "Secret", name: "{name}"}},
+	"kafka.strimzi.io/KafkaBridge":                        {{makes: "Service", name: "{name}-bridge-service"}},
+	"kafka.strimzi.io/KafkaConnect":                       {{makes: "Service", name: "{name}-connect-api"}},
+	"kafka.strimzi.io/KafkaMirrorMaker2":                  {{makes: "Service", name: "{name}-mirrormaker2-api"}},
+	"kibana.k8s.elastic.co/Kibana":                        {{makes: "Service", name: "{name}-kb-http"}},
+	"minio.min.io/Tenant":                                 {{makes: "Service", name: "minio"}, {makes: "Service", name: "{name}-hl"}, {makes: "Service", name: "{name}-console"}},
+	"mongodbcommunity.mongodb.com/MongoDBCommunity":       {{makes: "Service", name: "{name}-svc"}},
+	"monitoring.coreos.com/Alertmanager":                  {{makes: "Service", name: "alertmanager-operated"}},
+	"monitoring.coreos.com/Prometheus":                    {{makes: "Service", name: "prometheus-operated"}},
+	"monitoring.coreos.com/ThanosRuler":                   {{makes: "Service", name: "thanos-ruler-operated"}},
+	"multicluster.openshift.io/MultiClusterEngine":        {{makes: "Namespace", name: "{spec.targetNamespace}"}, {makes: "Namespace", name: "multicluster-engine", unless: "spec.targetNamespace"}, {makes: "Namespace", name: "open-cluster-management-hub"}},
+	"onepassword.com/OnePasswordItem":                     {{makes: "Secret", name: "{name}"}},
+	"opentelemetry.io/OpenTelemetryCollector":             {{makes: "Service", name: "{name}-collector"}, {makes: "Service", name: "{name}-collector-headless"}, {makes: "Service", name: "{name}-collector-monitoring"}},
+	"operator.open-cluster-management.io/MultiClusterHub": {{makes: "Namespace", name: "multicluster-engine"}, {makes: "Namespace", name: "open-cluster-management-hub"}},
+	"operator.victoriametrics.com/VMAgent":                {{makes: "Service", name: "vmagent-{name}"}},
+	"operator.victoriametrics.com/VMAlert":                {{makes: "Service", name: "vmalert-{name}"}},
+	"operator.victoriametrics.com/VMAlertmanager":         {{makes: "Service", name: "vmalertmanager-{name}"}},
+	"operator.victoriametrics.com/VMAuth":                 {{makes: "Service", name: "vmauth-{name}"}},
+	"operator.victoriametrics.com/VMCluster":              {{makes: "Service", name: "vmselect-{name}"}, {makes: "Service", name: "vminsert-{name}"}, {makes: "Service", name: "vmstorage-{name}"}},
+	"operator.victoriametrics.com/VMSingle":               {{makes: "Service", name: "vmsingle-{name}"}},
+	"operator.victoriametrics.com/VLSingle":               {{makes: "Service", name: "vlsingle-{name}"}},
 	"postgres-operator.crunchydata.com/PostgresCluster": {{makes: "Service", name: "{name}-primary"}, {makes: "Service", name: "{name}-replicas"}, {makes: "Service", name: "{name}-ha"},
 		{makes: "Secret", name: "{name}-cluster-cert"}},
 	"postgresql.cnpg.io/Cluster": {{makes: "Service", name: "{name}-rw"}, {makes: "Service", name: "{name}-ro"}, {makes: "Service", name: "{name}-r"},
@@ -95,6 +99,8 @@ func (c child) provide(o *object, add func(key)) {
 		add(configMapKey(ns, name))
 	case c.makes == "Service":
 		add(serviceKey(ns, name))
+	case c.makes == "Namespace":
+		add(namespaceKey(name))
 	}
 }
 

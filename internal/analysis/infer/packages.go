@@ -48,7 +48,7 @@ func requiresInstallation(_ *world, o *object, add func(need)) {
 // sharedGroup reports whether many operators, and the cluster itself, have kinds of a
 // group, so that one of them tells nothing of the others.
 func sharedGroup(group string) bool {
-	return group == "operator.openshift.io" || group == "config.openshift.io"
+	return group == "operator.openshift.io" || group == "config.openshift.io" || group == "redhatcop.redhat.io"
 }
 
 // learnPackages takes in what Subscriptions bring. A Subscription is Healthy once
