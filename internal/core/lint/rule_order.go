@@ -75,8 +75,11 @@ func judgeUse(in Input, rule string) []finding.Finding {
 			out = append(out, f)
 		}
 	}
-	if rule == ruleNamespace {
+	switch rule {
+	case ruleNamespace:
 		out = append(out, o.movedNamespaces(in)...)
+	case ruleCRD:
+		out = append(out, o.leftToRetries(in)...)
 	}
 	return out
 }

@@ -1,0 +1,65 @@
+package lint
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rollout-ladder/ladder/internal/core/dependency"
+	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/model"
+	"github.com/rollout-ladder/ladder/internal/core/plan"
+)
+
+// leftToRetries tells, once for an environment that orders none of its components, of the
+// objects whose kinds another component brings. That may be meant: it is information.
+// Source: argo-cd, controller autoSync, which tries a failed sync again five times,
+// after 5, 10, 20, 40 and 80 seconds, where retry does not say otherwise.
+func (o *order) leftToRetries(in Input) []finding.Finding {
+	if o.any || o.flux != nil {
+		return nil
+	}
+	pairs := map[[2]*model.Component]link{}
+	for _, l := range o.byRule[ruleCRD] {
+		if l.weak || !l.across() || l.Strength != plan.Hard || l.Effect != dependency.Apply {
+			continue
+		}
+		consumer, provider := l.standing()
+		if nested(consumer, provider) || !together(consumer, provider) || o.compare(consumer, provider) != 0 || o.chosen(consumer, provider) || !o.automated[l.consumer.Name] {
+			continue
+		}
+		f := fromDependency(l, finding.Cross)
+		f.Severity = finding.Warning
+		if in.maybeThere(&f); f.Severity == finding.Info {
+			continue
+		}
+		key := [2]*model.Component{l.consumer, l.provider}
+		if have, ok := pairs[key]; !ok || comesBefore(l, have) {
+			pairs[key] = l
+		}
+	}
+	if len(pairs) == 0 {
+		return nil
+	}
+	all := make([]link, 0, len(pairs))
+	for _, l := range pairs {
+		all = append(all, l)
+	}
+	slices.SortFunc(all, func(a, b link) int {
+		return cmp.Or(strings.Compare(a.consumer.Name, b.consumer.Name), strings.Compare(a.provider.Name, b.provider.Name))
+	})
+	first := all[0]
+	f := fromDependency(first, finding.Cross)
+	f.Severity, f.Says = finding.Info, saysUnordered
+	f.Message = fmt.Sprintf("nothing orders the components: %s %s, which %s provides", whose(first.Consumer), first.Reason, first.provider.Name)
+	if n := len(all) - 1; n > 0 {
+		f.Message += fmt.Sprintf(", and so it is between %d more", n)
+	}
+	f.Message += "; on a fresh cluster such a sync fails, and heals only if what it lacks is there while Argo CD tries again"
+	if first.consumer.Retry.Limit == nil {
+		f.Message += ", 5 times within 3 minutes"
+	}
+	f.Fix.Summary = fmt.Sprintf("give %s a later sync wave than %s; ladder plan shows an order for all", first.consumer.Name, first.provider.Name)
+	return []finding.Finding{f}
+}
