@@ -99,7 +99,7 @@ func (o *order) fluxReversed(l link, f finding.Finding, i, j int) (finding.Findi
 	case l.Effect == dependency.Apply && l.Rule != ruleWebhook && o.flux.Applies(i, j):
 		f.Message = fmt.Sprintf("%s %s, which %s provides, and %s applies that itself: the dry run of %s fails, so that nothing in its folder is applied but CRDs, Namespaces and classes, %s neither",
 			whose(l.Consumer), l.Reason, l.provider.Name, consumer, l.consumer.Name, provider)
-		f.Fix.Summary = fmt.Sprintf("move %s to a Kustomization of its own, with dependsOn: [{name: %s}]%s", who(l.Consumer), consumer.Name, awaited(consumer))
+		f.Fix.Summary = o.flux.apart(who(l.Consumer), i, j)
 	case l.Effect == dependency.Apply && l.Rule != ruleWebhook && o.flux.ReadyBefore(i, j):
 		f.Message = fmt.Sprintf("%s %s, which %s provides, but that waits until %s is Ready: neither ever is",
 			whose(l.Consumer), l.Reason, l.provider.Name, consumer)
@@ -189,17 +189,42 @@ func (f *fluxOrder) mend(consumer, provider int) string {
 	}
 	// A Kustomization and a HelmRelease cannot depend on each other: the Kustomizations
 	// around them can.
-	outer := func(i int) *fluxcd.Unit {
+	outer := func(i int) int {
 		if f.units[i].Kind == fluxcd.HelmRelease && f.units[i].Parent >= 0 {
-			i = f.units[i].Parent
+			return f.units[i].Parent
 		}
-		return &f.units[i]
+		return i
 	}
-	c, p = outer(consumer), outer(provider)
-	if c == p {
+	i, j := outer(consumer), outer(provider)
+	c, p = &f.units[i], &f.units[j]
+	if i == j {
 		return fmt.Sprintf("move %s to a Kustomization of its own, and add dependsOn", f.units[consumer].Name)
 	}
+	if f.Applies(j, i) {
+		// What waits for all that it applies would wait for the consumer.
+		return fmt.Sprintf("move %s to a Kustomization of its own with wait: true, and add dependsOn on that to %s", &f.units[provider], c)
+	}
 	return fmt.Sprintf("add dependsOn: [{name: %s%s}] to %s", p.Name, namespaceWhere(p, c), c) + awaited(p)
+}
+
+// apart says how an object gets behind what a unit applies beside it: it moves to a Kustomization
+// that comes after. One that the unit applies itself cannot wait until the unit is Ready
+// with all that it applies.
+func (f *fluxOrder) apart(object string, unit, provider int) string {
+	u, p := &f.units[unit], &f.units[provider]
+	if p.Kind == fluxcd.HelmRelease && p.Parent >= 0 && p.Parent != unit {
+		p = &f.units[p.Parent]
+	}
+	switch {
+	case p.Kind == fluxcd.Kustomization && provider != unit:
+		return fmt.Sprintf("move %s to a Kustomization of its own, with dependsOn: [{name: %s}]%s", object, p.Name, awaited(p))
+	case u.Parent >= 0:
+		return fmt.Sprintf("move %s to a Kustomization of its own, with dependsOn: [{name: %s}]%s", object, u.Name, awaited(u))
+	case provider != unit:
+		return fmt.Sprintf("move %s to a Kustomization of its own with wait: true, and %s to another with dependsOn on that", p, object)
+	default:
+		return fmt.Sprintf("move what it needs to a Kustomization of its own with wait: true, and %s to another with dependsOn on that", object)
+	}
 }
 
 // awaited is what makes a unit wait for what it applies, as the end of a sentence; empty
@@ -234,6 +259,6 @@ func (o *order) fluxWithin(l link) (f finding.Finding, wrong bool) {
 	f.Severity = finding.Error
 	f.Message = fmt.Sprintf("%s %s, which %s brings only once it is applied, in the same Kustomization: the dry run fails, so that nothing in its folder is applied but CRDs, Namespaces and classes",
 		who(l.Consumer), l.Reason, who(l.Provider))
-	f.Fix.Summary = fmt.Sprintf("move %s to a Kustomization of its own, with dependsOn: [{name: %s}]%s", who(l.Consumer), u.Name, awaited(u))
+	f.Fix.Summary = o.flux.apart(who(l.Consumer), i, i)
 	return f, true
 }
