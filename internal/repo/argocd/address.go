@@ -13,7 +13,6 @@ import (
 	"github.com/rollout-ladder/ladder/internal/confine/evaluate"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/repo/appset"
-	"github.com/rollout-ladder/ladder/internal/repo/checkout"
 	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
 )
 
@@ -334,6 +333,9 @@ func (r *Repository) decide(t tallies) {
 		}
 		switch {
 		case r.tallied[url]:
+		case url != "" && url == r.origin():
+			// What does not exist below the address of the checkout is missing.
+			r.own[url], r.tallied[url], r.here[url] = true, true, counted.here
 		case counted.all > 0:
 			r.tallied[url], r.here[url] = true, counted.here
 			r.own[url] = counted.sure || counted.here > 0 && counted.here*2 >= counted.all
@@ -364,13 +366,10 @@ func (r *Repository) decide(t tallies) {
 // cloned are those of several addresses from which the repository was cloned: the address that
 // its checkout has, else those that are called as its folder is.
 func (r *Repository) cloned(addresses []string) []string {
-	top := r.tree.Repository
-	c, err := checkout.Read(top)
-	origin := normaliseURL(c.URL)
-	if err == nil && origin != "" && slices.Contains(addresses, origin) {
+	if origin := r.origin(); origin != "" && slices.Contains(addresses, origin) {
 		return []string{origin}
 	}
-	return slices.DeleteFunc(slices.Clone(addresses), func(url string) bool { return path.Base(url) != strings.ToLower(filepath.Base(top)) })
+	return slices.DeleteFunc(slices.Clone(addresses), func(url string) bool { return path.Base(url) != strings.ToLower(filepath.Base(r.tree.Repository)) })
 }
 
 // coincides reports whether all that speaks for an address is one folder of a common name,

@@ -20,6 +20,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/repo/appset"
 	"github.com/rollout-ladder/ladder/internal/repo/byhand"
+	"github.com/rollout-ladder/ladder/internal/repo/checkout"
 	"github.com/rollout-ladder/ladder/internal/repo/clusters"
 	"github.com/rollout-ladder/ladder/internal/repo/descriptor"
 	"github.com/rollout-ladder/ladder/internal/repo/installation"
@@ -133,6 +134,8 @@ type Repository struct {
 	// own are the addresses of this repository, normalised.
 	own     map[string]bool
 	tallied map[string]bool
+	// origin is the address that the repository was cloned from; empty where that is not known.
+	origin func() string
 	// commented are the folders of kustomizations by what they leave out by a comment.
 	commented map[string][]string
 	// here counts the paths that were found when an address was settled.
@@ -179,6 +182,13 @@ func Scan(ctx context.Context, tree *repofs.Tree, opts Options) (*Repository, er
 		contents: map[*yamldoc.Value]kept[contents]{}, written: map[string][]document{}, expanded: map[*yamldoc.Value]kept[[]document]{}, partial: map[*yamldoc.Value]bool{},
 	}
 	r.installation.Open = tree.Read
+	r.origin = sync.OnceValue(func() string {
+		c, err := checkout.Read(tree.Repository)
+		if err != nil || tree.Root != tree.Repository {
+			return ""
+		}
+		return normaliseURL(c.URL)
+	})
 	r.kustomizations = kustomizations{repository: r, inflating: map[string]bool{}, inflates: map[string]bool{}}
 	found, err := tree.Find(ctx, ".", func(string) bool { return true })
 	if err != nil {
