@@ -14,7 +14,7 @@ import (
 func (x *expansion) application(set, written *yamldoc.Value, p parameters) (*yamldoc.Value, *repofs.InputError) {
 	filled, err := x.fill(written, p.values)
 	if err != nil {
-		return nil, err
+		return nil, x.lacksKey(err, p)
 	}
 	at := written.Position
 	app := &yamldoc.Value{Kind: yamldoc.Map, Position: at, Entries: []yamldoc.Entry{
@@ -27,7 +27,7 @@ func (x *expansion) application(set, written *yamldoc.Value, p parameters) (*yam
 		}
 	}
 	if app, err = x.patch(set, app, p); err != nil {
-		return nil, err
+		return nil, x.lacksKey(err, p)
 	}
 	// The controller makes Applications in the namespace of the set only.
 	metadata := app.At("metadata")
@@ -145,6 +145,17 @@ const noTemplate = "the template of the ApplicationSet is not valid: "
 // generates nothing of it.
 func IsNoTemplate(problem *repofs.InputError) bool {
 	return strings.HasPrefix(problem.Message, noTemplate)
+}
+
+// lacksKey says of a template which parameters, all of them known, lack a key of it under
+// missingkey=error: Argo CD generates nothing of the set then. Source: argo-cd,
+// applicationset/controllers/template, GenerateApplications.
+func (x *expansion) lacksKey(problem *repofs.InputError, p parameters) *repofs.InputError {
+	_, why, ok := strings.Cut(problem.Message, "cannot be filled in: ")
+	if !ok || !strings.Contains(why, "map has no entry for key") || p.assumed || x.engine.partly || holdsMark(p.values) {
+		return problem
+	}
+	return fail(problem.Position, "add the key to the parameters, or a default to the template", "%s%s, in the parameters of %s", noTemplate, why, p.at)
 }
 
 // notFilled is the problem of a text that is not filled in. A function that is not known

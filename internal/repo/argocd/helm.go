@@ -1,6 +1,7 @@
 package argocd
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -144,6 +145,13 @@ func (r *Repository) valueFile(to *model.Source, d document, from source, at fin
 	case to.Kind == model.Git:
 		return valueFileElsewhere(to, written), true
 	case to.RepoURL != "":
+		if r.liesHere(d, from, written) {
+			f := newFinding(RuleMissing, finding.Error, at, d.name(), "the value file %s is looked for in the remote chart %s, not in this repository, which has it", written, to.Name)
+			f.Fix.Summary = "add this repository as a source with ref: values, and write $values/" + strings.TrimPrefix(written, "/")
+			r.findings = append(r.findings, f)
+			to.Incomplete = cmp.Or(to.Incomplete, f.Message)
+			return "", false
+		}
 		r.valuesElsewhere(to, d, at, "the value file %s is inside the remote chart", written)
 		return "", false
 	case path.IsAbs(written):
@@ -153,6 +161,14 @@ func (r *Repository) valueFile(to *model.Source, d document, from source, at fin
 		p := path.Join(to.Path, written)
 		return p, r.inCheckout(to, d, from, from, at, p)
 	}
+}
+
+// liesHere reports whether this repository has a value file of a remote chart, in a folder that
+// no chart has.
+func (r *Repository) liesHere(d document, from source, written string) bool {
+	p := strings.TrimPrefix(path.Clean("/"+written), "/")
+	known := d.generated == nil || !d.generated.assumed
+	return known && strings.Contains(p, "/") && r.present[p] && !r.present["Chart.yaml"] && !boolAt(from.value.At("helm"), "ignoreMissingValueFiles")
 }
 
 // inCheckout reports whether a value file is to be looked for here. One that is not here,
