@@ -1,13 +1,16 @@
 package analysis
 
 import (
+	"context"
 	"maps"
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/rollout-ladder/ladder/internal/core/dependency"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/repo/manifest"
 	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
 )
@@ -19,12 +22,13 @@ const maxAside = 500
 // component that needs it, or beside its Application, which a kustomization does not name or
 // a pattern leaves out. Secrets and what SOPS encrypts are often left out on purpose, and
 // applied by hand or by a plugin.
-func (r *Result) findAside(objects map[string][]manifest.Object) {
+func (r *Result) findAside(ctx context.Context, objects map[string][]manifest.Object) {
 	if len(r.Missing) == 0 {
 		return
 	}
 	known := map[string]map[finding.Resource]finding.Position{} // by folder
 	used := map[string]bool{}
+	patches := sync.OnceValue(func() map[string]bool { return r.patchFiles(ctx) })
 	for _, of := range objects {
 		for _, o := range of {
 			used[o.Origin.File] = true
@@ -46,7 +50,7 @@ func (r *Result) findAside(objects map[string][]manifest.Object) {
 				known[folder] = r.aside(folder, used)
 			}
 			for _, named := range []finding.Resource{m.Required, unplaced} {
-				if at, ok := known[folder][named]; ok && m.Aside.File == "" {
+				if at, ok := known[folder][named]; ok && m.Aside.File == "" && !patches()[at.File] {
 					m.Aside = at
 				}
 			}
@@ -55,31 +59,31 @@ func (r *Result) findAside(objects map[string][]manifest.Object) {
 	r.Missing = slices.DeleteFunc(r.Missing, func(m dependency.Missing) bool { return m.Doubtful && !m.Likely() })
 }
 
-// patchFiles are the files that a kustomization of a folder, or of one above it, patches
-// with: those are no manifests.
-func (r *Result) patchFiles(folder string) map[string]bool {
+// patchFiles are the files that kustomizations of the repository patch with: those are no
+// manifests.
+func (r *Result) patchFiles(ctx context.Context) map[string]bool {
 	found := map[string]bool{}
-	for dir := folder; ; dir = path.Dir(dir) {
-		for _, name := range []string{"kustomization.yaml", "kustomization.yml", "Kustomization"} {
-			data, err := r.tree.Read(path.Join(dir, name))
-			if err != nil {
-				continue
-			}
-			v, err := yamldoc.ParseOne(path.Join(dir, name), data)
-			if err != nil {
-				continue
-			}
-			for _, key := range []string{"patches", "patchesJson6902", "patchesStrategicMerge"} {
-				for _, item := range v.At(key).Elements() {
-					found[path.Join(dir, item.TextAt("path"))] = true
-					found[path.Join(dir, item.Text)] = true
-				}
-			}
+	files, err := r.tree.Find(ctx, ".", model.IsKustomizationFile)
+	if err != nil {
+		return found
+	}
+	for _, file := range files {
+		data, err := r.tree.Read(file)
+		if err != nil {
+			continue
 		}
-		if dir == "." || dir == "/" {
-			return found
+		v, err := yamldoc.ParseOne(file, data)
+		if err != nil {
+			continue
+		}
+		for _, key := range []string{"patches", "patchesJson6902", "patchesStrategicMerge"} {
+			for _, item := range v.At(key).Elements() {
+				found[path.Join(path.Dir(file), item.TextAt("path"))] = true
+				found[path.Join(path.Dir(file), item.Text)] = true
+			}
 		}
 	}
+	return found
 }
 
 // aside are the objects in the files of a folder that nothing applies.
@@ -96,8 +100,6 @@ func (r *Result) aside(folder string, used map[string]bool) map[finding.Resource
 		}
 	}
 	slices.Sort(files)
-	patches := r.patchFiles(folder)
-	files = slices.DeleteFunc(files, func(file string) bool { return patches[file] })
 	for _, file := range files[:min(len(files), maxAside)] {
 		data, err := r.tree.Read(file)
 		if err != nil || strings.Contains(string(data), "{{") {

@@ -302,7 +302,7 @@ func (r *run) prove(ctx context.Context, p *repo.Platform) (*Result, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	out.infer(known)
+	out.infer(ctx, known)
 	return out, nil
 }
 
@@ -318,7 +318,7 @@ func (r *Result) missingSecrets() map[string]bool {
 }
 
 // infer finds what the objects require and provide.
-func (r *Result) infer(known *knowledge) {
+func (r *Result) infer(ctx context.Context, known *knowledge) {
 	objects := maps.Clone(r.Partial)
 	maps.Copy(objects, r.Objects)
 	inferred := infer.Infer(infer.Input{
@@ -328,7 +328,7 @@ func (r *Result) infer(known *knowledge) {
 	})
 	r.Dependencies, r.Missing, r.Lacks, r.Edges = inferred.Dependencies, inferred.Missing, inferred.Lacks, inferred.Edges
 	r.Installations = inferred.Installations
-	r.findAside(objects)
+	r.findAside(ctx, objects)
 	r.placeValues()
 	if r.Platform.Flux != nil {
 		// What Flux applies first in any case waits for nothing that it applies later.

@@ -49,8 +49,11 @@ func requiresServiceAccount(_ *world, o *object, add func(need)) {
 	}
 	if path := accountOf[o.g+"/"+o.k]; path != "" {
 		name := text(o.root(), strings.Split(path, ".")...)
-		add(need{key: serviceAccountKey(o.namespace(), name), field: path, strength: plan.Hard, effect: dependency.Ready,
-			verb: "runs as ServiceAccount " + o.namespace() + "/" + name, absent: true})
+		if text(o.root(), "spec", "mode") == "sidecar" {
+			return // a collector that has no pods of its own
+		}
+		add(need{key: serviceAccountKey(o.namespace(), name), field: path, strength: podStrength(o), effect: dependency.Ready,
+			verb: "runs as ServiceAccount " + o.namespace() + "/" + name, absent: true, hint: idle(o)})
 		return
 	}
 	spec, path := podSpec(o)

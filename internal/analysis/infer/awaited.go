@@ -15,10 +15,11 @@ import (
 const longestScript = 16 << 10
 
 var (
-	// waiting are programs that do nothing but wait, asking those that a loop asks with.
+	// waiting are programs that do nothing but wait for what is behind them.
 	waiting = lazyregexp.New(`(?:^|[\s/;&(])(wait-for-it(?:\.sh)?|wait-for(?:\.sh)?|wait4x|dockerize)\s+([^;&|\n)]*)`)
-	asking  = lazyregexp.New(`(?:^|[\s/;&(!])(nc|ncat|nslookup|pg_isready|curl|wget|redis-cli|mysqladmin|getent)\s+([^;&|\n)]*)`)
-	loops   = lazyregexp.New(`(?:^|[\s;&(])(?:until|while)\s`)
+	// untilDone is the condition of a loop that goes on until it holds.
+	untilDone = lazyregexp.New(`(?:^|[\s;&(])(?:until|while\s+!)\s+([^;\n]*)`)
+	asking    = lazyregexp.New(`(?:^|[\s/;&(!])(nc|ncat|nslookup|pg_isready|curl|wget|redis-cli|mysqladmin|getent)\s+([^;&|\n)]*)`)
 )
 
 // requiresAwaited finds the Services that the containers of an object wait for.
@@ -70,43 +71,74 @@ func scriptOf(c map[string]any) (script, field string) {
 
 // awaited are the hosts that a script waits for.
 func awaited(script string) []string {
-	all := hostsOf(waiting.FindAllStringSubmatch(script, few))
-	if loops.MatchString(script) && strings.Contains(script, "sleep") {
-		all = append(all, hostsOf(asking.FindAllStringSubmatch(script, few))...)
+	var all []string
+	for _, m := range waiting.FindAllStringSubmatchIndex(script, few) {
+		program, words := script[m[2]:m[3]], strings.Fields(script[m[4]:m[5]])
+		if strings.HasPrefix(strings.TrimSpace(script[m[5]:]), "||") {
+			continue // goes on without
+		}
+		all = append(all, waitedFor(program, words)...)
+	}
+	for _, loop := range untilDone.FindAllStringSubmatch(script, few) {
+		for _, m := range asking.FindAllStringSubmatch(loop[1], few) {
+			all = append(all, asked(m[1], strings.Fields(m[2]))...)
+		}
 	}
 	slices.Sort(all)
 	return slices.Compact(all)
 }
 
-// hostsOf are the hosts among the arguments of commands: those of addresses, of the flag
-// for a host, and where a program takes one as it is.
-func hostsOf(commands [][]string) []string {
-	var all []string
-	add := func(host string) {
-		host, _, _ = strings.Cut(host, "/")
-		host, _, _ = strings.Cut(host, ":")
-		if host != "" {
-			all = append(all, host)
+// waitedFor is the host that a program waits for, by its arguments. What stands behind
+// "--" is run afterwards, by wait-for-it also when the time is up, unless it is strict.
+func waitedFor(program string, words []string) []string {
+	if i := slices.Index(words, "--"); i >= 0 {
+		if strings.HasPrefix(program, "wait-for") && !slices.Contains(words, "-s") && !slices.Contains(words, "--strict") {
+			return nil
 		}
+		words = words[:i]
 	}
-	for _, command := range commands {
-		program, words := command[1], strings.Fields(command[2])
-		bare := !slices.Contains([]string{"pg_isready", "curl", "wget", "redis-cli", "mysqladmin"}, program)
-		for i := range words {
-			word := strings.Trim(words[i], `"'`)
-			_, address, isAddress := strings.Cut(word, "://")
-			flag := i > 0 && slices.Contains([]string{"-h", "--host"}, words[i-1])
-			switch value, ok := strings.CutPrefix(word, "--host="); {
-			case isAddress:
-				add(address[strings.LastIndexByte(address, '@')+1:])
-			case ok:
-				add(value)
-			case flag, bare && !strings.HasPrefix(word, "-"):
-				add(word)
+	for i, word := range words {
+		switch {
+		case program == "dockerize":
+			if i > 0 && words[i-1] == "-wait" || strings.HasPrefix(word, "-wait=") {
+				return hostOf(strings.TrimPrefix(word, "-wait="))
 			}
+		case program == "wait4x" && i == 0: // what kind of host it is
+		case strings.Contains(word, "://"), strings.Contains(word, ":") && !strings.HasPrefix(word, "-"):
+			return hostOf(word)
 		}
 	}
-	return all
+	return nil
+}
+
+// asked is the host that a command asks: that of an address, of the flag for a host, or the
+// first word where a program takes one as it is.
+func asked(program string, words []string) []string {
+	bare := slices.Contains([]string{"nc", "ncat", "nslookup", "getent"}, program)
+	for i := range words {
+		word := strings.Trim(words[i], `"'`)
+		switch value, ok := strings.CutPrefix(word, "--host="); {
+		case ok:
+			return hostOf(value)
+		case i > 0 && (words[i-1] == "-h" || words[i-1] == "--host"), strings.Contains(word, "://"):
+			return hostOf(word)
+		case bare && !strings.HasPrefix(word, "-") && strings.Trim(word, "0123456789") != "" && word != "hosts" && word != "ahosts":
+			return hostOf(word)
+		}
+	}
+	return nil
+}
+
+// hostOf is the host of an address, or of what stands for one.
+func hostOf(address string) []string {
+	address = strings.Trim(address, `"'`)
+	if _, rest, ok := strings.Cut(address, "://"); ok {
+		address = rest[strings.LastIndexByte(rest, '@')+1:]
+	}
+	if host := address[:len(address)-len(strings.TrimLeft(address, "abcdefghijklmnopqrstuvwxyz0123456789-."))]; host != "" {
+		return []string{host}
+	}
+	return nil
 }
 
 // serviceOf is the Service that a host of the cluster means, seen from a namespace.

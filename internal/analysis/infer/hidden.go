@@ -74,16 +74,18 @@ func (x *index) open(component int, known Known) {
 }
 
 // published reports whether a part is neither of this repository nor of another one of its
-// owner, or of that is what one application consists of, which keeps to its namespace as a chart
-// that others publish does.
+// owner.
 func (x *index) published(h hidden) bool {
-	return h.Address != "" && x.in.Related != nil && (!x.in.Related(h.Address) || x.ofOneApplication(h))
+	return h.Address != "" && x.in.Related != nil && !x.in.Related(h.Address)
 }
 
-// ofOneApplication reports whether a part is called after the namespace that it goes to.
-func (x *index) ofOneApplication(h hidden) bool {
+// keepsToItself reports whether a part of another repository of the owner is called after the
+// namespace that it goes to, as what one application consists of: it makes no other
+// Namespaces, and mounts nothing elsewhere.
+func (x *index) keepsToItself(h hidden) bool {
 	ns, called := x.in.Components[h.component].Namespace, x.called(h)
-	return ns != "" && !systemNamespace(ns) && !argoNamespace(ns) && shareWord(ns, called, minWord) && !setsUp(called)
+	sets := slices.ContainsFunc([]string{"vault", "secret", "credential", "platform", "infra", "shared", "operator"}, func(word string) bool { return strings.Contains(called, word) })
+	return h.Address != "" && ns != "" && !systemNamespace(ns) && !argoNamespace(ns) && shareWord(ns, called, minWord) && !setsUp(called) && !sets
 }
 
 // makers are the components of which a hidden part may make a Namespace, sorted. What
@@ -98,7 +100,7 @@ func (x *index) makers(namespace string) []string {
 	for _, h := range x.hidden {
 		c := &x.in.Components[h.component]
 		called := x.called(h)
-		if !x.published(h) || h.Chart && c.Namespace == "" || c.Namespace == namespace || shareWord(namespace, called, minWord) || forNamespaces(called) || strings.Contains(x.said(h.component), namespace) {
+		if !x.published(h) && !x.keepsToItself(h) || h.Chart && c.Namespace == "" || c.Namespace == namespace || shareWord(namespace, called, minWord) || forNamespaces(called) || strings.Contains(x.said(h.component), namespace) {
 			out = append(out, c.Name)
 		}
 	}

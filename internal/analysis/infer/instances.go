@@ -76,11 +76,18 @@ const (
 	strimziCluster = "strimzi.io/cluster"
 )
 
+// onPools reports whether a Kafka runs on node pools: it says so, or says nothing of nodes of
+// its own, as those without ZooKeeper do.
+func onPools(o *object) bool {
+	return text(o.root(), "metadata", "annotations", "strimzi.io/node-pools") == "enabled" ||
+		value(o.root(), "spec", "zookeeper") == nil && value(o.root(), "spec", "kafka", "replicas") == nil
+}
+
 func requiresInstance(_ *world, o *object, add func(need)) {
 	if !customGroup(o.g) {
 		return
 	}
-	if o.is("kafka.strimzi.io", "Kafka") {
+	if o.is("kafka.strimzi.io", "Kafka") && onPools(o) {
 		add(need{key: instanceKey(o.g, "KafkaNodePool", o.namespace(), o.name), field: "metadata.name", strength: plan.Hard, effect: dependency.Ready, verb: "runs on the node pools of " + o.name, static: true})
 	}
 	for _, b := range belonging[o.g+"/"+o.k] {
@@ -96,7 +103,7 @@ func requiresInstance(_ *world, o *object, add func(need)) {
 					ns, name = before, after
 				}
 			}
-			n := need{key: instanceKey(b.group, b.kind, ns, name), field: field, strength: plan.Hard, effect: dependency.Ready, verb: b.verb + " " + b.kind + " " + name, slip: true,
+			n := need{key: instanceKey(b.group, b.kind, ns, name), field: field, strength: plan.Hard, effect: dependency.Ready, verb: b.verb + " " + b.kind + " " + name, slip: b.kind != "ServingRuntime",
 				static: slices.Contains([]string{"DeploymentRuntimeConfig", "ServingRuntime", "WorkflowTemplate"}, b.kind)}
 			if b.soft {
 				n.strength = plan.Soft

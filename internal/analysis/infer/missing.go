@@ -162,7 +162,8 @@ func (x *index) allMade() map[made]bool {
 // parts charts do so in other namespaces than their own.
 func (x *index) mayBeIn(g hidden, k key) bool {
 	c, called := &x.in.Components[g.component], x.called(g)
-	if x.says(g.component, k.Name) || !x.published(g) && (!g.Chart || k.Namespace == "" || c.Namespace == "" || c.Namespace == k.Namespace || forNamespaces(called)) {
+	own := !x.published(g) && (k.Kind != kindPVC || !x.keepsToItself(g))
+	if x.says(g.component, k.Name) || own && (!g.Chart || k.Namespace == "" || c.Namespace == "" || c.Namespace == k.Namespace || forNamespaces(called)) {
 		return true
 	}
 	if k.Namespace != "" && c.Namespace == k.Namespace && (!g.Chart || x.isUnlisted(g)) {

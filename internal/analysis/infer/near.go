@@ -43,7 +43,7 @@ func (x *index) near(component int, o *object, missing key) string {
 			continue
 		}
 		if slices.ContainsFunc(x.provide[k], func(p provider) bool {
-			return (p.object != nil || class) && (unsaid || k.Namespace == "" || p.component == component || oneLetter(name, missing.Name) || !x.isSaid(k))
+			return (p.object != nil || class) && (unsaid || k.Namespace == "" || p.component == component || (oneLetter(name, missing.Name) || !x.isSaid(k)) && !doubtful())
 		}) {
 			all = append(all, name)
 		}

@@ -30,6 +30,10 @@ func providesInstallation(o *object, add func(key)) {
 	}
 }
 
+// defaultCatalogues are there from the beginning. Source: OpenShift, "Red Hat-provided Operator
+// catalogs"; OLM, deploy/upstream.
+var defaultCatalogues = []string{"redhat-operators", "certified-operators", "community-operators", "redhat-marketplace", "operatorhubio-catalog"}
+
 func requiresInstallation(_ *world, o *object, add func(need)) {
 	if !o.is(olmGroup, "Subscription") {
 		return
@@ -37,7 +41,7 @@ func requiresInstallation(_ *world, o *object, add func(need)) {
 	// Both are read by OLM, again and again: nothing brings them to Ready.
 	if source, ns := text(o.root(), "spec", "source"), text(o.root(), "spec", "sourceNamespace"); source != "" && ns != "" {
 		add(need{key: instanceKey(olmGroup, "CatalogSource", ns, source), field: "spec.source", strength: plan.Hard, effect: dependency.Ready, static: true,
-			absent: !slices.Contains([]string{"openshift-marketplace", "olm", "operators"}, ns), slip: true, verb: "is resolved from CatalogSource " + source})
+			absent: !slices.Contains([]string{"openshift-marketplace", "olm", "operators"}, ns), slip: !slices.Contains(defaultCatalogues, source), verb: "is resolved from CatalogSource " + source})
 	}
 	if ns := o.namespace(); ns != "" {
 		add(need{key: key{Kind: kindOperatorGroup, Namespace: ns, Name: anyName}, field: "spec.name", strength: plan.Hard, effect: dependency.Ready, static: true,

@@ -60,10 +60,10 @@ func podStrength(o *object) plan.Strength {
 	return plan.Hard
 }
 
-// idle reports whether an object makes no pods for now: a CronJob is Healthy
+// idle reports whether an object makes no pods for now: a CronJob or CronWorkflow is Healthy
 // whether or not its jobs run, and so is a workload of no pods.
 func idle(o *object) bool {
-	if o.k == "CronJob" || truth(o.root(), "spec", "suspend") {
+	if o.k == "CronJob" || o.k == "CronWorkflow" || truth(o.root(), "spec", "suspend") {
 		return true
 	}
 	replicas, ok := value(o.root(), "spec", "replicas").(int64)

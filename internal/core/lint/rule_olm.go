@@ -89,7 +89,7 @@ func operatorGroupMissing(in Input) []finding.Finding {
 		}
 		severity, nothing := finding.Error, "nothing"
 		if len(in.Unrendered) > 0 {
-			if slices.Contains(in.Unrendered, i.Subscription.Component) || !makesNamespace(in, i.Subscription.Component, ns) {
+			if slices.Contains(in.Unrendered, i.Subscription.Component) || goesTo(in, ns) || !makesNamespace(in, i.Subscription.Component, ns) {
 				continue
 			}
 			severity, nothing = finding.Warning, "nothing that was read"
@@ -104,6 +104,13 @@ func operatorGroupMissing(in Input) []finding.Finding {
 		out = append(out, f)
 	}
 	return out
+}
+
+// goesTo reports whether something that is not rendered goes to a namespace.
+func goesTo(in Input, namespace string) bool {
+	return slices.ContainsFunc(in.Components, func(c model.Component) bool {
+		return c.Namespace == namespace && slices.Contains(in.Unrendered, c.Name)
+	})
 }
 
 // makesNamespace reports whether a component has a Namespace among its objects, or has

@@ -29,7 +29,7 @@ func waveOnGenerated(in Input) []finding.Finding {
 			continue
 		}
 		f := aboutSet(set, ruleGeneratedWave, w.Position,
-			"ApplicationSet %s stamps sync wave %s on the Applications that it generates, which orders nothing", set.Name, w.Written)
+			"ApplicationSet %s stamps %s on the Applications that it generates, which orders nothing", set.Name, stamped(w))
 		f.Fix.Summary = "put the annotation on the ApplicationSet itself, or order its Applications with RollingSync steps"
 		switch {
 		case isNumber(w.Written) && set.Wave.Value == w.Value && (set.Wave.Written == "" || isNumber(set.Wave.Written)):
@@ -44,6 +44,14 @@ func waveOnGenerated(in Input) []finding.Finding {
 		out = append(out, f)
 	}
 	return out
+}
+
+// stamped names the wave of a template, or the waves that a patch of it gives.
+func stamped(w argo.Wave) string {
+	if strings.Contains(w.Written, " to ") {
+		return "sync waves " + w.Written
+	}
+	return "sync wave " + w.Written
 }
 
 // aboutSet is a warning about one ApplicationSet.

@@ -83,10 +83,27 @@ func (r *Repository) complete(d document, spec *yamldoc.Value, field string) {
 			missing = "destination"
 		}
 		tell(at, "%s.%s is missing; the API server refuses the %s", field, missing, d.value.TextAt("kind"))
-	case isThere("destination") && to.Kind == yamldoc.Map && !d.rendered && to.At("server") == nil && to.At("name") == nil && isThere("project"):
+	case isThere("destination") && to.Kind == yamldoc.Map && !d.rendered && !completes(d) && to.At("server") == nil && to.At("name") == nil && isThere("project"):
 		tell(d.at(append(strings.Split(field, "."), "destination")...), "%s.destination has neither server nor name; Argo CD syncs no Application without a cluster", field).
 			Fix.Summary = "add server: " + inClusterServer + ", or the name of a cluster"
 	}
+}
+
+// completes reports whether something else than its template makes the Applications of a set
+// complete: a patch, or templates of its generators.
+func completes(set document) bool {
+	return set.value.At("spec", "templatePatch") != nil || hasTemplate(set.value.At("spec", "generators"), 0)
+}
+
+func hasTemplate(generators *yamldoc.Value, depth int) bool {
+	return depth <= deepest && slices.ContainsFunc(generators.Elements(), func(g *yamldoc.Value) bool {
+		for _, e := range g.Entries {
+			if e.Value.At("template") != nil || hasTemplate(e.Value.At("generators"), depth+1) {
+				return true
+			}
+		}
+		return false
+	})
 }
 
 // component turns an Application into a component.

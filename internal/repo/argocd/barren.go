@@ -31,7 +31,7 @@ func (w *walk) barren(components []model.Component, documents map[string]documen
 			if r.tells(d, to) {
 				found = append(found, r.barrenSource(c, d, to, named)...)
 			} else if r.readsHead(d, to) {
-				found = append(found, r.chosenNone(c.Name, to)...)
+				found = append(found, r.chosenNone(c, d, to)...)
 			}
 		}
 	}
@@ -60,14 +60,14 @@ func (r *Repository) tells(d document, to model.Source) bool {
 }
 
 // chosenNone tells of patterns that leave out every manifest of a folder.
-func (r *Repository) chosenNone(component string, to model.Source) []finding.Finding {
+func (r *Repository) chosenNone(c model.Component, d document, to model.Source) []finding.Finding {
 	if to.Include == "" {
 		return nil
 	}
 	var first finding.Position
 	for _, file := range r.under(to.Path) {
 		rel, ok := belowFolder(to.Path, file)
-		if !ok || hidden(rel) || !isManifestEnding(path.Ext(file)) && path.Ext(file) != ".jsonnet" || !to.Recurse && strings.Contains(rel, "/") {
+		if !ok || !isManifestEnding(path.Ext(file)) && path.Ext(file) != ".jsonnet" || !to.Recurse && strings.Contains(rel, "/") {
 			continue
 		}
 		if taken(to.Include, to.Exclude, rel) {
@@ -80,7 +80,11 @@ func (r *Repository) chosenNone(component string, to model.Source) []finding.Fin
 	if first.File == "" {
 		return nil
 	}
-	f := newFinding(RuleNothing, finding.Warning, to.Position, component, "%s applies nothing: directory.include %s takes no file of the folder %s", component, to.Include, to.Path)
+	who, severity := c.Name, finding.Warning
+	if r.appliesBeside(c, d, to) {
+		who, severity = "this source of "+c.Name, finding.Info
+	}
+	f := newFinding(RuleNothing, severity, to.Position, c.Name, "%s applies nothing: directory.include %s takes no file of the folder %s", who, to.Include, to.Path)
 	f.Evidence = []finding.Evidence{{Text: "is left out", File: first.File, Line: first.Line}}
 	f.Fix.Summary = "correct the pattern, or drop the source"
 	return []finding.Finding{f}

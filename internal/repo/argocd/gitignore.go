@@ -10,29 +10,30 @@ import (
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 )
 
+// The most lines of one .gitignore that are read, and the most files that are looked up.
+const (
+	mostIgnored = 500
+	mostAsked   = 200
+)
+
+// ignoredLine is a line of a .gitignore.
+type ignoredLine struct {
+	gitignore.Pattern
+	at finding.Position
+}
+
 // ignoredBy is the line of a .gitignore that keeps a file out of Git.
 func (r *Repository) ignoredBy(file string) (finding.Position, bool) {
+	if r.askedIgnored++; r.askedIgnored > mostAsked {
+		return finding.Position{}, false
+	}
 	parts := strings.Split(file, "/")
 	for dir := path.Dir(file); ; dir = path.Dir(dir) {
-		name := path.Join(dir, ".gitignore")
-		data, err := r.tree.Read(name)
-		if err != nil {
-			data = nil
-		}
-		var domain []string
-		if dir != "." {
-			domain = strings.Split(dir, "/")
-		}
 		// The last line that matches decides.
-		lines := strings.Split(string(data), "\n")
-		for i, line := range slices.Backward(lines) {
-			line = strings.TrimSuffix(line, "\r")
-			if line == "" || strings.HasPrefix(line, "#") {
-				continue
-			}
-			switch gitignore.ParsePattern(line, domain).Match(parts, false) {
+		for _, line := range slices.Backward(r.ignoredIn(dir)) {
+			switch line.Match(parts, false) {
 			case gitignore.Exclude:
-				return finding.Position{File: name, Line: i + 1}, true
+				return line.at, true
 			case gitignore.Include:
 				return finding.Position{}, false
 			case gitignore.NoMatch:
@@ -44,14 +45,29 @@ func (r *Repository) ignoredBy(file string) (finding.Position, bool) {
 	}
 }
 
-// isSource reports whether an Application takes a folder, or a set may generate one that does.
-func (r *Repository) isSource(dir string) bool {
-	takes := func(d document) bool {
-		return slices.ContainsFunc(d.sources(), func(s source) bool { at, ok := r.local(s); return ok && at == dir })
+// ignoredIn are the lines of the .gitignore of a folder.
+func (r *Repository) ignoredIn(dir string) []ignoredLine {
+	if all, known := r.ignored[dir]; known {
+		return all
 	}
-	return slices.ContainsFunc(r.applications, takes) || slices.ContainsFunc(r.sets, func(set document) bool {
-		_, item := pattern(set.value.At("spec", "generators"), 0)
-		matches, err := path.Match(strings.Trim(item.TextAt("path"), "/"), dir)
-		return item != nil && (err != nil || matches)
-	})
+	var all []ignoredLine
+	name := path.Join(dir, ".gitignore")
+	if data, err := r.tree.Read(name); err == nil {
+		var domain []string
+		if dir != "." {
+			domain = strings.Split(dir, "/")
+		}
+		n := 0
+		for line := range strings.SplitSeq(string(data), "\n") {
+			n++
+			if line = strings.TrimSuffix(line, "\r"); line != "" && !strings.HasPrefix(line, "#") && len(all) < mostIgnored {
+				all = append(all, ignoredLine{gitignore.ParsePattern(line, domain), finding.Position{File: name, Line: n}})
+			}
+		}
+	}
+	if r.ignored == nil {
+		r.ignored = map[string][]ignoredLine{}
+	}
+	r.ignored[dir] = all
+	return all
 }

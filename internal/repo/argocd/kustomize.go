@@ -223,10 +223,12 @@ func (r *Repository) build(ctx context.Context, dir string, options *model.Kusto
 		if left.missing != "" {
 			f := newFinding(RuleMissing, finding.Error, left.at, "", "%s", left.what)
 			f.Fix.Summary = "add it, or take the entry out; paths are relative to the kustomization"
-			if at, ignored := r.ignoredBy(left.missing); ignored && !r.isSource(dir) {
-				f.Severity = finding.Info
-				f.Message += fmt.Sprintf("; %s keeps it out of Git, and who applies the kustomization by hand has it", at)
-				f.Evidence = append(f.Evidence, finding.Evidence{Text: left.missing + " is kept out of Git", File: at.File, Line: at.Line})
+			if r.byHandFolders[dir] {
+				if at, ignored := r.ignoredBy(left.missing); ignored {
+					f.Severity = finding.Info
+					f.Message += fmt.Sprintf("; %s keeps it out of Git, and who applies the kustomization by hand has it", at)
+					f.Evidence = append(f.Evidence, finding.Evidence{Text: left.missing + " is kept out of Git", File: at.File, Line: at.Line})
+				}
 			}
 			r.findings = append(r.findings, f)
 			continue

@@ -134,6 +134,11 @@ type Repository struct {
 	// own are the addresses of this repository, normalised.
 	own     map[string]bool
 	tallied map[string]bool
+	// byHandFolders are the kustomizations that people apply by hand.
+	byHandFolders map[string]bool
+	// ignored are the lines of the .gitignore of each folder that was asked for.
+	ignored      map[string][]ignoredLine
+	askedIgnored int
 	// origin is the address that the repository was cloned from; empty where that is not known.
 	origin func() string
 	// commented are the folders of kustomizations by what they leave out by a comment.

@@ -179,6 +179,10 @@ func (r *Repository) findRoots(ctx context.Context) (roots []entry, single []doc
 	}
 	r.unused = slices.DeleteFunc(slices.Clone(r.aside), func(d document) bool { return !d.applies() || g.reached[d.key()] })
 	roots = r.withoutExamples(ctx, append(r.withoutCopies(g.withoutTaken(roots)), r.rootCharts(g.folders)...))
+	r.byHandFolders = map[string]bool{}
+	for _, e := range roots {
+		r.byHandFolders[e.folder] = e.folder != ""
+	}
 	slices.SortStableFunc(roots, entry.compare)
 	slices.SortStableFunc(single, func(a, b document) int {
 		return cmp.Or(strings.Compare(a.position().File, b.position().File), cmp.Compare(a.position().Line, b.position().Line))

@@ -53,6 +53,11 @@ func (r *Repository) nearFolder(folder string) string {
 		}
 		found = cmp.Or(found, near)
 	}
+	for _, set := range r.sets {
+		if _, item := pattern(set.value.At("spec", "generators"), 0); item != nil && strings.Trim(literal(item.TextAt("path")), "/") == found {
+			return "" // it has a set of its own
+		}
+	}
 	return found
 }
 
@@ -82,8 +87,8 @@ func isNear(folder, dir string) string {
 	return dir[:end]
 }
 
-// isSlip reports whether two names of folders differ by a letter that is more or another
-// one, or by two that are swapped. Short ones, and numbers, tell things apart on purpose.
+// isSlip reports whether two names of folders differ by a letter that is missing, or by two
+// that are swapped. Short ones, another letter, and numbers tell things apart on purpose.
 func isSlip(a, b string) bool {
 	if min(len(a), len(b)) < shortestFolder || a[0] != b[0] {
 		return false
@@ -94,7 +99,7 @@ func isSlip(a, b string) bool {
 	for a != "" && b != "" && a[len(a)-1] == b[len(b)-1] {
 		a, b = a[:len(a)-1], b[:len(b)-1]
 	}
-	return !strings.ContainsAny(a+b, "0123456789") && (max(len(a), len(b)) <= 1 || len(a) == 2 && len(b) == 2 && a[0] == b[1] && a[1] == b[0])
+	return !strings.ContainsAny(a+b, "0123456789") && (len(a)+len(b) == 1 || len(a) == 2 && len(b) == 2 && a[0] == b[1] && a[1] == b[0])
 }
 
 // shortestFolder is the shortest name of a folder that is compared with others.

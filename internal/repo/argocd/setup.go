@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,18 +30,28 @@ func writtenWave(d document, keys ...string) argo.Wave {
 	return argo.Wave{Value: n, Written: v.Text, Position: d.at(keys...)}
 }
 
-// patchWave notes the sync wave that the templatePatch of a set stamps on what it generates.
+// patchWave notes the sync waves that the templatePatch of a set stamps on all that it generates.
 func patchWave(set *argo.ApplicationSet, d document, generated []document) {
-	if set.TemplateWave.Written != "" || d.value.At("spec", "templatePatch") == nil {
+	if set.TemplateWave.Written != "" || len(generated) == 0 || d.value.At("spec", "templatePatch") == nil {
 		return
 	}
-	for _, app := range generated {
-		if wave := writtenWave(app); wave.Written != "" {
-			wave.Position = d.at("spec", "templatePatch")
-			set.TemplateWave = wave
+	var first argo.Wave
+	lowest, highest := math.MaxInt, math.MinInt
+	for i, app := range generated {
+		wave := writtenWave(app)
+		if wave.Written == "" {
 			return
 		}
+		if i == 0 {
+			first = wave
+		}
+		lowest, highest = min(lowest, wave.Value), max(highest, wave.Value)
 	}
+	if lowest != highest {
+		first.Written = fmt.Sprintf("%d to %d", lowest, highest)
+	}
+	first.Position = d.at("spec", "templatePatch")
+	set.TemplateWave = first
 }
 
 func strs(v *yamldoc.Value) []string {

@@ -132,16 +132,19 @@ func (r *Reader) health(kind argo.GroupKind, script string) {
 
 var (
 	luaComment = lazyregexp.New(`--[^\n]*`)
-	luaBranch  = lazyregexp.New(`\b(?:if|for|while|repeat|and|or)\b`)
-	luaStatus  = lazyregexp.New(`\bstatus\s*=\s*["'](\w+)["']`)
+	luaBranch  = lazyregexp.New(`\b(?:if|for|while|repeat|and|or|obj)\b|\[`)
+	luaStatus  = lazyregexp.New(`\bstatus\b(\s*=\s*["']Healthy["'])?`)
 )
 
 // isAlwaysHealthy reports whether a health script says Healthy of every object, so that no
-// sync waits for one.
+// sync waits for one: it looks at nothing, and gives no other status.
 func isAlwaysHealthy(script string) bool {
+	if strings.Contains(script, "--[") {
+		return false
+	}
 	script = luaComment.ReplaceAllString(script, "")
 	said := luaStatus.FindAllStringSubmatch(script, -1)
-	return len(said) > 0 && !luaBranch.MatchString(script) && !slices.ContainsFunc(said, func(m []string) bool { return m[1] != "Healthy" })
+	return len(said) > 0 && !luaBranch.MatchString(script) && !slices.ContainsFunc(said, func(m []string) bool { return m[1] == "" })
 }
 
 // ignore takes a rule of what is not compared. Source: Argo CD, "Diff Customization",
