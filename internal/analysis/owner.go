@@ -7,6 +7,8 @@ import (
 
 	"github.com/rollout-ladder/ladder/internal/analysis/catalogue"
 	"github.com/rollout-ladder/ladder/internal/repo"
+	"github.com/rollout-ladder/ladder/internal/repo/argocd"
+	"github.com/rollout-ladder/ladder/internal/repo/checkout"
 )
 
 // publisher is who publishes at an address: its host, and on one that many share the owner.
@@ -30,13 +32,21 @@ var registries = []string{"docker.io", "registry-1.docker.io", "gcr.io", "ghcr.i
 var forges = []string{"github.com", "gitlab.com", "bitbucket.org", "codeberg.org", "gitea.com", "git.sr.ht", "dev.azure.com", "ssh.dev.azure.com"}
 
 // related reports of an address whether what is there may be of the owner of the
-// platform's repository: it is on the same host, or has the name of the owner. Where the
-// repository's own address is not known, all may be but what is of a publisher that the catalogue knows.
+// platform's repository: it is on the same host, or has the name of the owner. The address
+// is that of the Applications, or else of the checkout; where neither is known, all may be but what
+// is of a publisher that the catalogue knows.
 func related(p *repo.Platform, known *catalogue.Catalogue) func(address string) bool {
-	if p.Applied == nil {
+	var addresses []string
+	switch {
+	case p.Applied != nil:
+		addresses = p.Applied.Addresses
+	case p.Flux == nil:
 		return nil
 	}
-	if len(p.Applied.Addresses) == 0 {
+	if c, err := checkout.Read(p.Repository); err == nil && len(addresses) == 0 && c.URL != "" {
+		addresses = []string{argocd.NormaliseAddress(c.URL)}
+	}
+	if len(addresses) == 0 {
 		publishers := sync.OnceValue(func() map[string]bool {
 			all := map[string]bool{}
 			for _, e := range known.Entries() {
@@ -49,7 +59,7 @@ func related(p *repo.Platform, known *catalogue.Catalogue) func(address string) 
 		return func(address string) bool { return !publishers()[publisher(address)] }
 	}
 	var owners []string
-	for _, own := range p.Applied.Addresses {
+	for _, own := range addresses {
 		if strings.ContainsAny(own, "{}$<>") {
 			return nil // another tool fills it in
 		}
