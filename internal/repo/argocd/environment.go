@@ -94,6 +94,7 @@ func (r *Repository) Environments(ctx context.Context) ([]Environment, error) {
 			return nil, nil
 		}
 	}
+	programmed, single := r.applyInPrograms(ctx, single)
 	if len(single) > 0 && len(groups) == 1 && !slices.ContainsFunc(groups[0].roots, func(e entry) bool { return !e.document.argo("ApplicationSet") && r.byTerraform(e) == "" }) {
 		// Sets are applied by hand, and so are the Applications beside them.
 		if beside := r.groupSingle(single, 0); len(beside) == 1 {
@@ -104,10 +105,11 @@ func (r *Repository) Environments(ctx context.Context) ([]Environment, error) {
 		single = nil
 	}
 	single = r.applyByHand(ctx, groups, r.applyBeside(groups, single))
+	groups = append(groups, programmed...)
 	var all []Environment
 	beside(groups, append(single, r.leftOut...))
 	for _, e := range groups {
-		e.idle = told
+		e.idle = slices.Concat(e.idle, told)
 		split, err := r.split(ctx, e)
 		if err != nil {
 			return nil, err
