@@ -13,6 +13,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 	"github.com/rollout-ladder/ladder/internal/core/lint"
 	"github.com/rollout-ladder/ladder/internal/core/model"
+	"github.com/rollout-ladder/ladder/internal/repo"
 	"github.com/rollout-ladder/ladder/internal/repo/byhand"
 	"github.com/rollout-ladder/ladder/internal/repo/helmfile"
 	"github.com/rollout-ladder/ladder/internal/repo/repofs"
@@ -78,12 +79,16 @@ func (r *run) byHand(ctx context.Context, tree *repofs.Tree, k *knowledge, envir
 // createdByHand answers which command or text creates an object by hand, as byHand does.
 // Of Secrets, which others seldom are, a mention says enough; secrets are the names of those that are
 // asked for.
-func (r *run) createdByHand(ctx context.Context, tree *repofs.Tree, k *knowledge, environment string, secrets func() map[string]bool) func(finding.Resource) (finding.Evidence, bool) {
+func (r *run) createdByHand(ctx context.Context, tree *repofs.Tree, k *knowledge, p *repo.Platform, secrets func() map[string]bool) func(finding.Resource) (finding.Evidence, bool) {
 	known := r.handed(ctx, tree, k)
 	mentions := sync.OnceValue(func() map[string]finding.Position { return byhand.Mentions(ctx, tree, secrets()) })
 	ignored := sync.OnceValues(func() (finding.Position, bool) { return byhand.Ignored(ctx, tree) })
 	return func(object finding.Resource) (finding.Evidence, bool) {
-		like := known().objects.Like(object.Kind, object.Name)
+		if p.Applied != nil && p.Applied.Program.File != "" {
+			at := p.Applied.Program
+			return finding.Evidence{Text: "what the program applies besides is not read", File: at.File, Line: at.Line}, true
+		}
+		environment, like := p.Environment, known().objects.Like(object.Kind, object.Name)
 		for _, one := range like {
 			if one.Matches(object.Kind, object.Namespace, object.Name) && concerns(tree, one.Position.File, environment) {
 				return finding.Evidence{Text: object.Kind + " " + object.Name + " is created by hand", File: one.Position.File, Line: one.Position.Line}, true

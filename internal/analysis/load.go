@@ -282,7 +282,7 @@ func (r *run) prove(ctx context.Context, p *repo.Platform) (*Result, error) {
 	if r.helmfiles == nil {
 		r.helmfiles = helmfilesOf(ctx, out.tree)
 	}
-	out.byHand, out.created = r.byHand(ctx, out.tree, known, p.Environment), r.createdByHand(ctx, out.tree, known, p.Environment, out.missingSecrets)
+	out.byHand, out.created = r.byHand(ctx, out.tree, known, p.Environment), r.createdByHand(ctx, out.tree, known, p, out.missingSecrets)
 	out.releases = func(environment string) []lint.Release { return installedByHelmfile(r.helmfiles, environment) }
 	for _, one := range r.rendered(ctx, known, enabled) {
 		var unrendered *render.Error

@@ -107,7 +107,7 @@ func (r *Repository) platform(ctx context.Context, environment string) (*Platfor
 	p.Argo = read.Setup
 	if ofArgo {
 		p.Applied = &Applied{
-			ByHand: r.overlays[environment].ByHand(), Addresses: r.applications.Addresses(),
+			ByHand: r.overlays[environment].ByHand(), Addresses: r.applications.Addresses(), Program: r.overlays[environment].Program,
 			Clusters: r.applications.Clusters(), NewGlobbing: r.applications.NewGlobbing(),
 			Found: r.applications.Found(), Taken: r.applications.Taken(),
 		}

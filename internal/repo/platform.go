@@ -97,6 +97,9 @@ type Applied struct {
 	// Addresses are those under which the Applications know the repository, as
 	// argocd.NormaliseAddress writes them, sorted.
 	Addresses []string
+	// Program is where a program of the repository applies them, of which it is not known what
+	// else it makes; the zero value for none.
+	Program finding.Position
 	// Clusters are those besides the one that Argo CD runs in, as far as all is known
 	// of them; NewGlobbing is set
 	// where its Git generators match files by the newer globbing.

@@ -74,13 +74,15 @@ func unprovided(in Input) []finding.Finding {
 		in.maybeThere(&f)
 		if in.Created != nil && f.Severity != finding.Info {
 			told, ok := in.Created(f.Resource)
-			guessed := strings.HasSuffix(told.Text, " is mentioned") || strings.HasSuffix(told.Text, " out of Git")
+			guessed := strings.HasSuffix(told.Text, " is mentioned") || strings.HasSuffix(told.Text, " out of Git") || strings.HasSuffix(told.Text, " is not read")
 			if ok && (!guessed || !m.Likely()) {
 				f.Severity = finding.Info
 				how := "has it created by hand"
 				switch {
 				case strings.HasSuffix(told.Text, " is mentioned"):
 					how = "speaks of it, and may have it created"
+				case strings.HasSuffix(told.Text, " is not read"):
+					how = "applies more than is read, and may make it"
 				case strings.HasSuffix(told.Text, " out of Git"):
 					how = "keeps manifests of Secrets out of Git"
 				}

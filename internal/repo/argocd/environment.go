@@ -22,6 +22,10 @@ type Environment struct {
 	// names it; empty when roots do.
 	Overlay string
 
+	// Program is where a program writes the Application that takes its Applications; the zero
+	// value where none does. What else the program makes is not known.
+	Program finding.Position
+
 	roots []entry
 	// unapplied are Applications that belong to no root, idle charts that make none
 	// as far as they can be rendered, with what is wrong.

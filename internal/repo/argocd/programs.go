@@ -120,6 +120,7 @@ func (r *Repository) applyInPrograms(ctx context.Context, single []document) (al
 			all[i].Name = path.Base(dir)
 		}
 		p := taken[dir]
+		all[i].Program = p.at
 		all[i].idle = append(all[i].idle, newFinding(RuleAssumed, finding.Info, p.at, "", "the Applications of %s are taken to be applied by an Application in %s", dir, p.at.File))
 	}
 	return all, others

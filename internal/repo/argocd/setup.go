@@ -175,7 +175,7 @@ func (w *walk) finishSetup(ctx context.Context, components []model.Component) {
 		named := func(p argo.Project) bool { return p.Name == d.name() }
 		// Of several with one name it is not known which is there.
 		others := slices.ContainsFunc(r.projects, func(o document) bool { return o.name() == d.name() && o.position() != d.position() })
-		if !others && !slices.ContainsFunc(s.Projects, named) {
+		if !others && w.environment.Program.File == "" && !slices.ContainsFunc(s.Projects, named) {
 			p := project(d)
 			p.Unapplied = !r.isHanded(ctx, d.position().File)
 			s.Projects = append(s.Projects, p)
