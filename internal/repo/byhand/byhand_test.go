@@ -53,7 +53,8 @@ func TestReleases(t *testing.T) {
 		"bootstrap/up.sh": "helm install argocd ./argocd\n" +
 			"helm install v oci://v.example.org/v --values v.yaml -f \"$DIR/w.yaml,../x.yaml\"\n" +
 			"helm install v oci://v.example.org/v -f none.yaml\nhelm install v oci://v.example.org/v -f ../../outside.yaml --skip-crds\n",
-		"bootstrap/v.yaml": "a: 1\n", "v.yaml": "a: 2\n", "w.yaml": "b: 1\n", "x.yaml": "c: 1\n",
+		"bootstrap/wrapped.sh": "helm_apply issuer jetstack/trust-manager cert-manager --version 0.9.0\nhelm_apply other unknown/chart namespace\nhelm_wait jetstack/c\n",
+		"bootstrap/v.yaml":     "a: 1\n", "v.yaml": "a: 2\n", "w.yaml": "b: 1\n", "x.yaml": "c: 1\n",
 		"bootstrap/apps.sh": "kustomize build --enable-helm -o ../apps/k/more.yaml ../apps/l |\n  kubectl apply --filename -\n" +
 			"kustomize build ../apps/k | kubectl apply -f -\n",
 		"apps/k/more.yaml":          "b: 2\n",
@@ -90,6 +91,7 @@ func TestReleases(t *testing.T) {
 		"bootstrap/up.sh:2 oci://v.example.org v  map[] partial=false files=[bootstrap/v.yaml w.yaml x.yaml] values=map[]",
 		"bootstrap/up.sh:3 oci://v.example.org v  map[] partial=true",
 		"bootstrap/up.sh:4 oci://v.example.org v  map[] partial=true skips",
+		"bootstrap/wrapped.sh:1 https://charts.jetstack.io trust-manager 0.9.0 map[] partial=false",
 		"README.md:3 https://charts.jetstack.io cert-manager v1.2.3 map[a:b crds.enabled:true] partial=false",
 		"README.md:8 https://d.example.org d  map[] partial=true",
 		"README.md:9 oci://e.example.org/charts e  map[] partial=false",

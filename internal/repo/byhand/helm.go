@@ -33,6 +33,7 @@ type Release struct {
 
 var (
 	installs  = lazyregexp.New(`\bhelm\b[^|;&]*\s(install|upgrade)\s`)
+	wrapped   = lazyregexp.New(`^\s*(?:helm_(?:apply|install|upgrade|deploy)\w*|(?:apply|install|upgrade|deploy)_helm\w*)\s`)
 	templates = lazyregexp.New(`\bhelm\s+template\s`)
 	added     = lazyregexp.New(`\bhelm\s+repo\s+add\s+([\w.-]+)\s+(https?://[^\s"'` + "`" + `<>|;()\\]+)`)
 	// ends is where a command ends within its line.
@@ -54,11 +55,31 @@ func releases(tree *repofs.Tree, file string, content []byte, repositories map[s
 		at := finding.Position{File: file, Line: c.line}
 		if found := installs.FindStringIndex(c.text + " "); found != nil {
 			all = append(all, charts(tree, c.text[min(found[1], len(c.text)):], at, repositories)...)
+		} else if found := wrapped.FindStringIndex(c.text); found != nil {
+			all = append(all, charts(tree, withChart(c.text[found[1]:], repositories), at, repositories)...)
 		} else if handsOver(c.text) {
 			all = append(all, templated(tree, c.text, at, repositories)...)
 		}
 	}
 	return all
+}
+
+// withChart are the arguments of a function of a script's own that installs a chart, without the
+// words between the chart and the flags; empty where none is a chart of a known repository.
+func withChart(text string, repositories map[string]string) string {
+	words := strings.Fields(text)
+	i := slices.IndexFunc(words, func(word string) bool {
+		alias, _, ok := strings.Cut(word, "/")
+		return ok && (repositories[alias] != "" || strings.HasPrefix(word, "oci://"))
+	})
+	if i < 0 {
+		return ""
+	}
+	flags := slices.IndexFunc(words[i:], func(word string) bool { return strings.HasPrefix(word, "-") })
+	if flags < 0 {
+		return strings.Join(words[:i+1], " ")
+	}
+	return strings.Join(slices.Concat(words[:i+1], words[i+flags:]), " ")
 }
 
 // templated are the charts that a command prints. It leaves out CRDs of the chart's own
