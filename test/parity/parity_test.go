@@ -27,6 +27,7 @@ var explained = map[string]string{
 	"folder-of-another-name":             "a folder becomes a repository of its own; here the paths are not at the top",
 	"folder-of-its-own":                  "a folder becomes a repository of its own; here the paths are not at the top",
 	"given":                              "ladder.yaml gives the parameters of generators that ask what is outside",
+	"kept-out-of-git":                    "people apply the kustomization with a file that Git ignores",
 	"nested-apps":                        "a wave that is no text: the API server refuses the Application, and lint says so",
 	"parent-of-revision":                 "the parent is of another revision, and cannot be built as it is in the checkout; lint says so",
 	"prefix-of-another":                  "the repository is a folder of the one that its addresses name; here the paths are not at the top",

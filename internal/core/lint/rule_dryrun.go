@@ -73,6 +73,10 @@ func (in Input) dryRunFails(o *order, l link) finding.Finding {
 		f.Severity = finding.Warning
 		fails = fmt.Sprintf("fails until the kind is there; the chart of %s makes %s, so that something else may have applied all of it before", l.Consumer.Component, l.Consumer.Component)
 	}
+	if other := in.otherParent(l.Provider.Component, l.Consumer.Component); f.Severity == finding.Error && !l.within && other != "" {
+		f.Severity = finding.Warning
+		fails = fmt.Sprintf("fails until the kind is there; %s applies %s as well", other, l.Provider.Component)
+	}
 	f.Message = fmt.Sprintf("%s is of a kind that %s %s: without %s the dry run %s", who(l.Consumer), provider, how, skipDryRun, fails)
 	f.Fix.Summary = fmt.Sprintf("annotate it with argocd.argoproj.io/sync-options: %s", skipDryRun)
 	late := l.Consumer.Place.Compare(l.Provider.Place) > 0
@@ -84,6 +88,17 @@ func (in Input) dryRunFails(o *order, l link) finding.Finding {
 		f.Fix.Summary += " and give it a later sync wave than " + provider
 	}
 	return f
+}
+
+// otherParent is a parent that applies an Application as well as another one does; empty where
+// there is none.
+func (in Input) otherParent(application, parent string) string {
+	for _, a := range in.Argo.Applications {
+		if (a.Component == application || a.Component == "" && a.Name == application) && a.Parent != "" && a.Parent != parent {
+			return a.Parent
+		}
+	}
+	return ""
 }
 
 // madeByItself reports whether an Application is made by a template of its own chart: who
