@@ -82,6 +82,7 @@ type index struct {
 	// holders are what mayHold found, texts what said did, and renamed what overrides did, by
 	// component.
 	holders        map[key][]string
+	keeps          map[string]bool // what keepsSecrets found, by namespace
 	texts, renamed map[int]string
 	// vocabulary has the words that says has looked for, by component.
 	vocabulary map[int]map[string]bool
@@ -122,7 +123,7 @@ func newIndex(in Input) *index {
 		in.Order = model.Compare
 	}
 	x := &index{in: in, objects: make([][]*object, len(in.Components)), byName: map[string]int{}, provide: map[key][]provider{},
-		contents: map[key]*content{}, shut: map[lackKey]bool{}, kinds: map[string]bool{}, children: map[string][]KnownChild{}, anywhere: map[string][]string{}, configMaps: map[string]bool{}, holders: map[key][]string{}, texts: map[int]string{}, renamed: map[int]string{}, vocabulary: map[int]map[string]bool{}, off: map[key]switchedOffKind{}}
+		contents: map[key]*content{}, shut: map[lackKey]bool{}, kinds: map[string]bool{}, children: map[string][]KnownChild{}, anywhere: map[string][]string{}, configMaps: map[string]bool{}, holders: map[key][]string{}, keeps: map[string]bool{}, texts: map[int]string{}, renamed: map[int]string{}, vocabulary: map[int]map[string]bool{}, off: map[key]switchedOffKind{}}
 	x.rank, x.named = ranks(in.Components), sync.OnceValue(x.listNames)
 	x.custom, x.makes, x.sayings = sync.OnceValue(x.namespacesOfCustom), sync.OnceValue(x.allMade), sync.OnceValue(x.allSayings)
 	for i, c := range in.Components {

@@ -129,12 +129,16 @@ const fewSecrets = 3
 
 // keepsSecrets reports whether objects of the repository make several Secrets in a namespace.
 func (x *index) keepsSecrets(namespace string) bool {
+	if keeps, known := x.keeps[namespace]; known {
+		return keeps
+	}
 	n := 0
 	for _, name := range x.named()[key{Kind: kindSecret, Namespace: namespace}] {
 		if slices.ContainsFunc(x.provide[secretKey(namespace, name)], func(p provider) bool { return p.object != nil }) {
 			n++
 		}
 	}
+	x.keeps[namespace] = n >= fewSecrets
 	return n >= fewSecrets
 }
 

@@ -275,11 +275,17 @@ func (r *Repository) entryEnvironment(root entry) string {
 				if x := folderEnvironment(dir); x != "" {
 					return x
 				}
+				if x := path.Base(dir); slices.Contains(stages, x) {
+					return x
+				}
 			}
 		}
 	}
 	return folderEnvironment(path.Dir(root.document.position().File))
 }
+
+// stages are what folders of environments are called, whatever lies around them.
+var stages = []string{"prod", "production", "preprod", "stage", "staging", "uat", "qa", "test", "dev", "development", "local", "sandbox"}
 
 // overlap reports whether two roots apply Applications of one name.
 func (r *Repository) overlap(ctx context.Context, roots []entry) (bool, error) {

@@ -63,10 +63,49 @@ func (l *loader) objects(dir string, k *Kustomization) ([]manifest.Object, error
 		return nil, err
 	}
 	var all []manifest.Object
+	scopes := manifest.NewScopes()
 	for _, file := range listed {
-		all = append(all, l.file(file, name)...)
+		namespace := l.placed(file, dir)
+		for _, o := range l.file(file, name) {
+			if gvk := o.GroupVersionKind(); namespace != "" && !scopes.ClusterWide(gvk.Group, gvk.Kind) {
+				o.Unstructured = o.DeepCopy()
+				o.SetNamespace(namespace)
+			}
+			all = append(all, o)
+		}
 	}
 	return all, nil
+}
+
+// placed is the namespace that the kustomizations around a file give to its objects, as far
+// as folders tell: the outermost wins. It is empty where none gives one.
+func (l *loader) placed(file, top string) string {
+	namespace := ""
+	for dir := path.Dir(file); ; dir = path.Dir(dir) {
+		if given := l.namespaceIn(dir); given != "" {
+			namespace = given
+		}
+		if dir == top || !strings.HasPrefix(dir, top+"/") {
+			return namespace
+		}
+	}
+}
+
+// namespaceIn is the namespace that the kustomization of a folder sets.
+func (l *loader) namespaceIn(dir string) string {
+	if namespace, known := l.namespaces[dir]; known {
+		return namespace
+	}
+	namespace := ""
+	if file := l.kustomizationFile(dir); file != "" {
+		if data, err := l.tree.Read(file); err == nil {
+			if v, err := yamldoc.ParseOne(file, data); err == nil {
+				namespace = v.TextAt("namespace")
+			}
+		}
+	}
+	l.namespaces[dir] = namespace
+	return namespace
 }
 
 // source is what the Kustomization is built from.

@@ -64,7 +64,7 @@ const (
 
 // Load reads the clusters of a repository.
 func Load(ctx context.Context, tree *repofs.Tree, o Options) (*Result, error) {
-	l := &loader{ctx: ctx, tree: tree, options: o, result: &Result{}, built: map[string]built{}, read: map[written]bool{}, lines: manifest.NewLines(tree.Read)}
+	l := &loader{ctx: ctx, tree: tree, options: o, result: &Result{}, built: map[string]built{}, namespaces: map[string]string{}, read: map[written]bool{}, lines: manifest.NewLines(tree.Read)}
 	s, err := l.search()
 	if err != nil {
 		return nil, err
@@ -145,6 +145,8 @@ type loader struct {
 	artifacts map[string][]copied
 	// built are the folders that were built, by what they were built from.
 	built map[string]built
+	// namespaces are what the kustomizations of folders set, as far as it was asked for.
+	namespaces map[string]string
 	// applied are the files with Kustomizations that scripts apply to each cluster.
 	applied []string
 	// read are the objects of Flux that were read, by where they are written.

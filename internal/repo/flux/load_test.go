@@ -171,6 +171,14 @@ func TestLoad(t *testing.T) {
 			sync + kustomization("a", "./a", "") + "-- a/kustomization.yaml --\nresources: [c.yaml]\npatches: [{path: none.yaml}]\n" + config("a/c.yaml", "c"),
 			[]string{root, "dev: kustomization a at a ConfigMap/c"}, []string{"a [build] a: "},
 		},
+		"what cannot be built is read in the namespaces that its kustomizations set": {
+			sync + kustomization("a", "./a", "") + "-- a/kustomization.yaml --\nresources: [b]\npatches: [{path: none.yaml}]\n" +
+				"-- a/b/kustomization.yaml --\nnamespace: other\nresources: [release.yaml]\n-- a/b/release.yaml --\n" +
+				"apiVersion: source.toolkit.fluxcd.io/v1\nkind: HelmRepository\nmetadata: {name: charts}\nspec: {url: https://charts.example.org}\n---\n" +
+				"apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: web}\n" +
+				"spec: {interval: 1h, chart: {spec: {chart: web, version: 1.0.0, sourceRef: {kind: HelmRepository, name: charts, namespace: other}}}}\n",
+			[]string{root, "dev: kustomization a at a", "dev: release other/web chart https://charts.example.org web 1.0.0"}, []string{"a [build] a: "},
+		},
 		"what is put away is no cluster": {
 			kustomization("a", "./a", "") + config("a/c.yaml", "a") + strings.ReplaceAll(kustomization("a", "./a", ""), "clusters/dev", "deferred/prod"),
 			[]string{"dev: kustomization a at a ConfigMap/a"}, nil,
