@@ -54,7 +54,7 @@ func (e Environment) takes(app document) bool {
 // none, sorted by name:
 //
 //   - roots in folders such as clusters/x, overlays/x or environments/x are those
-//     of x;
+//     of x, and so are Applications that take a folder called as a stage is;
 //   - of the others, and within x, every root is one when roots are alternatives,
 //     that is when two of them apply Applications of the same name; else they
 //     belong together;
