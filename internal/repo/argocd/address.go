@@ -13,6 +13,8 @@ import (
 	"github.com/rollout-ladder/ladder/internal/confine/evaluate"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/repo/appset"
+	"github.com/rollout-ladder/ladder/internal/repo/checkout"
+	"github.com/rollout-ladder/ladder/internal/repo/repofs"
 	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
 )
 
@@ -361,6 +363,16 @@ func (r *Repository) decide(t tallies) {
 	if len(weak) == 1 {
 		r.own[weak[0]], r.tallied[weak[0]] = true, true
 	}
+}
+
+// originOf is the address that a repository was cloned from; empty where that is not known, or
+// the platform is a part of the repository.
+func originOf(tree *repofs.Tree) string {
+	c, err := checkout.Read(tree.Repository)
+	if err != nil || tree.Root != tree.Repository {
+		return ""
+	}
+	return normaliseURL(c.URL)
 }
 
 // cloned are those of several addresses from which the repository was cloned: the address that

@@ -16,6 +16,14 @@ import (
 	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
 )
 
+// kept is a result with the findings that were made on the way to it: they are
+// made again when it is used again.
+type kept[T any] struct {
+	value    T
+	findings []finding.Finding
+	err      error
+}
+
 // contents is what a source of an Application applies.
 type contents struct {
 	documents []document

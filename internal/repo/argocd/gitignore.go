@@ -22,9 +22,16 @@ type ignoredLine struct {
 	at finding.Position
 }
 
+// ignored are the lines of the .gitignore of each folder that was asked for, and how many
+// files were.
+type ignored struct {
+	lines map[string][]ignoredLine
+	asked int
+}
+
 // ignoredBy is the line of a .gitignore that keeps a file out of Git.
 func (r *Repository) ignoredBy(file string) (finding.Position, bool) {
-	if r.askedIgnored++; r.askedIgnored > mostAsked {
+	if r.ignored.asked++; r.ignored.asked > mostAsked {
 		return finding.Position{}, false
 	}
 	parts := strings.Split(file, "/")
@@ -47,7 +54,7 @@ func (r *Repository) ignoredBy(file string) (finding.Position, bool) {
 
 // ignoredIn are the lines of the .gitignore of a folder.
 func (r *Repository) ignoredIn(dir string) []ignoredLine {
-	if all, known := r.ignored[dir]; known {
+	if all, known := r.ignored.lines[dir]; known {
 		return all
 	}
 	var all []ignoredLine
@@ -65,9 +72,9 @@ func (r *Repository) ignoredIn(dir string) []ignoredLine {
 			}
 		}
 	}
-	if r.ignored == nil {
-		r.ignored = map[string][]ignoredLine{}
+	if r.ignored.lines == nil {
+		r.ignored.lines = map[string][]ignoredLine{}
 	}
-	r.ignored[dir] = all
+	r.ignored.lines[dir] = all
 	return all
 }

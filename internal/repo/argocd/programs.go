@@ -14,10 +14,11 @@ import (
 // Programs: Pulumi, the CDK and scripts write Applications in code, which is not run. What
 // such an Application takes is written out as a rule, but for the name of an environment.
 
-// The most programs that are read, the longest, in bytes, and how much of one behind the
+// The most programs that are read, the most that they take, the longest, in bytes, and how much of one behind the
 // version of an Application belongs to it.
 const (
 	mostPrograms   = 5000
+	mostPatterns   = 100
 	longestProgram = 512 << 10
 	ofOneObject    = 2 << 10
 )
@@ -46,7 +47,7 @@ func (r *Repository) inPrograms(ctx context.Context) []programmed {
 		if !isProgram(file) || repofs.IsFixture(file) || repofs.IsUnused(file) || strings.Contains("/"+file, "/node_modules/") || strings.Contains("/"+file, "/vendor/") {
 			continue
 		}
-		if read++; read > mostPrograms || ctx.Err() != nil {
+		if read++; read > mostPrograms || len(all) >= mostPatterns || ctx.Err() != nil {
 			break
 		}
 		data, err := r.tree.Read(file)
@@ -66,7 +67,7 @@ func (r *Repository) inPrograms(ctx context.Context) []programmed {
 					all = append(all, programmed{pattern, finding.Position{File: file, Line: 1 + strings.Count(text[:begin], "\n")}})
 				}
 			}
-			if next < 0 || len(all) >= mostPrograms {
+			if next < 0 || len(all) >= mostPatterns {
 				break
 			}
 			begin += 1 + next

@@ -20,7 +20,6 @@ import (
 	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/repo/appset"
 	"github.com/rollout-ladder/ladder/internal/repo/byhand"
-	"github.com/rollout-ladder/ladder/internal/repo/checkout"
 	"github.com/rollout-ladder/ladder/internal/repo/clusters"
 	"github.com/rollout-ladder/ladder/internal/repo/descriptor"
 	"github.com/rollout-ladder/ladder/internal/repo/installation"
@@ -136,9 +135,7 @@ type Repository struct {
 	tallied map[string]bool
 	// byHandFolders are the kustomizations that people apply by hand.
 	byHandFolders map[string]bool
-	// ignored are the lines of the .gitignore of each folder that was asked for.
-	ignored      map[string][]ignoredLine
-	askedIgnored int
+	ignored       ignored
 	// origin is the address that the repository was cloned from; empty where that is not known.
 	origin func() string
 	// commented are the folders of kustomizations by what they leave out by a comment.
@@ -168,14 +165,6 @@ type Repository struct {
 	partial map[*yamldoc.Value]bool
 }
 
-// kept is a result with the findings that were made on the way to it: they are
-// made again when it is used again.
-type kept[T any] struct {
-	value    T
-	findings []finding.Finding
-	err      error
-}
-
 // mentions finds Argo CD's own objects before a file is parsed.
 var mentions = lazyregexp.New(`(?m)^\s*-?\s*["']?kind["']?:\s*["']?(Application(Set)?|AppProject)["']?\s*,?\s*(#.*)?$`)
 
@@ -187,13 +176,7 @@ func Scan(ctx context.Context, tree *repofs.Tree, opts Options) (*Repository, er
 		contents: map[*yamldoc.Value]kept[contents]{}, written: map[string][]document{}, expanded: map[*yamldoc.Value]kept[[]document]{}, partial: map[*yamldoc.Value]bool{},
 	}
 	r.installation.Open = tree.Read
-	r.origin = sync.OnceValue(func() string {
-		c, err := checkout.Read(tree.Repository)
-		if err != nil || tree.Root != tree.Repository {
-			return ""
-		}
-		return normaliseURL(c.URL)
-	})
+	r.origin = sync.OnceValue(func() string { return originOf(tree) })
 	r.kustomizations = kustomizations{repository: r, inflating: map[string]bool{}, inflates: map[string]bool{}}
 	found, err := tree.Find(ctx, ".", func(string) bool { return true })
 	if err != nil {
