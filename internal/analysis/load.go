@@ -340,6 +340,7 @@ func (r *Result) infer(ctx context.Context, known *knowledge) {
 		r.Findings = append(r.Findings, r.wrongWaves(c, objects[c.Name])...)
 		r.Findings = append(r.Findings, r.repeats(c, objects[c.Name])...)
 		r.Findings = append(r.Findings, r.refused(c, objects[c.Name])...)
+		r.Findings = append(r.Findings, r.tooLong(c, objects[c.Name])...)
 		r.Findings = append(r.Findings, r.ignoredOptions(c, objects[c.Name])...)
 		r.Findings = append(r.Findings, r.unreadApplications(c, r.Objects[c.Name])...)
 	}

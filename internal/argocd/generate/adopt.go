@@ -1,7 +1,6 @@
 package generate
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -9,13 +8,6 @@ import (
 	"github.com/rollout-ladder/ladder/internal/kube/health"
 	"github.com/rollout-ladder/ladder/internal/repo/manifest"
 )
-
-// tooLong reports whether an object is too long for the annotation that a
-// client-side apply writes.
-func tooLong(object map[string]any) bool {
-	text, err := json.Marshal(object)
-	return err == nil && len(text) > mostAnnotated
-}
 
 // crdKind is the kind that a CRD defines, as "group/Kind".
 func crdKind(object map[string]any) string {

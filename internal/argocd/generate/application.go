@@ -18,6 +18,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/core/plan"
 	"github.com/rollout-ladder/ladder/internal/repo/descriptor"
+	"github.com/rollout-ladder/ladder/internal/repo/manifest"
 )
 
 // applications makes the Application of every component, as the layout wants it.
@@ -209,11 +210,6 @@ func (b *builder) syncOptions(c *model.Component) []string {
 	return options
 }
 
-// mostAnnotated is the length of the annotations of an object that the API server
-// takes, in bytes; a client-side apply copies the object into one. Source:
-// k8s.io/apimachinery, pkg/api/validation, TotalAnnotationSizeLimitB.
-const mostAnnotated = 256 << 10
-
 // exceptions are the options that what a component renders to needs, and its
 // descriptor does not tell: objects too long for a client-side apply, or applied
 // before Argo CD by others, whose fields stay theirs; and kinds that come with
@@ -228,7 +224,8 @@ func (b *builder) exceptions(name string) []string {
 	}
 	for _, o := range b.in.Objects[name] {
 		r := o.Resource()
-		serverSide = serverSide || b.isAdopted(r) || tooLong(o.Object)
+		_, tooLong := manifest.IsTooLong(o.Object)
+		serverSide = serverSide || tooLong || b.isAdopted(r)
 		skip = skip || defined[r.Group+"/"+r.Kind]
 	}
 	var options []string

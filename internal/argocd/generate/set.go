@@ -9,6 +9,7 @@ import (
 
 	"github.com/rollout-ladder/ladder/internal/core/plan"
 	"github.com/rollout-ladder/ladder/internal/repo/descriptor"
+	"github.com/rollout-ladder/ladder/internal/repo/manifest"
 )
 
 // set makes the ApplicationSet of stages: with a git generator where the template
@@ -60,7 +61,7 @@ func (b *builder) lengthy(s *ApplicationSet) error {
 	case len(text) > mostStored:
 		return b.refuse(b.platform.Ladder.Position, "write the descriptors so that a template can read them, or use the layout tiers",
 			"the list of the ApplicationSet %s has %d KiB, more than an API server stores", s.Metadata.Name, len(text)>>10)
-	case len(text) > mostAnnotated:
+	case len(text) > manifest.MostAnnotated:
 		s.Metadata.Annotations[optionsAnnotation] = optionServerSide + "=true"
 	}
 	return nil

@@ -12,6 +12,7 @@ const (
 	RuleParity            = "environment-parity"
 	RuleFileMissing       = "file-missing"
 	RuleRenderFailed      = "render-failed"
+	RuleTooLong           = "too-long-to-apply"
 )
 
 //go:embed docs/*.md
@@ -36,6 +37,7 @@ func elsewhere() []Rule {
 		documented("several-clusters", finding.Warning, "Components that are rolled out together go to several clusters"),
 		documented("steps-against-plan", finding.Warning, "The plan has RollingSync steps the other way round"),
 		documented("sync-option", finding.Warning, "A sync option has no effect, or another one without Argo CD"),
+		documented(RuleTooLong, finding.Error, "An object is too long for the annotation of a client-side apply"),
 		documented("unknown-field", finding.Warning, "A field is not known, most likely misspelt"),
 		documented("unknown-requirement", finding.Error, "A component requires something that nothing provides"),
 		documented(RuleUnusedSuppression, finding.Warning, "A suppression has no reason or matches no finding"),
