@@ -142,14 +142,16 @@ func (r *run) handed(ctx context.Context, tree *repofs.Tree, k *knowledge) func(
 				note(finding.Evidence{Text: "the chart " + one.Chart + " is installed by hand", File: one.Position.File, Line: one.Position.Line}, namesOf(answer))
 			}
 		}
-		beforeArgo(r.helmfiles, func(one *helmfile.Release) {
+		ofHelmfile := func(one *helmfile.Release) {
 			if answer, ok := k.find(one.Source(), one.Name, one.Namespace); ok {
 				note(finding.Evidence{Text: "the chart " + one.ChartName + " is installed by hand", File: one.Position.File, Line: one.Position.Line}, namesOf(answer))
 			}
 			if one.CreateNamespace && one.Namespace != "" {
 				note(finding.Evidence{Text: "Namespace " + one.Namespace + " is created by hand", File: one.Position.File, Line: one.Position.Line}, []string{one.Namespace})
 			}
-		})
+		}
+		beforeArgo(r.helmfiles, ofHelmfile)
+		installedByHand(ctx, tree, all.Helmfiles, ofHelmfile)
 		for _, one := range slices.Concat(all.Files, all.Shown) {
 			note(finding.Evidence{Text: finding.Plain(one.Address) + " is applied by hand", File: one.Position.File, Line: one.Position.Line}, []string{lint.FileByHand(one.Address).Name})
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/confine"
 	"github.com/rollout-ladder/ladder/internal/confine/evaluate"
 	"github.com/rollout-ladder/ladder/internal/core/lint"
+	"github.com/rollout-ladder/ladder/internal/repo/byhand"
 	"github.com/rollout-ladder/ladder/internal/repo/helmfile"
 	"github.com/rollout-ladder/ladder/internal/repo/repofs"
 )
@@ -63,7 +64,37 @@ func installedByHelmfile(read func() []*helmfile.Result, environment string) []l
 	return all
 }
 
-// beforeArgo visits the releases of all environments that Helmfiles install before Argo CD.
+// installedByHand visits the releases of the state files that commands in the repository give to
+// Helmfile. What another one includes has been visited with it.
+func installedByHand(ctx context.Context, tree *repofs.Tree, commands []byhand.Instruction, visit func(r *helmfile.Release)) {
+	seen := map[string]bool{}
+	for _, command := range commands {
+		if seen[command.Address] || len(seen) >= mostHelmfiles || ctx.Err() != nil {
+			continue
+		}
+		seen[command.Address] = true
+		result, err := evaluate.Helmfile(ctx, tree, helmfile.Options{Path: command.Address}, helmfileTime)
+		var ended *confine.LimitError
+		if errors.As(err, &ended) {
+			return // as above
+		}
+		if err != nil {
+			continue
+		}
+		for _, file := range result.Files {
+			seen[file] = true
+		}
+		for _, env := range result.Environments {
+			for i := range env.Releases {
+				if r := &env.Releases[i]; r.Installed && r.KubeContext == "" {
+					visit(r)
+				}
+			}
+		}
+	}
+}
+
+// beforeArgo visits the releases of all environments that Helmfiles install before Argo CD or Flux.
 func beforeArgo(read func() []*helmfile.Result, visit func(r *helmfile.Release)) {
 	for _, result := range read() {
 		for _, env := range result.Environments {
@@ -77,11 +108,14 @@ func beforeArgo(read func() []*helmfile.Result, visit func(r *helmfile.Release))
 	}
 }
 
-// rankOfArgo is when Helmfile installs Argo CD, -1 where it does not.
+// deployers are the charts of what goes on where Helmfile ends: Argo CD, and Flux.
+var deployers = []string{"argo-cd", "flux-instance", "flux-operator", "flux2"}
+
+// rankOfArgo is when Helmfile installs Argo CD, or Flux, -1 where it does not.
 func rankOfArgo(result *helmfile.Result, releases []helmfile.Release) int {
 	argo := -1
 	for i := range releases {
-		if chartOf(&releases[i]) == "argo-cd" {
+		if slices.Contains(deployers, chartOf(&releases[i])) {
 			argo = max(argo, result.Groups[releases[i].Group].Rank)
 		}
 	}

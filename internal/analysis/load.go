@@ -237,7 +237,7 @@ func (r *run) intake(environment string) repo.Options {
 			return render.New(root, repository, render.Options{
 				KubeVersion: r.options.KubeVersion, APIVersions: r.options.APIVersions,
 				Offline: r.options.Offline, CacheDir: r.options.CacheDir, NoCache: r.options.NoCache, SecretKeysOnly: r.options.SecretKeysOnly,
-				Fetch: r.fetch(repository),
+				Fetch: r.fetch(repository), Partial: true,
 			})
 		},
 	}

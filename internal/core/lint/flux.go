@@ -132,7 +132,7 @@ func (o *order) fluxTooEarly(l link, f finding.Finding, i, j int) (finding.Findi
 	}
 	f.Severity = finding.Warning
 	f.Message = fmt.Sprintf("%s %s, and %s is Ready as soon as it is applied, before the pods of the webhook are: %s",
-		whose(l.Consumer), l.Reason, provider, again(consumer))
+		whose(l.Consumer), l.Reason, provider, again(l.Rule, consumer))
 	f.Fix.Summary = "set wait: true on " + provider.String()
 	return f, true
 }
@@ -144,10 +144,10 @@ func (o *order) fluxForgotten(l link, f finding.Finding, i, j int) finding.Findi
 	if l.Rule == ruleWebhook && consumer.Retries {
 		f.Severity = finding.Info // whether the webhook is there first is luck, and it heals
 	}
-	f.Message = fmt.Sprintf("%s %s, which %s provides, and no dependsOn orders the two: %s", whose(l.Consumer), l.Reason, l.provider.Name, again(consumer))
+	f.Message = fmt.Sprintf("%s %s, which %s provides, and no dependsOn orders the two: %s", whose(l.Consumer), l.Reason, l.provider.Name, again(l.Rule, consumer))
 	if through := o.flux.unawaited(i, j); through != nil {
 		f.Message = fmt.Sprintf("%s %s, which %s provides; %s depends on %s, which is Ready without waiting for that: %s",
-			whose(l.Consumer), l.Reason, l.provider.Name, l.consumer.Name, through, again(consumer))
+			whose(l.Consumer), l.Reason, l.provider.Name, l.consumer.Name, through, again(l.Rule, consumer))
 		f.Fix.Summary = "set wait: true on " + through.String()
 		f.Evidence = append(f.Evidence, where(through.Position, "%s has neither wait nor a health check of %s", through, provider))
 		return f
@@ -156,9 +156,13 @@ func (o *order) fluxForgotten(l link, f finding.Finding, i, j int) finding.Findi
 	return f
 }
 
-// again says when a unit that is refused is tried again.
-func again(u *fluxcd.Unit) string {
+// again says when a unit that is refused is tried again. An install counts as failed, and is not,
+// only once Helm has stored a release, which it does after it has asked for all kinds.
+// Source: helm-controller, internal/reconcile, Install.
+func again(rule string, u *fluxcd.Unit) string {
 	switch {
+	case u.Kind == fluxcd.HelmRelease && rule == ruleCRD:
+		return "the install fails, and is tried again, each time later"
 	case !u.Retries:
 		return "the install fails, and is not tried again (install.remediation.retries)"
 	case u.Kind == fluxcd.HelmRelease:

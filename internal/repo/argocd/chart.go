@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/core/model"
+	"github.com/rollout-ladder/ladder/internal/repo/manifest"
 	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
 )
 
@@ -31,6 +32,9 @@ func (r *Repository) yieldChart(ctx context.Context, d document, dir string, c m
 		c.Sources[i].Incomplete = ""
 	}
 	objects, err := r.opts.Renderer.Component(ctx, c)
+	if slices.ContainsFunc(objects, isArgoCDs) {
+		err = nil // what is lacking is a dependency or another source, which is told of the component
+	}
 	assumed := err != nil && d.chart != nil
 	if assumed {
 		objects, err = r.withSections(ctx, d, dir, c, err)
@@ -57,6 +61,9 @@ func (r *Repository) yieldChart(ctx context.Context, d document, dir string, c m
 	r.learn(ctx, y.documents)
 	return y, nil
 }
+
+// isArgoCDs reports whether an object is of Argo CD.
+func isArgoCDs(o manifest.Object) bool { return o.GroupVersionKind().Group == "argoproj.io" }
 
 // maxCharts bounds how charts of the repository depend on each other.
 const maxCharts = 10

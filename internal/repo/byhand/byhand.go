@@ -34,6 +34,8 @@ type Told struct {
 	// kustomization names.
 	Files, Shown, Noted []Instruction
 	Releases            []Release
+	// Helmfiles are the state files, or folders of them, that Helmfile is given.
+	Helmfiles []Instruction
 	// Namespaces are created by a command of their own, or in a file that one applies.
 	Namespaces []Namespace
 	// Objects are created by a command of their own, written out in a script or a document, or
@@ -82,6 +84,7 @@ func Find(ctx context.Context, tree *repofs.Tree) Told {
 				told.Releases = append(told.Releases, appliedReleases(tree, one)...)
 			}
 		}
+		told.Helmfiles = append(told.Helmfiles, helmfiles(ctx, tree, t.file, t.content)...)
 		installed := releases(tree, t.file, t.content, repositories)
 		told.Releases = append(told.Releases, installed...)
 		for _, r := range installed {

@@ -15,8 +15,9 @@ import (
 var (
 	// segment parts the commands of a line.
 	segment = lazyregexp.New(`[|;&]+|\$\(|[()]`)
-	// start is the folder of the repository or of the script, of a variable.
-	start = lazyregexp.New(`^\$(?:\w+|\{\w+\})/`)
+	// start is the folder of the repository or of the script, of a variable of a shell or of what
+	// task and just fill in.
+	start = lazyregexp.New(`^(?:\$(?:\w+|\{\w+\})|\{\{[^{}]*\}\})/`)
 	// ownFolder is a variable that has the folder of the script.
 	ownFolder = lazyregexp.New(`(?i)^\$(?:\{(script_?dir|script_?path|here|dir|base_?dir)\}|(script_?dir|script_?path|here|dir|base_?dir))/?$`)
 	// builds is a command that prints what a kustomization makes, with its arguments.

@@ -69,7 +69,7 @@ func Load(ctx context.Context, tree *repofs.Tree, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.result.Before, l.written = s.before, s.sources
+	l.result.Before, l.written, l.retries = s.before, s.sources, s.retries
 	l.searchByHand(s)
 	if err := l.searchTemplates(); err != nil {
 		return nil, err
@@ -149,6 +149,8 @@ type loader struct {
 	namespaces map[string]string
 	// applied are the files with Kustomizations that scripts apply to each cluster.
 	applied []string
+	// retries is set where helm-controller is told to try every install again.
+	retries bool
 	// read are the objects of Flux that were read, by where they are written.
 	read map[written]bool
 }

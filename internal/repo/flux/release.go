@@ -30,7 +30,7 @@ func (l *loader) release(a applied) {
 		Waits:           !flagAt(o.Object, "spec", "install", "disableWait"),
 		RetryInterval:   durationAt(o.Object, "spec", "interval"),
 	}
-	r.Retries = retries(o)
+	r.Retries = retries(o, l.retries)
 	if r.ReleaseName == "" {
 		r.ReleaseName = r.Name
 		// Source: Flux, HelmRelease "Release name": the target namespace comes before.
@@ -49,10 +49,10 @@ func (l *loader) release(a applied) {
 }
 
 // retries reports whether an install that fails is tried again: by the strategy, or as
-// often as remediation says, which is never where it says nothing. Source:
-// helm-controller, api/v2, Install.
-func retries(o manifest.Object) bool {
-	if textAt(o.Object, "spec", "install", "strategy", "name") == "RetryOnFailure" {
+// often as remediation says, which is never where it says nothing. Without a strategy it is
+// the default one. Source: helm-controller, api/v2, Install.
+func retries(o manifest.Object, byDefault bool) bool {
+	if name := textAt(o.Object, "spec", "install", "strategy", "name"); name == "RetryOnFailure" || name == "" && byDefault {
 		return true
 	}
 	n, _, _ := unstructured.NestedInt64(o.Object, "spec", "install", "remediation", "retries")

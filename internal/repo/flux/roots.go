@@ -108,7 +108,13 @@ type searched struct {
 	// before are the releases of Helmfiles: who uses both bootstraps a cluster with
 	// these.
 	before []Before
+	// retries is set where helm-controller is told to try every install again.
+	retries bool
 }
+
+// retriesByDefault is the feature gate of helm-controller with which a release without a
+// strategy has RetryOnFailure. Source: helm-controller, internal/features.
+const retriesByDefault = "DefaultToRetryOnFailure=true"
 
 // written is where objects of one kind are written.
 type written struct{ kind, file string }
@@ -120,6 +126,7 @@ func (s *searched) add(file string, d *yamldoc.Value) {
 	switch {
 	case group == groupInstance && kind == "FluxInstance":
 		s.start(d.At("spec", "sync"))
+		s.instances(d.At("spec", "kustomize"), 0)
 	case group == groupKustomize && kind == "Kustomization":
 		unused := repofs.IsUnused(file)
 		if !unused {
@@ -196,12 +203,13 @@ func (s *searched) start(sync *yamldoc.Value) {
 const maxNested = 12
 
 // instances finds the values of the chart that makes a FluxInstance: of an Application,
-// a HelmRelease or a Helmfile, or in a file of values. Source:
+// a HelmRelease or a Helmfile, or in a file of values; and what patches tell helm-controller. Source:
 // github.com/controlplaneio-fluxcd/charts, flux-instance, values.yaml.
 func (s *searched) instances(v *yamldoc.Value, depth int) {
 	if v == nil || depth > maxNested {
 		return
 	}
+	s.retries = s.retries || strings.Contains(v.Text, retriesByDefault)
 	if sync := v.At("instance", "sync"); sync != nil && (sync.At("kind") != nil || sync.At("url") != nil) {
 		s.start(sync)
 	}
