@@ -110,7 +110,7 @@ func unpack(t *testing.T, archive *txtar.Archive) string {
 
 // renderer renders charts of the repository, without network.
 func renderer(root, repository string) repo.Renderer {
-	return render.New(root, repository, render.Options{Offline: true, NoCache: true})
+	return render.New(root, repository, render.Options{Offline: true, Partial: true, NoCache: true})
 }
 
 func open(t *testing.T, dir, environment string) string {

@@ -33,7 +33,9 @@ type order struct {
 	hard            func() *dag.Graph
 	refused         func() map[used]finding.Severity
 	representatives func() representatives
-	assessed        func() assessment
+	// besides are the dependencies of parents on what they apply in the same wave.
+	besides  func() map[*dependency.Dependency]bool
+	assessed func() assessment
 	// refusals are the pairs of components of which the first has objects that are refused
 	// without the second; brought are the links to the CRDs that a component brings.
 	refusals func() map[[2]*model.Component]bool
@@ -120,6 +122,7 @@ func newOrder(in Input) *order {
 	o.look(in)
 	o.hard = sync.OnceValue(o.hardGraph)
 	o.representatives = sync.OnceValue(o.findRepresentatives)
+	o.besides = sync.OnceValue(func() map[*dependency.Dependency]bool { return o.findBesides(in) })
 	o.refused = sync.OnceValue(func() map[used]finding.Severity { return o.refusedKinds(in) })
 	o.assessed = sync.OnceValue(func() assessment { return assessments(in) })
 	o.refusals = sync.OnceValue(func() map[[2]*model.Component]bool {

@@ -253,6 +253,12 @@ func (o *order) useAcross(l link) (f finding.Finding, wrong bool) {
 		f.Severity, f.Says = finding.Warning, saysUnordered
 		f.Message = fmt.Sprintf("%s %s, which %s provides, and nothing orders the two (%s, %s)",
 			whose(l.Consumer), l.Reason, provider.Name, o.place(consumer), o.place(provider))
+	case rank == 0 && o.besides()[l.Dependency]:
+		f.Severity, f.Says = finding.Warning, saysUnordered
+		f.Message = fmt.Sprintf("%s %s, which %s provides, an Application that %s applies in the same wave: the first sync is likely to fail", who(l.Consumer), l.Reason, l.provider.Name, l.consumer.Name)
+		if o.retries(l.consumer) {
+			f.Message += ", and to be retried"
+		}
 	default:
 		return f, false
 	}

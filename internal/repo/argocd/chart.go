@@ -32,7 +32,8 @@ func (r *Repository) yieldChart(ctx context.Context, d document, dir string, c m
 		c.Sources[i].Incomplete = ""
 	}
 	objects, err := r.opts.Renderer.Component(ctx, c)
-	if slices.ContainsFunc(objects, isArgoCDs) {
+	lacking := err != nil && slices.ContainsFunc(objects, isArgoCDs)
+	if lacking {
 		err = nil // what is lacking is a dependency or another source, which is told of the component
 	}
 	assumed := err != nil && d.chart != nil
@@ -46,7 +47,7 @@ func (r *Repository) yieldChart(ctx context.Context, d document, dir string, c m
 		r.notRead(d.position(), d.name(), "the chart %s templates Applications (%s) and cannot be rendered: %v", dir, template, err)
 		return contents{}, nil
 	}
-	y := contents{documents: made, folders: []string{dir}}
+	y := contents{documents: made, folders: []string{dir}, more: lacking}
 	for _, o := range objects {
 		at := o.Origin.Position()
 		if at.Line == 0 {

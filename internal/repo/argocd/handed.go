@@ -43,7 +43,7 @@ func (r *Repository) withoutExamples(ctx context.Context, roots []entry) []entry
 func (r *Repository) handed(ctx context.Context) map[string]finding.Position {
 	if r.byScript == nil {
 		told := r.told(ctx)
-		r.byScript, r.noted = map[string]finding.Position{}, map[string]bool{}
+		r.byScript, r.noted, r.scripted = map[string]finding.Position{}, map[string]bool{}, map[string]bool{}
 		note := func(one byhand.Instruction) {
 			if _, known := r.byScript[one.Address]; !known {
 				r.byScript[one.Address] = one.Position
@@ -51,6 +51,7 @@ func (r *Repository) handed(ctx context.Context) map[string]finding.Position {
 		}
 		for _, one := range told.Files {
 			note(one)
+			r.scripted[one.Address] = r.scripted[one.Address] || one.Through == one.Address
 		}
 		for _, one := range told.Shown {
 			if !isExample(one.Address) { // what a document applies of it is one
@@ -69,10 +70,11 @@ func (r *Repository) isHanded(ctx context.Context, file string) bool {
 	return ok
 }
 
-// isNoted reports whether a comment of a kustomization has people apply a file.
-func (r *Repository) isNoted(ctx context.Context, file string) bool {
+// isNamed reports whether a comment of a kustomization has people apply a file, or a script
+// applies it by its name: whatever the kustomization of its folder has.
+func (r *Repository) isNamed(ctx context.Context, file string) bool {
 	r.handed(ctx)
-	return r.noted[file]
+	return r.noted[file] || r.scripted[file]
 }
 
 // applyByHand gives the Applications that a command in the repository applies to the
@@ -85,7 +87,7 @@ func (r *Repository) applyByHand(ctx context.Context, all []Environment, single 
 	}
 	return slices.DeleteFunc(single, func(app document) bool {
 		file := app.position().File
-		if !r.isHanded(ctx, file) || !r.neighbours[app.key()] && !r.isNoted(ctx, file) {
+		if !r.isHanded(ctx, file) || !r.neighbours[app.key()] && !r.isNamed(ctx, file) {
 			return false
 		}
 		near := nearest(all, app)

@@ -23,7 +23,7 @@ func (g *applied) notTaken(ctx context.Context, all []document, overlays []strin
 	}
 	return func(d document) bool {
 		file := d.position().File
-		if used[file] || r.isNoted(ctx, file) {
+		if used[file] || r.isNamed(ctx, file) {
 			return false
 		}
 		commented := func(dir string) bool {
@@ -45,7 +45,7 @@ func (g *applied) passedOver(ctx context.Context, overlays []string) func(docume
 	return func(d document) bool {
 		file := d.position().File
 		dir := path.Dir(file)
-		return used[dir] && !used[file] && r.isKustomization(dir) && !r.isNoted(ctx, file) && !slices.ContainsFunc(d.sources(), func(s source) bool {
+		return used[dir] && !used[file] && r.isKustomization(dir) && !r.isNamed(ctx, file) && !slices.ContainsFunc(d.sources(), func(s source) bool {
 			own, ok := r.local(s)
 			return ok && slices.Contains(r.closure(own), dir)
 		})

@@ -296,3 +296,38 @@ func TestObjectsAreBounded(t *testing.T) {
 		t.Errorf("%d patterns, %v, %v", len(known.pattern), known.Like("Secret", "plain"), known.Like("Secret", "secret-7-x"))
 	}
 }
+
+func TestHelmfiles(t *testing.T) {
+	root := t.TempDir()
+	for name, content := range map[string]string{
+		"kubernetes/bootstrap/crds.yaml":        "releases: []",
+		"kubernetes/bootstrap/apps.yaml":        "releases: []",
+		"one/twice.yaml":                        "releases: []",
+		"two/twice.yaml":                        "releases: []",
+		"bootstrap/helmfile.d/00-crds.yaml":     "releases: []",
+		".taskfiles/Taskfile.yaml":              "- helmfile template -f bootstrap/crds.yaml -q | kubectl apply -f -\n- helmfile sync --file \"{{ .BOOTSTRAP }}/apps.yaml\" --hide-notes\n- helmfile sync -f twice.yaml\n- helmfile diff -f bootstrap/apps.yaml",
+		"scripts/bootstrap.sh":                  "helmfile --file \"${ROOT_DIR}/bootstrap/helmfile.d/00-crds.yaml\" template --quiet > crds\nkubectl apply -f crds",
+		"scripts/show.sh":                       "helmfile -f kubernetes/bootstrap/apps.yaml template # helm, without anything that applies it",
+		"scripts/outside.sh":                    "helmfile sync -f ../../../etc/passwd.yaml",
+		"scripts/more/of-another-repository.sh": "helmfile sync -f /somewhere/kubernetes/bootstrap/apps.yaml",
+	} {
+		file := filepath.Join(root, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got []string
+	for _, one := range Find(context.Background(), &repofs.Tree{Root: root, Repository: root}).Helmfiles {
+		got = append(got, one.Position.String()+" "+one.Address)
+	}
+	want := []string{
+		".taskfiles/Taskfile.yaml:1 kubernetes/bootstrap/crds.yaml", ".taskfiles/Taskfile.yaml:2 kubernetes/bootstrap/apps.yaml",
+		"scripts/bootstrap.sh:1 bootstrap/helmfile.d/00-crds.yaml",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
