@@ -208,8 +208,8 @@ func (r *Repository) build(ctx context.Context, dir string, options *model.Kusto
 	b, ok := r.built[key]
 	if !ok {
 		b.documents, b.leftOut, b.err = r.run(ctx, dir, options, false)
-		if b.err != nil && len(b.leftOut) > 0 {
-			// What was left out may be what patches are for.
+		if b.err != nil && (len(b.leftOut) > 0 || slices.ContainsFunc(r.closure(dir), r.hasCharts)) {
+			// What was left out, and the charts, may be what patches are for.
 			if documents, left, err := r.run(ctx, dir, options, true); err == nil {
 				b.documents, b.leftOut, b.err = documents, left, nil
 			}
