@@ -174,11 +174,40 @@ func (r *Repository) addClusters(ctx context.Context) error {
 		return err
 	}
 	r.flux = result
+	r.withoutPassedOver(result)
 	for _, c := range result.Clusters {
 		r.environments = append(r.environments, c.Name)
 	}
 	slices.Sort(r.environments)
 	return nil
+}
+
+// withoutPassedOver leaves the environments of Argo CD out that lie in what Flux applies, and
+// that it leaves out: nobody applies them.
+func (r *Repository) withoutPassedOver(result *flux.Result) {
+	var applied []string
+	for _, c := range result.Clusters {
+		for i := range c.Kustomizations {
+			if k := &c.Kustomizations[i]; k.Path != "" {
+				applied = append(applied, k.Path)
+			}
+		}
+	}
+	r.environments = slices.DeleteFunc(r.environments, func(name string) bool {
+		e := r.overlays[name]
+		if !r.applications.PassedOver(e, applied) {
+			return false
+		}
+		at := finding.Position{File: e.ByHand()[0].Folder, Line: 1}
+		f := finding.Finding{
+			Rule: argocd.RuleNotRead, Severity: finding.Info, Scope: finding.Rule, Basis: finding.Declared, Position: at,
+			Message: fmt.Sprintf("what %s has for Argo CD is not read: Flux applies the folder that it lies in, whose kustomization leaves it out", at.File),
+		}
+		f.Unread = []finding.Unread{{Position: at, Reason: f.Message, Other: true}}
+		r.besides = append(r.besides, f)
+		delete(r.overlays, name)
+		return true
+	})
 }
 
 // clusters reads the repository as Flux does; nil where there is nothing of Flux's.

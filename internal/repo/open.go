@@ -123,7 +123,7 @@ func (r *Repository) platform(ctx context.Context, environment string) (*Platfor
 		return nil, err
 	}
 
-	if ofArgo {
+	if ofArgo || len(r.overlays) == 0 {
 		p.Findings = append(p.Findings, r.besides...)
 	}
 	switch {

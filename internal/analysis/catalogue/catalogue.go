@@ -72,8 +72,14 @@ func (c *Catalogue) Find(asked Asked) (Answer, bool) {
 	} else {
 		candidates = c.manifests()
 	}
+	published := 0 // entries of charts, not of manifests
 	for i := range candidates {
-		if candidates[i].matches(q, len(candidates) == 1) {
+		if len(candidates[i].Repositories) > 0 {
+			published++
+		}
+	}
+	for i := range candidates {
+		if candidates[i].matches(q, published == 1) {
 			return c.fill(candidates[i], asked), true
 		}
 	}

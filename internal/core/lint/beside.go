@@ -8,9 +8,8 @@ import (
 // which the parent applies in the same wave: one dependency for each of these Applications, and
 // one for a namespace that several of them make. What keeps the parent from being synced at all
 // is told of the dry run.
-func (o *order) findBesides(in Input) map[*dependency.Dependency]bool {
-	in.order = o
-	dryRun := newDryRun(in)
+func (o *order) findBesides() map[*dependency.Dependency]bool {
+	dryRun := o.dryRun()
 	type pair struct{ parent, child string }
 	failing, best := map[pair]bool{}, map[pair]link{}
 	for _, l := range o.links {

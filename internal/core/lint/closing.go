@@ -171,7 +171,7 @@ func (n *knot) consumers(l link, from int) []thing {
 		switch {
 		case e.Object.Kind != "" && (l.within || l.Effect == dependency.Ready):
 			all = append(all, thing{component: from, object: e.Object})
-		case l.Rule == ruleCRD:
+		case l.Rule == ruleCRD && !n.dryRun().skipped(l):
 			all = append(all, thing{component: from, moment: begun})
 		default:
 			all = append(all, thing{component: from, moment: applied})
@@ -235,8 +235,12 @@ func (n *knot) sync(component int) {
 	for object, p := range n.placed[component] {
 		i, _ := slices.BinarySearchFunc(places, p, dependency.Place.Compare)
 		o := thing{component: component, object: object}
-		n.need(o, at(before(i)))
-		n.need(thing{component: component, object: object, moment: applied}, at(before(i)))
+		behind := before(i)
+		if i == 0 && object.Group == "" && object.Kind == "Namespace" {
+			behind = begun // of its wave it is applied first, whatever else is refused
+		}
+		n.need(o, at(behind))
+		n.need(thing{component: component, object: object, moment: applied}, at(behind))
 		n.need(at(whole), o)
 		if by, known := health[dependency.End{Component: n.enabled[component].Name, Object: object}]; !known || by != "" || p.IsHook {
 			n.need(at(healed+i), o)

@@ -33,6 +33,7 @@ type order struct {
 	hard            func() *dag.Graph
 	refused         func() map[used]finding.Severity
 	representatives func() representatives
+	dryRun          func() dryRun
 	// besides are the dependencies of parents on what they apply in the same wave.
 	besides  func() map[*dependency.Dependency]bool
 	assessed func() assessment
@@ -122,7 +123,8 @@ func newOrder(in Input) *order {
 	o.look(in)
 	o.hard = sync.OnceValue(o.hardGraph)
 	o.representatives = sync.OnceValue(o.findRepresentatives)
-	o.besides = sync.OnceValue(func() map[*dependency.Dependency]bool { return o.findBesides(in) })
+	o.dryRun = sync.OnceValue(func() dryRun { return newDryRun(in) })
+	o.besides = sync.OnceValue(o.findBesides)
 	o.refused = sync.OnceValue(func() map[used]finding.Severity { return o.refusedKinds(in) })
 	o.assessed = sync.OnceValue(func() assessment { return assessments(in) })
 	o.refusals = sync.OnceValue(func() map[[2]*model.Component]bool {

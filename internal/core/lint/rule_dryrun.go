@@ -170,6 +170,13 @@ func newDryRun(in Input) dryRun {
 // fails reports whether the dry run of the consumer fails for want of the provider.
 func (r dryRun) fails(l link) bool { return len(r.failing(l)) > 0 }
 
+// skipped reports whether the sync begins without the kind that the consumer is of.
+func (r dryRun) skipped(l link) bool {
+	c := l.consumer
+	return skips(c.SyncOptions) || skips(r.ofApplication[c.Name]) ||
+		l.Consumer.Object.Kind != "" && skips(r.options[dependency.End{Component: l.Consumer.Component, Object: l.Consumer.Object}])
+}
+
 // failing are the objects of the consumer whose dry run fails for want of the provider.
 func (r dryRun) failing(l link) []dependency.End {
 	if l.Rule != ruleCRD || l.within && (l.Provider.Object.Kind == "" || isCRD(l.Provider.Object)) {

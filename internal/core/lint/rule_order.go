@@ -95,7 +95,7 @@ func (o *order) refusedKinds(in Input) map[used]finding.Severity {
 	if len(o.byRule[ruleCRD]) == 0 || o.flux != nil {
 		return all
 	}
-	dryRun := newDryRun(in)
+	dryRun := o.dryRun()
 	for _, l := range o.byRule[ruleCRD] {
 		if l.weak || l.within || l.Consumer.Object.Kind == "" || dryRun.fails(l) {
 			continue

@@ -52,3 +52,15 @@ func (r *Repository) NewGlobbing() bool { return r.settings.NewGlobbing.On }
 // NormaliseAddress makes the forms of one address equal: https, ssh and scp-like,
 // with and without .git.
 func NormaliseAddress(url string) string { return normaliseURL(url) }
+
+// PassedOver reports whether an environment starts with nothing but folders that lie below
+// one of the folders which another tool applies, and that the kustomization there leaves out.
+func (r *Repository) PassedOver(e Environment, applied []string) bool {
+	all := e.ByHand()
+	return len(all) > 0 && !slices.ContainsFunc(all, func(one ByHand) bool {
+		return one.Folder == "" || !slices.ContainsFunc(applied, func(dir string) bool {
+			_, inside := below(dir, one.Folder)
+			return inside && one.Folder != dir && r.isKustomization(dir) && !slices.Contains(r.closure(dir), one.Folder)
+		})
+	})
+}

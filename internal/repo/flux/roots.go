@@ -32,7 +32,7 @@ func (l *loader) search() (*searched, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &searched{sources: map[string]finding.Position{}}
+	s := &searched{sources: map[string]finding.Position{}, installs: map[string]bool{}}
 	for _, file := range found {
 		data, err := l.tree.Read(file)
 		if err != nil {
@@ -53,6 +53,11 @@ func (l *loader) search() (*searched, error) {
 			if helmfile {
 				s.installed(d)
 			}
+		}
+	}
+	for _, d := range s.declared {
+		if s.installs[d.file] {
+			s.starts = append(s.starts, rootFolder{path: d.path, base: ".", position: finding.Position{File: d.file, Line: 1}})
 		}
 	}
 	if err := l.locate(s); err != nil {
@@ -110,6 +115,8 @@ type searched struct {
 	before []Before
 	// retries is set where helm-controller is told to try every install again.
 	retries bool
+	// installs are the files that install Flux: who applies one applies all that is in it.
+	installs map[string]bool
 }
 
 // retriesByDefault is the feature gate of helm-controller with which a release without a
@@ -124,6 +131,8 @@ func (s *searched) add(file string, d *yamldoc.Value) {
 	group, _, _ := strings.Cut(d.TextAt("apiVersion"), "/")
 	kind, dir := d.TextAt("kind"), path.Dir(file)
 	switch {
+	case kind == "CustomResourceDefinition" && d.TextAt("metadata", "name") == "kustomizations."+groupKustomize:
+		s.installs[file] = true
 	case group == groupInstance && kind == "FluxInstance":
 		s.start(d.At("spec", "sync"))
 		s.instances(d.At("spec", "kustomize"), 0)
