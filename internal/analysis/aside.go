@@ -12,6 +12,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/repo/manifest"
+	"github.com/rollout-ladder/ladder/internal/repo/render"
 	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
 )
 
@@ -36,7 +37,7 @@ func (r *Result) findAside(ctx context.Context, objects map[string][]manifest.Ob
 	}
 	for i := range r.Missing {
 		m := &r.Missing[i]
-		if m.Required.Group == "apiextensions.k8s.io" || m.Required.Kind == "Secret" {
+		if m.Required.Group == "apiextensions.k8s.io" || m.Required.Kind == "Secret" || m.Required.Kind == "Namespace" && r.mayBring(*m) {
 			continue
 		}
 		unplaced := m.Required
@@ -57,6 +58,14 @@ func (r *Result) findAside(ctx context.Context, objects map[string][]manifest.Ob
 		}
 	}
 	r.Missing = slices.DeleteFunc(r.Missing, func(m dependency.Missing) bool { return m.Doubtful && !m.Likely() })
+}
+
+// mayBring reports whether the component that a Namespace is missing in takes manifests from
+// elsewhere as well, which may have it.
+func (r *Result) mayBring(m dependency.Missing) bool {
+	return slices.Contains(m.Unrendered, m.Consumer.Component) && slices.ContainsFunc(r.Unrendered, func(e *render.Error) bool {
+		return e.Component == m.Consumer.Component && e.Missing.RepoURL != "" && e.Missing.Kind != model.Chart
+	})
 }
 
 // patchFiles are the files that kustomizations of the repository patch with: those are no

@@ -63,6 +63,9 @@ func requiresIssuer(_ *world, o *object, add func(need)) {
 		strength := plan.Soft // an Ingress serves a default certificate meanwhile
 		if o.k == "Gateway" {
 			strength = plan.Hard
+			if !asksForCertificate(o) {
+				return
+			}
 		}
 		for _, a := range issuerAnnotations {
 			if name := issuerAnnotation(o, a.name); name != "" {
@@ -70,4 +73,22 @@ func requiresIssuer(_ *world, o *object, add func(need)) {
 			}
 		}
 	}
+}
+
+// asksForCertificate reports whether a Gateway has a listener that cert-manager makes a certificate
+// for: one that ends TLS for a host name, with a Secret of its own namespace. Source:
+// cert-manager, pkg/controller/certificate-shim, validateGatewayListenerBlock.
+func asksForCertificate(gateway *object) bool {
+	asks := false
+	each(list(gateway.root(), "spec", "listeners"), "spec.listeners", func(l map[string]any, _ string) {
+		if text(l, "hostname") == "" || text(l, "tls", "mode") == "Passthrough" {
+			return
+		}
+		each(list(l, "tls", "certificateRefs"), "", func(ref map[string]any, _ string) {
+			if ns := text(ref, "namespace"); (ns == "" || ns == gateway.namespace()) && either(text(ref, "kind"), "Secret") == "Secret" {
+				asks = true
+			}
+		})
+	})
+	return asks
 }

@@ -7,13 +7,13 @@ import (
 // findBesides finds the objects of a parent that are refused until an Application is synced
 // which the parent applies in the same wave: one dependency for each of these Applications, and
 // one for a namespace that several of them make. What keeps the parent from being synced at all
-// is told of the dry run.
-func (o *order) findBesides() map[*dependency.Dependency]bool {
+// is told of the dry run. A parent that something else has applied before has its kinds.
+func (o *order) findBesides(in Input) map[*dependency.Dependency]bool {
 	dryRun := o.dryRun()
 	type pair struct{ parent, child string }
 	failing, best := map[pair]bool{}, map[pair]link{}
 	for _, l := range o.links {
-		if !l.refuses || l.weak || !l.toChild() || l.Effect != dependency.Apply {
+		if !l.refuses || l.weak || !l.toChild() || l.Effect != dependency.Apply || in.madeByItself(*l.consumer) || in.hasArgoCD(*l.consumer) {
 			continue
 		}
 		consumer, provider := l.standing()

@@ -124,7 +124,7 @@ func newOrder(in Input) *order {
 	o.hard = sync.OnceValue(o.hardGraph)
 	o.representatives = sync.OnceValue(o.findRepresentatives)
 	o.dryRun = sync.OnceValue(func() dryRun { return newDryRun(in) })
-	o.besides = sync.OnceValue(o.findBesides)
+	o.besides = sync.OnceValue(func() map[*dependency.Dependency]bool { return o.findBesides(in) })
 	o.refused = sync.OnceValue(func() map[used]finding.Severity { return o.refusedKinds(in) })
 	o.assessed = sync.OnceValue(func() assessment { return assessments(in) })
 	o.refusals = sync.OnceValue(func() map[[2]*model.Component]bool {

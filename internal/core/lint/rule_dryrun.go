@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rollout-ladder/ladder/internal/core/argo"
 	"github.com/rollout-ladder/ladder/internal/core/dependency"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/model"
@@ -69,9 +70,9 @@ func (in Input) dryRunFails(o *order, l link) finding.Finding {
 		f.Severity = finding.Warning
 		fails = fmt.Sprintf("fails until the kind is there; %s has Argo CD itself, so that something else may have applied it before", l.Consumer.Component)
 	}
-	if f.Severity == finding.Error && madeByItself(*l.consumer) {
+	if f.Severity == finding.Error && in.madeByItself(*l.consumer) {
 		f.Severity = finding.Warning
-		fails = fmt.Sprintf("fails until the kind is there; the chart of %s makes %s, so that something else may have applied all of it before", l.Consumer.Component, l.Consumer.Component)
+		fails = fmt.Sprintf("fails until the kind is there; %s is made by what it applies itself, so that something else may have applied all of it before", l.Consumer.Component)
 	}
 	if other := in.otherParent(l.Provider.Component, l.Consumer.Component); f.Severity == finding.Error && !l.within && other != "" {
 		f.Severity = finding.Warning
@@ -101,11 +102,13 @@ func (in Input) otherParent(application, parent string) string {
 	return ""
 }
 
-// madeByItself reports whether an Application is made by a template of its own chart: who
-// installs the chart applies the rest of it as well.
-func madeByItself(c model.Component) bool {
+// madeByItself reports whether an Application is made by a template of its own chart, or by an
+// ApplicationSet that it applies: who installs it first applies the rest of it as well.
+func (in Input) madeByItself(c model.Component) bool {
 	return slices.ContainsFunc(c.Sources, func(s model.Source) bool {
 		return s.Kind == model.Chart && s.Path != "" && strings.HasPrefix(c.Position.File, s.Path+"/templates/")
+	}) || slices.ContainsFunc(in.Argo.ApplicationSets, func(s argo.ApplicationSet) bool {
+		return s.Parent == c.Name && slices.Contains(s.Applications, c.Name)
 	})
 }
 

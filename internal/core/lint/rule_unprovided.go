@@ -53,6 +53,9 @@ func unprovided(in Input) []finding.Finding {
 		if m.Sister != "" {
 			f.Message += fmt.Sprintf("; there is a %s of that name", m.Sister)
 			f.Fix.Summary = fmt.Sprintf("write kind: %s in the reference, or add the %s", m.Sister, m.Required.Kind)
+			if len(m.Evidence) > 0 && strings.Contains(m.Evidence[0].Field, ".annotations.") {
+				f.Fix.Summary = fmt.Sprintf("write the annotation for a %s, or add the %s", m.Sister, m.Required.Kind)
+			}
 		}
 		if landing {
 			f.Fix.Summary = "add the sync option CreateNamespace=true, or a Namespace"

@@ -4,13 +4,18 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/rollout-ladder/ladder/internal/core/finding"
 )
 
 // syncFile is the file that flux bootstrap writes the start of a cluster into.
 const syncFile = "gotk-sync.yaml"
 
 // declared is the folder that a Kustomization applies, as it is written in a file.
-type declared struct{ file, path string }
+type declared struct {
+	file, path string
+	position   finding.Position
+}
 
 // baseOf finds the folder that a path must be relative to, to hold dir: "." or one above
 // dir. A folder of the repository may become the top of another one.

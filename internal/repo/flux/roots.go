@@ -57,7 +57,7 @@ func (l *loader) search() (*searched, error) {
 	}
 	for _, d := range s.declared {
 		if s.installs[d.file] {
-			s.starts = append(s.starts, rootFolder{path: d.path, base: ".", position: finding.Position{File: d.file, Line: 1}})
+			s.starts = append(s.starts, rootFolder{path: d.path, base: ".", position: d.position})
 		}
 	}
 	if err := l.locate(s); err != nil {
@@ -155,7 +155,7 @@ func (s *searched) add(file string, d *yamldoc.Value) {
 		if p == "." && !bootstrapped && !sync {
 			return
 		}
-		s.declared = append(s.declared, declared{file, p})
+		s.declared = append(s.declared, declared{file, p, d.Position})
 		if base, ok := baseOf(dir, p); ok && !unused && (base == "." || sync) {
 			s.starts = append(s.starts, rootFolder{path: p, base: base, guessed: !sync, position: d.Position})
 		}

@@ -265,7 +265,10 @@ func (r *Renderer) render(ctx context.Context, c model.Component, versions []str
 			}
 			out.Lacking = append(out.Lacking, problem)
 		} else if src.Incomplete != "" {
-			out.Lacking = append(out.Lacking, incomplete(c, src))
+			out.Lacking = append(out.Lacking, incomplete(c, src, src.Incomplete+"; it is rendered without"))
+		} else if src.Revision != "" && len(objects) == 0 {
+			out.Lacking = append(out.Lacking, incomplete(c, src,
+				fmt.Sprintf("the Application takes %s from the revision %s, and as it is in this checkout it holds no objects", src.Path, src.Revision)))
 		}
 		if len(out.Lacking) > 0 {
 			out.Err = out.Lacking[0]
@@ -293,15 +296,15 @@ func lackingOf(c model.Component, l source.Lacking) *Error {
 	return &Error{Component: c.Name, Source: name, Position: l.Err.Position, Reason: l.Err.Reason, Err: l.Err, Missing: l.Source, Namespace: l.Namespace, Part: true}
 }
 
-// incomplete is the error of a source of which values are not known.
-func incomplete(c model.Component, src model.Source) *Error {
+// incomplete is the error of a source that is rendered, and of which more is not known.
+func incomplete(c model.Component, src model.Source, reason string) *Error {
 	name := src.Path
 	if src.RepoURL != "" {
 		name = source.RemoteName(src)
 	}
 	missing := src
 	missing.ReleaseName = cmp.Or(src.ReleaseName, c.Name)
-	err := source.Errorf(src.Position, "%s; it is rendered without", src.Incomplete)
+	err := source.Errorf(src.Position, "%s", reason)
 	return &Error{Component: c.Name, Source: name, Position: src.Position, Reason: err.Reason, Err: err, Missing: missing, Namespace: c.Namespace, Part: true}
 }
 
