@@ -1,6 +1,7 @@
 package repo
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -115,6 +116,26 @@ func (r *Repository) findApplications(ctx context.Context) error {
 	return ctx.Err()
 }
 
+// rootsOfFlux reports whether the roots that somebody names hold objects of Flux and none of
+// Argo CD.
+func (r *Repository) rootsOfFlux(ctx context.Context) bool {
+	ofFlux := false
+	for _, root := range r.opts.Roots {
+		files, err := r.tree.Find(ctx, root, func(name string) bool { return path.Ext(name) == ".yaml" || path.Ext(name) == ".yml" })
+		if err != nil {
+			return false
+		}
+		for _, file := range files {
+			data, err := r.tree.Read(file)
+			if err != nil || bytes.Contains(data, []byte("argoproj.io/v1alpha1")) {
+				return false
+			}
+			ofFlux = ofFlux || bytes.Contains(data, []byte(".toolkit.fluxcd.io/v"))
+		}
+	}
+	return ofFlux
+}
+
 // findBesides tells of what is written for Flux in a repository that is read as Argo CD
 // reads it. What is put away is nobody's platform, so that nothing lacks it.
 func (r *Repository) findBesides(ctx context.Context) {
@@ -203,7 +224,6 @@ func (r *Repository) withoutPassedOver(result *flux.Result) {
 			Rule: argocd.RuleNotRead, Severity: finding.Info, Scope: finding.Rule, Basis: finding.Declared, Position: at,
 			Message: fmt.Sprintf("what %s has for Argo CD is not read: Flux applies the folder that it lies in, whose kustomization leaves it out", at.File),
 		}
-		f.Unread = []finding.Unread{{Position: at, Reason: f.Message, Other: true}}
 		r.besides = append(r.besides, f)
 		delete(r.overlays, name)
 		return true

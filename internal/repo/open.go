@@ -231,7 +231,10 @@ func Look(ctx context.Context, dir string, opts Options) (*Repository, error) {
 	}
 	if len(r.environments) == 0 {
 		// What is wrong with Applications matters only where there is nothing else.
-		unreadable := r.findApplications(ctx)
+		var unreadable error
+		if !r.rootsOfFlux(ctx) {
+			unreadable = r.findApplications(ctx)
+		}
 		if unreadable != nil && (len(InputErrors(unreadable)) == 0 || len(r.file.Folders) > 0) {
 			return nil, unreadable
 		}
