@@ -44,8 +44,10 @@ type knowledge struct {
 	renderer  *render.Renderer
 	// lacking is what could not be rendered, by component.
 	lacking map[string][]*render.Error
-	// flux is set where Flux applies the components.
-	flux bool
+	// flux is set where Flux applies the components; placed are the objects of its own among those
+	// of each.
+	flux   bool
+	placed map[string][]manifest.Object
 }
 
 // find answers for one source.

@@ -322,7 +322,7 @@ func (r *Result) infer(ctx context.Context, known *knowledge) {
 	objects := maps.Clone(r.Partial)
 	maps.Copy(objects, r.Objects)
 	inferred := infer.Infer(infer.Input{
-		Components: r.Platform.Components, Objects: objects, Catalogue: known.component,
+		Components: r.Platform.Components, Objects: objects, Placed: known.placed, Catalogue: known.component,
 		Assessed: r.assessed(), Waived: r.assess.settings.Waives, Order: orderOf(r.Platform), Existing: r.Platform.Namespaces, Read: r.tree.Read,
 		Package: catalogue.KnownPackage, Related: related(r.Platform, known.catalogue),
 	})
@@ -387,7 +387,7 @@ func (r *run) knowledge(p *repo.Platform) (*knowledge, error) {
 	if err != nil {
 		return nil, err
 	}
-	known := &knowledge{catalogue: charts, lacking: map[string][]*render.Error{}, flux: p.Flux != nil}
+	known := &knowledge{catalogue: charts, lacking: map[string][]*render.Error{}, flux: p.Flux != nil, placed: map[string][]manifest.Object{}}
 	target := p.Target()
 	known.renderer = render.New(p.Root, p.Repository, render.Options{
 		KubeVersion: cmp.Or(r.options.KubeVersion, target.KubeVersion),
@@ -406,6 +406,7 @@ func (r *run) rendered(ctx context.Context, known *knowledge, components []model
 		case c.AppOfApps:
 			results[i].Objects = slices.DeleteFunc(results[i].Objects, isArgo)
 		case known.flux:
+			known.placed[c.Name] = flux.Own(results[i].Objects)
 			results[i].Objects = flux.Applied(results[i].Objects, c)
 		}
 	}

@@ -16,6 +16,8 @@ type Input struct {
 	// Objects by the name of their component. A component that is missing was
 	// not rendered; one of which a part was says so in its Known.
 	Objects map[string][]manifest.Object
+	// Placed are objects that need nothing but their namespace, by component: those of Flux itself.
+	Placed map[string][]manifest.Object
 	// Catalogue says what is known of the chart of a component; nil knows
 	// nothing.
 	Catalogue func(model.Component) (Known, bool)

@@ -47,6 +47,12 @@ func (x *index) require(found *collection) {
 				}
 			}
 		}
+		for _, o := range objectsOf(i, x.in.Placed[x.name(i)]) {
+			requiresNamespace(x.world, o, func(n need) {
+				n.absent = false // what installs Flux may make it
+				x.look(found, o, n)
+			})
+		}
 	}
 }
 

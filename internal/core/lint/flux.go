@@ -100,6 +100,9 @@ func (o *order) fluxReversed(l link, f finding.Finding, i, j int) (finding.Findi
 		f.Message = fmt.Sprintf("%s %s, which %s provides, and %s applies that itself: the dry run of %s fails, so that nothing in its folder is applied but CRDs, Namespaces and classes, %s neither",
 			whose(l.Consumer), l.Reason, l.provider.Name, consumer, l.consumer.Name, provider)
 		f.Fix.Summary = o.flux.apart(who(l.Consumer), i, j)
+		if onlyCreated(l) {
+			f.Fix.Summary = fmt.Sprintf("add %s to what %s applies", l.Required.Human(), consumer)
+		}
 	case l.Effect == dependency.Apply && l.Rule != ruleWebhook && o.flux.ReadyBefore(i, j):
 		f.Message = fmt.Sprintf("%s %s, which %s provides, but that waits until %s is Ready: neither ever is",
 			whose(l.Consumer), l.Reason, l.provider.Name, consumer)

@@ -303,6 +303,12 @@ func over(base, values map[string]any) map[string]any {
 	return out
 }
 
+// Own are the objects of Flux itself among those of a component: they stand for other components,
+// or for sources, and land in namespaces as all others do.
+func Own(objects []manifest.Object) []manifest.Object {
+	return slices.DeleteFunc(slices.Clone(objects), func(o manifest.Object) bool { return !isFlux(o.GroupVersionKind().Group) })
+}
+
 // Applied are objects of a component as Flux applies them: what stands for other
 // components, or for sources, is no object of its own, and what orders the sync of
 // Argo CD orders nothing here.
