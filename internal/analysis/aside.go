@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"path"
@@ -22,14 +23,14 @@ const maxAside = 500
 // findAside says which file has a thing that nothing provides: one beside those of the
 // component that needs it, or beside its Application, which a kustomization does not name or
 // a pattern leaves out. Secrets and what SOPS encrypts are often left out on purpose, and
-// applied by hand or by a plugin.
+// applied by hand or by a plugin; what others make Secrets of is not.
 func (r *Result) findAside(ctx context.Context, objects map[string][]manifest.Object) {
 	if len(r.Missing) == 0 {
 		return
 	}
 	known := map[string]map[finding.Resource]finding.Position{} // by folder
 	used := map[string]bool{}
-	patches := sync.OnceValue(func() map[string]bool { return r.patchFiles(ctx) })
+	files := sync.OnceValue(func() kustomized { return r.kustomized(ctx) })
 	for _, of := range objects {
 		for _, o := range of {
 			used[o.Origin.File] = true
@@ -37,7 +38,7 @@ func (r *Result) findAside(ctx context.Context, objects map[string][]manifest.Ob
 	}
 	for i := range r.Missing {
 		m := &r.Missing[i]
-		if m.Required.Group == "apiextensions.k8s.io" || m.Required.Kind == "Secret" || m.Required.Kind == "Namespace" && r.mayBring(*m) {
+		if m.Required.Group == "apiextensions.k8s.io" || m.Required.Kind == "Namespace" && r.mayBring(*m) {
 			continue
 		}
 		unplaced := m.Required
@@ -46,12 +47,15 @@ func (r *Result) findAside(ctx context.Context, objects map[string][]manifest.Ob
 		for _, o := range objects[m.Consumer.Component] {
 			folders[path.Dir(o.Origin.File)] = true
 		}
+		for _, folder := range r.foldersOf(m.Consumer.Component) {
+			folders[folder] = true
+		}
 		for _, folder := range slices.Sorted(maps.Keys(folders)) {
 			if known[folder] == nil {
 				known[folder] = r.aside(folder, used)
 			}
 			for _, named := range []finding.Resource{m.Required, unplaced} {
-				if at, ok := known[folder][named]; ok && m.Aside.File == "" && !patches()[at.File] {
+				if at, ok := known[folder][named]; ok && m.Aside.File == "" && !files().patches[at.File] && (named.Kind != "Secret" || !files().resources[at.File]) {
 					m.Aside = at
 				}
 			}
@@ -68,10 +72,25 @@ func (r *Result) mayBring(m dependency.Missing) bool {
 	})
 }
 
-// patchFiles are the files that kustomizations of the repository patch with: those are no
-// manifests.
-func (r *Result) patchFiles(ctx context.Context) map[string]bool {
-	found := map[string]bool{}
+// foldersOf are the folders that the sources of a component are.
+func (r *Result) foldersOf(component string) []string {
+	var all []string
+	for _, c := range r.Platform.Components {
+		for _, s := range c.Sources {
+			if c.Name == component && s.RepoURL == "" && s.Kind == model.Kustomize {
+				all = append(all, s.Path)
+			}
+		}
+	}
+	return all
+}
+
+// kustomized are the files that kustomizations of the repository name: those that they patch
+// with are no manifests.
+type kustomized struct{ patches, resources map[string]bool }
+
+func (r *Result) kustomized(ctx context.Context) kustomized {
+	found := kustomized{map[string]bool{}, map[string]bool{}}
 	files, err := r.tree.Find(ctx, ".", model.IsKustomizationFile)
 	if err != nil {
 		return found
@@ -87,9 +106,12 @@ func (r *Result) patchFiles(ctx context.Context) map[string]bool {
 		}
 		for _, key := range []string{"patches", "patchesJson6902", "patchesStrategicMerge"} {
 			for _, item := range v.At(key).Elements() {
-				found[path.Join(path.Dir(file), item.TextAt("path"))] = true
-				found[path.Join(path.Dir(file), item.Text)] = true
+				found.patches[path.Join(path.Dir(file), item.TextAt("path"))] = true
+				found.patches[path.Join(path.Dir(file), item.Text)] = true
 			}
+		}
+		for _, item := range v.At("resources").Elements() {
+			found.resources[path.Join(path.Dir(file), item.Text)] = true
 		}
 	}
 	return found
@@ -98,6 +120,11 @@ func (r *Result) patchFiles(ctx context.Context) map[string]bool {
 // aside are the objects in the files of a folder that nothing applies.
 func (r *Result) aside(folder string, used map[string]bool) map[finding.Resource]finding.Position {
 	found := map[finding.Resource]finding.Position{}
+	note := func(named finding.Resource, at finding.Position) {
+		if _, ok := found[named]; !ok {
+			found[named] = at
+		}
+	}
 	names, err := r.tree.List(folder)
 	if err != nil {
 		return found
@@ -124,8 +151,11 @@ func (r *Result) aside(folder string, used map[string]bool) map[finding.Resource
 				group = ""
 			}
 			named := finding.Resource{Group: group, Kind: d.TextAt("kind"), Namespace: d.TextAt("metadata", "namespace"), Name: d.TextAt("metadata", "name")}
-			if _, ok := found[named]; !ok && named.Kind != "" && named.Name != "" && d.At("sops") == nil {
-				found[named] = d.Position
+			switch {
+			case named.Group == "external-secrets.io" && named.Kind == "ExternalSecret", named.Group == "bitnami.com" && named.Kind == "SealedSecret":
+				note(finding.Resource{Kind: "Secret", Namespace: named.Namespace, Name: cmp.Or(d.TextAt("spec", "target", "name"), named.Name)}, d.Position)
+			case named.Kind != "" && named.Kind != "Secret" && named.Name != "" && d.At("sops") == nil:
+				note(named, d.Position)
 			}
 		}
 	}

@@ -206,7 +206,9 @@ func (x *index) requireLands(found *collection) {
 		p, ok := x.find(k, l.component, place)
 		verb, strength := "has objects that land in Namespace "+c.Namespace, plan.Hard
 		if !ok {
-			found.missLanding(l.component, verb, l.source)
+			if !x.renames[l.component] {
+				found.missLanding(l.component, verb, l.source)
+			}
 			continue
 		}
 		own := p.component == l.component

@@ -84,6 +84,9 @@ type index struct {
 	holders        map[key][]string
 	keeps          map[string]bool // what keepsSecrets found, by namespace
 	texts, renamed map[int]string
+	// renames are the components of which the catalogue knows a Namespace: the namespace of a
+	// kustomization around it renames that.
+	renames map[int]bool
 	// vocabulary has the words that says has looked for, by component.
 	vocabulary map[int]map[string]bool
 	// late is set while things are learned whose components come in any order.
@@ -123,7 +126,7 @@ func newIndex(in Input) *index {
 		in.Order = model.Compare
 	}
 	x := &index{in: in, objects: make([][]*object, len(in.Components)), byName: map[string]int{}, provide: map[key][]provider{},
-		contents: map[key]*content{}, shut: map[lackKey]bool{}, kinds: map[string]bool{}, children: map[string][]KnownChild{}, anywhere: map[string][]string{}, configMaps: map[string]bool{}, holders: map[key][]string{}, keeps: map[string]bool{}, texts: map[int]string{}, renamed: map[int]string{}, vocabulary: map[int]map[string]bool{}, off: map[key]switchedOffKind{}}
+		contents: map[key]*content{}, shut: map[lackKey]bool{}, kinds: map[string]bool{}, children: map[string][]KnownChild{}, anywhere: map[string][]string{}, configMaps: map[string]bool{}, holders: map[key][]string{}, keeps: map[string]bool{}, texts: map[int]string{}, renamed: map[int]string{}, renames: map[int]bool{}, vocabulary: map[int]map[string]bool{}, off: map[key]switchedOffKind{}}
 	x.rank, x.named = ranks(in.Components), sync.OnceValue(x.listNames)
 	x.custom, x.makes, x.sayings = sync.OnceValue(x.namespacesOfCustom), sync.OnceValue(x.allMade), sync.OnceValue(x.allSayings)
 	for i, c := range in.Components {
@@ -146,6 +149,11 @@ func newIndex(in Input) *index {
 	x.learnPackages()
 	for k, all := range x.provide {
 		x.kinds[k.Kind] = true
+		for _, p := range all {
+			if k.Kind == kindNamespace && p.basis == finding.Catalogue {
+				x.renames[p.component] = true
+			}
+		}
 		if k.Kind == kindService {
 			x.world.services[k] = true
 		}

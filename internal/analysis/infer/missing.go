@@ -13,6 +13,9 @@ import (
 // miss records a need that nothing provides. Of the things that are often made by
 // hand or by programs, only those count that nothing at hand can make.
 func (c *collection) miss(o *object, n need) {
+	if n.key.Kind == kindNamespace && c.x.renames[o.component] {
+		return
+	}
 	near, sister := c.x.near(o.component, o, n.key), c.x.sister(n.key)
 	doubtful := near == "" && sister == "" && (n.slip || c.x.mayAppear(o, n.key))
 	if doubtful && (n.slip || n.key.Kind != kindServiceAccount && n.key.Kind != kindConfigMap && n.key.Kind != kindPVC) || c.x.inOther(n.key) {
