@@ -421,7 +421,11 @@ func (o *order) useWithin(l link) (f finding.Finding, wrong bool) {
 		} else if _, application := o.automated[consumer.Name]; l.Rule == ruleWebhook && (application || !o.foreign) {
 			f.Severity = finding.Error // the pods behind it are not up in the time of a pass
 		}
-		f.Fix.Summary = fmt.Sprintf("give %s a later sync wave than %s", who(l.Consumer), who(l.Provider))
+		provider := who(l.Provider)
+		if l.Provider.Object.Kind == "" {
+			provider = "the rest of " + provider
+		}
+		f.Fix.Summary = fmt.Sprintf("give %s a later sync wave than %s", who(l.Consumer), provider)
 	default:
 		return f, false
 	}

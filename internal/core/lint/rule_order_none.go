@@ -60,6 +60,6 @@ func (o *order) leftToRetries(in Input) []finding.Finding {
 	if first.consumer.Retry.Limit == nil {
 		f.Message += ", 5 times within 3 minutes"
 	}
-	f.Fix.Summary = fmt.Sprintf("give %s a later sync wave than %s; ladder plan shows an order for all", first.consumer.Name, first.provider.Name)
+	f.Fix.Summary = o.after(first.consumer, first.provider) + "; ladder plan shows an order for all"
 	return []finding.Finding{f}
 }
