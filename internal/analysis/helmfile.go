@@ -65,24 +65,28 @@ func installedByHelmfile(read func() []*helmfile.Result, environment string) []l
 }
 
 // installedByHand visits the releases of the state files that commands in the repository give to
-// Helmfile. What another one includes has been visited with it.
-func installedByHand(ctx context.Context, tree *repofs.Tree, commands []byhand.Instruction, visit func(r *helmfile.Release)) {
-	seen := map[string]bool{}
+// Helmfile.
+func installedByHand(ctx context.Context, tree *repofs.Tree, commands []byhand.Helmfile, visit func(r *helmfile.Release)) {
+	type asked struct{ path, environment string }
+	seen := map[asked]bool{}
 	for _, command := range commands {
-		if seen[command.Address] || len(seen) >= mostHelmfiles || ctx.Err() != nil {
+		// A variable of a shell may be any environment.
+		this := asked{command.Path, command.Environment}
+		if seen[this] || len(seen) >= mostHelmfiles || ctx.Err() != nil {
 			continue
 		}
-		seen[command.Address] = true
-		result, err := evaluate.Helmfile(ctx, tree, helmfile.Options{Path: command.Address}, helmfileTime)
+		seen[this] = true
+		options := helmfile.Options{Path: command.Path, Environments: []string{cmp.Or(command.Environment, helmfile.DefaultEnvironment)}}
+		if strings.ContainsAny(command.Environment, "${") {
+			options.Environments = nil
+		}
+		result, err := evaluate.Helmfile(ctx, tree, options, helmfileTime)
 		var ended *confine.LimitError
 		if errors.As(err, &ended) {
 			return // as above
 		}
 		if err != nil {
 			continue
-		}
-		for _, file := range result.Files {
-			seen[file] = true
 		}
 		for _, env := range result.Environments {
 			for i := range env.Releases {

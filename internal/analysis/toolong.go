@@ -25,16 +25,18 @@ const (
 // argo-cd, gitops-engine/pkg/sync, shouldUseServerSideApply; kubectl, apply,
 // GetModifiedConfiguration.
 func (r *Result) tooLong(c model.Component, objects []manifest.Object) []finding.Finding {
-	if c.HasSyncOption(onServer) || c.HasSyncOption(replacing) || !slices.ContainsFunc(r.Platform.Argo.Applications, func(a argo.Application) bool {
+	if c.HasSyncOption(replacing) || !slices.ContainsFunc(r.Platform.Argo.Applications, func(a argo.Application) bool {
 		return a.Component == c.Name
 	}) {
 		return nil
 	}
-	phases, applied := manifest.SyncPlaces(objects)
+	_, applied := manifest.SyncPlaces(objects)
+	ofAll := c.HasSyncOption(onServer)
 	var out []finding.Finding
 	for i, o := range objects {
 		options := manifest.Words(o.GetAnnotations()[syncOptionsAnnotation])
-		if !applied[i] || phases[i].Hook || slices.Contains(options, replacing) || slices.Contains(options, onServer) && !slices.Contains(options, notOnServer) {
+		byServer := (ofAll || slices.Contains(options, onServer)) && !slices.Contains(options, notOnServer)
+		if !applied[i] || byServer || slices.Contains(options, replacing) || o.GetName() == "" {
 			continue
 		}
 		length, tooLong := manifest.IsTooLong(o.Object)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rollout-ladder/ladder/internal/confine/evaluate"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/core/plan"
 	"github.com/rollout-ladder/ladder/internal/repo/argocd"
 	"github.com/rollout-ladder/ladder/internal/repo/flux"
@@ -127,7 +128,8 @@ func (r *Repository) rootsOfFlux(ctx context.Context) bool {
 		}
 		for _, file := range files {
 			data, err := r.tree.Read(file)
-			if err != nil || bytes.Contains(data, []byte("argoproj.io/v1alpha1")) {
+			outside := model.IsKustomizationFile(path.Base(file)) && bytes.Contains(data, []byte("../"))
+			if err != nil || outside || bytes.Contains(data, []byte("argoproj.io/v1alpha1")) {
 				return false
 			}
 			ofFlux = ofFlux || bytes.Contains(data, []byte(".toolkit.fluxcd.io/v"))
@@ -195,7 +197,7 @@ func (r *Repository) addClusters(ctx context.Context) error {
 		return err
 	}
 	r.flux = result
-	r.withoutPassedOver(result)
+	r.withoutPassedOver(ctx, result)
 	for _, c := range result.Clusters {
 		r.environments = append(r.environments, c.Name)
 	}
@@ -205,7 +207,7 @@ func (r *Repository) addClusters(ctx context.Context) error {
 
 // withoutPassedOver leaves the environments of Argo CD out that lie in what Flux applies, and
 // that it leaves out: nobody applies them.
-func (r *Repository) withoutPassedOver(result *flux.Result) {
+func (r *Repository) withoutPassedOver(ctx context.Context, result *flux.Result) {
 	var applied []string
 	for _, c := range result.Clusters {
 		for i := range c.Kustomizations {
@@ -216,7 +218,7 @@ func (r *Repository) withoutPassedOver(result *flux.Result) {
 	}
 	r.environments = slices.DeleteFunc(r.environments, func(name string) bool {
 		e := r.overlays[name]
-		if !r.applications.PassedOver(e, applied) {
+		if !r.applications.PassedOver(ctx, e, applied) {
 			return false
 		}
 		at := finding.Position{File: e.ByHand()[0].Folder, Line: 1}

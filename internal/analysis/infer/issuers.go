@@ -84,11 +84,13 @@ func asksForCertificate(gateway *object) bool {
 		if text(l, "hostname") == "" || text(l, "tls", "mode") == "Passthrough" {
 			return
 		}
-		each(list(l, "tls", "certificateRefs"), "", func(ref map[string]any, _ string) {
-			if ns := text(ref, "namespace"); (ns == "" || ns == gateway.namespace()) && either(text(ref, "kind"), "Secret") == "Secret" {
-				asks = true
-			}
+		refs := list(l, "tls", "certificateRefs")
+		good := len(refs) > 0
+		each(refs, "", func(ref map[string]any, _ string) {
+			ns, group := text(ref, "namespace"), text(ref, "group")
+			good = good && (ns == "" || ns == gateway.namespace()) && (group == "" || group == "core") && either(text(ref, "kind"), "Secret") == "Secret"
 		})
+		asks = asks || good
 	})
 	return asks
 }

@@ -175,9 +175,13 @@ func (r dryRun) fails(l link) bool { return len(r.failing(l)) > 0 }
 
 // skipped reports whether the sync begins without the kind that the consumer is of.
 func (r dryRun) skipped(l link) bool {
-	c := l.consumer
-	return skips(c.SyncOptions) || skips(r.ofApplication[c.Name]) ||
-		l.Consumer.Object.Kind != "" && skips(r.options[dependency.End{Component: l.Consumer.Component, Object: l.Consumer.Object}])
+	c, all := l.consumer, l.Refused
+	if len(all) == 0 {
+		all = []dependency.End{l.Consumer}
+	}
+	return skips(c.SyncOptions) || skips(r.ofApplication[c.Name]) || !slices.ContainsFunc(all, func(e dependency.End) bool {
+		return e.Object.Kind == "" || !skips(r.options[dependency.End{Component: e.Component, Object: e.Object}])
+	})
 }
 
 // failing are the objects of the consumer whose dry run fails for want of the provider.

@@ -1,6 +1,7 @@
 package argocd
 
 import (
+	"context"
 	"maps"
 	"slices"
 
@@ -54,13 +55,17 @@ func (r *Repository) NewGlobbing() bool { return r.settings.NewGlobbing.On }
 func NormaliseAddress(url string) string { return normaliseURL(url) }
 
 // PassedOver reports whether an environment starts with nothing but folders that lie below
-// one of the folders which another tool applies, and that the kustomization there leaves out.
-func (r *Repository) PassedOver(e Environment, applied []string) bool {
+// one of the folders which another tool applies, and that the kustomization there leaves out:
+// none of them takes the folder, and no command applies it.
+func (r *Repository) PassedOver(ctx context.Context, e Environment, applied []string) bool {
 	all := e.ByHand()
 	return len(all) > 0 && !slices.ContainsFunc(all, func(one ByHand) bool {
-		return one.Folder == "" || !slices.ContainsFunc(applied, func(dir string) bool {
+		left := func(dir string) bool {
 			_, inside := below(dir, one.Folder)
-			return inside && one.Folder != dir && r.isKustomization(dir) && !slices.Contains(r.closure(dir), one.Folder)
-		})
+			return inside && r.isKustomization(dir)
+		}
+		taken := func(dir string) bool { return slices.Contains(r.closure(dir), one.Folder) }
+		return one.Folder == "" || !slices.ContainsFunc(applied, left) || slices.ContainsFunc(applied, taken) ||
+			slices.ContainsFunc(r.closure(one.Folder), func(p string) bool { return r.isHanded(ctx, p) })
 	})
 }

@@ -32,7 +32,8 @@ func (r *Repository) yieldChart(ctx context.Context, d document, dir string, c m
 		c.Sources[i].Incomplete = ""
 	}
 	objects, err := r.opts.Renderer.Component(ctx, c)
-	lacking := err != nil && slices.ContainsFunc(objects, isArgoCDs)
+	lacking := err != nil && slices.ContainsFunc(objects, isArgoCDs) &&
+		!slices.ContainsFunc(r.dependencies(dir), func(v *yamldoc.Value) bool { return v.At("import-values") != nil })
 	if lacking {
 		err = nil // what is lacking is a dependency or another source, which is told of the component
 	}

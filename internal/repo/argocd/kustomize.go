@@ -208,7 +208,7 @@ func (r *Repository) build(ctx context.Context, dir string, options *model.Kusto
 	b, ok := r.built[key]
 	if !ok {
 		b.documents, b.leftOut, b.err = r.run(ctx, dir, options, false)
-		if b.err != nil && (len(b.leftOut) > 0 || slices.ContainsFunc(r.closure(dir), r.hasCharts)) {
+		if b.err != nil && (len(b.leftOut) > 0 || strings.Contains(b.err.Error(), "no matches for") && slices.ContainsFunc(r.closure(dir), r.hasCharts)) {
 			// What was left out, and the charts, may be what patches are for.
 			if documents, left, err := r.run(ctx, dir, options, true); err == nil {
 				b.documents, b.leftOut, b.err = documents, left, nil

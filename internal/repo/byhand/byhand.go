@@ -34,8 +34,8 @@ type Told struct {
 	// kustomization names.
 	Files, Shown, Noted []Instruction
 	Releases            []Release
-	// Helmfiles are the state files, or folders of them, that Helmfile is given.
-	Helmfiles []Instruction
+	// Helmfiles are the commands that give state files to Helmfile.
+	Helmfiles []Helmfile
 	// Namespaces are created by a command of their own, or in a file that one applies.
 	Namespaces []Namespace
 	// Objects are created by a command of their own, written out in a script or a document, or
@@ -62,6 +62,7 @@ func Find(ctx context.Context, tree *repofs.Tree) Told {
 	for _, t := range all {
 		files.note(t, repositories)
 	}
+	states := newStateFiles(ctx, tree)
 	for _, t := range all {
 		told.Instructions = append(told.Instructions, Read(t.file, t.content)...)
 		told.Namespaces = append(told.Namespaces, namespaces(t.file, t.content)...)
@@ -84,7 +85,7 @@ func Find(ctx context.Context, tree *repofs.Tree) Told {
 				told.Releases = append(told.Releases, appliedReleases(tree, one)...)
 			}
 		}
-		told.Helmfiles = append(told.Helmfiles, helmfiles(ctx, tree, t.file, t.content)...)
+		told.Helmfiles = append(told.Helmfiles, states.read(t.file, t.content)...)
 		installed := releases(tree, t.file, t.content, repositories)
 		told.Releases = append(told.Releases, installed...)
 		for _, r := range installed {
@@ -207,6 +208,12 @@ var (
 	// An address has a scheme, or is the short form of a remote kustomization.
 	address = lazyregexp.New("(?:https?://|\\bgithub\\.com/)[^\\s\"'`<>|;()\\[\\]\\\\]+")
 )
+
+// talks reports whether a command prints something for people, and nothing for another command.
+func talks(text string) bool {
+	first, _, _ := strings.Cut(text, " ")
+	return slices.Contains([]string{"echo", "printf", "log", "info", "warn"}, strings.TrimPrefix(first, "@")) && !strings.ContainsAny(text, "|>")
+}
 
 // Read reads the instructions of one file.
 func Read(file string, content []byte) []Instruction {

@@ -309,6 +309,10 @@ func TestHelmfiles(t *testing.T) {
 		"scripts/bootstrap.sh":                  "helmfile --file \"${ROOT_DIR}/bootstrap/helmfile.d/00-crds.yaml\" template --quiet > crds\nkubectl apply -f crds",
 		"scripts/show.sh":                       "helmfile -f kubernetes/bootstrap/apps.yaml template # helm, without anything that applies it",
 		"scripts/outside.sh":                    "helmfile sync -f ../../../etc/passwd.yaml",
+		"scripts/some.sh":                       "helmfile -f kubernetes/bootstrap/apps.yaml -l name=argocd sync",
+		"scripts/down.sh":                       "helmfile destroy -f kubernetes/bootstrap/apps.yaml # undoes helmfile sync",
+		"scripts/say.sh":                        "echo \"now run helmfile sync -f kubernetes/bootstrap/apps.yaml\"",
+		"scripts/dev.sh":                        "helmfile -e dev --file kubernetes/bootstrap/apps.yaml apply",
 		"scripts/more/of-another-repository.sh": "helmfile sync -f /somewhere/kubernetes/bootstrap/apps.yaml",
 	} {
 		file := filepath.Join(root, filepath.FromSlash(name))
@@ -321,11 +325,11 @@ func TestHelmfiles(t *testing.T) {
 	}
 	var got []string
 	for _, one := range Find(context.Background(), &repofs.Tree{Root: root, Repository: root}).Helmfiles {
-		got = append(got, one.Position.String()+" "+one.Address)
+		got = append(got, strings.TrimSpace(one.Position.String()+" "+one.Path+" "+one.Environment))
 	}
 	want := []string{
 		".taskfiles/Taskfile.yaml:1 kubernetes/bootstrap/crds.yaml", ".taskfiles/Taskfile.yaml:2 kubernetes/bootstrap/apps.yaml",
-		"scripts/bootstrap.sh:1 bootstrap/helmfile.d/00-crds.yaml",
+		"scripts/bootstrap.sh:1 bootstrap/helmfile.d/00-crds.yaml", "scripts/dev.sh:1 kubernetes/bootstrap/apps.yaml dev",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)

@@ -56,7 +56,9 @@ func (l *loader) search() (*searched, error) {
 		}
 	}
 	for _, d := range s.declared {
-		if s.installs[d.file] {
+		// Of several Kustomizations in one file none is the root.
+		alone := !slices.ContainsFunc(s.declared, func(other declared) bool { return other.file == d.file && other != d })
+		if s.installs[d.file] && alone && !repofs.IsUnused(d.file) && l.tree.IsDir(d.path) {
 			s.starts = append(s.starts, rootFolder{path: d.path, base: ".", position: d.position})
 		}
 	}
@@ -218,7 +220,7 @@ func (s *searched) instances(v *yamldoc.Value, depth int) {
 	if v == nil || depth > maxNested {
 		return
 	}
-	s.retries = s.retries || strings.Contains(v.Text, retriesByDefault)
+	s.retries = s.retries || strings.Contains(v.Text, "--feature-gates") && strings.Contains(v.Text, retriesByDefault)
 	if sync := v.At("instance", "sync"); sync != nil && (sync.At("kind") != nil || sync.At("url") != nil) {
 		s.start(sync)
 	}
