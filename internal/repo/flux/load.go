@@ -304,7 +304,7 @@ func (l *loader) follow(p pending) ([]pending, error) {
 		l.keep(k, objects)
 	}
 	var own []manifest.Object
-	for _, o := range objects {
+	for _, o := range l.withSets(objects, k) {
 		group := o.GroupVersionKind().Group
 		if isFlux(group) {
 			l.read[written{o.GetKind(), o.Origin.File}] = true
@@ -320,7 +320,6 @@ func (l *loader) follow(p pending) ([]pending, error) {
 		case isFlux(group) || o.GetKind() == "ConfigMap" && group == "":
 			l.sources[key(o.GetKind(), namespaceOf(o, k), o.GetName())] = o
 			l.generator(o)
-			l.unread(o)
 		}
 	}
 	var next []pending
@@ -345,17 +344,6 @@ func (l *loader) comesAfter(by, other int) bool {
 	first := l.current.Kustomizations[other]
 	return slices.ContainsFunc(l.current.Kustomizations[by].DependsOn, func(d Reference) bool {
 		return d.Namespace == first.Namespace && d.Name == first.Name
-	})
-}
-
-// unread records what makes objects in a way that Ladder does not read.
-func (l *loader) unread(o manifest.Object) {
-	if o.GroupVersionKind().Group != groupInstance || o.GetKind() != "ResourceSet" {
-		return
-	}
-	l.result.Left = append(l.result.Left, Left{
-		Kind: "ResourceSet", Name: o.GetName(), Cluster: l.current.Name, Position: o.Origin.Position(),
-		Reason: "the objects that its templates make are not read",
 	})
 }
 
