@@ -31,3 +31,26 @@ func TestUnreadApplications(t *testing.T) {
 		t.Errorf("got %q at %s", got[0].Message, got[0].Position)
 	}
 }
+
+// TestApplicationsForOthers: what a ManifestWork holds of Argo CD counts as unread.
+func TestApplicationsForOthers(t *testing.T) {
+	manifests := []any{
+		map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "argocd"}},
+		map[string]any{"apiVersion": "argoproj.io/v1alpha1", "kind": "ApplicationSet", "metadata": map[string]any{"name": "spoke"}},
+	}
+	work := manifest.Object{
+		Unstructured: &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "work.open-cluster-management.io/v1", "kind": "ManifestWork", "metadata": map[string]any{"name": "bootstrap", "namespace": "pool"},
+			"spec": map[string]any{"workload": map[string]any{"manifests": manifests}},
+		}},
+		Origin: manifest.Origin{File: "work.yaml", Line: 1},
+	}
+	got := (&Result{}).unreadApplications(model.Component{Name: "spokes"}, []manifest.Object{work})
+	if len(got) != 1 || got[0].Unread[0].Name != "spoke" {
+		t.Fatalf("got %v", got)
+	}
+	const want = "the ApplicationSet spoke is not read: it is within ManifestWork pool/bootstrap, which has another cluster apply it"
+	if got[0].Message != want {
+		t.Errorf("got %q", got[0].Message)
+	}
+}
