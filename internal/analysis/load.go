@@ -16,6 +16,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/core/argo"
 	"github.com/rollout-ladder/ladder/internal/core/dependency"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/fluxcd"
 	"github.com/rollout-ladder/ladder/internal/core/lint"
 	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/core/plan"
@@ -322,7 +323,7 @@ func (r *Result) infer(ctx context.Context, known *knowledge) {
 	objects := maps.Clone(r.Partial)
 	maps.Copy(objects, r.Objects)
 	inferred := infer.Infer(infer.Input{
-		Components: r.Platform.Components, Objects: objects, Placed: known.placed, Catalogue: known.component,
+		Components: r.Platform.Components, Objects: objects, Placed: known.placed, Filled: filled(r.Platform.Flux), Catalogue: known.component,
 		Assessed: r.assessed(), Waived: r.assess.settings.Waives, Order: orderOf(r.Platform), Existing: r.Platform.Namespaces, Read: r.tree.Read,
 		Package: catalogue.KnownPackage, Related: related(r.Platform, known.catalogue),
 	})
@@ -348,6 +349,23 @@ func (r *Result) infer(ctx context.Context, known *knowledge) {
 		r.Findings[i].Environment = cmp.Or(r.Findings[i].Environment, r.Platform.Environment)
 	}
 	finding.Sort(r.Findings)
+}
+
+// filled are the Kustomizations of Flux that fill in variables.
+func filled(setup *fluxcd.Setup) map[string]infer.Filled {
+	if setup == nil {
+		return nil
+	}
+	all := map[string]infer.Filled{}
+	for i := range setup.Units {
+		if u := &setup.Units[i]; u.Component != "" && len(u.Variables) > 0 {
+			all[u.Component] = infer.Filled{
+				Object:   finding.Resource{Group: "kustomize.toolkit.fluxcd.io", Kind: string(u.Kind), Namespace: u.Namespace, Name: u.Name},
+				Position: u.Position, From: u.Variables,
+			}
+		}
+	}
+	return all
 }
 
 // assessed says which kinds a sync waits for. Flux judges every kind by its

@@ -18,6 +18,9 @@ type Input struct {
 	Objects map[string][]manifest.Object
 	// Placed are objects that need nothing but their namespace, by component: those of Flux itself.
 	Placed map[string][]manifest.Object
+	// Filled are the Secrets and ConfigMaps that a Kustomization of Flux takes values of variables
+	// from, by component: without them it applies nothing.
+	Filled map[string]Filled
 	// Catalogue says what is known of the chart of a component; nil knows
 	// nothing.
 	Catalogue func(model.Component) (Known, bool)
@@ -81,6 +84,7 @@ func Infer(in Input) Result {
 		x.require(found)
 		x.requireKnown(found)
 		x.requireLands(found)
+		x.requireFilled(found)
 		x.webhooks(found)
 		x.bindings(found)
 		for _, i := range x.partial {

@@ -46,6 +46,9 @@ type Unit struct {
 	// Workloads is set where it applies objects itself that take time to be Ready.
 	Workloads bool
 	Suspended bool
+	// Variables are the Secrets and ConfigMaps, as "Kind name", without which a Kustomization
+	// applies nothing: they have the values of its variables.
+	Variables []string
 	// Retries is set where a failed apply or install is tried again without a change.
 	Retries bool
 	// RetryInterval is the time between two tries.

@@ -37,6 +37,19 @@ func (in Input) maybeThere(f *finding.Finding) {
 	f.Evidence = append(f.Evidence, told)
 }
 
+// maybeCreated makes a finding on a Secret or a ConfigMap milder where people are told to create
+// it by hand.
+func (in Input) maybeCreated(f *finding.Finding) {
+	if in.Created == nil || f.Resource.Kind != "Secret" && f.Resource.Kind != "ConfigMap" {
+		return
+	}
+	if told, ok := in.Created(f.Resource); ok && strings.HasSuffix(told.Text, " is created by hand") {
+		f.Severity = finding.Info
+		f.Message += fmt.Sprintf("; %s has it created by hand, so that it may be there before", told.File)
+		f.Evidence = append(f.Evidence, told)
+	}
+}
+
 // FileByHand stands for a file of the repository among what is applied by hand: no object
 // has a name with a space.
 func FileByHand(file string) finding.Resource { return finding.Resource{Name: "file " + file} }

@@ -255,6 +255,13 @@ func namespaceWhere(p, c *fluxcd.Unit) string {
 // dry run before any is applied. Source: github.com/fluxcd/pkg/ssa, ApplyAllStaged.
 func (o *order) fluxWithin(l link) (f finding.Finding, wrong bool) {
 	i, ok := o.flux.Unit(l.Consumer.Component)
+	if ok && l.Consumer.Object.Group == "kustomize.toolkit.fluxcd.io" && l.Rule != ruleNamespace {
+		f = fromDependency(l, finding.Within)
+		f.Severity = finding.Error
+		f.Message = fmt.Sprintf("%s %s, which it applies itself: it fails before it applies anything, and so on each try", who(l.Consumer), l.Reason)
+		f.Fix.Summary = fmt.Sprintf("move %s to a Kustomization of its own, and add dependsOn", who(l.Provider))
+		return f, true
+	}
 	if !ok || l.consumer == nil || l.Rule != ruleCRD || l.Strength != plan.Hard || isCRD(l.Provider.Object) || l.Provider.Object.Kind == "" {
 		return f, false
 	}

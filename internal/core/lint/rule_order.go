@@ -62,7 +62,9 @@ func judgeUse(in Input, rule string) []finding.Finding {
 		var f finding.Finding
 		var ok bool
 		if l.within {
-			f, ok = o.useWithin(l)
+			if f, ok = o.useWithin(l); ok {
+				in.maybeCreated(&f)
+			}
 		} else {
 			f, ok = o.useAcross(l)
 			ok = ok && o.representatives().has(l) && !o.implied(l, f) && !o.cured(l, f)

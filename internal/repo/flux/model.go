@@ -102,6 +102,9 @@ type Kustomization struct {
 	Timeout       time.Duration
 	// RetryInterval is the time after which a failed apply is tried again.
 	RetryInterval time.Duration
+	// Variables are the Secrets and ConfigMaps, as "Kind name", that must be there for it to
+	// fill variables in.
+	Variables []string
 	// KubeConfig names what gives access to the cluster that it applies to; empty for
 	// the cluster that Flux runs in.
 	KubeConfig string

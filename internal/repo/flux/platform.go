@@ -82,7 +82,7 @@ func (p *platform) units() *fluxcd.Setup {
 		k := &c.Kustomizations[i]
 		u := fluxcd.Unit{
 			Kind: fluxcd.Kustomization, Namespace: k.Namespace, Name: k.Name, Parent: k.Parent, DependsOn: references("Kustomization", k.DependsOn),
-			Wait: k.WaitAll, Checked: len(k.HealthChecks) > 0, Suspended: c.Suspended(i), Retries: true, RetryInterval: k.RetryInterval, Position: k.Position,
+			Wait: k.WaitAll, Checked: len(k.HealthChecks) > 0, Suspended: c.Suspended(i), Retries: true, RetryInterval: k.RetryInterval, Variables: k.Variables, Position: k.Position,
 			Workloads: slices.ContainsFunc(k.Objects, func(o manifest.Object) bool { return slices.Contains(workloads[:], o.GetKind()) }),
 		}
 		if p.stands(k) {

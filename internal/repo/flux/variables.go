@@ -31,6 +31,9 @@ func (l *loader) postBuild(o manifest.Object, k *Kustomization) {
 			continue
 		}
 		kind, name := textAt(m, "kind"), textAt(m, "name")
+		if !flagAt(m, "optional") {
+			k.Variables = append(k.Variables, kind+" "+name)
+		}
 		data, known := map[string]any(nil), false
 		if kind == "ConfigMap" {
 			id := key(kind, k.Namespace, name)
