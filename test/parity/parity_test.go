@@ -30,7 +30,7 @@ var explained = map[string]string{
 	"given":                                   "ladder.yaml gives the parameters of generators that ask what is outside",
 	"kept-out-of-git":                         "people apply the kustomization with a file that Git ignores",
 	"nested-apps":                             "a wave that is no text: the API server refuses the Application, and lint says so",
-	"parent-of-revision":                      "the parent is of another revision, and cannot be built as it is in the checkout; lint says so",
+	"nothing-applied":                         "a folder of another revision holds nothing in the checkout, which Argo CD renders as nothing; Ladder says that it is not rendered",
 	"prefix-of-another":                       "the repository is a folder of the one that its addresses name; here the paths are not at the top",
 	"renamed-set":                             "Argo CD takes a {{ without }} for text, and the project is none; Ladder says so and reads no more of the set",
 	"root-chart":                              "the chart is rendered with the value files of each environment, which nobody applies as an Application",

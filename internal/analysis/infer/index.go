@@ -153,6 +153,10 @@ func newIndex(in Input) *index {
 			if k.Kind == kindNamespace && p.basis == finding.Catalogue {
 				x.renames[p.component] = true
 			}
+			if k.Kind == kindKind && x.world.makesKinds[p.component] {
+				group, _, _ := strings.Cut(k.Name, "/")
+				x.world.registered[group] = true
+			}
 		}
 		if k.Kind == kindService {
 			x.world.services[k] = true

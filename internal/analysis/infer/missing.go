@@ -321,6 +321,9 @@ func (x *index) mayAppear(o *object, k key) bool {
 		return w.makesSecrets[o.component] || w.customIn[k.Namespace]
 	case kindNamespace:
 		return x.namespaceMayAppear(k.Name) || mayBeDistributed(k.Name, o)
+	case kindKind:
+		group, _, _ := strings.Cut(k.Name, "/")
+		return w.registered[group]
 	case kindServiceAccount, kindPVC:
 		return w.customIn[k.Namespace]
 	}

@@ -28,7 +28,11 @@ type world struct {
 	// makesSecrets are the components whose programs may make Secrets, customIn
 	// the namespaces with custom resources from which an operator may make things.
 	makesSecrets map[int]bool
-	customIn     map[string]bool
+	// makesKinds are the components whose programs may make CRDs, registered the groups of
+	// the CRDs that these have: more may come of them.
+	makesKinds map[int]bool
+	registered map[string]bool
+	customIn   map[string]bool
 	// customNamed are the names of custom resources outside of a namespace of that name:
 	// an operator may make the namespace from one.
 	customNamed map[string]bool
@@ -36,7 +40,7 @@ type world struct {
 
 func newWorld(x *index) *world {
 	w := &world{plurals: map[string]string{}, groups: map[string]bool{}, scoped: map[string]bool{}, versions: map[string]string{}, labels: map[string]map[string]string{},
-		workloads: map[string][]*object{}, services: map[key]bool{}, makesSecrets: map[int]bool{}, customIn: map[string]bool{}, customNamed: map[string]bool{}}
+		workloads: map[string][]*object{}, services: map[key]bool{}, makesSecrets: map[int]bool{}, makesKinds: map[int]bool{}, registered: map[string]bool{}, customIn: map[string]bool{}, customNamed: map[string]bool{}}
 	order := make([]int, len(x.objects))
 	for i, at := range x.rank {
 		order[at] = i
@@ -92,6 +96,9 @@ func (w *world) see(o *object) {
 		each(list(o.root(), "rules"), "", func(rule map[string]any, _ string) {
 			if holds(list(rule, "apiGroups"), "") && (holds(list(rule, "resources"), "secrets") || holds(list(rule, "resources"), "configmaps")) && holds(list(rule, "verbs"), "create") {
 				w.makesSecrets[o.component] = true
+			}
+			if holds(list(rule, "apiGroups"), "apiextensions.k8s.io") && holds(list(rule, "resources"), "customresourcedefinitions") && holds(list(rule, "verbs"), "create") {
+				w.makesKinds[o.component] = true
 			}
 		})
 	default:

@@ -132,7 +132,12 @@ func (r *Repository) component(d document, environment string, waves []int) mode
 		c.SyncOptions = policy.Strings("syncOptions")
 		namespace := policy.Map("managedNamespaceMetadata")
 		c.NamespaceLabels, c.NamespaceAnnotations = namespace.TextMap("labels"), namespace.TextMap("annotations")
-		c.Retry = descriptor.Retry(policy.Map("retry"))
+		if retry := policy.Map("retry"); retry != nil {
+			c.Retry = descriptor.Retry(retry)
+			if c.Retry.Limit == nil {
+				c.Retry.Limit = new(int) // Argo CD tries five times only where nothing is said of it
+			}
+		}
 	}
 	if metadata := d.value.At("metadata"); metadata != nil && metadata.Kind == yamldoc.Map {
 		f := yamldoc.Read(metadata, "metadata", &problems)

@@ -273,7 +273,8 @@ func (r *Reader) chart(v *yamldoc.Value) {
 }
 
 func (r *Reader) entry(of *yamldoc.Value, e yamldoc.Entry, in home, nested int) {
-	if r.key(e.Key, e.Value, e.Position, in) {
+	// The chart writes the names of settings as they are: quotes within them are of YAML.
+	if r.key(strings.Trim(e.Key, `"`), e.Value, e.Position, in) {
 		return
 	}
 	switch {

@@ -247,7 +247,8 @@ func (r *Renderer) render(ctx context.Context, c model.Component, versions []str
 		for _, l := range result.Lacking {
 			out.Lacking = append(out.Lacking, lackingOf(c, l.Lacking()))
 		}
-		if err != nil {
+		switch {
+		case err != nil:
 			err = r.explain(ctx, c, src, err)
 			var problem *Error
 			if !errors.As(err, &problem) {
@@ -264,9 +265,9 @@ func (r *Renderer) render(ctx context.Context, c model.Component, versions []str
 				problem.Position, problem.Reason = src.Position, fmt.Sprintf("the Application takes %s from the revision %s, and as it is in this checkout it is not rendered: %s", src.Path, src.Revision, problem.Reason)
 			}
 			out.Lacking = append(out.Lacking, problem)
-		} else if src.Incomplete != "" {
+		case src.Incomplete != "":
 			out.Lacking = append(out.Lacking, incomplete(c, src, src.Incomplete+"; it is rendered without"))
-		} else if src.Revision != "" && len(objects) == 0 {
+		case src.Revision != "" && len(objects) == 0:
 			out.Lacking = append(out.Lacking, incomplete(c, src,
 				fmt.Sprintf("the Application takes %s from the revision %s, and as it is in this checkout it holds no objects", src.Path, src.Revision)))
 		}
