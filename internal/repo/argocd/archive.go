@@ -139,6 +139,4 @@ func (r *Repository) isArchived(file string) bool {
 }
 
 // isUnused reports whether a file is in a folder that nobody applies.
-func (r *Repository) isUnused(file string) bool {
-	return repofs.IsFixture(file) || repofs.IsTemplate(file) || r.isArchived(file)
-}
+func (r *Repository) isUnused(file string) bool { return repofs.IsFixture(file) || r.isArchived(file) }

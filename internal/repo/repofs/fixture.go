@@ -39,12 +39,5 @@ func isEnvironments(folder string) bool {
 	return slices.Contains([]string{"cluster", "overlay", "environment", "env", "stage"}, strings.TrimSuffix(folder, "s"))
 }
 
-// IsTemplate reports whether a file lies in a folder of what people copy.
-func IsTemplate(file string) bool {
-	return slices.ContainsFunc(strings.Split(path.Dir(file), "/"), func(folder string) bool {
-		return slices.Contains([]string{"_template", "_templates", "_example", "_examples", "_skeleton"}, folder)
-	})
-}
-
 // IsUnused reports whether a file is in a folder that nobody applies.
-func IsUnused(file string) bool { return IsFixture(file) || IsArchived(file) || IsTemplate(file) }
+func IsUnused(file string) bool { return IsFixture(file) || IsArchived(file) }
