@@ -2,6 +2,7 @@ package lint
 
 import (
 	"github.com/rollout-ladder/ladder/internal/core/dependency"
+	"github.com/rollout-ladder/ladder/internal/core/model"
 )
 
 // findBesides finds the objects of a parent that are refused until an Application is synced
@@ -12,8 +13,17 @@ func (o *order) findBesides(in Input) map[*dependency.Dependency]bool {
 	dryRun := o.dryRun()
 	type pair struct{ parent, child string }
 	failing, best := map[pair]bool{}, map[pair]link{}
+	before := map[*model.Component]bool{}
+	isThere := func(parent *model.Component) bool {
+		is, asked := before[parent]
+		if !asked {
+			is = in.madeByItself(*parent) || in.hasArgoCD(*parent)
+			before[parent] = is
+		}
+		return is
+	}
 	for _, l := range o.links {
-		if !l.refuses || l.weak || !l.toChild() || l.Effect != dependency.Apply || in.madeByItself(*l.consumer) || in.hasArgoCD(*l.consumer) {
+		if !l.refuses || l.weak || !l.toChild() || l.Effect != dependency.Apply || isThere(l.consumer) {
 			continue
 		}
 		consumer, provider := l.standing()

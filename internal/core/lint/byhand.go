@@ -37,10 +37,10 @@ func (in Input) maybeThere(f *finding.Finding) {
 	f.Evidence = append(f.Evidence, told)
 }
 
-// maybeCreated makes a finding on a Secret or a ConfigMap milder where people are told to create
-// it by hand.
+// maybeCreated makes a finding on values of variables of Flux milder where people are told to create
+// the Secret or ConfigMap by hand.
 func (in Input) maybeCreated(f *finding.Finding) {
-	if in.Created == nil || f.Resource.Kind != "Secret" && f.Resource.Kind != "ConfigMap" {
+	if in.Flux == nil || in.Created == nil || f.Resource.Kind != "Secret" && f.Resource.Kind != "ConfigMap" {
 		return
 	}
 	if told, ok := in.Created(f.Resource); ok && strings.HasSuffix(told.Text, " is created by hand") {

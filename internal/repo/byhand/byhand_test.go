@@ -65,13 +65,7 @@ func TestReleases(t *testing.T) {
 			"# helm install a jetstack/a\nhelm install b other/b\nhelm uninstall c jetstack/c\n" +
 			"helm install d d --repo https://d.example.org -f values.yaml\nhelm install e oci://e.example.org/charts/e && helm list\n",
 	} {
-		file := filepath.Join(root, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		writeFile(t, root, name, content)
 	}
 	var got []string
 	for _, r := range Find(context.Background(), &repofs.Tree{Root: root, Repository: root}).Releases {
@@ -115,13 +109,7 @@ func TestFind(t *testing.T) {
 		"charts/a/docs/more/install.md": "kubectl apply -f https://example.org/of-a-chart.yaml",
 		"test/testdata/x.sh":            "kubectl apply -f https://example.org/of-a-test.yaml",
 	} {
-		file := filepath.Join(root, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		writeFile(t, root, name, content)
 	}
 	var got []string
 	for _, one := range Find(context.Background(), &repofs.Tree{Root: root, Repository: root}).Instructions {
@@ -202,13 +190,7 @@ func TestFiles(t *testing.T) {
 		"overlays/base/base.yaml":           "kind: Application",
 		"overlays/other/kustomization.yaml": "bases: [../base]",
 	} {
-		file := filepath.Join(root, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		writeFile(t, root, name, content)
 	}
 	told := Find(context.Background(), &repofs.Tree{Root: root, Repository: root})
 	of := func(all []Instruction) (got []string) {
@@ -315,13 +297,7 @@ func TestHelmfiles(t *testing.T) {
 		"scripts/dev.sh":                        "helmfile -e dev --file kubernetes/bootstrap/apps.yaml apply",
 		"scripts/more/of-another-repository.sh": "helmfile sync -f /somewhere/kubernetes/bootstrap/apps.yaml",
 	} {
-		file := filepath.Join(root, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		writeFile(t, root, name, content)
 	}
 	var got []string
 	for _, one := range Find(context.Background(), &repofs.Tree{Root: root, Repository: root}).Helmfiles {
@@ -333,5 +309,16 @@ func TestHelmfiles(t *testing.T) {
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func writeFile(t *testing.T, root, name, content string) {
+	t.Helper()
+	file := filepath.Join(root, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
 	}
 }

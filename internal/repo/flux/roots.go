@@ -56,9 +56,12 @@ func (l *loader) search() (*searched, error) {
 		}
 	}
 	for _, d := range s.declared {
+		if !s.installs[d.file] {
+			continue
+		}
 		// Of several Kustomizations in one file none is the root.
 		alone := !slices.ContainsFunc(s.declared, func(other declared) bool { return other.file == d.file && other != d })
-		if s.installs[d.file] && alone && !repofs.IsUnused(d.file) && l.tree.IsDir(d.path) {
+		if alone && !repofs.IsUnused(d.file) && l.tree.IsDir(d.path) {
 			s.starts = append(s.starts, rootFolder{path: d.path, base: ".", position: d.position})
 		}
 	}
