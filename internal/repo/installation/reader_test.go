@@ -98,6 +98,23 @@ progressive true at values.yaml:4
 globbing true at app.yaml:7
 build "" "--enable-helm" app.yaml:8
 `},
+		{"a name of a setting in quotes, which the chart writes as it is", `
+-- Chart.yaml --
+apiVersion: v2
+dependencies:
+  - {name: argo-cd, repository: https://argoproj.github.io/argo-helm, version: 9.0.0}
+-- values.yaml --
+argo-cd:
+  configs:
+    cm:
+      '"kustomize.buildOptions"': --enable-helm
+-- want --
+known Chart.yaml:3
+whole Chart.yaml:3
+started Chart.yaml:3
+build "" "--enable-helm" values.yaml:4
+excluded by default Chart.yaml:3
+`},
 		{"the operator, and fields that it does not have", `
 -- argocd.yaml --
 apiVersion: argoproj.io/v1beta1
