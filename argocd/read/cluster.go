@@ -33,9 +33,9 @@ func newCluster(request Request) (cluster, error) {
 	}
 	var objects []client.Object
 	var secrets []runtime.Object
-	for _, c := range request.Clusters {
+	for i, c := range request.Clusters {
 		s := &corev1.Secret{Data: map[string][]byte{"name": []byte(c.Name), "server": []byte(c.Server), "config": []byte("{}")}}
-		s.Name, s.Namespace, s.Annotations = "cluster-"+c.Name, request.Namespace, c.Annotations
+		s.Name, s.Namespace, s.Annotations = fmt.Sprintf("cluster-%d", i), request.Namespace, c.Annotations
 		s.Labels = map[string]string{common.LabelKeySecretType: common.LabelValueSecretTypeCluster}
 		for key, value := range c.Labels {
 			s.Labels[key] = value

@@ -37,6 +37,7 @@ func FromFlux(ctx context.Context, tree *repofs.Tree, o FluxOptions) (*Platform,
 		Objects: func(ctx context.Context, file string, data []byte) ([]manifest.Object, error) {
 			return evaluate.Objects(ctx, file, data, render.DefaultTimeout)
 		},
+		Set: evaluate.ResourceSet,
 	})
 	if err != nil {
 		return nil, err

@@ -241,6 +241,7 @@ func (r *Repository) clusters(ctx context.Context, o flux.Options) (*flux.Result
 	o.Objects = func(ctx context.Context, file string, data []byte) ([]manifest.Object, error) {
 		return evaluate.Objects(ctx, file, data, readingTime)
 	}
+	o.Set = evaluate.ResourceSet
 	result, err := flux.Load(ctx, r.tree, o)
 	if errors.Is(err, flux.ErrNothing) {
 		return nil, nil

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rollout-ladder/ladder/internal/confine"
 	"github.com/rollout-ladder/ladder/internal/confine/evaluate/wire"
+	"github.com/rollout-ladder/ladder/internal/repo/resourceset"
 	"github.com/rollout-ladder/ladder/internal/repo/terraform"
 )
 
@@ -34,6 +35,7 @@ func init() {
 		wire.Releases:  answering(terraform.Releases),
 		wire.Objects:   parseObjects,
 
+		wire.ResourceSet: answering(resourceset.Make),
 		wire.IgnoreCheck: answering(checkIgnore),
 		wire.Ignoring:    answering(ignoring),
 		wire.Without:     answering(without),

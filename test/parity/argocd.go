@@ -52,7 +52,11 @@ type reader struct {
 	in      io.WriteCloser
 	out     *json.Decoder
 	said    bytes.Buffer
+	ended   bool
 }
+
+// mostSaid is how much is kept of what the command said when it ended, in bytes.
+const mostSaid = 4000
 
 // start starts ladder-argocd-read of a folder, with ladder-argocd as its helm and
 // kustomize. What it writes is in dir.
@@ -99,13 +103,18 @@ func (r *reader) read(q request) (result, error) {
 	}
 	if err != nil {
 		r.stop()
-		return result{}, fmt.Errorf("Argo CD's reading: %w: %s", err, &r.said)
+		said := r.said.Bytes()
+		return result{}, fmt.Errorf("Argo CD's reading: %w: ...%s", err, said[max(0, len(said)-mostSaid):])
 	}
 	return answer, nil
 }
 
 // stop ends the command.
 func (r *reader) stop() {
+	if r.ended {
+		return
+	}
+	r.ended = true
 	_ = r.in.Close()
 	_ = r.command.Wait() // what it has to say it has said
 }

@@ -32,15 +32,25 @@ func run(ctx context.Context, bin string, repositories []string, out io.Writer) 
 		return false, err
 	}
 	defer func() { _ = os.RemoveAll(scratch) }() // a temporary folder
-	argo, err := start(ctx, bin, scratch)
-	if err != nil {
-		return false, fmt.Errorf("%w (make argocd builds it)", err)
-	}
-	defer argo.stop()
+	var argo *reader
+	defer func() {
+		if argo != nil {
+			argo.stop()
+		}
+	}()
 	for _, dir := range repositories {
 		folder, err := os.MkdirTemp(scratch, "")
 		if err != nil {
 			return false, err
+		}
+		if argo == nil || argo.ended {
+			home, err := os.MkdirTemp(scratch, "argo-")
+			if err != nil {
+				return false, err
+			}
+			if argo, err = start(ctx, bin, home); err != nil {
+				return false, fmt.Errorf("%w (make argocd builds it)", err)
+			}
 		}
 		r, err := compare(ctx, dir, folder, argo)
 		if err != nil {

@@ -188,14 +188,8 @@ func (o *order) useAcross(l link) (f finding.Finding, wrong bool) {
 		f.Severity, f.Says = bySeverity(l.Strength), saysLater
 		f.Message = fmt.Sprintf("%s (%s) %s, but %s comes later (%s)",
 			whose(l.Consumer), o.place(consumer), l.Reason, provider.Name, o.place(provider))
-		if f.Severity == finding.Error && o.passes(consumer, provider) && !o.holdsUp(l, consumer, provider) && o.heals(l, consumer) {
-			f.Severity, f.Says = finding.Warning, saysHeals
-			f.Message += fmt.Sprintf("; nothing waits for %s", consumer.Name)
-			if o.refusedBefore(l) {
-				f.Message += fmt.Sprintf(", but %s is refused before %s is there", provider.Name, consumer.Name)
-			} else {
-				f.Message += fmt.Sprintf(", so that it is likely to heal once %s is there", provider.Name)
-			}
+		if (f.Severity == finding.Error || idle(l)) && o.heals(l, consumer) {
+			o.nothingWaits(&f, l, consumer, provider)
 		}
 		doubt(&f, consumer, provider)
 	case o.forgotten(l, consumer, provider):
@@ -231,6 +225,38 @@ func (o *order) useAcross(l link) (f finding.Finding, wrong bool) {
 		f.Fix.Summary = fmt.Sprintf("give %s the sync option CreateNamespace=true as well, or %s", consumer.Name, f.Fix.Summary)
 	}
 	return f, true
+}
+
+// nothingWaits makes a finding on a consumer that comes too early milder where what stands later
+// follows all the same: nothing waits for the Application, or for the object.
+func (o *order) nothingWaits(f *finding.Finding, l link, consumer, provider *model.Component) {
+	what := consumer.Name
+	switch {
+	case o.holdsUp(l, consumer, provider):
+		return
+	case o.passes(consumer, provider):
+	case idle(l) && o.assessed().unassessed(l.Consumer):
+		what = l.Consumer.Object.Human()
+	default:
+		return
+	}
+	f.Severity, f.Says = finding.Warning, saysHeals
+	f.Message += "; nothing waits for " + what
+	switch {
+	case o.refusedBefore(l):
+		f.Message += fmt.Sprintf(", but %s is refused before %s is there", provider.Name, consumer.Name)
+	case idle(l):
+		f.Severity = finding.Info
+		f.Message += fmt.Sprintf(", so that it heals once %s is there", provider.Name)
+	default:
+		f.Message += fmt.Sprintf(", so that it is likely to heal once %s is there", provider.Name)
+	}
+}
+
+// idle reports whether nothing but waiting comes of a consumer that is too early: it is applied,
+// and nothing happens until the provider is there.
+func idle(l link) bool {
+	return l.Effect == dependency.Ready && (l.Rule == ruleController || l.Rule == ruleDeadlock)
 }
 
 // holdsUp reports whether an object of a parent keeps the sync of the parent from what it

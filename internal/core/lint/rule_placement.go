@@ -140,10 +140,27 @@ func storeBeforeRuntime(in Input) []finding.Finding {
 	o := newOrder(in)
 	stores := o.stores(in)
 	for _, l := range o.byRule[ruleService] {
-		if l.across() && isSecretStore(l.Consumer.Object) {
-			consumer, runtime := l.standing()
-			out = o.appendStore(out, fromDependency(l, finding.Cross), consumer, runtime, l.Consumer.Object)
+		if !l.across() || !isSecretStore(l.Consumer.Object) {
+			continue
 		}
+		if o.flux != nil {
+			if f, wrong := o.fluxAcross(l); wrong {
+				f.Rule = ruleStore
+				out = append(out, f)
+			}
+			continue
+		}
+		consumer, runtime := l.standing()
+		f := fromDependency(l, finding.Cross)
+		if o.judgeStore(&f, consumer, runtime, l.Consumer.Object) {
+			if f.Severity == finding.Error {
+				o.nothingWaits(&f, l, consumer, runtime)
+			}
+			out = append(out, f)
+		}
+	}
+	if o.flux != nil {
+		return oneEach(out)
 	}
 	for _, e := range o.steps {
 		if e.Basis != finding.Declared {
@@ -157,7 +174,9 @@ func storeBeforeRuntime(in Input) []finding.Finding {
 		f := fromEdge(e.Edge, ruleStore)
 		f.Resource = store.Resource
 		f.Evidence = append(f.Evidence, where(store.Position, "%s is in %s", store.Resource.Human(), e.From))
-		out = o.appendStore(out, f, consumer, runtime, store.Resource)
+		if o.judgeStore(&f, consumer, runtime, store.Resource) {
+			out = append(out, f)
+		}
 	}
 	return oneEach(out)
 }
@@ -195,26 +214,26 @@ func (s stores) waits(store, runtime *model.Component) bool {
 	return holds && (runtime.Type == model.Runtime || runtime.Type == model.Bootstrap && s.prepares[runtime.Name])
 }
 
-// appendStore adds the finding where the order of its two components is wrong.
+// judgeStore completes the finding where the order of its two components is wrong.
 // Beside each other is wrong on a ladder only, where components of one phase are
 // meant to be independent.
-func (o *order) appendStore(out []finding.Finding, f finding.Finding, consumer, runtime *model.Component, store finding.Resource) []finding.Finding {
+func (o *order) judgeStore(f *finding.Finding, consumer, runtime *model.Component, store finding.Resource) (wrong bool) {
 	f.Rule = ruleStore
 	switch rank := o.compare(consumer, runtime); {
 	case rank < 0:
 		f.Severity = finding.Error
-		f.Message = fmt.Sprintf("%s of %s (%s) talks to %s, which comes later (%s): it cannot become Ready",
+		f.Message = fmt.Sprintf("%s of %s (%s) talks to %s, which comes later (%s): it is not Ready before",
 			store.Human(), consumer.Name, o.place(consumer), runtime.Name, o.place(runtime))
-		doubt(&f, consumer, runtime)
+		doubt(f, consumer, runtime)
 	case rank == 0 && consumer.Phase >= 0 && runtime.Phase >= 0 && o.any:
 		f.Severity = finding.Warning
 		f.Message = fmt.Sprintf("%s of %s talks to %s and stands beside it (%s)", store.Human(), consumer.Name, runtime.Name, o.place(runtime))
 	default:
-		return out
+		return false
 	}
 	f.Evidence = append(f.Evidence, o.placed(consumer), o.placed(runtime))
 	f.Fix.Summary = o.after(consumer, runtime)
-	return append(out, f)
+	return true
 }
 
 func isSecretStore(r finding.Resource) bool {

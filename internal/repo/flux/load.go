@@ -12,6 +12,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/repo/manifest"
 	"github.com/rollout-ladder/ladder/internal/repo/repofs"
+	"github.com/rollout-ladder/ladder/internal/repo/resourceset"
 	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
 )
 
@@ -35,6 +36,8 @@ type Options struct {
 	Renderer Renderer
 	// Objects parses the manifests of a file.
 	Objects func(ctx context.Context, file string, data []byte) ([]manifest.Object, error)
+	// Set fills in the templates of a ResourceSet.
+	Set func(ctx context.Context, set resourceset.Set) ([]map[string]any, error)
 	// Import is set where files are written of the result: then it says what cannot be
 	// carried over, and has nothing that only Flux can apply.
 	Import bool

@@ -41,7 +41,7 @@ func repository(t testing.TB, archive string) *repofs.Tree {
 
 func load(tree *repofs.Tree) (*flux.Result, error) {
 	renderer := render.New(tree.Root, tree.Repository, render.Options{Offline: true, NoCache: true})
-	return flux.Load(context.Background(), tree, flux.Options{Path: ".", Import: true, Renderer: renderer, Objects: func(ctx context.Context, file string, data []byte) ([]manifest.Object, error) {
+	return flux.Load(context.Background(), tree, flux.Options{Path: ".", Import: true, Renderer: renderer, Set: evaluate.ResourceSet, Objects: func(ctx context.Context, file string, data []byte) ([]manifest.Object, error) {
 		return evaluate.Objects(ctx, file, data, time.Minute)
 	}})
 }

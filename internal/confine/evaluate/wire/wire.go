@@ -20,6 +20,8 @@ const (
 	Terraform = "terraform"      // reads the clusters of a folder of Terraform
 	Releases  = "releases"       // reads the releases of a chart in a folder of Terraform
 
+	ResourceSet = "resourceset" // fills in the templates of a ResourceSet
+
 	// About the health of objects.
 	Lua       = "lua"
 	CEL       = "cel"
