@@ -289,7 +289,7 @@ func (o *order) forgotten(l link, consumer, provider *model.Component) bool {
 		return o.flux.forgotten(l, consumer, provider, o.byRule[l.Rule])
 	}
 	return o.any && l.Strength == plan.Hard && l.Effect == dependency.Apply && !nested(consumer, provider) &&
-		o.has(consumer) && o.has(provider) && together(consumer, provider) && o.compare(consumer, provider) == 0 && !o.chosen(consumer, provider)
+		o.has(consumer) && o.has(provider) && o.together(consumer, provider) && o.compare(consumer, provider) == 0 && !o.chosen(consumer, provider)
 }
 
 // chosen reports whether somebody syncs both of the Applications by hand at which the
@@ -301,9 +301,12 @@ func (o *order) chosen(consumer, provider *model.Component) bool {
 
 // together reports whether one and the same root applies two components. What
 // people apply one by one they order as they like.
-func together(a, b *model.Component) bool {
+func (o *order) together(a, b *model.Component) bool {
 	if a.Set != "" && a.Set == b.Set || len(a.Parents) == 0 && len(b.Parents) == 0 {
 		return true
+	}
+	if set := o.made[path(a)[0]]; set != "" && set == o.made[path(b)[0]] {
+		return true // beside a parent that the set makes as well
 	}
 	if len(a.Parents) == 0 || len(b.Parents) == 0 || a.Parents[0] != b.Parents[0] {
 		return false

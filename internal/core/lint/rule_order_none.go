@@ -26,7 +26,7 @@ func (o *order) leftToRetries(in Input) []finding.Finding {
 			continue
 		}
 		consumer, provider := l.standing()
-		if nested(consumer, provider) || !together(consumer, provider) || o.compare(consumer, provider) != 0 || o.chosen(consumer, provider) || !o.automated[l.consumer.Name] {
+		if nested(consumer, provider) || !o.together(consumer, provider) || o.compare(consumer, provider) != 0 || o.chosen(consumer, provider) || !o.automated[l.consumer.Name] {
 			continue
 		}
 		f := fromDependency(l, finding.Cross)

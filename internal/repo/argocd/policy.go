@@ -26,7 +26,7 @@ func (r *Repository) misplacedPolicy(d document, path ...string) {
 	}
 	r.misplacedFields(d, path[:len(path)-1], path, ofSpec)
 	r.unknownFields(d, path)
-	r.misspeltHelm(d, path)
+	r.foreignFinalizers(d, path[:len(path)-1])
 	r.idleMetadata(d, policy)
 	r.ignoredOptions(d, path)
 }
@@ -39,28 +39,53 @@ var fieldsOf = []struct {
 }{
 	{nil, []string{"destination", "ignoreDifferences", "info", "project", "revisionHistoryLimit", "source", "sourceHydrator", "sources", "syncPolicy"}},
 	{[]string{"destination"}, []string{"name", "namespace", "server"}},
-	{[]string{"source"}, ofSource},
 	{[]string{"syncPolicy"}, ofSyncPolicy},
 	{[]string{"syncPolicy", "automated"}, []string{"allowEmpty", "enabled", "prune", "selfHeal"}},
 }
 
 var ofSource = []string{"chart", "directory", "helm", "kustomize", "name", "path", "plugin", "ref", "repoURL", "targetRevision"}
 
-// ofDirectory are the fields of the directory section of a source.
-var ofDirectory = []string{"exclude", "include", "jsonnet", "recurse"}
+// ofSection are the fields of the sections of a source. Source: ApplicationSourceHelm,
+// ApplicationSourceKustomize and ApplicationSourceDirectory.
+var ofSection = []struct {
+	name   string
+	fields []string
+}{
+	{"helm", []string{
+		"apiVersions", "fileParameters", "ignoreMissingValueFiles", "kubeVersion", "namespace", "parameters", "passCredentials",
+		"releaseName", "skipCrds", "skipSchemaValidation", "skipTests", "valueFiles", "values", "valuesObject", "version",
+	}},
+	{"directory", []string{"exclude", "include", "jsonnet", "recurse"}},
+	{"kustomize", []string{
+		"apiVersions", "commonAnnotations", "commonAnnotationsEnvsubst", "commonLabels", "components", "forceCommonAnnotations",
+		"forceCommonLabels", "ignoreMissingComponents", "images", "kubeVersion", "labelIncludeTemplates", "labelWithoutSelector",
+		"namePrefix", "nameSuffix", "namespace", "patches", "replicas", "version",
+	}},
+}
 
 // unknownFields tells of fields in the spec at a path that no Application has. The schema of
 // the kind says so, and who validates by it refuses the object.
 func (r *Repository) unknownFields(d document, path []string) {
+	at := func(keys ...string) finding.Position { return d.at(slices.Concat(path, keys)...) }
+	place := strings.Join(path, ".")
 	for _, p := range fieldsOf {
-		at := slices.Concat(path, p.part)
-		r.unknownIn(d, d.value.At(at...), p.fields, strings.Join(at, "."), func(field string) finding.Position { return d.at(append(at, field)...) })
+		r.unknownIn(d, d.value.At(slices.Concat(path, p.part)...), p.fields, strings.Join(slices.Concat(path, p.part), "."), func(field string) finding.Position { return at(append(slices.Clone(p.part), field)...) })
 	}
-	at := append(slices.Clone(path), "sources")
-	if list := d.value.At(at...); list != nil {
+	r.unknownInSource(d, d.value.At(slices.Concat(path, []string{"source"})...), place+".source", func(keys ...string) finding.Position { return at(append([]string{"source"}, keys...)...) })
+	if list := d.value.At(slices.Concat(path, []string{"sources"})...); list != nil {
 		for i, item := range list.Items {
-			r.unknownIn(d, item, ofSource, fmt.Sprintf("%s[%d]", strings.Join(at, "."), i), func(string) finding.Position { return d.at(at...) })
+			r.unknownInSource(d, item, fmt.Sprintf("%s.sources[%d]", place, i), func(...string) finding.Position { return at("sources") })
 		}
+	}
+}
+
+func (r *Repository) unknownInSource(d document, source *yamldoc.Value, place string, at func(keys ...string) finding.Position) {
+	if source == nil || source.Kind != yamldoc.Map {
+		return
+	}
+	r.unknownIn(d, source, ofSource, place, func(field string) finding.Position { return at(field) })
+	for _, s := range ofSection {
+		r.unknownIn(d, source.At(s.name), s.fields, place+"."+s.name, func(field string) finding.Position { return at(s.name, field) })
 	}
 }
 
@@ -75,13 +100,19 @@ func (r *Repository) unknownIn(d document, part *yamldoc.Value, fields []string,
 		}
 		f := newFinding(RuleUnknown, finding.Warning, at(e.Key), d.name(),
 			"%s.%s is no field of an Application and has no effect; kubectl apply and Argo CD refuse an object with a field that its schema does not have", place, e.Key)
+		section := ""
+		for _, s := range ofSection {
+			if section == "" && slices.Contains(fields, "repoURL") && slices.Contains(s.fields, e.Key) {
+				section = s.name
+			}
+		}
 		switch meant := yamldoc.Nearest(e.Key, fields); {
 		case strings.EqualFold(strings.TrimSuffix(e.Key, "s"), "syncWave"):
 			f.Fix.Summary = "write the annotation argocd.argoproj.io/sync-wave"
-		case slices.Contains(fields, "repoURL") && slices.Contains(ofHelm, e.Key):
-			f.Fix.Summary = "move it to " + place + ".helm." + e.Key
-		case slices.Contains(fields, "repoURL") && slices.Contains(ofDirectory, e.Key):
-			f.Fix.Summary = "move it to " + place + ".directory." + e.Key
+		case section != "":
+			f.Fix.Summary = "move it to " + place + "." + section + "." + e.Key
+		case e.Key == "buildOptions":
+			f.Fix.Summary = "write kustomize.buildOptions into argocd-cm: they are of all kustomizations"
 		case meant != "":
 			f.Fix.Summary = "write " + meant
 		default:
@@ -108,42 +139,6 @@ func (r *Repository) idleMetadata(d document, policy []string) {
 		"%s.%s has no effect: Argo CD heeds it with the sync option CreateNamespace=true only", strings.Join(policy, "."), field)
 	f.Fix.Summary = "add CreateNamespace=true to syncOptions, or write the metadata on the Namespace"
 	r.findings = append(r.findings, f)
-}
-
-// ofHelm are the fields that Argo CD reads of the helm section of a source. Source:
-// ApplicationSourceHelm.
-var ofHelm = []string{
-	"apiVersions", "fileParameters", "ignoreMissingValueFiles", "kubeVersion", "namespace", "parameters", "passCredentials",
-	"releaseName", "skipCrds", "skipSchemaValidation", "skipTests", "valueFiles", "values", "valuesObject", "version",
-}
-
-// misspeltHelm tells of what is nearly one of these fields, in the sources of the spec at a
-// path of a document.
-func (r *Repository) misspeltHelm(d document, path []string) {
-	tell := func(source *yamldoc.Value, place string, at func(field string) finding.Position) {
-		helm := source.At("helm")
-		if helm == nil || helm.Kind != yamldoc.Map {
-			return
-		}
-		for _, e := range helm.Entries {
-			meant := yamldoc.Nearest(e.Key, ofHelm)
-			if meant == "" || slices.Contains(ofHelm, e.Key) {
-				continue
-			}
-			f := newFinding(RuleUnknown, finding.Warning, at(e.Key), d.name(),
-				"%s.helm.%s is no field of an Application and has no effect: Argo CD reads %s", place, e.Key, meant)
-			f.Fix.Summary = "write " + meant
-			r.findings = append(r.findings, f)
-		}
-	}
-	place := strings.Join(path, ".") + ".source"
-	at := func(keys ...string) finding.Position { return d.at(append(slices.Clone(path), keys...)...) }
-	tell(d.value.At(append(slices.Clone(path), "source")...), place, func(field string) finding.Position { return at("source", "helm", field) })
-	if list := d.value.At(append(slices.Clone(path), "sources")...); list != nil {
-		for i, item := range list.Items {
-			tell(item, fmt.Sprintf("%ss[%d]", place, i), func(string) finding.Position { return at("sources") })
-		}
-	}
 }
 
 // misplacedFields tells of those of fields that are at a place, and not where Argo CD reads

@@ -16,7 +16,6 @@ import (
 	"helm.sh/helm/v4/pkg/chart/loader/archive"
 	chart "helm.sh/helm/v4/pkg/chart/v2"
 	"helm.sh/helm/v4/pkg/chart/v2/loader"
-	chartutil "helm.sh/helm/v4/pkg/chart/v2/util"
 	"helm.sh/helm/v4/pkg/ignore"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
@@ -303,13 +302,10 @@ func (l *loadedChart) dependencyLine(name string) finding.Position {
 	return at
 }
 
+// has reports whether a dependency is in the chart, in whatever version: Helm takes the one that
+// is there. Source: Helm, pkg/action, CheckDependencies.
 func (l *loadedChart) has(dep *chart.Dependency) bool {
-	for _, c := range l.chart.Dependencies() {
-		if c.Name() == dep.Name && chartutil.IsCompatibleRange(dep.Version, c.Metadata.Version) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(l.chart.Dependencies(), func(c *chart.Chart) bool { return c.Name() == dep.Name })
 }
 
 func (l *loadedChart) adopt(sub *loadedChart) {
