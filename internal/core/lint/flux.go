@@ -156,7 +156,30 @@ func (o *order) fluxForgotten(l link, f finding.Finding, i, j int) finding.Findi
 		return f
 	}
 	f.Fix.Summary = o.flux.mend(i, j)
+	if o.mutual(i, j) {
+		f.Fix.Summary = o.flux.apart(who(l.Consumer), i, j)
+	}
 	return f
+}
+
+// mutual reports whether what applies the provider needs something of what applies the consumer
+// as well, so that neither can come first as a whole.
+func (o *order) mutual(consumer, provider int) bool {
+	return slices.ContainsFunc(o.links, func(l link) bool {
+		if l.weak || !l.refuses || !l.across() {
+			return false
+		}
+		i, j, ok := o.flux.pair(l.consumer, l.provider)
+		return ok && o.flux.outer(i) == o.flux.outer(provider) && o.flux.outer(j) == o.flux.outer(consumer) && o.flux.outer(i) != o.flux.outer(j)
+	})
+}
+
+// outer is the Kustomization that applies a HelmRelease, and a unit without one itself.
+func (f *fluxOrder) outer(unit int) int {
+	if f.units[unit].Kind == fluxcd.HelmRelease && f.units[unit].Parent >= 0 {
+		return f.units[unit].Parent
+	}
+	return unit
 }
 
 // again says when a unit that is refused is tried again. An install counts as failed, and is not,
@@ -196,13 +219,7 @@ func (f *fluxOrder) mend(consumer, provider int) string {
 	}
 	// A Kustomization and a HelmRelease cannot depend on each other: the Kustomizations
 	// around them can.
-	outer := func(i int) int {
-		if f.units[i].Kind == fluxcd.HelmRelease && f.units[i].Parent >= 0 {
-			return f.units[i].Parent
-		}
-		return i
-	}
-	i, j := outer(consumer), outer(provider)
+	i, j := f.outer(consumer), f.outer(provider)
 	c, p = &f.units[i], &f.units[j]
 	if i == j {
 		return fmt.Sprintf("move %s to a Kustomization of its own, and add dependsOn", f.units[consumer].Name)

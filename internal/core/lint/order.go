@@ -402,6 +402,9 @@ func path(c *model.Component) []string {
 // afterByWaves knows that a wave on what an ApplicationSet generates orders
 // nothing, and that nobody waits for that.
 func (o *order) afterByWaves(late, early *model.Component) string {
+	if set, a, b := o.made[top(late)], top(late), top(early); set != "" && set == o.made[b] && a != b {
+		return fmt.Sprintf("give %s a later RollingSync step of ApplicationSet %s than %s", a, set, b)
+	}
 	consumer, provider := apart(late, early)
 	set, of := o.made[consumer], o.made[provider]
 	switch {

@@ -305,7 +305,7 @@ func (o *order) together(a, b *model.Component) bool {
 	if a.Set != "" && a.Set == b.Set || len(a.Parents) == 0 && len(b.Parents) == 0 {
 		return true
 	}
-	if set := o.made[path(a)[0]]; set != "" && set == o.made[path(b)[0]] {
+	if set := o.made[top(a)]; set != "" && set == o.made[top(b)] {
 		return true // beside a parent that the set makes as well
 	}
 	if len(a.Parents) == 0 || len(b.Parents) == 0 || a.Parents[0] != b.Parents[0] {
@@ -313,6 +313,14 @@ func (o *order) together(a, b *model.Component) bool {
 	}
 	// What a set that is applied by hand generates has no root, and may be a parent itself.
 	return a.Parents[0] != "" || len(a.Parents) > 1 && len(b.Parents) > 1 && !nameless(a.Parents[1]) && a.Parents[1] == b.Parents[1]
+}
+
+// top is the parent of a component that no other applies, or the component itself.
+func top(c *model.Component) string {
+	if len(c.Parents) > 0 {
+		return c.Parents[0]
+	}
+	return c.Name
 }
 
 // representatives has the dependency that speaks for all between two components that

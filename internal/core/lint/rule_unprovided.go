@@ -57,7 +57,10 @@ func unprovided(in Input) []finding.Finding {
 				f.Fix.Summary = fmt.Sprintf("write the annotation for a %s, or add the %s", m.Sister, m.Required.Kind)
 			}
 		}
-		if landing {
+		switch {
+		case landing && in.Flux != nil:
+			f.Fix.Summary = "add a Namespace, or set install.createNamespace: true where only a HelmRelease lands there"
+		case landing:
 			f.Fix.Summary = "add the sync option CreateNamespace=true, or a Namespace"
 		}
 		if m.Aside.File != "" {
