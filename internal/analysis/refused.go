@@ -19,10 +19,14 @@ const (
 	replacing    = "Replace=true"
 )
 
+// asWritten are the kinds that Flux does not convert.
+var asWritten = []string{"Role", "ClusterRole"}
+
 // refused finds objects of Kubernetes' own kinds with fields that the kind does not have,
-// or values of the wrong type. Argo CD asks for strict validation, and Flux applies on
-// the server's side: the API server refuses the object. Source: gitops-engine,
-// pkg/utils/kube, newApplyOptions; Kubernetes, "Field validation".
+// or values of the wrong type. Argo CD asks for strict validation: the API server refuses
+// the object. Flux converts objects to their Go types and back, so that such a field is
+// lost; where that fails for a wrong type, the API server refuses the object. Source: gitops-engine,
+// pkg/utils/kube, newApplyOptions; Kubernetes, "Field validation"; fluxcd/pkg, ssa/normalize.
 func (r *Result) refused(c model.Component, objects []manifest.Object) []finding.Finding {
 	if c.PreArgo || c.HasSyncOption(noValidation) || slices.ContainsFunc(c.Sources, func(s model.Source) bool {
 		return s.Incomplete != "" || r.Platform.Flux != nil && s.Kind == model.Chart // Helm's validation is the chart's
@@ -49,7 +53,11 @@ func (r *Result) refused(c model.Component, objects []manifest.Object) []finding
 		}
 		if len(p.Unknown) > 0 {
 			f.Position = r.fieldAt(o.Origin.Position(), p.Unknown[0])
-			f.Message = fmt.Sprintf("%s has the field %s, which a %s does not have: the API server refuses the object", resource.Human(), p.Unknown[0], resource.Kind)
+			outcome := "the API server refuses the object"
+			if r.Platform.Flux != nil && !slices.Contains(asWritten, resource.Kind) {
+				f.Severity, outcome = finding.Warning, "Flux leaves it out, and it has no effect"
+			}
+			f.Message = fmt.Sprintf("%s has the field %s, which a %s does not have: %s", resource.Human(), p.Unknown[0], resource.Kind, outcome)
 			if more := len(p.Unknown) - 1; more > 0 {
 				f.Message += fmt.Sprintf("; and %d more", more)
 				for _, field := range p.Unknown[1:min(len(p.Unknown), 4)] {

@@ -446,9 +446,9 @@ func pluginRefused(s source) string {
 // kindBySpec is the kind that the fields of a source ask for.
 func (r *Repository) kindBySpec(s source) model.SourceKind {
 	switch {
-	case s.value.At("helm") != nil && len(s.value.At("helm").Entries) > 0:
+	case says(s.value, "helm"):
 		return model.Chart
-	case s.value.At("kustomize") != nil && len(s.value.At("kustomize").Entries) > 0:
+	case says(s.value, "kustomize"):
 		return model.Kustomize
 	default:
 		return model.Manifests

@@ -45,12 +45,14 @@ var fieldsOf = []struct {
 
 var ofSource = []string{"chart", "directory", "helm", "kustomize", "name", "path", "plugin", "ref", "repoURL", "targetRevision"}
 
-// ofSection are the fields of the sections of a source. Source: ApplicationSourceHelm,
-// ApplicationSourceKustomize and ApplicationSourceDirectory.
-var ofSection = []struct {
+type sectionFields struct {
 	name   string
 	fields []string
-}{
+}
+
+// ofSection are the fields of the sections of a source. Source: ApplicationSourceHelm,
+// ApplicationSourceKustomize and ApplicationSourceDirectory.
+var ofSection = []sectionFields{
 	{"helm", []string{
 		"apiVersions", "fileParameters", "ignoreMissingValueFiles", "kubeVersion", "namespace", "parameters", "passCredentials",
 		"releaseName", "skipCrds", "skipSchemaValidation", "skipTests", "valueFiles", "values", "valuesObject", "version",
@@ -61,6 +63,17 @@ var ofSection = []struct {
 		"forceCommonLabels", "ignoreMissingComponents", "images", "kubeVersion", "labelIncludeTemplates", "labelWithoutSelector",
 		"namePrefix", "nameSuffix", "namespace", "patches", "replicas", "version",
 	}},
+}
+
+// says reports whether a section of a source has a field that Argo CD reads: one without is as
+// if it were not there.
+func says(source *yamldoc.Value, section string) bool {
+	v := source.At(section)
+	if v == nil {
+		return false
+	}
+	i := slices.IndexFunc(ofSection, func(s sectionFields) bool { return s.name == section })
+	return slices.ContainsFunc(v.Entries, func(e yamldoc.Entry) bool { return slices.Contains(ofSection[i].fields, e.Key) })
 }
 
 // unknownFields tells of fields in the spec at a path that no Application has. The schema of

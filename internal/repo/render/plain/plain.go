@@ -24,7 +24,7 @@ const pointer = "version https://git-lfs.github.com/spec/"
 type Note func(at finding.Position, what string)
 
 // Render reads the objects of a file or folder, files in sorted order. In a
-// folder, files that hold no objects and do not look as if they should are
+// folder, YAML files that hold no objects and do not look as if they should are
 // passed over: values files, charts, kustomizations. A file that is named itself
 // must hold objects only. encrypted are files of a folder that may hold objects as
 // well. Errors about the repository are *source.Error.
@@ -98,6 +98,9 @@ func readFile(view source.View, name string, strict bool) ([]manifest.Object, er
 		if err != nil && stray == nil {
 			stray = err
 		}
+	}
+	if errors.Is(stray, manifest.ErrNoObject) && !strict && path.Ext(name) == ".json" {
+		return nil, source.Errorf(finding.Position{File: name, Line: 1}, "%s has no kind, and Argo CD takes every .json file of the folder for an object: the Application is not rendered; exclude it (directory.exclude), or move it away", name)
 	}
 	if stray != nil && (strict || len(out) > 0 || isMeant(data, stray) || errors.Is(stray, source.ErrEncrypted)) {
 		return nil, stray
