@@ -42,6 +42,11 @@ func (r *Result) Lint() lint.Input {
 			}
 			in.Objects, in.Unapplied = append(in.Objects, applied...), append(in.Unapplied, unapplied...)
 			in.Waits = append(in.Waits, r.waits(c)...)
+			for _, o := range r.Placed[c.Name] {
+				if !r.isPassedOver(o) {
+					in.Own = append(in.Own, lint.Object{Component: c.Name, Resource: o.Resource(), Position: o.Origin.Position()})
+				}
+			}
 		}
 	}
 	return in

@@ -77,6 +77,8 @@ type Result struct {
 	Platform *repo.Platform
 	// Objects of every enabled component that could be rendered, by name.
 	Objects map[string][]manifest.Object
+	// Placed are the objects of Flux itself that components apply beside their objects.
+	Placed map[string][]manifest.Object
 	// Partial are the objects of components of which something could not be
 	// rendered: those without it.
 	Partial map[string][]manifest.Object
@@ -320,6 +322,7 @@ func (r *Result) missingSecrets() map[string]bool {
 
 // infer finds what the objects require and provide.
 func (r *Result) infer(ctx context.Context, known *knowledge) {
+	r.Placed = known.placed
 	objects := maps.Clone(r.Partial)
 	maps.Copy(objects, r.Objects)
 	inferred := infer.Infer(infer.Input{

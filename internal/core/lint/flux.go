@@ -152,6 +152,9 @@ func (o *order) fluxForgotten(l link, f finding.Finding, i, j int) finding.Findi
 		f.Message = fmt.Sprintf("%s %s, which %s provides; %s depends on %s, which is Ready without waiting for that: %s",
 			whose(l.Consumer), l.Reason, l.provider.Name, l.consumer.Name, through, again(l.Rule, consumer))
 		f.Fix.Summary = "set wait: true on " + through.String()
+		if o.needsLater(through) {
+			f.Fix.Summary = fmt.Sprintf("name %s in healthChecks of %s, not wait: true: it holds what becomes Ready only after it", provider, through)
+		}
 		f.Evidence = append(f.Evidence, where(through.Position, "%s has neither wait nor a health check of %s", through, provider))
 		return f
 	}
@@ -171,6 +174,21 @@ func (o *order) mutual(consumer, provider int) bool {
 		}
 		i, j, ok := o.flux.pair(l.consumer, l.provider)
 		return ok && o.flux.outer(i) == o.flux.outer(provider) && o.flux.outer(j) == o.flux.outer(consumer) && o.flux.outer(i) != o.flux.outer(j)
+	})
+}
+
+// needsLater reports whether something that a Kustomization applies needs what comes once that is
+// Ready: it would never be, if it waited for all of its objects.
+func (o *order) needsLater(u *fluxcd.Unit) bool {
+	return slices.ContainsFunc(o.links, func(l link) bool {
+		if l.weak || l.Strength != plan.Hard || !l.across() {
+			return false
+		}
+		i, j, ok := o.flux.pair(l.consumer, l.provider)
+		if !ok || &o.flux.units[o.flux.outer(i)] != u {
+			return false
+		}
+		return o.flux.ReadyBefore(o.flux.outer(i), o.flux.outer(j))
 	})
 }
 

@@ -17,6 +17,9 @@ type Input struct {
 	Components []model.Component
 	// Objects of all rendered components, by component in their order.
 	Objects []Object
+	// Own are the objects of Flux itself that components apply beside these: they stand for other
+	// components, or for sources.
+	Own []Object
 	// Unapplied are the objects of them that a sync which succeeds never applies: Helm's
 	// test hooks, and hooks for a failure.
 	Unapplied []Object

@@ -71,11 +71,13 @@ func (o *order) repeated(in Input) map[owned][]*Object {
 	}
 	again := make(map[uint64]bool, len(in.Objects)) // by hash: it was met more than once
 	of := func(visit func(*Object)) {
-		for i := range in.Objects {
-			// What is applied before Argo CD is there for it to adopt.
-			object := &in.Objects[i]
-			if c := owner(object.Component); c != nil && !c.PreArgo && object.Resource.Name != "" {
-				visit(object)
+		for _, objects := range [][]Object{in.Objects, in.Own} {
+			for i := range objects {
+				// What is applied before Argo CD is there for it to adopt.
+				object := &objects[i]
+				if c := owner(object.Component); c != nil && !c.PreArgo && object.Resource.Name != "" {
+					visit(object)
+				}
 			}
 		}
 	}
@@ -103,15 +105,15 @@ func (o *order) repeated(in Input) map[owned][]*Object {
 type category int
 
 const (
-	owns       category = iota
-	namespaces          // harmless while both say the same
-	hooks               // made anew by each sync, and never out of sync
+	owns  category = iota
+	alike          // harmless while both say the same: Namespaces, and sources of Flux
+	hooks          // made anew by each sync, and never out of sync
 )
 
 func kinOf(pair [2]*Object) category {
 	switch r := pair[1].Resource; {
-	case r.Kind == "Namespace" && r.Group == "":
-		return namespaces
+	case r.Kind == "Namespace" && r.Group == "", r.Group == "source.toolkit.fluxcd.io":
+		return alike
 	case pair[0].Place.IsHook && pair[1].Place.IsHook:
 		return hooks
 	default:
@@ -127,7 +129,7 @@ func (o *order) duplicates(names [2]string, pairs [][2]*Object) []finding.Findin
 			compareBool(a[1].Place.IsHook, b[1].Place.IsHook))
 	})
 	var out []finding.Finding
-	for _, k := range []category{owns, namespaces, hooks} {
+	for _, k := range []category{owns, alike, hooks} {
 		var some [][2]*Object
 		for _, p := range pairs {
 			if kinOf(p) == k {
@@ -150,7 +152,7 @@ func (o *order) duplicates(names [2]string, pairs [][2]*Object) []finding.Findin
 				f.Severity = finding.Info
 				f.Message += " if both go to one cluster"
 			}
-		case namespaces:
+		case alike:
 			f.Severity = finding.Info
 			f.Message = fmt.Sprintf("%s is in %s and in %s: harmless while both say the same", first[1].Resource.Human(), names[0], names[1])
 		case hooks:

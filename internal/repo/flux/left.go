@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"path"
 	"slices"
 	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/repo/repofs"
+	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
 )
 
 // Written lists the Kustomizations and HelmReleases that are written in the files of a
@@ -30,7 +32,7 @@ func Written(ctx context.Context, tree *repofs.Tree) ([]Left, error) {
 func (l *loader) left(s *searched) {
 	for _, w := range s.written {
 		starts := slices.ContainsFunc(s.found, func(r rootFolder) bool { return r.position == w.Position })
-		if !starts && !l.read[written{w.Kind, w.Position.File}] {
+		if !starts && !l.read[written{w.Kind, w.Position.File}] && !l.isPatch(w.Position.File) {
 			w.Reason = "no cluster that was found applies it"
 			l.result.Left = append(l.result.Left, w)
 		}
@@ -39,6 +41,45 @@ func (l *loader) left(s *searched) {
 		return cmp.Or(a.Position.Compare(b.Position), strings.Compare(a.Kind, b.Kind), strings.Compare(a.Name, b.Name), strings.Compare(a.Cluster, b.Cluster))
 	})
 	l.result.Left = slices.Compact(l.result.Left)
+}
+
+// isPatch reports whether a kustomization in the folder of a file, or above it, has the file as a
+// patch: then it is a part of what it changes.
+func (l *loader) isPatch(file string) bool {
+	for dir := path.Dir(file); ; dir = path.Dir(dir) {
+		if slices.Contains(l.patches(dir), file) {
+			return true
+		}
+		if dir == "." {
+			return false
+		}
+	}
+}
+
+// patches are the files that the kustomization of a folder has as patches.
+func (l *loader) patches(dir string) []string {
+	name := l.kustomizationFile(dir)
+	if name == "" {
+		return nil
+	}
+	data, err := l.tree.Read(name)
+	if err != nil {
+		return nil
+	}
+	documents, err := yamldoc.Parse(name, data)
+	if err != nil {
+		return nil // what builds it will tell
+	}
+	var all []string
+	for _, d := range documents {
+		for _, patch := range d.At("patches").Elements() {
+			all = append(all, path.Join(dir, patch.TextAt("path")))
+		}
+		for _, patch := range d.At("patchesStrategicMerge").Elements() {
+			all = append(all, path.Join(dir, patch.Text))
+		}
+	}
+	return all
 }
 
 // sameRepository reports whether two addresses are of one Git repository, whatever the
