@@ -23,16 +23,19 @@ const (
 var asWritten = []string{"Role", "ClusterRole"}
 
 // refused finds objects of Kubernetes' own kinds with fields that the kind does not have,
-// or values of the wrong type. Argo CD asks for strict validation: the API server refuses
-// the object. Flux converts objects to their Go types and back, so that such a field is
-// lost; where that fails for a wrong type, the API server refuses the object. Source: gitops-engine,
-// pkg/utils/kube, newApplyOptions; Kubernetes, "Field validation"; fluxcd/pkg, ssa/normalize.
+// or values of the wrong type. The API server refuses the latter, and a server-side apply
+// the former as well. Argo CD's apply from the client's side asks for no validation of
+// fields: they are lost, and the Application differs from what is applied for good. Flux converts objects
+// to their Go types and back, so that such a field is lost, too. Source: gitops-engine,
+// pkg/utils/kube, newApplyOptions, which sets no ValidationDirective; Kubernetes, "Field
+// validation"; fluxcd/pkg, ssa/normalize.
 func (r *Result) refused(c model.Component, objects []manifest.Object) []finding.Finding {
 	if c.PreArgo || c.HasSyncOption(noValidation) || slices.ContainsFunc(c.Sources, func(s model.Source) bool {
 		return s.Incomplete != "" || r.Platform.Flux != nil && s.Kind == model.Chart // Helm's validation is the chart's
 	}) {
 		return nil
 	}
+	written := r.isApplication(c)
 	replaced := c.HasSyncOption(replacing)
 	var out []finding.Finding
 	for _, o := range objects {
@@ -54,8 +57,11 @@ func (r *Result) refused(c model.Component, objects []manifest.Object) []finding
 		if len(p.Unknown) > 0 {
 			f.Position = r.fieldAt(o.Origin.Position(), p.Unknown[0])
 			outcome := "the API server refuses the object"
-			if r.Platform.Flux != nil && !slices.Contains(asWritten, resource.Kind) {
+			switch {
+			case r.Platform.Flux != nil && !slices.Contains(asWritten, resource.Kind):
 				f.Severity, outcome = finding.Warning, "Flux leaves it out, and it has no effect"
+			case written && !byServer(c, options):
+				f.Severity, outcome = finding.Warning, fmt.Sprintf("it has no effect, and %s is never in sync", c.Name)
 			}
 			f.Message = fmt.Sprintf("%s has the field %s, which a %s does not have: %s", resource.Human(), p.Unknown[0], resource.Kind, outcome)
 			if more := len(p.Unknown) - 1; more > 0 {

@@ -19,24 +19,31 @@ const (
 	notOnServer = "ServerSideApply=false"
 )
 
+// byServer reports whether an object with sync options of its own is applied by the server. Source:
+// gitops-engine, pkg/sync, shouldUseServerSideApply.
+func byServer(c model.Component, own []string) bool {
+	return (c.HasSyncOption(onServer) || slices.Contains(own, onServer)) && !slices.Contains(own, notOnServer)
+}
+
+// isApplication reports whether a component is an Application as somebody wrote it, which Argo CD
+// applies from the client's side unless that is said otherwise.
+func (r *Result) isApplication(c model.Component) bool {
+	return slices.ContainsFunc(r.Platform.Argo.Applications, func(a argo.Application) bool { return a.Component == c.Name })
+}
+
 // tooLong finds objects of Applications that a client-side apply cannot apply, since it
 // copies them into an annotation: most of them are definitions of kinds. Flux applies on
 // the server's side, and so do Applications that Ladder writes where they need to. Source:
-// argo-cd, gitops-engine/pkg/sync, shouldUseServerSideApply; kubectl, apply,
-// GetModifiedConfiguration.
+// kubectl, apply, GetModifiedConfiguration.
 func (r *Result) tooLong(c model.Component, objects []manifest.Object) []finding.Finding {
-	if c.HasSyncOption(replacing) || !slices.ContainsFunc(r.Platform.Argo.Applications, func(a argo.Application) bool {
-		return a.Component == c.Name
-	}) {
+	if c.HasSyncOption(replacing) || !r.isApplication(c) {
 		return nil
 	}
 	_, applied := manifest.SyncPlaces(objects)
-	ofAll := c.HasSyncOption(onServer)
 	var out []finding.Finding
 	for i, o := range objects {
 		options := manifest.Words(o.GetAnnotations()[syncOptionsAnnotation])
-		byServer := (ofAll || slices.Contains(options, onServer)) && !slices.Contains(options, notOnServer)
-		if !applied[i] || byServer || slices.Contains(options, replacing) || o.GetName() == "" {
+		if !applied[i] || byServer(c, options) || slices.Contains(options, replacing) || o.GetName() == "" {
 			continue
 		}
 		length, tooLong := manifest.IsTooLong(o.Object)

@@ -1,3 +1,3 @@
 // Package strict decodes objects of Kubernetes' own kinds as the API server does with
-// strict field validation, which Argo CD and kubectl ask for.
+// strict field validation, which kubectl asks for.
 package strict

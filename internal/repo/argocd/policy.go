@@ -112,7 +112,7 @@ func (r *Repository) unknownIn(d document, part *yamldoc.Value, fields []string,
 			continue
 		}
 		f := newFinding(RuleUnknown, finding.Warning, at(e.Key), d.name(),
-			"%s.%s is no field of an Application and has no effect; kubectl apply and Argo CD refuse an object with a field that its schema does not have", place, e.Key)
+			"%s.%s is no field of an Application and has no effect: kubectl apply refuses the object, and an Application that applies it is never in sync", place, e.Key)
 		section := ""
 		for _, s := range ofSection {
 			if section == "" && slices.Contains(fields, "repoURL") && slices.Contains(s.fields, e.Key) {
