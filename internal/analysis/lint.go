@@ -1,6 +1,8 @@
 package analysis
 
 import (
+	"crypto/sha256"
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -43,13 +45,24 @@ func (r *Result) Lint() lint.Input {
 			in.Objects, in.Unapplied = append(in.Objects, applied...), append(in.Unapplied, unapplied...)
 			in.Waits = append(in.Waits, r.waits(c)...)
 			for _, o := range r.Placed[c.Name] {
-				if !r.isPassedOver(o) {
-					in.Own = append(in.Own, lint.Object{Component: c.Name, Resource: o.Resource(), Position: o.Origin.Position()})
+				resource := o.Resource()
+				if !r.isPassedOver(o) && !strings.Contains(resource.Namespace+resource.Name, "$") {
+					in.Own = append(in.Own, lint.Object{Component: c.Name, Resource: resource, Position: o.Origin.Position(), Digest: digest(o)})
 				}
 			}
 		}
 	}
 	return in
+}
+
+// digest is of the spec of an object.
+func digest(o manifest.Object) string {
+	spec, err := json.Marshal(o.Object["spec"])
+	if err != nil {
+		return ""
+	}
+	sum := sha256.Sum256(spec)
+	return string(sum[:])
 }
 
 // lintObjects are the objects of a component that a sync applies, and those that it

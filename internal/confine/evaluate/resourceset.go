@@ -9,5 +9,5 @@ import (
 
 // ResourceSet fills in the templates of a ResourceSet of Flux in a worker.
 func ResourceSet(ctx context.Context, set resourceset.Set) ([]map[string]any, error) {
-	return AskOfFile[resourceset.Set, []map[string]any](ctx, wire.ResourceSet, set)
+	return Ask[resourceset.Set, []map[string]any](ctx, wire.ResourceSet, set)
 }

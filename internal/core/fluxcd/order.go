@@ -40,7 +40,7 @@ func (s *Setup) Ordered() *Order {
 		}
 		if u.Parent >= 0 {
 			after(start(i), start(u.Parent))
-			if s.Units[u.Parent].Wait {
+			if s.Units[u.Parent].Wait && !u.Unawaited {
 				after(ready(u.Parent), ready(i))
 			}
 		}

@@ -35,6 +35,9 @@ type Unit struct {
 	Component string
 	// Parent is the Kustomization that applies it; -1 for none.
 	Parent    int
+	// Unawaited is set where Parent does not wait for it, whatever its Wait says: a ResourceSet
+	// in between does not.
+	Unawaited bool
 	DependsOn []Reference
 	// Wait is set where it is Ready only when everything that it applies is. A
 	// HelmRelease waits for the workloads of its chart.
@@ -46,6 +49,8 @@ type Unit struct {
 	// Workloads is set where it applies objects itself that take time to be Ready.
 	Workloads bool
 	Suspended bool
+	// Elsewhere is set where it applies to another cluster than its own (kubeConfig).
+	Elsewhere bool
 	// Variables are the Secrets and ConfigMaps, as "Kind name", without which a Kustomization
 	// applies nothing: they have the values of its variables.
 	Variables []string

@@ -148,48 +148,52 @@ func (o *order) fluxForgotten(l link, f finding.Finding, i, j int) finding.Findi
 		f.Severity = finding.Info // whether the webhook is there first is luck, and it heals
 	}
 	f.Message = fmt.Sprintf("%s %s, which %s provides, and no dependsOn orders the two: %s", whose(l.Consumer), l.Reason, l.provider.Name, again(l.Rule, consumer))
-	if through := o.flux.unawaited(i, j); through != nil {
+	if k := o.flux.unawaited(i, j); k >= 0 {
+		through := &o.flux.units[k]
 		f.Message = fmt.Sprintf("%s %s, which %s provides; %s depends on %s, which is Ready without waiting for that: %s",
 			whose(l.Consumer), l.Reason, l.provider.Name, l.consumer.Name, through, again(l.Rule, consumer))
 		f.Fix.Summary = "set wait: true on " + through.String()
-		if o.needsLater(through) {
+		if o.needs().later[k] {
 			f.Fix.Summary = fmt.Sprintf("name %s in healthChecks of %s, not wait: true: it holds what becomes Ready only after it", provider, through)
+		}
+		if provider.Unawaited {
+			f.Fix.Summary = fmt.Sprintf("set spec.wait: true on the ResourceSet that makes %s, and wait: true on %s", provider, through)
 		}
 		f.Evidence = append(f.Evidence, where(through.Position, "%s has neither wait nor a health check of %s", through, provider))
 		return f
 	}
 	f.Fix.Summary = o.flux.mend(i, j)
-	if o.mutual(i, j) {
+	if o.needs().refused[[2]int{o.flux.outer(j), o.flux.outer(i)}] { // neither can come first as a whole
 		f.Fix.Summary = o.flux.apart(who(l.Consumer), i, j)
 	}
 	return f
 }
 
-// mutual reports whether what applies the provider needs something of what applies the consumer
-// as well, so that neither can come first as a whole.
-func (o *order) mutual(consumer, provider int) bool {
-	return slices.ContainsFunc(o.links, func(l link) bool {
-		if l.weak || !l.refuses || !l.across() {
-			return false
-		}
-		i, j, ok := o.flux.pair(l.consumer, l.provider)
-		return ok && o.flux.outer(i) == o.flux.outer(provider) && o.flux.outer(j) == o.flux.outer(consumer) && o.flux.outer(i) != o.flux.outer(j)
-	})
+// fluxNeeds is what the Kustomizations of Flux need of each other, with all that they apply.
+type fluxNeeds struct {
+	// refused has the pairs of which the first is refused something without the second.
+	refused map[[2]int]bool
+	// later are those that need something of what comes once they are Ready: they would never be, if they
+	// waited for all of their objects.
+	later map[int]bool
 }
 
-// needsLater reports whether something that a Kustomization applies needs what comes once that is
-// Ready: it would never be, if it waited for all of its objects.
-func (o *order) needsLater(u *fluxcd.Unit) bool {
-	return slices.ContainsFunc(o.links, func(l link) bool {
-		if l.weak || l.Strength != plan.Hard || !l.across() {
-			return false
-		}
+func (o *order) findFluxNeeds() fluxNeeds {
+	needs := fluxNeeds{map[[2]int]bool{}, map[int]bool{}}
+	for _, l := range o.links {
 		i, j, ok := o.flux.pair(l.consumer, l.provider)
-		if !ok || &o.flux.units[o.flux.outer(i)] != u {
-			return false
+		if l.weak || !l.across() || !ok {
+			continue
 		}
-		return o.flux.ReadyBefore(o.flux.outer(i), o.flux.outer(j))
-	})
+		i, j = o.flux.outer(i), o.flux.outer(j)
+		if l.refuses && i != j {
+			needs.refused[[2]int{i, j}] = true
+		}
+		if l.Strength == plan.Hard && !needs.later[i] && o.flux.ReadyBefore(i, j) {
+			needs.later[i] = true
+		}
+	}
+	return needs
 }
 
 // outer is the Kustomization that applies a HelmRelease, and a unit without one itself.
@@ -219,14 +223,14 @@ func again(rule string, u *fluxcd.Unit) string {
 }
 
 // unawaited finds the Kustomization that applies the provider, that the consumer
-// depends on and that does not wait for the provider; nil for none.
-func (f *fluxOrder) unawaited(consumer, provider int) *fluxcd.Unit {
+// depends on and that does not wait for the provider; -1 for none.
+func (f *fluxOrder) unawaited(consumer, provider int) int {
 	for seen, k := 0, f.units[provider].Parent; k >= 0 && seen < len(f.units); seen, k = seen+1, f.units[k].Parent {
 		if f.ReadyBefore(k, consumer) && !f.Applies(k, consumer) {
-			return &f.units[k]
+			return k
 		}
 	}
-	return nil
+	return -1
 }
 
 // mend says which dependsOn is missing.

@@ -78,4 +78,6 @@ type Object struct {
 	// Versions are those that it tells of itself, the surest first, where something is
 	// applied before Argo CD.
 	Versions []Version
+	// Digest is of what an object of Flux itself says; empty for others.
+	Digest string
 }

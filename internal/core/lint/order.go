@@ -41,6 +41,8 @@ type order struct {
 	// without the second; brought are the links to the CRDs that a component brings.
 	refusals func() map[[2]*model.Component]bool
 	brought  func() map[*model.Component][]link
+	// needs is what the Kustomizations of Flux need of each other.
+	needs func() fluxNeeds
 	// steppedAt has the answers of stepOf.
 	steppedAt map[phased]int
 	// any is set where something is ordered at all: two components of the
@@ -136,6 +138,7 @@ func newOrder(in Input) *order {
 		}
 		return all
 	})
+	o.needs = sync.OnceValue(o.findFluxNeeds)
 	o.brought = sync.OnceValue(func() map[*model.Component][]link {
 		all := map[*model.Component][]link{}
 		for _, l := range o.byRule[ruleCRD] {

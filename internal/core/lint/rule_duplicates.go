@@ -64,6 +64,13 @@ type owned struct {
 // once: what is kept of them is a hash.
 func (o *order) repeated(in Input) map[owned][]*Object {
 	clusters, owner := clustersOf(in.Argo), remembering(o.byName)
+	if in.Flux != nil {
+		for _, u := range in.Flux.Units {
+			if u.Elsewhere {
+				clusters[u.Component] = u.Component
+			}
+		}
+	}
 	seed := maphash.MakeSeed()
 	hash := func(object *Object) uint64 {
 		r := &object.Resource
@@ -106,13 +113,13 @@ type category int
 
 const (
 	owns  category = iota
-	alike          // harmless while both say the same: Namespaces, and sources of Flux
+	alike          // harmless while both say the same: Namespaces, and objects of Flux itself that do
 	hooks          // made anew by each sync, and never out of sync
 )
 
 func kinOf(pair [2]*Object) category {
 	switch r := pair[1].Resource; {
-	case r.Kind == "Namespace" && r.Group == "", r.Group == "source.toolkit.fluxcd.io":
+	case r.Kind == "Namespace" && r.Group == "", pair[0].Digest != "" && pair[0].Digest == pair[1].Digest:
 		return alike
 	case pair[0].Place.IsHook && pair[1].Place.IsHook:
 		return hooks

@@ -245,12 +245,23 @@ func (o *order) nothingWaits(f *finding.Finding, l link, consumer, provider *mod
 	switch {
 	case o.refusedBefore(l):
 		f.Message += fmt.Sprintf(", but %s is refused before %s is there", provider.Name, consumer.Name)
+	case idle(l) && o.needsLaterOf(l):
+		f.Message += fmt.Sprintf(", but %s needs what %s applies later", provider.Name, consumer.Name)
 	case idle(l):
 		f.Severity = finding.Info
 		f.Message += fmt.Sprintf(", so that it heals once %s is there", provider.Name)
 	default:
 		f.Message += fmt.Sprintf(", so that it is likely to heal once %s is there", provider.Name)
 	}
+}
+
+// needsLaterOf reports whether the provider of a link needs an object of the consumer's component
+// that comes behind the consumer: the sync of that waits for the consumer first.
+func (o *order) needsLaterOf(l link) bool {
+	return slices.ContainsFunc(o.links, func(m link) bool {
+		return m.consumer == l.provider && m.provider == l.consumer && !m.weak && m.Strength == plan.Hard &&
+			l.Consumer.Place.Compare(m.Provider.Place) < 0 && o.assessed().waits(l)
+	})
 }
 
 // idle reports whether nothing but waiting comes of a consumer that is too early: it is applied,

@@ -138,16 +138,12 @@ func bootstraps(a, b *model.Component) bool {
 func storeBeforeRuntime(in Input) []finding.Finding {
 	var out []finding.Finding
 	o := newOrder(in)
+	if o.flux != nil {
+		return nil // service-before-use tells of a store that Flux waits for
+	}
 	stores := o.stores(in)
 	for _, l := range o.byRule[ruleService] {
 		if !l.across() || !isSecretStore(l.Consumer.Object) {
-			continue
-		}
-		if o.flux != nil {
-			if f, wrong := o.fluxAcross(l); wrong {
-				f.Rule = ruleStore
-				out = append(out, f)
-			}
 			continue
 		}
 		consumer, runtime := l.standing()
@@ -158,9 +154,6 @@ func storeBeforeRuntime(in Input) []finding.Finding {
 			}
 			out = append(out, f)
 		}
-	}
-	if o.flux != nil {
-		return oneEach(out)
 	}
 	for _, e := range o.steps {
 		if e.Basis != finding.Declared {

@@ -47,7 +47,7 @@ func (l *loader) left(s *searched) {
 // patch: then it is a part of what it changes.
 func (l *loader) isPatch(file string) bool {
 	for dir := path.Dir(file); ; dir = path.Dir(dir) {
-		if slices.Contains(l.patches(dir), file) {
+		if l.patches(dir)[file] {
 			return true
 		}
 		if dir == "." {
@@ -57,26 +57,31 @@ func (l *loader) isPatch(file string) bool {
 }
 
 // patches are the files that the kustomization of a folder has as patches.
-func (l *loader) patches(dir string) []string {
+func (l *loader) patches(dir string) map[string]bool {
+	all, known := l.patched[dir]
+	if known {
+		return all
+	}
+	all = map[string]bool{}
+	l.patched[dir] = all
 	name := l.kustomizationFile(dir)
 	if name == "" {
-		return nil
+		return all
 	}
 	data, err := l.tree.Read(name)
 	if err != nil {
-		return nil
+		return all
 	}
 	documents, err := yamldoc.Parse(name, data)
 	if err != nil {
-		return nil // what builds it will tell
+		return all // what builds it will tell
 	}
-	var all []string
 	for _, d := range documents {
 		for _, patch := range d.At("patches").Elements() {
-			all = append(all, path.Join(dir, patch.TextAt("path")))
+			all[path.Join(dir, patch.TextAt("path"))] = true
 		}
 		for _, patch := range d.At("patchesStrategicMerge").Elements() {
-			all = append(all, path.Join(dir, patch.Text))
+			all[path.Join(dir, patch.Text)] = true
 		}
 	}
 	return all

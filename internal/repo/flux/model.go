@@ -44,6 +44,9 @@ type Cluster struct {
 	Releases       []Release
 	// guessed is set where nothing says that the folder is synced.
 	guessed bool
+	// unawaited are the objects of ResourceSets that do not wait for them, by kind, namespace and
+	// name.
+	unawaited map[string]bool
 }
 
 // Kind says what a Problem is about.

@@ -1,14 +1,52 @@
 package flux
 
 import (
+	"encoding/json"
+	"errors"
 	"maps"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/rollout-ladder/ladder/internal/confine"
 	"github.com/rollout-ladder/ladder/internal/repo/manifest"
 	"github.com/rollout-ladder/ladder/internal/repo/resourceset"
 )
+
+// filled are the objects that a ResourceSet makes.
+type filled struct {
+	objects []map[string]any
+	err     error
+}
+
+// mostSlow is how many ResourceSets may take too long, or go over another limit, before no more are
+// filled in.
+const mostSlow = 10
+
+var errSlow = errors.New("too many sets take too long")
+
+// fill fills in the templates of a ResourceSet, once for all clusters that have the same.
+func (l *loader) fill(set resourceset.Set) ([]map[string]any, error) {
+	id, err := json.Marshal(set)
+	if err != nil {
+		return nil, err
+	}
+	known, ok := l.filled[string(id)]
+	switch {
+	case ok:
+		return known.objects, known.err
+	case l.slow == mostSlow:
+		return nil, errSlow
+	}
+	objects, err := l.options.Set(l.ctx, set)
+	if over := (*confine.LimitError)(nil); errors.As(err, &over) {
+		l.slow++
+	}
+	if l.ctx.Err() == nil {
+		l.filled[string(id)] = filled{objects, err}
+	}
+	return objects, err
+}
 
 // ofSet are the objects of Flux that a ResourceSet makes. Whole is not set where it makes others
 // as well, and where it is not known what it makes: inputs that a provider has, and
@@ -18,31 +56,40 @@ func (l *loader) ofSet(set manifest.Object, k *Kustomization) (made []manifest.O
 	if strings.EqualFold(set.GetAnnotations()["fluxcd.controlplane.io/reconcile"], "disabled") {
 		return nil, true
 	}
-	if len(listAt(spec, "inputsFrom")) > 0 || textAt(spec, "inputStrategy", "name") == "Permute" {
+	if len(listAt(spec, "inputsFrom")) > 0 || textAt(spec, "inputStrategy", "name") == "Permute" || len(listAt(spec, "steps")) > 0 {
 		return nil, false
 	}
 	namespace := namespaceOf(set, k)
 	provider := map[string]any{"apiVersion": set.GetAPIVersion(), "kind": set.GetKind(), "name": set.GetName(), "namespace": namespace}
 	question := resourceset.Set{Resources: listAt(spec, "resources"), Template: textAt(spec, "resourcesTemplate")}
 	for _, input := range listAt(spec, "inputs") {
-		values := map[string]any{"provider": provider}
 		given, _ := input.(map[string]any)
+		values := map[string]any{}
 		maps.Copy(values, given)
+		values["provider"] = provider
 		question.Inputs = append(question.Inputs, values)
 	}
-	objects, err := l.options.Set(l.ctx, question)
+	objects, err := l.fill(question)
 	if err != nil {
 		return nil, false
 	}
+	waits, _ := spec["wait"].(bool)
 	whole = true
-	for _, filled := range objects {
-		o := manifest.Object{Unstructured: &unstructured.Unstructured{Object: filled}, Origin: set.Origin}
+	for _, object := range objects {
+		o := manifest.Object{Unstructured: &unstructured.Unstructured{Object: object}, Origin: set.Origin}
 		if !isFlux(o.GroupVersionKind().Group) || o.GetName() == "" || o.GetKind() == set.GetKind() {
 			whole = false
 			continue
 		}
+		o.Unstructured = o.DeepCopy()
 		if o.GetNamespace() == "" {
 			o.SetNamespace(namespace)
+		}
+		if !waits {
+			if l.current.unawaited == nil {
+				l.current.unawaited = map[string]bool{}
+			}
+			l.current.unawaited[key(o.GetKind(), o.GetNamespace(), o.GetName())] = true
 		}
 		made = append(made, o)
 	}

@@ -9,6 +9,7 @@ import (
 	"text/template"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
 
@@ -69,9 +70,9 @@ func (m *maker) fill(name, text string, inputs []map[string]any) error {
 		delete(functions, unsteady)
 	}
 	functions["inputs"] = func() map[string]any { return input }
-	functions["toYaml"] = gotemplate.ToYAML
+	functions["toYaml"], functions["mustToYaml"] = gotemplate.ToYAML, gotemplate.ToYAML
 	functions["slugify"] = slugify
-	t, err := template.New(name).Delims("<<", ">>").Funcs(functions).Parse(text)
+	t, err := template.New(name).Delims("<<", ">>").Option("missingkey=error").Funcs(functions).Parse(text)
 	if err != nil {
 		return err
 	}
@@ -79,9 +80,6 @@ func (m *maker) fill(name, text string, inputs []map[string]any) error {
 		var filled strings.Builder
 		if err := t.Execute(&filled, nil); err != nil {
 			return err
-		}
-		if strings.Contains(filled.String(), "<no value>") {
-			return fmt.Errorf("%s names an input that is not there", name)
 		}
 		if err := m.read(filled.String()); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
@@ -101,24 +99,37 @@ func (m *maker) read(text string) error {
 		case err != nil:
 			return err
 		}
-		id := o.GetAPIVersion() + "/" + o.GetKind() + "/" + o.GetNamespace() + "/" + o.GetName()
-		if len(o.Object) == 0 || m.seen[id] || strings.EqualFold(o.GetAnnotations()["fluxcd.controlplane.io/reconcile"], "disabled") {
+		if !o.IsList() {
+			if err := m.add(&o); err != nil {
+				return err
+			}
 			continue
 		}
-		if len(m.made) == Most {
-			return errMost
+		if err := o.EachListItem(func(item runtime.Object) error { return m.add(item.(*unstructured.Unstructured)) }); err != nil { //nolint:forcetypeassert // of an unstructured list
+			return err
 		}
-		m.seen[id] = true
-		m.made = append(m.made, o.Object)
 	}
+}
+
+func (m *maker) add(o *unstructured.Unstructured) error {
+	id := o.GroupVersionKind().Group + "/" + o.GetKind() + "/" + o.GetNamespace() + "/" + o.GetName()
+	if len(o.Object) == 0 || m.seen[id] || o.GetAnnotations()["fluxcd.controlplane.io/reconcile"] == "disabled" {
+		return nil
+	}
+	if len(m.made) == Most {
+		return errMost
+	}
+	m.seen[id] = true
+	m.made = append(m.made, o.Object)
+	return nil
 }
 
 var slug = regexp.MustCompile(`^[a-z0-9]+([_-][a-z0-9]+)*$`)
 
-// slugify knows the slugs of names in small letters, which are their own. Others depend on
+// slugify knows the slugs of short names in small letters, which are their own. Others depend on
 // tables of languages.
 func slugify(text string) (string, error) {
-	if !slug.MatchString(text) {
+	if !slug.MatchString(text) || len(text) > 63 {
 		return "", errors.New("the slug of an input is not known")
 	}
 	return text, nil

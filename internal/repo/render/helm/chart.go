@@ -15,6 +15,7 @@ import (
 	"helm.sh/helm/v4/pkg/chart/common"
 	"helm.sh/helm/v4/pkg/chart/loader/archive"
 	chart "helm.sh/helm/v4/pkg/chart/v2"
+	chartutil "helm.sh/helm/v4/pkg/chart/v2/util"
 	"helm.sh/helm/v4/pkg/chart/v2/loader"
 	"helm.sh/helm/v4/pkg/ignore"
 
@@ -240,8 +241,9 @@ func dependencyArchive(dep *chart.Chart, files []archive.BufferedFile) string {
 // complete adds dependencies that are not vendored but can be had: charts of
 // the repository named by file://, and remote ones when not offline.
 func (l *loadedChart) complete(ctx context.Context, view source.View, at finding.Position, opts Options, depth int) error {
+	whole := l.isWhole()
 	for _, dep := range l.chart.Metadata.Dependencies {
-		if dep == nil || l.has(dep) {
+		if dep == nil || whole || l.has(dep) {
 			continue
 		}
 		local, isFile := strings.CutPrefix(dep.Repository, "file://")
@@ -302,10 +304,19 @@ func (l *loadedChart) dependencyLine(name string) finding.Position {
 	return at
 }
 
-// has reports whether a dependency is in the chart, in whatever version: Helm takes the one that
-// is there. Source: Helm, pkg/action, CheckDependencies.
+// isWhole reports whether all dependencies are in the chart, in whatever versions: then Helm takes
+// those that are there. Where one is not, who renders the chart has Helm build all of them. Source:
+// Helm, pkg/action, CheckDependencies; Argo CD, reposerver/repository, helmTemplate.
+func (l *loadedChart) isWhole() bool {
+	return !slices.ContainsFunc(l.chart.Metadata.Dependencies, func(dep *chart.Dependency) bool {
+		return dep != nil && !slices.ContainsFunc(l.chart.Dependencies(), func(c *chart.Chart) bool { return c.Name() == dep.Name })
+	})
+}
+
 func (l *loadedChart) has(dep *chart.Dependency) bool {
-	return slices.ContainsFunc(l.chart.Dependencies(), func(c *chart.Chart) bool { return c.Name() == dep.Name })
+	return slices.ContainsFunc(l.chart.Dependencies(), func(c *chart.Chart) bool {
+		return c.Name() == dep.Name && chartutil.IsCompatibleRange(dep.Version, c.Metadata.Version)
+	})
 }
 
 func (l *loadedChart) adopt(sub *loadedChart) {

@@ -3,6 +3,7 @@ package plain
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"path"
 	"strings"
@@ -90,6 +91,11 @@ func readFile(view source.View, name string, strict bool) ([]manifest.Object, er
 	if tool := manifest.EncryptedBy(data); tool != "" {
 		return nil, source.Encrypted(name, tool)
 	}
+	if !strict && path.Ext(name) == ".json" {
+		if problem := noObject(data); problem != "" {
+			return nil, source.Errorf(finding.Position{File: name, Line: 1}, "%s %s, and Argo CD takes every .json file of the folder for one object: the Application is not rendered; exclude it (directory.exclude), or move it away", name, problem)
+		}
+	}
 	var out []manifest.Object
 	var stray error
 	for _, doc := range manifest.Split(data) {
@@ -99,13 +105,27 @@ func readFile(view source.View, name string, strict bool) ([]manifest.Object, er
 			stray = err
 		}
 	}
-	if errors.Is(stray, manifest.ErrNoObject) && !strict && path.Ext(name) == ".json" {
-		return nil, source.Errorf(finding.Position{File: name, Line: 1}, "%s has no kind, and Argo CD takes every .json file of the folder for an object: the Application is not rendered; exclude it (directory.exclude), or move it away", name)
-	}
 	if stray != nil && (strict || len(out) > 0 || isMeant(data, stray) || errors.Is(stray, source.ErrEncrypted)) {
 		return nil, stray
 	}
 	return out, nil
+}
+
+// noObject says why a JSON file is not one object; empty where it is. Source: Argo CD,
+// reposerver/repository, getObjsFromYAMLOrJSON.
+func noObject(data []byte) string {
+	documents := json.NewDecoder(bytes.NewReader(data))
+	var object map[string]any
+	if err := documents.Decode(&object); err != nil {
+		return "is no JSON object"
+	}
+	switch kind, _ := object["kind"].(string); {
+	case kind == "":
+		return "has no kind"
+	case documents.More():
+		return "holds several objects"
+	}
+	return ""
 }
 
 // isMeant reports whether a file with a problem is meant to hold objects. One that is YAML,
