@@ -18,6 +18,10 @@ var rivals = []string{
 	"charts.gabe565.com", "charts.rancher.io", "charts.ot-container-kit.github.io", "charts.kubesphere.io", "marketplace.azurecr.io",
 }
 
+// hardened is where Docker publishes the charts of other projects, with hardened images, under
+// their names and "-chart". Source: Docker Hardened Images, "Helm charts".
+const hardened = "dhi.io"
+
 // address is the address of a repository in the form that is compared: without
 // scheme, credentials, "www." and the slash at its end; host in small letters.
 func address(text string) string {
@@ -58,6 +62,9 @@ func ask(src model.Source) question {
 	}
 	if i := strings.LastIndexByte(q.chart, '/'); i >= 0 { // folders of a registry belong to its address
 		q.repository, q.chart = address(q.repository+"/"+q.chart[:i]), q.chart[i+1:]
+	}
+	if q.repository == hardened || strings.HasPrefix(q.repository, hardened+"/") {
+		q.chart = strings.TrimSuffix(q.chart, "-chart")
 	}
 	return q
 }
