@@ -71,6 +71,9 @@ func (o *order) fluxAcross(l link) (f finding.Finding, wrong bool) {
 	if !ok {
 		return f, false
 	}
+	if u := &o.flux.units[i]; l.Rule == ruleNamespace && u.Kind == fluxcd.HelmRelease && u.Namespace == l.Required.Name {
+		return f, false // there is no such release before its own namespace
+	}
 	f = fromDependency(l, finding.Cross)
 	switch {
 	case o.flux.StartsBefore(i, j) && o.flux.StartsBefore(j, i): // a circle, which is told as that

@@ -79,7 +79,7 @@ func (w *walk) finish(ctx context.Context) []model.Component {
 	var all []model.Component
 	twice := sharing{}
 	var left []model.Component
-	alone := map[string]bool{}
+	alone, assumed := map[string]bool{}, map[string]bool{}
 	documents := map[string]document{}
 	for _, m := range w.met {
 		c := m.component
@@ -95,6 +95,12 @@ func (w *walk) finish(ctx context.Context) []model.Component {
 			}
 			if m.assumed {
 				left = append(left, c)
+				continue
+			}
+			if assumed[c.Name] { // its name may be another one
+				left = append(left, other)
+				all[at], assumed[c.Name] = c, false
+				alone[c.Name], documents[c.Name] = m.alone, m.document
 				continue
 			}
 			// Of two that one parent applies the last counts. Source: Argo CD,
@@ -115,7 +121,7 @@ func (w *walk) finish(ctx context.Context) []model.Component {
 			}
 			all[at] = c
 		} else {
-			kept[c.Name] = len(all)
+			kept[c.Name], assumed[c.Name] = len(all), m.assumed
 			all = append(all, c)
 		}
 		alone[c.Name], documents[c.Name] = m.alone, m.document

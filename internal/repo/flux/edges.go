@@ -206,6 +206,22 @@ func (p *platform) open() string {
 	return ""
 }
 
+// otherwhere is another cluster that has what a dependency names, where nothing says that the
+// folder of this one is synced: both may be parts of one; empty for none.
+func (p *platform) otherwhere(kind fluxcd.Kind, d fluxcd.Reference) string {
+	if len(p.cluster.Kustomizations) == 0 || !p.cluster.Kustomizations[0].Made {
+		return ""
+	}
+	for i := range p.result.Clusters {
+		c := &p.result.Clusters[i]
+		if kind == fluxcd.HelmRelease && slices.ContainsFunc(c.Releases, func(r Release) bool { return r.Namespace == d.Namespace && r.Name == d.Name }) ||
+			kind == fluxcd.Kustomization && slices.ContainsFunc(c.Kustomizations, func(k Kustomization) bool { return k.Namespace == d.Namespace && k.Name == d.Name }) {
+			return c.Name
+		}
+	}
+	return ""
+}
+
 func (p *platform) unknownReference(u *fluxcd.Unit, d fluxcd.Reference, open string) {
 	f := p.finding(ruleUnknown, finding.Error, d.Position, u.Component, "%s depends on %s %s/%s, which nothing in the repository defines: it never becomes Ready", u, u.Kind, d.Namespace, d.Name)
 	if open != "" {
@@ -223,6 +239,10 @@ func (p *platform) unknownReference(u *fluxcd.Unit, d fluxcd.Reference, open str
 			f.Severity = finding.Info
 			f.Message = fmt.Sprintf("%s depends on %s %s/%s, which only the template %s writes: it is taken to be applied before", u, u.Kind, d.Namespace, d.Name, l.Position.File)
 		}
+	}
+	if other := p.otherwhere(u.Kind, d); other != "" {
+		f.Severity = finding.Info
+		f.Message = fmt.Sprintf("%s depends on %s %s/%s, which is in %s: nothing says which folders one cluster has", u, u.Kind, d.Namespace, d.Name, other)
 	}
 	f.Scope = finding.Cross
 	f.Fix.Summary = "correct the name, or drop the dependency"
