@@ -34,7 +34,7 @@ type Unit struct {
 	// or has nothing to apply.
 	Component string
 	// Parent is the Kustomization that applies it; -1 for none.
-	Parent    int
+	Parent int
 	// Unawaited is set where Parent does not wait for it, whatever its Wait says: a ResourceSet
 	// in between does not.
 	Unawaited bool

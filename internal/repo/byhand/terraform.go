@@ -19,7 +19,7 @@ var (
 	// variable begins one that may have a name as its default.
 	variable = lazyregexp.New(`(?m)^variable\s+"([A-Za-z0-9_-]+)"\s*\{`)
 	initial  = lazyregexp.New(`(?m)^\s*default\s*=\s*"([a-z0-9][a-z0-9-]*)"`)
-	makes  = lazyregexp.New(`(?m)^\s*create_namespace\s*=\s*true`)
+	makes    = lazyregexp.New(`(?m)^\s*create_namespace\s*=\s*true`)
 )
 
 // kindsOf are the kinds of the resources of Terraform that make objects.
