@@ -155,7 +155,7 @@ func (o *order) duplicates(names [2]string, pairs [][2]*Object) []finding.Findin
 		}
 		switch k {
 		case owns:
-			if a, b := o.byName[names[0]], o.byName[names[1]]; a != nil && b != nil && ofStages(rootOf(a), rootOf(b)) {
+			if a, b := o.byName[names[0]], o.byName[names[1]]; a != nil && b != nil && ofTwoRoots(a, b) {
 				f.Severity = finding.Info
 				f.Message += " if both go to one cluster"
 			}
@@ -193,24 +193,11 @@ func rootOf(c *model.Component) string {
 	return ""
 }
 
-// stages are what people call the stages of a platform, which often have a cluster each.
-var stages = []string{"dev", "develop", "development", "test", "testing", "qa", "uat", "stg", "stage", "staging", "preprod", "prd", "prod", "production", "live", "sandbox", "demo"}
-
-// ofStages reports whether two names differ by the stage that they say.
-func ofStages(a, b string) bool {
-	p, q := strings.Split(a, "-"), strings.Split(b, "-")
-	if len(p) != len(q) {
-		return false
-	}
-	differ := 0
-	for i := range p {
-		if p[i] != q[i] {
-			if differ++; !slices.Contains(stages, p[i]) || !slices.Contains(stages, q[i]) {
-				return false
-			}
-		}
-	}
-	return differ == 1
+// ofTwoRoots reports whether people apply the roots of two components one by one: each may be for a
+// cluster of its own, whose Argo CD calls it by the same name.
+func ofTwoRoots(a, b *model.Component) bool {
+	p, q := rootOf(a), rootOf(b)
+	return p != "" && q != "" && p != q
 }
 
 // refusesShared is the first of two components that shares nothing. Source: Argo CD, user

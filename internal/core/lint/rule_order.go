@@ -80,8 +80,9 @@ func judgeUse(in Input, rule string) []finding.Finding {
 	switch rule {
 	case ruleNamespace:
 		out = append(out, o.movedNamespaces(in)...)
+		out = append(out, o.leftToRetries(in, rule)...)
 	case ruleCRD:
-		out = append(out, o.leftToRetries(in)...)
+		out = append(out, o.leftToRetries(in, rule)...)
 	}
 	return out
 }

@@ -13,15 +13,15 @@ import (
 )
 
 // leftToRetries tells, once for an environment that orders none of its components, of the
-// objects whose kinds another component brings. That may be meant: it is information.
+// objects whose kinds, or whose namespaces, another component brings. That may be meant: it is information.
 // Source: argo-cd, controller autoSync, which tries a failed sync again five times,
 // after 5, 10, 20, 40 and 80 seconds, where retry does not say otherwise.
-func (o *order) leftToRetries(in Input) []finding.Finding {
+func (o *order) leftToRetries(in Input, rule string) []finding.Finding {
 	if o.any || o.flux != nil {
 		return nil
 	}
 	pairs := map[[2]*model.Component]link{}
-	for _, l := range o.byRule[ruleCRD] {
+	for _, l := range o.byRule[rule] {
 		if l.weak || !l.across() || l.Strength != plan.Hard || l.Effect != dependency.Apply {
 			continue
 		}
