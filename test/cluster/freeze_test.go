@@ -34,10 +34,13 @@ func TestFrozen(t *testing.T) {
 	g := s.guard()
 
 	// The API server is slow with what the second component writes.
-	g.stop("/namespaces/ns-" + name(2) + "/configmaps/")
+	slow := "/namespaces/ns-" + name(2) + "/configmaps/"
+	g.stop(slow)
 	first := s.start(s.rollout()...)
 	eventually(t, func() error { return g.held(1) })
+	g.stop(slow, "/leases/") // a renewal that is under way would show the other run that this one lives
 	must(t, first.cmd.Process.Signal(syscall.SIGSTOP))
+	eventually(t, g.idle)
 	s.access = direct
 	if r := s.ladder(s.rollout()...); r.code != 0 || s.report(r).Result != "succeeded" {
 		t.Fatalf("the second run, exit code %d: %s%s", r.code, r.stdout, r.stderr)
@@ -80,6 +83,7 @@ type guard struct {
 	holds   []string // parts of the paths of writes
 	release chan struct{}
 	waiting int
+	passing int // writes that are on their way to the API server
 	writes  []string // those that are no leases
 	asked   int
 }
@@ -144,6 +148,16 @@ func (g *guard) held(n int) error {
 	return nil
 }
 
+// idle fails unless no write is on its way to the API server.
+func (g *guard) idle() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.passing > 0 {
+		return fmt.Errorf("%d writes are on their way", g.passing)
+	}
+	return nil
+}
+
 // counted lists the writes so far, and tells how many requests there were.
 func (g *guard) counted() (writes []string, asked int) {
 	g.mu.Lock()
@@ -164,13 +178,22 @@ func (g *guard) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 			held = held || strings.Contains(r.URL.Path, part)
 		}
 	}
+	passing := !held && r.Method != http.MethodGet
 	if held {
 		g.waiting++
+	}
+	if passing {
+		g.passing++
 	}
 	release := g.release
 	g.mu.Unlock()
 	if !held {
 		g.forward.ServeHTTP(out, r)
+		if passing {
+			g.mu.Lock()
+			g.passing--
+			g.mu.Unlock()
+		}
 		return
 	}
 	_, _ = io.Copy(io.Discard, r.Body)
