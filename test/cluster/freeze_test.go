@@ -83,7 +83,7 @@ type guard struct {
 	holds   []string // parts of the paths of writes
 	release chan struct{}
 	waiting int
-	passing int // writes that are on their way to the API server
+	passing int      // writes that are on their way to the API server
 	writes  []string // those that are no leases
 	asked   int
 }
