@@ -41,6 +41,9 @@ type order struct {
 	// without the second; brought are the links to the CRDs that a component brings.
 	refusals func() map[[2]*model.Component]bool
 	brought  func() map[*model.Component][]link
+	// lastNeeded is where the last of the objects of a second component stands that a first one
+	// cannot do without.
+	lastNeeded func() map[[2]*model.Component]dependency.Place
 	// needs is what the Kustomizations of Flux need of each other.
 	needs func() fluxNeeds
 	// steppedAt has the answers of stepOf.
@@ -137,6 +140,19 @@ func newOrder(in Input) *order {
 			}
 		}
 		return all
+	})
+	o.lastNeeded = sync.OnceValue(func() map[[2]*model.Component]dependency.Place {
+		last := map[[2]*model.Component]dependency.Place{}
+		for _, l := range o.links {
+			if l.weak || l.Strength != plan.Hard {
+				continue
+			}
+			pair := [2]*model.Component{l.consumer, l.provider}
+			if at, known := last[pair]; !known || at.Compare(l.Provider.Place) < 0 {
+				last[pair] = l.Provider.Place
+			}
+		}
+		return last
 	})
 	o.needs = sync.OnceValue(o.findFluxNeeds)
 	o.brought = sync.OnceValue(func() map[*model.Component][]link {

@@ -259,10 +259,8 @@ func (o *order) nothingWaits(f *finding.Finding, l link, consumer, provider *mod
 // needsLaterOf reports whether the provider of a link needs an object of the consumer's component
 // that comes behind the consumer: the sync of that waits for the consumer first.
 func (o *order) needsLaterOf(l link) bool {
-	return slices.ContainsFunc(o.links, func(m link) bool {
-		return m.consumer == l.provider && m.provider == l.consumer && !m.weak && m.Strength == plan.Hard &&
-			l.Consumer.Place.Compare(m.Provider.Place) < 0 && o.assessed().waits(l)
-	})
+	last, needed := o.lastNeeded()[[2]*model.Component{l.provider, l.consumer}]
+	return needed && l.Consumer.Place.Compare(last) < 0 && o.assessed().waits(l)
 }
 
 // idle reports whether nothing but waiting comes of a consumer that is too early: it is applied,

@@ -81,6 +81,7 @@ func (w *walk) finish(ctx context.Context) []model.Component {
 	var left []model.Component
 	alone, assumed := map[string]bool{}, map[string]bool{}
 	documents := map[string]document{}
+	stands := map[string]int{} // the Application in the setup that a name stands for; -1 for none
 	for _, m := range w.met {
 		c := m.component
 		if len(places[c.Name]) > 1 {
@@ -101,6 +102,12 @@ func (w *walk) finish(ctx context.Context) []model.Component {
 				left = append(left, other)
 				all[at], assumed[c.Name] = c, false
 				alone[c.Name], documents[c.Name] = m.alone, m.document
+				if first := stands[c.Name]; first >= 0 {
+					w.setup.Applications[first].Component = ""
+				}
+				if stands[c.Name] = m.application; m.application >= 0 {
+					w.setup.Applications[m.application].Component = c.Name
+				}
 				continue
 			}
 			// Of two that one parent applies the last counts. Source: Argo CD,
@@ -124,7 +131,7 @@ func (w *walk) finish(ctx context.Context) []model.Component {
 			kept[c.Name], assumed[c.Name] = len(all), m.assumed
 			all = append(all, c)
 		}
-		alone[c.Name], documents[c.Name] = m.alone, m.document
+		alone[c.Name], documents[c.Name], stands[c.Name] = m.alone, m.document, m.application
 		if m.application >= 0 {
 			w.setup.Applications[m.application].Component = c.Name
 		}

@@ -9,7 +9,6 @@ import (
 	"text/template"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
 
@@ -105,8 +104,14 @@ func (m *maker) read(text string) error {
 			}
 			continue
 		}
-		if err := o.EachListItem(func(item runtime.Object) error { return m.add(item.(*unstructured.Unstructured)) }); err != nil { //nolint:forcetypeassert // of an unstructured list
+		list, err := o.ToList()
+		if err != nil {
 			return err
+		}
+		for i := range list.Items {
+			if err := m.add(&list.Items[i]); err != nil {
+				return err
+			}
 		}
 	}
 }
