@@ -16,7 +16,8 @@ const ruleProjectLate = "project-before-use"
 // projectBeforeUse finds Applications, and sets of them, that are applied in a wave before
 // that of their AppProject. Argo CD compares and syncs nothing of an Application whose
 // project is not there, so that it does not become Healthy. Where a parent of the Application is in the
-// project, this is there before. Source: argo-cd, util/argo, ValidatePermissions.
+// project, or in one that comes with it or later, this is there before. Source: argo-cd, util/argo,
+// ValidatePermissions.
 func projectBeforeUse(in Input) []finding.Finding {
 	places := newPlaces(in.Argo)
 	var out []finding.Finding
@@ -26,7 +27,7 @@ func projectBeforeUse(in Input) []finding.Finding {
 		}
 		var early []tooEarly
 		for _, a := range in.Argo.Applications {
-			if a.Project != p.Name || a.Assumed || a.Set != "" || places.anyParentIn(a, p.Name) {
+			if a.Project != p.Name || a.Assumed || a.Set != "" || places.parentWaits(a, p, in.Argo.Projects) {
 				continue
 			}
 			if project, application, later := later(places.ofProject(p), places.of(a)); later {
@@ -255,9 +256,14 @@ func (p places) below(own level) []level {
 	return way
 }
 
-// anyParentIn reports whether one of those that apply an Application is in a project.
-func (p places) anyParentIn(a argo.Application, project string) bool {
-	return slices.ContainsFunc(p.of(a), func(l level) bool { return l.name != a.Name && p[l.name].Project == project })
+// parentWaits reports whether one of those that apply an Application is in a project, or in
+// one that the same parent applies in this wave or a later one.
+func (p places) parentWaits(a argo.Application, project argo.Project, all []argo.Project) bool {
+	return slices.ContainsFunc(p.of(a), func(l level) bool {
+		return l.name != a.Name && slices.ContainsFunc(all, func(other argo.Project) bool {
+			return other.Name == p[l.name].Project && other.Parent == project.Parent && other.Wave.Value >= project.Wave.Value
+		})
+	})
 }
 
 // maxParents bounds how deep parents are followed: they may apply each other.

@@ -37,6 +37,9 @@ type tally struct {
 	below   map[string]map[string]bool
 	// places are all paths, for a repository that is the folder of another.
 	places places
+	// twins are the addresses of which an Application takes the same path as of this one: two
+	// repositories, since nobody takes a folder twice.
+	twins map[string]bool
 }
 
 // base is the folder that becomes a repository of its own, from which all paths are
@@ -101,6 +104,9 @@ func (t tallies) at(url string) *tally {
 func (t tallies) add(object tallies) {
 	for url, counted := range object {
 		to := t.at(url)
+		for twin := range counted.twins {
+			to.twin(twin)
+		}
 		to.here, to.all = to.here+counted.here, to.all+counted.all
 		to.weak = to.weak || counted.weak
 		to.sure = to.sure || counted.here == counted.all && len(counted.found) >= minSure
@@ -176,7 +182,7 @@ func (r *Repository) revise(ctx context.Context) {
 // tallySources counts the sources of an Application.
 func (r *Repository) tallySources(t tallies, app document) {
 	sources := app.sources()
-	for _, s := range sources {
+	for i, s := range sources {
 		r.tallyValueFiles(t, s, sources)
 		if s.path() == "" || s.value.TextAt("chart") != "" || hasPlaceholder(s.path()) || strings.Contains(s.path(), "$") || isRelative(s.repoURL()) || isOCI(s) {
 			continue
@@ -193,7 +199,20 @@ func (r *Repository) tallySources(t tallies, app document) {
 		}
 		to.countBelow(r, app.position().File, s.path())
 		to.places.note(s.path(), s.position)
+		for _, other := range sources[:i] {
+			if normaliseURL(other.repoURL()) != normaliseURL(s.repoURL()) && path.Clean(other.path()) == path.Clean(s.path()) {
+				to.twin(normaliseURL(other.repoURL()))
+				t.at(other.repoURL()).twin(normaliseURL(s.repoURL()))
+			}
+		}
 	}
+}
+
+func (t *tally) twin(url string) {
+	if t.twins == nil {
+		t.twins = map[string]bool{}
+	}
+	t.twins[url] = true
 }
 
 // tallyValueFiles notes the value files of a source as places of the repositories that
@@ -346,8 +365,9 @@ func (r *Repository) decide(t tallies) {
 			weak = append(weak, url)
 		}
 	}
-	for _, url := range fresh {
-		r.own[url] = r.own[url] && !r.coincides(t, url)
+	others := slices.DeleteFunc(slices.Clone(fresh), func(url string) bool { return !r.coincides(t, url) && !r.isTwin(t, url) })
+	for _, url := range others {
+		r.own[url] = false
 	}
 	r.findPrefix(t)
 	known := false
@@ -382,6 +402,17 @@ func (r *Repository) cloned(addresses []string) []string {
 		return []string{origin}
 	}
 	return slices.DeleteFunc(slices.Clone(addresses), func(url string) bool { return path.Base(url) != strings.ToLower(filepath.Base(r.tree.Repository)) })
+}
+
+// isTwin reports whether an address has a twin that is more likely to be this repository's,
+// since more of its paths exist.
+func (r *Repository) isTwin(t tallies, url string) bool {
+	for twin := range t[url].twins {
+		if r.own[twin] && r.here[twin] > r.here[url] {
+			return true
+		}
+	}
+	return false
 }
 
 // coincides reports whether all that speaks for an address is one folder of a common name,

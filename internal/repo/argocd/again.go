@@ -1,6 +1,7 @@
 package argocd
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 )
@@ -47,6 +48,37 @@ func (g *applied) again(all []document, roots []entry) (kept []entry, left []doc
 		return doubles
 	})
 	return kept, left
+}
+
+// withoutSame takes the Applications that are written twice among the roots: the one that
+// its own folder applies counts, or else the first. others are those that say something else.
+func (r *Repository) withoutSame(roots []entry) (kept []entry, others []document) {
+	ofItself := func(d document) bool {
+		return slices.ContainsFunc(d.sources(), func(s source) bool {
+			dir, ok := r.local(s)
+			return ok && slices.Contains(r.closure(dir), d.position().File)
+		})
+	}
+	equal := func(a, b document) bool { return reflect.DeepEqual(a.value.At("spec").Any(), b.value.At("spec").Any()) }
+	for _, e := range roots {
+		d := e.document
+		i := slices.IndexFunc(kept, func(k entry) bool {
+			known := k.document
+			return d.value != nil && known.value != nil && d.isApplication() && known.isApplication() && what(d) == what(known) &&
+				(ofItself(d) != ofItself(known) || equal(d, known))
+		})
+		if i < 0 {
+			kept = append(kept, e)
+			continue
+		}
+		if ofItself(d) {
+			d, kept[i] = kept[i].document, e
+		}
+		if !equal(d, kept[i].document) {
+			others = append(others, d)
+		}
+	}
+	return kept, others
 }
 
 // what is an Application by its name and by where it comes from and goes to.

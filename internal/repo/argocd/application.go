@@ -349,7 +349,7 @@ func (r *Repository) appliedKustomization(file string) (finding.Position, bool) 
 	if err != nil || bytes.Contains(data, []byte("+argocd:skip-file-rendering")) {
 		return finding.Position{}, false
 	}
-	v, err := yamldoc.ParseOne(file, data)
+	v, err := yamldoc.ParseKustomization(file, data)
 	if err != nil || v.TextAt("kind") == "" || !strings.HasPrefix(v.TextAt("apiVersion"), "kustomize.config.k8s.io/") {
 		return finding.Position{}, false
 	}

@@ -28,7 +28,7 @@ func (r *Repository) noteCommented(file string, data []byte) {
 
 // choices parts overlays from those that are not taken: a kustomization in use leaves them
 // out by a comment, or only such a one, or they are bundles that nobody takes or
-// applies by hand.
+// applies by hand, or what the kustomization around them does not list.
 func (r *Repository) choices(ctx context.Context, overlays []string) (taken, left []string) {
 	leftOutBy := map[string][]string{}
 	var next []string
@@ -60,7 +60,7 @@ func (r *Repository) choices(ctx context.Context, overlays []string) (taken, lef
 	bundle := map[string]bool{}
 	takenFrom := r.takenFrom(open)
 	for _, dir := range open {
-		bundle[dir] = folderEnvironment(dir) == "" && takenFrom[path.Dir(dir)] > 1 &&
+		bundle[dir] = folderEnvironment(dir) == "" && (takenFrom[path.Dir(dir)] > 1 || r.isUnlisted(dir, open)) &&
 			!slices.ContainsFunc(r.closure(dir), func(p string) bool { return r.isHanded(ctx, p) })
 	}
 	for _, dir := range open {
@@ -71,6 +71,26 @@ func (r *Repository) choices(ctx context.Context, overlays []string) (taken, lef
 		}
 	}
 	return taken, left
+}
+
+// isUnlisted reports whether an overlay lies below another one that takes Applications
+// beside it, from a folder below its own: it lists what it takes of that folder.
+func (r *Repository) isUnlisted(dir string, overlays []string) bool {
+	for above, from := path.Dir(dir), dir; above != "."; above, from = path.Dir(above), above {
+		if !slices.Contains(overlays, above) {
+			continue
+		}
+		listed := 0
+		for _, p := range r.closure(above) {
+			if _, beside := below(from, p); beside && slices.ContainsFunc(r.files[p], document.applies) {
+				listed++
+			}
+		}
+		if listed > 1 {
+			return true
+		}
+	}
+	return false
 }
 
 // takenFrom counts, by folder, how often overlays elsewhere take the kustomizations in it,

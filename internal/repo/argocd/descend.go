@@ -20,7 +20,7 @@ func (w *walk) overlay(ctx context.Context, dir string) error {
 		if err != nil {
 			return err
 		}
-		if _, err := yamldoc.ParseOne(file, data); err != nil {
+		if _, err := yamldoc.ParseKustomization(file, data); err != nil {
 			return err
 		}
 	}
@@ -134,10 +134,11 @@ func (w *walk) set(ctx context.Context, parent string, d document, at place, t t
 func (w *walk) application(ctx context.Context, parent string, d document, at place, t trail) error {
 	r := w.repository
 	if i := slices.Index(t.applications, d.name()); i >= 0 {
-		if d.generated != nil && i == len(t.applications)-1 {
-			return nil // a set generates what applies the set: Argo CD manages itself
+		circular := t.applications[i:]
+		if d.generated != nil && len(circular) == 1 || slices.ContainsFunc(w.generated, func(g document) bool { return slices.Contains(circular, g.name()) }) {
+			return nil // a set generates what applies the set: Argo CD manages itself, and a set is healthy whatever its Applications are
 		}
-		r.findings = append(r.findings, circle(append(slices.Clone(t.applications[i:]), d.name()), d.position()))
+		r.findings = append(r.findings, circle(append(slices.Clone(circular), d.name()), d.position()))
 		return nil
 	}
 	if d.generated == nil { // else it is told where the template is

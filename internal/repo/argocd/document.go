@@ -78,6 +78,12 @@ func (d document) argo(kind string) bool {
 	return d.kind() == kind && strings.HasPrefix(d.value.TextAt("apiVersion"), "argoproj.io/")
 }
 
+// exported reports whether an object was read from a cluster: nobody writes what the API
+// server gives it.
+func (d document) exported() bool {
+	return d.value.TextAt("metadata", "uid") != "" && d.value.TextAt("metadata", "resourceVersion") != ""
+}
+
 func (d document) isApplication() bool { return d.argo("Application") }
 
 // applies reports whether the object makes or is an Application.

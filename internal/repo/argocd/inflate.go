@@ -100,7 +100,7 @@ func (r *Repository) hasCharts(dir string) bool {
 	if err != nil {
 		return false
 	}
-	v, err := yamldoc.ParseOne(file, data)
+	v, err := yamldoc.ParseKustomization(file, data)
 	return err == nil && slices.ContainsFunc(r.inflations(dir, v), func(one inflation) bool { return one.dir != "" || one.name != bundle })
 }
 

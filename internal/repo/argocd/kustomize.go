@@ -133,7 +133,7 @@ func (k *kustomizations) readParts(dir string) (n parts) {
 	}
 	// A kustomization that does not parse has nothing to follow; building it
 	// says what is wrong.
-	v, err := yamldoc.ParseOne(file, data)
+	v, err := yamldoc.ParseKustomization(file, data)
 	if err != nil {
 		return n
 	}
@@ -171,7 +171,7 @@ func (r *Repository) notePatches(file string) {
 		return
 	}
 	r.noteCommented(file, data)
-	v, err := yamldoc.ParseOne(file, data)
+	v, err := yamldoc.ParseKustomization(file, data)
 	if err != nil {
 		return
 	}

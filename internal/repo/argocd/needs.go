@@ -50,7 +50,7 @@ func (r *Repository) needsOf(dir string) []argo.BuildNeed {
 	var all []argo.BuildNeed
 	if file := kustomizationFile(r.tree, dir); file != "" {
 		if data, err := r.tree.Read(file); err == nil {
-			if v, err := yamldoc.ParseOne(file, data); err == nil {
+			if v, err := yamldoc.ParseKustomization(file, data); err == nil {
 				all = r.needsIn(dir, v)
 			}
 		}

@@ -37,19 +37,32 @@ func (g *applied) notTaken(ctx context.Context, all []document, overlays []strin
 }
 
 // passedOver reports of an Application that nothing applies whether it lies in the folder
-// of a kustomization in use that does not name it. One that takes this folder itself is
-// why it is in use.
+// of a kustomization in use that does not name it, or beside several that one names. One
+// that takes this folder itself is why it is in use.
 func (g *applied) passedOver(ctx context.Context, overlays []string) func(document) bool {
 	r := g.repository
 	used := g.used(overlays)
+	listed := r.listed(used)
 	return func(d document) bool {
 		file := d.position().File
 		dir := path.Dir(file)
-		return used[dir] && !used[file] && r.isKustomization(dir) && !r.isNamed(ctx, file) && !slices.ContainsFunc(d.sources(), func(s source) bool {
+		decides := used[dir] && r.isKustomization(dir) || listed[dir] > 1
+		return decides && !used[file] && !r.isNamed(ctx, file) && !slices.ContainsFunc(d.sources(), func(s source) bool {
 			own, ok := r.local(s)
 			return ok && slices.Contains(r.closure(own), dir)
 		})
 	}
+}
+
+// listed counts, by folder, the files with Applications that kustomizations in use name.
+func (r *Repository) listed(used map[string]bool) map[string]int {
+	listed := map[string]int{}
+	for file, documents := range r.files {
+		if used[file] && slices.ContainsFunc(documents, document.applies) {
+			listed[path.Dir(file)]++
+		}
+	}
+	return listed
 }
 
 // used are the folders and files of the kustomizations that an overlay or a source takes.

@@ -53,7 +53,7 @@ func (r *Repository) commonWave(s source, dir string) (finding.Position, string)
 	if err != nil {
 		return finding.Position{}, ""
 	}
-	v, err := yamldoc.ParseOne(file, data)
+	v, err := yamldoc.ParseKustomization(file, data)
 	if err != nil {
 		return finding.Position{}, "" // kustomize says so
 	}

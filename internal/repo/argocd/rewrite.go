@@ -16,7 +16,7 @@ import (
 // another program, and writes the older
 // fields as the newer ones, about which kustomize would warn on the terminal.
 func (g *kustomizeView) rewrite(file string, data []byte) ([]byte, error) {
-	v, err := yamldoc.ParseOne(file, data)
+	v, err := yamldoc.ParseKustomization(file, data)
 	if err != nil {
 		return nil, err
 	}

@@ -122,7 +122,7 @@ func (r *Repository) findRoots(ctx context.Context) (roots []entry, single []doc
 	}
 	notTaken := g.notTaken(ctx, all, overlays)
 	add := func(d document) {
-		if notTaken(d) {
+		if d.exported() || notTaken(d) {
 			r.leftOut = append(r.leftOut, d)
 			return
 		}
@@ -141,13 +141,15 @@ func (r *Repository) findRoots(ctx context.Context) (roots []entry, single []doc
 		}
 	}
 	// What is left applies itself, over one step or more.
-	for _, d := range g.first(ctx, all) {
+	for _, d := range g.first(ctx, all, overlays) {
 		if !g.reached[d.key()] && incoming[d.key()] && g.own(d) {
 			add(d)
 			g.reached[d.key()] = true
 		}
 	}
 	roots, single = g.alternatives(all, roots, single)
+	roots, others := r.withoutSame(roots)
+	r.leftOut = append(r.leftOut, others...)
 	roots, again := g.again(all, roots)
 	r.leftOut = append(r.leftOut, again...)
 	single = slices.DeleteFunc(single, func(d document) bool {
@@ -190,12 +192,23 @@ func (r *Repository) findRoots(ctx context.Context) (roots []entry, single []doc
 	return roots, single, nil
 }
 
-// first puts what may begin a circle into order: what commands of the repository apply first.
-func (g *applied) first(ctx context.Context, all []document) []document {
+// first puts what may begin a circle into order: what commands of the repository apply
+// first, then what a kustomization has that no source takes, which people apply to begin.
+func (g *applied) first(ctx context.Context, all []document, overlays []string) []document {
 	handed := map[string]int{}
+	for _, dir := range overlays {
+		if g.folders[dir] {
+			continue
+		}
+		for _, p := range g.repository.closure(dir) {
+			for _, d := range g.repository.files[p] {
+				handed[d.key()] = 1
+			}
+		}
+	}
 	for _, d := range all {
 		if g.repository.isHanded(ctx, d.position().File) {
-			handed[d.key()] = 1
+			handed[d.key()] = 2
 		}
 	}
 	all = slices.Clone(all)

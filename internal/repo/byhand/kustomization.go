@@ -50,7 +50,7 @@ func (x *applying) kustomization(dir string) kustomization {
 		if err != nil {
 			continue
 		}
-		if v, err := yamldoc.ParseOne(file, data); err == nil {
+		if v, err := yamldoc.ParseKustomization(file, data); err == nil {
 			k = contents(x.tree, dir, v)
 		}
 		break

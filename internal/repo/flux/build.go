@@ -99,7 +99,7 @@ func (l *loader) namespaceIn(dir string) string {
 	namespace := ""
 	if file := l.kustomizationFile(dir); file != "" {
 		if data, err := l.tree.Read(file); err == nil {
-			if v, err := yamldoc.ParseOne(file, data); err == nil {
+			if v, err := yamldoc.ParseKustomization(file, data); err == nil {
 				namespace = v.TextAt("namespace")
 			}
 		}
@@ -178,7 +178,7 @@ func (l *loader) listed(dir string, seen map[string]bool, depth int) ([]string, 
 	if err != nil {
 		return nil, err
 	}
-	v, err := yamldoc.ParseOne(file, data)
+	v, err := yamldoc.ParseKustomization(file, data)
 	if err != nil {
 		l.problem(Problem{Kind: Invalid, Position: finding.Position{File: file}, Message: oneLine(err)})
 		return nil, nil

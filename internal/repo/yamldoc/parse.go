@@ -88,7 +88,17 @@ func parse(file string, data []byte, most int, last bool) ([]*Value, error) {
 // ParseOne reads a file that holds one document. An empty file is an empty
 // map.
 func ParseOne(file string, data []byte) (*Value, error) {
-	documents, err := Parse(file, data)
+	return one(file, data, false)
+}
+
+// ParseKustomization reads a file of one document as kustomize does: of two keys of one
+// name the last counts.
+func ParseKustomization(file string, data []byte) (*Value, error) {
+	return one(file, data, true)
+}
+
+func one(file string, data []byte, last bool) (*Value, error) {
+	documents, err := parse(file, data, MaxDocuments+1, last)
 	if err != nil {
 		return nil, err
 	}

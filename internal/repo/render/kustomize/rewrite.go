@@ -46,6 +46,9 @@ func (b *build) rewrite(file string, data []byte) ([]byte, error) {
 	if filepath.Dir(file) == b.root {
 		b.src.Kustomize.Apply(doc)
 	}
+	if isEmpty(doc) {
+		return data, nil // kustomize refuses it
+	}
 	changed, err := b.remoteReferences(file, doc, at)
 	if err != nil {
 		return nil, err
