@@ -17,7 +17,8 @@ func (c *collection) miss(o *object, n need) {
 		return
 	}
 	near, sister := c.x.near(o.component, o, n.key), c.x.sister(n.key)
-	doubtful := near == "" && sister == "" && (n.slip || c.x.mayAppear(o, n.key))
+	intended := c.x.wantsNamespace(o.component, n.key)
+	doubtful := near == "" && sister == "" && (n.slip || !intended && c.x.mayAppear(o, n.key))
 	if doubtful && (n.slip || n.key.Kind != kindServiceAccount && n.key.Kind != kindConfigMap && n.key.Kind != kindPVC) || c.x.inOther(n.key) {
 		return
 	}
@@ -31,11 +32,25 @@ func (c *collection) miss(o *object, n need) {
 		m.Unrendered = c.x.unlisted
 		m.Off, m.OffAt = c.x.offOf(n.key)
 	case kindNamespace:
-		m.Unrendered = c.x.makers(n.key.Name)
+		if !intended {
+			m.Unrendered = c.x.makers(n.key.Name)
+			break
+		}
+		m.Managed = true
+		at := c.x.in.Components[o.component].At("syncOptions")
+		m.Evidence = append(m.Evidence, finding.Evidence{Text: "CreateNamespace=true makes none, since the destination names no namespace", File: at.File, Line: at.Line})
 	default:
 		m.Unrendered = c.x.mayHold(o, n.key)
 	}
 	c.record(o.component, m)
+}
+
+// wantsNamespace reports whether a component asks for its Namespace to be made by a sync option
+// that does nothing, since the destination names none. Source: gitops-engine, pkg/sync, sync,
+// which makes a Namespace where the destination has one.
+func (x *index) wantsNamespace(component int, k key) bool {
+	c := &x.in.Components[component]
+	return k.Kind == kindNamespace && c.Namespace == "" && c.HasSyncOption("CreateNamespace=true")
 }
 
 // missTold records that nothing makes what the values of a chart name, where there is a

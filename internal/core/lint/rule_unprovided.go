@@ -62,6 +62,8 @@ func unprovided(in Input) []finding.Finding {
 			f.Fix.Summary = "add a Namespace, or set install.createNamespace: true where only a HelmRelease lands there"
 		case landing:
 			f.Fix.Summary = "add the sync option CreateNamespace=true, or a Namespace"
+		case m.Rule == ruleNamespace && in.Flux == nil && m.Sister == "":
+			f.Fix.Summary = "add a Namespace, or CreateNamespace=true to an Application whose destination names it, or correct the name"
 		}
 		if m.Aside.File != "" {
 			in.aside(&f, m)
