@@ -169,7 +169,7 @@ func Sort(fs []Finding) {
 }
 
 // CompareSubject orders findings that say the same at the same place by what they
-// are about, and by their evidence.
+// are about, by their evidence, and by what mends them.
 func CompareSubject(a, b Finding) int {
 	return cmp.Or(
 		strings.Compare(a.Component, b.Component),
@@ -178,5 +178,6 @@ func CompareSubject(a, b Finding) int {
 		slices.CompareFunc(a.Evidence, b.Evidence, func(e, o Evidence) int {
 			return cmp.Or(strings.Compare(e.File, o.File), cmp.Compare(e.Line, o.Line), strings.Compare(e.Field, o.Field), strings.Compare(e.Text, o.Text))
 		}),
+		strings.Compare(a.Fix.Summary, b.Fix.Summary),
 	)
 }
