@@ -137,15 +137,18 @@ func (r *run) handed(ctx context.Context, tree *repofs.Tree, k *knowledge) func(
 			}
 			note(evidence, names)
 		}
-		for _, one := range all.Releases {
-			if answer, ok := k.find(one.Source(), one.Name, ""); ok {
-				note(finding.Evidence{Text: "the chart " + one.Chart + " is installed by hand", File: one.Position.File, Line: one.Position.Line}, namesOf(answer))
+		installed := func(chart, release string, at finding.Position, src model.Source, namespace string) {
+			names := []string{lint.ChartByHand(release, chart).Name}
+			if answer, ok := k.find(src, release, namespace); ok {
+				names = append(names, namesOf(answer)...)
 			}
+			note(finding.Evidence{Text: "the chart " + chart + " is installed by hand", File: at.File, Line: at.Line}, names)
+		}
+		for _, one := range all.Releases {
+			installed(one.Chart, one.Name, one.Position, one.Source(), "")
 		}
 		ofHelmfile := func(one *helmfile.Release) {
-			if answer, ok := k.find(one.Source(), one.Name, one.Namespace); ok {
-				note(finding.Evidence{Text: "the chart " + one.ChartName + " is installed by hand", File: one.Position.File, Line: one.Position.Line}, namesOf(answer))
-			}
+			installed(one.ChartName, one.Name, one.Position, one.Source(), one.Namespace)
 			if one.CreateNamespace && one.Namespace != "" {
 				note(finding.Evidence{Text: "Namespace " + one.Namespace + " is created by hand", File: one.Position.File, Line: one.Position.Line}, []string{one.Namespace})
 			}

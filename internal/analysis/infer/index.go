@@ -290,7 +290,7 @@ func before(p, q provider) bool {
 
 // find chooses the provider for a component: itself; else one that is earlier,
 // so that a thing that is there in time is never called late; else one in the
-// same namespace; else the first in order. ok is false when nothing in the
+// same namespace, of a parent before all; else the first in order. ok is false when nothing in the
 // repository provides it.
 func (x *index) find(k key, consumer int, at dependency.Place) (p provider, ok bool) {
 	all := x.provide[k]
@@ -305,7 +305,7 @@ func (x *index) find(k key, consumer int, at dependency.Place) (p provider, ok b
 		return all[own], true
 	}
 	c := &x.in.Components[consumer]
-	near := -1
+	near, parent := -1, false // parent is set where near is of a parent
 	for i := range all {
 		if all[i].component == consumer {
 			continue
@@ -315,8 +315,9 @@ func (x *index) find(k key, consumer int, at dependency.Place) (p provider, ok b
 		if order < 0 {
 			return all[i], true
 		}
-		if order == 0 && near < 0 && other.Namespace == c.Namespace {
-			near = i
+		ofParent := all[i].object != nil && slices.Contains(c.Parents, other.Name)
+		if order == 0 && (near < 0 && other.Namespace == c.Namespace || ofParent && !parent) {
+			near, parent = i, ofParent
 		}
 	}
 	switch {

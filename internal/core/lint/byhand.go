@@ -1,11 +1,13 @@
 package lint
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/model"
 )
 
 // maybeThere makes a finding on a CRD, a Namespace or a webhook milder where it may be there
@@ -54,16 +56,30 @@ func (in Input) maybeCreated(f *finding.Finding) {
 // has a name with a space.
 func FileByHand(file string) finding.Resource { return finding.Resource{Name: "file " + file} }
 
+// ChartByHand stands for a release of a chart among what is installed by hand.
+func ChartByHand(release, chart string) finding.Resource {
+	return finding.Resource{Name: "chart " + chart + " as " + release}
+}
+
 // maybeRuns makes a finding on a controller or a Service milder where people are told to
 // install the chart of its component by hand. CRDs that are applied alone run nothing.
-func (o *order) maybeRuns(in Input, l link, f *finding.Finding) {
+func (o *order) maybeRuns(in Input, provider *model.Component, f *finding.Finding) {
 	if in.ByHand == nil {
 		return
 	}
-	for _, crd := range o.brought()[l.provider] {
-		if told, ok := in.ByHand(crd.Required); ok && strings.HasSuffix(told.Text, " is installed by hand") {
+	var asked []finding.Resource
+	for _, s := range provider.Sources {
+		if s.Kind == model.Chart && s.Name != "" {
+			asked = append(asked, ChartByHand(cmp.Or(s.ReleaseName, provider.Name), s.Name))
+		}
+	}
+	for _, crd := range o.brought()[provider] {
+		asked = append(asked, crd.Required)
+	}
+	for _, resource := range asked {
+		if told, ok := in.ByHand(resource); ok && strings.HasSuffix(told.Text, " is installed by hand") {
 			f.Severity = finding.Info
-			f.Message += fmt.Sprintf("; %s has the chart of %s installed by hand, so that it may be there before", told.File, l.provider.Name)
+			f.Message += fmt.Sprintf("; %s has the chart of %s installed by hand, so that it may be there before", told.File, provider.Name)
 			f.Evidence = append(f.Evidence, told)
 			return
 		}

@@ -72,7 +72,7 @@ func judgeUse(in Input, rule string) []finding.Finding {
 		if ok {
 			in.maybeThere(&f)
 			if rule == ruleController || rule == ruleService {
-				o.maybeRuns(in, l, &f)
+				o.maybeRuns(in, l.provider, &f)
 			}
 			out = append(out, f)
 		}

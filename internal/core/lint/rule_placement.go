@@ -152,6 +152,7 @@ func storeBeforeRuntime(in Input) []finding.Finding {
 			if f.Severity == finding.Error {
 				o.nothingWaits(&f, l, consumer, runtime)
 			}
+			o.maybeRuns(in, l.provider, &f)
 			out = append(out, f)
 		}
 	}
@@ -168,6 +169,7 @@ func storeBeforeRuntime(in Input) []finding.Finding {
 		f.Resource = store.Resource
 		f.Evidence = append(f.Evidence, where(store.Position, "%s is in %s", store.Resource.Human(), e.From))
 		if o.judgeStore(&f, consumer, runtime, store.Resource) {
+			o.maybeRuns(in, runtime, &f)
 			out = append(out, f)
 		}
 	}

@@ -13,8 +13,6 @@ import (
 	"github.com/rollout-ladder/ladder/internal/confine/evaluate"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/repo/appset"
-	"github.com/rollout-ladder/ladder/internal/repo/checkout"
-	"github.com/rollout-ladder/ladder/internal/repo/repofs"
 	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
 )
 
@@ -208,13 +206,6 @@ func (r *Repository) tallySources(t tallies, app document) {
 	}
 }
 
-func (t *tally) twin(url string) {
-	if t.twins == nil {
-		t.twins = map[string]bool{}
-	}
-	t.twins[url] = true
-}
-
 // tallyValueFiles notes the value files of a source as places of the repositories that
 // they are in.
 func (r *Repository) tallyValueFiles(t tallies, s source, sources []source) {
@@ -365,7 +356,7 @@ func (r *Repository) decide(t tallies) {
 			weak = append(weak, url)
 		}
 	}
-	others := slices.DeleteFunc(slices.Clone(fresh), func(url string) bool { return !r.coincides(t, url) && !r.isTwin(t, url) })
+	others := slices.DeleteFunc(slices.Clone(fresh), func(url string) bool { return !r.coincides(t, url) && !r.isTwin(t, url) && !r.isNamesake(t, url) })
 	for _, url := range others {
 		r.own[url] = false
 	}
@@ -383,51 +374,6 @@ func (r *Repository) decide(t tallies) {
 	if len(weak) == 1 {
 		r.own[weak[0]], r.tallied[weak[0]] = true, true
 	}
-}
-
-// originOf is the address that a repository was cloned from; empty where that is not known, or
-// the platform is a part of the repository.
-func originOf(tree *repofs.Tree) string {
-	c, err := checkout.Read(tree.Repository)
-	if err != nil || tree.Root != tree.Repository {
-		return ""
-	}
-	return normaliseURL(c.URL)
-}
-
-// cloned are those of several addresses from which the repository was cloned: the address that
-// its checkout has, else those that are called as its folder is.
-func (r *Repository) cloned(addresses []string) []string {
-	if origin := r.origin(); origin != "" && slices.Contains(addresses, origin) {
-		return []string{origin}
-	}
-	return slices.DeleteFunc(slices.Clone(addresses), func(url string) bool { return path.Base(url) != strings.ToLower(filepath.Base(r.tree.Repository)) })
-}
-
-// isTwin reports whether an address has a twin that is more likely to be this repository's,
-// since more of its paths exist.
-func (r *Repository) isTwin(t tallies, url string) bool {
-	for twin := range t[url].twins {
-		if r.own[twin] && r.here[twin] > r.here[url] {
-			return true
-		}
-	}
-	return false
-}
-
-// coincides reports whether all that speaks for an address is one folder of a common name,
-// where another address that is called otherwise is this repository's by several.
-func (r *Repository) coincides(t tallies, url string) bool {
-	counted := t[url]
-	if len(counted.found) != 1 || len(counted.paths) != 1 || counted.deep() || hasPlaceholder(counted.address) {
-		return false
-	}
-	for other, by := range t {
-		if r.own[other] && path.Base(other) != path.Base(url) && len(by.found) >= minSure && !hasPlaceholder(by.address) {
-			return true
-		}
-	}
-	return false
 }
 
 // learn settles the addresses of objects that a chart or a kustomization made, and then

@@ -1,6 +1,7 @@
 package argocd
 
 import (
+	"path"
 	"reflect"
 	"slices"
 	"strings"
@@ -48,6 +49,27 @@ func (g *applied) again(all []document, roots []entry) (kept []entry, left []doc
 		return doubles
 	})
 	return kept, left
+}
+
+// alternatives takes the roots that another root leaves out on purpose: beside each
+// lies an Application of its name that is applied.
+func (g *applied) alternatives(all []document, roots []entry, single []document) ([]entry, []document) {
+	beside := func(d document) string { return path.Dir(d.position().File) + " " + d.name() }
+	taken := map[string]bool{}
+	for _, d := range all {
+		if d.isApplication() && g.reached[d.key()] {
+			taken[beside(d)] = true
+		}
+	}
+	roots = slices.DeleteFunc(roots, func(e entry) bool {
+		d := e.document
+		left := d.value != nil && d.isApplication() && !g.reached[d.key()] && taken[beside(d)]
+		if left {
+			single = append(single, d)
+		}
+		return left
+	})
+	return roots, single
 }
 
 // withoutSame takes the Applications that are written twice among the roots: the one that

@@ -54,6 +54,21 @@ func (g *applied) passedOver(ctx context.Context, overlays []string) func(docume
 	}
 }
 
+// besideTaken reports whether Applications take several folders beside that of an overlay, and
+// not it, whose own Applications take none of them: where it is applied by hand, commands say so.
+func (g *applied) besideTaken(ctx context.Context, dir string) bool {
+	r := g.repository
+	beside := func(other string) bool { return other != dir && path.Dir(other) == path.Dir(dir) }
+	n := 0
+	for other := range g.folders {
+		if beside(other) && r.isKustomization(other) {
+			n++
+		}
+	}
+	return n > 1 && path.Dir(dir) != "." && !slices.ContainsFunc(r.takenBy(ctx, dir), beside) &&
+		!slices.ContainsFunc(r.closure(dir), func(p string) bool { return r.isHanded(ctx, p) })
+}
+
 // listed counts, by folder, the files with Applications that kustomizations in use name.
 func (r *Repository) listed(used map[string]bool) map[string]int {
 	listed := map[string]int{}

@@ -89,6 +89,10 @@ func (r *Repository) findRoots(ctx context.Context) (roots []entry, single []doc
 	taken := r.appliedByOthers(ctx, overlays)
 	for _, dir := range overlays {
 		if !gathers(dir) {
+			if !taken[dir] && g.besideTaken(ctx, dir) {
+				left = append(left, dir)
+				continue
+			}
 			if !taken[dir] {
 				roots = append(roots, entry{folder: dir})
 			}
@@ -122,6 +126,9 @@ func (r *Repository) findRoots(ctx context.Context) (roots []entry, single []doc
 	}
 	notTaken := g.notTaken(ctx, all, overlays)
 	add := func(d document) {
+		if r.isFilledIn(d) {
+			return
+		}
 		if d.exported() || notTaken(d) {
 			r.leftOut = append(r.leftOut, d)
 			return
@@ -257,27 +264,6 @@ func (d directory) leavesOut(file string) bool {
 	rel, inside := below(d.folder, file)
 	return inside && (boolAt(d.section, "recurse") || !strings.Contains(rel, "/")) &&
 		!taken(d.section.TextAt("include"), d.section.TextAt("exclude"), rel)
-}
-
-// alternatives takes the roots that another root leaves out on purpose: beside each
-// lies an Application of its name that is applied.
-func (g *applied) alternatives(all []document, roots []entry, single []document) ([]entry, []document) {
-	beside := func(d document) string { return path.Dir(d.position().File) + " " + d.name() }
-	taken := map[string]bool{}
-	for _, d := range all {
-		if d.isApplication() && g.reached[d.key()] {
-			taken[beside(d)] = true
-		}
-	}
-	roots = slices.DeleteFunc(roots, func(e entry) bool {
-		d := e.document
-		left := d.value != nil && d.isApplication() && !g.reached[d.key()] && taken[beside(d)]
-		if left {
-			single = append(single, d)
-		}
-		return left
-	})
-	return roots, single
 }
 
 // names are those of the Applications that a root reaches.

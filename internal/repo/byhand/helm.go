@@ -140,6 +140,10 @@ func arguments(text string) (r Release, chart string, files []string) {
 	var plain []string
 	words := strings.Fields(text)
 	for i := 0; i < len(words); i++ {
+		if isArray(words[i]) {
+			r.Partial = true // it may hold any flags
+			continue
+		}
 		flag, value, whole := strings.Cut(strings.Trim(words[i], `"'`), "=")
 		if !strings.HasPrefix(flag, "-") {
 			plain = append(plain, strings.Trim(words[i], `"'`))
@@ -180,6 +184,12 @@ func arguments(text string) (r Release, chart string, files []string) {
 		return r, "", files
 	}
 	return r, plain[len(plain)-1], files
+}
+
+// isArray reports whether a word stands for all words of an array of the shell.
+func isArray(word string) bool {
+	word = strings.Trim(word, `"'`)
+	return strings.HasPrefix(word, "${") && (strings.HasSuffix(word, "[@]}") || strings.HasSuffix(word, "[*]}")) || word == "$@" || word == "$*"
 }
 
 // dependencies are the charts that a chart in a folder of this repository depends on.

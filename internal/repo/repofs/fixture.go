@@ -29,8 +29,11 @@ func IsArchived(file string) bool {
 }
 
 // MayBeArchive reports whether a folder of this name may be one that somebody has put away,
-// or be called like an application.
+// or be called like an application. A number before it puts it in its place among others.
 func MayBeArchive(name string) bool {
+	if numbered := strings.TrimLeft(name, "0123456789"); numbered != name {
+		name = strings.TrimLeft(numbered, "-_.")
+	}
 	return slices.Contains([]string{"archive", "archives", "attic", "old", "deprecated", "disable", "disabled"}, name)
 }
 

@@ -1,0 +1,70 @@
+package argocd
+
+import (
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/rollout-ladder/ladder/internal/repo/checkout"
+	"github.com/rollout-ladder/ladder/internal/repo/repofs"
+)
+
+// originOf is the address that a repository was cloned from; empty where that is not known, or
+// the platform is a part of the repository.
+func originOf(tree *repofs.Tree) string {
+	c, err := checkout.Read(tree.Repository)
+	if err != nil || tree.Root != tree.Repository {
+		return ""
+	}
+	return normaliseURL(c.URL)
+}
+
+// cloned are those of several addresses from which the repository was cloned: the address that
+// its checkout has, else those that are called as its folder is.
+func (r *Repository) cloned(addresses []string) []string {
+	if origin := r.origin(); origin != "" && slices.Contains(addresses, origin) {
+		return []string{origin}
+	}
+	return slices.DeleteFunc(slices.Clone(addresses), func(url string) bool { return path.Base(url) != strings.ToLower(filepath.Base(r.tree.Repository)) })
+}
+
+// isTwin reports whether an address has a twin that is more likely to be this repository's,
+// since more of its paths exist.
+func (r *Repository) isTwin(t tallies, url string) bool {
+	for twin := range t[url].twins {
+		if r.own[twin] && r.here[twin] > r.here[url] {
+			return true
+		}
+	}
+	return false
+}
+
+// isNamesake reports whether an address differs from that of the checkout, which others name, by
+// its owner alone: a fork, or what this is a fork of.
+func (r *Repository) isNamesake(t tallies, url string) bool {
+	origin := r.origin()
+	return t[origin] != nil && url != origin && !t[url].sure && path.Base(url) == path.Base(origin) && path.Dir(path.Dir(url)) == path.Dir(path.Dir(origin))
+}
+
+// coincides reports whether all that speaks for an address is one folder of a common name,
+// where another address that is called otherwise is this repository's by several.
+func (r *Repository) coincides(t tallies, url string) bool {
+	counted := t[url]
+	if len(counted.found) != 1 || len(counted.paths) != 1 || counted.deep() || hasPlaceholder(counted.address) {
+		return false
+	}
+	for other, by := range t {
+		if r.own[other] && path.Base(other) != path.Base(url) && len(by.found) >= minSure && !hasPlaceholder(by.address) {
+			return true
+		}
+	}
+	return false
+}
+
+func (t *tally) twin(url string) {
+	if t.twins == nil {
+		t.twins = map[string]bool{}
+	}
+	t.twins[url] = true
+}
