@@ -82,6 +82,10 @@ func (t *tally) count(path string, exists bool) {
 		return
 	}
 	t.here++
+	t.find(path)
+}
+
+func (t *tally) find(path string) {
 	if t.found == nil {
 		t.found = map[string]bool{}
 	}
@@ -114,6 +118,9 @@ func (t tallies) add(object tallies) {
 		to.taken += counted.taken
 		for written := range counted.paths {
 			to.note(written)
+		}
+		for written := range counted.found {
+			to.find(written)
 		}
 		for written, at := range counted.places {
 			to.places.note(written, at)

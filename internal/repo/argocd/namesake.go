@@ -47,11 +47,18 @@ func (r *Repository) isNamesake(t tallies, url string) bool {
 	return t[origin] != nil && url != origin && !t[url].sure && path.Base(url) == path.Base(origin) && path.Dir(path.Dir(url)) == path.Dir(path.Dir(origin))
 }
 
-// coincides reports whether all that speaks for an address is one folder of a common name,
-// where another address that is called otherwise is this repository's by several.
+// coincides reports whether little speaks for an address that is called otherwise than another
+// one of this repository: a few folders that Applications take of the address of the checkout,
+// too, or one of a common name where several speak for the other.
 func (r *Repository) coincides(t tallies, url string) bool {
-	counted := t[url]
-	if len(counted.found) != 1 || len(counted.paths) != 1 || counted.deep() || hasPlaceholder(counted.address) {
+	counted, origin := t[url], r.origin()
+	if hasPlaceholder(counted.address) || counted.sure || len(counted.found) >= minSure {
+		return false
+	}
+	if by := t[origin]; by != nil && len(counted.found) > 0 && path.Base(origin) != path.Base(url) && containsAll(by.found, counted.found) {
+		return true
+	}
+	if len(counted.found) != 1 || len(counted.paths) != 1 || counted.deep() {
 		return false
 	}
 	for other, by := range t {
@@ -67,4 +74,13 @@ func (t *tally) twin(url string) {
 		t.twins = map[string]bool{}
 	}
 	t.twins[url] = true
+}
+
+func containsAll(all, some map[string]bool) bool {
+	for p := range some {
+		if !all[p] {
+			return false
+		}
+	}
+	return true
 }

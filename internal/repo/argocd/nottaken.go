@@ -8,11 +8,13 @@ import (
 
 // notTaken reports of an object that nothing applies whether a kustomization in use has
 // decided against it: one of Applications leaves its file out by a comment, or the one in
-// the folder of a set does not name it, and a set of its name is applied. A file that a
-// comment of a kustomization has people apply is left out for that.
+// the folder of a set does not name it, and a set of its name is applied, or one around that
+// folder lists others one by one. A file that a comment of a kustomization has people apply
+// is left out for that.
 func (g *applied) notTaken(ctx context.Context, all []document, overlays []string) func(document) bool {
 	r := g.repository
 	used, named := g.used(overlays), map[string]bool{}
+	lists := r.listing(used)
 	for _, d := range all {
 		named[d.name()] = named[d.name()] || d.argo("ApplicationSet") && g.reached[d.key()]
 	}
@@ -32,8 +34,35 @@ func (g *applied) notTaken(ctx context.Context, all []document, overlays []strin
 		if slices.ContainsFunc(r.commented[file], commented) {
 			return true
 		}
-		return d.argo("ApplicationSet") && used[path.Dir(file)] && r.isKustomization(path.Dir(file)) && named[d.name()]
+		return d.argo("ApplicationSet") && (used[path.Dir(file)] && r.isKustomization(path.Dir(file)) && named[d.name()] || lists(path.Dir(file)) && !r.isHanded(ctx, file))
 	}
+}
+
+// listing reports of a folder without a kustomization whether one in use around it lists several
+// files with Applications out of its subfolders: it would list those of this one, too.
+func (r *Repository) listing(used map[string]bool) func(dir string) bool {
+	known := map[string]bool{}
+	var lists func(dir string) bool
+	lists = func(dir string) bool {
+		if dir == "." || r.isKustomization(dir) {
+			return false
+		}
+		above := path.Dir(dir)
+		if is, ok := known[above]; ok {
+			return is
+		}
+		n := 0
+		if used[above] && r.isKustomization(above) {
+			for _, p := range r.closure(above) {
+				if _, inside := below(above, p); inside && path.Dir(p) != above && slices.ContainsFunc(r.files[p], document.applies) {
+					n++
+				}
+			}
+		}
+		known[above] = n > 1 || n == 0 && lists(above)
+		return known[above]
+	}
+	return lists
 }
 
 // passedOver reports of an Application that nothing applies whether it lies in the folder
