@@ -138,14 +138,14 @@ func (r *run) handed(ctx context.Context, tree *repofs.Tree, k *knowledge) func(
 			note(evidence, names)
 		}
 		installed := func(chart, release string, at finding.Position, src model.Source, namespace string) {
-			names := []string{lint.ChartByHand(release, chart).Name}
+			names := []string{lint.ChartByHand(src.RepoURL, chart, release, namespace).Name}
 			if answer, ok := k.find(src, release, namespace); ok {
 				names = append(names, namesOf(answer)...)
 			}
 			note(finding.Evidence{Text: "the chart " + chart + " is installed by hand", File: at.File, Line: at.Line}, names)
 		}
 		for _, one := range all.Releases {
-			installed(one.Chart, one.Name, one.Position, one.Source(), "")
+			installed(one.Chart, one.Name, one.Position, one.Source(), one.Namespace)
 		}
 		ofHelmfile := func(one *helmfile.Release) {
 			installed(one.ChartName, one.Name, one.Position, one.Source(), one.Namespace)

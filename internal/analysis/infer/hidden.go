@@ -110,6 +110,18 @@ func (x *index) makers(namespace string) []string {
 	return out
 }
 
+// likelyMakers are those of makers of which something says that they make a Namespace: the
+// Application of its objects asks for it itself.
+func (x *index) likelyMakers(namespace string) (out []string) {
+	for _, h := range x.hidden {
+		called := x.called(h)
+		if c := &x.in.Components[h.component]; c.Namespace == namespace || shareWord(namespace, called, minWord) || forNamespaces(called) || strings.Contains(x.said(h.component), namespace) {
+			out = append(out, c.Name)
+		}
+	}
+	return out
+}
+
 // minWord is the shortest word of a name that tells it from others.
 const minWord = 4
 

@@ -18,7 +18,7 @@ func (c *collection) miss(o *object, n need) {
 	}
 	near, sister := c.x.near(o.component, o, n.key), c.x.sister(n.key)
 	intended := c.x.wantsNamespace(o.component, n.key)
-	doubtful := near == "" && sister == "" && (n.slip || !intended && c.x.mayAppear(o, n.key))
+	doubtful := near == "" && sister == "" && (n.slip || c.x.mayAppear(o, n.key))
 	if doubtful && (n.slip || n.key.Kind != kindServiceAccount && n.key.Kind != kindConfigMap && n.key.Kind != kindPVC) || c.x.inOther(n.key) {
 		return
 	}
@@ -36,7 +36,7 @@ func (c *collection) miss(o *object, n need) {
 			m.Unrendered = c.x.makers(n.key.Name)
 			break
 		}
-		m.Managed = true
+		m.Managed, m.Unrendered = true, c.x.likelyMakers(n.key.Name)
 		at := c.x.in.Components[o.component].At("syncOptions")
 		m.Evidence = append(m.Evidence, finding.Evidence{Text: "CreateNamespace=true makes none, since the destination names no namespace", File: at.File, Line: at.Line})
 	default:

@@ -56,9 +56,14 @@ func (in Input) maybeCreated(f *finding.Finding) {
 // has a name with a space.
 func FileByHand(file string) finding.Resource { return finding.Resource{Name: "file " + file} }
 
-// ChartByHand stands for a release of a chart among what is installed by hand.
-func ChartByHand(release, chart string) finding.Resource {
-	return finding.Resource{Name: "chart " + chart + " as " + release}
+// ChartByHand stands for a release of a chart of a repository among what is installed by hand,
+// in a namespace: empty where the command names none.
+func ChartByHand(repository, chart, release, namespace string) finding.Resource {
+	_, host, found := strings.Cut(strings.TrimSuffix(repository, "/"), "://")
+	if !found {
+		host = repository
+	}
+	return finding.Resource{Name: "chart " + host + "/" + chart + " as " + namespace + "/" + release}
 }
 
 // maybeRuns makes a finding on a controller or a Service milder where people are told to
@@ -70,7 +75,8 @@ func (o *order) maybeRuns(in Input, provider *model.Component, f *finding.Findin
 	var asked []finding.Resource
 	for _, s := range provider.Sources {
 		if s.Kind == model.Chart && s.Name != "" {
-			asked = append(asked, ChartByHand(cmp.Or(s.ReleaseName, provider.Name), s.Name))
+			release := cmp.Or(s.ReleaseName, provider.Name)
+			asked = append(asked, ChartByHand(s.RepoURL, s.Name, release, provider.Namespace), ChartByHand(s.RepoURL, s.Name, release, ""))
 		}
 	}
 	for _, crd := range o.brought()[provider] {

@@ -256,12 +256,16 @@ func (p places) below(own level) []level {
 	return way
 }
 
-// parentWaits reports whether one of those that apply an Application is in a project, or in
-// one that the same parent applies in this wave or a later one.
+// parentWaits reports whether one of those that apply an Application is in a project, or is
+// applied with one that it is in and that comes in this wave or a later one. The project default
+// is there from the start.
 func (p places) parentWaits(a argo.Application, project argo.Project, all []argo.Project) bool {
 	return slices.ContainsFunc(p.of(a), func(l level) bool {
-		return l.name != a.Name && slices.ContainsFunc(all, func(other argo.Project) bool {
-			return other.Name == p[l.name].Project && other.Parent == project.Parent && other.Wave.Value >= project.Wave.Value
+		if in := p[l.name].Project; l.name == a.Name || in == project.Name {
+			return l.name != a.Name
+		}
+		return l.parent == project.Parent && slices.ContainsFunc(all, func(other argo.Project) bool {
+			return other.Name == p[l.name].Project && other.Name != "default" && other.Parent == project.Parent && other.Wave.Value >= project.Wave.Value
 		})
 	})
 }

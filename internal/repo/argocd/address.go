@@ -363,9 +363,15 @@ func (r *Repository) decide(t tallies) {
 			weak = append(weak, url)
 		}
 	}
-	others := slices.DeleteFunc(slices.Clone(fresh), func(url string) bool { return !r.coincides(t, url) && !r.isTwin(t, url) && !r.isNamesake(t, url) })
+	others := slices.DeleteFunc(slices.Clone(fresh), func(url string) bool { return !r.coincides(t, url) && (len(t[url].twins) == 0 || !r.isTwin(t, url)) })
 	for _, url := range others {
 		r.own[url] = false
+	}
+	for _, url := range fresh {
+		if r.own[url] && r.isNamesake(t, url) {
+			r.moved = append(r.moved, newFinding(RuleAssumed, finding.Info, t[url].first, "",
+				"the address %s is taken to be this repository's, whose own differs by the owner alone", url))
+		}
 	}
 	r.findPrefix(t)
 	known := false

@@ -72,8 +72,9 @@ func (g *applied) alternatives(all []document, roots []entry, single []document)
 	return roots, single
 }
 
-// withoutSame takes the Applications that are written twice among the roots: the one that
-// its own folder applies counts, or else the first. others are those that say something else.
+// withoutSame takes the Applications that are written twice among the roots of one environment:
+// the one that its own folder applies counts, or else the first. others are those that say
+// something else.
 func (r *Repository) withoutSame(roots []entry) (kept []entry, others []document) {
 	ofItself := func(d document) bool {
 		return slices.ContainsFunc(d.sources(), func(s source) bool {
@@ -82,21 +83,27 @@ func (r *Repository) withoutSame(roots []entry) (kept []entry, others []document
 		})
 	}
 	equal := func(a, b document) bool { return reflect.DeepEqual(a.value.At("spec").Any(), b.value.At("spec").Any()) }
+	known := map[string][]int{} // of kept
 	for _, e := range roots {
 		d := e.document
-		i := slices.IndexFunc(kept, func(k entry) bool {
-			known := k.document
-			return d.value != nil && known.value != nil && d.isApplication() && known.isApplication() && what(d) == what(known) &&
-				(ofItself(d) != ofItself(known) || equal(d, known))
-		})
-		if i < 0 {
+		if d.value == nil || !d.isApplication() {
 			kept = append(kept, e)
 			continue
 		}
-		if ofItself(d) {
-			d, kept[i] = kept[i].document, e
+		is := r.entryEnvironment(e) + "\n" + d.value.TextAt("metadata", "namespace") + "\n" + what(d)
+		i := slices.IndexFunc(known[is], func(i int) bool {
+			return ofItself(d) != ofItself(kept[i].document) || equal(d, kept[i].document)
+		})
+		if i < 0 {
+			known[is] = append(known[is], len(kept))
+			kept = append(kept, e)
+			continue
 		}
-		if !equal(d, kept[i].document) {
+		have := &kept[known[is][i]]
+		if ofItself(d) {
+			d, *have = have.document, e
+		}
+		if !equal(d, have.document) {
 			others = append(others, d)
 		}
 	}

@@ -52,7 +52,7 @@ func (r *Repository) findArchives(ctx context.Context, all []looked) {
 	}
 	for folder, apps := range inside {
 		called := func(d document) bool {
-			return strings.Contains(strings.ToLower(d.name()), strings.ToLower(path.Base(folder)))
+			return strings.Contains(strings.ToLower(d.name()), strings.ToLower(strings.TrimLeft(path.Base(folder), "0123456789-_.")))
 		}
 		if said, ok := r.archives[folder]; !ok || said {
 			r.archives[folder] = !slices.ContainsFunc(apps, called)

@@ -24,6 +24,7 @@ func (w *walk) barren(ctx context.Context, components []model.Component, documen
 	r := w.repository
 	named := sync.OnceValue(func() [][]string { return r.namedFolders(components, nil) })
 	var found []finding.Finding
+	charts := map[string]bool{}
 	for _, c := range components {
 		d := documents[c.Name]
 		for _, to := range c.Sources {
@@ -32,7 +33,10 @@ func (w *walk) barren(ctx context.Context, components []model.Component, documen
 			}
 			switch {
 			case to.Kind != model.Manifests:
-				found = append(found, r.besideTemplates(ctx, c, d, to)...)
+				if !charts[to.Path] {
+					charts[to.Path] = true
+					found = append(found, r.besideTemplates(ctx, c, d, to)...)
+				}
 			case r.tells(d, to):
 				found = append(found, r.barrenSource(c, d, to, named)...)
 			case r.readsHead(d, to):

@@ -37,15 +37,18 @@ func (r *Repository) withoutTemplates(ctx context.Context, roots []entry, single
 	return slices.DeleteFunc(slices.Clone(single), isTemplate), []finding.Finding{copied(templates)}
 }
 
-// isFilledIn reports whether an object is a template beside what a program has made of it, as
-// root.tmpl.yaml beside root.yaml is.
+// isFilledIn reports whether an object is a template with placeholders beside what a program has
+// made of it, as root.tmpl.yaml beside root.yaml is.
 func (r *Repository) isFilledIn(d document) bool {
 	file := d.position().File
 	ending := path.Ext(file)
 	stem := strings.TrimSuffix(file, ending)
 	made := strings.TrimSuffix(stem, path.Ext(stem)) + ending
-	return slices.Contains([]string{".tmpl", ".tpl", ".template"}, path.Ext(stem)) &&
-		slices.ContainsFunc(r.files[made], func(o document) bool { return o.kind() == d.kind() && o.name() == d.name() })
+	if !slices.Contains([]string{".tmpl", ".tpl", ".template"}, path.Ext(stem)) {
+		return false
+	}
+	data, err := r.tree.Read(file)
+	return err == nil && hasPlaceholder(string(data)) && slices.ContainsFunc(r.files[made], func(o document) bool { return o.kind() == d.kind() && o.name() == d.name() })
 }
 
 // lacksPath reports whether an Application names a path of the repository that is not there.

@@ -135,7 +135,7 @@ func (w *walk) application(ctx context.Context, parent string, d document, at pl
 	r := w.repository
 	if i := slices.Index(t.applications, d.name()); i >= 0 {
 		circular := t.applications[i:]
-		if d.generated != nil && len(circular) == 1 || slices.ContainsFunc(w.generated, func(g document) bool { return slices.Contains(circular, g.name()) }) {
+		if d.generated != nil && len(circular) == 1 || slices.Contains(t.generated[i:], true) {
 			return nil // a set generates what applies the set: Argo CD manages itself, and a set is healthy whatever its Applications are
 		}
 		r.findings = append(r.findings, circle(append(slices.Clone(circular), d.name()), d.position()))
@@ -185,5 +185,5 @@ func (w *walk) application(ctx context.Context, parent string, d document, at pl
 	if d.generated != nil && d.generated.step > 0 {
 		at = at.below(model.AtSteps(d.generated.set.name()), d.generated.step)
 	}
-	return w.children(ctx, d, below, at, t.application(d.name()))
+	return w.children(ctx, d, below, at, t.application(d))
 }

@@ -85,6 +85,9 @@ func (r *Repository) Environments(ctx context.Context) ([]Environment, error) {
 	for _, e := range idle {
 		told = append(told, e.idle...)
 	}
+	for _, dir := range r.chartsAway {
+		told = append(told, newFinding(RuleNotRead, finding.Info, finding.Position{File: dir + "/Chart.yaml", Line: 1}, "", "the Applications of the chart %s, which is put away, are not read", dir))
+	}
 	single, templates := r.withoutTemplates(ctx, roots, single)
 	told = append(told, templates...)
 	if len(groups) == 0 {

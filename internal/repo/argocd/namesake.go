@@ -30,8 +30,15 @@ func (r *Repository) cloned(addresses []string) []string {
 }
 
 // isTwin reports whether an address has a twin that is more likely to be this repository's,
-// since more of its paths exist.
+// since more of its paths exist. One of whose paths holds Applications is not another's.
 func (r *Repository) isTwin(t tallies, url string) bool {
+	for file, documents := range r.files {
+		for p := range t[url].found {
+			if _, inside := below(p, file); inside && slices.ContainsFunc(documents, document.applies) {
+				return false
+			}
+		}
+	}
 	for twin := range t[url].twins {
 		if r.own[twin] && r.here[twin] > r.here[url] {
 			return true
@@ -41,7 +48,7 @@ func (r *Repository) isTwin(t tallies, url string) bool {
 }
 
 // isNamesake reports whether an address differs from that of the checkout, which others name, by
-// its owner alone: a fork, or what this is a fork of.
+// its owner alone: a fork, what this is a fork of, or what it was called before.
 func (r *Repository) isNamesake(t tallies, url string) bool {
 	origin := r.origin()
 	return t[origin] != nil && url != origin && !t[url].sure && path.Base(url) == path.Base(origin) && path.Dir(path.Dir(url)) == path.Dir(path.Dir(origin))

@@ -84,7 +84,7 @@ func (g *applied) passedOver(ctx context.Context, overlays []string) func(docume
 }
 
 // besideTaken reports whether Applications take several folders beside that of an overlay, and
-// not it, whose own Applications take none of them: where it is applied by hand, commands say so.
+// not it, and what it applies leads to none of them: where it is applied by hand, commands say so.
 func (g *applied) besideTaken(ctx context.Context, dir string) bool {
 	r := g.repository
 	beside := func(other string) bool { return other != dir && path.Dir(other) == path.Dir(dir) }
@@ -94,8 +94,44 @@ func (g *applied) besideTaken(ctx context.Context, dir string) bool {
 			n++
 		}
 	}
-	return n > 1 && path.Dir(dir) != "." && !slices.ContainsFunc(r.takenBy(ctx, dir), beside) &&
+	return n > 1 && path.Dir(dir) != "." && !slices.ContainsFunc(r.takenBy(ctx, dir), beside) && !g.leads(dir, beside) &&
 		!slices.ContainsFunc(r.closure(dir), func(p string) bool { return r.isHanded(ctx, p) })
+}
+
+// leads reports whether what an overlay applies takes a folder, over any number of steps.
+func (g *applied) leads(dir string, to func(folder string) bool) bool {
+	seen := map[string]bool{}
+	var visit func(all []document) bool
+	visit = func(all []document) bool {
+		return slices.ContainsFunc(all, func(d document) bool {
+			if seen[d.key()] {
+				return false
+			}
+			seen[d.key()] = true
+			return slices.ContainsFunc(d.sources(), func(s source) bool {
+				folder, ok := g.repository.local(s)
+				return ok && to(folder)
+			}) || visit(g.below[d.key()])
+		})
+	}
+	return slices.ContainsFunc(g.repository.closure(dir), func(p string) bool { return visit(g.repository.files[p]) })
+}
+
+// withBelow adds to Applications that are left out those that only they apply.
+func (g *applied) withBelow(leftOut []document) []document {
+	seen := map[string]bool{}
+	for _, d := range leftOut {
+		seen[d.key()] = true
+	}
+	for i := 0; i < len(leftOut); i++ {
+		for _, d := range g.below[leftOut[i].key()] {
+			if d.applies() && !d.rendered && d.generated == nil && !seen[d.key()] && !g.reached[d.key()] {
+				seen[d.key()] = true
+				leftOut = append(leftOut, d)
+			}
+		}
+	}
+	return leftOut
 }
 
 // listed counts, by folder, the files with Applications that kustomizations in use name.

@@ -2,10 +2,12 @@ package argocd
 
 import (
 	"context"
+	"maps"
 	"path"
 	"slices"
 	"strings"
 
+	"github.com/rollout-ladder/ladder/internal/repo/repofs"
 	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
 )
 
@@ -88,8 +90,15 @@ func (r *Repository) rootCharts(taken map[string]bool) []entry {
 		}
 	}
 	var all []entry
-	for dir := range r.charts {
-		if r.isUnused(dir+"/") || taken[dir] || used[dir] || r.inflates[dir] || r.isSubchart(dir) || r.isKustomization(dir) {
+	r.chartsAway = nil
+	for _, dir := range slices.Sorted(maps.Keys(r.charts)) {
+		if taken[dir] || used[dir] || r.inflates[dir] || r.isSubchart(dir) || r.isKustomization(dir) {
+			continue
+		}
+		if r.isUnused(dir + "/") {
+			if !repofs.IsFixture(dir+"/") && r.templateOf(dir, 0) != "" {
+				r.chartsAway = append(r.chartsAway, dir)
+			}
 			continue
 		}
 		bundles := slices.ContainsFunc(r.dependencies(dir), func(v *yamldoc.Value) bool { return v.TextAt("name") == bundle })

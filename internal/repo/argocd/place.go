@@ -15,12 +15,19 @@ func (p place) below(parent string, wave int) place {
 }
 
 // trail are the names of the Applications and ApplicationSets from the root.
-type trail struct{ applications, sets []string }
+type trail struct {
+	applications, sets []string
+	// generated says of each of the applications whether a set generates it.
+	generated []bool
+}
 
-func (t trail) application(name string) trail {
-	return trail{append(slices.Clone(t.applications), name), t.sets}
+func (t trail) application(d document) trail {
+	t.applications = append(slices.Clone(t.applications), d.name())
+	t.generated = append(slices.Clone(t.generated), d.generated != nil)
+	return t
 }
 
 func (t trail) set(name string) trail {
-	return trail{t.applications, append(slices.Clone(t.sets), name)}
+	t.sets = append(slices.Clone(t.sets), name)
+	return t
 }

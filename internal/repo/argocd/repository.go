@@ -137,6 +137,8 @@ type Repository struct {
 	// byHandFolders are the kustomizations that people apply by hand.
 	byHandFolders map[string]bool
 	ignored       ignored
+	// chartsAway are the charts that make Applications in folders that are put away.
+	chartsAway []string
 	// origin is the address that the repository was cloned from; empty where that is not known.
 	origin func() string
 	// commented are the folders of kustomizations by what they leave out by a comment.

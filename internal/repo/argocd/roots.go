@@ -129,7 +129,7 @@ func (r *Repository) findRoots(ctx context.Context) (roots []entry, single []doc
 		if r.isFilledIn(d) {
 			return
 		}
-		if d.exported() || notTaken(d) {
+		if d.exported() && !r.isHanded(ctx, d.position().File) || notTaken(d) {
 			r.leftOut = append(r.leftOut, d)
 			return
 		}
@@ -186,6 +186,7 @@ func (r *Repository) findRoots(ctx context.Context) (roots []entry, single []doc
 		})
 		r.neighbours = g.neighbours(single)
 	}
+	r.leftOut = g.withBelow(r.leftOut)
 	r.unused = slices.DeleteFunc(slices.Clone(r.aside), func(d document) bool { return !d.applies() || g.reached[d.key()] })
 	roots = r.withoutExamples(ctx, append(r.withoutCopies(g.withoutTaken(roots)), r.rootCharts(g.folders)...))
 	r.byHandFolders = map[string]bool{}

@@ -65,7 +65,7 @@ func (w *walk) leads(ctx context.Context, app document, t trail, seen map[string
 			return false
 		}
 		return slices.ContainsFunc(r.expand(ctx, d), func(below document) bool {
-			return w.environment.takes(below) || w.leads(ctx, below, t.application(app.name()).set(d.name()), seen)
+			return w.environment.takes(below) || w.leads(ctx, below, t.application(app).set(d.name()), seen)
 		})
 	})
 }
@@ -87,5 +87,5 @@ func (w *walk) through(ctx context.Context, parent string, d document, at place,
 	if d.generated != nil && d.generated.step > 0 {
 		at = at.below(model.AtSteps(d.generated.set.name()), d.generated.step)
 	}
-	return w.children(ctx, d, contents{documents: sets}, at, t.application(d.name()))
+	return w.children(ctx, d, contents{documents: sets}, at, t.application(d))
 }
