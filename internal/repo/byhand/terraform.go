@@ -1,9 +1,9 @@
 package byhand
 
 import (
-	"cmp"
 	"context"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
@@ -19,7 +19,11 @@ var (
 	// variable begins one that may have a name as its default.
 	variable = lazyregexp.New(`(?m)^variable\s+"([A-Za-z0-9_-]+)"\s*\{`)
 	initial  = lazyregexp.New(`(?m)^\s*default\s*=\s*"([a-z0-9][a-z0-9-]*)"`)
-	makes    = lazyregexp.New(`(?m)^\s*create_namespace\s*=\s*true`)
+	// module begins a call of a module, which says where it is and what its variables are.
+	module    = lazyregexp.New(`(?m)^module\s+"[^"]*"\s*\{`)
+	located   = lazyregexp.New(`(?m)^\s*source\s*=\s*"(\.\.?/[^"]*)"`)
+	attribute = lazyregexp.New(`(?m)^\s*([A-Za-z0-9_-]+)\s*=\s*"([a-z0-9][a-z0-9-]*)"\s*$`)
+	makes     = lazyregexp.New(`(?m)^\s*create_namespace\s*=\s*true`)
 )
 
 // kindsOf are the kinds of the resources of Terraform that make objects.
@@ -28,48 +32,70 @@ var kindsOf = map[string]string{
 	"kubernetes_persistent_volume_claim": "PersistentVolumeClaim",
 }
 
-// defaults are the variables of the folders of some files of Terraform that have a name as their
-// default, by folder and variable.
-func defaults(tree *repofs.Tree, files []string) map[[2]string]string {
-	out := map[[2]string]string{}
+// namesOfVariables are the names that variables of some files of Terraform have, by folder and variable:
+// their defaults, and what those give who call a folder as a module.
+func namesOfVariables(tree *repofs.Tree, files []string) map[[2]string][]string {
+	out := map[[2]string][]string{}
+	add := func(folder, name, value string) {
+		if k := [2]string{folder, name}; !slices.Contains(out[k], value) {
+			out[k] = append(out[k], value)
+		}
+	}
 	for _, file := range files {
 		data, err := tree.Read(file)
-		if err != nil {
+		if err != nil || repofs.IsFixture(file) {
 			continue
 		}
 		text := string(data)
-		starts := variable.FindAllStringSubmatchIndex(text, -1)
-		for i, at := range starts {
-			end := len(text)
-			if i+1 < len(starts) {
-				end = starts[i+1][0]
+		for start, body := range blocks(text, variable) {
+			if m := initial.FindStringSubmatch(body); m != nil {
+				add(path.Dir(file), text[start[2]:start[3]], m[1])
 			}
-			if m := initial.FindStringSubmatch(text[at[1]:end]); m != nil {
-				out[[2]string{path.Dir(file), text[at[2]:at[3]]}] = m[1]
+		}
+		for _, body := range blocks(text, module) {
+			m := located.FindStringSubmatch(body)
+			if m == nil {
+				continue
+			}
+			for _, one := range attribute.FindAllStringSubmatch(body, -1) {
+				add(path.Join(path.Dir(file), m[1]), one[1], one[2])
 			}
 		}
 	}
 	return out
 }
 
+// blocks are what a pattern finds in a text with what stands behind each, up to the next.
+func blocks(text string, begins interface {
+	FindAllStringSubmatchIndex(string, int) [][]int
+}) func(yield func(start []int, body string) bool) {
+	return func(yield func([]int, string) bool) {
+		starts := begins.FindAllStringSubmatchIndex(text, -1)
+		for i, at := range starts {
+			end := len(text)
+			if i+1 < len(starts) {
+				end = starts[i+1][0]
+			}
+			if !yield(at, text[at[1]:end]) {
+				return
+			}
+		}
+	}
+}
+
 // terraformed are the namespaces and objects that Terraform makes, as far as their names are
-// written out, or the defaults of variables. A cluster that Terraform sets up has them before Argo CD.
+// written out, or are those of variables. A cluster that Terraform sets up has them before Argo CD.
 func terraformed(ctx context.Context, tree *repofs.Tree) (namespaces []Namespace, objects []Object) {
 	found, _ := tree.Find(ctx, ".", func(name string) bool { return path.Ext(name) == ".tf" })
-	known := defaults(tree, found)
+	known := namesOfVariables(tree, found)
 	for _, file := range found {
 		data, err := tree.Read(file)
 		if err != nil || repofs.IsFixture(file) {
 			continue
 		}
 		text, line, counted := string(data), 1, 0
-		starts := block.FindAllStringSubmatchIndex(text, -1)
-		for i, at := range starts {
-			end := len(text)
-			if i+1 < len(starts) {
-				end = starts[i+1][0]
-			}
-			body, name := text[at[1]:end], called
+		for at, body := range blocks(text, block) {
+			name := called
 			resource := strings.TrimSuffix(text[at[2]:at[3]], "_v1")
 			if resource == "helm_release" {
 				if name = into; !makes.MatchString(body) {
@@ -80,14 +106,18 @@ func terraformed(ctx context.Context, tree *repofs.Tree) (namespaces []Namespace
 			if m == nil {
 				continue
 			}
-			if of := cmp.Or(m[1], known[[2]string{path.Dir(file), m[2]}]); of != "" {
-				line += strings.Count(text[counted:at[0]], "\n")
-				counted = at[0]
-				position := finding.Position{File: file, Line: line}
+			names := known[[2]string{path.Dir(file), m[2]}]
+			if m[1] != "" {
+				names = []string{m[1]}
+			}
+			line += strings.Count(text[counted:at[0]], "\n")
+			counted = at[0]
+			position := finding.Position{File: file, Line: line}
+			for _, one := range names {
 				if kind := kindsOf[resource]; kind != "" {
-					objects = append(objects, Object{Kind: kind, Name: of, Position: position})
+					objects = append(objects, Object{Kind: kind, Name: one, Position: position})
 				} else {
-					namespaces = append(namespaces, Namespace{Name: of, Position: position})
+					namespaces = append(namespaces, Namespace{Name: one, Position: position})
 				}
 			}
 		}
