@@ -14,6 +14,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/repo/manifest"
 	"github.com/rollout-ladder/ladder/internal/repo/render"
+	"github.com/rollout-ladder/ladder/internal/repo/repofs"
 	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
 )
 
@@ -62,6 +63,38 @@ func (r *Result) findAside(ctx context.Context, objects map[string][]manifest.Ob
 		}
 	}
 	r.Missing = slices.DeleteFunc(r.Missing, func(m dependency.Missing) bool { return m.Doubtful && !m.Likely() })
+	r.findElsewhere(ctx, used, files)
+}
+
+// findElsewhere says which file away from a component has a claim that nothing provides: people
+// apply volumes by hand.
+func (r *Result) findElsewhere(ctx context.Context, used map[string]bool, files func() kustomized) {
+	lacking := func(m dependency.Missing) bool {
+		return m.Required.Kind == "PersistentVolumeClaim" && m.Aside.File == ""
+	}
+	if !slices.ContainsFunc(r.Missing, lacking) {
+		return
+	}
+	found, err := r.tree.Find(ctx, ".", func(name string) bool { return path.Ext(name) == ".yaml" || path.Ext(name) == ".yml" })
+	if err != nil {
+		return // the end of ctx
+	}
+	at := map[finding.Resource]finding.Position{}
+	for _, file := range found {
+		if used[file] || repofs.IsUnused(file) || files().patches[file] || !concerns(r.tree, file, r.Platform.Environment) {
+			continue
+		}
+		for named, position := range r.written(file) {
+			if _, known := at[named]; !known {
+				at[named] = position
+			}
+		}
+	}
+	for i := range r.Missing {
+		if m := &r.Missing[i]; lacking(*m) {
+			m.Elsewhere = at[m.Required]
+		}
+	}
 }
 
 // mayBring reports whether the component that a Namespace is missing in takes manifests from
@@ -100,7 +133,7 @@ func (r *Result) kustomized(ctx context.Context) kustomized {
 		if err != nil {
 			continue
 		}
-		v, err := yamldoc.ParseOne(file, data)
+		v, err := yamldoc.ParseKustomization(file, data)
 		if err != nil {
 			continue
 		}
@@ -120,11 +153,6 @@ func (r *Result) kustomized(ctx context.Context) kustomized {
 // aside are the objects in the files of a folder that nothing applies.
 func (r *Result) aside(folder string, used map[string]bool) map[finding.Resource]finding.Position {
 	found := map[finding.Resource]finding.Position{}
-	note := func(named finding.Resource, at finding.Position) {
-		if _, ok := found[named]; !ok {
-			found[named] = at
-		}
-	}
 	names, err := r.tree.List(folder)
 	if err != nil {
 		return found
@@ -137,26 +165,42 @@ func (r *Result) aside(folder string, used map[string]bool) map[finding.Resource
 	}
 	slices.Sort(files)
 	for _, file := range files[:min(len(files), maxAside)] {
-		data, err := r.tree.Read(file)
-		if err != nil || strings.Contains(string(data), "{{") {
-			continue
-		}
-		documents, err := yamldoc.Parse(file, data)
-		if err != nil {
-			continue
-		}
-		for _, d := range documents {
-			group, _, grouped := strings.Cut(d.TextAt("apiVersion"), "/")
-			if !grouped {
-				group = ""
+		for named, at := range r.written(file) {
+			if _, ok := found[named]; !ok {
+				found[named] = at
 			}
-			named := finding.Resource{Group: group, Kind: d.TextAt("kind"), Namespace: d.TextAt("metadata", "namespace"), Name: d.TextAt("metadata", "name")}
-			switch {
-			case named.Group == "external-secrets.io" && named.Kind == "ExternalSecret", named.Group == "bitnami.com" && named.Kind == "SealedSecret":
-				note(finding.Resource{Kind: "Secret", Namespace: named.Namespace, Name: cmp.Or(d.TextAt("spec", "target", "name"), named.Name)}, d.Position)
-			case named.Kind != "" && named.Kind != "Secret" && named.Name != "" && d.At("sops") == nil:
-				note(named, d.Position)
-			}
+		}
+	}
+	return found
+}
+
+// written are the objects in a file as they stand there, Secrets by what others make them of.
+func (r *Result) written(file string) map[finding.Resource]finding.Position {
+	found := map[finding.Resource]finding.Position{}
+	note := func(named finding.Resource, at finding.Position) {
+		if _, ok := found[named]; !ok {
+			found[named] = at
+		}
+	}
+	data, err := r.tree.Read(file)
+	if err != nil || strings.Contains(string(data), "{{") {
+		return found
+	}
+	documents, err := yamldoc.Parse(file, data)
+	if err != nil {
+		return found
+	}
+	for _, d := range documents {
+		group, _, grouped := strings.Cut(d.TextAt("apiVersion"), "/")
+		if !grouped {
+			group = ""
+		}
+		named := finding.Resource{Group: group, Kind: d.TextAt("kind"), Namespace: d.TextAt("metadata", "namespace"), Name: d.TextAt("metadata", "name")}
+		switch {
+		case named.Group == "external-secrets.io" && named.Kind == "ExternalSecret", named.Group == "bitnami.com" && named.Kind == "SealedSecret":
+			note(finding.Resource{Kind: "Secret", Namespace: named.Namespace, Name: cmp.Or(d.TextAt("spec", "target", "name"), named.Name)}, d.Position)
+		case named.Kind != "" && named.Kind != "Secret" && named.Name != "" && d.At("sops") == nil:
+			note(named, d.Position)
 		}
 	}
 	return found

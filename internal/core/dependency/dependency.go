@@ -132,6 +132,8 @@ type Missing struct {
 	// Aside is where a file of the repository has it that nothing applies, beside files that
 	// are applied; the zero value where none does.
 	Aside finding.Position
+	// Elsewhere is where a file has it that nothing applies, away from those files.
+	Elsewhere finding.Position
 	// Doubtful is set where something that is not seen may make it, so that it is told only
 	// where a file lies aside that has it.
 	Doubtful bool

@@ -68,6 +68,11 @@ func unprovided(in Input) []finding.Finding {
 		if m.Aside.File != "" {
 			in.aside(&f, m)
 		}
+		if m.Elsewhere.File != "" {
+			f.Message = fmt.Sprintf("%s %s, which nothing that is applied provides; %s has it", whose(m.Consumer), m.Reason, m.Elsewhere)
+			f.Evidence = append(f.Evidence, finding.Evidence{Text: m.Required.Human() + " is not applied", File: m.Elsewhere.File, Line: m.Elsewhere.Line})
+			f.Fix.Summary = fmt.Sprintf("have an Application take %s, or correct the name", m.Elsewhere.File)
+		}
 		if m.Near != "" {
 			f.Message += fmt.Sprintf("; there is one of nearly the same name, %s", m.Near)
 			f.Fix.Summary = fmt.Sprintf("write %s, or add what provides %s", m.Near, m.Required.Name)

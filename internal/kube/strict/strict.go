@@ -76,6 +76,28 @@ type Problems struct {
 	Within             bool
 }
 
+// isEmpty reports whether a value is left out where a field has it.
+func isEmpty(v any) bool {
+	switch v := v.(type) {
+	case map[string]any:
+		return len(v) == 0
+	case []any:
+		return len(v) == 0
+	default:
+		return v == nil || v == ""
+	}
+}
+
+// isMiscased reports whether a kind has a field of a name in letters of another case. An empty
+// one of that name is left out, and differs from nothing. Source: gitops-engine, pkg/diff,
+// remarshal, which decodes as encoding/json does.
+func isMiscased(kind any, name string) bool {
+	return slices.ContainsFunc(reflect.VisibleFields(reflect.TypeOf(kind).Elem()), func(f reflect.StructField) bool {
+		of, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		return of != name && strings.EqualFold(of, name)
+	})
+}
+
 // Look decodes an object. Kinds that are not Kubernetes' own have no problems, and nor
 // have values and names that something fills in later.
 func Look(object map[string]any) Problems {
@@ -95,7 +117,7 @@ func Look(object map[string]any) Problems {
 	if unknown, ok := runtime.AsStrictDecodingError(err); ok {
 		var p Problems
 		for _, e := range unknown.Errors() {
-			if path := quoted.FindStringSubmatch(e.Error()); path != nil && !strings.ContainsAny(path[1], "${}<>") {
+			if path := quoted.FindStringSubmatch(e.Error()); path != nil && !strings.ContainsAny(path[1], "${}<>") && !(isEmpty(object[path[1]]) && isMiscased(empty(), path[1])) {
 				p.Unknown = append(p.Unknown, path[1])
 			}
 		}

@@ -41,6 +41,7 @@ spec:
       - {name: web, variables: []}
 `, strict.Problems{Unknown: []string{"spec.replica", "spec.template.spec.containers[0].variables"}}},
 		"letters of another case":   {"{apiVersion: batch/v1, kind: CronJob, spec: {timezone: UTC}}", strict.Problems{Unknown: []string{"spec.timezone"}}},
+		"empty and of another case": {"{apiVersion: v1, kind: Secret, Data: {}}", strict.Problems{}},
 		"a name filled in later":    {"{apiVersion: v1, kind: Service, spec: {'${FIELD}': x}}", strict.Problems{}},
 		"encrypted, and so not yet": {"{apiVersion: v1, kind: Secret, sops: {mac: x}}", strict.Problems{}},
 		"a number for text": {"{apiVersion: v1, kind: Pod, spec: {containers: [{name: a}, {name: b, env: [{name: PORT, value: 8080}]}]}}",

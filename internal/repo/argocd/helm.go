@@ -113,6 +113,10 @@ func (r *Repository) valueFile(to *model.Source, d document, from source, at fin
 		written = "$" + head + "/" + withVariables(rest, d, from)
 	} else if strings.Contains(written, "$ARGOCD_APP_") || strings.Contains(written, "${ARGOCD_APP_") {
 		written = withVariables(written, d, from)
+	} else if strings.HasPrefix(written, "$") && d.value.At("spec", "sources") == nil {
+		// Of a single source it is a variable of the build that is not set. Source: argo-cd,
+		// reposerver/repository, resolveReferencedSources, getResolvedValueFiles.
+		written = "/" + rest
 	}
 	if file := encryptedFile(written); file != written {
 		if p, ok := r.valueFile(to, d, from, at, refs, file, here); ok && r.present[p] {

@@ -41,9 +41,13 @@ func KeysOnly(object map[string]any) (kept map[string]any, had bool) {
 		if slices.Contains(PublicFields, field) || value == nil {
 			continue
 		}
+		values, ok := value.(map[string]any)
+		if ok && len(values) == 0 {
+			continue
+		}
 		had = true
 		kept[field] = Redacted
-		if values, ok := value.(map[string]any); ok && (field == "data" || field == "stringData") {
+		if ok && (field == "data" || field == "stringData") {
 			keys := make(map[string]any, len(values))
 			for key := range values {
 				keys[key] = Redacted
