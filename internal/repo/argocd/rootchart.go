@@ -19,6 +19,8 @@ type rootChart struct {
 	dir string
 	// values is the layer over the chart's own values; empty for none.
 	values string
+	// installed is how Terraform installs it; nil where it does not, or not all is known.
+	installed *model.Source
 }
 
 // document stands for the Application that would install the chart, with the
@@ -31,7 +33,9 @@ func (c rootChart) document(name, environment string) document {
 		"spec":     map[string]any{"project": "default", "destination": map[string]any{"namespace": defaultNamespace}},
 	}, at)
 	src := model.Source{Kind: model.Chart, Path: c.dir, ReleaseName: name, Position: at}
-	if c.values != "" {
+	if c.installed != nil {
+		src = *c.installed
+	} else if c.values != "" {
 		src.ValueFiles = []model.ValueFile{{Path: c.values, Position: finding.Position{File: c.values, Line: 1}}}
 	}
 	return document{value: v, written: v, chart: &model.Component{
@@ -149,11 +153,15 @@ func (r *Repository) chartEnvironments(ctx context.Context, root entry) (live, i
 			layers[cmp.Or(m[1], m[2], m[3])] = file
 		}
 	}
-	if len(layers) < 2 {
+	installed := r.installedBy(ctx, root.chart.dir)
+	if len(layers) < 2 || installed != nil {
 		layers = map[string]string{defaultName: ""}
 	}
 	for _, name := range slices.Sorted(maps.Keys(layers)) {
-		chart := rootChart{dir: root.chart.dir, values: layers[name]}
+		chart := rootChart{dir: root.chart.dir, values: layers[name], installed: installed}
+		if installed != nil {
+			base = installed.ReleaseName
+		}
 		e := Environment{Name: name, roots: []entry{{document: chart.document(base, name), chart: chart}}}
 		before := len(r.findings)
 		y, err := r.yieldApplication(ctx, e.roots[0].document)

@@ -17,16 +17,18 @@ import (
 // maxChoices is how many texts a choice may be between: choices between choices double them.
 const maxChoices = 64
 
-// OfChart asks for the releases of one chart, by its name.
+// OfChart asks for the releases of one chart, by its name, or by its folder in the repository.
 type OfChart struct {
 	Folder
 	Chart string `json:"chart"`
+	Path  string `json:"path"`
 }
 
 // Release is one release of a chart that a folder installs.
 type Release struct {
-	// Chart is as it is written: a name, or an address that ends in it.
+	// Chart is as it is written: a name, an address that ends in it, or a folder.
 	Chart     string  `json:"chart"`
+	Name      string  `json:"name"`
 	Namespace string  `json:"namespace"`
 	Values    []Value `json:"values"`
 	// Set are the values that are given one by one.
@@ -66,7 +68,11 @@ func Releases(of OfChart) ([]Release, error) {
 		if b.Type != "resource" || len(b.Labels) != 2 || b.Labels[0] != "helm_release" {
 			continue
 		}
-		if r, ok := m.release(b); ok && path.Base(r.Chart) == of.Chart {
+		folder := m.chartFolder(b.Body)
+		if folder != of.Path || folder == "" && path.Base(m.literal(b.Body, "chart")) != of.Chart {
+			continue
+		}
+		if r, ok := m.release(b); ok {
 			all = append(all, r)
 		}
 	}
@@ -87,11 +93,21 @@ func (m *module) literal(b *hclsyntax.Body, name string) string {
 	return s
 }
 
-// release reads a block. Its chart may lie in a folder of the repository, and is another
-// one then. Source: the provider helm, helm_release.
+// chartFolder is the folder of the repository that holds the chart of a release; empty where it
+// is none.
+func (m *module) chartFolder(b *hclsyntax.Body) string {
+	a := b.Attributes["chart"]
+	if text := m.literal(b, "chart"); a == nil || !strings.HasPrefix(text, ".") && !appset.IsMarked(text) {
+		return ""
+	}
+	folder, _ := m.file(a.Expr)
+	return folder
+}
+
+// release reads a block. Source: the provider helm, helm_release.
 func (m *module) release(b *hclsyntax.Block) (Release, bool) {
-	r := Release{Chart: m.literal(b.Body, "chart"), Namespace: m.literal(b.Body, "namespace"), Position: position(b.TypeRange)}
-	if r.Chart == "" || appset.IsMarked(r.Chart) || strings.HasPrefix(r.Chart, ".") || strings.HasPrefix(r.Chart, "/") {
+	r := Release{Chart: m.literal(b.Body, "chart"), Name: m.literal(b.Body, "name"), Namespace: m.literal(b.Body, "namespace"), Position: position(b.TypeRange)}
+	if local := m.chartFolder(b.Body) != ""; r.Chart == "" || !local && (appset.IsMarked(r.Chart) || strings.HasPrefix(r.Chart, ".") || strings.HasPrefix(r.Chart, "/")) {
 		return r, false
 	}
 	if a := b.Body.Attributes["count"]; a != nil {

@@ -1,0 +1,76 @@
+package argocd
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"maps"
+	"path"
+	"slices"
+
+	"github.com/rollout-ladder/ladder/internal/confine/evaluate"
+	"github.com/rollout-ladder/ladder/internal/core/model"
+	"github.com/rollout-ladder/ladder/internal/repo/appset"
+	"github.com/rollout-ladder/ladder/internal/repo/terraform"
+	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
+)
+
+// installedBy is the source that a chart in a folder is for the Terraform of the repository that
+// installs it; nil where none does, several do, or not all of its values are known.
+func (r *Repository) installedBy(ctx context.Context, dir string) *model.Source {
+	folders, _ := r.terraformFolders()
+	var all []terraform.Release
+	for _, folder := range slices.Sorted(maps.Keys(folders)) {
+		mentions := func(word string) bool {
+			return slices.ContainsFunc(folders[folder], func(f terraform.File) bool { return bytes.Contains(f.Content, []byte(word)) })
+		}
+		if !mentions("helm_release") || !mentions(path.Base(dir)) {
+			continue
+		}
+		for _, run := range r.terraformRuns(folder, folders) {
+			found, err := evaluate.Releases(ctx, terraform.OfChart{Folder: terraform.Folder{Files: folders[folder], Variables: run}, Path: dir})
+			if err != nil {
+				return nil // what is wrong with Terraform is nothing of Argo CD's
+			}
+			all = append(all, found...)
+		}
+	}
+	if len(all) != 1 {
+		return nil
+	}
+	one := all[0]
+	src := model.Source{Kind: model.Chart, Path: dir, ReleaseName: cmp.Or(one.Name, path.Base(dir)), Namespace: one.Namespace, Position: one.Position}
+	if one.Open || appset.IsMarked(one.Name+one.Namespace) {
+		return nil
+	}
+	for _, v := range one.Values {
+		switch {
+		case v.File != "" && src.Values == nil && r.isWhole(path.Clean(v.File)):
+			src.ValueFiles = append(src.ValueFiles, model.ValueFile{Path: path.Clean(v.File), Position: v.Position})
+		case v.File != "" || src.Values != nil || appset.IsMarked(v.Text):
+			return nil // texts before files, or several, are merged by nobody here
+		default:
+			values, err := yamldoc.ParseOne(v.Position.File, []byte(v.Text))
+			if err != nil {
+				return nil
+			}
+			src.Values, _ = values.Any().(map[string]any)
+		}
+	}
+	for _, p := range one.Set {
+		if appset.IsMarked(p.Value) {
+			return nil
+		}
+		if src.Parameters == nil {
+			src.Parameters = map[string]string{}
+		}
+		src.Parameters[p.Name] = p.Value
+	}
+	return &src
+}
+
+// isWhole reports whether a file of values is there and holds nothing that Terraform fills in.
+func (r *Repository) isWhole(file string) bool {
+	data, err := r.tree.Read(file)
+	return err == nil && !bytes.Contains(data, []byte("${")) && !bytes.Contains(data, []byte("%{"))
+}
