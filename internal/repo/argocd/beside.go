@@ -7,6 +7,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/core/argo"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/model"
+	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
 )
 
 // others adds the component of what a parent applies next to its Applications.
@@ -73,4 +74,30 @@ func (w *walk) beside(y contents, first *int) {
 		c.Waves, c.Parents = p.waves, p.parents
 	}
 	w.objects = append(w.objects, c)
+}
+
+// namespacesIn are the Namespaces in the files of components that nothing applies.
+func (r *Repository) namespacesIn(components []model.Component) (names []string) {
+	files := map[string]bool{}
+	for _, c := range components {
+		file := c.Position.File
+		if len(c.Parents) > 0 || files[file] || r.files[file] == nil {
+			continue
+		}
+		files[file] = true
+		data, err := r.tree.Read(file)
+		if err != nil {
+			continue
+		}
+		documents, err := yamldoc.ParseLast(file, data)
+		if err != nil {
+			continue
+		}
+		for _, d := range documents {
+			if name := d.TextAt("metadata", "name"); d.TextAt("kind") == "Namespace" && d.TextAt("apiVersion") == "v1" && namespaceName.MatchString(name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
 }

@@ -477,9 +477,10 @@ func notRead(at finding.Position, component, format string, args ...any) finding
 }
 
 // Namespaces are those that the Applications themselves live in, sorted: Argo CD
-// runs there before it reads the first of them.
-func (r *Repository) Namespaces() []string {
-	var names []string
+// runs there before it reads the first of them. So are those in the files of components that
+// nothing applies: who applies such a file applies all of it.
+func (r *Repository) Namespaces(components []model.Component) []string {
+	names := r.namespacesIn(components)
 	for _, app := range slices.Concat(r.applications, r.sets) {
 		// Placeholders of templates are no names.
 		if name := cmp.Or(app.value.TextAt("metadata", "namespace"), defaultNamespace); namespaceName.MatchString(name) {

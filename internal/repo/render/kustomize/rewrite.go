@@ -156,7 +156,40 @@ func renew(doc map[string]any) bool {
 		delete(doc, "commonLabels")
 		renewed = true
 	}
-	return renewed
+	return renewCharts(doc) || renewed
+}
+
+// legacyCharts is what helmCharts were called before.
+const legacyCharts = "helmChartInflationGenerator"
+
+// renewCharts writes the charts of the older field as those of the newer one. Source: kustomize,
+// FixKustomizationPostUnmarshalling.
+func renewCharts(doc map[string]any) bool {
+	if doc[legacyCharts] == nil {
+		return false
+	}
+	var old []types.HelmChartArgs
+	if !recode(doc[legacyCharts], &old) {
+		return false // kustomize refuses it
+	}
+	charts, globals := types.SplitHelmParameters(old)
+	var renewed []any
+	if !recode(charts, &renewed) {
+		return false
+	}
+	own, _ := doc["helmCharts"].([]any)
+	doc["helmCharts"] = append(own, renewed...)
+	if globals.ChartHome != "" && doc["helmGlobals"] == nil {
+		doc["helmGlobals"] = map[string]any{"chartHome": globals.ChartHome}
+	}
+	delete(doc, legacyCharts)
+	return true
+}
+
+// recode writes a value as YAML and reads that as another one.
+func recode(from, to any) bool {
+	data, err := yaml.Marshal(from)
+	return err == nil && yaml.Unmarshal(data, to) == nil
 }
 
 // dropNamedPatches takes out what fails where the object that it names is left
