@@ -117,9 +117,11 @@ func Look(object map[string]any) Problems {
 	if unknown, ok := runtime.AsStrictDecodingError(err); ok {
 		var p Problems
 		for _, e := range unknown.Errors() {
-			if path := quoted.FindStringSubmatch(e.Error()); path != nil && !strings.ContainsAny(path[1], "${}<>") && !(isEmpty(object[path[1]]) && isMiscased(empty(), path[1])) {
-				p.Unknown = append(p.Unknown, path[1])
+			path := quoted.FindStringSubmatch(e.Error())
+			if path == nil || strings.ContainsAny(path[1], "${}<>") || isEmpty(object[path[1]]) && isMiscased(empty(), path[1]) {
+				continue
 			}
+			p.Unknown = append(p.Unknown, path[1])
 		}
 		return p
 	}
