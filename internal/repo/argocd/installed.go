@@ -15,26 +15,34 @@ import (
 	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
 )
 
-// installedBy is the source that a chart in a folder is for the Terraform of the repository that
-// installs it; nil where none does, several do, or not all of its values are known.
-func (r *Repository) installedBy(ctx context.Context, dir string) *model.Source {
+// readInstalled reads, once, how Terraform installs the charts of the repository, by their folders.
+func (r *Repository) readInstalled(ctx context.Context) map[string][]terraform.Release {
+	if r.released != nil {
+		return r.released
+	}
+	r.released = map[string][]terraform.Release{}
 	folders, _ := r.terraformFolders()
-	var all []terraform.Release
 	for _, folder := range slices.Sorted(maps.Keys(folders)) {
-		mentions := func(word string) bool {
-			return slices.ContainsFunc(folders[folder], func(f terraform.File) bool { return bytes.Contains(f.Content, []byte(word)) })
-		}
-		if !mentions("helm_release") || !mentions(path.Base(dir)) {
+		if !slices.ContainsFunc(folders[folder], func(f terraform.File) bool { return bytes.Contains(f.Content, []byte("helm_release")) }) {
 			continue
 		}
 		for _, run := range r.terraformRuns(folder, folders) {
-			found, err := evaluate.Releases(ctx, terraform.OfChart{Folder: terraform.Folder{Files: folders[folder], Variables: run}, Path: dir})
+			found, err := evaluate.Releases(ctx, terraform.OfChart{Folder: terraform.Folder{Files: folders[folder], Variables: run}, Local: true})
 			if err != nil {
-				return nil // what is wrong with Terraform is nothing of Argo CD's
+				break // what is wrong with Terraform is nothing of Argo CD's
 			}
-			all = append(all, found...)
+			for _, one := range found {
+				r.released[one.Folder] = append(r.released[one.Folder], one)
+			}
 		}
 	}
+	return r.released
+}
+
+// installedBy is the source that a chart in a folder is for the Terraform of the repository that
+// installs it; nil where none does, several do, or not all of its values are known.
+func (r *Repository) installedBy(ctx context.Context, dir string) *model.Source {
+	all := r.readInstalled(ctx)[dir]
 	if len(all) != 1 {
 		return nil
 	}

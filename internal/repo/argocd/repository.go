@@ -26,6 +26,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/repo/ladderfile"
 	"github.com/rollout-ladder/ladder/internal/repo/manifest"
 	"github.com/rollout-ladder/ladder/internal/repo/repofs"
+	"github.com/rollout-ladder/ladder/internal/repo/terraform"
 	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
 )
 
@@ -137,6 +138,7 @@ type Repository struct {
 	// byHandFolders are the kustomizations that people apply by hand.
 	byHandFolders map[string]bool
 	ignored       ignored
+	released      map[string][]terraform.Release
 	// chartsAway are the charts that make Applications in folders that are put away.
 	chartsAway []string
 	// origin is the address that the repository was cloned from; empty where that is not known.

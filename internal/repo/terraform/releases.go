@@ -17,17 +17,20 @@ import (
 // maxChoices is how many texts a choice may be between: choices between choices double them.
 const maxChoices = 64
 
-// OfChart asks for the releases of one chart, by its name, or by its folder in the repository.
+// OfChart asks for the releases of one chart by its name, or of all that are folders of the
+// repository.
 type OfChart struct {
 	Folder
 	Chart string `json:"chart"`
-	Path  string `json:"path"`
+	Local bool   `json:"local"`
 }
 
 // Release is one release of a chart that a folder installs.
 type Release struct {
 	// Chart is as it is written: a name, an address that ends in it, or a folder.
-	Chart     string  `json:"chart"`
+	Chart string `json:"chart"`
+	// Folder is that of a chart in the repository.
+	Folder    string  `json:"folder"`
 	Name      string  `json:"name"`
 	Namespace string  `json:"namespace"`
 	Values    []Value `json:"values"`
@@ -69,10 +72,11 @@ func Releases(of OfChart) ([]Release, error) {
 			continue
 		}
 		folder := m.chartFolder(b.Body)
-		if folder != of.Path || folder == "" && path.Base(m.literal(b.Body, "chart")) != of.Chart {
+		if of.Local != (folder != "") || !of.Local && path.Base(m.literal(b.Body, "chart")) != of.Chart {
 			continue
 		}
 		if r, ok := m.release(b); ok {
+			r.Folder = folder
 			all = append(all, r)
 		}
 	}
