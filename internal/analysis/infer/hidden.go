@@ -99,8 +99,7 @@ func (x *index) makers(namespace string) []string {
 	}
 	for _, h := range x.hidden {
 		c := &x.in.Components[h.component]
-		called := x.called(h)
-		if !x.published(h) && !x.keepsToItself(h) || h.Chart && c.Namespace == "" || c.Namespace == namespace || shareWord(namespace, called, minWord) || forNamespaces(called) || strings.Contains(x.said(h.component), namespace) {
+		if !x.published(h) && !x.keepsToItself(h) || h.Chart && c.Namespace == "" || x.speaksOf(h, namespace) {
 			out = append(out, c.Name)
 		}
 	}
@@ -114,12 +113,18 @@ func (x *index) makers(namespace string) []string {
 // Application of its objects asks for it itself.
 func (x *index) likelyMakers(namespace string) (out []string) {
 	for _, h := range x.hidden {
-		called := x.called(h)
-		if c := &x.in.Components[h.component]; c.Namespace == namespace || shareWord(namespace, called, minWord) || forNamespaces(called) || strings.Contains(x.said(h.component), namespace) {
-			out = append(out, c.Name)
+		if x.speaksOf(h, namespace) {
+			out = append(out, x.name(h.component))
 		}
 	}
 	return out
+}
+
+// speaksOf reports whether a part that is not rendered goes to a namespace, is called like it or
+// as those are that set up Namespaces, or names it in its values.
+func (x *index) speaksOf(h hidden, namespace string) bool {
+	called := x.called(h)
+	return x.in.Components[h.component].Namespace == namespace || shareWord(namespace, called, minWord) || forNamespaces(called) || strings.Contains(x.said(h.component), namespace)
 }
 
 // minWord is the shortest word of a name that tells it from others.

@@ -1,7 +1,6 @@
 package argocd
 
 import (
-	"context"
 	"fmt"
 	"path"
 	"slices"
@@ -16,30 +15,22 @@ import (
 // shownLeftOut bounds how many subfolders are named.
 const shownLeftOut = 4
 
-// barren tells of folders of plain YAML of which nothing is applied, of the manifests
-// in their subfolders where only the files beside these are, and of those beside the templates
-// of a chart. documents are the Applications
+// barren tells of folders of plain YAML of which nothing is applied, and of the manifests
+// in their subfolders where only the files beside these are. documents are the Applications
 // by the names of their components. Source: Argo CD, directory sources.
-func (w *walk) barren(ctx context.Context, components []model.Component, documents map[string]document) []finding.Finding {
+func (w *walk) barren(components []model.Component, documents map[string]document) []finding.Finding {
 	r := w.repository
 	named := sync.OnceValue(func() [][]string { return r.namedFolders(components, nil) })
 	var found []finding.Finding
-	charts := map[string]bool{}
 	for _, c := range components {
 		d := documents[c.Name]
 		for _, to := range c.Sources {
-			if !c.Enabled || d.value == nil || w.told[to.Position] {
+			if to.Kind != model.Manifests || !c.Enabled || d.value == nil || w.told[to.Position] {
 				continue
 			}
-			switch {
-			case to.Kind != model.Manifests:
-				if !charts[to.Path] {
-					charts[to.Path] = true
-					found = append(found, r.besideTemplates(ctx, c, d, to)...)
-				}
-			case r.tells(d, to):
+			if r.tells(d, to) {
 				found = append(found, r.barrenSource(c, d, to, named)...)
-			case r.readsHead(d, to):
+			} else if r.readsHead(d, to) {
 				found = append(found, r.chosenNone(c, d, to)...)
 			}
 		}

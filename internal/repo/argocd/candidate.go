@@ -140,7 +140,7 @@ func (w *walk) finish(ctx context.Context) []model.Component {
 	if len(left) > 0 {
 		w.repository.findings = append(w.repository.findings, namesakes(left))
 	}
-	w.repository.findings = append(w.repository.findings, w.barren(ctx, all, documents)...)
+	w.repository.findings = append(w.repository.findings, w.barren(all, documents)...)
 	w.finishSetup(ctx, all)
 	return all
 }
