@@ -35,6 +35,7 @@ var explained = map[string]string{
 	"renamed-set":                             "Argo CD takes a {{ without }} for text, and the project is none; Ladder says so and reads no more of the set",
 	"root-chart":                              "the chart is rendered with the value files of each environment, which nobody applies as an Application",
 	"root-chart-terraform":                    "Terraform installs the chart with values; the comparison begins with the chart, as an Application that has none",
+	"root-chart-terraform-secret":             "as root-chart-terraform",
 	"terraform-hub":                           "Terraform sets up two installations of Argo CD; the comparison has one, with the clusters of both",
 	"waves-unheeded":                          "a wave that is no text: the API server refuses the Application, and lint says so",
 	"wave-not-a-string":                       "the API server refuses the Application, and lint says so",

@@ -97,6 +97,9 @@ func (m *module) literal(b *hclsyntax.Body, name string) string {
 	return s
 }
 
+// secretSet sets values that are secret.
+const secretSet = "set_sensitive"
+
 // chartFolder is the folder of the repository that holds the chart of a release; empty where it
 // is none.
 func (m *module) chartFolder(b *hclsyntax.Body) string {
@@ -108,10 +111,12 @@ func (m *module) chartFolder(b *hclsyntax.Body) string {
 	return folder
 }
 
-// release reads a block. Source: the provider helm, helm_release.
+// release reads a block. Secret values of a chart in the repository are left out: what it makes
+// of them is shown. Source: the provider helm, helm_release.
 func (m *module) release(b *hclsyntax.Block) (Release, bool) {
 	r := Release{Chart: m.literal(b.Body, "chart"), Name: m.literal(b.Body, "name"), Namespace: m.literal(b.Body, "namespace"), Position: position(b.TypeRange)}
-	if local := m.chartFolder(b.Body) != ""; r.Chart == "" || !local && (appset.IsMarked(r.Chart) || strings.HasPrefix(r.Chart, ".") || strings.HasPrefix(r.Chart, "/")) {
+	local := m.chartFolder(b.Body) != ""
+	if r.Chart == "" || !local && (appset.IsMarked(r.Chart) || strings.HasPrefix(r.Chart, ".") || strings.HasPrefix(r.Chart, "/")) {
 		return r, false
 	}
 	if a := b.Body.Attributes["count"]; a != nil {
@@ -122,14 +127,17 @@ func (m *module) release(b *hclsyntax.Block) (Release, bool) {
 	if a := b.Body.Attributes["values"]; a != nil {
 		m.texts(a.Expr, &r)
 	}
-	for _, name := range []string{"set", "set_list", "set_sensitive"} {
-		if a := b.Body.Attributes[name]; a != nil {
+	for _, name := range []string{"set", "set_list", secretSet} {
+		if a := b.Body.Attributes[name]; a != nil && (!local || name != secretSet) {
 			m.sets(a.Expr, &r)
 		}
 	}
 	for _, inner := range b.Body.Blocks {
+		if local && inner.Type == secretSet {
+			continue
+		}
 		switch inner.Type {
-		case "set", "set_list", "set_sensitive":
+		case "set", "set_list", secretSet:
 			r.set(Pair{Name: m.literal(inner.Body, "name"), Value: m.literal(inner.Body, "value"), Position: position(inner.TypeRange)})
 		case "dynamic":
 			r.Open = true
