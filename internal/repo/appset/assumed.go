@@ -28,10 +28,11 @@ func (x *expansion) settle(set *yamldoc.Value, app *Application, alone bool) *re
 	if !app.Assumed && marked(v) == nil {
 		return nil
 	}
-	for _, keys := range [][]string{{"spec", "project"}, {"spec", "destination", "namespace"}} {
-		if m := marked(v.At(keys...)); m != nil {
-			return x.needs(m, Marks(m.Text), strings.Join(keys, "."))
-		}
+	if m := marked(v.At("spec", "project")); m != nil {
+		return x.needs(m, Marks(m.Text), "spec.project")
+	}
+	if m := marked(v.At("spec", "destination", "namespace")); m != nil {
+		app.Namespace = Written(m.Text)
 	}
 	for _, key := range x.steps(set) {
 		if m := marked(v.At("metadata", "labels", key)); m != nil {

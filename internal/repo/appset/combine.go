@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"maps"
+	"reflect"
 	"slices"
 
 	"github.com/rollout-ladder/ladder/internal/repo/repofs"
@@ -158,7 +159,7 @@ func (x *expansion) merge(v *yamldoc.Value, outer map[string]any) ([]parameters,
 				continue // it stands for one that nothing overrides
 			}
 			if open >= 0 {
-				base[i] = doubted(keys, base[i], overrides[open])
+				base[i] = doubted(keys, base[i], overrides[open], x.engine.goTemplate)
 			}
 			override, ok := found[mergeKey(keys, base[i].values)]
 			switch {
@@ -175,24 +176,39 @@ func (x *expansion) merge(v *yamldoc.Value, outer map[string]any) ([]parameters,
 }
 
 // doubted is a set of parameters that another, of which the keys are not known,
-// may override.
-func doubted(keys []string, p, by parameters) parameters {
-	values := maps.Clone(p.values)
-	for k := range by.values {
-		values[k] = Mark(k)
-	}
-	if isOpen(by.values) {
-		for k := range values {
-			values[k] = Mark(k)
-		}
-		values[openKey] = true
-	}
+// may override. What it overrides with the same stays known.
+func doubted(keys []string, p, by parameters, deep bool) parameters {
+	values := doubtedValues(p.values, by.values, deep)
 	for _, k := range keys {
 		if value, ok := p.values[k]; ok {
 			values[k] = value
 		}
 	}
 	return parameters{values: values, at: p.at, assumed: true, cluster: p.cluster}
+}
+
+// doubtedValues are the values of a set that others may override: deep says that maps
+// are merged, as they are with Go templates.
+func doubtedValues(values, by map[string]any, deep bool) map[string]any {
+	out := maps.Clone(values)
+	for k, v := range by {
+		below, isMap := values[k].(map[string]any)
+		over, both := v.(map[string]any)
+		switch {
+		case deep && isMap && both:
+			out[k] = doubtedValues(below, over, deep)
+		case k == openKey, reflect.DeepEqual(values[k], v):
+		default:
+			out[k] = Mark(k)
+		}
+	}
+	if isOpen(by) {
+		for k := range out {
+			out[k] = Mark(k)
+		}
+		out[openKey] = true
+	}
+	return out
 }
 
 // byKeys indexes sets of parameters; two of the same key are refused.

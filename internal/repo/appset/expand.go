@@ -75,6 +75,9 @@ type Application struct {
 	Assumed bool
 	// Cluster is which of the clusters of Data it is made for, from 1; 0 for none.
 	Cluster int
+	// Namespace is how the namespace of the destination is written, where it is made of
+	// parameters that are not known.
+	Namespace string
 	// Lacks says of each source which of its values are not known; empty where all
 	// are.
 	Lacks []string

@@ -2,6 +2,7 @@ package argocd
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -148,6 +149,7 @@ func (r *Repository) component(d document, environment string, waves []int) mode
 		r.complete(d, d.value.At("spec"), "spec")
 	}
 	c.Sources = r.sources(d, &problems)
+	withoutNamespace(&c, d)
 	for _, p := range problems.List {
 		at := p.Position
 		if !slices.ContainsFunc(mapValues(c.Fields), func(known finding.Position) bool { return known == at }) {
@@ -156,6 +158,19 @@ func (r *Repository) component(d document, environment string, waves []int) mode
 		r.findings = append(r.findings, newFinding(RuleInvalid, finding.Error, at, c.Name, "%s", p.Message))
 	}
 	return c
+}
+
+// withoutNamespace takes from a component a namespace that is made of parameters which are
+// not known: its objects are in none that could be told, and so they are not rendered.
+func withoutNamespace(c *model.Component, d document) {
+	if d.generated == nil || d.generated.namespace == "" {
+		return
+	}
+	c.Namespace = ""
+	c.SyncOptions = slices.DeleteFunc(c.SyncOptions, func(option string) bool { return strings.HasPrefix(option, "CreateNamespace") })
+	for i := range c.Sources {
+		c.Sources[i].Refused = cmp.Or(c.Sources[i].Refused, fmt.Sprintf("its namespace is %s, which needs parameters of the ApplicationSet %s that are not in the repository", d.generated.namespace, d.generated.set.name()))
+	}
 }
 
 func mapValues(m map[string]finding.Position) []finding.Position {

@@ -36,6 +36,8 @@ type generated struct {
 	cluster int
 	// lacks says of each source which of its values are not known.
 	lacks []string
+	// namespace is how that of its destination is written, where it is not known.
+	namespace string
 	// step is the RollingSync step that matches it, from 1; 0 for none.
 	step int
 }

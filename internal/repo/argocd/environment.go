@@ -112,7 +112,11 @@ func (r *Repository) Environments(ctx context.Context) ([]Environment, error) {
 		single = nil
 	}
 	single = r.applyByHand(ctx, groups, r.applyBeside(groups, single))
-	groups = append(groups, programmed...)
+	apart, single, err := r.applyApart(ctx, groups, single)
+	if err != nil {
+		return nil, err
+	}
+	groups = slices.Concat(groups, apart, programmed)
 	var all []Environment
 	beside(groups, append(single, r.leftOut...))
 	for _, e := range groups {
@@ -225,6 +229,20 @@ func (r *Repository) group(ctx context.Context, roots []entry) (all, idle []Envi
 		if err != nil {
 			return nil, nil, err
 		}
+		if parts := r.byParentFolder(members); parts != nil && (clash || haveOneName(members)) {
+			for _, part := range parts {
+				again, err := r.overlap(ctx, part.roots)
+				if err != nil {
+					return nil, nil, err
+				}
+				if again {
+					all = append(all, r.apart(part.roots)...)
+				} else {
+					all = append(all, part)
+				}
+			}
+			continue
+		}
 		if clash {
 			all = append(all, r.apart(members)...)
 			continue
@@ -248,6 +266,39 @@ func (r *Repository) group(ctx context.Context, roots []entry) (all, idle []Envi
 		return all, idle, nil
 	}
 	return append(all, charts...), idle, nil
+}
+
+// byParentFolder sorts roots by the folders that hold alternatives, where one of these holds
+// several roots; it is nil where none does.
+func (r *Repository) byParentFolder(roots []entry) []Environment {
+	var documents []document
+	for _, root := range roots {
+		if root.folder != "" || root.chart.dir != "" || root.byHand || r.byTerraform(root) != "" {
+			return nil
+		}
+		documents = append(documents, root.document)
+	}
+	parts := r.groupSingle(documents, 0)
+	if len(parts) < 2 || len(parts) == len(roots) {
+		return nil
+	}
+	return parts
+}
+
+// haveOneName reports whether two sets of several files have one name: a cluster has one of
+// them.
+func haveOneName(roots []entry) bool {
+	seen := map[[2]string]bool{}
+	for _, root := range roots {
+		if d := root.document; d.value != nil && d.argo("ApplicationSet") {
+			key := [2]string{d.value.TextAt("metadata", "namespace"), d.name()}
+			if seen[key] {
+				return true
+			}
+			seen[key] = true
+		}
+	}
+	return false
 }
 
 // apart makes an environment of each root; those that one folder of Terraform applies

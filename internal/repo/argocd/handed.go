@@ -2,7 +2,10 @@ package argocd
 
 import (
 	"context"
+	"maps"
+	"path"
 	"slices"
+	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
@@ -43,7 +46,7 @@ func (r *Repository) withoutExamples(ctx context.Context, roots []entry) []entry
 func (r *Repository) handed(ctx context.Context) map[string]finding.Position {
 	if r.byScript == nil {
 		told := r.told(ctx)
-		r.byScript, r.noted, r.scripted = map[string]finding.Position{}, map[string]bool{}, map[string]bool{}
+		r.byScript, r.noted, r.scripted, r.ran = map[string]finding.Position{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
 		note := func(one byhand.Instruction) {
 			if _, known := r.byScript[one.Address]; !known {
 				r.byScript[one.Address] = one.Position
@@ -51,6 +54,7 @@ func (r *Repository) handed(ctx context.Context) map[string]finding.Position {
 		}
 		for _, one := range told.Files {
 			note(one)
+			r.ran[one.Address] = true
 			r.scripted[one.Address] = r.scripted[one.Address] || one.Through == one.Address
 		}
 		for _, one := range told.Shown {
@@ -98,4 +102,64 @@ func (r *Repository) applyByHand(ctx context.Context, all []Environment, single 
 		e.roots = append(e.roots, entry{document: app, byHand: true})
 		return true
 	})
+}
+
+// applyApart gives the Applications that scripts of the repository apply, and that are left out
+// for the name of one in another environment, to the environment whose roots lie nearest. Of
+// those that lie in other folders than all roots it makes environments: one script is for one,
+// unless the folders that it applies hold alternatives. It returns the others of what nothing
+// applies.
+func (r *Repository) applyApart(ctx context.Context, all []Environment, single []document) (apart []Environment, rest []document, err error) {
+	if len(all) < 2 {
+		return nil, single, nil
+	}
+	commands := r.handed(ctx)
+	handed, names := map[string][]document{}, map[int]map[string]bool{}
+	take := func(app document) bool {
+		file := app.position().File
+		if !r.ran[file] || path.Dir(file) == "." || err != nil {
+			return false
+		}
+		switch near := nearest(all, app); len(near) {
+		case len(all):
+			handed[commands[file].File] = append(handed[commands[file].File], app)
+			return true
+		case 1:
+			if names[near[0]] == nil {
+				names[near[0]], err = r.namesOf(ctx, all[near[0]])
+			}
+			if err != nil || names[near[0]][app.name()] {
+				return false
+			}
+			all[near[0]].roots = append(all[near[0]].roots, entry{document: app, byHand: true})
+			names[near[0]][app.name()] = true
+			return true
+		}
+		return false
+	}
+	single, r.leftOut = slices.DeleteFunc(single, take), slices.DeleteFunc(r.leftOut, take)
+	for _, script := range slices.Sorted(maps.Keys(handed)) {
+		of := r.groupSingle(handed[script], 0)
+		if len(of) == 1 {
+			of[0].Name, _, _ = strings.Cut(handed[script][0].position().File, "/")
+		}
+		apart = append(apart, of...)
+	}
+	return apart, single, err
+}
+
+// namesOf are the names of the Applications of an environment.
+func (r *Repository) namesOf(ctx context.Context, e Environment) (map[string]bool, error) {
+	all := map[string]bool{}
+	for _, root := range e.roots {
+		names, err := r.names(ctx, root)
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(all, names)
+		if root.document.value != nil {
+			all[root.document.name()] = true
+		}
+	}
+	return all, nil
 }

@@ -108,10 +108,10 @@ type Repository struct {
 	byScript map[string]finding.Position
 	// commands are what the files of the repository have people do; nil until it is asked.
 	commands *byhand.Told
-	// noted are those of them that a comment of a kustomization names, scripted those that a
-	// script does.
-	noted, scripted map[string]bool
-	clusters        foundClusters
+	// noted are those of them that a comment of a kustomization names, ran those that a script
+	// applies, scripted those that one applies by their names.
+	noted, ran, scripted map[string]bool
+	clusters             foundClusters
 	// terraformed are the folders of Terraform by the files that it reads as texts:
 	// Applications in them are applied by it.
 	terraformed map[string]string

@@ -113,7 +113,7 @@ func (r *Repository) unread(rule string, set document, problem *repofs.InputErro
 func (r *Repository) generated(set document, app appset.Application) document {
 	d := document{
 		value: app.Value, written: app.Template, rendered: set.rendered,
-		generated: &generated{set: set, parameters: app.Parameters, element: app.Element, assumed: app.Assumed, lacks: app.Lacks, cluster: app.Cluster},
+		generated: &generated{set: set, parameters: app.Parameters, element: app.Element, assumed: app.Assumed, lacks: app.Lacks, namespace: app.Namespace, cluster: app.Cluster},
 	}
 	d.generated.element.File = strings.TrimPrefix(app.Element.File, r.prefix)
 	// What a kustomization built has lines of its own; the file is what people

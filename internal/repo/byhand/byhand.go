@@ -119,8 +119,11 @@ func texts(ctx context.Context, tree *repofs.Tree) (all []text, repositories map
 		}
 	}
 	repositories = map[string]string{}
-	for _, file := range found {
+	for _, file := range append(workflows(ctx, tree), found...) {
 		t := text{file: file, rank: rank(path.Base(file))}
+		if isWorkflow(file) {
+			t.rank = script
+		}
 		if t.rank == unread || isForeign(file, charts) || ctx.Err() != nil {
 			continue
 		}
@@ -131,7 +134,7 @@ func texts(ctx context.Context, tree *repofs.Tree) (all []text, repositories map
 		if t.rank == aside {
 			t.content = comments(t.content)
 		}
-		if !t.speaks() || trial.Match(t.content) && !platform.Match(t.content) {
+		if !t.speaks() || trial.Match(t.content) && (isWorkflow(file) || !platform.Match(t.content)) {
 			continue
 		}
 		all = append(all, t)
@@ -177,7 +180,7 @@ func isScript(name string) bool {
 	case ".sh", ".bash", ".zsh", ".mk", ".just":
 		return true
 	}
-	return slices.Contains([]string{"makefile", "gnumakefile", "justfile", ".justfile", "taskfile.yml", "taskfile.yaml", "taskfile.dist.yml", "taskfile.dist.yaml"}, lower)
+	return slices.Contains([]string{"makefile", "gnumakefile", "justfile", ".justfile", "taskfile.yml", "taskfile.yaml", "taskfile.dist.yml", "taskfile.dist.yaml", ".gitlab-ci.yml"}, lower)
 }
 
 func isDocument(name string) bool {
@@ -197,7 +200,7 @@ func isForeign(file string, charts map[string]bool) bool {
 var (
 	// trial is what makes a cluster to try something out, platform what a cluster of the
 	// platform has: what one without it applies says nothing of the others.
-	trial    = lazyregexp.New(`\bkind create cluster|\bminikube start|\bk3d cluster create`)
+	trial    = lazyregexp.New(`\bkind create cluster|\bminikube start|\bk3d cluster create|uses:\s*\S*/(?:kind-action|setup-kind|setup-minikube|setup-k3d\S*)\b`)
 	platform = lazyregexp.New(`(?i)argo-?cd|flux`)
 	// applies is a command that creates what it is given, whatever else is in its
 	// line: curl and kustomize may hand it over.
@@ -268,7 +271,7 @@ func (c command) addresses() (all [][2]string) {
 // that the file sets filled in. Those that begin with "#" say nothing.
 func commands(file string, content []byte) []command {
 	var all []command
-	pipes, known := isScript(path.Base(file)), variablesOf(content)
+	pipes, known := isScript(path.Base(file)) || isWorkflow(file), variablesOf(content)
 	lines := strings.Split(string(content), "\n")
 	for i := 0; i < len(lines); i++ {
 		first := i

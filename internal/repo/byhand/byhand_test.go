@@ -322,3 +322,41 @@ func writeFile(t *testing.T, root, name, content string) {
 		t.Fatal(err)
 	}
 }
+
+func TestFilesOfFolders(t *testing.T) {
+	files := []string{"apps/a.yaml", "apps/b.yml", "apps/c.json", "apps/deep/d.yaml", "apps/deep/values.yaml", "other/e.yaml"}
+	for _, tc := range []struct {
+		name, file, content string
+		want                []string
+	}{
+		{"find in a workflow", ".github/workflows/apply.yml", "steps:\n- name: apply\n  run: |\n    cd apps\n    find . -name '*.yaml' -exec kubectl apply -f {} \\;\n", []string{"apps/a.yaml", "apps/deep/d.yaml", "apps/deep/values.yaml"}},
+		{"find of two endings", "up.sh", "find apps \\( -name '*.yaml' -o -name '*.yml' \\) -maxdepth 1 -print0 | xargs -0 -n1 kubectl apply -f\n", []string{"apps/a.yaml", "apps/b.yml"}},
+		{"find that chooses otherwise", "up.sh", "find apps -name '*.yaml' -not -path '*/deep/*' | xargs kubectl apply -f\n", nil},
+		{"find for another command", "up.sh", "find apps -name '*.yaml' | xargs kubeconform\nkubectl apply -f -\n", nil},
+		{"a step begins where the repository is", ".github/workflows/apply.yml", "- run: cd apps\n- run: kubectl apply -f e.yaml\n", nil},
+		{"a folder before", "README.md", "cd other\nkubectl apply -f e.yaml\n", []string{"other/e.yaml"}},
+		{"a folder in the line", "up.sh", "cd apps && kubectl apply -f deep/d.yaml\n", []string{"apps/deep/d.yaml"}},
+		{"a loop", "up.sh", "for f in apps/*.yaml; do\n  kubectl apply -f \"$f\"\ndone\n", []string{"apps/a.yaml"}},
+		{"a loop over folders", "up.sh", "for f in ./apps/*/d.yaml\ndo\n  kubectl apply -f ${f}\ndone\n", []string{"apps/deep/d.yaml"}},
+		{"a loop over names", "up.sh", "for f in a b; do kubectl apply -f apps/$f.yaml; done\n", nil},
+		{"a variable of two loops", "up.sh", "for f in apps/*.yaml; do kubectl apply -f $f; done\nfor f in other/*.yaml; do cat $f; done\n", nil},
+		{"outside", "up.sh", "for f in ../*.yaml; do kubectl apply -f $f; done\ncd ..\nkubectl apply -f e.yaml\n", nil},
+		{"a cluster to try out", ".github/workflows/test.yml", "- uses: helm/kind-action@v1\n- run: kubectl apply -f apps/a.yaml # argocd\n", nil},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			root := t.TempDir()
+			for _, file := range files {
+				writeFile(t, root, file, "kind: X\n")
+			}
+			writeFile(t, root, tc.file, tc.content)
+			told := Find(context.Background(), &repofs.Tree{Root: root, Repository: root})
+			var got []string
+			for _, one := range append(told.Files, told.Shown...) {
+				got = append(got, one.Address)
+			}
+			if !slices.Equal(got, tc.want) {
+				t.Errorf("got %q, want %q", got, tc.want)
+			}
+		})
+	}
+}

@@ -32,6 +32,12 @@ type argument struct {
 	kustomize, recursive bool
 	// charts is set where the charts of kustomizations are inflated.
 	charts bool
+	// names are the patterns of the files of a folder, each with a blank behind it; empty
+	// for all manifests.
+	names string
+	// folder is where the command runs, as a command of the file before it said; empty where
+	// none did.
+	folder string
 }
 
 // built are the folders that a command which prints what a kustomization makes may mean:
@@ -52,17 +58,46 @@ func built(part string) []argument {
 	return all
 }
 
+// escaped takes away what find is given for itself.
+var escaped = strings.NewReplacer(`\(`, " ", `\)`, " ", `\;`, " ")
+
 // unquoted takes the quotes of words away.
 var unquoted = strings.NewReplacer(`"`, "", `'`, "", "`", "")
 
+// shell is what the commands of a file leave to the next ones.
+type shell struct {
+	// folder is where they run: what is written behind cd.
+	folder string
+}
+
+// moves is a command that goes to a folder, or the beginning of a step of a workflow, which
+// is run where the repository is.
+var moves = lazyregexp.New(`^(?:-\s+)?(?:(?:run:\s*)?(cd|pushd)(?:\s+(\S+))?|(?:run|name|uses):.*|popd)\s*$`)
+
+// move follows a command that goes to a folder.
+func (s *shell) move(part string) {
+	m := moves.FindStringSubmatch(unquoted.Replace(strings.TrimSpace(part)))
+	switch {
+	case m == nil:
+	case m[2] == "" || strings.HasPrefix(m[2], "-") || strings.HasPrefix(path.Clean(m[2]), ".."):
+		s.folder = ""
+	default:
+		s.folder = m[2]
+	}
+}
+
 // given are the files and folders that the commands of a line apply. Source: kubectl
 // apply --help; its lists may be written with commas.
-func given(line string) []argument {
+func (s *shell) given(line string) []argument {
 	var all []argument
-	var printed []argument
-	for _, part := range segment.Split(line, -1) {
+	var printed, found []argument
+	for _, part := range segment.Split(escaped.Replace(line), -1) {
+		s.move(part)
 		if folders := built(part); len(folders) > 0 {
 			printed = folders
+		}
+		if files := looked(part); files != nil {
+			found = files
 		}
 		if !applies.MatchString(part+" ") || strings.Contains(part, "--dry-run") {
 			continue
@@ -70,34 +105,78 @@ func given(line string) []argument {
 		if hands.MatchString(part) {
 			all = append(all, printed...)
 		}
-		recursive := false
 		first := len(all)
-		words := strings.Fields(strings.ReplaceAll(unquoted.Replace(part), "=", " = "))
-		for i := 0; i < len(words); i++ {
-			name := words[i]
-			switch name {
-			case "-R", "--recursive":
-				recursive = true
-				continue
-			case "-f", "-Rf", "--filename", "-k", "--kustomize":
-			default:
-				continue
-			}
-			recursive = recursive || name == "-Rf"
-			if i++; i < len(words) && words[i] == "=" {
-				i++
-			}
-			if i < len(words) {
-				for written := range strings.SplitSeq(words[i], ",") {
-					all = append(all, argument{written: written, kustomize: name == "-k" || name == "--kustomize"})
-				}
-			}
-		}
+		all = append(all, filesOf(part, found)...)
 		for i := range all[first:] {
-			all[first+i].recursive = recursive
+			all[first+i].folder = s.folder
 		}
 	}
 	return all
+}
+
+// filesOf are the arguments of a command that applies: found are the files that one before it
+// in the line finds.
+func filesOf(part string, found []argument) []argument {
+	var all []argument
+	recursive := false
+	words := strings.Fields(strings.ReplaceAll(unquoted.Replace(part), "=", " = "))
+	for i := 0; i < len(words); i++ {
+		name := words[i]
+		switch name {
+		case "-R", "--recursive":
+			recursive = true
+			continue
+		case "-f", "-Rf", "--filename", "-k", "--kustomize":
+		default:
+			continue
+		}
+		recursive = recursive || name == "-Rf"
+		if i++; i < len(words) && words[i] == "=" {
+			i++
+		}
+		if i >= len(words) || words[i] == "{}" {
+			all = append(all, found...) // xargs, or find, adds them
+			continue
+		}
+		for written := range strings.SplitSeq(words[i], ",") {
+			all = append(all, argument{written: written, kustomize: name == "-k" || name == "--kustomize"})
+		}
+	}
+	for i := range all {
+		all[i].recursive = all[i].recursive || recursive
+	}
+	return all
+}
+
+// looked is what a command of find finds: manifests below a folder, by the patterns of their
+// names. It is nil for other commands, and for one that chooses otherwise.
+func looked(part string) []argument {
+	words := strings.Fields(unquoted.Replace(part))
+	i := slices.Index(words, "find")
+	if i < 0 || i+1 >= len(words) || strings.HasPrefix(words[i+1], "-") {
+		return nil
+	}
+	a := argument{written: words[i+1], recursive: true}
+	for rest := words[i+2:]; len(rest) > 0; rest = rest[1:] {
+		switch word := rest[0]; {
+		case word == "-exec", word == "-print", word == "-print0":
+			return []argument{a}
+		case word == "-o", word == "-or", word == "+", word == `\`:
+		case len(rest) < 2:
+			return nil
+		case word == "-name", word == "-iname":
+			a.names += rest[1] + " "
+			rest = rest[1:]
+		case word == "-type" && rest[1] == "f":
+			rest = rest[1:]
+		case word == "-maxdepth" && rest[1] == "1":
+			a.recursive = false
+			rest = rest[1:]
+		default:
+			return nil
+		}
+	}
+	return []argument{a}
 }
 
 const (
@@ -143,10 +222,22 @@ type applied struct {
 // and what kustomizations are made of. A file whose name a variable makes is not known.
 func (x *applying) read(file string, content []byte) applied {
 	var all applied
+	there := func(p string) bool { return x.tree.IsFile(p) || x.tree.IsDir(p) }
+	var sh shell
 	for _, c := range commands(file, content) {
 		at := finding.Position{File: file, Line: c.line}
-		for _, a := range given(c.text) {
-			p := find(a.written, func(p string) bool { return x.tree.IsFile(p) || x.tree.IsDir(p) }, ".", path.Dir(file))
+		for _, a := range sh.given(c.text) {
+			folders := []string{".", path.Dir(file)}
+			if dir := find(a.folder, x.tree.IsDir, folders...); dir != "" {
+				folders = append([]string{dir}, folders...)
+			}
+			if strings.Contains(a.written, "*") {
+				for _, p := range x.globbed(a.written, folders) {
+					all.files = append(all.files, Instruction{Address: p, Through: p, Position: at})
+				}
+				continue
+			}
+			p := find(a.written, there, folders...)
 			if p == "" {
 				kept := x.kept[ending(a.written)]
 				if x.count += len(kept.addresses) + len(kept.releases); x.count > maxApplied {
@@ -155,7 +246,7 @@ func (x *applying) read(file string, content []byte) applied {
 				all.addKept(kept, at)
 				continue
 			}
-			behind := x.behind(argument{p, a.kustomize, a.recursive, a.charts})
+			behind := x.behind(argument{p, a.kustomize, a.recursive, a.charts, a.names, ""})
 			if x.count += len(behind.files) + len(behind.addresses) + len(behind.releases); x.count > maxApplied {
 				return all
 			}
@@ -258,10 +349,59 @@ func (x *applying) behind(a argument) made {
 	case x.tree.IsFile(p):
 		all.files = []string{p}
 	default:
-		all.files = x.manifests(a)
+		all.files = a.chosen(x.manifests(a))
 	}
 	x.known[a] = all
 	return all
+}
+
+// globbed are the manifests that a pattern of a shell matches, as it is seen from the first of
+// several folders where it matches any.
+func (x *applying) globbed(written string, folders []string) []string {
+	written = start.ReplaceAllString(written, "")
+	if strings.ContainsAny(written, "${<") || path.IsAbs(written) || strings.Contains(written, "..") {
+		return nil
+	}
+	for _, dir := range folders {
+		found := []string{dir}
+		for segment := range strings.SplitSeq(path.Clean(written), "/") {
+			var below []string
+			for _, parent := range found {
+				names, _ := x.tree.List(parent)
+				if x.steps += len(names); x.steps > maxSteps {
+					return nil
+				}
+				for _, name := range names {
+					if ok, err := path.Match(segment, name); err == nil && ok && !strings.HasPrefix(name, ".") {
+						below = append(below, path.Join(parent, name))
+					}
+				}
+			}
+			found = below
+		}
+		found = slices.DeleteFunc(found, func(p string) bool { return !isManifest(p) || !x.tree.IsFile(p) })
+		if x.count += len(found); x.count > maxApplied {
+			return nil
+		}
+		if len(found) > 0 {
+			return found
+		}
+	}
+	return nil
+}
+
+// chosen are the files that have a name of one of the patterns.
+func (a argument) chosen(files []string) []string {
+	patterns := strings.Fields(a.names)
+	if len(patterns) == 0 {
+		return files
+	}
+	return slices.DeleteFunc(files, func(file string) bool {
+		return !slices.ContainsFunc(patterns, func(pattern string) bool {
+			ok, err := path.Match(pattern, path.Base(file))
+			return err == nil && ok
+		})
+	})
 }
 
 func isManifest(name string) bool {

@@ -18,6 +18,8 @@ var (
 	assigned = lazyregexp.New("(?m)^\\s*(?:export\\s+|readonly\\s+|local\\s+|declare\\s+-r\\s+)*([A-Za-z_][A-Za-z0-9_]*)(?:=|\\s*(?::=|\\?=|=)\\s*)(?:\"([^\"$`{}]*)\"|'([^'$`{}]*)'|([^\\s\"'$`{}()<>|;&#]+))\\s*(?:#.*)?$")
 	// sets is any command that sets a variable.
 	sets = lazyregexp.New(`(?m)(?:^|[\s;&|(])(?:([A-Za-z_][A-Za-z0-9_]*)\+?=|for\s+([A-Za-z_][A-Za-z0-9_]*)\s+in\b|read\s+(?:-\S+\s+)*([A-Za-z_][A-Za-z0-9_]*))`)
+	// loops is a loop over the files that a pattern matches: one text stands for all of them.
+	loops = lazyregexp.New(`(?m)(?:^|[\s;&|(])for\s+([A-Za-z_][A-Za-z0-9_]*)\s+in\s+([^\s;${}()]*\*[^\s;${}()]*)\s*(?:;|$)`)
 	// read is where one stands: $NAME, ${NAME}, ${NAME:-other}, $(NAME), {{NAME}}, {{.NAME}}.
 	read = lazyregexp.New(`\$([A-Za-z_][A-Za-z0-9_]*)|\$\{([A-Za-z_][A-Za-z0-9_]*)(?::?-([^{}$]*))?\}|\$\(([A-Za-z_][A-Za-z0-9_]*)\)|\{\{\s*\.?([A-Za-z_][A-Za-z0-9_]*)\s*\}\}`)
 )
@@ -44,6 +46,11 @@ func variablesOf(content []byte) *variables {
 	}
 	for _, m := range sets.FindAllStringSubmatch(text, -1) {
 		times[m[1]+m[2]+m[3]]--
+	}
+	for _, m := range loops.FindAllStringSubmatch(text, -1) {
+		if _, ok := known[m[1]]; !ok && times[m[1]] == -1 {
+			known[m[1]], times[m[1]] = unquoted.Replace(m[2]), 0
+		}
 	}
 	for name, n := range times {
 		if n < 0 {
