@@ -23,7 +23,7 @@ import (
 // of the CRD in it. Source: controller-tools, pkg/crd, Generate.
 var ofCRD = lazyregexp.New(`^([a-z0-9-]+(?:\.[a-z0-9-]+)+)_([a-z0-9]+)\.ya?ml$`)
 
-// namesOf are the names of CRDs and of webhooks, these as ofWebhook has them.
+// namesOf are the names of CRDs and Namespaces, and of webhooks as ofWebhook has them.
 func namesOf(answer catalogue.Answer) []string {
 	var names []string
 	for _, crd := range answer.CRDs {
@@ -31,6 +31,11 @@ func namesOf(answer catalogue.Answer) []string {
 	}
 	for _, hook := range answer.Known.Webhooks {
 		names = append(names, ofWebhook(hook.Name), ofWebhook(hook.Configuration))
+	}
+	for _, object := range answer.Known.Objects {
+		if object.Kind == "Namespace" {
+			names = append(names, object.Name)
+		}
 	}
 	return names
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/Masterminds/semver/v3"
 	"sigs.k8s.io/yaml"
 
 	"github.com/rollout-ladder/ladder/internal/repo/manifest"
@@ -133,6 +134,9 @@ func (e *Entry) check() error {
 	}
 	for _, r := range e.Requires {
 		kind("requires.kind", r.Kind)
+		if _, err := semver.NewVersion(r.Since); r.Since != "" && err != nil {
+			problems = append(problems, fmt.Errorf("%s: requires.since %q is no version: %w", e.Chart, r.Since, err))
+		}
 		when("requires", r.When)
 	}
 	return errors.Join(problems...)

@@ -136,5 +136,8 @@ type APIGroup struct {
 // be there.
 type Required struct {
 	Kind string `json:"kind"` // "group/Kind"
-	When *When  `json:"when,omitempty"`
+	// Since is the first version of the chart that is known to render them; of older ones
+	// nothing is claimed.
+	Since string `json:"since,omitempty"`
+	When  *When  `json:"when,omitempty"`
 }

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/Masterminds/semver/v3"
+
 	"github.com/rollout-ladder/ladder/internal/analysis/infer"
 )
 
@@ -88,11 +90,21 @@ func (c *Catalogue) fill(e Entry, asked Asked) Answer {
 		}
 	}
 	for _, r := range e.Requires {
-		if r.When.claims(v) {
+		if r.When.claims(v) && !r.isOlder(asked.Source.Version) {
 			a.Known.Requires = append(a.Known.Requires, knownKinds([]string{r.Kind})...)
 		}
 	}
 	return a
+}
+
+// isOlder reports whether a version is older than the first that renders the kind. A range
+// takes the newest of its versions, which is not known.
+func (r Required) isOlder(version string) bool {
+	if r.Since == "" {
+		return false
+	}
+	given, err := semver.StrictNewVersion(strings.TrimPrefix(version, "v"))
+	return err == nil && given.LessThan(semver.MustParse(r.Since))
 }
 
 // places reports whether values write annotations that place objects in the sync

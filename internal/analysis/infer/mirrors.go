@@ -35,7 +35,7 @@ func mirrored(o *object) (k key, annotations map[string]any, ok bool) {
 	case o.is("external-secrets.io", "ExternalSecret"):
 		return secretKey(o.namespace(), either(text(root, "spec", "target", "name"), o.name)), mapping(root, "spec", "target", "template", "metadata", "annotations"), true
 	case o.is("bitnami.com", "SealedSecret"):
-		return secretKey(o.namespace(), either(text(root, "spec", "template", "metadata", "name"), o.name)), mapping(root, "spec", "template", "metadata", "annotations"), true
+		return secretKey(o.namespace(), o.name), mapping(root, "spec", "template", "metadata", "annotations"), true
 	}
 	return key{}, nil, false
 }

@@ -75,3 +75,17 @@ func containers(spec map[string]any, path string, visit func(c map[string]any, p
 		each(list(spec, field), path+"."+field, visit)
 	}
 }
+
+// mounts reports whether the containers of a pod use a volume, by its name. The kubelet sets up
+// no others; the scheduler looks at the claims of all. Source: Kubernetes,
+// kubelet/volumemanager, processPodVolumes.
+func mounts(spec map[string]any) func(volume string) bool {
+	used, runs := map[string]bool{}, false
+	containers(spec, "", func(c map[string]any, _ string) {
+		runs = true
+		for _, field := range []string{"volumeMounts", "volumeDevices"} {
+			each(list(c, field), "", func(m map[string]any, _ string) { used[text(m, "name")] = true })
+		}
+	})
+	return func(volume string) bool { return used[volume] || !runs } // a pod without containers is none yet
+}

@@ -43,7 +43,7 @@ func providesSecret(o *object, add func(key)) {
 		}
 	case "bitnami.com":
 		if o.k == "SealedSecret" {
-			add(secretKey(ns, either(text(root, "spec", "template", "metadata", "name"), o.name)))
+			add(secretKey(ns, o.name)) // the controller takes no name of the template
 		}
 	case "isindir.github.com":
 		if o.k == "SopsSecret" {
@@ -181,7 +181,11 @@ func secretsOfPods(_ *world, o *object, add func(need)) {
 			refs(from, path, "secretRef", "name", "configMapRef")
 		})
 	})
+	mounted := mounts(spec)
 	each(list(spec, "volumes"), path+".volumes", func(v map[string]any, path string) {
+		if !mounted(text(v, "name")) {
+			return
+		}
 		refs(v, path, "secret", "secretName", "configMap")
 		each(list(v, "projected", "sources"), path+".projected.sources", func(s map[string]any, path string) {
 			refs(s, path, "secret", "name", "configMap")

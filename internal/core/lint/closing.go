@@ -79,7 +79,8 @@ type knot struct {
 
 	circle  []int // by component
 	between map[dag.Edge][]link
-	// open are the steps for a namespace that Applications outside of the circle make too.
+	// open are the steps for a namespace that Applications outside of the circle make too, and
+	// for a class of the network, which is there before.
 	open   map[dag.Edge]bool
 	things map[thing]int
 	edges  []dag.Edge
@@ -107,7 +108,7 @@ func (n *knot) find() {
 		if from < 0 || n.circle[from] != n.circle[to] || l.Hint {
 			continue
 		}
-		if onlyCreated(l) && n.isMadeOutside(l, n.circle[from]) {
+		if onlyCreated(l) && n.isMadeOutside(l, n.circle[from]) || l.Rule == ruleClass && n.networks()[l.provider] {
 			n.open[dag.Edge{From: from, To: to}] = true
 			continue
 		}
@@ -146,7 +147,7 @@ func (n *knot) isMadeOutside(l link, circle int) bool {
 	return false
 }
 
-// isOpen reports whether a step rests on nothing but a namespace that others make as well.
+// isOpen reports whether a step rests on nothing but what may be there without it.
 func (n *knot) isOpen(s step) bool {
 	edge := dag.Edge{From: s.from, To: s.to}
 	return n.open[edge] && len(n.between[edge]) == 0 && s.Basis != finding.Declared

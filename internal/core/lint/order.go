@@ -41,6 +41,8 @@ type order struct {
 	// without the second; brought are the links to the CRDs that a component brings.
 	refusals func() map[[2]*model.Component]bool
 	brought  func() map[*model.Component][]link
+	// networks are the components that give pods their network.
+	networks func() map[*model.Component]bool
 	// lastNeeded is where the last of the objects of a second component stands that a first one
 	// cannot do without.
 	lastNeeded func() map[[2]*model.Component]dependency.Place
@@ -155,6 +157,7 @@ func newOrder(in Input) *order {
 		return last
 	})
 	o.needs = sync.OnceValue(o.findFluxNeeds)
+	o.networks = sync.OnceValue(func() map[*model.Component]bool { return o.findNetworks(in) })
 	o.brought = sync.OnceValue(func() map[*model.Component][]link {
 		all := map[*model.Component][]link{}
 		for _, l := range o.byRule[ruleCRD] {

@@ -71,8 +71,11 @@ func judgeUse(in Input, rule string) []finding.Finding {
 		}
 		if ok {
 			in.maybeThere(&f)
-			if rule == ruleController || rule == ruleService {
+			switch rule {
+			case ruleController, ruleService:
 				o.maybeRuns(in, l.provider, &f)
+			case ruleClass:
+				o.maybeNetwork(l.provider, &f)
 			}
 			out = append(out, f)
 		}

@@ -40,6 +40,7 @@ func projectForbids(in Input) []finding.Finding {
 	// Argo CD has one name for each cluster: where its own is called in-cluster, another
 	// name is that of another cluster.
 	named := slices.ContainsFunc(in.Argo.Applications, func(a argo.Application) bool { return a.Destination.Name == "in-cluster" })
+	namespaces := newNamespaces(in)
 	var all []refusal
 	for _, app := range in.Argo.Applications {
 		name := cmp.Or(app.Project, "default")
@@ -55,6 +56,7 @@ func projectForbids(in Input) []finding.Finding {
 		j.sources()
 		if j.destination() && app.Component != "" {
 			j.objects(objects[app.Component])
+			j.created(namespaces)
 		}
 		all = append(all, j.out...)
 	}

@@ -194,7 +194,8 @@ func (r *Repository) tallySources(t tallies, app document) {
 		}
 		to := t.at(s.repoURL())
 		if isRootPath(s.path()) {
-			to.weak = true
+			// A chart is another's where there is none at the root of this repository.
+			to.weak = to.weak || s.value.At("helm") == nil || r.tree.IsFile("Chart.yaml")
 			continue
 		}
 		_, exists := r.existing(s.path())

@@ -37,7 +37,7 @@ func (r *Repository) jsonnet(d document, s source) *model.Jsonnet {
 	for _, item := range libs.Items {
 		folder, ok := r.existing(item.Text)
 		if !ok {
-			r.findings = append(r.findings, newFinding(RuleInvalid, finding.Error, item.Position, d.name(), "the folder of Jsonnet libraries %s does not exist", item.Text))
+			r.findings = append(r.findings, newFinding(RuleInvalid, finding.Info, item.Position, d.name(), "the folder of Jsonnet libraries %s does not exist, so that nothing is imported from it", item.Text))
 			continue
 		}
 		j.Libs = append(j.Libs, folder)

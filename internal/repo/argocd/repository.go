@@ -1,18 +1,14 @@
 package argocd
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"fmt"
 	"path"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/rollout-ladder/ladder/internal/core/argo"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
@@ -20,10 +16,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/repo/appset"
 	"github.com/rollout-ladder/ladder/internal/repo/byhand"
-	"github.com/rollout-ladder/ladder/internal/repo/clusters"
-	"github.com/rollout-ladder/ladder/internal/repo/descriptor"
 	"github.com/rollout-ladder/ladder/internal/repo/installation"
-	"github.com/rollout-ladder/ladder/internal/repo/ladderfile"
 	"github.com/rollout-ladder/ladder/internal/repo/manifest"
 	"github.com/rollout-ladder/ladder/internal/repo/repofs"
 	"github.com/rollout-ladder/ladder/internal/repo/terraform"
@@ -235,138 +228,6 @@ func Scan(ctx context.Context, tree *repofs.Tree, opts Options) (*Repository, er
 	r.settings = r.installation.Settings()
 	r.findOwnURLs(ctx)
 	return r, ctx.Err()
-}
-
-// looked is what one file says to Argo CD.
-type looked struct {
-	own, settings, wave bool // what it mentions
-	cluster             bool
-	templated           bool   // it is a template of a chart, and not parsed
-	unread              []byte // what is not parsed of a file with settings
-	values              []*yamldoc.Value
-	broken              *repofs.InputError // why it could not be parsed
-	twice               *repofs.InputError // a key that is written twice
-}
-
-// maxValues is how many values there may be in all files that say something to Argo CD:
-// they stay in memory, a hundred bytes and more for each that may be two bytes of text. A
-// platform of ten thousand Applications has a million. Tests lower it.
-var maxValues = int64(2_000_000)
-
-// largeFile is the size from which files are parsed one at a time, in bytes: meanwhile
-// each takes a hundred times that.
-const largeFile = 256 << 10
-
-// lookInto looks into files side by side: most of a large repository says nothing
-// to Argo CD, and reading it is most of the work.
-func (r *Repository) lookInto(ctx context.Context, names []string) ([]looked, error) {
-	all := make([]looked, len(names))
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(runtime.GOMAXPROCS(0))
-	for i, file := range names {
-		group.Go(func() error {
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
-			all[i] = r.look(file)
-			if r.counted.Load() > maxValues {
-				return &repofs.InputError{Message: fmt.Sprintf("the files with objects of Argo CD hold more than %d values together", maxValues), Hint: "look for files that are not for Argo CD"}
-			}
-			return nil
-		})
-	}
-	return all, group.Wait()
-}
-
-// look looks into one file for what is Argo CD's; it changes nothing but the number of
-// values.
-func (r *Repository) look(file string) (l looked) {
-	data, err := r.tree.Read(file)
-	if err != nil || ladderfile.IsSnapshot(data) || r.opts.Skip != nil && r.opts.Skip(data) {
-		return l
-	}
-	l.own = !r.patches[file] && bytes.Contains(data, []byte("argoproj.io/")) && mentions.Match(data)
-	l.settings = installation.Mentions(data) && !repofs.IsUnused(file)
-	l.wave = misplacedWave.Match(data)
-	l.cluster = !r.patches[file] && clusters.Mentioned.Match(data)
-	if !l.own && !l.settings && !l.wave && !l.cluster {
-		return l
-	}
-	if l.settings {
-		l.unread = data
-	}
-	if l.templated = r.inTemplates(file); l.templated {
-		return l
-	}
-	if len(data) > largeFile {
-		r.large.Lock()
-		defer r.large.Unlock()
-	}
-	if r.counted.Load() > maxValues {
-		return looked{} // there are too many already
-	}
-	if l.values, err = yamldoc.Parse(file, data); err != nil {
-		problem := repofs.InputErrors(err)
-		if len(problem) == 0 {
-			return looked{}
-		}
-		l.broken = &repofs.InputError{Position: problem[0].Position, Message: unparsed(data, problem[0].Message)}
-		if l.values, err = yamldoc.ParseLast(file, data); err == nil {
-			l.broken, l.twice = nil, problem[0]
-		}
-	}
-	for _, v := range l.values {
-		r.counted.Add(int64(v.Size()))
-	}
-	return l
-}
-
-// take keeps what was found in a file.
-func (r *Repository) take(file string, l looked) {
-	switch {
-	case l.templated:
-		r.installation.Unread(file, l.unread)
-		if l.own {
-			r.templated = append(r.templated, file)
-		}
-		return
-	case l.broken != nil:
-		r.installation.Unread(file, l.unread)
-		// A template of some other tool is no reason to read nothing; a file that
-		// an Application needs is refused when it is read.
-		if l.own {
-			r.notRead(l.broken.Position, "", "%s", l.broken.Message)
-			r.broken = append(r.broken, l.broken)
-		}
-		return
-	}
-	if l.own && l.twice != nil {
-		f := newFinding(RuleInvalid, finding.Info, l.twice.Position, "", "%s: Argo CD takes the last", l.twice.Message)
-		f.Fix.Summary = l.twice.Hint
-		r.findings = append(r.findings, f)
-	}
-	if l.settings && !r.isUnused(file) {
-		r.installation.Read(l.values)
-	}
-	documents := split(l.values)
-	if l.wave {
-		r.findMisplaced(documents)
-	}
-	if l.cluster && !r.isUnused(file) {
-		for _, d := range documents {
-			c, ok := clusters.FromObject(d.value)
-			switch name := d.name(); {
-			case !ok:
-			case name != "" && !descriptor.IsName(name) && !hasPlaceholder(name):
-				r.findings = append(r.findings, copiedCluster(d))
-			default:
-				r.clusters.secrets = append(r.clusters.secrets, c)
-			}
-		}
-	}
-	if l.own {
-		r.add(file, documents)
-	}
 }
 
 // unparsed says why a file is not YAML, as far as its text tells.

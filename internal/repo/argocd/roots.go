@@ -159,12 +159,16 @@ func (r *Repository) findRoots(ctx context.Context) (roots []entry, single []doc
 	r.leftOut = append(r.leftOut, others...)
 	roots, again := g.again(all, roots)
 	r.leftOut = append(r.leftOut, again...)
-	single = slices.DeleteFunc(single, func(d document) bool {
+	leftOut := func(d document) bool {
 		left := slices.ContainsFunc(g.directories, func(x directory) bool { return x.leavesOut(d.position().File) })
 		if left {
 			r.leftOut = append(r.leftOut, d)
 		}
 		return left
+	}
+	single = slices.DeleteFunc(single, leftOut)
+	roots = slices.DeleteFunc(roots, func(e entry) bool {
+		return e.document.value != nil && e.document.argo("ApplicationSet") && leftOut(e.document)
 	})
 	if len(roots) > 0 {
 		single = slices.DeleteFunc(single, func(d document) bool {

@@ -133,7 +133,8 @@ func sideBySide(generated []document, key string) bool {
 			continue
 		}
 		ns, goes, set := app.value.TextAt("spec", "destination", "namespace"), destination(app), app.generated.set.name()
-		if other, ok := owner[ns]; ns == "" || hasPlaceholder(ns) || ok && other != value || hasPlaceholder(goes) || to != "" && goes != to {
+		unclear := hasPlaceholder(ns) && !strings.Contains(ns, value)
+		if other, ok := owner[ns]; ns == "" || unclear || ok && other != value || hasPlaceholder(goes) || to != "" && goes != to {
 			return false
 		}
 		owner[ns], to, values[value] = value, goes, true

@@ -86,13 +86,7 @@ func Find(ctx context.Context, tree *repofs.Tree) Told {
 			}
 		}
 		told.Helmfiles = append(told.Helmfiles, states.read(t.file, t.content)...)
-		installed := releases(tree, t.file, t.content, repositories)
-		told.Releases = append(told.Releases, installed...)
-		for _, r := range installed {
-			if r.CreatesNamespace && plainName.MatchString(r.Namespace) {
-				told.Namespaces = append(told.Namespaces, Namespace{Name: r.Namespace, Position: r.Position})
-			}
-		}
+		told.Releases = append(told.Releases, releases(tree, t.file, t.content, repositories)...)
 	}
 	namespaces, objects := terraformed(ctx, tree)
 	told.Namespaces, told.Objects = append(told.Namespaces, namespaces...), append(told.Objects, objects...)
@@ -241,6 +235,12 @@ func namespaces(file string, content []byte) []Namespace {
 		}
 		for _, m := range creates.FindAllStringSubmatch(c.text, -1) {
 			all = append(all, Namespace{Name: m[1], Position: finding.Position{File: file, Line: c.line}})
+		}
+		for _, part := range segment.Split(c.text, -1) {
+			m := intoNamespace.FindStringSubmatch(part)
+			if m != nil && plainName.MatchString(m[1]) && strings.Contains(part, "--create-namespace") && !strings.Contains(part, "--create-namespace=false") && installs.MatchString(part) {
+				all = append(all, Namespace{Name: m[1], Position: finding.Position{File: file, Line: c.line}})
+			}
 		}
 	}
 	return all

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/repo/repofs"
 )
 
@@ -219,12 +220,13 @@ func TestFiles(t *testing.T) {
 func TestObjects(t *testing.T) {
 	root := t.TempDir()
 	for name, text := range map[string]string{
-		"justfile":      "secret ROLE:\n    kubectl create secret generic -n web web-{{ROLE}}-credentials --from-literal=a=b\n",
-		"README.md":     "```yaml\napiVersion: v1\nkind: Secret\nmetadata:\n  name: registry\n```\n`oc create sa deployer-bot`\n`kubectl create secret generic elsewhere -n other`\n",
-		"main.tf":       "resource \"kubernetes_secret_v1\" \"x\" {\n  metadata {\n    name = \"tunnel\"\n  }\n}\n",
-		"deploy.py":     "make(name=\"grafana-admin\")\n",
-		"web/web.yaml":  "# first: oauth-client\nname: database\n",
-		"docs/notes.md": "kind: Gateway\nname: shown\n",
+		"justfile":       "secret ROLE:\n    kubectl create secret generic -n web web-{{ROLE}}-credentials --from-literal=a=b\n",
+		"README.md":      "```yaml\napiVersion: v1\nkind: Secret\nmetadata:\n  name: registry\n```\n`oc create sa deployer-bot`\n`kubectl create secret generic elsewhere -n other`\n",
+		"main.tf":        "resource \"kubernetes_secret_v1\" \"x\" {\n  metadata {\n    name = \"tunnel\"\n  }\n}\n",
+		"deploy.py":      "make(name=\"grafana-admin\")\n",
+		"web/web.yaml":   "# first: oauth-client\nname: database\n",
+		"hooks/all.yaml": "data:\n  run: |\n    NAME=$(jq -r .name event)\n    kubectl create secret generic keycloak-client-\"${NAME}\"\n    x-\"${NAME}\"\n  other: grafana-viewer\n",
+		"docs/notes.md":  "kind: Gateway\nname: shown\n",
 	} {
 		if err := os.MkdirAll(filepath.Join(root, filepath.Dir(name)), 0o700); err != nil {
 			t.Fatal(err)
@@ -255,8 +257,8 @@ func TestObjects(t *testing.T) {
 			t.Errorf("%s %s: %v", tc.kind, tc.name, got)
 		}
 	}
-	said := Mentions(t.Context(), tree, map[string]bool{"grafana-admin": true, "oauth-client": true, "database": true})
-	if len(said) != 2 || said["grafana-admin"].File != "deploy.py" || said["oauth-client"].Line != 1 {
+	said := Mentions(t.Context(), tree, map[string]bool{"grafana-admin": true, "oauth-client": true, "database": true, "keycloak-client-web": true, "grafana-viewer": true, "x-web": true})
+	if len(said) != 3 || said["keycloak-client-web"] != (finding.Position{File: "hooks/all.yaml", Line: 4}) || said["grafana-admin"].File != "deploy.py" || said["oauth-client"].Line != 1 {
 		t.Errorf("mentions: %v", said)
 	}
 }

@@ -26,9 +26,7 @@ type Release struct {
 	Partial    bool
 	// SkipCRDs leaves out the CRDs that lie in the folder of the chart for them.
 	SkipCRDs bool
-	// CreatesNamespace is set where the command makes the namespace.
-	CreatesNamespace bool
-	Position         finding.Position
+	Position finding.Position
 }
 
 var (
@@ -171,8 +169,6 @@ func arguments(text string) (r Release, chart string, files []string) {
 			files = append(files, strings.Split(value, ",")...)
 		case "--set-json", "--set-file", "--set-literal", "--reuse-values", "--reset-then-reuse-values":
 			r.Partial = true
-		case "--create-namespace":
-			r.CreatesNamespace = value != "false"
 		case "--skip-crds":
 			r.SkipCRDs = value != "false"
 		}

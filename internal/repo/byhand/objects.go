@@ -2,7 +2,6 @@ package byhand
 
 import (
 	"context"
-	"path"
 	"slices"
 	"strings"
 
@@ -161,47 +160,6 @@ func objects(file string, content []byte) []Object {
 	return all
 }
 
-// programs are the ends of files of programs and of tools that set up clusters.
-var programs = []string{".bash", ".fish", ".go", ".hcl", ".j2", ".js", ".just", ".mk", ".nix", ".nu", ".ps1", ".py", ".rb", ".sh", ".tf", ".tftpl", ".ts", ".zsh"}
-
-// Mentions finds where programs, and comments of manifests, first say each of some names of
-// objects that no manifest makes: there one is made, or people are told to make it.
-func Mentions(ctx context.Context, tree *repofs.Tree, names map[string]bool) map[string]finding.Position {
-	ends := func(file string, all ...string) bool { return slices.Contains(all, strings.ToLower(path.Ext(file))) }
-	found, _ := tree.Find(ctx, ".", func(file string) bool {
-		return ends(file, ".yaml", ".yml") || ends(file, programs...) || isScript(file)
-	})
-	said := map[string]finding.Position{}
-	for _, file := range found {
-		if ctx.Err() != nil || repofs.IsFixture(file) {
-			continue
-		}
-		data, err := tree.Read(file)
-		if err != nil {
-			continue
-		}
-		manifest := ends(file, ".yaml", ".yml") && !isScript(path.Base(file))
-		for i, line := range strings.Split(string(data), "\n") {
-			if manifest {
-				var is bool
-				if _, line, is = strings.Cut(line, "#"); !is {
-					continue
-				}
-			}
-			for _, word := range objectWord.FindAllString(line, -1) {
-				word = strings.TrimRight(word, ".-")
-				if len(word) < minWritten || !strings.ContainsAny(word, "-.") {
-					continue // a program says such words of other things
-				}
-				if _, known := said[word]; names[word] && !known {
-					said[word] = finding.Position{File: file, Line: i + 1}
-				}
-			}
-		}
-	}
-	return said
-}
-
 // ofSecrets matches a line of a .gitignore that keeps manifests of Secrets out of Git, but for
 // those that an encrypted one is made from.
 var ofSecrets = lazyregexp.New(`(?i)^[^!#]*secrets?[^/]*\.ya?ml$`)
@@ -225,9 +183,6 @@ func Ignored(ctx context.Context, tree *repofs.Tree) (finding.Position, bool) {
 	}
 	return finding.Position{}, false
 }
-
-// objectWord matches what may be the name of an object.
-var objectWord = lazyregexp.New(`[A-Za-z0-9][A-Za-z0-9.-]*`)
 
 // maxHead bounds how many lines behind the kind of an object its name stands.
 const maxHead = 12

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/model"
+	"github.com/rollout-ladder/ladder/internal/repo/checkout"
 	"github.com/rollout-ladder/ladder/internal/repo/manifest"
 	"github.com/rollout-ladder/ladder/internal/repo/repofs"
 )
@@ -206,7 +207,7 @@ func (l *loader) isOwn(namespace, name, p string) bool {
 	}
 	source, known := l.sources[key("GitRepository", namespace, name)]
 	if !known {
-		return p != l.root.base && l.tree.IsDir(p) // every repository has a top folder
+		return p != l.root.base && l.tree.IsDir(p) && !l.isAnother(name) // every repository has a top folder
 	}
 	address := textAt(source.Object, "spec", "url")
 	if own := l.ownAddress(); own != "" && address != "" {
@@ -215,6 +216,18 @@ func (l *loader) isOwn(namespace, name, p string) bool {
 	// The repository of a root has the folder of the root; another one rarely has
 	// the same folders.
 	return len(l.root.path) > 0 && l.tree.IsDir(p) && textAt(source.Object, "spec", "include") == "" && p != l.root.base
+}
+
+// isAnother reports whether a GitRepository that nothing has applied so far is written in the
+// repository with the address of another one. The address that this one was cloned from may be
+// a fork's.
+func (l *loader) isAnother(name string) bool {
+	address := l.written[key("GitRepository", "", name)].address
+	if own := l.ownAddress(); own != "" || address == "" {
+		return address != "" && !sameRepository(own, address)
+	}
+	c, err := checkout.Read(l.tree.Repository)
+	return err == nil && c.URL != "" && path.Base(plainAddress(c.URL)) != path.Base(plainAddress(address))
 }
 
 // ownAddress is that of what is synced; empty where it is not known.

@@ -142,7 +142,7 @@ type loader struct {
 	// sources are Flux's own objects and the ConfigMaps of the current cluster.
 	sources map[string]manifest.Object
 	// written is where the first source of a kind and name is, whoever applies it.
-	written map[string]finding.Position
+	written map[string]writtenSource
 	// releases are the HelmReleases of the current cluster, with the index of the
 	// Kustomization that applies each.
 	releases map[string]applied

@@ -111,7 +111,7 @@ func (l *loader) lacking(kind, name string) (why, hint string) {
 	if !ok {
 		return "is not in the repository", "add it to the repository"
 	}
-	return fmt.Sprintf("is not applied in this cluster; %s has one of that name, which nothing here applies", at), "apply it in this cluster, in the namespace that is named"
+	return fmt.Sprintf("is not applied in this cluster; %s has one of that name, which nothing here applies", at.position), "apply it in this cluster, in the namespace that is named"
 }
 
 // registry reads an OCIRepository that holds one chart.

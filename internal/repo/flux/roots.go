@@ -32,7 +32,7 @@ func (l *loader) search() (*searched, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &searched{sources: map[string]finding.Position{}, installs: map[string]bool{}}
+	s := &searched{sources: map[string]writtenSource{}, installs: map[string]bool{}}
 	for _, file := range found {
 		data, err := l.tree.Read(file)
 		if err != nil {
@@ -100,6 +100,12 @@ func (s *searched) given(roots []string) {
 	s.found = named(s.found)
 }
 
+// writtenSource is a source that is written somewhere in the repository, and its address.
+type writtenSource struct {
+	position finding.Position
+	address  string
+}
+
 // searched are Flux's objects in the files of a repository.
 type searched struct {
 	// found are the roots, chosen of starts, which are folders that are said to be
@@ -114,7 +120,7 @@ type searched struct {
 	// written are the Kustomizations and HelmReleases themselves.
 	written []Left
 	// sources are the first objects of each kind and name of the other kinds.
-	sources map[string]finding.Position
+	sources map[string]writtenSource
 	// before are the releases of Helmfiles: who uses both bootstraps a cluster with
 	// these.
 	before []Before
@@ -171,8 +177,8 @@ func (s *searched) add(file string, d *yamldoc.Value) {
 		}
 		s.instances(d, 0)
 	case strings.HasSuffix(group, "fluxcd.io"):
-		if id := key(kind, "", d.TextAt("metadata", "name")); s.sources[id].File == "" && d.At("spec", "url") != nil {
-			s.sources[id] = d.Position
+		if id := key(kind, "", d.TextAt("metadata", "name")); s.sources[id].position.File == "" && d.At("spec", "url") != nil {
+			s.sources[id] = writtenSource{d.Position, d.TextAt("spec", "url")}
 		}
 	default:
 		s.instances(d, 0)
