@@ -79,6 +79,7 @@ func (k *knowledge) component(c model.Component) (infer.Known, bool) {
 			answer.Known.At = e.Position // also in a kustomization, or among the dependencies of a chart
 			all = join(all, answer.Known)
 			all.Open = all.Open || !ok || e.Missing.Incomplete != ""
+			all.Elsewhere = all.Elsewhere || e.Namespace != "" && e.Namespace != c.Namespace
 			part := infer.PartOf(e.Missing)
 			if e.Missing.Incomplete != "" {
 				part.Address = ""

@@ -41,7 +41,9 @@ func (n namespaces) isThere(name, component string) bool {
 	if name == "default" || strings.HasPrefix(name, "kube-") || n.made[name] {
 		return true
 	}
-	if slices.ContainsFunc(n.byOption[name], func(other string) bool { return other != component && n.components[other].Project != n.components[component].Project }) {
+	if slices.ContainsFunc(n.byOption[name], func(other string) bool {
+		return other != component && n.components[other].Project != n.components[component].Project
+	}) {
 		return true
 	}
 	if n.byHand == nil {

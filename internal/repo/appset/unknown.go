@@ -250,11 +250,12 @@ func (m *masking) depends(node parse.Node, within bool) bool {
 	case *parse.PipeNode:
 		found := false
 		for _, c := range n.Cmds {
-			if fields := indexed(c); fields != nil {
-				found = !within && m.unknown(fields) || found
-				continue
+			args := c.Args
+			if look := lookedUp(c); look != nil {
+				found = (look.top || !within) && m.unknown(look.fields) || found
+				args = look.rest
 			}
-			for _, arg := range c.Args {
+			for _, arg := range args {
 				found = m.depends(arg, within) || found
 			}
 		}
@@ -272,26 +273,50 @@ func (m *masking) depends(node parse.Node, within bool) bool {
 	}
 }
 
-// indexed is the path of fields that a call of index or get takes: index .a.b "c" is
-// .a.b.c. It is nil for other calls.
-func indexed(c *parse.CommandNode) []string {
+// lookup is a call that looks a path of fields up, from the top of all parameters or from the
+// dot. rest are its other arguments.
+type lookup struct {
+	fields []string
+	top    bool
+	rest   []parse.Node
+}
+
+// lookedUp is what a call looks up: index .a.b "c", get .a.b "c" and hasKey .a.b "c" look up
+// .a.b.c, and so does dig "c" DEFAULT .a.b. It is nil for other calls.
+func lookedUp(c *parse.CommandNode) *lookup {
 	if len(c.Args) < 3 {
 		return nil
 	}
-	name, isName := c.Args[0].(*parse.IdentifierNode)
-	field, isField := c.Args[1].(*parse.FieldNode)
-	if !isName || !isField || name.Ident != "index" && name.Ident != "get" {
+	look, of, keys := &lookup{}, c.Args[1], c.Args[2:]
+	switch name, _ := c.Args[0].(*parse.IdentifierNode); {
+	case name == nil:
+		return nil
+	case name.Ident == "dig":
+		last := len(c.Args) - 1
+		of, keys, look.rest = c.Args[last], c.Args[1:last-1], c.Args[last-1:last]
+	case name.Ident != "index" && name.Ident != "get" && name.Ident != "hasKey":
 		return nil
 	}
-	fields := slices.Clone(field.Ident)
-	for _, arg := range c.Args[2:] {
+	switch of := of.(type) {
+	case *parse.FieldNode:
+		look.fields = slices.Clone(of.Ident)
+	case *parse.DotNode:
+	case *parse.VariableNode:
+		if of.Ident[0] != "$" {
+			return nil
+		}
+		look.fields, look.top = slices.Clone(of.Ident[1:]), true
+	default:
+		return nil
+	}
+	for _, arg := range keys {
 		key, ok := arg.(*parse.StringNode)
 		if !ok {
 			return nil
 		}
-		fields = append(fields, key.Text)
+		look.fields = append(look.fields, key.Text)
 	}
-	return fields
+	return look
 }
 
 // unknown notes a path of fields that is not known.

@@ -115,6 +115,10 @@ func (d document) sources() []source {
 	if one := d.value.At("spec", "source"); one != nil && one.Kind == yamldoc.Map {
 		return []source{{value: one, written: d.written.At("spec", "source"), position: d.at("spec", "source"), lacks: d.generated.lacking(0)}}
 	}
+	// What is hydrated is made of the dry source. Source: Argo CD, SourceHydrator.
+	if dry := d.value.At("spec", "sourceHydrator", "drySource"); dry != nil && dry.Kind == yamldoc.Map {
+		return []source{{value: dry, written: d.written.At("spec", "sourceHydrator", "drySource"), position: d.at("spec", "sourceHydrator", "drySource"), lacks: d.generated.lacking(0)}}
+	}
 	return nil
 }
 

@@ -3,6 +3,7 @@ package argocd
 import (
 	"cmp"
 	"context"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -218,20 +219,27 @@ func (r *Repository) group(ctx context.Context, roots []entry) (all, idle []Envi
 	}
 	slices.Sort(names)
 	if named := len(names) - map[bool]int{true: 1}[len(groups[""]) > 0]; named == 1 && len(names) > 1 {
-		// One cluster, and roots beside it: they belong together.
-		groups = map[string][]entry{"": slices.Concat(groups[names[0]], groups[names[1]])}
-		names = []string{""}
+		// One cluster, and roots beside it: they belong together, unless they have Applications
+		// of one name.
+		clash, err := r.overlap(ctx, groups[names[0]], groups[names[1]])
+		if err != nil {
+			return nil, nil, err
+		}
+		if !clash {
+			groups = map[string][]entry{"": slices.Concat(groups[names[0]], groups[names[1]])}
+			names = []string{""}
+		}
 	}
 	for _, name := range names {
 		members := groups[name]
 		slices.SortFunc(members, entry.compare)
-		clash, err := r.overlap(ctx, members)
+		clash, err := r.overlap(ctx, each(members)...)
 		if err != nil {
 			return nil, nil, err
 		}
 		if parts := r.byParentFolder(members); parts != nil && (clash || haveOneName(members)) {
 			for _, part := range parts {
-				again, err := r.overlap(ctx, part.roots)
+				again, err := r.overlap(ctx, each(part.roots)...)
 				if err != nil {
 					return nil, nil, err
 				}
@@ -341,24 +349,34 @@ func (r *Repository) entryEnvironment(root entry) string {
 // stages are what folders of environments are called, whatever lies around them.
 var stages = []string{"prod", "production", "preprod", "stage", "staging", "uat", "qa", "test", "dev", "development", "local", "sandbox"}
 
-// overlap reports whether two roots apply Applications of one name.
-func (r *Repository) overlap(ctx context.Context, roots []entry) (bool, error) {
+// overlap reports whether two groups of roots apply Applications of one name.
+func (r *Repository) overlap(ctx context.Context, groups ...[]entry) (bool, error) {
 	seen := map[string]bool{}
-	for _, root := range roots {
-		names, err := r.names(ctx, root)
-		if err != nil {
-			return false, err
+	for _, roots := range groups {
+		own := map[string]bool{}
+		for _, root := range roots {
+			names, err := r.names(ctx, root)
+			if err != nil {
+				return false, err
+			}
+			maps.Copy(own, names)
 		}
-		for name := range names {
+		for name := range own {
 			if seen[name] {
 				return true, nil
 			}
 		}
-		for name := range names {
-			seen[name] = true
-		}
+		maps.Copy(seen, own)
 	}
 	return false, nil
+}
+
+// each makes a group of each root.
+func each(roots []entry) (all [][]entry) {
+	for _, root := range roots {
+		all = append(all, []entry{root})
+	}
+	return all
 }
 
 // rootName names the environment of a root: the last folder of its source.

@@ -56,13 +56,15 @@ func (r *Repository) isNamesake(t tallies, url string) bool {
 
 // coincides reports whether little speaks for an address that is called otherwise than another
 // one of this repository: a few folders that Applications take of the address of the checkout,
-// too, or one of a common name where several speak for the other.
+// too, or beside which others do not exist, or one of a common name where several speak for the
+// other.
 func (r *Repository) coincides(t tallies, url string) bool {
 	counted, origin := t[url], r.origin()
 	if hasPlaceholder(counted.address) || counted.sure || len(counted.found) >= minSure {
 		return false
 	}
-	if by := t[origin]; by != nil && len(counted.found) > 0 && path.Base(origin) != path.Base(url) && containsAll(by.found, counted.found) {
+	if by := t[origin]; by != nil && len(counted.found) > 0 && path.Base(origin) != path.Base(url) &&
+		(containsAll(by.found, counted.found) || counted.here < counted.all && len(by.found) > 0) {
 		return true
 	}
 	if len(counted.found) != 1 || len(counted.paths) != 1 || counted.deep() {

@@ -50,7 +50,7 @@ func (c rootChart) document(name, environment string) document {
 func (r *Repository) chartRoots(ctx context.Context, roots []entry) (live, idle []Environment, err error) {
 	environments := map[string][2][]Environment{}
 	var dirs []string
-	takes := map[string]map[string]bool{}
+	takes := map[string]map[string]document{}
 	for _, root := range roots {
 		dir := root.chart.dir
 		if dir == "" {
@@ -60,18 +60,25 @@ func (r *Repository) chartRoots(ctx context.Context, roots []entry) (live, idle 
 		if err != nil {
 			return nil, nil, err
 		}
-		dirs, environments[dir], takes[dir] = append(dirs, dir), [2][]Environment{some, dead}, map[string]bool{}
-		for _, e := range some {
-			if err := r.chartTakes(ctx, e.roots[0].document, 0, takes[dir]); err != nil {
+		dirs, environments[dir], takes[dir] = append(dirs, dir), [2][]Environment{some, dead}, map[string]document{}
+		for i := range some {
+			below := map[string]document{}
+			if err := r.chartTakes(ctx, some[i].roots[0].document, 0, below); err != nil {
 				return nil, nil, err
 			}
+			if self, ok := below[dir]; ok && self.generated == nil {
+				some[i].roots[0].document = self // this is who it is, once somebody has installed the chart
+			}
+			maps.Copy(takes[dir], below)
 		}
 	}
 	for i, dir := range dirs {
 		taken := false
 		for j, other := range dirs {
 			// Of two that take each other the first stays.
-			taken = taken || i != j && takes[other][dir] && (!takes[dir][other] || j < i)
+			_, of := takes[other][dir]
+			_, back := takes[dir][other]
+			taken = taken || i != j && of && (!back || j < i)
 		}
 		if !taken {
 			live, idle = append(live, environments[dir][0]...), append(idle, environments[dir][1]...)
@@ -80,8 +87,8 @@ func (r *Repository) chartRoots(ctx context.Context, roots []entry) (live, idle 
 	return live, idle, nil
 }
 
-// chartTakes notes the folders that the Applications below one take.
-func (r *Repository) chartTakes(ctx context.Context, d document, depth int, takes map[string]bool) error {
+// chartTakes notes the folders that the Applications below one take, each with the first of them.
+func (r *Repository) chartTakes(ctx context.Context, d document, depth int, takes map[string]document) error {
 	if depth > MaxDepth {
 		return nil
 	}
@@ -105,8 +112,9 @@ func (r *Repository) chartTakes(ctx context.Context, d document, depth int, take
 			}
 			fresh := false
 			for _, s := range app.sources() {
-				if dir, ok := r.local(s); ok && !takes[dir] {
-					takes[dir], fresh = true, true
+				dir, ok := r.local(s)
+				if _, known := takes[dir]; ok && !known {
+					takes[dir], fresh = app, true
 				}
 			}
 			if !fresh {

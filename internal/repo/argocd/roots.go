@@ -437,50 +437,6 @@ func (r *Repository) givenRoots() ([]entry, error) {
 	return all, nil
 }
 
-// names are the names of the Applications that a root applies, at any depth that
-// needs no further root.
-func (r *Repository) names(ctx context.Context, root entry) (map[string]bool, error) {
-	before := len(r.findings)
-	defer func() { r.findings = r.findings[:before] }()
-	names := map[string]bool{}
-	var documents []document
-	switch {
-	case root.folder != "":
-		for _, p := range r.closure(root.folder) {
-			documents = append(documents, r.files[p]...)
-		}
-	case root.document.argo("ApplicationSet"):
-		documents = r.expand(ctx, root.document)
-	default:
-		y, err := r.yieldApplication(ctx, root.document)
-		if err != nil && len(repofs.InputErrors(err)) == 0 {
-			return nil, err
-		}
-		documents = y.documents
-		if err != nil {
-			documents = r.writtenBelow(root.document)
-		}
-	}
-	add := func(app document) {
-		// That two sets are supposed to make one does not tell roots apart, unless it is
-		// for a cluster.
-		if app.generated == nil || !app.generated.assumed || app.generated.cluster > 0 {
-			names[app.name()] = true
-		}
-	}
-	for _, d := range documents {
-		switch {
-		case d.isApplication():
-			add(d)
-		case d.argo("ApplicationSet"):
-			for _, app := range r.expand(ctx, d) {
-				add(app)
-			}
-		}
-	}
-	return names, nil
-}
-
 // generatedBy are the Applications that ApplicationSets of an environment
 // generate, at any depth. What cannot be read is told when the environment is.
 func (r *Repository) generatedBy(ctx context.Context, e Environment) ([]document, error) {

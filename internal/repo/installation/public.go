@@ -40,7 +40,7 @@ func Public(configMap, key, value string) bool {
 		return isParameter(key) && !secretParameter.MatchString(key)
 	case policies:
 		return strings.HasPrefix(key, "policy.") || key == "scopes"
-	case anywhere, nowhere:
+	case anywhere, nowhere, mapped:
 	}
 	return false
 }

@@ -182,7 +182,7 @@ func (r *Reader) stands(in home, at finding.Position) {
 		r.known(at)
 	case parameters:
 		r.started(at)
-	case anywhere, policies, nowhere:
+	case anywhere, policies, nowhere, mapped:
 	}
 }
 
@@ -331,7 +331,16 @@ func (r *Reader) section(v *yamldoc.Value, homes map[string]home, in home, neste
 				r.found.Whole = e.Value.Position
 			}
 		}
-		r.value(e.Value, h, nested)
+		plain := *e.Value
+		plain.Entries = nil
+		for _, inner := range e.Value.Entries {
+			if inner.Value.Kind == yamldoc.Map {
+				r.value(inner.Value, mapped, nested) // Source: argo-helm, argo-cd, argo-cd.config.cm
+			} else {
+				plain.Entries = append(plain.Entries, inner)
+			}
+		}
+		r.value(&plain, h, nested)
 	}
 }
 

@@ -84,6 +84,8 @@ type build struct {
 	opts  Options
 	root  string // absolute
 	files *repository
+	// namespace is that of the kustomization that is built; empty where it sets none.
+	namespace string
 	// charts are the files that stand in for helmCharts, by absolute path.
 	charts            map[string]chartOrigins
 	readsCapabilities bool

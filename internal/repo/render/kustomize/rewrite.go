@@ -1,6 +1,7 @@
 package kustomize
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"path/filepath"
@@ -39,6 +40,7 @@ func (b *build) rewrite(file string, data []byte) ([]byte, error) {
 	spelled := canonical(doc)
 	if filepath.Dir(file) == b.root {
 		b.src.Kustomize.Apply(doc)
+		b.namespace, _ = doc["namespace"].(string)
 	}
 	if isEmpty(doc) {
 		return data, nil // kustomize refuses it
@@ -71,8 +73,15 @@ func (b *build) rewrite(file string, data []byte) ([]byte, error) {
 	}
 	if doc["helmCharts"] != nil {
 		changed = true
+		before := len(b.lacking)
 		if err := b.helmCharts(file, doc, at); err != nil {
 			return nil, err
+		}
+		// The namespace of a kustomization is that of all it has, whatever its charts say.
+		own, _ := doc["namespace"].(string)
+		for i := range b.lacking[before:] {
+			l := &b.lacking[before+i]
+			l.Namespace = cmp.Or(b.namespace, own, l.Namespace)
 		}
 	}
 	if filepath.Dir(file) == b.root {
