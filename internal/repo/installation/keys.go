@@ -14,7 +14,7 @@ const (
 	parameters home = "argocd-cmd-params-cm"
 	policies   home = "argocd-rbac-cm"
 	nowhere    home = "a field that the ArgoCD resource does not have"
-	mapped     home = "a map below it, which the chart argo-cd writes as one text"
+	mapped     home = "a map among the values of the ConfigMap, which the chart argo-cd writes as one text"
 )
 
 // homeOf is the ConfigMap of a name; that of another name may be renamed.

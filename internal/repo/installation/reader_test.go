@@ -47,6 +47,19 @@ versions [v4.5.7]
 excluded [*.example.org] [Thing] [east] a.yaml:8
 ignored {Group:* Kind:* Name: Namespace: JSONPointers:[/spec/replicas] JQPathExpressions:[] ManagedFieldsManagers:[]}
 `},
+		{"values of the chart under one key too many", `
+-- values.yaml --
+configs:
+  cm:
+    url: https://argocd.example.org
+    resource.exclusions: ""
+    data:
+      resource.customizations.health.argoproj.io_Application: x
+-- want --
+known values.yaml:3
+whole values.yaml:3
+stray resource.customizations.health.argoproj.io_Application in a map among the values of the ConfigMap, which the chart argo-cd writes as one text, of argocd-cm, values.yaml:6
+`},
 		{"the wrong ConfigMap, and a word that is not true", `
 -- a.yaml --
 apiVersion: v1
