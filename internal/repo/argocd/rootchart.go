@@ -128,14 +128,14 @@ func (r *Repository) chartTakes(ctx context.Context, d document, depth int, take
 	return nil
 }
 
-// installs finds the Application that a chart makes of itself.
-func (r *Repository) installs(documents []document, chart string) (document, bool) {
+// installs finds the Application that a chart, or an overlay, makes of itself.
+func (r *Repository) installs(documents []document, folder string) (document, bool) {
 	for _, d := range documents {
 		if !d.isApplication() {
 			continue
 		}
 		for _, s := range d.sources() {
-			if dir, ok := r.local(s); ok && dir == chart {
+			if dir, ok := r.local(s); ok && dir == folder {
 				return d, true
 			}
 		}

@@ -192,6 +192,14 @@ func (r *Repository) findRoots(ctx context.Context) (roots []entry, single []doc
 	}
 	r.leftOut = g.withBelow(r.leftOut)
 	r.unused = slices.DeleteFunc(slices.Clone(r.aside), func(d document) bool { return !d.applies() || g.reached[d.key()] })
+	for i, e := range roots {
+		// Who applies an overlay with an Application that takes it applies that.
+		if documents, err := r.build(ctx, e.folder, nil); e.folder != "" && err == nil {
+			if self, ok := r.installs(documents, e.folder); ok {
+				roots[i] = entry{document: self}
+			}
+		}
+	}
 	roots = r.withoutExamples(ctx, append(r.withoutCopies(g.withoutTaken(roots)), r.rootCharts(g.folders)...))
 	r.byHandFolders = map[string]bool{}
 	for _, e := range roots {

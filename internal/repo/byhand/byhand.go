@@ -88,6 +88,8 @@ func Find(ctx context.Context, tree *repofs.Tree) Told {
 		told.Helmfiles = append(told.Helmfiles, states.read(t.file, t.content)...)
 		told.Releases = append(told.Releases, releases(tree, t.file, t.content, repositories)...)
 	}
+	installed, theirs := distributed(ctx, tree)
+	told.Releases, told.Namespaces = append(told.Releases, installed...), append(told.Namespaces, theirs...)
 	namespaces, objects := terraformed(ctx, tree)
 	told.Namespaces, told.Objects = append(told.Namespaces, namespaces...), append(told.Objects, objects...)
 	return told
@@ -286,7 +288,9 @@ func commands(file string, content []byte) []command {
 			parts[j] = strings.TrimSuffix(parts[j], `\`)
 		}
 		if text := strings.Join(parts, " "); !strings.HasPrefix(text, "#") {
-			all = append(all, command{known.fill(text), text, first + 1})
+			for _, one := range known.each(known.fill(text)) {
+				all = append(all, command{one, text, first + 1})
+			}
 		}
 	}
 	return all

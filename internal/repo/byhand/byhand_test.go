@@ -340,7 +340,7 @@ func TestFilesOfFolders(t *testing.T) {
 		{"a folder in the line", "up.sh", "cd apps && kubectl apply -f deep/d.yaml\n", []string{"apps/deep/d.yaml"}},
 		{"a loop", "up.sh", "for f in apps/*.yaml; do\n  kubectl apply -f \"$f\"\ndone\n", []string{"apps/a.yaml"}},
 		{"a loop over folders", "up.sh", "for f in ./apps/*/d.yaml\ndo\n  kubectl apply -f ${f}\ndone\n", []string{"apps/deep/d.yaml"}},
-		{"a loop over names", "up.sh", "for f in a b; do kubectl apply -f apps/$f.yaml; done\n", nil},
+		{"a loop over names", "up.sh", "for f in a deep/d; do kubectl apply -f apps/${f}.yaml; done\n", []string{"apps/a.yaml", "apps/deep/d.yaml"}},
 		{"a variable of two loops", "up.sh", "for f in apps/*.yaml; do kubectl apply -f $f; done\nfor f in other/*.yaml; do cat $f; done\n", nil},
 		{"outside", "up.sh", "for f in ../*.yaml; do kubectl apply -f $f; done\ncd ..\nkubectl apply -f e.yaml\n", nil},
 		{"a cluster to try out", ".github/workflows/test.yml", "- uses: helm/kind-action@v1\n- run: kubectl apply -f apps/a.yaml # argocd\n", nil},
@@ -360,5 +360,32 @@ func TestFilesOfFolders(t *testing.T) {
 				t.Errorf("got %q, want %q", got, tc.want)
 			}
 		})
+	}
+}
+
+func TestDistributed(t *testing.T) {
+	root := t.TempDir()
+	writeFile(t, root, "ansible/k0s.yaml", `apiVersion: k0s.k0sproject.io/v1beta1
+kind: ClusterConfig
+spec:
+  extensions:
+    helm:
+      repositories: [{name: traefik, url: https://traefik.github.io/charts}]
+      charts:
+      - {name: edge, chartname: traefik/traefik, namespace: edge, version: 35.0.1, values: "a: 1"}
+      - {name: other, chartname: unknown/other, namespace: other}
+`)
+	writeFile(t, root, "apps/web.yaml", "kind: ConfigMap\n")
+	told := Find(context.Background(), &repofs.Tree{Root: root, Repository: root})
+	var got []string
+	for _, r := range told.Releases {
+		got = append(got, fmt.Sprintf("%s %s %s %s/%s %v", r.Position, r.Repository, r.Chart, r.Namespace, r.Name, r.Values))
+	}
+	for _, n := range told.Namespaces {
+		got = append(got, n.Name)
+	}
+	want := []string{"ansible/k0s.yaml:8 https://traefik.github.io/charts traefik edge/edge map[a:1]", "edge", "other"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -9,6 +9,8 @@ import (
 // variables are those that a file sets to one text, by name.
 type variables struct {
 	values map[string]string
+	// lists are those that a loop sets to one word after the other.
+	lists map[string][]string
 	// left is how much longer they may still make the commands of the file.
 	left int
 }
@@ -20,6 +22,8 @@ var (
 	sets = lazyregexp.New(`(?m)(?:^|[\s;&|(])(?:([A-Za-z_][A-Za-z0-9_]*)\+?=|for\s+([A-Za-z_][A-Za-z0-9_]*)\s+in\b|read\s+(?:-\S+\s+)*([A-Za-z_][A-Za-z0-9_]*))`)
 	// loops is a loop over the files that a pattern matches: one text stands for all of them.
 	loops = lazyregexp.New(`(?m)(?:^|[\s;&|(])for\s+([A-Za-z_][A-Za-z0-9_]*)\s+in\s+([^\s;${}()]*\*[^\s;${}()]*)\s*(?:;|$)`)
+	// listed is a loop over words.
+	listed = lazyregexp.New(`(?m)(?:^|[\s;&|(])for\s+([A-Za-z_][A-Za-z0-9_]*)\s+in\s+([^;${}()*\n]+?)\s*(?:;|$)`)
 	// read is where one stands: $NAME, ${NAME}, ${NAME:-other}, $(NAME), {{NAME}}, {{.NAME}}.
 	read = lazyregexp.New(`\$([A-Za-z_][A-Za-z0-9_]*)|\$\{([A-Za-z_][A-Za-z0-9_]*)(?::?-([^{}$]*))?\}|\$\(([A-Za-z_][A-Za-z0-9_]*)\)|\{\{\s*\.?([A-Za-z_][A-Za-z0-9_]*)\s*\}\}`)
 )
@@ -27,6 +31,8 @@ var (
 const (
 	// maxValue bounds a value, which one line may name many times.
 	maxValue = 256
+	// maxWords bounds the words of a loop.
+	maxWords = 50
 	// maxFilled bounds what the values of a file add to its commands.
 	maxFilled = 64 << 10
 )
@@ -52,12 +58,39 @@ func variablesOf(content []byte) *variables {
 			known[m[1]], times[m[1]] = unquoted.Replace(m[2]), 0
 		}
 	}
+	lists := map[string][]string{}
+	for _, m := range listed.FindAllStringSubmatch(text, -1) {
+		if words := strings.Fields(unquoted.Replace(m[2])); times[m[1]] == -1 && lists[m[1]] == nil && len(words) <= maxWords {
+			lists[m[1]] = words
+		}
+	}
 	for name, n := range times {
 		if n < 0 {
 			delete(known, name)
 		}
 	}
-	return &variables{values: known, left: maxFilled}
+	return &variables{values: known, lists: lists, left: maxFilled}
+}
+
+// each is a command once for each word of the first loop whose variable it reads.
+func (known *variables) each(command string) []string {
+	if len(known.lists) == 0 || !strings.Contains(command, "$") {
+		return []string{command}
+	}
+	m := read.FindAllStringSubmatch(command, -1)
+	for _, one := range m {
+		name := one[1] + one[2]
+		words := known.lists[name]
+		if known.left -= len(words) * len(command); len(words) == 0 || known.left < 0 {
+			continue
+		}
+		var all []string
+		for _, word := range words {
+			all = append(all, strings.NewReplacer("${"+name+"}", word, "$"+name, word).Replace(command))
+		}
+		return all
+	}
+	return []string{command}
 }
 
 // fill writes the values of variables into a command. What a file does not set stays, but
