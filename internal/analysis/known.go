@@ -76,6 +76,9 @@ func (k *knowledge) component(c model.Component) (infer.Known, bool) {
 		all := infer.Known{Unrendered: true}
 		for _, e := range lacking {
 			answer, ok := k.find(e.Missing, e.Missing.ReleaseName, e.Namespace)
+			if e.Moved {
+				moved(answer.Known.Objects, e.Namespace)
+			}
 			answer.Known.At = e.Position // also in a kustomization, or among the dependencies of a chart
 			all = join(all, answer.Known)
 			all.Open = all.Open || !ok || e.Missing.Incomplete != ""
@@ -104,6 +107,19 @@ func (k *knowledge) component(c model.Component) (infer.Known, bool) {
 		}
 	}
 	return all, found
+}
+
+// moved puts objects into the namespace of a kustomization, which also renames Namespaces.
+// Source: kustomize, the namespace transformer.
+func moved(objects []infer.KnownObject, namespace string) {
+	for i := range objects {
+		switch o := &objects[i]; {
+		case o.Kind == "Namespace":
+			o.Name = namespace
+		case o.Namespace != "":
+			o.Namespace = namespace
+		}
+	}
 }
 
 func join(a, b infer.Known) infer.Known {

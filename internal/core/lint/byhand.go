@@ -94,6 +94,10 @@ func (o *order) maybeRuns(in Input, provider *model.Component, f *finding.Findin
 
 // ofNetwork reports whether a CRD comes with what gives pods their network.
 func ofNetwork(crd string) bool {
-	_, group, _ := strings.Cut(crd, ".")
+	name, group, _ := strings.Cut(crd, ".")
+	// The operator of Tetragon brings these, though their group is that of Cilium.
+	if strings.HasPrefix(name, "tracingpolicies") || strings.HasPrefix(name, "podinfo") {
+		return false
+	}
 	return slices.Contains([]string{"cilium.io", "crd.projectcalico.org", "operator.tigera.io", "kubeovn.io"}, group)
 }

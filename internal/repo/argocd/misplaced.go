@@ -58,6 +58,25 @@ func (r *Repository) isOrdering(m argo.Misplaced) bool {
 	return m.In == "labels" && m.Object.Group == "argoproj.io" && slices.ContainsFunc(r.sets, func(d document) bool { return d.value.At("spec", "strategy") != nil })
 }
 
+// isApplied reports whether an environment has the object, where that is an Application or an
+// ApplicationSet: a file that nothing applies orders nothing, however it is written.
+func isApplied(s argo.Setup, m argo.Misplaced) bool {
+	if m.Object.Group != "argoproj.io" {
+		return true
+	}
+	switch m.Object.Kind {
+	case "Application":
+		return slices.ContainsFunc(s.Applications, func(a argo.Application) bool {
+			return a.Name == m.Object.Name && a.Position.File == m.Position.File
+		})
+	case "ApplicationSet":
+		return slices.ContainsFunc(s.ApplicationSets, func(a argo.ApplicationSet) bool {
+			return a.Name == m.Object.Name && a.Position.File == m.Position.File
+		})
+	}
+	return true
+}
+
 // meansWave reports whether a key can only mean the annotation of sync waves, and is not
 // its name.
 func meansWave(key string) bool {

@@ -183,7 +183,7 @@ func (w *walk) finishSetup(ctx context.Context, components []model.Component) {
 	}
 	s.Settings = r.installed(*s)
 	for _, m := range r.misplaced {
-		if r.isOrdering(m) {
+		if r.isOrdering(m) || !isApplied(*s, m) {
 			continue
 		}
 		for _, c := range components {

@@ -17,6 +17,8 @@ type Error struct {
 	// Missing is the source with its release; Namespace is where it would go.
 	Missing   model.Source
 	Namespace string
+	// Moved is set where a kustomization moves all of it there, whatever it says itself.
+	Moved bool
 	// Part is set for a remote part of a source, the rest of which may be rendered.
 	Part bool
 }

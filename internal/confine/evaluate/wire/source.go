@@ -48,6 +48,7 @@ type Object struct {
 type Lack struct {
 	Source    model.Source     `json:"source"`
 	Namespace string           `json:"namespace,omitempty"`
+	Moved     bool             `json:"moved,omitempty"`
 	Position  finding.Position `json:"position"`
 	Reason    string           `json:"reason"`
 	Encrypted bool             `json:"encrypted,omitempty"`
@@ -73,7 +74,7 @@ func (l Lack) Lacking() source.Lacking {
 	if l.Encrypted {
 		err.Err = source.ErrEncrypted
 	}
-	return source.Lacking{Source: l.Source, Namespace: l.Namespace, Err: err}
+	return source.Lacking{Source: l.Source, Namespace: l.Namespace, Moved: l.Moved, Err: err}
 }
 
 // Err is the failure as the renderers report it.

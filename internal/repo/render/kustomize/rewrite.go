@@ -45,6 +45,7 @@ func (b *build) rewrite(file string, data []byte) ([]byte, error) {
 	if isEmpty(doc) {
 		return data, nil // kustomize refuses it
 	}
+	before := len(b.lacking)
 	changed, err := b.remoteReferences(file, doc, at)
 	if err != nil {
 		return nil, err
@@ -73,17 +74,11 @@ func (b *build) rewrite(file string, data []byte) ([]byte, error) {
 	}
 	if doc["helmCharts"] != nil {
 		changed = true
-		before := len(b.lacking)
 		if err := b.helmCharts(file, doc, at); err != nil {
 			return nil, err
 		}
-		// The namespace of a kustomization is that of all it has, whatever its charts say.
-		own, _ := doc["namespace"].(string)
-		for i := range b.lacking[before:] {
-			l := &b.lacking[before+i]
-			l.Namespace = cmp.Or(b.namespace, own, l.Namespace)
-		}
 	}
+	b.moved(before, doc)
 	if filepath.Dir(file) == b.root {
 		changed = true
 		metadata, _ := doc["buildMetadata"].([]any)
@@ -103,6 +98,19 @@ func (b *build) rewrite(file string, data []byte) ([]byte, error) {
 		return nil, source.Errorf(at(""), "%w", err)
 	}
 	return out, nil
+}
+
+// moved notes that what a kustomization lacks goes into its namespace, or into that of the one
+// that is built.
+func (b *build) moved(first int, doc map[string]any) {
+	own, _ := doc["namespace"].(string)
+	namespace := cmp.Or(b.namespace, own)
+	if namespace == "" {
+		return
+	}
+	for i := range b.lacking[first:] {
+		b.lacking[first+i].Namespace, b.lacking[first+i].Moved = namespace, true
+	}
 }
 
 // dropNamedPatches takes out what fails where the object that it names is left

@@ -28,7 +28,9 @@ type Lacking struct {
 	// Source has the values it would have been rendered with, and its release.
 	Source    model.Source
 	Namespace string
-	Err       *Error
+	// Moved is set where a kustomization moves all of it into the namespace, whatever it says.
+	Moved bool
+	Err   *Error
 }
 
 // UnavailableError says that a remote source could not be had.
