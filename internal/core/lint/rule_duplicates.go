@@ -20,11 +20,23 @@ const ruleDuplicate = "duplicate-resource"
 func duplicateResource(in Input) []finding.Finding {
 	o := newOrder(in)
 	shared := map[[2]string][][2]*Object{}
+	applications := map[string]bool{}
+	for _, a := range in.Argo.Applications {
+		applications[a.Component] = true
+	}
+	// What somebody applies once is not applied again: the Application takes it over.
+	once := func(name string) bool {
+		c := o.byName[name]
+		return in.Flux == nil && c != nil && c.AppOfApps && !applications[name]
+	}
 	for _, objects := range o.repeated(in) {
 		slices.SortStableFunc(objects, func(a, b *Object) int {
 			return cmp.Or(strings.Compare(a.Component, b.Component), a.Position.Compare(b.Position), compareBool(a.Place.IsHook, b.Place.IsHook))
 		})
 		for _, object := range objects[1:] {
+			if once(object.Component) != once(objects[0].Component) {
+				continue
+			}
 			if object.Component != objects[0].Component && (in.Flux != nil || !alternatives(o.byName[objects[0].Component], o.byName[object.Component])) {
 				names := [2]string{objects[0].Component, object.Component}
 				shared[names] = append(shared[names], [2]*Object{objects[0], object})

@@ -23,7 +23,7 @@ func applicationUnwatched(in Input) []finding.Finding {
 	var out []finding.Finding
 	for _, app := range in.Argo.Applications {
 		ns := app.Namespace
-		if app.Placed.File == "" || told[ns] || slices.Contains(s.Namespaces, ns) || argo.IsCustomary(ns) || watches(s.Watched, ns) {
+		if app.Placed.File == "" || told[ns] || slices.Contains(s.Namespaces, ns) || argo.IsCustomary(ns) || watches(s.Watched, ns) || hasOwn(in.Argo.Applications, ns) {
 			continue
 		}
 		told[ns] = true
@@ -36,6 +36,14 @@ func applicationUnwatched(in Input) []finding.Finding {
 		out = append(out, f)
 	}
 	return out
+}
+
+// hasOwn reports whether a namespace seems to have an Argo CD of its own: it is called so, and
+// somebody applies an Application there.
+func hasOwn(all []argo.Application, namespace string) bool {
+	return strings.Contains(namespace, "argo") && slices.ContainsFunc(all, func(a argo.Application) bool {
+		return a.Namespace == namespace && a.Parent == "" && a.Set == ""
+	})
 }
 
 // watches reports whether one of the patterns of application.namespaces matches: globs,

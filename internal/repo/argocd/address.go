@@ -163,7 +163,7 @@ func (r *Repository) findOwnURLs(ctx context.Context) {
 // revise takes an address for this repository's that what is written says is not, where
 // what kustomizations make of it says so: the paths in their bases may be placeholders.
 func (r *Repository) revise(ctx context.Context) {
-	if !slices.Contains(slices.Collect(maps.Values(r.own)), false) {
+	if !slices.Contains(slices.Collect(maps.Values(r.own)), false) && (r.cited || r.origin() == "" || len(r.own) == 0) {
 		return
 	}
 	before := len(r.findings)
@@ -175,6 +175,9 @@ func (r *Repository) revise(ctx context.Context) {
 			continue
 		}
 		t.tally(r, documents)
+	}
+	if by := t[r.origin()]; by != nil && len(by.found) > 0 {
+		r.cited = true
 	}
 	for url, counted := range t {
 		if own, told := r.own[url]; told && !own && len(counted.found) >= minSure && counted.here*2 >= counted.all {
@@ -356,6 +359,7 @@ func (r *Repository) decide(t tallies) {
 		case url != "" && url == r.origin():
 			// What does not exist below the address of the checkout is missing.
 			r.own[url], r.tallied[url], r.here[url] = true, true, counted.here
+			r.cited = len(counted.found) > 0
 		case counted.all > 0:
 			r.tallied[url], r.here[url] = true, counted.here
 			r.own[url] = counted.sure || counted.here > 0 && counted.here*2 >= counted.all

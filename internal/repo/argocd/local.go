@@ -84,7 +84,10 @@ func (r *Repository) local(s source) (string, bool) {
 	if s.path() == "" || !r.own[normaliseURL(s.repoURL())] {
 		return "", false
 	}
-	p, _ := r.existing(r.at(s, s.path()))
+	p, exists := r.existing(r.at(s, s.path()))
+	if !exists && r.isCopyOf(normaliseURL(s.repoURL())) {
+		return "", false // it may be there
+	}
 	return p, true
 }
 

@@ -67,7 +67,7 @@ func (r *Repository) coincides(t tallies, url string) bool {
 		(containsAll(by.found, counted.found) || counted.here < counted.all && len(by.found) > 0) {
 		return true
 	}
-	if len(counted.found) != 1 || len(counted.paths) != 1 || counted.deep() {
+	if len(counted.found) != 1 || counted.deep() {
 		return false
 	}
 	for other, by := range t {
@@ -76,6 +76,12 @@ func (r *Repository) coincides(t tallies, url string) bool {
 		}
 	}
 	return false
+}
+
+// isCopyOf reports whether an address is that of another repository, of which this one is a
+// copy: the checkout has an address of another name, which Applications take folders of as well.
+func (r *Repository) isCopyOf(url string) bool {
+	return r.cited && url != r.origin() && path.Base(url) != path.Base(r.origin())
 }
 
 func (t *tally) twin(url string) {

@@ -128,6 +128,8 @@ type Repository struct {
 	// own are the addresses of this repository, normalised.
 	own     map[string]bool
 	tallied map[string]bool
+	// cited is set where Applications take folders that exist of the address of the checkout.
+	cited bool
 	// byHandFolders are the kustomizations that people apply by hand.
 	byHandFolders map[string]bool
 	ignored       ignored
