@@ -34,6 +34,7 @@ var explained = map[string]string{
 	"prefix-of-another":                       "the repository is a folder of the one that its addresses name; here the paths are not at the top",
 	"renamed-set":                             "Argo CD takes a {{ without }} for text, and the project is none; Ladder says so and reads no more of the set",
 	"root-chart":                              "the chart is rendered with the value files of each environment, which nobody applies as an Application",
+	"root-chart-through":                      "an Application of the chart applies the chart again; Ladder takes it as applied by hand, and Argo CD as by who is last",
 	"root-chart-terraform":                    "Terraform installs the chart with values; the comparison begins with the chart, as an Application that has none",
 	"root-chart-terraform-secret":             "as root-chart-terraform",
 	"terraform-hub":                           "Terraform sets up two installations of Argo CD; the comparison has one, with the clusters of both",
