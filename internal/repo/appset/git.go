@@ -12,6 +12,7 @@ import (
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/model"
+	"github.com/rollout-ladder/ladder/internal/repo/manifest"
 	"github.com/rollout-ladder/ladder/internal/repo/repofs"
 	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
 )
@@ -245,6 +246,9 @@ func (x *expansion) file(v *yamldoc.Value, file string) ([]parameters, *repofs.I
 	data, readErr := x.repository.Read(file)
 	if readErr != nil {
 		return nil, fail(at, "", "the file that the ApplicationSet %s generates from cannot be read", x.set)
+	}
+	if manifest.IsPointer(data) {
+		return nil, fail(at, "", "the ApplicationSet %s generates from %s, which is a pointer of Git LFS, not the file; run git lfs pull", x.set, file)
 	}
 	parsed, parseErr := yamldoc.ParseFirst(file, data)
 	if parseErr != nil {

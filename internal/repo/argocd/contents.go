@@ -114,6 +114,10 @@ func (r *Repository) yieldDirectory(dir string, directory *yamldoc.Value) (conte
 			r.partNotRead(finding.Position{File: file, Line: 1}, "", "%s is encrypted by %s: what it applies is not known", file, tool)
 			continue
 		}
+		if manifest.IsPointer(data) {
+			r.notRead(finding.Position{File: file, Line: 1}, "", "%s is a pointer of Git LFS, not the file: what it applies is not known; run git lfs pull", file)
+			continue
+		}
 		values, err := yamldoc.ParseLast(file, data)
 		if err != nil && manifest.LooksLike(data) && !hasPlaceholder(string(data)) {
 			r.tell("", err) // Argo CD applies nothing of the parent

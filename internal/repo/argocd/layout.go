@@ -156,7 +156,7 @@ func (r *Repository) layOf(file string) lay {
 func (r *Repository) readLay(file string) (l lay) {
 	data, err := r.tree.Read(file)
 	if err != nil || bytes.Contains(data, []byte("+argocd:skip-file-rendering")) || manifest.EncryptedBy(data) != "" ||
-		bytes.HasPrefix(data, []byte("version https://git-lfs.github.com/spec/")) {
+		manifest.IsPointer(data) {
 		return lay{unknown: true}
 	}
 	values, err := yamldoc.ParseLast(file, data)

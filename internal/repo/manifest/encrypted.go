@@ -19,3 +19,9 @@ func EncryptedBy(data []byte) string {
 	}
 	return ""
 }
+
+// IsPointer reports whether a file is one that Git LFS keeps elsewhere. Source: Git LFS
+// specification, "The Pointer".
+func IsPointer(data []byte) bool {
+	return bytes.HasPrefix(data, []byte("version https://git-lfs.github.com/spec/"))
+}

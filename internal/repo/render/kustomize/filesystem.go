@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/repo/manifest"
 	"github.com/rollout-ladder/ladder/internal/repo/render/source"
 )
 
@@ -132,6 +133,13 @@ func (r *repository) ReadFile(name string) ([]byte, error) {
 		return nil, r.note(err)
 	}
 	r.seen = append(r.seen, name)
+	if ext := filepath.Ext(name); (ext == ".yaml" || ext == ".yml") && manifest.IsPointer(data) {
+		err := source.Errorf(finding.Position{File: r.rel(name), Line: 1}, "%s is a pointer of Git LFS, not the file; run git lfs pull", r.rel(name))
+		if r.first == nil {
+			r.first = err
+		}
+		return nil, err
+	}
 	if isKustomization(name) {
 		data, err = r.rewrite(name, data)
 		if err != nil {

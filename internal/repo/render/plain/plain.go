@@ -17,10 +17,6 @@ import (
 // skipMarker in a file keeps Argo CD, and so us, from reading it.
 const skipMarker = "+argocd:skip-file-rendering"
 
-// pointer is how a file begins that Git LFS keeps elsewhere. Source: Git LFS
-// specification, "The Pointer".
-const pointer = "version https://git-lfs.github.com/spec/"
-
 // Note is told what is worked on, which is named where it does not end.
 type Note func(at finding.Position, what string)
 
@@ -85,7 +81,7 @@ func readFile(view source.View, name string, strict bool) ([]manifest.Object, er
 	if bytes.Contains(data, []byte(skipMarker)) {
 		return nil, nil
 	}
-	if bytes.HasPrefix(data, []byte(pointer)) {
+	if manifest.IsPointer(data) {
 		return nil, source.Errorf(finding.Position{File: name, Line: 1}, "%s is a pointer of Git LFS, not the file; run git lfs pull", name)
 	}
 	if tool := manifest.EncryptedBy(data); tool != "" {

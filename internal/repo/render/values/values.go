@@ -120,12 +120,8 @@ func escapeParameter(value string) string {
 	return b.String()
 }
 
-// pointer is how a file begins that Git LFS keeps elsewhere. Source: Git LFS
-// specification, "The Pointer".
-const pointer = "version https://git-lfs.github.com/spec/"
-
 func readValues(file string, data []byte) (map[string]any, error) {
-	if bytes.HasPrefix(data, []byte(pointer)) {
+	if manifest.IsPointer(data) {
 		return nil, source.Errorf(finding.Position{File: file, Line: 1}, "%s is a pointer of Git LFS, not the file; run git lfs pull", file)
 	}
 	if tool := manifest.EncryptedBy(data); tool != "" {
