@@ -32,12 +32,12 @@ func helmfilesOf(ctx context.Context, tree *repofs.Tree) func() []*helmfile.Resu
 	return sync.OnceValue(func() []*helmfile.Result {
 		var all []*helmfile.Result
 		seen := map[string]bool{}
-		for _, start := range helmfilePlaces(ctx, tree) {
+		for _, start := range helmfilesOfRepository(ctx, tree) {
 			// What another state file includes has been read with it.
-			if len(all) == mostHelmfiles || ctx.Err() != nil || slices.ContainsFunc(start.files, func(f string) bool { return seen[f] }) {
+			if len(all) == mostHelmfiles || ctx.Err() != nil || slices.ContainsFunc(start.Files, func(f string) bool { return seen[f] }) {
 				continue
 			}
-			result, err := evaluate.Helmfile(ctx, tree, helmfile.Options{Path: start.path}, helmfileTime)
+			result, err := evaluate.Helmfile(ctx, tree, helmfile.Options{Path: start.Path}, helmfileTime)
 			var ended *confine.LimitError
 			if errors.As(err, &ended) {
 				break // a second one of its kind would cost as much
@@ -126,44 +126,13 @@ func rankOfArgo(result *helmfile.Result, releases []helmfile.Release) int {
 	return argo
 }
 
-// helmfilePlace is what Helmfile is started with.
-type helmfilePlace struct {
-	path  string
-	files []string
-}
-
-// helmfilePlaces finds the state files of the whole repository, those of higher folders
-// first: they may include those below.
-func helmfilePlaces(ctx context.Context, tree *repofs.Tree) []helmfilePlace {
+// helmfilesOfRepository finds the state files of the whole repository that the platform is a part of.
+func helmfilesOfRepository(ctx context.Context, tree *repofs.Tree) []helmfile.Place {
 	top, err := filepath.Rel(tree.Root, tree.Repository)
 	if err != nil {
 		return nil
 	}
-	top = filepath.ToSlash(top)
-	found, _ := tree.Find(ctx, top, func(name string) bool {
-		ext := path.Ext(strings.TrimSuffix(name, ".gotmpl"))
-		return ext == ".yaml" || ext == ".yml"
-	})
-	places := map[string]*helmfilePlace{}
-	for _, file := range found {
-		dir := path.Dir(file)
-		whole := slices.Contains([]string{"helmfile.d", "helmfiles"}, path.Base(dir))
-		if !whole && !slices.Contains([]string{"helmfile.yaml", "helmfile.yaml.gotmpl"}, path.Base(file)) || repofs.IsUnused(file) {
-			continue
-		}
-		if places[dir] == nil {
-			places[dir] = &helmfilePlace{path: dir}
-		}
-		places[dir].files = append(places[dir].files, file)
-	}
-	all := make([]helmfilePlace, 0, len(places))
-	for _, p := range places {
-		all = append(all, *p)
-	}
-	slices.SortFunc(all, func(a, b helmfilePlace) int {
-		return cmp.Or(cmp.Compare(strings.Count(a.path, "/"), strings.Count(b.path, "/")), strings.Compare(a.path, b.path))
-	})
-	return all
+	return helmfile.Places(ctx, tree, filepath.ToSlash(top))
 }
 
 // releasesOf are the releases of an environment that come after Argo CD, if Helmfile

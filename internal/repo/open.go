@@ -126,6 +126,7 @@ func (r *Repository) platform(ctx context.Context, environment string) (*Platfor
 	if ofArgo || len(r.overlays) == 0 {
 		p.Findings = append(p.Findings, r.besides...)
 	}
+	p.Findings = append(p.Findings, r.others...)
 	switch {
 	case len(pre) > 0:
 	case ofArgo:
@@ -199,6 +200,8 @@ type Repository struct {
 	// besides says what is written for others than Argo CD, in a repository that is read
 	// as Argo CD reads it.
 	besides []finding.Finding
+	// others says what other programs make a platform of.
+	others []finding.Finding
 	// flux is the repository as Flux sees it; nil unless Flux applies it, or a part of it
 	// beside Argo CD.
 	flux *flux.Result
@@ -249,6 +252,9 @@ func Look(ctx context.Context, dir string, opts Options) (*Repository, error) {
 	}
 	if len(r.environments) == 0 {
 		return nil, r.noPlatform(ctx, dir)
+	}
+	if len(opts.Roots) == 0 {
+		r.findOthers(ctx)
 	}
 	return r, ctx.Err()
 }

@@ -122,6 +122,20 @@ func (r *Repository) PutAway(ctx context.Context, file, name string) bool {
 	return !used
 }
 
+// Reads reports whether objects of a file are known, or an Application or a set names its folder, or
+// one above it.
+func (r *Repository) Reads(file string) bool {
+	if len(r.files[file]) > 0 {
+		return true
+	}
+	for folder := path.Dir(file); folder != "."; folder = path.Dir(folder) {
+		if slices.ContainsFunc(slices.Concat(r.applications, r.sets), func(d document) bool { return namesFolder(d.value.At("spec"), folder) }) {
+			return true
+		}
+	}
+	return false
+}
+
 // mayBeArchive is the first folder above a file whose name may say that it is put away;
 // empty where there is none.
 func mayBeArchive(file string) string {

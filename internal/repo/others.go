@@ -1,0 +1,129 @@
+package repo
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
+	"github.com/rollout-ladder/ladder/internal/repo/argocd"
+	"github.com/rollout-ladder/ladder/internal/repo/helmfile"
+	"github.com/rollout-ladder/ladder/internal/repo/repofs"
+)
+
+// templateEndings are those of files that a program fills in and writes elsewhere: Ansible,
+// Terraform, gomplate, Ruby, Mustache. Those of charts end otherwise.
+var templateEndings = []string{".j2", ".jinja", ".jinja2", ".tftpl", ".tmpl", ".gotmpl", ".erb", ".mustache"}
+
+const jsonnetEnding = ".jsonnet"
+
+// ofArgo matches the kind of an Application or an ApplicationSet in such a file.
+var ofArgo = lazyregexp.New(`(?m)^\s*-?\s*kind:\s*["']?Application(?:Set)?["']?,?\s*$`)
+
+// noPlatform is the error of a repository in which nothing is found that is rolled out.
+// Where something is there that other programs make a platform of, it says which.
+func (r *Repository) noPlatform(ctx context.Context, dir string) *InputError {
+	found := &InputError{
+		Message: fmt.Sprintf("%s holds no platform", dir),
+		Hint:    "a platform has environments/<name>/components/**/component.yaml, Argo CD Applications, or Kustomizations and HelmReleases of Flux",
+	}
+	templates, states := r.templatesOfApplications(ctx), r.stateFiles(ctx)
+	switch {
+	case len(templates) > 0:
+		found.Position = templates[0]
+		found.Message += fmt.Sprintf(", but %s of Applications, which another program fills in", finding.Count(len(templates), "template"))
+		found.Hint = "run ladder where that program writes them"
+	case len(states) > 0:
+		found.Position = states[0]
+		found.Message += fmt.Sprintf(", but %s of Helmfile", finding.Count(len(states), "state file"))
+		found.Hint = fmt.Sprintf("ladder import helmfile %s makes a platform of it", states[0].File)
+	}
+	return found
+}
+
+// findOthers tells of what other programs make a platform of, beside one that is read.
+func (r *Repository) findOthers(ctx context.Context) {
+	r.others = nil
+	if states := r.stateFiles(ctx); len(states) > 0 {
+		r.others = append(r.others, notTaken(states, "state file", "of Helmfile",
+			fmt.Sprintf("only what is installed before Argo CD or Flux counts; ladder import helmfile %s makes a platform of it", states[0].File)))
+	}
+	if r.overlays == nil && r.flux == nil {
+		return // descriptors, and what they are generated with
+	}
+	if templates := r.templatesOfApplications(ctx); len(templates) > 0 {
+		r.others = append(r.others, notTaken(templates, "template", "of Applications", "another program fills in what is open; run ladder where that program writes"))
+	}
+}
+
+// notTaken is the finding about files that are not read, each as a part that counts as no Application.
+func notTaken(files []finding.Position, noun, of, why string) finding.Finding {
+	verb := "is"
+	if len(files) > 1 {
+		verb = "are"
+	}
+	f := finding.Finding{
+		Rule: argocd.RuleNotRead, Severity: finding.Info, Scope: finding.Rule, Basis: finding.Declared, Position: files[0],
+		Message: fmt.Sprintf("%s %s %s not read: %s", finding.Count(len(files), noun), of, verb, why),
+	}
+	for _, at := range files {
+		f.Unread = append(f.Unread, finding.Unread{Position: at, Part: true, Reason: "a " + noun + " " + of + " is not read: " + why})
+	}
+	return f
+}
+
+// stateFiles are the state files of Helmfile, each at the line of its releases or of what it
+// includes.
+func (r *Repository) stateFiles(ctx context.Context) []finding.Position {
+	var all []finding.Position
+	for _, place := range helmfile.Places(ctx, r.tree, ".") {
+		for _, file := range place.Files {
+			text, err := r.tree.Read(file)
+			if err != nil {
+				continue
+			}
+			if at := ofHelmfile.FindIndex(text); at != nil {
+				all = append(all, finding.Position{File: file, Line: 1 + bytes.Count(text[:at[0]], []byte("\n"))})
+			}
+		}
+	}
+	slices.SortFunc(all, finding.Position.Compare)
+	return all
+}
+
+// ofHelmfile matches the sections of a state file that install something.
+var ofHelmfile = lazyregexp.New(`(?m)^(?:releases|helmfiles):`)
+
+// templatesOfApplications are the files of which another program makes Applications: templates that
+// are no chart's, and Jsonnet in a folder that no Application names.
+func (r *Repository) templatesOfApplications(ctx context.Context) []finding.Position {
+	files, err := r.tree.Find(ctx, ".", isTemplateOfOther)
+	if err != nil {
+		return nil
+	}
+	var all []finding.Position
+	for _, file := range files {
+		filledIn := r.tree.IsFile(strings.TrimSuffix(file, path.Ext(file)))
+		if repofs.IsUnused(file) || filledIn || r.applications != nil && r.applications.Reads(file) {
+			continue
+		}
+		text, err := r.tree.Read(file)
+		if err != nil {
+			continue
+		}
+		if at := ofArgo.FindIndex(text); at != nil {
+			all = append(all, finding.Position{File: file, Line: 1 + bytes.Count(text[:at[0]], []byte("\n"))})
+		}
+	}
+	return all
+}
+
+func isTemplateOfOther(name string) bool {
+	ending := path.Ext(name)
+	manifest := slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(strings.TrimSuffix(name, ending)))
+	return slices.Contains(templateEndings, ending) || ending == jsonnetEnding || ending == ".tpl" && manifest
+}
