@@ -88,6 +88,14 @@ type Filters struct {
 // patterns.
 type Filter struct{ Groups, Kinds, Clusters []string }
 
+// The settings that order something.
+const (
+	// ProgressiveSyncsKey switches RollingSync on, in argocd-cmd-params-cm.
+	ProgressiveSyncsKey = "applicationsetcontroller.enable.progressive.syncs"
+	// ApplicationHealthKey has the health of Applications assessed, in argocd-cm.
+	ApplicationHealthKey = "resource.customizations.health.argoproj.io_Application"
+)
+
 // Stray is a setting that nothing reads where it is written.
 type Stray struct {
 	// Key is the setting, In the ConfigMap that has it, Home the one that it belongs to.
@@ -142,6 +150,12 @@ func (s Settings) Refuses(n BuildNeed) bool {
 		}
 	}
 	return s.Whole.File != "" || len(s.Build) > 0
+}
+
+// Lacks reports that the argocd-cm of the repository has no options of kustomize where something
+// needs one, and that what installs Argo CD, which is elsewhere, may give it.
+func (s Settings) Lacks(n BuildNeed) bool {
+	return n.Option != "" && s.Known && s.BuildUnread == "" && s.Whole.File == "" && len(s.Build) == 0
 }
 
 // Assesses reports whether the settings have a health script for a kind.

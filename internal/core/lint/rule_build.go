@@ -27,7 +27,7 @@ func buildOptionMissing(in Input) []finding.Finding {
 	for _, app := range in.Argo.Applications {
 		another := app.Component == "" && defined[app.Namespace+"/"+app.Name]
 		for _, n := range app.Needs {
-			if another || !s.Refuses(n) {
+			if another || !s.Refuses(n) && !s.Lacks(n) {
 				continue
 			}
 			key := n.Option + n.Version
@@ -66,5 +66,10 @@ func unbuilt(app argo.Application, n argo.BuildNeed, s argo.Settings) finding.Fi
 	f.Position = n.Position
 	f.Evidence = append(f.Evidence, where(at, "kustomize.buildOptions of these settings of Argo CD do not have it"))
 	f.Fix.Summary = fmt.Sprintf("add %s to kustomize.buildOptions in argocd-cm", n.Option)
+	if s.Lacks(n) {
+		f.Severity = finding.Info
+		f.Message = fmt.Sprintf("%s %s, for which kustomize needs %s: the argocd-cm of this repository does not have it, and what installs Argo CD, which is not here, may", app.Name, n.Reason, n.Option)
+		f.Evidence = []finding.Evidence{where(s.Position, "these settings of Argo CD have no kustomize.buildOptions")}
+	}
 	return f
 }

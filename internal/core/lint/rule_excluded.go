@@ -33,6 +33,11 @@ func kindExcluded(in Input) []finding.Finding {
 			needs[provider] = l
 		}
 	}
+	last := map[string]int{} // waves
+	for i := range in.Objects {
+		c := in.Objects[i].Component
+		last[c] = max(last[c], in.Objects[i].Wave)
+	}
 	type kind struct{ group, kind string }
 	told, spoken, of := map[kind]int{}, map[kind]bool{}, map[kind][]*Object{}
 	var out []finding.Finding
@@ -47,6 +52,7 @@ func kindExcluded(in Input) []finding.Finding {
 			continue
 		}
 		l, needed := needs[dependency.End{Component: object.Component, Object: object.Resource}]
+		gates := !needed && !by.Default && (object.Place.IsHook || object.Resource.Kind == "Job" && object.Wave < last[object.Component])
 		k := kind{object.Resource.Group, object.Resource.Kind}
 		of[k] = append(of[k], object)
 		n, again := told[k]
@@ -55,10 +61,15 @@ func kindExcluded(in Input) []finding.Finding {
 			told[k] = len(out)
 			out = append(out, excluded(object, by))
 			n = len(out) - 1
-		case !spoken[k] && needed:
+		case !spoken[k] && (needed || gates):
 			out[n] = excluded(object, by) // one that something needs speaks for the kind
 		default:
-			needed = false
+			needed, gates = false, false
+		}
+		if gates {
+			spoken[k] = true
+			out[n].Severity = finding.Warning
+			out[n].Message += ", and what comes after it does not wait for it"
 		}
 		if needed {
 			spoken[k] = true
@@ -70,7 +81,7 @@ func kindExcluded(in Input) []finding.Finding {
 	for k, n := range told {
 		alsoExcluded(&out[n], of[k])
 	}
-	return out
+	return append(out, excludedOfArgo(in)...)
 }
 
 // alsoExcluded adds the other objects of its kind to a finding.

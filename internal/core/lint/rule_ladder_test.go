@@ -245,7 +245,7 @@ func rolled(apps ...argo.Application) argo.Setup {
 		apps[i].Set = "all"
 		set.Applications = append(set.Applications, apps[i].Name)
 	}
-	return argo.Setup{ApplicationSets: []argo.ApplicationSet{set}, Applications: apps}
+	return argo.Setup{ApplicationSets: []argo.ApplicationSet{set}, Applications: apps, Settings: argo.Settings{ProgressiveSyncs: argo.Switch{On: true}}}
 }
 
 func TestRollingSyncSteps(t *testing.T) {
@@ -270,12 +270,16 @@ func TestRollingSyncSteps(t *testing.T) {
 	stamped.ApplicationSets[0].TemplateWave = argo.Wave{Value: 2, Written: "2", Position: finding.Position{File: "set.yaml", Line: 20}}
 	off := rolled(app("a", "infra"), app("b", "data"), app("c", "apps"))
 	off.ApplicationSets[0].TemplateWave = stamped.ApplicationSets[0].TemplateWave
+	off.Settings.ProgressiveSyncs.On = false
 	off.Settings.Started = finding.Position{File: "argocd.yaml", Line: 1}
 	unordered := rolled()
 	unordered.ApplicationSets[0].TemplateWave, unordered.ApplicationSets[0].Steps = stamped.ApplicationSets[0].TemplateWave, nil
 	same := rolled(app("a", "infra"), app("b", "data"), app("c", "apps"))
 	same.ApplicationSets[0].TemplateWave, same.ApplicationSets[0].Wave = stamped.ApplicationSets[0].TemplateWave, argo.Wave{Value: 2, Written: "2"}
+	open := rolled(app("a", "infra"), app("b", "data"), app("c", "apps"))
+	open.Settings.ProgressiveSyncs.On = false
 	cases{
+		"how Argo CD is started is elsewhere":    {Input{Argo: open}, []string{"info progressive-syncs-off all - ApplicationSet all"}},
 		"each matches one step":                  {Input{Argo: full}, nil},
 		"one matches two steps":                  {Input{Argo: several}, []string{"warning app-in-several-steps a - Application a"}},
 		"one matches none":                       {Input{Argo: none}, []string{"error phase-without-step d - Application d"}},

@@ -1,30 +1,43 @@
 package lint
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/rollout-ladder/ladder/internal/core/argo"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 )
 
-const (
-	ruleProgressive = "progressive-syncs-off"
-	// progressiveKey switches RollingSync on, in argocd-cmd-params-cm.
-	progressiveKey = "applicationsetcontroller.enable.progressive.syncs"
-)
+const ruleProgressive = "progressive-syncs-off"
+
+// isProgressiveOff reports whether progressive syncs are known to be off.
+func isProgressiveOff(s argo.Settings) bool {
+	off := s.ProgressiveSyncs
+	return !off.On && off.Unread == "" && (strayProgressive(s) >= 0 || s.Started.File != "")
+}
+
+func strayProgressive(s argo.Settings) int {
+	return slices.IndexFunc(s.Stray, func(x argo.Stray) bool { return x.Key == argo.ProgressiveSyncsKey })
+}
 
 // progressiveSyncsOff finds ApplicationSets whose RollingSync orders nothing, since
 // the settings of the installation are in the repository and do not switch it on.
-// Source: Argo CD, operator manual, "Progressive Syncs".
+// Where they are elsewhere, one set speaks for all. Source: Argo CD, operator manual,
+// "Progressive Syncs".
 func progressiveSyncsOff(in Input) []finding.Finding {
 	s := in.Argo.Settings
-	stray := slices.IndexFunc(s.Stray, func(x argo.Stray) bool { return x.Key == progressiveKey })
-	off := s.ProgressiveSyncs
-	if off.On || off.Unread != "" || stray < 0 && s.Started.File == "" {
+	rolling := slices.DeleteFunc(slices.Clone(in.Argo.ApplicationSets), func(set argo.ApplicationSet) bool {
+		return !set.RollingSync || len(set.Steps) == 0
+	})
+	switch off := s.ProgressiveSyncs; {
+	case len(rolling) == 0, off.On, off.Unread != "":
 		return nil
+	case !isProgressiveOff(s):
+		return []finding.Finding{progressiveSyncsUnknown(rolling)}
 	}
+	stray, off := strayProgressive(s), s.ProgressiveSyncs
 	var why finding.Evidence
-	fix := "set " + progressiveKey + `: "true" in argocd-cmd-params-cm (configs.params of the chart argo-cd), or give the ApplicationSet controller --enable-progressive-syncs`
+	fix := switchOn
 	switch {
 	case stray >= 0:
 		x := s.Stray[stray]
@@ -36,10 +49,7 @@ func progressiveSyncsOff(in Input) []finding.Finding {
 		why = where(s.Started, "these settings of Argo CD do not switch progressive syncs on, and off is the default")
 	}
 	var out []finding.Finding
-	for _, set := range in.Argo.ApplicationSets {
-		if !set.RollingSync || len(set.Steps) == 0 {
-			continue
-		}
+	for _, set := range rolling {
 		f := aboutSet(set, ruleProgressive, set.Steps[0].Position,
 			"ApplicationSet %s orders with RollingSync, but progressive syncs are not switched on: its %s order nothing, and all its Applications sync at once",
 			set.Name, finding.Count(len(set.Steps), "step"))
@@ -48,4 +58,18 @@ func progressiveSyncsOff(in Input) []finding.Finding {
 		out = append(out, f)
 	}
 	return out
+}
+
+const switchOn = "set " + argo.ProgressiveSyncsKey + `: "true" in argocd-cmd-params-cm (configs.params of the chart argo-cd), or give the ApplicationSet controller --enable-progressive-syncs`
+
+func progressiveSyncsUnknown(rolling []argo.ApplicationSet) finding.Finding {
+	first := rolling[0]
+	f := aboutSet(first, ruleProgressive, first.Steps[0].Position,
+		"ApplicationSet %s orders with RollingSync, which is off by default; how Argo CD is started is not in this repository and may switch it on", first.Name)
+	f.Severity = finding.Info
+	if others := len(rolling) - 1; others > 0 {
+		f.Message += fmt.Sprintf(" (so it is for %s)", finding.Count(others, "other ApplicationSet"))
+	}
+	f.Fix.Summary = switchOn
+	return f
 }

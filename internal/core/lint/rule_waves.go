@@ -22,7 +22,7 @@ const (
 // RollingSync; only a sync reads the annotation, and none applies them.
 func waveOnGenerated(in Input) []finding.Finding {
 	var out []finding.Finding
-	off := len(progressiveSyncsOff(in)) > 0
+	off := isProgressiveOff(in.Argo.Settings)
 	for _, set := range in.Argo.ApplicationSets {
 		w := set.TemplateWave
 		if w.Written == "" {
@@ -190,14 +190,12 @@ func stepsOfParents(setup argo.Setup) []finding.Finding {
 	return out
 }
 
-const applicationHealthKey = "resource.customizations.health.argoproj.io_Application"
-
 // unassessedBy says why the health of Applications is not assessed, and how it would
 // be. Where the settings are elsewhere, it may be.
 func unassessedBy(f *finding.Finding, s argo.Settings) {
-	f.Fix.Summary = "add " + applicationHealthKey + " to argocd-cm"
+	f.Fix.Summary = "add " + argo.ApplicationHealthKey + " to argocd-cm"
 	for _, x := range s.Stray {
-		if x.Key == applicationHealthKey {
+		if x.Key == argo.ApplicationHealthKey {
 			f.Evidence = append(f.Evidence, where(x.Position, "the health check stands in %s, where nothing reads it", x.In))
 		}
 	}

@@ -228,6 +228,7 @@ func Scan(ctx context.Context, tree *repofs.Tree, opts Options) (*Repository, er
 		return nil, err
 	}
 	r.settings = r.installation.Settings()
+	r.findStray()
 	r.findOwnURLs(ctx)
 	return r, ctx.Err()
 }

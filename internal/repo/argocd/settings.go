@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/core/argo"
+	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
 )
 
@@ -32,9 +33,10 @@ func (r *Repository) installed(s argo.Setup) argo.Settings {
 	if r.ofAnother(s.Applications) {
 		return argo.Settings{}
 	}
-	follows := r.settings.Unordered() && slices.ContainsFunc(s.ApplicationSets, func(set argo.ApplicationSet) bool { return set.RollingSync }) ||
+	open := r.settings.Unordered() || r.settings.Started.File == "" && !r.settings.ProgressiveSyncs.On
+	follows := open && slices.ContainsFunc(s.ApplicationSets, func(set argo.ApplicationSet) bool { return set.RollingSync }) ||
 		slices.ContainsFunc(s.Applications, func(a argo.Application) bool {
-			return slices.ContainsFunc(a.Needs, r.settings.Refuses) || !slices.Contains(r.settings.Namespaces, a.Namespace)
+			return slices.ContainsFunc(a.Needs, r.settings.Refuses) || slices.ContainsFunc(a.Needs, r.settings.Lacks) || !slices.Contains(r.settings.Namespaces, a.Namespace)
 		})
 	if !follows || r.searched {
 		return r.settings
@@ -50,6 +52,19 @@ func (r *Repository) installed(s argo.Setup) argo.Settings {
 	}
 	r.settings = r.installation.Settings()
 	return r.settings
+}
+
+// findStray finds settings that nothing reads where they are written. Rules of order tell of those
+// that order something.
+func (r *Repository) findStray() {
+	for _, x := range r.settings.Stray {
+		if slices.Contains([]string{argo.ProgressiveSyncsKey, argo.ApplicationHealthKey}, x.Key) {
+			continue
+		}
+		f := newFinding(RuleUnknown, finding.Warning, x.Position, "", "%s stands in %s, where nothing reads it", x.Key, x.In)
+		f.Fix.Summary = "move it to " + x.Home
+		r.findings = append(r.findings, f)
+	}
 }
 
 // ofAnother reports whether the settings here are those of an Argo CD beside the one that

@@ -2,6 +2,7 @@ package installation
 
 import (
 	"bytes"
+	"github.com/rollout-ladder/ladder/internal/core/argo"
 	"strings"
 )
 
@@ -44,7 +45,7 @@ const (
 // ApplicationSet controller, or as its flag. Source: argo-cd,
 // cmd/argocd-applicationset-controller.
 const (
-	progressiveKey      = "applicationsetcontroller.enable.progressive.syncs"
+	progressiveKey      = argo.ProgressiveSyncsKey
 	progressiveVariable = "ARGOCD_APPLICATIONSET_CONTROLLER_ENABLE_PROGRESSIVE_SYNCS"
 	progressiveFlag     = "--enable-progressive-syncs"
 	globbingKey         = "applicationsetcontroller.enable.new.git.file.globbing"
