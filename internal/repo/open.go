@@ -152,8 +152,14 @@ func (r *Repository) platform(ctx context.Context, environment string) (*Platfor
 	if len(p.Ladder.Steps) == 0 {
 		p.Ladder.Steps = ladderfile.DeriveSteps(p.Ladder, p.Components)
 	}
-	if !ofArgo && !ofFlux {
-		p.Findings = append(p.Findings, sideBySide(p.Argo, p.Components)...)
+	if !ofFlux {
+		apart := sideBySide(p.Argo, p.Components)
+		for i := range apart {
+			if ofArgo {
+				apart[i].Severity = finding.Info // it is the plan that says less
+			}
+		}
+		p.Findings = append(p.Findings, apart...)
 	}
 	if p.Ladder.Layout != plan.Tiers {
 		p.Findings = append(p.Findings, reversed(p.Argo, p.Ladder.Steps, p.Components)...)
