@@ -29,11 +29,11 @@ const skipDryRun = "SkipDryRunOnMissingResource=true"
 func dryRunOnMissing(in Input) []finding.Finding {
 	o := newOrder(in)
 	links := o.byRule[ruleCRD]
+	out := dryRunOfUnknown(in)
 	if len(links) == 0 || in.Flux != nil {
-		return nil // Flux has no such option: see crd-before-use
+		return out // Flux has no such option: see crd-before-use
 	}
 	dryRun := newDryRun(in)
-	var out []finding.Finding
 	for _, l := range links {
 		failing := dryRun.failing(l)
 		if len(failing) == 0 {
