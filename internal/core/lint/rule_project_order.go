@@ -20,7 +20,7 @@ const ruleProjectLate = "project-before-use"
 // ValidatePermissions.
 func projectBeforeUse(in Input) []finding.Finding {
 	places := newPlaces(in.Argo)
-	var out []finding.Finding
+	out := lockedProjects(in)
 	for _, p := range in.Argo.Projects {
 		if p.Parent == "" || p.Name == "default" || slices.ContainsFunc(in.Argo.Projects, func(o argo.Project) bool { return o.Name == p.Name && o.Position != p.Position }) {
 			continue
