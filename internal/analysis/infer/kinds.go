@@ -54,8 +54,8 @@ func providesKind(o *object, add func(key)) {
 }
 
 func requiresKind(_ *world, o *object, add func(need)) {
-	if !customGroup(o.g) || ownKind(o.g, o.k) {
-		return
+	if !customGroup(o.g) || ownKind(o.g, o.k) || o.Guarded {
+		return // its template waits for its kind
 	}
 	n := need{key: kindKey(o.g, o.k), field: "apiVersion", strength: plan.Hard, effect: dependency.Apply,
 		verb: "is of kind " + o.k + " of " + o.g, absent: !sharedGroup(o.g)}

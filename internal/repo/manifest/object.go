@@ -36,6 +36,9 @@ type Object struct {
 	ClusterWide bool
 	// CRDFolder is set for objects from a chart's crds/ folder.
 	CRDFolder bool
+	// Guarded is set where its template leaves it out while the cluster does not serve the
+	// CRDs of the repository.
+	Guarded bool
 }
 
 // Resource names the object.

@@ -16,6 +16,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/cachedir"
 	"github.com/rollout-ladder/ladder/internal/confine/evaluate"
 	"github.com/rollout-ladder/ladder/internal/confine/evaluate/wire"
+	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/repo/manifest"
 	"github.com/rollout-ladder/ladder/internal/repo/render/source"
@@ -203,11 +204,20 @@ func (r *Renderer) All(ctx context.Context, cs []model.Component, progress func(
 			progress(finished, len(cs), cs[i].Name)
 		}
 	}
+	// At first no CRD is there, as on a new cluster.
+	var atFirst []Result
 	for n := 0; n < maxRounds && len(which) > 0; n++ {
-		versions, _ := r.known()
+		var versions []string
+		if n > 0 {
+			versions, _ = r.known()
+		}
 		round(which, versions, report)
 		report = func(int) {}
-		fresh := false
+		all, _ := r.known()
+		fresh := n == 0 && len(all) > 0
+		if n == 0 {
+			atFirst = slices.Clone(results)
+		}
 		for _, i := range which {
 			fresh = r.learn(results[i]) || fresh
 		}
@@ -218,9 +228,26 @@ func (r *Renderer) All(ctx context.Context, cs []model.Component, progress func(
 	}
 	_, scopes := r.known()
 	for i := range results {
+		if asks[i] {
+			guard(results[i].Objects, atFirst[i])
+		}
 		fillTargets(results[i].Objects, cs[i], scopes)
 	}
 	return results
+}
+
+// guard marks the objects that are not there without the CRDs of the repository.
+func guard(objects []manifest.Object, atFirst Result) {
+	if len(atFirst.Objects) == 0 && atFirst.Err != nil {
+		return // it cannot be rendered without
+	}
+	there := map[finding.Resource]bool{}
+	for _, o := range atFirst.Objects {
+		there[o.Resource()] = true
+	}
+	for i := range objects {
+		objects[i].Guarded = !there[objects[i].Resource()]
+	}
 }
 
 // rendered is a result that can depend on API versions where asks is set.
