@@ -272,9 +272,18 @@ func (c command) addresses() (all [][2]string) {
 // commands are the lines of a file, several where a command goes on, with the variables
 // that the file sets filled in. Those that begin with "#" say nothing.
 func commands(file string, content []byte) []command {
+	script := isScript(path.Base(file))
+	known := variablesOf(content)
+	all := linesOf(string(content), script || isWorkflow(file), known)
+	if script {
+		all = append(all, ofCalls(functionsOf(content), all, known)...)
+	}
+	return all
+}
+
+func linesOf(content string, pipes bool, known *variables) []command {
 	var all []command
-	pipes, known := isScript(path.Base(file)) || isWorkflow(file), variablesOf(content)
-	lines := strings.Split(string(content), "\n")
+	lines := strings.Split(content, "\n")
 	for i := 0; i < len(lines); i++ {
 		first := i
 		last := strings.TrimSpace(lines[i])

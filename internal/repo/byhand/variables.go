@@ -40,7 +40,7 @@ const (
 // variablesOf are those of a file. One that is set to several texts, or to what is not
 // written there, is none of them.
 func variablesOf(content []byte) *variables {
-	text := string(content)
+	text := ofArgument.ReplaceAllString(string(content), "")
 	known, times := map[string]string{}, map[string]int{}
 	for _, m := range assigned.FindAllStringSubmatch(text, -1) {
 		name, value := m[1], m[2]+m[3]+m[4]

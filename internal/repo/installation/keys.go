@@ -72,7 +72,7 @@ func marks() []string {
 	return []string{
 		string(settings), // argocd-cmd-params-cm begins with it
 		customizations, chartName, globalKey, progressiveKey, progressiveVariable, progressiveFlag, globbingKey, globbingVariable, globbingFlag,
-		watchedKey, watchedVariable, watchedFlag, exclusionsKey, inclusionsKey, buildKey, "kustomizeBuildOptions", pathPrefix, versionPrefix, "kind: " + operatorKind, `"kind": "` + operatorKind, "argoproj/argo-cd",
+		watchedKey, watchedVariable, watchedFlag, exclusionsKey, inclusionsKey, buildKey, "kustomizeBuildOptions", pathPrefix, versionPrefix, "kind: " + operatorKind, `"kind": "` + operatorKind, "argoproj/argo-cd", "kind: ConfigManagementPlugin",
 	}
 }
 

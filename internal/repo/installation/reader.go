@@ -196,6 +196,9 @@ func (r *Reader) value(v *yamldoc.Value, in home, nested int) {
 		}
 	case yamldoc.Scalar:
 		r.arguments(v)
+		if r.found.BuildUnread == "" && strings.Contains(v.Text, "kustomize build") {
+			r.found.BuildUnread = v.Position.File // a plugin builds with options of its own
+		}
 		if nested < maxNested && strings.Contains(v.Text, "\n") && Mentions([]byte(v.Text)) {
 			r.text(v, in, nested)
 		}
