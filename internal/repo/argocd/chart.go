@@ -49,6 +49,10 @@ func (r *Repository) yieldChart(ctx context.Context, d document, dir string, c m
 		return contents{}, nil
 	}
 	y := contents{documents: made, folders: []string{dir}, more: lacking}
+	if len(made) == 0 && !slices.ContainsFunc(objects, isArgoCDs) {
+		objects = r.switchedOn(ctx, d, dir, c)
+		assumed = true
+	}
 	for _, o := range objects {
 		at := o.Origin.Position()
 		if at.Line == 0 {
