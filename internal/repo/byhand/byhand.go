@@ -90,6 +90,7 @@ func Find(ctx context.Context, tree *repofs.Tree) Told {
 	}
 	installed, theirs := distributed(ctx, tree)
 	told.Releases, told.Namespaces = append(told.Releases, installed...), append(told.Namespaces, theirs...)
+	told.Releases = append(told.Releases, terraformReleases(ctx, tree)...)
 	namespaces, objects := terraformed(ctx, tree)
 	told.Namespaces, told.Objects = append(told.Namespaces, namespaces...), append(told.Objects, objects...)
 	return told
