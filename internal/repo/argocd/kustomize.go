@@ -175,6 +175,7 @@ func (r *Repository) notePatches(file string) {
 	if err != nil {
 		return
 	}
+	r.noteCarried(file, v)
 	note := func(p string) {
 		if p != "" && !strings.Contains(p, "\n") {
 			r.patches[path.Join(path.Dir(file), p)] = true

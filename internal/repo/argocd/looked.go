@@ -149,7 +149,10 @@ func (r *Repository) take(file string, l looked) {
 			}
 		}
 	}
-	if l.own {
+	switch {
+	case l.own && r.isCarried(file):
+		r.partNotRead(finding.Position{File: file, Line: 1}, "", "%s is put into a ConfigMap or Secret: who takes what it has for Argo CD from there applies it", file)
+	case l.own:
 		r.add(file, documents)
 	}
 }

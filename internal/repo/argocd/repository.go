@@ -125,6 +125,9 @@ type Repository struct {
 	// patches are the files that kustomizations patch with: what they hold are no
 	// objects of their own.
 	patches map[string]bool
+	// carried are the files that generators of kustomizations read, resources those that these
+	// have as resources.
+	carried, resources map[string]bool
 	// own are the addresses of this repository, normalised.
 	own     map[string]bool
 	tallied map[string]bool
@@ -172,7 +175,7 @@ var mentions = lazyregexp.New(`(?m)^\s*-?\s*["']?kind["']?:\s*["']?(Application(
 func Scan(ctx context.Context, tree *repofs.Tree, opts Options) (*Repository, error) {
 	r := &Repository{
 		tree: tree, opts: opts, present: map[string]bool{}, files: map[string][]document{},
-		usedFolders: map[string]bool{}, patches: map[string]bool{}, own: map[string]bool{}, tallied: map[string]bool{}, here: map[string]int{}, bases: map[string]string{}, prefixes: map[string]string{}, places: map[string]places{}, commented: map[string][]string{}, charts: map[string]bool{}, terraformed: map[string]string{},
+		usedFolders: map[string]bool{}, patches: map[string]bool{}, carried: map[string]bool{}, resources: map[string]bool{}, own: map[string]bool{}, tallied: map[string]bool{}, here: map[string]int{}, bases: map[string]string{}, prefixes: map[string]string{}, places: map[string]places{}, commented: map[string][]string{}, charts: map[string]bool{}, terraformed: map[string]string{},
 		contents: map[*yamldoc.Value]kept[contents]{}, written: map[string][]document{}, expanded: map[*yamldoc.Value]kept[[]document]{}, partial: map[*yamldoc.Value]bool{},
 	}
 	r.installation.Open = tree.Read
@@ -266,6 +269,9 @@ func (r *Repository) add(file string, documents []document) {
 				r.applications = append(r.applications, d)
 			}
 		}
+	}
+	if r.files[file] == nil {
+		r.findHeld(documents)
 	}
 }
 

@@ -64,6 +64,11 @@ func Find(ctx context.Context, tree *repofs.Tree) Told {
 	}
 	states := newStateFiles(ctx, tree)
 	for _, t := range all {
+		if t.rank == remark {
+			applied := files.read(t.file, t.content)
+			told.Namespaces = append(append(told.Namespaces, namespaces(t.file, t.content)...), files.namespaces(applied.files, true)...)
+			continue
+		}
 		told.Instructions = append(told.Instructions, Read(t.file, t.content)...)
 		told.Namespaces = append(told.Namespaces, namespaces(t.file, t.content)...)
 		if t.rank != aside {
@@ -116,19 +121,20 @@ func texts(ctx context.Context, tree *repofs.Tree) (all []text, repositories map
 		}
 	}
 	repositories = map[string]string{}
+	found = slices.DeleteFunc(found, isWorkflow)
 	for _, file := range append(workflows(ctx, tree), found...) {
 		t := text{file: file, rank: rank(path.Base(file))}
 		if isWorkflow(file) {
 			t.rank = script
 		}
-		if t.rank == unread || isForeign(file, charts) || ctx.Err() != nil {
+		if t.rank == unread || repofs.IsUnused(file) && t.rank == remark || isForeign(file, charts) || ctx.Err() != nil {
 			continue
 		}
 		var err error
 		if t.content, err = tree.Read(file); err != nil || !t.speaks() {
 			continue
 		}
-		if t.rank == aside {
+		if t.rank == aside || t.rank == remark {
 			t.content = comments(t.content)
 		}
 		if !t.speaks() || trial.Match(t.content) && (isWorkflow(file) || !platform.Match(t.content)) {
@@ -152,7 +158,8 @@ func (t text) speaks() bool {
 const (
 	script = iota
 	document
-	aside // a kustomization: its comments tell what is applied apart from it
+	aside  // a kustomization: its comments tell what is applied apart from it
+	remark // another manifest: its comments tell what it needs
 	unread
 )
 
@@ -164,6 +171,8 @@ func rank(name string) int {
 		return document
 	case model.IsKustomizationFile(name):
 		return aside
+	case isYAML(name):
+		return remark
 	default:
 		return unread
 	}

@@ -1,9 +1,13 @@
 package byhand
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/rollout-ladder/ladder/internal/repo/repofs"
 )
 
 // TestFunctions reads what functions of a script do with the arguments of their calls.
@@ -38,5 +42,29 @@ ensure_ns "$OPEN"
 	}
 	if diff := cmp.Diff([]string{"Secret data/*", "Secret web/*", "Secret other/token"}, got); diff != "" {
 		t.Errorf("objects (-want +got):\n%s", diff)
+	}
+}
+
+// TestRemarks reads the comments of manifests, which tell what they need.
+func TestRemarks(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("bootstrap/00-namespace.yaml", "# Applied by hand, once: `oc apply -f bootstrap/00-namespace.yaml`\napiVersion: v1\nkind: Namespace\nmetadata: {name: web}\n")
+	write("apps/web.yaml", "# oc apply -f apps/web.yaml\napiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: web}\n")
+	tree, err := repofs.Discover(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := Find(t.Context(), tree)
+	if len(told.Namespaces) != 1 || told.Namespaces[0].Name != "web" || len(told.Files)+len(told.Shown) != 0 {
+		t.Errorf("got namespaces %v, files %v, shown %v", told.Namespaces, told.Files, told.Shown)
 	}
 }
