@@ -1,6 +1,9 @@
 package infer
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // distributed reports whether a namespace comes with the cluster itself. Source: the
 // namespaces of a fresh OpenShift 4 cluster ("oc get namespaces"), of which those are
@@ -33,4 +36,24 @@ func mayBeDistributed(name string, o *object) bool {
 // ofDistribution reports whether a namespace is called as those of a distribution are.
 func ofDistribution(name string) bool {
 	return strings.HasPrefix(name, "openshift-") || name == "kube-flannel" || name == "kube-ovn"
+}
+
+// isOpenShift reports whether an object is of a kind that only OpenShift serves, or installs what its
+// catalogues have.
+func isOpenShift(o *object) bool {
+	if o.is("operators.coreos.com", "Subscription") {
+		return text(o.root(), "spec", "sourceNamespace") == "openshift-marketplace"
+	}
+	switch o.g {
+	case "route.openshift.io", "security.openshift.io", "config.openshift.io", "operator.openshift.io", "machineconfiguration.openshift.io", "console.openshift.io",
+		"project.openshift.io", "user.openshift.io", "image.openshift.io", "build.openshift.io", "apps.openshift.io", "template.openshift.io", "oauth.openshift.io":
+		return true
+	}
+	return false
+}
+
+// comesWithOpenShift reports whether the CRDs of a group are there as soon as OpenShift is. Source:
+// OpenShift, "API reference"; the manifests of its release payload.
+func comesWithOpenShift(group string) bool {
+	return slices.Contains([]string{"monitoring.coreos.com", "operators.coreos.com", "snapshot.storage.k8s.io", "k8s.cni.cncf.io", "metal3.io"}, group)
 }

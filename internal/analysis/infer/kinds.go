@@ -53,9 +53,9 @@ func providesKind(o *object, add func(key)) {
 	}
 }
 
-func requiresKind(_ *world, o *object, add func(need)) {
-	if !customGroup(o.g) || ownKind(o.g, o.k) || o.Guarded {
-		return // its template waits for its kind
+func requiresKind(w *world, o *object, add func(need)) {
+	if !customGroup(o.g) || w.openShift && comesWithOpenShift(o.g) || ownKind(o.g, o.k) || o.Guarded {
+		return // its kind is there, or its template waits for it
 	}
 	n := need{key: kindKey(o.g, o.k), field: "apiVersion", strength: plan.Hard, effect: dependency.Apply,
 		verb: "is of kind " + o.k + " of " + o.g, absent: !sharedGroup(o.g)}

@@ -36,6 +36,8 @@ type world struct {
 	// customNamed are the names of custom resources outside of a namespace of that name:
 	// an operator may make the namespace from one.
 	customNamed map[string]bool
+	// openShift is set where objects are of kinds that only OpenShift serves.
+	openShift bool
 }
 
 func newWorld(x *index) *world {
@@ -68,6 +70,7 @@ func (w *world) label(c *model.Component) {
 }
 
 func (w *world) see(o *object) {
+	w.openShift = w.openShift || isOpenShift(o)
 	switch o.g {
 	case "":
 		if o.k == "Namespace" {
