@@ -437,14 +437,15 @@ func (r *Repository) isKustomizePlugin(s source, dir string) bool {
 }
 
 // pluginKind is what a plugin builds first, where its name says so and the folder
-// is one: argocd-vault-plugin-kustomize, avp-helm. What it does to the result is not
+// is one, or its definition in the repository: argocd-vault-plugin-kustomize, avp-helm. What it does to the result is not
 // known.
 func (r *Repository) pluginKind(s source, dir string) model.SourceKind {
 	name := s.value.TextAt("plugin", "name")
+	program := r.installation.BuildsWith(name)
 	switch {
-	case strings.Contains(name, "kustomize") && r.isKustomization(dir):
+	case (program == "kustomize" || strings.Contains(name, "kustomize")) && r.isKustomization(dir):
 		return model.Kustomize
-	case strings.Contains(name, "helm") && r.charts[dir]:
+	case (program == "helm" || strings.Contains(name, "helm")) && r.charts[dir]:
 		return model.Chart
 	}
 	return model.Plugin

@@ -32,6 +32,8 @@ type Reader struct {
 	knownAt []finding.Position
 	// read are the files that were read for themselves.
 	read map[string]bool
+	// plugins are the commands of config management plugins, by their names.
+	plugins map[string]string
 	// releases are those that are not read yet, releasedAt where the others have the
 	// settings. partial is set where not all values of each are known, unplaced where not
 	// all namespaces of them are.
@@ -234,6 +236,9 @@ func (r *Reader) object(v *yamldoc.Value, in home, nested int) {
 	if kind == operatorKind && strings.HasPrefix(v.TextAt("apiVersion"), argoGroup) {
 		r.operator(v)
 		in = nowhere // but for the two fields of its spec that are ConfigMaps
+	}
+	if kind == "ConfigManagementPlugin" && strings.HasPrefix(v.TextAt("apiVersion"), argoGroup) {
+		r.plugin(v)
 	}
 	if kind == "Application" && v.At("spec") != nil && isChart(v.At("spec")) {
 		r.installedIn(v.TextAt("spec", "destination", "namespace"))
