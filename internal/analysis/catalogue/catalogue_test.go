@@ -162,7 +162,7 @@ func TestConditions(t *testing.T) {
 	}
 	a, _ := c.Find(tests["defaults"].asked)
 	child := []infer.KnownChild{{Group: "example.com", Kind: "Thing", Makes: "Secret", Name: "{name}-key", Unless: "spec.keyRef"}}
-	if diff := cmp.Diff(child, a.Known.Children); diff != "" || !a.CRDs[0].ClusterWide || a.Known.Source != "chart things of https://charts.example.com/stable/ (as known of 1.2.3)" {
+	if diff := cmp.Diff(child, a.Known.Children); diff != "" || !a.CRDs[0].ClusterWide || a.Known.Source != "chart things 1.0.0 of https://charts.example.com/stable (as known of 1.2.3)" {
 		t.Errorf("children %s, CRDs %v, source %q", diff, a.CRDs, a.Known.Source)
 	}
 }
@@ -179,10 +179,10 @@ func TestOpen(t *testing.T) {
 		want   bool
 		source string
 	}{
-		"this version":    {Asked{Source: at("v1.2.3")}, false, "chart things v1.2.3 of https://charts.example.com/stable/"},
-		"another version": {Asked{Source: at("1.2.4")}, true, "chart things of https://charts.example.com/stable/ (as known of 1.2.3)"},
-		"no version":      {Asked{Source: at("")}, true, "chart things of https://charts.example.com/stable/ (as known of 1.2.3)"},
-		"values unknown":  {Asked{Source: at("1.2.3"), Partial: true}, true, "chart things 1.2.3 of https://charts.example.com/stable/"},
+		"this version":    {Asked{Source: at("v1.2.3")}, false, "chart things v1.2.3 of https://charts.example.com/stable"},
+		"another version": {Asked{Source: at("1.2.4")}, true, "chart things 1.2.4 of https://charts.example.com/stable (as known of 1.2.3)"},
+		"no version":      {Asked{Source: at("")}, true, "chart things of https://charts.example.com/stable (as known of 1.2.3)"},
+		"values unknown":  {Asked{Source: at("1.2.3"), Partial: true}, true, "chart things 1.2.3 of https://charts.example.com/stable"},
 	} {
 		if a, _ := c.Find(test.asked); a.Known.Open != test.want || a.Known.Foreign != test.want || a.Known.Source != test.source {
 			t.Errorf("%s: open %t, want %t; %s", name, a.Known.Open, test.want, a.Known.Source)
@@ -266,7 +266,7 @@ func TestMatching(t *testing.T) {
 	}
 	// Two charts have this name: without a known repository it is neither.
 	if a, ok := New().Find(Asked{Source: model.Source{Kind: model.Chart, RepoURL: "oci://mirror.example.org/helm", Name: "redis-operator"}}); ok {
-		t.Errorf("redis-operator of a mirror is %s", a.Entry.Human(""))
+		t.Errorf("redis-operator of a mirror is %s", a.Entry.Human(model.Source{}))
 	}
 }
 

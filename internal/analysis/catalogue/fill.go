@@ -1,12 +1,15 @@
 package catalogue
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
 	"github.com/Masterminds/semver/v3"
 
 	"github.com/rollout-ladder/ladder/internal/analysis/infer"
+	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/model"
 )
 
 // off is the value that keeps a part of the CRDs of a chart from being brought, where it is
@@ -28,7 +31,7 @@ func (c *Catalogue) fill(e Entry, asked Asked) Answer {
 	v := values{given: asked.Values, partial: asked.Partial}
 	name := names(e, asked)
 	a := Answer{Entry: e}
-	a.Known.Source = e.Human(asked.Source.Version)
+	a.Known.Source = e.Human(asked.Source)
 	// Another version may bring kinds that the one that was read does not.
 	a.Known.Open = e.Open || !e.isVersion(asked.Source.Version)
 	a.Known.Foreign = e.Open || !e.SameGroups && !e.isVersion(asked.Source.Version)
@@ -140,23 +143,26 @@ func (o Object) follows() bool {
 	return namespacedKinds[o.Kind] && (o.Namespace == "" || strings.Contains(o.Namespace, "{namespace}"))
 }
 
-// Human says what an entry tells of, and which version it was read from where
-// another one is asked for: "chart cert-manager v1.21.1 of
-// https://charts.jetstack.io", "chart cert-manager of https://charts.jetstack.io
-// (as known of v1.21.1)".
-func (e *Entry) Human(version string) string {
-	what, of := "manifests of "+e.Chart, ""
+// Human says what an entry tells of, as it is asked for, and which version it was read from
+// where that is another one: "chart cert-manager v1.21.1 of https://charts.jetstack.io",
+// "chart cert-manager v1.16.0 of https://charts.jetstack.io (as known of v1.21.1)".
+func (e *Entry) Human(asked model.Source) string {
+	what := "manifests of " + e.Chart
 	if len(e.Repositories) > 0 {
-		what, of = "chart "+e.Chart, " of "+e.Repositories[0]
+		what = "chart " + e.Chart
+		if asked.Version != "" && asked.Kind == model.Chart {
+			what += " " + asked.Version
+		}
+		what += " of " + cmp.Or(finding.WithoutUser(asked.RepoURL), e.Repositories[0])
 	}
-	if e.isVersion(version) {
-		return what + " " + version + of
+	if e.isVersion(asked.Version) {
+		return what
 	}
 	read, rest, _ := strings.Cut(e.Version, " ")
 	if strings.HasPrefix(rest, "at ") {
 		read = e.Version // a branch tells nothing without its commit
 	}
-	return what + of + " (as known of " + read + ")"
+	return what + " (as known of " + read + ")"
 }
 
 // isVersion reports whether a version is the one that the entry was read from.

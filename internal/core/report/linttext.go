@@ -155,7 +155,7 @@ func (t *lintText) whole(f shared) {
 		t.evidence(e)
 	}
 	if f.Basis == finding.Catalogue {
-		fmt.Fprintf(t.b, "      %s\n", t.style.paint(faint, "rests on the catalogue: the chart was not rendered"))
+		fmt.Fprintf(t.b, "      %s\n", t.style.paint(faint, "rests on the catalogue: what provides it was not rendered"))
 	}
 	if fix := strings.TrimSpace(f.Fix.Summary); fix != "" {
 		mechanical := ""
