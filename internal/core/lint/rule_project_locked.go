@@ -2,6 +2,7 @@ package lint
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/core/argo"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
@@ -27,9 +28,10 @@ func lockedProjects(in Input) []finding.Finding {
 			continue
 		}
 		way := places.ofProject(p)
-		i := slices.IndexFunc(way[:len(way)-1], func(l level) bool { return places[l.name].Project == p.Name && places[l.name].Set == "" })
-		if i < 0 {
-			continue
+		locked := func(l level) bool { return places[l.name].Project == p.Name && places[l.name].Set == "" }
+		i := slices.IndexFunc(way[:len(way)-1], locked)
+		if i < 0 || slices.ContainsFunc(way[:len(way)-1], func(l level) bool { return makesItself(places[l.name]) }) {
+			continue // who applies the folder first applies the project with it
 		}
 		app := places[way[i].name]
 		if in.Created != nil {
@@ -44,4 +46,11 @@ func lockedProjects(in Input) []finding.Finding {
 		out = append(out, f)
 	}
 	return out
+}
+
+// makesItself reports whether an Application is written in a folder that it applies.
+func makesItself(app argo.Application) bool {
+	return slices.ContainsFunc(app.Sources, func(s argo.Source) bool {
+		return s.Path != "" && (s.Path == "." || strings.HasPrefix(app.Position.File, strings.Trim(strings.TrimPrefix(s.Path, "./"), "/")+"/"))
+	})
 }

@@ -1,6 +1,7 @@
 package flux
 
 import (
+	"cmp"
 	"errors"
 	"path"
 	"slices"
@@ -329,7 +330,7 @@ func common(all []string) string {
 }
 
 // clean makes a path of Flux one relative to the root of the repository.
-func clean(p string) string { return path.Clean("./" + strings.TrimPrefix(p, "/")) }
+func clean(p string) string { return cmp.Or(strings.TrimPrefix(path.Clean("/"+p), "/"), ".") }
 
 // named gives roots the names of their folders; where two have one name, of their
 // whole paths.
