@@ -73,10 +73,11 @@ func recovered(render func() (helm.Result, error)) (result helm.Result, err erro
 func render(ctx context.Context, view source.View, request wire.Request, parent *confine.Parent) (helm.Result, error) {
 	src := request.Source
 	charts := helm.Options{
-		KubeVersion: cmp.Or(src.KubeVersion, request.KubeVersion),
-		APIVersions: request.APIVersions,
-		MaxOutput:   request.MaxOutput,
-		Partial:     request.Partial,
+		KubeVersion:  cmp.Or(src.KubeVersion, request.KubeVersion),
+		APIVersions:  request.APIVersions,
+		MaxOutput:    request.MaxOutput,
+		Partial:      request.Partial,
+		Dependencies: src.Dependencies,
 		Note: func(at finding.Position, what string) {
 			if data, err := json.Marshal(wire.Note{Position: at, What: what}); err == nil {
 				parent.Note(data)

@@ -312,6 +312,9 @@ type Source struct {
 	// target's.
 	KubeVersion string
 	APIVersions []string
+	// Dependencies are folders of the repository that hold charts which a chart depends on by
+	// another address, by their names.
+	Dependencies map[string]string
 	// Kustomize is what an Application sets over a kustomization.
 	Kustomize *KustomizeOptions
 	// PostBuild is what Flux does with the objects before it applies them; nil for

@@ -269,6 +269,10 @@ func (r *Repository) source(d document, s source, refs map[string]source, proble
 	switch to.Kind {
 	case model.Chart:
 		to.ReleaseName = d.name()
+		if to.Path != "" {
+			to.Dependencies = r.besideCharts(dir)
+			r.tellBeside(d, dir, to.Dependencies)
+		}
 		if helm := s.value.At("helm"); helm != nil && helm.Kind == yamldoc.Map {
 			r.helm(&to, d, s, refs, yamldoc.Read(helm, "helm", problems))
 		}

@@ -87,7 +87,13 @@ func (r *Repository) templateOf(dir string, depth int) string {
 		return ""
 	}
 	for _, dep := range r.dependencies(dir) {
-		if local, ok := strings.CutPrefix(dep.TextAt("repository"), "file://"); ok {
+		local, ok := strings.CutPrefix(dep.TextAt("repository"), "file://")
+		if beside := r.besideCharts(dir)[dep.TextAt("name")]; !ok && beside != "" {
+			if file := r.templateOf(beside, depth+1); file != "" {
+				return file
+			}
+		}
+		if ok {
 			if file := r.templateOf(path.Join(dir, local), depth+1); file != "" {
 				return file
 			}

@@ -88,6 +88,9 @@ func (r *Repository) rootCharts(taken map[string]bool) []entry {
 				used[path.Join(dir, local)] = true
 			}
 		}
+		for _, beside := range r.besideCharts(dir) {
+			used[beside] = true
+		}
 	}
 	var all []entry
 	r.chartsAway = nil

@@ -128,6 +128,8 @@ type Repository struct {
 	// carried are the files that generators of kustomizations read, resources those that these
 	// have as resources.
 	carried, resources map[string]bool
+	// inTree are the charts of the repository, once they were asked for.
+	inTree map[string][]inTree
 	// own are the addresses of this repository, normalised.
 	own     map[string]bool
 	tallied map[string]bool

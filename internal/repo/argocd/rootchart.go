@@ -19,6 +19,8 @@ type rootChart struct {
 	dir string
 	// values is the layer over the chart's own values; empty for none.
 	values string
+	// dependencies are charts of the repository that it depends on by an address.
+	dependencies map[string]string
 	// installed is how Terraform installs it; nil where it does not, or not all is known.
 	installed *model.Source
 }
@@ -32,7 +34,7 @@ func (c rootChart) document(name, environment string) document {
 		"metadata": map[string]any{"name": name, "namespace": defaultNamespace},
 		"spec":     map[string]any{"project": "default", "destination": map[string]any{"namespace": defaultNamespace}},
 	}, at)
-	src := model.Source{Kind: model.Chart, Path: c.dir, ReleaseName: name, Position: at}
+	src := model.Source{Kind: model.Chart, Path: c.dir, ReleaseName: name, Dependencies: c.dependencies, Position: at}
 	if c.installed != nil {
 		src = *c.installed
 	} else if c.values != "" {
@@ -66,7 +68,8 @@ func (r *Repository) chartRoots(ctx context.Context, roots []entry) (live, idle 
 			if err := r.chartTakes(ctx, some[i].roots[0].document, 0, below); err != nil {
 				return nil, nil, err
 			}
-			if self, ok := below[dir]; ok && self.generated == nil {
+			elsewhere := some[i].roots[0].chart.givenElsewhere()
+			if self, ok := below[dir]; ok && self.generated == nil && !elsewhere {
 				some[i].roots[0].document = self // this is who it is, once somebody has installed the chart
 			}
 			maps.Copy(takes[dir], below)
@@ -165,21 +168,29 @@ func (r *Repository) chartEnvironments(ctx context.Context, root entry) (live, i
 	if len(layers) < 2 || installed != nil {
 		layers = map[string]string{defaultName: ""}
 	}
+	if len(layers) == 1 && installed == nil {
+		if given := r.givenValues(ctx, root.chart.dir, base); len(given) > 0 {
+			layers = given
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(layers)) {
-		chart := rootChart{dir: root.chart.dir, values: layers[name], installed: installed}
+		chart := rootChart{dir: root.chart.dir, values: layers[name], dependencies: r.besideCharts(root.chart.dir), installed: installed}
 		if installed != nil {
 			base = installed.ReleaseName
 		}
 		e := Environment{Name: name, roots: []entry{{document: chart.document(base, name), chart: chart}}}
 		before := len(r.findings)
 		y, err := r.yieldApplication(ctx, e.roots[0].document)
-		if self, ok := r.installs(y.documents, root.chart.dir); ok {
+		if self, ok := r.installs(r.withValues(y.documents, chart), root.chart.dir); ok {
 			// Somebody installs the chart once; from then on this is who it is.
 			e.roots[0].document = self
 		} else if slices.ContainsFunc(y.documents, func(d document) bool { return d.isApplication() && d.name() == base }) {
 			// What it makes is another Application, with the name of the chart.
 			e.roots[0].document = chart.document(base+"-chart", name)
 			e.roots[0].document.chart.Sources[0].ReleaseName = base
+		}
+		if err == nil && !y.applies() && len(r.findings) == before {
+			r.makesNone(e.roots[0].document, root.chart.dir)
 		}
 		e.idle = slices.Clone(r.findings[before:])
 		r.findings = r.findings[:before]
@@ -188,6 +199,10 @@ func (r *Repository) chartEnvironments(ctx context.Context, root entry) (live, i
 			return nil, nil, err
 		case y.applies():
 			e.idle = nil
+			if file := chart.values; chart.givenElsewhere() {
+				e.idle = []finding.Finding{newFinding(RuleAssumed, finding.Info, finding.Position{File: file, Line: 1}, e.roots[0].document.name(),
+					"the chart %s is rendered with the values of %s: it makes no Application with its own", root.chart.dir, file)}
+			}
 			live = append(live, e)
 		default:
 			idle = append(idle, e)

@@ -247,6 +247,14 @@ func (l *loadedChart) complete(ctx context.Context, view source.View, at finding
 			continue
 		}
 		local, isFile := strings.CutPrefix(dep.Repository, "file://")
+		if folder := opts.Dependencies[dep.Name]; folder != "" && !isFile && depth < maxLocalDependencies {
+			sub, err := loadFolder(ctx, view, folder, l.at, opts, depth+1)
+			if err != nil {
+				return err
+			}
+			l.adopt(sub)
+			continue
+		}
 		switch {
 		case isFile && l.folder != "":
 			if depth >= maxLocalDependencies {

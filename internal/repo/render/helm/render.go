@@ -29,6 +29,8 @@ type Options struct {
 	KubeVersion string   // "1.36" or "v1.36.2"
 	APIVersions []string // "group/version" and "group/version/Kind"
 	MaxOutput   int      // bytes of text that one chart makes
+	// Dependencies are folders with charts that others depend on by an address, by name.
+	Dependencies map[string]string
 	// Fetch gets a remote chart; nil when offline.
 	Fetch source.Fetch
 	// Note is told what is rendered next; nil tells nobody.
