@@ -152,10 +152,10 @@ func (s Settings) Refuses(n BuildNeed) bool {
 	return s.Whole.File != "" || len(s.Build) > 0
 }
 
-// Lacks reports that the argocd-cm of the repository has no options of kustomize where something
-// needs one, and that what installs Argo CD, which is elsewhere, may give it.
+// Lacks reports that the repository has no options of kustomize where something needs one, and that
+// what installs Argo CD, which is elsewhere, may give it.
 func (s Settings) Lacks(n BuildNeed) bool {
-	return n.Option != "" && s.Known && s.BuildUnread == "" && s.Whole.File == "" && len(s.Build) == 0
+	return n.Option != "" && s.BuildUnread == "" && s.Whole.File == "" && len(s.Build) == 0
 }
 
 // Assesses reports whether the settings have a health script for a kind.

@@ -68,8 +68,12 @@ func unbuilt(app argo.Application, n argo.BuildNeed, s argo.Settings) finding.Fi
 	f.Fix.Summary = fmt.Sprintf("add %s to kustomize.buildOptions in argocd-cm", n.Option)
 	if s.Lacks(n) {
 		f.Severity = finding.Info
-		f.Message = fmt.Sprintf("%s %s, for which kustomize needs %s: the argocd-cm of this repository does not have it, and what installs Argo CD, which is not here, may", app.Name, n.Reason, n.Option)
-		f.Evidence = []finding.Evidence{where(s.Position, "these settings of Argo CD have no kustomize.buildOptions")}
+		f.Message = fmt.Sprintf("%s %s, for which kustomize needs %s: Argo CD does not build it without, and its settings are not in this repository", app.Name, n.Reason, n.Option)
+		f.Evidence = nil
+		if s.Known {
+			f.Message = fmt.Sprintf("%s %s, for which kustomize needs %s: the argocd-cm of this repository does not have it, and what installs Argo CD, which is not here, may", app.Name, n.Reason, n.Option)
+			f.Evidence = []finding.Evidence{where(s.Position, "these settings of Argo CD have no kustomize.buildOptions")}
+		}
 	}
 	return f
 }

@@ -88,7 +88,19 @@ func (r *Repository) complete(d document, spec *yamldoc.Value, field string) {
 		tell(d.at(append(strings.Split(field, "."), "destination")...), "%s.destination has neither server nor name; Argo CD syncs no Application without a cluster", field).
 			Fix.Summary = "add server: " + inClusterServer + ", or the name of a cluster"
 	}
+	to, under := spec.At("destination"), append(strings.Split(field, "."), "destination")
+	if to.TextAt("server") != "" && to.TextAt("name") != "" && !completes(d) {
+		tell(d.at(under...), "%s.destination has both server and name; Argo CD syncs no Application with both", field).
+			Fix.Summary = "remove one of them"
+	}
+	if name := to.TextAt("namespace"); name != "" && wordOf.MatchString(name) && !namespaceName.MatchString(name) {
+		tell(d.at(append(under, "namespace")...), "%s.destination.namespace is %s, which is no name of a Namespace: the API server takes nothing that goes there", field, name).
+			Fix.Summary = "write it in lower case letters, digits and hyphens"
+	}
 }
+
+// wordOf matches what nothing fills in any more; of capitals alone somebody does.
+var wordOf = lazyregexp.New(`^[A-Za-z0-9._-]*[a-z][A-Za-z0-9._-]*$`)
 
 // completes reports whether something else than its template makes the Applications of a set
 // complete: a patch, or templates of its generators.

@@ -68,7 +68,9 @@ func (r *Repository) givenValues(ctx context.Context, dir, base string) map[stri
 }
 
 // givenElsewhere reports whether the values of a chart lie outside of its folder.
-func (c rootChart) givenElsewhere() bool { return c.values != "" && !strings.HasPrefix(c.values, c.dir+"/") }
+func (c rootChart) givenElsewhere() bool {
+	return c.values != "" && !strings.HasPrefix(c.values, c.dir+"/")
+}
 
 // withValues are the documents that may install a chart with its values: those that give it the same
 // file, where this lies elsewhere.

@@ -27,7 +27,14 @@ func (r *Repository) overlays() []string {
 			}
 		}
 	}
-	return slices.DeleteFunc(candidates, func(dir string) bool { return included[dir] })
+	return slices.DeleteFunc(slices.Clone(candidates), func(dir string) bool { return included[dir] || isLeftBase(dir, candidates) })
+}
+
+// isLeftBase reports whether a kustomization is a base beside overlays that nobody builds on: it is
+// not applied for itself.
+func isLeftBase(dir string, all []string) bool {
+	overlays := path.Join(path.Dir(dir), "overlays") + "/"
+	return path.Base(dir) == "base" && slices.ContainsFunc(all, func(other string) bool { return strings.HasPrefix(other, overlays) })
 }
 
 // appliedByOthers finds the overlays that an Application of another one takes. What

@@ -2,8 +2,9 @@ package installation
 
 import (
 	"bytes"
-	"github.com/rollout-ladder/ladder/internal/core/argo"
 	"strings"
+
+	"github.com/rollout-ladder/ladder/internal/core/argo"
 )
 
 // home is the ConfigMap that a setting belongs to, or stands in.
