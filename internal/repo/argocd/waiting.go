@@ -104,17 +104,28 @@ func unapplied(apps []document) finding.Finding {
 	})
 	first := apps[0]
 	if len(apps) == 1 {
-		return notRead(first.position(), first.name(), "the %s %s is not read: no other Application applies it", first.kind(), first.name())
+		return notRead(first.position(), first.name(), "the %s %s is not read: %s", first.kind(), first.name(), whyUnapplied(first))
 	}
 	names := make([]string, len(apps))
 	unread := make([]finding.Unread, len(apps))
 	for i, app := range apps {
 		names[i] = app.name()
-		unread[i] = finding.Unread{Name: app.name(), Position: app.position(), Reason: "no other Application applies it"}
+		unread[i] = finding.Unread{Name: app.name(), Position: app.position(), Reason: whyUnapplied(app)}
 	}
 	f := notRead(first.position(), "", "%d %s are not read, since no other Application applies them: %s", len(apps), kindsOf(apps), few(names))
 	f.Unread = unread
 	return f
+}
+
+// whyUnapplied says why an Application that no other one applies is not taken for one that somebody
+// applies.
+func whyUnapplied(d document) string {
+	for _, s := range d.sources() {
+		if hasPlaceholder(s.path()) {
+			return "a program fills in its path " + s.path()
+		}
+	}
+	return "no other Application applies it"
 }
 
 // kindsOf says what several objects are.
