@@ -70,6 +70,9 @@ func (o option) text(value string) string {
 // automated are the fields of spec.syncPolicy.automated, which are no options.
 var automated = []string{"allowEmpty", "prune", "selfHeal"}
 
+// ofFork are options that a fork of Argo CD knows. Source: Flamingo, "Flux Subsystem for Argo".
+var ofFork = []string{"AutoCreateFluxResources", "FluxSubsystem"}
+
 // OptionAnnotation is an annotation that has options, and which place that is.
 type OptionAnnotation struct {
 	Name  string
@@ -94,6 +97,9 @@ func Ignored(text string, at OptionPlace) (why, right string) {
 	}
 	name, value, _ := strings.Cut(trimmed, "=")
 	name, value = strings.TrimSpace(name), strings.TrimSpace(value)
+	if slices.Contains(ofFork, name) {
+		return "", ""
+	}
 	if at == SyncList && slices.Contains(automated, name) && value == "true" {
 		return "Argo CD knows no such option, but the field spec.syncPolicy.automated." + name, "write " + name + ": true below automated"
 	}

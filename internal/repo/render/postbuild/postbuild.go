@@ -2,6 +2,7 @@ package postbuild
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/fluxcd/pkg/envsubst"
@@ -10,6 +11,7 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
 
+	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/repo/manifest"
 	"github.com/rollout-ladder/ladder/internal/repo/render/source"
@@ -57,11 +59,19 @@ func fill(o map[string]any, p *model.PostBuild) (filled map[string]any, size int
 		return nil, 0, err
 	}
 	unknown := map[string]bool{}
+	written := string(text)
 	if p.Open {
 		bare(tree.Root, p.Variables, unknown)
+		// Another use of the variable in the object may have a default.
+		written = plain.ReplaceAllStringFunc(written, func(use string) string {
+			if name := strings.Trim(use, "${}"); unknown[name] && !strings.HasPrefix(use, "$$") {
+				return left + name + right
+			}
+			return use
+		})
 	}
-	out, err := envsubst.Eval(string(text), func(name string) (string, bool) {
-		if unknown[name] {
+	out, err := envsubst.Eval(written, func(name string) (string, bool) {
+		if unknown[name] && !defaults(tree.Root, name) {
 			return "${" + name + "}", true
 		}
 		return p.Variables[name], true
@@ -69,6 +79,7 @@ func fill(o map[string]any, p *model.PostBuild) (filled map[string]any, size int
 	if err != nil {
 		return nil, 0, err
 	}
+	out = strings.NewReplacer(left, "${", right, "}").Replace(out)
 	data, err := yaml.YAMLToJSON([]byte(out))
 	if err != nil {
 		return nil, 0, err
@@ -83,6 +94,23 @@ func fill(o map[string]any, p *model.PostBuild) (filled map[string]any, size int
 		return nil, 0, errors.New("no object is left")
 	}
 	return filled, len(out), nil
+}
+
+// plain matches a variable without a default, or one that is escaped.
+var plain = lazyregexp.New(`\$?\$\{[_A-Za-z][_A-Za-z0-9]*\}`)
+
+// What stands around the name of a variable that stays, meanwhile.
+const left, right = "LADDERxLEFTx", "xRIGHTxLADDER"
+
+// defaults reports whether a use of a variable has a default.
+func defaults(n parse.Node, name string) bool {
+	switch n := n.(type) {
+	case *parse.ListNode:
+		return slices.ContainsFunc(n.Nodes, func(below parse.Node) bool { return defaults(below, name) })
+	case *parse.FuncNode:
+		return n.Param == name && strings.ContainsAny(n.Name, "-=") || slices.ContainsFunc(n.Args, func(below parse.Node) bool { return defaults(below, name) })
+	}
+	return false
 }
 
 // bare collects the variables without a known value that are used without a default.

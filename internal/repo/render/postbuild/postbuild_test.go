@@ -44,6 +44,7 @@ func TestApply(t *testing.T) {
 		"no value is empty":                {closed, "metadata: {name: c}\ndata: {a: 'x${other}'}", "metadata: {name: c}\ndata: {a: x}"},
 		"a value elsewhere is not known":   {open, "metadata: {name: c}\ndata: {a: 'x${other}', b: '${domain}'}", "metadata: {name: c}\ndata: {a: 'x${other}', b: example.org}"},
 		"a default where there may be one": {open, "metadata: {name: c}\ndata: {a: '${other:-x}'}", "metadata: {name: c}\ndata: {a: x}"},
+		"with a default and without":       {open, "metadata: {name: c}\ndata: {a: '${other:=7}', b: '${other}', c: '$${other}'}", "metadata: {name: c}\ndata: {a: 7, b: '${other}', c: '${other}'}"},
 		"switched off":                     {closed, "metadata: {name: c, labels: {kustomize.toolkit.fluxcd.io/substitute: disabled}}\ndata: {a: '${domain}'}", "metadata: {name: c, labels: {kustomize.toolkit.fluxcd.io/substitute: disabled}}\ndata: {a: '${domain}'}"},
 		"encrypted":                        {open, "metadata: {name: c}\ndata: {a: 'ENC[AES256_GCM,data:x]', b: c}\nsops: {mac: m}", "metadata: {name: c}\ndata: {a: '', b: c}"},
 	} {
