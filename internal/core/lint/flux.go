@@ -42,14 +42,15 @@ func (f *fluxOrder) forgotten(l link, consumer, provider *model.Component, rule 
 }
 
 // proves reports whether the unit that starts at i finds what it needs because another,
-// which is Ready before, was refused without it. The kinds of one provider come at once, but
+// which is Ready before, or a Kustomization that applies it, was refused without it: of that nothing
+// but CRDs, Namespaces and classes is applied while anything is refused. The kinds of one provider come at once, but
 // for those that Helm installs before the templates.
 func (f *fluxOrder) proves(m, l link, i int) bool {
 	if m.provider != l.provider || m.weak || !m.refuses || !m.across() || l.Rule != ruleCRD && m.Required != l.Required || beforeTemplates(m) && inTemplates(l) {
 		return false
 	}
 	before, known := f.Unit(m.consumer.Name)
-	return known && f.ReadyBefore(before, i)
+	return known && (f.ReadyBefore(before, i) || f.units[before].Kind == fluxcd.Kustomization && f.Applies(before, i))
 }
 
 // inTemplates reports whether what provides is in a template of a chart, beforeTemplates
