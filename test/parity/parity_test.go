@@ -19,10 +19,13 @@ import (
 // explained are the scenarios in which both sides differ, each with its reason. A
 // difference that is not here is a mistake of Ladder's until somebody knows better.
 var explained = map[string]string{
-	"app-two-parents":    "two parents apply one Application, whose owner is whoever is last",
-	"bases-remote-alone": "a base is remote, which nothing fetches here; Ladder reads what is beside it, and says so",
-	"cycle-of-sets":      "a wave that is no text: the API server refuses the ApplicationSet, and lint says so",
-	"filled-in":          "a tool fills in addresses and paths; Ladder says which folder it takes for them",
+	"app-two-parents":                         "two parents apply one Application, whose owner is whoever is last",
+	"bases-remote-alone":                      "a base is remote, which nothing fetches here; Ladder reads what is beside it, and says so",
+	"chart-beside":                            "a dependency is taken from the repository, which Argo CD asks its address for; Ladder says so",
+	"chart-values-elsewhere":                  "the chart is rendered with values from elsewhere, which nobody applies as an Application; Ladder says so",
+	"pointer-of-generator":                    "Argo CD fetches what Git LFS keeps, which is not at hand here: it generates nothing then, and Ladder says what it does not know",
+	"cycle-of-sets":                           "a wave that is no text: the API server refuses the ApplicationSet, and lint says so",
+	"filled-in":                               "a tool fills in addresses and paths; Ladder says which folder it takes for them",
 	"crd-cr-without-skip-dry-run-two-parents": "two parents apply one Application, whose owner is whoever is last",
 	"crd-cr-without-skip-dry-run-itself":      "the comparison begins with the chart, as an Application that names no server",
 	"folder-of-another-name":                  "a folder becomes a repository of its own; here the paths are not at the top",
