@@ -184,6 +184,9 @@ type fluxNeeds struct {
 
 func (o *order) findFluxNeeds() fluxNeeds {
 	needs := fluxNeeds{map[[2]int]bool{}, map[int]bool{}}
+	for i := range o.flux.units {
+		needs.later[i] = o.flux.holdsDependant(i)
+	}
 	for _, l := range o.links {
 		i, j, ok := o.flux.pair(l.consumer, l.provider)
 		if l.weak || !l.across() || !ok {
@@ -254,22 +257,23 @@ func (f *fluxOrder) mend(consumer, provider int) string {
 		// What waits for all that it applies would wait for the consumer.
 		return fmt.Sprintf("move %s to a Kustomization of its own with wait: true, and add dependsOn on that to %s", &f.units[provider], c)
 	}
-	return fmt.Sprintf("add dependsOn: [{name: %s%s}] to %s", p.Name, namespaceWhere(p, c), c) + awaited(p)
+	return fmt.Sprintf("add dependsOn: [{name: %s%s}] to %s", p.Name, namespaceWhere(p, c), c) + f.awaited(p, j)
 }
 
 // apart says how an object gets behind what a unit applies beside it: it moves to a Kustomization
 // that comes after. One that the unit applies itself cannot wait until the unit is Ready
 // with all that it applies.
 func (f *fluxOrder) apart(object string, unit, provider int) string {
-	u, p := &f.units[unit], &f.units[provider]
+	u, p, at := &f.units[unit], &f.units[provider], provider
 	if p.Kind == fluxcd.HelmRelease && p.Parent >= 0 && p.Parent != unit {
-		p = &f.units[p.Parent]
+		at = p.Parent
+		p = &f.units[at]
 	}
 	switch {
 	case p.Kind == fluxcd.Kustomization && provider != unit:
-		return fmt.Sprintf("move %s to a Kustomization of its own, with dependsOn: [{name: %s}]%s", object, p.Name, awaited(p))
+		return fmt.Sprintf("move %s to a Kustomization of its own, with dependsOn: [{name: %s}]%s", object, p.Name, f.awaited(p, at))
 	case u.Parent >= 0:
-		return fmt.Sprintf("move %s to a Kustomization of its own, with dependsOn: [{name: %s}]%s", object, u.Name, awaited(u))
+		return fmt.Sprintf("move %s to a Kustomization of its own, with dependsOn: [{name: %s}]%s", object, u.Name, f.awaited(u, unit))
 	case provider != unit:
 		return fmt.Sprintf("move %s to a Kustomization of its own with wait: true, and %s to another with dependsOn on that", p, object)
 	default:
@@ -277,11 +281,25 @@ func (f *fluxOrder) apart(object string, unit, provider int) string {
 	}
 }
 
+// holdsDependant reports whether a unit applies one that depends on it: it would wait for that, which
+// waits for it.
+func (f *fluxOrder) holdsDependant(i int) bool {
+	for j := range f.units {
+		if f.Applies(i, j) && f.ReadyBefore(i, j) {
+			return true
+		}
+	}
+	return false
+}
+
 // awaited is what makes a unit wait for what it applies, as the end of a sentence; empty
 // where it does.
-func awaited(u *fluxcd.Unit) string {
-	if u.Wait {
+func (f *fluxOrder) awaited(u *fluxcd.Unit, i int) string {
+	switch {
+	case u.Wait:
 		return ""
+	case f.holdsDependant(i):
+		return ", and name what it needs in healthChecks of " + u.String() + ", not wait: true: it applies what depends on it"
 	}
 	return ", and set wait: true on " + u.String()
 }

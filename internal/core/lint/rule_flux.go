@@ -94,6 +94,9 @@ func dependsOnWithoutWait(in Input) []finding.Finding {
 			Message: fmt.Sprintf("%s is Ready as soon as it is applied, before %s: %s not wait for that", u, late, o.flux.subject(dependants[i])),
 		}
 		f.Fix.Summary = "set wait: true, or name in healthChecks what the others need"
+		if o.flux.holdsDependant(i) {
+			f.Fix.Summary = "name in healthChecks what the others need; with wait: true it would wait for what depends on it"
+		}
 		if u.Kind == fluxcd.HelmRelease {
 			f.Fix.Summary = "remove install.disableWait"
 		}
