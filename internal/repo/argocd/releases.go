@@ -31,6 +31,9 @@ func (r *Repository) readReleases(ctx context.Context) error {
 			r.installation.Release(ofCommand(one))
 		}
 	}
+	for _, one := range r.told(ctx).Instructions {
+		r.installation.Applied(one.Address, one.Position)
+	}
 	if !r.installation.Released() {
 		return nil
 	}

@@ -32,6 +32,8 @@ type Reader struct {
 	knownAt []finding.Position
 	// read are the files that were read for themselves.
 	read map[string]bool
+	// stock are the installations by commands.
+	stock []stock
 	// plugins are the commands of config management plugins, by their names.
 	plugins map[string]string
 	// releases are those that are not read yet, releasedAt where the others have the
@@ -357,7 +359,7 @@ func (r *Reader) section(v *yamldoc.Value, homes map[string]home, in home, neste
 func (r *Reader) remote(list *yamldoc.Value) {
 	for _, item := range list.Items {
 		switch {
-		case strings.Contains(item.Text, "argoproj/argo-cd") && strings.Contains(item.Text, "manifests"):
+		case isManifests(item.Text):
 			r.whole(item.Position, excludes(item.Text))
 		case strings.Contains(item.Text, "://") || strings.HasPrefix(item.Text, "git@") || strings.HasPrefix(item.Text, "github.com"):
 			if r.foreign == nil {
@@ -366,6 +368,25 @@ func (r *Reader) remote(list *yamldoc.Value) {
 			r.foreign[path.Dir(item.Position.File)] = true
 		}
 	}
+}
+
+// isManifests reports whether an address is one of Argo CD's own manifests.
+func isManifests(address string) bool {
+	return strings.Contains(address, "argoproj/argo-cd") && strings.Contains(address, "manifests")
+}
+
+// Applied takes an address that a command applies: Argo CD's own manifests have both ConfigMaps as they
+// are, unless something here has more of them.
+func (r *Reader) Applied(address string, at finding.Position) {
+	if isManifests(address) && !strings.Contains(address, "crd") {
+		r.stock = append(r.stock, stock{at, excludes(address)})
+	}
+}
+
+// stock is where a command applies Argo CD's own manifests, and whether with the exclusions of version 3.
+type stock struct {
+	at       finding.Position
+	excludes bool
 }
 
 // patches notes the files that a kustomization patches with, and itself, which may have

@@ -41,7 +41,9 @@ type Parameter struct {
 func (r *Reader) Release(one Release) { r.releases = append(r.releases, one) }
 
 // Released reports whether there is such a release.
-func (r *Reader) Released() bool { return len(r.releases)+len(r.releasedAt) > 0 || r.partial }
+func (r *Reader) Released() bool {
+	return len(r.releases)+len(r.releasedAt)+len(r.stock) > 0 || r.partial
+}
 
 // Beside takes a file that is no manifest, where there are releases: a script or a document
 // may have people change the settings that a release made.
@@ -55,6 +57,7 @@ func (r *Reader) Beside(file string, text []byte) {
 // settle reads the releases. What their values have is there; that there is nothing else
 // holds only where all of each is known.
 func (r *Reader) settle() {
+	r.settleStock()
 	pending := r.releases
 	r.releases = nil
 	for _, one := range pending {
@@ -83,6 +86,25 @@ func (r *Reader) settle() {
 		}
 	}
 	r.healthUnread = r.healthUnread || beside.healthUnread
+}
+
+// settleStock takes the settings that Argo CD's own manifests have, where nothing else in the repository
+// has any.
+func (r *Reader) settleStock() {
+	all := r.stock
+	r.stock = nil
+	beside := &Reader{}
+	if r.beside != nil {
+		beside = r.beside
+	}
+	others := len(r.knownAt)+len(r.releases)+len(r.releasedAt)+len(r.written) > 0 || r.partial || r.healthUnread || beside.healthUnread
+	found := beside.found
+	if others || r.found.Started.File != "" || found.ProgressiveSyncs.Unread != "" || found.BuildUnread != "" || found.WatchedUnread != "" {
+		return
+	}
+	for _, one := range all {
+		r.whole(one.at, one.excludes)
+	}
 }
 
 // release reads the values of one, and reports where they have the settings and whether
