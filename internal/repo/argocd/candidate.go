@@ -2,6 +2,7 @@ package argocd
 
 import (
 	"context"
+	"fmt"
 	"path"
 	"reflect"
 	"slices"
@@ -121,6 +122,10 @@ func (w *walk) finish(ctx context.Context) []model.Component {
 			if m.alone || alone[c.Name] {
 				// Whether somebody applies both is not known.
 				f.Severity = finding.Warning
+			}
+			if m.alone && alone[c.Name] && w.repository.isHanded(ctx, c.Position.File) && !w.repository.isHanded(ctx, other.Position.File) {
+				last, f.Severity = true, finding.Info
+				f.Message = fmt.Sprintf("duplicate name %s: a command applies this one, and none that at %s", c.Name, other.At("name"))
 			}
 			w.repository.findings = append(w.repository.findings, f)
 			if !last {
