@@ -45,6 +45,8 @@ type Application struct {
 	// Parent is the Application that applies it, Set the ApplicationSet that
 	// generates it; empty where there is none.
 	Parent, Set string
+	// Self is set where what it applies has it: somebody has applied all of that before.
+	Self bool
 	// Assumed is set where its set is only supposed to make it: what the generators
 	// ask is not in the repository.
 	Assumed bool

@@ -48,9 +48,9 @@ func lockedProjects(in Input) []finding.Finding {
 	return out
 }
 
-// makesItself reports whether an Application is written in a folder that it applies.
+// makesItself reports whether an Application is among what it applies, or written in a folder of that.
 func makesItself(app argo.Application) bool {
-	return slices.ContainsFunc(app.Sources, func(s argo.Source) bool {
+	return app.Self || slices.ContainsFunc(app.Sources, func(s argo.Source) bool {
 		return s.Path != "" && (s.Path == "." || strings.HasPrefix(app.Position.File, strings.Trim(strings.TrimPrefix(s.Path, "./"), "/")+"/"))
 	})
 }
