@@ -121,24 +121,21 @@ func (r *Repository) dependencies(dir string) []*yamldoc.Value {
 	return nil
 }
 
-// bundle is the chart that makes Argo CD's objects of its values. Source:
-// argo-helm, charts/argocd-apps.
-const bundle = "argocd-apps"
-
 // bundled are the objects that a chart's dependency argocd-apps makes: what it
 // makes of its values is known, so that it need not be fetched.
 func (r *Repository) bundled(ctx context.Context, d document, dir string, c model.Component) []document {
 	var all []document
 	for _, dep := range r.dependencies(dir) {
-		if dep.TextAt("name") != bundle {
+		name := dep.TextAt("name")
+		if !isBundle(name) {
 			continue
 		}
 		key := dep.TextAt("alias")
 		if key == "" {
-			key = bundle
+			key = name
 		}
 		values := r.layered(d, path.Join(dir, "values.yaml"), c)
-		all = append(all, bundledObjects(values.At(key), c.Namespace)...)
+		all = append(all, makesOf(name, values.At(key), c.Namespace)...)
 	}
 	r.learn(ctx, all)
 	return all

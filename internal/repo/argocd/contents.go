@@ -217,9 +217,9 @@ func (r *Repository) yieldSources(ctx context.Context, d document) (contents, er
 	}
 	var all contents
 	for _, s := range d.sources() {
-		if s.value.TextAt("chart") == bundle {
+		if chart := s.value.TextAt("chart"); isBundle(chart) {
 			c := r.only(d, s)
-			documents := bundledObjects(r.layered(d, "", c), c.Namespace)
+			documents := makesOf(chart, r.layered(d, "", c), c.Namespace)
 			r.learn(ctx, documents)
 			all.documents = append(all.documents, documents...)
 			continue

@@ -84,10 +84,10 @@ func plugin(tree *repofs.Tree, dir string, item *yamldoc.Value) []*yamldoc.Value
 // the repository or its values tell.
 func (r *Repository) makesApplications(one inflation) bool {
 	if one.dir == "" {
-		return one.name == bundle
+		return isBundle(one.name)
 	}
 	return r.templateOf(one.dir, 0) != "" ||
-		slices.ContainsFunc(r.dependencies(one.dir), func(v *yamldoc.Value) bool { return v.TextAt("name") == bundle })
+		slices.ContainsFunc(r.dependencies(one.dir), func(v *yamldoc.Value) bool { return isBundle(v.TextAt("name")) })
 }
 
 // hasCharts reports whether a kustomization inflates charts.
@@ -101,7 +101,7 @@ func (r *Repository) hasCharts(dir string) bool {
 		return false
 	}
 	v, err := yamldoc.ParseKustomization(file, data)
-	return err == nil && slices.ContainsFunc(r.inflations(dir, v), func(one inflation) bool { return one.dir != "" || one.name != bundle })
+	return err == nil && slices.ContainsFunc(r.inflations(dir, v), func(one inflation) bool { return one.dir != "" || !isBundle(one.name) })
 }
 
 // inflate makes the manifests of the charts of a kustomization that make
@@ -133,10 +133,8 @@ type made struct {
 	at   finding.Position
 }
 
-// inflated renders a chart with the values that its kustomization gives it, as the
-// text of a file that each object is marked with. Source: kustomize,
-// HelmChartInflationGenerator.
-func (r *Repository) inflated(ctx context.Context, dir string, one inflation, file string) ([]byte, error) {
+// componentOf is a chart with the values that its kustomization gives it.
+func componentOf(dir string, one inflation) model.Component {
 	at := one.item.Position
 	src := model.Source{
 		Kind: model.Chart, Path: one.dir, ReleaseName: cmp.Or(one.item.TextAt("releaseName"), one.name),
@@ -152,15 +150,22 @@ func (r *Repository) inflated(ctx context.Context, dir string, one inflation, fi
 	if inline := one.item.At("valuesInline"); inline != nil {
 		src.Values, _ = inline.Any().(map[string]any)
 	}
-	c := model.Component{
+	return model.Component{
 		Name: src.ReleaseName, Namespace: cmp.Or(one.item.TextAt("namespace"), defaultNamespace), Phase: model.NoPhase,
 		Sources: []model.Source{src}, Position: at,
 	}
+}
+
+// inflated renders a chart with the values that its kustomization gives it, as the
+// text of a file that each object is marked with. Source: kustomize,
+// HelmChartInflationGenerator.
+func (r *Repository) inflated(ctx context.Context, dir string, one inflation, file string) ([]byte, error) {
+	at, c := one.item.Position, componentOf(dir, one)
 	stub := &yamldoc.Value{Kind: yamldoc.Map, Position: at}
 	of := document{value: stub, written: stub}
 	var documents []document
 	if one.dir == "" {
-		documents = bundledObjects(r.layered(of, "", c), c.Namespace)
+		documents = makesOf(one.name, r.layered(of, "", c), c.Namespace)
 	} else {
 		documents = r.bundled(ctx, of, one.dir, c)
 	}

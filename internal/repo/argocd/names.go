@@ -29,6 +29,9 @@ func (r *Repository) names(ctx context.Context, root entry) (map[string]bool, er
 	case root.folder != "":
 		for _, p := range r.closure(root.folder) {
 			documents = append(documents, r.files[p]...)
+			if r.inflating[p] && len(documents) == 0 { // charts make what is in no file
+				documents, _ = r.build(ctx, root.folder, nil)
+			}
 		}
 		for _, app := range slices.DeleteFunc(slices.Clone(documents), func(d document) bool { return !d.isApplication() }) {
 			if err := below(app); err != nil {

@@ -111,7 +111,7 @@ func (r *Repository) rootCharts(taken map[string]bool) []entry {
 			}
 			continue
 		}
-		bundles := slices.ContainsFunc(r.dependencies(dir), func(v *yamldoc.Value) bool { return v.TextAt("name") == bundle })
+		bundles := slices.ContainsFunc(r.dependencies(dir), func(v *yamldoc.Value) bool { return isBundle(v.TextAt("name")) })
 		if r.templateOf(dir, 0) != "" || bundles {
 			all = append(all, entry{chart: rootChart{dir: dir}})
 		}

@@ -234,6 +234,7 @@ func Scan(ctx context.Context, tree *repofs.Tree, opts Options) (*Repository, er
 	}
 	r.settings = r.installation.Settings()
 	r.findStray()
+	r.findUnknownBundles()
 	r.findOwnURLs(ctx)
 	return r, ctx.Err()
 }
