@@ -30,7 +30,8 @@ func (j *judgement) coverage() report.Coverage {
 		c.Unread = append(c.Unread, part)
 	}
 	for _, in := range j.inputs {
-		read, rendered := countOf(in)
+		read, rendered, parents := countOf(in)
+		c.Parents += parents
 		c.Applications.Found += read
 		c.Applications.Read += read
 		c.Applications.Rendered += rendered
@@ -63,7 +64,7 @@ func (j *judgement) coverage() report.Coverage {
 
 // countOf counts the Applications of an environment: the components that stand for
 // them, and the parents that apply nothing but Applications.
-func countOf(in lint.Input) (read, rendered int) {
+func countOf(in lint.Input) (read, rendered, parents int) {
 	lacking := map[string]bool{}
 	for _, name := range in.Unrendered {
 		lacking[name] = true
@@ -87,9 +88,10 @@ func countOf(in lint.Input) (read, rendered int) {
 		if app.Component == "" && !named[app.Name] {
 			read++
 			rendered++
+			parents++
 		}
 	}
-	return read, rendered
+	return read, rendered, parents
 }
 
 // accepted reports whether a finding is suppressed, with a reason.

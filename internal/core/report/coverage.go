@@ -18,6 +18,9 @@ type Coverage struct {
 	Assumptions []Assumption `json:"assumptions"`
 	// Noun is what is counted, for people; empty for Applications.
 	Noun string `json:"-"`
+	// Parents counts those among the Applications that apply nothing but others, for people: no
+	// component stands for them.
+	Parents int `json:"-"`
 	// Besides counts what is unread of Flux beside Applications, for people.
 	Besides int `json:"-"`
 }

@@ -158,7 +158,11 @@ func (l Lint) summary(all []shared) string {
 	if n := number[finding.Info]; n > 0 {
 		text += ", " + finding.Count(n, "note")
 	}
-	text += fmt.Sprintf(" in %s (%s", finding.Count(len(l.Components), "component"), finding.Count(l.Edges, "edge"))
+	text += " in " + finding.Count(len(l.Components), "component")
+	if l.Coverage.Parents > 0 {
+		text += " and " + finding.Count(l.Coverage.Parents, "parent")
+	}
+	text += " (" + finding.Count(l.Edges, "edge")
 	switch n := len(l.Environments); {
 	case n > fewEnvironments:
 		text += fmt.Sprintf(", %d environments", n)

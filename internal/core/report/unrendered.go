@@ -12,6 +12,7 @@ import (
 // rendered is never called clean. Of those with one cause the first is written whole and
 // the others are named, or all are with verbose.
 func writeUnrendered(b *strings.Builder, all []Unrendered, verbose bool) {
+	told := len(all)
 	all = distinct(all)
 	if len(all) == 0 {
 		return
@@ -31,7 +32,11 @@ func writeUnrendered(b *strings.Builder, all []Unrendered, verbose bool) {
 	if len(components) == 1 {
 		verb = "is"
 	}
-	fmt.Fprintf(b, "! %s %s not rendered, whole or in part: what is in the rest is not known\n", finding.Count(len(components), "component"), verb)
+	several := ""
+	if told > len(all) {
+		several = ", some in several environments"
+	}
+	fmt.Fprintf(b, "! %s %s not rendered, whole or in part%s: what is in the rest is not known\n", finding.Count(len(components), "component"), verb, several)
 	for _, cause := range order {
 		for i, u := range by[cause] {
 			if i > 0 && !verbose {
