@@ -34,10 +34,8 @@ func lockedProjects(in Input) []finding.Finding {
 			continue // who applies the folder first applies the project with it
 		}
 		app := places[way[i].name]
-		if in.Created != nil {
-			if _, made := in.Created(finding.Resource{Group: "argoproj.io", Kind: "AppProject", Namespace: app.Namespace, Name: p.Name}); made {
-				continue
-			}
+		if in.createdProject(app, p.Name) {
+			continue
 		}
 		f := aboutApplication(app, ruleProjectLate, finding.Warning,
 			"Application %s is in AppProject %s, which only %s applies: Argo CD syncs nothing of %s before the project is there, so that it never is", app.Name, p.Name, p.Parent, app.Name)

@@ -113,6 +113,17 @@ func missingProjects(in Input) []finding.Finding {
 			of[name] = nil
 			break
 		}
+		if _, told := of[name]; told || hidden || in.createdProject(a, name) {
+			continue
+		}
+		out = append(out, finding.Finding{
+			Rule: ruleUnprovided, Severity: finding.Info, Scope: finding.Rule, Basis: finding.Declared,
+			Component: cmp.Or(a.Component, a.Name), Position: a.Position,
+			Resource: finding.Resource{Group: "argoproj.io", Kind: "AppProject", Name: name},
+			Message:  fmt.Sprintf("Application %s is in AppProject %s, which nothing in the repository provides: Argo CD syncs nothing of it unless somebody has made the project", a.Name, name),
+			Fix:      finding.Fix{Summary: "add AppProject " + name + ", or what makes it"},
+		})
+		of[name] = nil
 	}
 	for i := range out {
 		if places := of[out[i].Resource.Name]; len(places) > 0 {
@@ -120,6 +131,15 @@ func missingProjects(in Input) []finding.Finding {
 		}
 	}
 	return out
+}
+
+// createdProject reports whether the repository has somebody make a project by hand.
+func (in Input) createdProject(a argo.Application, name string) bool {
+	if in.Created == nil {
+		return false
+	}
+	_, made := in.Created(finding.Resource{Group: "argoproj.io", Kind: "AppProject", Namespace: a.Namespace, Name: name})
+	return made
 }
 
 // oneWord reports whether one of two names is the other with a word more.
