@@ -137,7 +137,7 @@ func texts(ctx context.Context, tree *repofs.Tree) (all []text, repositories map
 		if t.rank == aside || t.rank == remark {
 			t.content = comments(t.content)
 		}
-		if !t.speaks() || trial.Match(t.content) && (isWorkflow(file) || !platform.Match(t.content)) {
+		if t.rank != remark && !t.speaks() || trial.Match(t.content) && (isWorkflow(file) || !platform.Match(t.content)) {
 			continue
 		}
 		all = append(all, t)
@@ -151,6 +151,9 @@ func texts(ctx context.Context, tree *repofs.Tree) (all []text, repositories map
 
 // speaks reports whether a text has the name of a client.
 func (t text) speaks() bool {
+	if t.rank == remark { // most manifests say nothing of the kind
+		return remarks.Match(t.content)
+	}
 	return bytes.Contains(t.content, []byte("kubectl")) || bytes.Contains(t.content, []byte("oc ")) || bytes.Contains(t.content, []byte("helm"))
 }
 
@@ -204,6 +207,8 @@ func isForeign(file string, charts map[string]bool) bool {
 }
 
 var (
+	// remarks is a comment of a manifest that has somebody create or apply something.
+	remarks = lazyregexp.New(`#[^\n]*\b(?:kubectl|oc)\s[^\n]*\b(?:apply|create|new-project)\b`)
 	// trial is what makes a cluster to try something out, platform what a cluster of the
 	// platform has: what one without it applies says nothing of the others.
 	trial    = lazyregexp.New(`\bkind create cluster|\bminikube start|\bk3d cluster create|uses:\s*\S*/(?:kind-action|setup-kind|setup-minikube|setup-k3d\S*)\b`)
