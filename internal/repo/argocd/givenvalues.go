@@ -14,8 +14,11 @@ import (
 
 const (
 	// maxGiven is how many files are tried as the values of a chart, maxGivenSize their size.
-	maxGiven     = 40
+	maxGiven     = 12
 	maxGivenSize = 1 << 20
+	// maxFailed is how many of them may fail to render before no more are tried: a chart may be made to
+	// reach the limits of the renderer each time.
+	maxFailed = 2
 )
 
 // readsValue matches the value at the top that a template reads.
@@ -25,21 +28,33 @@ var readsValue = lazyregexp.New(`\.Values\.([A-Za-z_][A-Za-z0-9_]*)`)
 // applies makes Applications, where it makes none with its own values. One that an Application of
 // another gives to the chart is left out.
 func (r *Repository) givenValues(ctx context.Context, dir, base string) map[string]string {
-	if r.opts.Renderer == nil || ctx.Err() != nil || len(r.madeWith(ctx, rootChart{dir: dir, dependencies: r.besideCharts(dir)}, base)) > 0 {
+	if r.opts.Renderer == nil || ctx.Err() != nil {
 		return nil
+	}
+	made, ok := r.madeWith(ctx, rootChart{dir: dir, dependencies: r.besideCharts(dir)}, base)
+	if len(made) > 0 {
+		return nil
+	}
+	failed := 0
+	if !ok {
+		failed++
 	}
 	read := r.valuesRead(dir)
 	given := map[string][]document{}
 	tried := 0
 	for _, file := range r.manifests {
-		if tried == maxGiven || ctx.Err() != nil {
+		if tried == maxGiven || failed > maxFailed || ctx.Err() != nil {
 			break
 		}
 		if !r.isGiven(file, dir, read) {
 			continue
 		}
 		tried++
-		if made := r.madeWith(ctx, rootChart{dir: dir, values: file, dependencies: r.besideCharts(dir)}, base); len(made) > 0 {
+		made, ok := r.madeWith(ctx, rootChart{dir: dir, values: file, dependencies: r.besideCharts(dir)}, base)
+		if !ok {
+			failed++
+		}
+		if len(made) > 0 {
 			given[file] = made
 		}
 	}
@@ -82,19 +97,21 @@ func (r *Repository) withValues(documents []document, c rootChart) []document {
 }
 
 // madeWith are the Applications that a chart makes, and nothing that is only assumed. There are none
-// where one of them lacks its name or its sources: the values are for something else.
-func (r *Repository) madeWith(ctx context.Context, chart rootChart, base string) []document {
+// where one of them lacks its name or its sources: the values are for something else. It reports
+// whether the chart was rendered without a finding.
+func (r *Repository) madeWith(ctx context.Context, chart rootChart, base string) ([]document, bool) {
 	before := len(r.findings)
 	defer func() { r.findings = r.findings[:before] }()
 	y, err := r.yieldApplication(ctx, chart.document(base, defaultName))
 	if err != nil {
-		return nil
+		return nil, false
 	}
+	rendered := len(r.findings) == before
 	made := slices.DeleteFunc(slices.Clone(y.documents), func(d document) bool { return d.assumed || !d.applies() })
 	if slices.ContainsFunc(made, func(d document) bool { return d.name() == "" || d.isApplication() && len(d.sources()) == 0 }) {
-		return nil
+		return nil, rendered
 	}
-	return made
+	return made, rendered
 }
 
 // valuesRead are the values at the top that the templates of a chart, and of those that it depends on,

@@ -19,6 +19,9 @@ const (
 	// maxFunction bounds the lines of a function that is read, maxCalls the calls of a file.
 	maxFunction = 60
 	maxCalls    = 200
+	// maxBody bounds the bytes of a function that is read, also with its arguments filled in: each
+	// argument may stand in it many times.
+	maxBody = 8 << 10
 )
 
 // functionsOf are the bodies of the functions of a script that read an argument, by name.
@@ -28,7 +31,7 @@ func functionsOf(content []byte) map[string]string {
 	for _, m := range defined.FindAllStringSubmatchIndex(text, -1) {
 		indent, name, rest := text[m[2]:m[3]], text[m[4]:m[5]], text[m[1]:]
 		end := strings.Index(rest, "\n"+indent+"}")
-		if end < 0 || strings.Count(rest[:end], "\n") > maxFunction {
+		if end < 0 || end > maxBody || strings.Count(rest[:end], "\n") > maxFunction {
 			continue
 		}
 		if body := rest[:end]; strings.Contains(body, "$1") || strings.Contains(body, "${1") || strings.Contains(body, "$2") || strings.Contains(body, "${2") {
@@ -52,8 +55,11 @@ func ofCalls(functions map[string]string, commands []command, known *variables) 
 			if len(given) < 2 || functions[given[0]] == "" {
 				continue
 			}
+			if calls++; calls > maxCalls {
+				return all
+			}
 			body := withArguments(functions[given[0]], given[1:])
-			if calls++; calls > maxCalls || known.left < len(body) {
+			if known.left < len(body) {
 				return all
 			}
 			known.left -= len(body)
@@ -67,26 +73,33 @@ func ofCalls(functions map[string]string, commands []command, known *variables) 
 }
 
 // withArguments fills the arguments of a call into the body of a function, and into the variables that
-// it keeps them in.
+// it keeps them in. It is empty where it becomes too large.
 func withArguments(body string, given []string) string {
 	value := func(number string) string {
 		n, err := strconv.Atoi(number)
-		if err != nil || n < 1 || n > len(given) || strings.ContainsAny(given[n-1], "$`\"'") {
+		if err != nil || n < 1 || n > len(given) || len(given[n-1]) > maxValue || strings.ContainsAny(given[n-1], "$`\"'") {
 			return ""
 		}
 		return given[n-1]
 	}
 	for _, m := range takes.FindAllStringSubmatch(body, -1) {
+		if len(body) > maxBody {
+			return ""
+		}
 		if v := value(m[2]); v != "" {
 			body = regexp.MustCompile(`\$\{`+m[1]+`\}|\$`+m[1]+`\b`).ReplaceAllLiteralString(body, v)
 		}
 	}
-	return argumentRead.ReplaceAllStringFunc(body, func(written string) string {
+	body = argumentRead.ReplaceAllStringFunc(body, func(written string) string {
 		if v := value(argumentRead.FindStringSubmatch(written)[1]); v != "" {
 			return v
 		}
 		return written
 	})
+	if len(body) > maxBody {
+		return ""
+	}
+	return body
 }
 
 // ofArgument is a line of a function that keeps its arguments in variables of its own: outside of the

@@ -106,3 +106,18 @@ func TestShown(t *testing.T) {
 		}
 	}
 }
+
+// An argument that stands many times in a function does not make its commands larger than the bound.
+func TestWithArgumentsIsBounded(t *testing.T) {
+	const size = 200
+	long := strings.Repeat("x", size)
+	if got := withArguments("kubectl apply -f \"$1\"", []string{long}); got != "kubectl apply -f \""+long+"\"" {
+		t.Errorf("a short function: %q", got)
+	}
+	if got := withArguments("local a=\"$1\"\nlocal b=\"$2\"\n"+strings.Repeat("$a$b", maxBody/4), []string{long, long}); got != "" {
+		t.Errorf("%d bytes of a function", len(got))
+	}
+	if got := withArguments("kubectl apply -f $1", []string{strings.Repeat("x", maxValue+1)}); got != "kubectl apply -f $1" {
+		t.Errorf("a value that is too long was filled in: %d bytes", len(got))
+	}
+}
