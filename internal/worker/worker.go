@@ -33,6 +33,7 @@ func init() {
 		wire.Helmfile:  loadHelmfile,
 		wire.Terraform: answering(terraform.Read),
 		wire.Releases:  answering(terraform.Releases),
+		wire.Made:      answering(terraform.MadeBy),
 		wire.Objects:   parseObjects,
 
 		wire.ResourceSet: answering(resourceset.Make),

@@ -21,3 +21,8 @@ func Terraform(ctx context.Context, folder terraform.Folder) ([]terraform.Cluste
 func Releases(ctx context.Context, of terraform.OfChart) ([]terraform.Release, error) {
 	return ask[terraform.OfChart, []terraform.Release](ctx, wire.Releases, of, terraformTime)
 }
+
+// Made reads what all Terraform of a repository makes in clusters, in a worker.
+func Made(ctx context.Context, all terraform.Repository) (terraform.Made, error) {
+	return ask[terraform.Repository, terraform.Made](ctx, wire.Made, all, terraformTime)
+}

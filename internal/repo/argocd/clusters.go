@@ -197,39 +197,18 @@ func sameCluster(a, b clusters.Cluster) bool {
 	return a.Position == b.Position && a.Name == b.Name && maps.Equal(a.Labels, b.Labels) && maps.Equal(a.Annotations, b.Annotations)
 }
 
-// terraformRuns are the files of variables of each run of a folder: those that Terraform
-// loads by itself, then for each of the others, which are for one environment each.
+// terraformRuns are the files of variables of each run of a folder.
 func (r *Repository) terraformRuns(dir string, folders map[string][]terraform.File) [][]terraform.File {
-	var always, chosen []terraform.File
+	var variables []terraform.File
 	for _, file := range r.under(dir) {
-		rel, _ := below(dir, file)
-		if path.Ext(file) != ".tfvars" || strings.Contains(rel, ".terraform/") || rel != path.Base(rel) && len(folders[path.Dir(file)]) > 0 {
+		if path.Ext(file) != ".tfvars" {
 			continue
 		}
-		data, err := r.tree.Read(file)
-		if err != nil || len(data) > maxTerraform {
-			continue
-		}
-		one := terraform.File{Path: file, Content: data}
-		if rel == "terraform.tfvars" || rel == path.Base(rel) && strings.HasSuffix(rel, ".auto.tfvars") {
-			always = append(always, one)
-		} else {
-			chosen = append(chosen, one)
+		if data, err := r.tree.Read(file); err == nil && len(data) <= maxTerraform {
+			variables = append(variables, terraform.File{Path: file, Content: data})
 		}
 	}
-	// terraform.tfvars comes first. Source: Terraform, "Variable Definition Precedence".
-	slices.SortStableFunc(always, func(a, b terraform.File) int {
-		auto := func(f terraform.File) int { return map[bool]int{true: 1}[strings.HasSuffix(f.Path, ".auto.tfvars")] }
-		return auto(a) - auto(b)
-	})
-	if len(chosen) == 0 {
-		return [][]terraform.File{always}
-	}
-	var all [][]terraform.File
-	for _, one := range chosen {
-		all = append(all, append(slices.Clone(always), one))
-	}
-	return all
+	return terraform.Runs(dir, variables, func(folder string) bool { return len(folders[folder]) > 0 })
 }
 
 // assumptions tells what is taken to be so of the clusters that Applications were

@@ -226,6 +226,7 @@ func Scan(ctx context.Context, tree *repofs.Tree, opts Options) (*Repository, er
 	for i, file := range r.manifests {
 		r.take(file, all[i])
 	}
+	r.readTerraformed(ctx)
 	if err := r.readSnapshot(); err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/repo/repofs"
+	"github.com/rollout-ladder/ladder/internal/repo/terraform"
 )
 
 // Instruction is one address that a command applies.
@@ -41,6 +42,9 @@ type Told struct {
 	// Objects are created by a command of their own, written out in a script or a document, or
 	// of Terraform.
 	Objects []Object
+	// Manifests are written out in Terraform, Charts are the releases that it makes.
+	Manifests []terraform.Manifest
+	Charts    []terraform.Release
 }
 
 // Namespace is a namespace that a command creates.
@@ -95,9 +99,7 @@ func Find(ctx context.Context, tree *repofs.Tree) Told {
 	}
 	installed, theirs := distributed(ctx, tree)
 	told.Releases, told.Namespaces = append(told.Releases, installed...), append(told.Namespaces, theirs...)
-	told.Releases = append(told.Releases, terraformReleases(ctx, tree)...)
-	namespaces, objects := terraformed(ctx, tree)
-	told.Namespaces, told.Objects = append(told.Namespaces, namespaces...), append(told.Objects, objects...)
+	told.terraformed(ctx, tree)
 	return told
 }
 

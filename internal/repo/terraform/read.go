@@ -65,31 +65,47 @@ func Read(f Folder) ([]Cluster, error) {
 
 // load reads the files of a folder, and gives its blocks.
 func load(f Folder) (*module, []*hclsyntax.Block, error) {
-	m := &module{
-		variables: map[string]variable{}, locals: map[string]hclsyntax.Expression{}, set: map[string]cty.Value{},
-		defaults: map[string]cty.Value{}, known: map[string]cty.Value{}, busy: map[string]bool{},
-	}
-	var blocks []*hclsyntax.Block
+	var bodies []*hclsyntax.Body
 	for _, file := range f.Files {
 		body, err := parse(file)
 		if err != nil {
 			return nil, nil, err
 		}
+		bodies = append(bodies, body)
+	}
+	m, blocks := newModule(bodies, valuesOf(f.Variables))
+	return m, blocks, nil
+}
+
+// newModule is a folder by its files, with the values that are set of its variables.
+func newModule(bodies []*hclsyntax.Body, set map[string]cty.Value) (*module, []*hclsyntax.Block) {
+	m := &module{
+		variables: map[string]variable{}, locals: map[string]hclsyntax.Expression{}, set: set,
+		defaults: map[string]cty.Value{}, known: map[string]cty.Value{}, busy: map[string]bool{},
+	}
+	var blocks []*hclsyntax.Block
+	for _, body := range bodies {
 		for _, b := range body.Blocks {
 			m.declare(b)
 			blocks = append(blocks, b)
 		}
 	}
-	for _, file := range f.Variables {
+	return m, blocks
+}
+
+// valuesOf are the values that files of variables set; the last one counts.
+func valuesOf(files []File) map[string]cty.Value {
+	set := map[string]cty.Value{}
+	for _, file := range files {
 		if body, err := parse(file); err == nil {
 			for name, a := range body.Attributes {
 				if v, problems := a.Expr.Value(nil); !problems.HasErrors() {
-					m.set[name] = v
+					set[name] = v
 				}
 			}
 		}
 	}
-	return m, blocks, nil
+	return set
 }
 
 // parse reads a file. Its error quotes nothing of it, which may be secret.

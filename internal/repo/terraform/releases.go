@@ -30,10 +30,13 @@ type Release struct {
 	// Chart is as it is written: a name, an address that ends in it, or a folder.
 	Chart string `json:"chart"`
 	// Folder is that of a chart in the repository.
-	Folder    string  `json:"folder"`
-	Name      string  `json:"name"`
-	Namespace string  `json:"namespace"`
-	Values    []Value `json:"values"`
+	Folder string `json:"folder"`
+	// Repository and Version are as they are written, empty where they are not.
+	Repository string  `json:"repository"`
+	Version    string  `json:"version"`
+	Name       string  `json:"name"`
+	Namespace  string  `json:"namespace"`
+	Values     []Value `json:"values"`
 	// Set are the values that are given one by one.
 	Set []Pair `json:"set"`
 	// Open says that there may be other values.
@@ -114,15 +117,16 @@ func (m *module) chartFolder(b *hclsyntax.Body) string {
 // release reads a block. Secret values of a chart in the repository are left out: what it makes
 // of them is shown. Source: the provider helm, helm_release.
 func (m *module) release(b *hclsyntax.Block) (Release, bool) {
-	r := Release{Chart: m.literal(b.Body, "chart"), Name: m.literal(b.Body, "name"), Namespace: m.literal(b.Body, "namespace"), Position: position(b.TypeRange)}
+	r := Release{
+		Chart: m.literal(b.Body, "chart"), Repository: m.literal(b.Body, "repository"), Version: m.literal(b.Body, "version"),
+		Name: m.literal(b.Body, "name"), Namespace: m.literal(b.Body, "namespace"), Position: position(b.TypeRange),
+	}
 	local := m.chartFolder(b.Body) != ""
 	if r.Chart == "" || !local && (appset.IsMarked(r.Chart) || strings.HasPrefix(r.Chart, ".") || strings.HasPrefix(r.Chart, "/")) {
 		return r, false
 	}
-	if a := b.Body.Attributes["count"]; a != nil {
-		if v, ok := m.value(a.Expr); ok && v.Type() == cty.Number && v.IsKnown() && v.RawEquals(cty.Zero) {
-			return r, false
-		}
+	if m.isNone(b) {
+		return r, false
 	}
 	if a := b.Body.Attributes["values"]; a != nil {
 		m.texts(a.Expr, &r)

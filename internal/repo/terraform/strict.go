@@ -133,7 +133,7 @@ func (m *module) strict(v cty.Value) cty.Value {
 func (m *module) settled(v cty.Value) cty.Value {
 	s := v.AsString()
 	if m.undecided && appset.IsMarked(s) {
-		return cty.UnknownVal(cty.String)
+		return cty.DynamicVal // a number would not be equal to a text that is not known
 	}
 	names := appset.Marks(s)
 	if len(names) == 1 && s == appset.Mark(names[0]) {
@@ -143,7 +143,7 @@ func (m *module) settled(v cty.Value) cty.Value {
 	}
 	s = appset.Fill(s, func(name string) (string, bool) { return asText(m.defaults[name]) })
 	if appset.IsMarked(s) {
-		return cty.UnknownVal(cty.String)
+		return cty.DynamicVal
 	}
 	return text(s)
 }

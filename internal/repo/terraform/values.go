@@ -84,6 +84,12 @@ func (m *module) value(e hclsyntax.Expression) (v cty.Value, ok bool) {
 		return index(of, key, e.Range())
 	case *hclsyntax.ConditionalExpr:
 		if m.undecided {
+			if v, ok := m.strictly(e.Condition); ok && v.Type() == cty.Bool && !v.IsNull() {
+				if v.True() {
+					return m.value(e.TrueResult)
+				}
+				return m.value(e.FalseResult)
+			}
 			one, ok := m.value(e.TrueResult)
 			other, known := m.value(e.FalseResult)
 			if !ok || !known {
