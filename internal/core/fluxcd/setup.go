@@ -51,6 +51,9 @@ type Unit struct {
 	Suspended bool
 	// Elsewhere is set where it applies to another cluster than its own (kubeConfig).
 	Elsewhere bool
+	// Supposed is set for one that is written nowhere, and stands for what nobody is known to
+	// apply: what it holds may be applied by several.
+	Supposed bool
 	// Variables are the Secrets and ConfigMaps, as "Kind name", without which a Kustomization
 	// applies nothing: they have the values of its variables.
 	Variables []string

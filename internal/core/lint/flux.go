@@ -98,7 +98,7 @@ func (o *order) fluxReversed(l link, f finding.Finding, i, j int) (finding.Findi
 	consumer, provider := &o.flux.units[i], &o.flux.units[j]
 	f.Severity = bySeverity(l.Strength)
 	switch {
-	case l.Strength != plan.Hard:
+	case l.Strength != plan.Hard || consumer.Supposed && o.flux.Applies(i, j):
 		return f, false
 	case l.Effect == dependency.Apply && l.Rule != ruleWebhook && o.flux.Applies(i, j):
 		f.Message = fmt.Sprintf("%s %s, which %s provides, and %s applies that itself: the dry run of %s fails, so that nothing in its folder is applied but CRDs, Namespaces and classes, %s neither",
@@ -317,6 +317,9 @@ func namespaceWhere(p, c *fluxcd.Unit) string {
 func (o *order) fluxWithin(l link) (f finding.Finding, wrong bool) {
 	i, ok := o.flux.Unit(l.Consumer.Component)
 	if ok && l.Consumer.Object.Group == "kustomize.toolkit.fluxcd.io" && l.Rule != ruleNamespace {
+		if o.flux.units[i].Elsewhere {
+			return f, false // Flux reads it here, and the Kustomization applies to another cluster
+		}
 		f = fromDependency(l, finding.Within)
 		f.Severity = finding.Error
 		f.Message = fmt.Sprintf("%s %s, which it applies itself: it fails before it applies anything, and so on each try", who(l.Consumer), l.Reason)
@@ -327,7 +330,7 @@ func (o *order) fluxWithin(l link) (f finding.Finding, wrong bool) {
 		return f, false
 	}
 	u := &o.flux.units[i]
-	if u.Kind != fluxcd.Kustomization {
+	if u.Kind != fluxcd.Kustomization || u.Supposed {
 		return f, false
 	}
 	f = fromDependency(l, finding.Within)

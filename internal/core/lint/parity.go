@@ -54,7 +54,7 @@ func Parity(environments []Input, accepted []Acceptance) (found []finding.Findin
 		})
 		return found, hidden, unused
 	}
-	p := parity{used: make([]bool, len(accepted)), accepted: accepted}
+	p := parity{used: make([]bool, len(accepted)), accepted: accepted, gathered: !slices.ContainsFunc(environments, func(in Input) bool { return in.Ladder.Layout != plan.AppOfApps })}
 	p.gather(environments)
 	for i := range p.rows {
 		p.presence(p.rows[i])
@@ -91,6 +91,9 @@ type parity struct {
 	used     []bool
 	found    []finding.Finding
 	hidden   []Suppressed
+	// gathered is set where the environments are what somebody's Applications make of them:
+	// clusters that one repository feeds need not have the same components.
+	gathered bool
 }
 
 // row is a component in all environments, in their order.
@@ -201,6 +204,9 @@ func (p *parity) presence(r row) {
 		f.Message = fmt.Sprintf("%s is rolled out in %s, missing in %s and disabled in %s", name, listed(has), listed(lacks), listed(disabled))
 	default:
 		f.Message = fmt.Sprintf("%s is in %s and missing in %s", name, listed(has), listed(lacks))
+	}
+	if p.gathered {
+		f.Severity = finding.Info
 	}
 	p.add(f, slices.Concat(lacks, disabled), has)
 }

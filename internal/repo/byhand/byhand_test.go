@@ -24,6 +24,7 @@ func TestRead(t *testing.T) {
 		{"a command on several lines", "set -e\nkubectl --context x \\\n  apply \\\n  -f \"https://example.org/${VERSION}/a.yaml\"\n", []string{"2 https://example.org/${VERSION}/a.yaml"}},
 		{"handed over", "curl -sL https://example.org/a.yaml | kubectl apply -f -", []string{"1 https://example.org/a.yaml"}},
 		{"in a sentence", "Run `kubectl apply -f https://example.org/a.yaml`.", []string{"1 https://example.org/a.yaml"}},
+		{"a client in a variable", "k=1\n${_kubectl} --context x apply -f https://example.org/a.yaml\n$(OC) apply -f https://example.org/b.yaml\n$TOOL apply -f https://example.org/c.yaml", []string{"2 https://example.org/a.yaml", "3 https://example.org/b.yaml"}},
 		{"another client", "oc apply -f https://example.org/a.yaml", []string{"1 https://example.org/a.yaml"}},
 		{"taken away", "kubectl delete -f https://example.org/a.yaml", nil},
 		{"looked at", "kubectl get -f https://example.org/a.yaml; echo apply", nil},

@@ -1,6 +1,7 @@
 package byhand
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
@@ -26,6 +27,8 @@ var (
 	listed = lazyregexp.New(`(?m)(?:^|[\s;&|(])for\s+([A-Za-z_][A-Za-z0-9_]*)\s+in\s+([^;${}()*\n]+?)\s*(?:;|$)`)
 	// read is where one stands: $NAME, ${NAME}, ${NAME:-other}, $(NAME), {{NAME}}, {{.NAME}}.
 	read = lazyregexp.New(`\$([A-Za-z_][A-Za-z0-9_]*)|\$\{([A-Za-z_][A-Za-z0-9_]*)(?::?-([^{}$]*))?\}|\$\(([A-Za-z_][A-Za-z0-9_]*)\)|\{\{\s*\.?([A-Za-z_][A-Za-z0-9_]*)\s*\}\}`)
+	// program is the name of a variable that holds a client with its options.
+	program = lazyregexp.New(`(?i)^_*(kubectl|oc|helm)(?:_?(?:cmd|bin|command))?$`)
 )
 
 const (
@@ -101,9 +104,10 @@ func (known *variables) fill(command string) string {
 	}
 	return read.ReplaceAllStringFunc(command, func(written string) string {
 		m := read.FindStringSubmatch(written)
-		value := known.values[m[1]+m[2]+m[4]+m[5]]
-		if value == "" {
-			value = m[3]
+		name := m[1] + m[2] + m[4] + m[5]
+		value := cmp.Or(known.values[name], m[3])
+		if p := program.FindStringSubmatch(name); value == "" && p != nil {
+			value = strings.ToLower(p[1])
 		}
 		if known.left -= max(0, len(value)-len(written)); value == "" || known.left < 0 {
 			return written

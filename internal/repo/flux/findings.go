@@ -11,6 +11,15 @@ import (
 
 // tell says what is wrong with the cluster, what was not read and what is not known.
 func (p *platform) tell() {
+	if p.cluster.gathers {
+		root := &p.cluster.Kustomizations[0]
+		f := p.finding(ruleAssumed, finding.Info, root.Position, "",
+			"nothing in the repository says what has Flux apply the objects in %s: one Kustomization is taken to apply all of them", root.Path)
+		f.Fix.Summary = "say what Flux applies: a Kustomization in the repository, or the folder of a cluster as the argument"
+		for i := range p.components {
+			p.components[i].Solved = true
+		}
+	}
 	p.references()
 	p.unknownChecks()
 	for _, problem := range p.result.Problems {

@@ -212,7 +212,7 @@ func (l *loader) foundConfigs() map[string]map[string]any {
 
 // once reads a cluster with the ConfigMaps that are known.
 func (l *loader) once(r rootFolder) error {
-	l.current = &Cluster{Name: r.name, guessed: r.guessed}
+	l.current = &Cluster{Name: r.name, guessed: r.guessed, gathers: r.gathers}
 	l.sources, l.seen, l.releases = map[string]manifest.Object{}, map[string]int{}, map[string]applied{}
 	l.artifacts, l.asked = map[string][]copied{}, map[string]bool{}
 	l.root = r

@@ -44,6 +44,8 @@ type Cluster struct {
 	Releases       []Release
 	// guessed is set where nothing says that the folder is synced.
 	guessed bool
+	// gathers is set where nothing says either which Kustomizations there are.
+	gathers bool
 	// unawaited are the objects of ResourceSets that do not wait for them, by kind, namespace and
 	// name.
 	unawaited map[string]bool

@@ -41,7 +41,19 @@ func (r *Result) Reading(cluster string) (out Reading, ok bool) {
 	}
 	p.edges()
 	p.tell()
-	return Reading{Components: p.components, Setup: p.setup, Findings: p.findings, Namespaces: []string{p.cluster.Kustomizations[0].Namespace}}, true
+	return Reading{Components: p.components, Setup: p.setup, Findings: p.findings, Namespaces: p.cluster.existing()}, true
+}
+
+// existing are the namespaces that are there before anything is rolled out: that of the root, and
+// those that hold the Kustomizations which the root applies.
+func (c *Cluster) existing() []string {
+	var all []string
+	for i := range c.Kustomizations {
+		if k := &c.Kustomizations[i]; (i == 0 || k.Parent == 0) && !slices.Contains(all, k.Namespace) {
+			all = append(all, k.Namespace)
+		}
+	}
+	return all
 }
 
 type platform struct {
@@ -85,6 +97,7 @@ func (p *platform) units() *fluxcd.Setup {
 			Wait: k.WaitAll, Checked: len(k.HealthChecks) > 0, Suspended: c.Suspended(i), Retries: true, RetryInterval: k.RetryInterval, Variables: k.Variables, Position: k.Position, Elsewhere: k.KubeConfig != "", Unawaited: c.unawaited[key("Kustomization", k.Namespace, k.Name)],
 			Workloads: slices.ContainsFunc(k.Objects, func(o manifest.Object) bool { return slices.Contains(workloads[:], o.GetKind()) }),
 		}
+		u.Supposed = k.Made && c.gathers
 		if p.stands(k) {
 			u.Component = p.names.kustomization(k)
 		}

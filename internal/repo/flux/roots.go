@@ -22,7 +22,10 @@ type rootFolder struct {
 	address string
 	// guessed is set where nothing says that it is synced for certain: a Kustomization in
 	// the folder that it names may be applied by another one.
-	guessed  bool
+	guessed bool
+	// gathers is set where it is the folder that all of Flux's objects lie in, since nothing says what
+	// applies any of them.
+	gathers  bool
 	position finding.Position
 }
 
@@ -286,13 +289,14 @@ func (s *searched) choose(certain bool) {
 	if len(tops) == 0 {
 		tops = withoutTemplates(s.gathered)
 	}
+	gathers := len(s.kustomizations) == 0
 	if all := slices.Concat(s.kustomizations, s.others); len(all) > 0 && (len(tops) == 0 || len(tops) > maxRoots) {
-		tops = []string{common(all)}
+		tops, gathers = []string{common(all)}, true
 	}
 	for _, p := range tops {
 		r, ok := known[p]
 		if !ok {
-			r = rootFolder{path: p, base: ".", guessed: !slices.Contains(s.gathered, p), position: finding.Position{File: p}}
+			r = rootFolder{path: p, base: ".", guessed: !slices.Contains(s.gathered, p), gathers: gathers, position: finding.Position{File: p}}
 		}
 		s.found = append(s.found, r)
 	}
