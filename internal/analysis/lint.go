@@ -65,6 +65,10 @@ func digest(o manifest.Object) string {
 	return string(sum[:])
 }
 
+// appliesAnnotation says how Flux applies an object. Source: kustomize-controller, "Controlling the apply
+// behavior of resources".
+const appliesAnnotation = "kustomize.toolkit.fluxcd.io/ssa"
+
 // lintObjects are the objects of a component that a sync applies, and those that it
 // does not; versioned ones have their versions.
 func (r *Result) lintObjects(c model.Component, versioned bool) (applied, unapplied []lint.Object) {
@@ -85,6 +89,7 @@ func (r *Result) lintObjects(c model.Component, versioned bool) (applied, unappl
 			Wave:     manifest.SyncWave(o.Unstructured),
 			Health:   r.assess.by(gk, c.Health),
 			HelmTest: manifest.IsHelmTest(o.Unstructured),
+			Once:     o.GetAnnotations()[appliesAnnotation] == "IfNotPresent" || o.GetAnnotations()[appliesAnnotation] == "Ignore",
 			Position: o.Origin.Position(),
 			Images:   r.images(c, o),
 		})

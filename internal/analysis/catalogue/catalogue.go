@@ -83,6 +83,11 @@ func (c *Catalogue) Find(asked Asked) (Answer, bool) {
 			return c.fill(candidates[i], asked), true
 		}
 	}
+	for _, a := range q.addresses {
+		if answer, ok := c.ofProject(a, asked); ok {
+			return answer, true
+		}
+	}
 	return Answer{}, false
 }
 

@@ -1,6 +1,7 @@
 package catalogue
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -401,5 +402,21 @@ func TestMonitors(t *testing.T) {
 				t.Errorf("kinds (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// A project that publishes its CRDs apart from its chart has the same ones.
+func TestCRDsOfProject(t *testing.T) {
+	for address, want := range map[string]string{
+		"https://github.com/grafana/grafana-operator/releases/download/v5.24.0/crds.yaml": "GrafanaDashboard",
+		"https://github.com/grafana/grafana-operator//config/crd?ref=v5.24.0":             "GrafanaDashboard",
+		"https://github.com/grafana/grafana-operator/releases/download/v5.24.0/all.yaml":  "",
+		"https://github.com/grafana/other/releases/download/v5.24.0/crds.yaml":            "",
+		"https://example.org/grafana/grafana-operator/crds.yaml":                          "",
+	} {
+		answer, ok := New().Find(Asked{Source: model.Source{Kind: model.Manifests, RepoURL: address}})
+		if has := slices.ContainsFunc(answer.CRDs, func(c CRD) bool { return c.Kind == want }); ok != (want != "") || has != ok {
+			t.Errorf("%s: %d CRDs, %v", address, len(answer.CRDs), ok)
+		}
 	}
 }

@@ -60,6 +60,9 @@ func failures(r *analysis.Result, tree *repofs.Tree) []finding.Finding {
 				f.Message += "; which Applications the ApplicationSet generates is not known here"
 			}
 		}
+		if c := of[e.Component]; f.Rule == lint.RuleFileMissing && c.Set != "" && c.Position != f.Position && c.Position.File != "" {
+			f.Evidence = append(f.Evidence, finding.Evidence{Text: "ApplicationSet " + c.Set + " generates " + c.Name + " of this", File: c.Position.File, Line: c.Position.Line})
+		}
 		found = append(found, f)
 	}
 	return found

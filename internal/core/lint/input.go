@@ -69,6 +69,8 @@ type Object struct {
 	Labels      map[string]string
 	// HelmTest is set of the test hooks of charts.
 	HelmTest bool
+	// Once is set of what Flux applies only where it is not there, or never.
+	Once bool
 	// Health says who assesses the health of the kind: "builtin", "configured",
 	// "workload", or "" where nobody does and it counts as Healthy at once.
 	Health   string

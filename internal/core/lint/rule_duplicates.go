@@ -34,7 +34,7 @@ func duplicateResource(in Input) []finding.Finding {
 			return cmp.Or(strings.Compare(a.Component, b.Component), a.Position.Compare(b.Position), compareBool(a.Place.IsHook, b.Place.IsHook))
 		})
 		for _, object := range objects[1:] {
-			if once(object.Component) != once(objects[0].Component) {
+			if once(object.Component) != once(objects[0].Component) || object.Once || objects[0].Once {
 				continue
 			}
 			if object.Component != objects[0].Component && (in.Flux != nil || !alternatives(o.byName[objects[0].Component], o.byName[object.Component])) {

@@ -55,6 +55,9 @@ func (o *order) leftToRetries(in Input, rule string) []finding.Finding {
 	f.Message = fmt.Sprintf("nothing orders the components: %s %s, which %s provides", whose(first.Consumer), first.Reason, first.provider.Name)
 	if n := len(all) - 1; n > 0 {
 		f.Message += fmt.Sprintf(", and so it is between %d more", n)
+		for _, l := range all[1:min(n+1, named+1)] {
+			f.Evidence = append(f.Evidence, where(l.Consumer.Position, "%s %s, which %s provides", whose(l.Consumer), l.Reason, l.provider.Name))
+		}
 	}
 	f.Message += "; on a fresh cluster such a sync fails, and heals only if what it lacks is there while Argo CD tries again"
 	if first.consumer.Retry.Limit == nil {

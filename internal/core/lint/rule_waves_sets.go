@@ -42,8 +42,8 @@ func generatedHealth(in Input, told map[string]bool) []finding.Finding {
 // an ApplicationSet has that wave; "" where it is not so.
 func (o *order) unawaited(s step) string {
 	consumer, provider := o.ends(s)
-	if s.Strength != plan.Hard || o.compare(provider, consumer) >= 0 {
-		return ""
+	if s.Strength != plan.Hard || o.compare(provider, consumer) >= 0 || slices.Contains(consumer.Parents, provider.Name) {
+		return "" // what a component applies itself comes after what it begins with
 	}
 	at := partingAt(provider, consumer)
 	if at >= min(len(provider.Waves), len(consumer.Waves), len(provider.Parents)) || o.made[standsAt(provider, at)] == "" {

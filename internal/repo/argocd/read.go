@@ -73,7 +73,7 @@ func (r *Repository) Read(ctx context.Context, e Environment) (Reading, error) {
 	below, left := w.leftBelow(ctx, left)
 	r.findings = append(r.findings, below...)
 	if len(left) > 0 {
-		r.findings = append(r.findings, unapplied(left))
+		r.findings = append(r.findings, r.unapplied(left)...)
 	}
 	r.findings = append(r.findings, e.idle...)
 	r.findings = append(r.findings, r.assumptions(e, w.generated)...)

@@ -3,6 +3,7 @@ package argocd
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -97,24 +98,54 @@ func several(n int, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// unapplied tells of the Applications that belong to no root.
-func unapplied(apps []document) finding.Finding {
+// unapplied tells of the Applications that belong to no root: first of those that kustomizations leave
+// out by a comment, which is meant, then of the others, which were not read.
+func (r *Repository) unapplied(apps []document) []finding.Finding {
 	slices.SortStableFunc(apps, func(a, b document) int {
 		return cmp.Or(strings.Compare(a.position().File, b.position().File), cmp.Compare(a.position().Line, b.position().Line))
 	})
-	first := apps[0]
-	if len(apps) == 1 {
-		return notRead(first.position(), first.name(), "the %s %s is not read: %s", first.kind(), first.name(), whyUnapplied(first))
+	var all []finding.Finding
+	var others []document
+	off := map[string][]document{}
+	for _, app := range apps {
+		if by := r.commented[app.position().File]; len(by) > 0 {
+			off[by[0]] = append(off[by[0]], app)
+		} else {
+			others = append(others, app)
+		}
 	}
-	names := make([]string, len(apps))
-	unread := make([]finding.Unread, len(apps))
-	for i, app := range apps {
-		names[i] = app.name()
+	for _, by := range slices.Sorted(maps.Keys(off)) {
+		first, names := off[by][0], namesOfAll(off[by])
+		f := notRead(first.position(), "", "%s leaves out by a comment: %s", kustomizationFile(r.tree, by), few(names))
+		if len(names) == 1 {
+			f.Component = first.name()
+		}
+		f.Unread = nil
+		all = append(all, f)
+	}
+	switch len(others) {
+	case 0:
+		return all
+	case 1:
+		first := others[0]
+		return append(all, notRead(first.position(), first.name(), "the %s %s is not read: %s", first.kind(), first.name(), whyUnapplied(first)))
+	}
+	unread := make([]finding.Unread, len(others))
+	for i, app := range others {
 		unread[i] = finding.Unread{Name: app.name(), Position: app.position(), Reason: whyUnapplied(app)}
 	}
-	f := notRead(first.position(), "", "%d %s are not read, since no other Application applies them: %s", len(apps), kindsOf(apps), few(names))
+	f := notRead(others[0].position(), "", "%d %s are not read, since no other Application applies them: %s", len(others), kindsOf(others), few(namesOfAll(others)))
 	f.Unread = unread
-	return f
+	return append(all, f)
+}
+
+// namesOfAll are the names of objects.
+func namesOfAll(all []document) []string {
+	names := make([]string, len(all))
+	for i, d := range all {
+		names[i] = d.name()
+	}
+	return names
 }
 
 // whyUnapplied says why an Application that no other one applies is not taken for one that somebody

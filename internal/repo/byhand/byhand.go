@@ -99,6 +99,7 @@ func Find(ctx context.Context, tree *repofs.Tree) Told {
 	}
 	installed, theirs := distributed(ctx, tree)
 	told.Releases, told.Namespaces = append(told.Releases, installed...), append(told.Namespaces, theirs...)
+	told.Instructions = append(told.Instructions, bootstrapped(ctx, tree)...)
 	told.terraformed(ctx, tree)
 	return told
 }

@@ -16,9 +16,6 @@ func (p *platform) tell() {
 		f := p.finding(ruleAssumed, finding.Info, root.Position, "",
 			"nothing in the repository says what has Flux apply the objects in %s: one Kustomization is taken to apply all of them", root.Path)
 		f.Fix.Summary = "say what Flux applies: a Kustomization in the repository, or the folder of a cluster as the argument"
-		for i := range p.components {
-			p.components[i].Solved = true
-		}
 	}
 	p.references()
 	p.unknownChecks()
