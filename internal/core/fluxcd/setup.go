@@ -15,6 +15,8 @@ type Setup struct {
 	// Units are the Kustomizations and HelmReleases of the cluster; references are
 	// indices into it.
 	Units []Unit
+	// Poll is how often the controllers look at what waits.
+	Poll time.Duration
 }
 
 // Kind is the kind of a unit.

@@ -3,6 +3,7 @@ package lint
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -54,7 +55,7 @@ func Parity(environments []Input, accepted []Acceptance) (found []finding.Findin
 		})
 		return found, hidden, unused
 	}
-	p := parity{used: make([]bool, len(accepted)), accepted: accepted, gathered: !slices.ContainsFunc(environments, func(in Input) bool { return in.Ladder.Layout != plan.AppOfApps })}
+	p := parity{used: make([]bool, len(accepted)), accepted: accepted, absent: map[string][]int{}, gathered: !slices.ContainsFunc(environments, func(in Input) bool { return in.Ladder.Layout != plan.AppOfApps })}
 	p.gather(environments)
 	for i := range p.rows {
 		p.presence(p.rows[i])
@@ -71,6 +72,9 @@ func Parity(environments []Input, accepted []Acceptance) (found []finding.Findin
 		for i := range p.found {
 			p.found[i].Severity = finding.Info
 		}
+	}
+	if p.gathered || len(ofFlux) > 0 {
+		p.join()
 	}
 	var components []model.Component
 	for _, e := range environments {
@@ -94,6 +98,9 @@ type parity struct {
 	// gathered is set where the environments are what somebody's Applications make of them:
 	// clusters that one repository feeds need not have the same components.
 	gathered bool
+	// absent are the numbers of the findings on what is in some environments and missing in others, by
+	// the names of both.
+	absent map[string][]int
 }
 
 // row is a component in all environments, in their order.
@@ -208,7 +215,50 @@ func (p *parity) presence(r row) {
 	if p.gathered {
 		f.Severity = finding.Info
 	}
+	before := len(p.found)
 	p.add(f, slices.Concat(lacks, disabled), has)
+	if len(p.found) > before && len(disabled) == 0 {
+		key := listed(has) + "\x00" + listed(lacks)
+		p.absent[key] = append(p.absent[key], before)
+	}
+}
+
+// join makes one finding of all that is in the same environments and missing in the same others:
+// it has one cause, the roles of the clusters.
+func (p *parity) join() {
+	gone := map[int]bool{}
+	for _, key := range slices.Sorted(maps.Keys(p.absent)) {
+		all := p.absent[key]
+		if len(all) < 2 {
+			continue
+		}
+		has, lacks, _ := strings.Cut(key, "\x00")
+		first := &p.found[all[0]]
+		var names []string
+		for i, n := range all {
+			names = append(names, p.found[n].Component)
+			if gone[n] = i > 0; i > 0 && i < named {
+				first.Evidence = append(first.Evidence, p.found[n].Evidence...)
+			}
+		}
+		first.Message = fmt.Sprintf("%s are in %s and missing in %s", listed(atMost(names, 2*named)), has, lacks)
+		first.Fix.Summary = fmt.Sprintf("add them to %s, or accept the difference with a reason under parity.accept in ladder.yaml", lacks)
+	}
+	kept := p.found[:0]
+	for i, f := range p.found {
+		if !gone[i] {
+			kept = append(kept, f)
+		}
+	}
+	p.found = kept
+}
+
+// atMost is the beginning of a list of names, and how many more there are.
+func atMost(names []string, n int) []string {
+	if len(names) <= n {
+		return names
+	}
+	return append(slices.Clone(names[:n]), fmt.Sprintf("%d more", len(names)-n))
 }
 
 // place reports a component that stands in another place in some environments.

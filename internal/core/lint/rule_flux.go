@@ -143,7 +143,7 @@ func (f *fluxOrder) late(i int, dependants []int) string {
 	}
 }
 
-// slow is how long a chain of dependencies may be without a word: each link costs up
+// slow is how long a chain of dependencies may be without a word where each link costs up
 // to fluxcd.Poll.
 const slow = 4
 
@@ -155,7 +155,8 @@ func dependsOnDelay(in Input) []finding.Finding {
 	}
 	chain := o.flux.Chain()
 	links := len(chain) - 1
-	if links < slow {
+	poll := cmp.Or(in.Flux.Poll, fluxcd.Poll)
+	if poll*time.Duration(links) < slow*fluxcd.Poll {
 		return nil
 	}
 	names := make([]string, len(chain))
@@ -170,7 +171,7 @@ func dependsOnDelay(in Input) []finding.Finding {
 	last := &o.flux.units[chain[len(chain)-1]]
 	f.Component, f.Position = last.Component, last.Position
 	f.Message = fmt.Sprintf("the longest chain of dependencies has %d links (%s): Flux looks at each every %s, so that up to %s pass on top of the work itself",
-		links, strings.Join(names, " -> "), finding.Duration(fluxcd.Poll), finding.Duration(fluxcd.Poll*time.Duration(links)))
+		links, strings.Join(names, " -> "), finding.Duration(poll), finding.Duration(poll*time.Duration(links)))
 	f.Fix.Summary = "depend only on what is needed, or let the controllers look more often with --requeue-dependency"
 	return []finding.Finding{f}
 }

@@ -178,6 +178,9 @@ func (r *Repository) revise(ctx context.Context) {
 	}
 	if by := t[r.origin()]; by != nil && len(by.found) > 0 {
 		r.cited = true
+		if _, told := r.own[r.origin()]; !told { // bases have a placeholder in its place
+			r.own[r.origin()], r.built = true, nil
+		}
 	}
 	for url, counted := range t {
 		if own, told := r.own[url]; told && !own && len(counted.found) >= minSure && counted.here*2 >= counted.all {

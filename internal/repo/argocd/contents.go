@@ -31,8 +31,9 @@ type contents struct {
 	folders []string
 	// overlay is the folder that was read, where no Application names it.
 	overlay string
-	// more is set where the source applies more than the documents tell.
-	more bool
+	// more is set where the source applies more than the documents tell; self, where the Application
+	// that it is of is among what it applies, which the documents leave out.
+	more, self bool
 }
 
 // applies reports whether the source makes its Application a parent.
@@ -256,9 +257,11 @@ func (r *Repository) yieldSources(ctx context.Context, d document) (contents, er
 		all.more = all.more || y.more || len(y.documents) == 0
 	}
 	// Argo CD may manage its own root: an Application in its own source.
+	n := len(all.documents)
 	all.documents = slices.DeleteFunc(all.documents, func(o document) bool {
 		return o.isApplication() && o.name() == d.name()
 	})
+	all.self = len(all.documents) < n
 	return all, nil
 }
 

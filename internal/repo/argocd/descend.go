@@ -161,7 +161,7 @@ func (w *walk) application(ctx context.Context, parent string, d document, at pl
 	w.applied[d.name()] = true
 	w.reached[d.key()] = true
 	index := w.recordApplication(parent, d)
-	w.setup.Applications[index].Self = slices.ContainsFunc(below.documents, func(o document) bool { return o.isApplication() && o.name() == d.name() })
+	w.setup.Applications[index].Self = below.self
 	if !below.applies() {
 		w.leaf(d, at, index)
 		last := &w.met[len(w.met)-1]

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strings"
 
 	"sigs.k8s.io/yaml"
 
@@ -63,9 +64,36 @@ func isInflator(d *yamldoc.Value) bool {
 	return d.TextAt("apiVersion") == "builtin" && d.TextAt("kind") == "HelmChartInflationGenerator"
 }
 
-// plugin reads a plugin of a kustomization, named by its file or written in place.
+// plugin reads a plugin of a kustomization, named by its file or written in place, or those of another
+// kustomization, which is named by its folder and has nothing but files of them.
 func plugin(tree *repofs.Tree, dir string, item *yamldoc.Value) []*yamldoc.Value {
 	file, text := path.Join(dir, item.Text), []byte(item.Text)
+	if own := kustomizationFile(tree, file); own != "" && !strings.Contains(item.Text, "\n") {
+		data, err := tree.Read(own)
+		if err != nil {
+			return nil
+		}
+		v, err := yamldoc.ParseKustomization(own, data)
+		if err != nil {
+			return nil
+		}
+		var all []*yamldoc.Value
+		for _, e := range v.Entries {
+			switch e.Key {
+			case "apiVersion", "kind":
+			case "resources":
+				for _, one := range e.Value.Items {
+					if !tree.IsFile(path.Join(file, one.Text)) {
+						return nil
+					}
+					all = append(all, plugin(tree, file, one)...)
+				}
+			default:
+				return nil
+			}
+		}
+		return all
+	}
 	if tree.IsFile(file) {
 		data, err := tree.Read(file)
 		if err != nil {

@@ -168,7 +168,8 @@ func (r *Repository) findRoots(ctx context.Context) (roots []entry, single []doc
 	}
 	single = slices.DeleteFunc(single, leftOut)
 	roots = slices.DeleteFunc(roots, func(e entry) bool {
-		return e.document.value != nil && e.document.argo("ApplicationSet") && leftOut(e.document)
+		d := e.document
+		return d.value != nil && (d.argo("ApplicationSet") || g.leavesOutRoot(d) && !r.isHanded(ctx, d.position().File)) && leftOut(d)
 	})
 	if len(roots) > 0 {
 		single = slices.DeleteFunc(single, func(d document) bool {
@@ -269,6 +270,7 @@ type applied struct {
 type directory struct {
 	folder  string
 	section *yamldoc.Value
+	by      string // the key of the Application that it is a source of
 }
 
 // leavesOut reports whether include or exclude keeps a file of the folder from being
@@ -277,6 +279,24 @@ func (d directory) leavesOut(file string) bool {
 	rel, inside := below(d.folder, file)
 	return inside && (boolAt(d.section, "recurse") || !strings.Contains(rel, "/")) &&
 		!taken(d.section.TextAt("include"), d.section.TextAt("exclude"), rel)
+}
+
+// leavesOutRoot reports whether an Application that somebody else's root is leaves a file out of its
+// folder: that of a root may be left out by itself, or by what it applies.
+func (g *applied) leavesOutRoot(d document) bool {
+	own := map[string]bool{}
+	var reach func(key string)
+	reach = func(key string) {
+		if own[key] {
+			return
+		}
+		own[key] = true
+		for _, to := range g.below[key] {
+			reach(to.key())
+		}
+	}
+	reach(d.key())
+	return slices.ContainsFunc(g.directories, func(x directory) bool { return !own[x.by] && x.leavesOut(d.position().File) })
 }
 
 // names are those of the Applications that a root reaches.
@@ -316,7 +336,7 @@ func (g *applied) look(ctx context.Context, d document, depth int) error {
 		for _, s := range d.sources() {
 			if dir, ok := r.local(s); ok {
 				g.folders[dir] = true
-				g.directories = append(g.directories, directory{dir, s.value.At("directory")})
+				g.directories = append(g.directories, directory{dir, s.value.At("directory"), d.key()})
 			}
 		}
 		y, err := r.yieldApplication(ctx, d)

@@ -1,6 +1,7 @@
 package flux
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/fluxcd"
 	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/repo/manifest"
 	"github.com/rollout-ladder/ladder/internal/repo/repofs"
@@ -72,7 +74,7 @@ func Load(ctx context.Context, tree *repofs.Tree, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.result.Before, l.written, l.retries = s.before, s.sources, s.retries
+	l.result.Before, l.result.Poll, l.written, l.retries = s.before, cmp.Or(s.poll, fluxcd.Poll), s.sources, s.retries
 	l.searchByHand(s)
 	if err := l.searchTemplates(); err != nil {
 		return nil, err

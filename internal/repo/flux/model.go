@@ -15,6 +15,8 @@ type Result struct {
 	// Before are the releases that are installed before Flux runs, in the order of the
 	// files.
 	Before []Before
+	// Poll is how often the controllers look at what waits for dependencies.
+	Poll time.Duration
 	// Left are the Kustomizations and HelmReleases in files that no cluster reads, and
 	// what Ladder does not read, sorted by position.
 	Left []Left

@@ -89,7 +89,7 @@ func (p *platform) units() *fluxcd.Setup {
 		}
 		return out
 	}
-	setup := &fluxcd.Setup{}
+	setup := &fluxcd.Setup{Poll: p.result.Poll}
 	for i := range c.Kustomizations {
 		k := &c.Kustomizations[i]
 		u := fluxcd.Unit{

@@ -6,8 +6,10 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 	"github.com/rollout-ladder/ladder/internal/repo/repofs"
 	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
 )
@@ -130,6 +132,8 @@ type searched struct {
 	before []Before
 	// retries is set where helm-controller is told to try every install again.
 	retries bool
+	// poll is the longest time that controllers are told to wait between two looks; 0 where none is.
+	poll time.Duration
 	// installs are the files that install Flux: who applies one applies all that is in it.
 	installs map[string]bool
 }
@@ -137,6 +141,9 @@ type searched struct {
 // retriesByDefault is the feature gate of helm-controller with which a release without a
 // strategy has RetryOnFailure. Source: helm-controller, internal/features.
 const retriesByDefault = "DefaultToRetryOnFailure=true"
+
+// requeue is the flag of the controllers that says how often they look at what waits.
+var requeue = lazyregexp.New(`--requeue-dependency=([0-9a-z.]+)`)
 
 // written is where objects of one kind are written.
 type written struct{ kind, file string }
@@ -234,6 +241,11 @@ func (s *searched) instances(v *yamldoc.Value, depth int) {
 		return
 	}
 	s.retries = s.retries || strings.Contains(v.Text, "--feature-gates") && strings.Contains(v.Text, retriesByDefault)
+	for _, m := range requeue.FindAllStringSubmatch(v.Text, -1) {
+		if every, err := time.ParseDuration(m[1]); err == nil {
+			s.poll = max(s.poll, every)
+		}
+	}
 	if sync := v.At("instance", "sync"); sync != nil && (sync.At("kind") != nil || sync.At("url") != nil) {
 		s.start(sync)
 	}

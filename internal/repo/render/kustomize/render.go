@@ -1,6 +1,7 @@
 package kustomize
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -136,6 +137,9 @@ func (b *build) explain(err error) error {
 	text = b.files.plain(text)
 	if len(text) > maxText {
 		text = strings.ToValidUTF8(text[:maxText], "") + " ..."
+	}
+	if len(b.lacking) > 0 { // it may be what that would change
+		return &source.Error{Position: b.position(), Err: errors.Join(source.ErrWithout, err), Reason: fmt.Sprintf("kustomization %s cannot be built without %s: %s", b.src.Path, cmp.Or(b.lacking[0].Source.RepoURL, "what is not rendered"), text)}
 	}
 	return &source.Error{Position: b.position(), Err: err, Reason: fmt.Sprintf("kustomization %s cannot be built: %s", b.src.Path, text)}
 }

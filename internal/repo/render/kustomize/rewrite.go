@@ -114,19 +114,21 @@ func (b *build) moved(first int, doc map[string]any) {
 }
 
 // dropNamedPatches takes out what fails where the object that it names is left
-// out: patches that say their target themselves, and replacements.
+// out: patches that say their target themselves, replacements, and numbers of replicas.
 func dropNamedPatches(doc map[string]any) bool {
 	_, strategic := doc["patchesStrategicMerge"]
 	_, replacements := doc["replacements"]
-	delete(doc, "patchesStrategicMerge")
-	delete(doc, "replacements")
+	_, replicas := doc["replicas"]
+	for _, field := range []string{"patchesStrategicMerge", "replacements", "replicas"} {
+		delete(doc, field)
+	}
 	patches, _ := doc["patches"].([]any)
 	kept := slices.DeleteFunc(slices.Clone(patches), func(p any) bool {
 		m, _ := p.(map[string]any)
 		return m["target"] == nil
 	})
 	if len(kept) == len(patches) {
-		return strategic || replacements
+		return strategic || replacements || replicas
 	}
 	doc["patches"] = kept
 	return true
@@ -185,6 +187,9 @@ func (b *build) remoteReferences(file string, doc map[string]any, at func(string
 		}
 		if changed && entries != nil {
 			doc[field] = kept
+		}
+		if field == "bases" && entries != nil && len(kept) == 0 {
+			delete(doc, field) // kustomize moves them into resources, and finds that empty
 		}
 	}
 	return changed, nil
