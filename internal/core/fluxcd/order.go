@@ -1,6 +1,7 @@
 package fluxcd
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/rollout-ladder/ladder/internal/core/dag"
@@ -51,6 +52,17 @@ func (s *Setup) Ordered() *Order {
 		}
 	}
 	o.graph = dag.New(2*len(s.Units), edges)
+	n := len(edges)
+	for i := range s.Units {
+		for _, other := range s.Units[i].Also {
+			if s.Units[other].Wait && !s.Units[i].Unawaited && !slices.Contains(o.graph.AllRequires(ready(i)), ready(other)) {
+				after(ready(other), ready(i))
+			}
+		}
+	}
+	if len(edges) > n {
+		o.graph = dag.New(2*len(s.Units), edges)
+	}
 	return o
 }
 

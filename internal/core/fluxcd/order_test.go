@@ -97,3 +97,19 @@ func TestChain(t *testing.T) {
 		t.Error("a chain where nothing waits")
 	}
 }
+
+// What two units apply is Ready before what depends on either of them.
+func TestOrderOfTwoParents(t *testing.T) {
+	chart := unit("chart", 1)
+	chart.Also = []int{2}
+	s := fluxcd.Setup{Units: []fluxcd.Unit{unit("root", -1), unit("first", 0), waiting(unit("second", 0)), chart, unit("shop", 0, 2)}}
+	if !s.Ordered().ReadyBefore(3, 4) {
+		t.Error("what waits for the second parent does not wait for what both of them apply")
+	}
+	// A parent that comes after what it applies as well makes no circle.
+	s.Units[2] = waiting(unit("second", 0, 1))
+	s.Units[1] = waiting(unit("first", 0))
+	if cycles := s.Ordered().Cycles(); len(cycles) > 0 || !s.Ordered().ReadyBefore(3, 2) {
+		t.Errorf("cycles: %v", cycles)
+	}
+}

@@ -53,6 +53,8 @@ type Unit struct {
 	Suspended bool
 	// Elsewhere is set where it applies to another cluster than its own (kubeConfig).
 	Elsewhere bool
+	// Also are the other units that apply it beside its Parent.
+	Also []int
 	// Supposed is set for one that is written nowhere, and stands for what nobody is known to
 	// apply: what it holds may be applied by several.
 	Supposed bool

@@ -27,8 +27,8 @@ func (o *order) findBesides(in Input) map[*dependency.Dependency]bool {
 			continue
 		}
 		consumer, provider := l.standing()
-		if o.compare(consumer, provider) != 0 {
-			continue
+		if o.compare(consumer, provider) != 0 || l.Rule == ruleWebhook {
+			continue // what the Application of one wave registers comes after all of that wave
 		}
 		p := pair{l.consumer.Name, l.provider.Name}
 		failing[p] = failing[p] || dryRun.fails(l)

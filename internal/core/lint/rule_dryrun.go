@@ -67,11 +67,11 @@ func (in Input) dryRunFails(o *order, l link) finding.Finding {
 	}
 	fails := fmt.Sprintf("fails, and nothing of %s is ever applied", l.Consumer.Component)
 	if in.hasArgoCD(*l.consumer) {
-		f.Severity = finding.Warning
+		f.Severity = finding.Info
 		fails = fmt.Sprintf("fails until the kind is there; %s has Argo CD itself, so that something else may have applied it before", l.Consumer.Component)
 	}
 	if f.Severity == finding.Error && in.madeByItself(*l.consumer) {
-		f.Severity = finding.Warning
+		f.Severity = finding.Info
 		fails = fmt.Sprintf("fails until the kind is there; %s is made by what it applies itself, so that something else may have applied all of it before", l.Consumer.Component)
 	}
 	if other := in.otherParent(l.Provider.Component, l.Consumer.Component); f.Severity == finding.Error && !l.within && other != "" {

@@ -167,11 +167,12 @@ type loader struct {
 	read map[written]bool
 }
 
-// applied is an object with the index of the Kustomization that applies it; -1 for
-// none.
+// applied is an object with the index of the Kustomization that applies it, -1 for
+// none, and those of others that do as well.
 type applied struct {
 	object manifest.Object
 	by     int
+	also   []int
 }
 
 // copied says that an artifact holds a folder of the repository at a place.
@@ -326,8 +327,17 @@ func (l *loader) follow(p pending) ([]pending, error) {
 			own = append(own, o)
 		case group == groupHelm && o.GetKind() == "HelmRelease":
 			id := key(o.GetKind(), namespaceOf(o, k), o.GetName())
-			if have, ok := l.releases[id]; !ok || !l.comesAfter(p.parent, have.by) {
-				l.releases[id] = applied{o, p.parent}
+			have, ok := l.releases[id]
+			also := have.also
+			if ok && have.by >= 0 && have.by != p.parent {
+				also = append(slices.Clone(also), have.by)
+			}
+			switch {
+			case !ok || !l.comesAfter(p.parent, have.by):
+				l.releases[id] = applied{o, p.parent, also}
+			case p.parent >= 0:
+				have.also = append(slices.Clone(have.also), p.parent)
+				l.releases[id] = have
 			}
 		case isFlux(group) || o.GetKind() == "ConfigMap" && group == "":
 			l.sources[key(o.GetKind(), namespaceOf(o, k), o.GetName())] = o

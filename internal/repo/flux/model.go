@@ -175,6 +175,8 @@ type Release struct {
 	// PostRendered is set where Flux changes what the chart renders to.
 	PostRendered    bool
 	CreateNamespace bool
+	// Also are the numbers of the Kustomizations that apply it beside that one.
+	Also []int
 	// Waits is set where it is ready only when its workloads are, Retries where a
 	// failed install is tried again.
 	Waits, Retries bool

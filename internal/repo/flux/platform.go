@@ -114,7 +114,7 @@ func (p *platform) units() *fluxcd.Setup {
 	for i := range c.Releases {
 		r := &c.Releases[i]
 		setup.Units = append(setup.Units, fluxcd.Unit{
-			Kind: fluxcd.HelmRelease, Namespace: r.Namespace, Name: r.Name, Component: p.names.release(r), Parent: r.Kustomization,
+			Kind: fluxcd.HelmRelease, Namespace: r.Namespace, Name: r.Name, Component: p.names.release(r), Parent: r.Kustomization, Also: r.Also,
 			DependsOn: references("HelmRelease", r.DependsOn), Wait: r.Waits, Workloads: true,
 			Suspended: r.Suspend || c.Suspended(r.Kustomization), Retries: r.Retries, RetryInterval: r.RetryInterval, Position: r.Position,
 			Before: p.before(r), Unawaited: c.unawaited[key("HelmRelease", r.Namespace, r.Name)],
