@@ -92,6 +92,9 @@ func KnownPackage(name string) (infer.KnownPackage, bool) {
 	for _, crd := range o.Kinds {
 		known.Kinds = append(known.Kinds, infer.KnownKind{Group: crd.Group, Kind: crd.Kind, Plural: crd.Plural})
 	}
+	for _, made := range o.Objects {
+		known.Objects = append(known.Objects, infer.KnownObject{Kind: made.Kind, Namespace: made.Namespace, Name: made.Name})
+	}
 	plain := func(name string) (string, bool) { return name, true }
 	for _, w := range o.Webhooks {
 		for _, hook := range w.known(values{}, plain) {

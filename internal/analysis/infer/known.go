@@ -145,4 +145,6 @@ type KnownPackage struct {
 	Webhooks []KnownWebhook
 	// Modes are the install modes that it supports; none where they are not known.
 	Modes []string
+	// Objects are those that the operator makes once it runs.
+	Objects []KnownObject
 }

@@ -89,6 +89,9 @@ func (x *index) learnPackages() {
 			x.add(kindKey(group, "*"), p)
 			x.add(controllerKey(group, "*"), p)
 		}
+		for _, made := range known.Objects {
+			x.learnKnownObject(made, p)
+		}
 		for _, hook := range known.Webhooks {
 			x.knownHooks = append(x.knownHooks, knownHook{KnownWebhook: hook, provider: p, brought: brought[name]})
 		}

@@ -40,7 +40,8 @@ var products = map[string]string{
 // their CRDs for what it is asked to run, or depends on the packages that have them.
 // Source: opendatahub-operator, api/datasciencecluster, for the components, and the CRDs
 // of these; kuadrant-operator, bundle/metadata/dependencies.yaml; multiclusterhub-operator and
-// backplane-operator, pkg/templates/crds.
+// backplane-operator, pkg/templates/crds; Red Hat OpenShift Pipelines, "Customizing configurations in the
+// TektonConfig custom resource": the operator makes one by itself.
 var operands = map[string][]string{
 	"opendatahub-operator": {
 		"datasciencepipelinesapplications.opendatahub.io", "maas.opendatahub.io", "mlflow.opendatahub.io", "opendatahub.io", "serving.kserve.io", "trustyai.opendatahub.io",
@@ -50,6 +51,7 @@ var operands = map[string][]string{
 		"agent.open-cluster-management.io", "apps.open-cluster-management.io", "multicluster.openshift.io", "observability.open-cluster-management.io",
 		"policy.open-cluster-management.io", "search.open-cluster-management.io",
 	}, engineGroups...),
+	"openshift-pipelines-operator-rh": {"pipelinesascode.tekton.dev", "tekton.dev", "triggers.tekton.dev"},
 	"kuadrant-operator": {"authorino.kuadrant.io", "extensions.kuadrant.io", "limitador.kuadrant.io", "operator.authorino.kuadrant.io"},
 }
 
@@ -66,6 +68,22 @@ func addOperands(operators map[string]catalogue.Operator) {
 	for pack, groups := range operands {
 		if o, ok := operators[pack]; ok {
 			o.Groups = slices.Compact(slices.Sorted(slices.Values(append(o.Groups, groups...))))
+			operators[pack] = o
+		}
+	}
+}
+
+// namespaces are those that operators make once they run. Source: openshift/cert-manager-operator,
+// bindata/cert-manager-deployment; Red Hat OpenShift Pipelines, "Setting annotations and labels of the installation namespace".
+var namespaces = map[string]string{
+	"cert-manager-operator": "cert-manager", "openshift-pipelines-operator-rh": "openshift-pipelines",
+}
+
+// addNamespaces adds the namespaces that operators make.
+func addNamespaces(operators map[string]catalogue.Operator) {
+	for pack, namespace := range namespaces {
+		if o, ok := operators[pack]; ok {
+			o.Objects = append(slices.Clone(o.Objects), catalogue.Object{Kind: "Namespace", Name: namespace})
 			operators[pack] = o
 		}
 	}
@@ -183,6 +201,7 @@ func packages(checkouts []string, skip, keep *regexp.Regexp) (map[string][]byte,
 		}
 	}
 	addOperands(operators)
+	addNamespaces(operators)
 	addProducts(operators)
 	files := map[string][]byte{}
 	return files, add(files, "olm", headerOfPackages, operators)
