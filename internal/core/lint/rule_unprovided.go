@@ -22,6 +22,7 @@ func unprovided(in Input) []finding.Finding {
 	}
 	managed := managedKinds(in)
 	o := newOrder(in)
+	kindless := in.kindless()
 	off := map[string][]dependency.Missing{}
 	for _, m := range in.Missing {
 		if _, enabled := o.byName[m.Consumer.Component]; !enabled {
@@ -85,6 +86,10 @@ func unprovided(in Input) []finding.Finding {
 			f.Evidence = append(f.Evidence, furtherPlaces(places))
 		}
 		in.maybeThere(&f)
+		if kindless(m) && f.Severity != finding.Info {
+			f.Severity = finding.Info
+			f.Message += "; nor does anything bring the kind of what lands there: who does may make the namespace"
+		}
 		if in.Created != nil && f.Severity != finding.Info {
 			told, ok := in.Created(f.Resource)
 			guessed := strings.HasSuffix(told.Text, " is mentioned") || strings.HasSuffix(told.Text, " out of Git") || strings.HasSuffix(told.Text, " is not read")
@@ -109,6 +114,25 @@ func unprovided(in Input) []finding.Finding {
 		out = append(out, in.leavesOut(some))
 	}
 	return out
+}
+
+// kindless reports whether all that lands in a missing namespace is of kinds which nothing in the
+// repository brings either.
+func (in Input) kindless() func(dependency.Missing) bool {
+	unknown := map[string]bool{}
+	id := func(e dependency.End) string { return e.Component + "\x00" + e.Object.String() }
+	for _, m := range in.Missing {
+		if m.Rule == ruleCRD {
+			unknown[id(m.Consumer)] = true
+			for _, other := range m.Others {
+				unknown[id(other)] = true
+			}
+		}
+	}
+	return func(m dependency.Missing) bool {
+		return m.Rule == ruleNamespace && m.Consumer.Object.Kind != "" && unknown[id(m.Consumer)] &&
+			!slices.ContainsFunc(m.Others, func(other dependency.End) bool { return !unknown[id(other)] })
+	}
 }
 
 // leavesOut tells of a chart that could bring the CRDs that objects need, and leaves them out.

@@ -12,16 +12,23 @@ import (
 	"github.com/rollout-ladder/ladder/internal/repo/byhand"
 )
 
-// exampleFolder matches a path in a folder of examples.
-var exampleFolder = lazyregexp.New(`(?i)(?:^|/)(?:examples?|samples?)/`)
+var (
+	// exampleFolder matches a path in a folder of examples, or of documents.
+	exampleFolder = lazyregexp.New(`(?i)(?:^|/)(?:examples?|samples?)/|^docs?/`)
+	// documents matches a path in a folder of documents.
+	documents = lazyregexp.New(`(?i)^docs?/`)
+)
 
 func isExample(file string) bool { return exampleFolder.MatchString(file) }
 
 // withoutExamples leaves roots out that lie in a folder of examples and that no script
-// applies, where there are others. Charts are looked at on their own.
+// applies, where there are others. Charts among examples are looked at on their own.
 func (r *Repository) withoutExamples(ctx context.Context, roots []entry) []entry {
 	example := func(e entry) bool {
-		return e.chart.dir == "" && isExample(e.file()+"/") && !slices.ContainsFunc(r.closure(e.file()), func(p string) bool { return r.isHanded(ctx, p) })
+		if e.chart.dir != "" {
+			return documents.MatchString(e.chart.dir + "/")
+		}
+		return isExample(e.file()+"/") && !slices.ContainsFunc(r.closure(e.file()), func(p string) bool { return r.isHanded(ctx, p) })
 	}
 	if !slices.ContainsFunc(roots, func(e entry) bool { return e.chart.dir == "" && !isExample(e.file()+"/") }) {
 		return roots
@@ -29,7 +36,7 @@ func (r *Repository) withoutExamples(ctx context.Context, roots []entry) []entry
 	return slices.DeleteFunc(roots, func(e entry) bool {
 		left := example(e)
 		switch {
-		case !left:
+		case !left, e.chart.dir != "":
 		case e.folder == "":
 			r.unused = append(r.unused, e.document)
 		default:

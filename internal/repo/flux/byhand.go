@@ -17,9 +17,24 @@ func (l *loader) searchByHand(s *searched) {
 	taken := func(dir string) bool {
 		return slices.ContainsFunc(s.found, func(r rootFolder) bool { return within(dir, r.path) || within(r.path, dir) })
 	}
+	lists := map[string][]string{}
+	for _, r := range s.found {
+		if l.kustomizationFile(r.path) != "" {
+			before := len(l.result.Problems)
+			lists[r.path], _ = l.listed(r.path, map[string]bool{}, 0)
+			l.result.Problems = l.result.Problems[:before] // whoever reads the folder tells of them
+		}
+	}
+	// The kustomization of a cluster may leave out what lies in its folder.
+	unlisted := func(file string) bool {
+		return slices.ContainsFunc(s.found, func(r rootFolder) bool {
+			list, ok := lists[r.path]
+			return ok && within(file, r.path) && !slices.Contains(list, file)
+		})
+	}
 	var files []string
 	for _, d := range s.declared {
-		if !slices.Contains(files, d.file) && !taken(d.file) {
+		if !slices.Contains(files, d.file) && (!taken(d.file) || unlisted(d.file)) {
 			files = append(files, d.file)
 		}
 	}
@@ -28,10 +43,14 @@ func (l *loader) searchByHand(s *searched) {
 	}
 	for _, one := range byhand.Find(l.ctx, l.tree).Files {
 		file := one.Address
-		if !slices.Contains(files, file) || slices.Contains(l.applied, file) || taken(one.Through) {
+		if slices.Contains(l.applied, file) || !slices.Contains(files, file) && !(unlisted(file) && taken(one.Through)) {
 			continue
 		}
-		if !slices.ContainsFunc(s.declared, func(d declared) bool { return d.file == file && taken(d.path) }) {
+		if unlisted(file) {
+			l.applied = append(l.applied, file)
+			continue
+		}
+		if !taken(one.Through) && !slices.ContainsFunc(s.declared, func(d declared) bool { return d.file == file && taken(d.path) }) {
 			l.applied = append(l.applied, file)
 		}
 	}
@@ -43,8 +62,14 @@ func (l *loader) byHand() ([]pending, error) {
 	var next []pending
 	for _, file := range l.applied {
 		for _, o := range l.file(file, "") {
-			if !isKustomization(o) {
+			if group := o.GroupVersionKind().Group; !isKustomization(o) {
+				if isFlux(group) && group != groupHelm || o.GetKind() == "ConfigMap" && group == "" {
+					l.sources[key(o.GetKind(), o.GetNamespace(), o.GetName())] = o
+				}
 				continue
+			}
+			if clean(textAt(o.Object, "spec", "path")) == l.root.path {
+				continue // it is what the cluster begins with
 			}
 			l.read[written{o.GetKind(), o.Origin.File}] = true
 			child, ok, err := l.kustomization(o, -1)

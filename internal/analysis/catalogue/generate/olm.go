@@ -52,7 +52,7 @@ var operands = map[string][]string{
 		"policy.open-cluster-management.io", "search.open-cluster-management.io",
 	}, engineGroups...),
 	"openshift-pipelines-operator-rh": {"pipelinesascode.tekton.dev", "tekton.dev", "triggers.tekton.dev"},
-	"kuadrant-operator": {"authorino.kuadrant.io", "extensions.kuadrant.io", "limitador.kuadrant.io", "operator.authorino.kuadrant.io"},
+	"kuadrant-operator":               {"authorino.kuadrant.io", "extensions.kuadrant.io", "limitador.kuadrant.io", "operator.authorino.kuadrant.io"},
 }
 
 // engineGroups are those of what the multicluster engine runs, which the project around it
