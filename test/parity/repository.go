@@ -132,6 +132,9 @@ func made(name, address, folder string) map[string]any {
 
 // written is an object that is applied as a file has it.
 func written(root string, h argocd.ByHand) (map[string]any, error) {
+	if h.Object != nil {
+		return h.Object, nil
+	}
 	text, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(h.Position.File)))
 	if err != nil {
 		return nil, err

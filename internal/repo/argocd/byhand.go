@@ -15,6 +15,9 @@ type ByHand struct {
 	// where it is written; empty for a folder.
 	Kind, Name string
 	Position   finding.Position
+	// Object is the object where another tool, such as Terraform, writes it: the file at Position
+	// is no manifest.
+	Object map[string]any
 	// Folder is one of Applications, or of a chart that makes them.
 	Folder string
 }
@@ -33,7 +36,11 @@ func (e Environment) ByHand() []ByHand {
 			all = append(all, ByHand{Folder: root.chart.dir})
 		case root.document.written != nil:
 			d := root.document
-			all = append(all, ByHand{Kind: d.value.TextAt("kind"), Name: d.name(), Position: d.position()})
+			one := ByHand{Kind: d.value.TextAt("kind"), Name: d.name(), Position: d.position()}
+			if !isManifest(one.Position.File) {
+				one.Object, _ = d.value.Any().(map[string]any)
+			}
+			all = append(all, one)
 		}
 	}
 	return all
