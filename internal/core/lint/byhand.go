@@ -40,8 +40,16 @@ func (in Input) maybeThere(f *finding.Finding) {
 }
 
 // maybeCreated makes a finding on values of variables of Flux milder where people are told to create
-// the Secret or ConfigMap by hand.
-func (in Input) maybeCreated(f *finding.Finding) {
+// the Secret or ConfigMap by hand, or to apply the file that has it.
+func (in Input) maybeCreated(f *finding.Finding, file string) {
+	if in.Flux != nil && in.ByHand != nil && (f.Resource.Kind == "Secret" || f.Resource.Kind == "ConfigMap") {
+		if told, ok := in.ByHand(FileByHand(file)); ok {
+			f.Severity = finding.Info
+			f.Message += fmt.Sprintf("; %s has %s applied by hand, so that it may be there before", told.File, file)
+			f.Evidence = append(f.Evidence, told)
+			return
+		}
+	}
 	if in.Flux == nil || in.Created == nil || f.Resource.Kind != "Secret" && f.Resource.Kind != "ConfigMap" {
 		return
 	}

@@ -63,7 +63,7 @@ func judgeUse(in Input, rule string) []finding.Finding {
 		var ok bool
 		if l.within {
 			if f, ok = o.useWithin(l); ok {
-				in.maybeCreated(&f)
+				in.maybeCreated(&f, l.Provider.Position.File)
 			}
 		} else {
 			f, ok = o.useAcross(l)

@@ -70,7 +70,7 @@ func (x *expansion) combined(v *yamldoc.Value, a, b map[string]any) (map[string]
 			continue // the two would have to be equal
 		}
 		if known, ok := out[key]; ok && known != b[key] && !holdsMark(known) {
-			return nil, fail(v.Position, "set pathParamPrefix on one of the two, or goTemplate: true", "both generators of the matrix set %s", key)
+			return nil, fail(v.Position, "set pathParamPrefix on one of the two", "%sboth generators of the matrix set %s", refused, key)
 		}
 		out[key] = b[key]
 	}
@@ -220,7 +220,11 @@ func byKeys(v *yamldoc.Value, keys []string, sets []parameters) (map[string]para
 		}
 		key := mergeKey(keys, p.values)
 		if _, ok := found[key]; ok {
-			return nil, fail(v.Position, "add a merge key that tells them apart", "two sets of parameters have the same merge keys %s", key)
+			why := refused
+			if IsMarked(key) {
+				why = ""
+			}
+			return nil, fail(v.Position, "name mergeKeys that every set of parameters has, each with another value", "%stwo sets of parameters have the same merge keys %s", why, key)
 		}
 		found[key] = p
 	}

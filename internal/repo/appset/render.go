@@ -147,6 +147,13 @@ func IsNoTemplate(problem *repofs.InputError) bool {
 	return strings.HasPrefix(problem.Message, noTemplate)
 }
 
+// refused is how the problem of a generator begins that Argo CD does not run.
+const refused = "Argo CD refuses the generator: "
+
+// IsRefused reports whether a problem of a set is that Argo CD refuses a generator, and so
+// generates nothing of the set.
+func IsRefused(problem *repofs.InputError) bool { return strings.HasPrefix(problem.Message, refused) }
+
 // lacksKey says of a template which parameters, all of them known, lack a key of it under
 // missingkey=error: Argo CD generates nothing of the set then. Source: argo-cd,
 // applicationset/controllers/template, GenerateApplications.

@@ -41,7 +41,7 @@ func (r *Repository) expand(ctx context.Context, set document) []document {
 	}
 	for _, problem := range result.Unread {
 		r.unread(RuleNotRead, set, problem, problem.Message)
-		if appset.IsNoTemplate(problem) {
+		if appset.IsNoTemplate(problem) || appset.IsRefused(problem) {
 			f := r.findings[len(r.findings)-1]
 			f.Rule, f.Severity, f.Unread = RuleInvalid, finding.Error, nil
 			f.Message += "; Argo CD generates no Application of " + set.name()

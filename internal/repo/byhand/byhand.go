@@ -127,7 +127,7 @@ func texts(ctx context.Context, tree *repofs.Tree) (all []text, repositories map
 	found = slices.DeleteFunc(found, isWorkflow)
 	for _, file := range append(workflows(ctx, tree), found...) {
 		t := text{file: file, rank: rank(path.Base(file))}
-		if isWorkflow(file) {
+		if isWorkflow(file) || isTask(file) {
 			t.rank = script
 		}
 		if t.rank == unread || repofs.IsUnused(file) && t.rank == remark || isForeign(file, charts) || ctx.Err() != nil {
@@ -193,6 +193,12 @@ func isScript(name string) bool {
 		return true
 	}
 	return slices.Contains([]string{"makefile", "gnumakefile", "justfile", ".justfile", "taskfile.yml", "taskfile.yaml", "taskfile.dist.yml", "taskfile.dist.yaml", ".gitlab-ci.yml"}, lower)
+}
+
+// isTask reports whether a file of YAML holds tasks that a Taskfile includes. Source: home-operations'
+// templates, .taskfiles.
+func isTask(file string) bool {
+	return isYAML(path.Base(file)) && slices.Contains(strings.Split(path.Dir(file), "/"), ".taskfiles")
 }
 
 func isDocument(name string) bool {
@@ -290,7 +296,7 @@ func (c command) addresses() (all [][2]string) {
 // commands are the lines of a file, several where a command goes on, with the variables
 // that the file sets filled in. Those that begin with "#" say nothing.
 func commands(file string, content []byte) []command {
-	script := isScript(path.Base(file))
+	script := isScript(path.Base(file)) || isTask(file)
 	known := variablesOf(content)
 	all := linesOf(string(content), script || isWorkflow(file), known)
 	if script {

@@ -390,3 +390,32 @@ spec:
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+// Tasks that a Taskfile includes are commands; a path behind a variable that nothing sets is that of the files
+// which end as it does.
+func TestTasks(t *testing.T) {
+	root := t.TempDir()
+	for name, text := range map[string]string{
+		".taskfiles/cluster/tasks.yml":            "version: \"3\"\ntasks:\n  bootstrap:\n    cmds:\n      - kubectl apply -f {{.CLUSTER_DIR}}/flux/vars/settings.yaml\n      - kubectl create secret generic -n flux-system cluster-secrets --from-literal=a=b\n      - kubectl apply -f {{.CLUSTER_DIR}}/settings.yaml\n",
+		"kubernetes/main/flux/vars/settings.yaml": "kind: ConfigMap\n",
+		"kubernetes/main/other/settings.yaml":     "kind: ConfigMap\n",
+	} {
+		if err := os.MkdirAll(filepath.Join(root, filepath.Dir(name)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(root, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	told := Find(t.Context(), &repofs.Tree{Root: root, Repository: root})
+	var files []string
+	for _, one := range told.Files {
+		files = append(files, one.Address)
+	}
+	if !slices.Equal(files, []string{"kubernetes/main/flux/vars/settings.yaml"}) {
+		t.Errorf("files: %v", files)
+	}
+	if !slices.ContainsFunc(told.Objects, func(o Object) bool { return o.Matches("Secret", "flux-system", "cluster-secrets") }) {
+		t.Errorf("objects: %v", told.Objects)
+	}
+}

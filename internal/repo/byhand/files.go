@@ -201,6 +201,9 @@ type applying struct {
 	// kept is what commands fetch or render into files that are not in the repository.
 	kept         map[string]made
 	count, steps int
+	// all are the manifests of the repository, folders those that hold some; read when they are
+	// first asked for.
+	all, folders []string
 }
 
 // made is what an argument of a command stands for: files of the repository, and the
@@ -238,7 +241,11 @@ func (x *applying) read(file string, content []byte) applied {
 				continue
 			}
 			p := find(a.written, there, folders...)
+			places := []string{p}
 			if p == "" {
+				places = x.ending(a.written)
+			}
+			if len(places) == 0 {
 				kept := x.kept[ending(a.written)]
 				if x.count += len(kept.addresses) + len(kept.releases); x.count > maxApplied {
 					return all
@@ -246,23 +253,68 @@ func (x *applying) read(file string, content []byte) applied {
 				all.addKept(kept, at)
 				continue
 			}
-			behind := x.behind(argument{p, a.kustomize, a.recursive, a.charts, a.names, ""})
-			if x.count += len(behind.files) + len(behind.addresses) + len(behind.releases); x.count > maxApplied {
-				return all
-			}
-			for _, one := range behind.files {
-				all.files = append(all.files, Instruction{Address: one, Through: p, Position: at})
-			}
-			for _, one := range behind.addresses {
-				all.addresses = append(all.addresses, Instruction{Address: one, Position: at})
-			}
-			for _, one := range behind.releases {
-				one.Position = at
-				all.releases = append(all.releases, one)
+			for _, p := range places {
+				behind := x.behind(argument{p, a.kustomize, a.recursive, a.charts, a.names, ""})
+				if x.count += len(behind.files) + len(behind.addresses) + len(behind.releases); x.count > maxApplied {
+					return all
+				}
+				all.add(behind, p, at)
 			}
 		}
 	}
 	return all
+}
+
+// add adds what an argument of a command stands for.
+func (all *applied) add(behind made, p string, at finding.Position) {
+	for _, one := range behind.files {
+		all.files = append(all.files, Instruction{Address: one, Through: p, Position: at})
+	}
+	for _, one := range behind.addresses {
+		all.addresses = append(all.addresses, Instruction{Address: one, Position: at})
+	}
+	for _, one := range behind.releases {
+		one.Position = at
+		all.releases = append(all.releases, one)
+	}
+}
+
+// maxPlaces is how many places a path behind a variable may stand for.
+const maxPlaces = 4
+
+// ending are the files and folders that a path may be which begins with a variable: those that
+// end as it does. Of one segment, or where there are many, it may be any.
+func (x *applying) ending(written string) []string {
+	rest := start.ReplaceAllString(written, "")
+	if rest == written || strings.ContainsAny(rest, "$*{<") || strings.Contains(rest, "..") {
+		return nil
+	}
+	if rest = path.Clean(rest); !strings.Contains(rest, "/") {
+		return nil
+	}
+	if x.all == nil {
+		x.all, _ = x.tree.Find(x.ctx, ".", isManifest)
+		seen := map[string]bool{}
+		for _, file := range x.all {
+			for dir := path.Dir(file); dir != "." && !seen[dir]; dir = path.Dir(dir) {
+				seen[dir] = true
+				x.folders = append(x.folders, dir)
+			}
+		}
+		slices.Sort(x.folders)
+	}
+	var found []string
+	for _, all := range [][]string{x.all, x.folders} {
+		for _, p := range all {
+			if strings.HasSuffix(p, "/"+rest) && !repofs.IsUnused(p+"/") {
+				found = append(found, p)
+			}
+		}
+	}
+	if len(found) > maxPlaces {
+		return nil
+	}
+	return found
 }
 
 // ofNamespace matches a file that may have a Namespace in it.

@@ -20,6 +20,7 @@ import (
 	"helm.sh/helm/v4/pkg/ignore"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/repo/manifest"
 	"github.com/rollout-ladder/ladder/internal/repo/render/source"
@@ -76,6 +77,7 @@ func loadFolder(ctx context.Context, view source.View, folder string, at finding
 	for i, f := range files {
 		named[i] = *f
 	}
+	nameless := rename(files)
 	c, err := loader.LoadFiles(files)
 	if err != nil {
 		for _, f := range named {
@@ -88,6 +90,9 @@ func loadFolder(ctx context.Context, view source.View, folder string, at finding
 		}
 		return nil, chartProblem(err, folder, at)
 	}
+	if nameless != "" {
+		c.Metadata.Name = nameless
+	}
 	out := &loadedChart{chart: c, folder: folder, at: finding.Position{File: path.Join(folder, "Chart.yaml"), Line: 1}, origins: map[*common.File]finding.Position{}}
 	out.locate(c, folder, named)
 	if err := out.complete(ctx, view, at, opts, depth); err != nil {
@@ -95,6 +100,22 @@ func loadFolder(ctx context.Context, view source.View, folder string, at finding
 	}
 	sortDependencies(c)
 	return out, nil
+}
+
+// dotName is the name of a chart that only newer versions of Helm refuse.
+var dotName = lazyregexp.New(`(?m)^name:[ \t]*["']?\.["']?[ \t]*(?:#.*)?$`)
+
+// rename gives a chart whose name is a dot another one while it is loaded, since the Helm of Argo CD
+// loads it. It returns the name that the chart has. Source: Helm 4.2, pkg/chart/v2/metadata.go,
+// Validate; Helm 4.0 and 3 have no such check.
+func rename(files []*archive.BufferedFile) string {
+	for _, f := range files {
+		if f.Name == "Chart.yaml" && dotName.Match(f.Data) {
+			f.Data = dotName.ReplaceAll(f.Data, []byte("name: chart"))
+			return "."
+		}
+	}
+	return ""
 }
 
 func chartProblem(err error, folder string, at finding.Position) error {
