@@ -43,14 +43,14 @@ func (l *loader) searchByHand(s *searched) {
 	}
 	for _, one := range byhand.Find(l.ctx, l.tree).Files {
 		file := one.Address
-		if slices.Contains(l.applied, file) || !slices.Contains(files, file) && !(unlisted(file) && taken(one.Through)) {
+		if slices.Contains(l.applied, file) {
 			continue
 		}
 		if unlisted(file) {
 			l.applied = append(l.applied, file)
 			continue
 		}
-		if !taken(one.Through) && !slices.ContainsFunc(s.declared, func(d declared) bool { return d.file == file && taken(d.path) }) {
+		if slices.Contains(files, file) && !taken(one.Through) && !slices.ContainsFunc(s.declared, func(d declared) bool { return d.file == file && taken(d.path) }) {
 			l.applied = append(l.applied, file)
 		}
 	}
