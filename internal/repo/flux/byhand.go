@@ -19,6 +19,7 @@ func (l *loader) searchByHand(s *searched) {
 	}
 	lists := map[string][]string{}
 	for _, r := range s.found {
+		l.folders = append(l.folders, r.path)
 		if l.kustomizationFile(r.path) != "" {
 			before := len(l.result.Problems)
 			lists[r.path], _ = l.listed(r.path, map[string]bool{}, 0)
@@ -61,6 +62,10 @@ func (l *loader) searchByHand(s *searched) {
 func (l *loader) byHand() ([]pending, error) {
 	var next []pending
 	for _, file := range l.applied {
+		inside := func(dir string) bool { return within(file, dir) }
+		if slices.ContainsFunc(l.folders, inside) && !inside(l.root.path) {
+			continue // it is of another cluster
+		}
 		for _, o := range l.file(file, "") {
 			if group := o.GroupVersionKind().Group; !isKustomization(o) {
 				if isFlux(group) && group != groupHelm || o.GetKind() == "ConfigMap" && group == "" {

@@ -161,6 +161,8 @@ type loader struct {
 	namespaces map[string]string
 	// applied are the files with Kustomizations that scripts apply to each cluster.
 	applied []string
+	// folders are those that the clusters start with.
+	folders []string
 	// retries is set where helm-controller is told to try every install again.
 	retries bool
 	// read are the objects of Flux that were read, by where they are written.
