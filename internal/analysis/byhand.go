@@ -132,7 +132,11 @@ func (r *run) handed(ctx context.Context, tree *repofs.Tree, k *knowledge) func(
 		}
 		for _, one := range all.Instructions {
 			shown, _, _ := strings.Cut(cmp.Or(one.Shown, one.Address), "?") // a query may hold a token
-			evidence := finding.Evidence{Text: finding.Redact(shown) + " is applied by hand", File: one.Position.File, Line: one.Position.Line}
+			how := " is applied by hand"
+			if one.Comes {
+				how = " comes with the cluster"
+			}
+			evidence := finding.Evidence{Text: finding.Redact(shown) + how, File: one.Position.File, Line: one.Position.Line}
 			var names []string
 			if answer, ok := charts.Find(catalogue.Asked{Source: model.Source{Kind: model.Manifests, RepoURL: one.Address}}); ok {
 				evidence.Text += ", the CRDs of " + answer.Entry.Chart
@@ -160,6 +164,11 @@ func (r *run) handed(ctx context.Context, tree *repofs.Tree, k *knowledge) func(
 		}
 		beforeArgo(r.helmfiles, ofHelmfile)
 		installedByHand(ctx, tree, all.Helmfiles, ofHelmfile)
+		for _, one := range all.Files {
+			if one.Through == one.Address {
+				note(finding.Evidence{Text: finding.Plain(one.Address) + " is applied by hand", File: one.Position.File, Line: one.Position.Line}, []string{lint.NamedByHand(one.Address).Name})
+			}
+		}
 		for _, one := range slices.Concat(all.Files, all.Shown) {
 			note(finding.Evidence{Text: finding.Plain(one.Address) + " is applied by hand", File: one.Position.File, Line: one.Position.Line}, []string{lint.FileByHand(one.Address).Name})
 		}

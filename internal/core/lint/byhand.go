@@ -64,6 +64,22 @@ func (in Input) maybeCreated(f *finding.Finding, file string) {
 // has a name with a space.
 func FileByHand(file string) finding.Resource { return finding.Resource{Name: "file " + file} }
 
+// NamedByHand stands for a file of the repository that a command names by itself, not as one of a folder.
+func NamedByHand(file string) finding.Resource { return finding.Resource{Name: "named file " + file} }
+
+// maybeNamed makes a finding milder where a command names the file that has what is needed: who sets
+// up the cluster applies that before all others.
+func (in Input) maybeNamed(f *finding.Finding, file string) {
+	if in.ByHand == nil || f.Severity == finding.Info || file == "" {
+		return
+	}
+	if told, ok := in.ByHand(NamedByHand(file)); ok {
+		f.Severity = finding.Info
+		f.Message += fmt.Sprintf("; %s has %s applied by hand, so that it may be there before", told.File, file)
+		f.Evidence = append(f.Evidence, told)
+	}
+}
+
 // ChartByHand stands for a release of a chart of a repository among what is installed by hand,
 // in a namespace: empty where the command names none.
 func ChartByHand(repository, chart, release, namespace string) finding.Resource {

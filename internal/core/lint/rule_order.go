@@ -71,6 +71,7 @@ func judgeUse(in Input, rule string) []finding.Finding {
 		}
 		if ok {
 			in.maybeThere(&f)
+			in.maybeNamed(&f, l.Provider.Position.File)
 			switch rule {
 			case ruleController, ruleService:
 				o.maybeRuns(in, l.provider, &f)

@@ -34,7 +34,17 @@ func (g *applied) notTaken(ctx context.Context, all []document, overlays []strin
 		if slices.ContainsFunc(r.commented[file], commented) {
 			return true
 		}
-		return d.argo("ApplicationSet") && (used[path.Dir(file)] && r.isKustomization(path.Dir(file)) && named[d.name()] || lists(path.Dir(file)) && !r.isHanded(ctx, file))
+		if !d.argo("ApplicationSet") {
+			return false
+		}
+		dir := path.Dir(file)
+		// A kustomization that takes other sets of its folder would take this one, too.
+		beside := func() bool {
+			return slices.ContainsFunc(r.closure(dir), func(p string) bool {
+				return path.Dir(p) == dir && slices.ContainsFunc(r.files[p], func(o document) bool { return o.argo("ApplicationSet") })
+			})
+		}
+		return used[dir] && r.isKustomization(dir) && (named[d.name()] || beside() && !r.isHanded(ctx, file)) || lists(dir) && !r.isHanded(ctx, file)
 	}
 }
 

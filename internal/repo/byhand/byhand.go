@@ -25,6 +25,8 @@ type Instruction struct {
 	Through string
 	// Position is that of the line on which the command begins.
 	Position finding.Position
+	// Comes is set for what the cluster has from the start.
+	Comes bool
 }
 
 // Told is what the files of a repository tell people to do before.
@@ -189,7 +191,7 @@ func rank(name string) int {
 func isScript(name string) bool {
 	lower := strings.ToLower(name)
 	switch path.Ext(lower) {
-	case ".sh", ".bash", ".zsh", ".mk", ".just":
+	case ".sh", ".bash", ".zsh", ".mk", ".just", ".ps1":
 		return true
 	}
 	return slices.Contains([]string{"makefile", "gnumakefile", "justfile", ".justfile", "taskfile.yml", "taskfile.yaml", "taskfile.dist.yml", "taskfile.dist.yaml", ".gitlab-ci.yml"}, lower)
@@ -310,11 +312,11 @@ func linesOf(content string, pipes bool, known *variables) []command {
 	lines := strings.Split(content, "\n")
 	for i := 0; i < len(lines); i++ {
 		first := i
-		last := strings.TrimSpace(lines[i])
+		last := unticked(lines[i], pipes)
 		parts := []string{last}
 		for i+1 < len(lines) && goesOn(last, strings.TrimSpace(lines[i+1]), pipes) {
 			i++
-			last = strings.TrimSpace(lines[i])
+			last = unticked(lines[i], pipes)
 			parts = append(parts, last)
 		}
 		for j := range parts[:len(parts)-1] {
@@ -327,6 +329,19 @@ func linesOf(content string, pipes bool, known *variables) []command {
 		}
 	}
 	return all
+}
+
+// unticked is a line without blanks around it, and with the sign of a shell for a command that goes on in
+// place of that of PowerShell. Comments between its lines are no end of it there.
+func unticked(line string, script bool) string {
+	line = strings.TrimSpace(line)
+	if rest, ok := strings.CutSuffix(line, " `"); ok && script {
+		if strings.HasPrefix(rest, "#") {
+			rest = ""
+		}
+		return rest + ` \`
+	}
+	return line
 }
 
 // blockScalar matches a line of YAML behind which a text of several lines begins.

@@ -25,6 +25,7 @@ func TestRead(t *testing.T) {
 		{"handed over", "curl -sL https://example.org/a.yaml | kubectl apply -f -", []string{"1 https://example.org/a.yaml"}},
 		{"in a sentence", "Run `kubectl apply -f https://example.org/a.yaml`.", []string{"1 https://example.org/a.yaml"}},
 		{"a client in a variable", "k=1\n${_kubectl} --context x apply -f https://example.org/a.yaml\n$(OC) apply -f https://example.org/b.yaml\n$TOOL apply -f https://example.org/c.yaml", []string{"2 https://example.org/a.yaml", "3 https://example.org/b.yaml"}},
+		{"PowerShell is no document", "kubectl `\n  apply -f https://example.org/a.yaml", nil},
 		{"another client", "oc apply -f https://example.org/a.yaml", []string{"1 https://example.org/a.yaml"}},
 		{"taken away", "kubectl delete -f https://example.org/a.yaml", nil},
 		{"looked at", "kubectl get -f https://example.org/a.yaml; echo apply", nil},
@@ -417,5 +418,16 @@ func TestTasks(t *testing.T) {
 	}
 	if !slices.ContainsFunc(told.Objects, func(o Object) bool { return o.Matches("Secret", "flux-system", "cluster-secrets") }) {
 		t.Errorf("objects: %v", told.Objects)
+	}
+}
+
+// A script of PowerShell goes on behind a backtick, also behind comments in between.
+func TestPowerShell(t *testing.T) {
+	script := "helm upgrade --install es `\n  external-secrets/external-secrets `\n  --namespace external-secrets `\n  # --set a=b `\n  --create-namespace\nkubectl `\n  apply -f https://example.org/a.yaml\n"
+	if all := Read("scripts/up.ps1", []byte(script)); len(all) != 1 || all[0].Address != "https://example.org/a.yaml" || all[0].Position.Line != 6 {
+		t.Errorf("instructions: %v", all)
+	}
+	if all := namespaces("scripts/up.ps1", []byte(script)); len(all) != 1 || all[0].Name != "external-secrets" || all[0].Position.Line != 1 {
+		t.Errorf("namespaces: %v", all)
 	}
 }

@@ -1,6 +1,7 @@
 package byhand
 
 import (
+	"bytes"
 	"context"
 	"path"
 	"slices"
@@ -28,7 +29,7 @@ func bootstrapped(ctx context.Context, tree *repofs.Tree) []Instruction {
 	var all []Instruction
 	for _, file := range found {
 		data, err := tree.Read(file)
-		if ctx.Err() != nil || err != nil || repofs.IsUnused(file) {
+		if ctx.Err() != nil || err != nil || repofs.IsUnused(file) || !bytes.Contains(data, []byte("extraManifests")) {
 			continue
 		}
 		text := string(data)

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/confine/evaluate"
+	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 	"github.com/rollout-ladder/ladder/internal/repo/appset"
 	"github.com/rollout-ladder/ladder/internal/repo/repofs"
 	"github.com/rollout-ladder/ladder/internal/repo/terraform"
@@ -19,7 +21,9 @@ const maxTerraform = 8 << 20
 // terraformed is what Terraform makes: a cluster that it sets up has that before Argo CD or
 // Flux. Terraform that cannot be read says nothing.
 func (told *Told) terraformed(ctx context.Context, tree *repofs.Tree) {
-	made, err := evaluate.Made(ctx, ofTerraform(ctx, tree))
+	all := ofTerraform(ctx, tree)
+	told.Instructions = append(told.Instructions, gateways(all)...)
+	made, err := evaluate.Made(ctx, all)
 	if err != nil {
 		return
 	}
@@ -36,6 +40,25 @@ func (told *Told) terraformed(ctx context.Context, tree *repofs.Tree) {
 			told.Releases = append(told.Releases, r)
 		}
 	}
+}
+
+// standardGateways are the CRDs that clusters of GKE have which are told to, and those of Autopilot by default.
+// Source: Google Cloud, GKE networking, "Deploy Gateways".
+const standardGateways = "https://github.com/kubernetes-sigs/gateway-api/releases/download/v1.2.0/standard-install.yaml"
+
+var gateway = lazyregexp.New(`(?m)^\s*(?:enable_autopilot\s*=\s*true|channel\s*=\s*"CHANNEL_STANDARD"|gateway_api_channel\s*=\s*"CHANNEL_STANDARD")`)
+
+// gateways are the kinds of the Gateway API that clusters of GKE come with.
+func gateways(all terraform.Repository) []Instruction {
+	for _, f := range all.Files {
+		if bytes.Contains(f.Content, []byte("google_container_cluster")) || bytes.Contains(f.Content, []byte("terraform-google-modules/kubernetes-engine")) {
+			if at := gateway.FindIndex(f.Content); at != nil {
+				line := 1 + bytes.Count(f.Content[:at[1]], []byte("\n"))
+				return []Instruction{{Address: standardGateways, Shown: "the Gateway API of GKE", Comes: true, Position: finding.Position{File: f.Path, Line: line}}}
+			}
+		}
+	}
+	return nil
 }
 
 // ofTerraform are the files of Terraform of a tree, none where nothing in them makes anything.

@@ -34,10 +34,10 @@ type Made struct {
 	Manifests []Manifest `json:"manifests"`
 }
 
-// makes matches a file that may make something in a cluster.
-var makes = lazyregexp.New(`"(?:kubernetes_\w+|kubectl_manifest|helm_release)"`)
+// makes matches a file that may make something in a cluster, or a cluster that has something.
+var makes = lazyregexp.New(`"(?:kubernetes_\w+|kubectl_manifest|helm_release|google_container_cluster|terraform-google-modules/kubernetes-engine/[^"]*)"`)
 
-// Makes reports whether a file may make something that MadeBy finds.
+// Makes reports whether a file may make something in a cluster.
 func Makes(f File) bool { return makes.Match(f.Content) }
 
 // kindsOf are the kinds of the resources that make objects. Source: the provider kubernetes.
