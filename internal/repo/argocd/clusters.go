@@ -66,7 +66,12 @@ func (r *Repository) findClusters(ctx context.Context) error {
 	place := &placing{repository: r}
 	known := clusters.Known{Goes: r.namedClusters()}
 	add := func(c clusters.Cluster, sets []clusters.Set) {
-		for _, one := range clusters.Solve(c, sets, place, known) {
+		solutions := clusters.Solve(c, sets, place, known)
+		called := func(one clusters.Solution) bool { return c.With(one.Values).Settled().Name == calledBy(c.Labels) }
+		if c.Origin == "" && slices.ContainsFunc(solutions, called) {
+			solutions = slices.DeleteFunc(solutions, func(one clusters.Solution) bool { return !called(one) })
+		}
+		for _, one := range solutions {
 			if c.Origin == "" && len(one.Values) == 0 {
 				continue
 			}
@@ -92,6 +97,16 @@ func (r *Repository) findClusters(ctx context.Context) error {
 		r.clusters.all = r.byFolder(place)
 	}
 	return ctx.Err()
+}
+
+// calledBy is the name that labels say a cluster has; empty where none says one.
+func calledBy(labels map[string]string) string {
+	for _, key := range []string{"name", "cluster", "cluster-name", "cluster_name", "clusterName", "argocd.argoproj.io/cluster-name"} {
+		if labels[key] != "" {
+			return labels[key]
+		}
+	}
+	return ""
 }
 
 // namedClusters are the names of clusters that Applications go to.
