@@ -18,13 +18,18 @@ import (
 // readTerraformed reads the Applications, sets and projects that Terraform applies: those of
 // manifests that are written out in it, and those that it installs a chart of Applications with.
 func (r *Repository) readTerraformed(ctx context.Context) {
-	if !slices.ContainsFunc(r.all, func(file string) bool {
+	i := slices.IndexFunc(r.all, func(file string) bool {
 		data, ok := r.terraform(file)
 		return ok && (bytes.Contains(data, []byte("argoproj.io")) || bytes.Contains(data, []byte("argocd-apps")))
-	}) {
+	})
+	if i < 0 {
 		return
 	}
 	told := r.told(ctx)
+	if told.Unread != nil && ctx.Err() == nil {
+		at := finding.Position{File: r.all[i], Line: 1}
+		r.partNotRead(at, "", "what Terraform applies for Argo CD is not read: %v", told.Unread)
+	}
 	found := map[string][]document{}
 	add := func(file string, documents []document) {
 		for _, d := range documents {

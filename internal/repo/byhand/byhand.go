@@ -47,6 +47,8 @@ type Told struct {
 	// Manifests are written out in Terraform, Charts are the releases that it makes.
 	Manifests []terraform.Manifest
 	Charts    []terraform.Release
+	// Unread is why the Terraform of the repository could not be evaluated; nil where it was.
+	Unread error
 }
 
 // Namespace is a namespace that a command creates.

@@ -25,6 +25,7 @@ func (told *Told) terraformed(ctx context.Context, tree *repofs.Tree) {
 	told.Instructions = append(told.Instructions, gateways(all)...)
 	made, err := evaluate.Made(ctx, all)
 	if err != nil {
+		told.Unread = err
 		return
 	}
 	told.Manifests, told.Charts = made.Manifests, made.Releases
