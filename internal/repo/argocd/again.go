@@ -1,6 +1,7 @@
 package argocd
 
 import (
+	"context"
 	"path"
 	"reflect"
 	"slices"
@@ -70,6 +71,22 @@ func (g *applied) alternatives(all []document, roots []entry, single []document)
 		return left
 	})
 	return roots, single
+}
+
+// withoutTerraformed leaves out the files of Applications that Terraform writes as objects of its own: it
+// applies these, and who writes both has the file for those who do without it.
+func (r *Repository) withoutTerraformed(ctx context.Context, roots []entry) []entry {
+	same := func(d document) string { return d.value.TextAt("metadata", "namespace") + "\n" + what(d) }
+	written := map[string]bool{}
+	for _, e := range roots {
+		if d := e.document; d.value != nil && d.isApplication() && r.byTerraform(e) != "" && !isManifest(d.position().File) {
+			written[same(d)] = true
+		}
+	}
+	return slices.DeleteFunc(roots, func(e entry) bool {
+		d := e.document
+		return d.value != nil && d.isApplication() && r.byTerraform(e) == "" && written[same(d)] && !r.isHanded(ctx, d.position().File)
+	})
 }
 
 // withoutSame takes the Applications that are written twice among the roots of one environment:

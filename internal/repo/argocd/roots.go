@@ -155,7 +155,7 @@ func (r *Repository) findRoots(ctx context.Context) (roots []entry, single []doc
 		}
 	}
 	roots, single = g.alternatives(all, roots, single)
-	roots, others := r.withoutSame(roots)
+	roots, others := r.withoutSame(r.withoutTerraformed(ctx, roots))
 	r.leftOut = append(r.leftOut, others...)
 	roots, again := g.again(all, roots)
 	r.leftOut = append(r.leftOut, again...)
