@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/repo/repofs"
 	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
 )
@@ -43,10 +44,16 @@ func (r *Repository) findArchives(ctx context.Context, all []looked) {
 		elsewhere -= len(apps)
 	}
 	delete(templates, "")
-	if len(inside)+len(templates) == 0 || elsewhere == 0 {
-		return // there is nothing else
+	if len(inside)+len(templates) == 0 {
+		return
 	}
 	r.archives = map[string]bool{}
+	if elsewhere == 0 { // there is nothing else, so that a name alone does not say it
+		for folder, apps := range inside {
+			r.archives[folder] = !strings.Contains(folder, "/") && !slices.ContainsFunc(apps, r.takesAnything)
+		}
+		return
+	}
 	for folder := range templates {
 		r.archives[folder] = !r.isSaidElsewhere(folder)
 	}
@@ -63,10 +70,21 @@ func (r *Repository) findArchives(ctx context.Context, all []looked) {
 	}
 	maps.DeleteFunc(r.archives, func(_ string, is bool) bool { return !is })
 	if len(r.archives) > 0 { // to look for commands is work
-		for file := range r.handed(ctx) {
-			delete(r.archives, mayBeArchive(file))
+		for file, command := range r.handed(ctx) {
+			if folder := mayBeArchive(file); mayBeArchive(command.File) != folder {
+				delete(r.archives, folder) // a script that is put away with it says nothing
+			}
 		}
 	}
+}
+
+// takesAnything reports whether one of the folders that an Application takes is there: a tree that was
+// moved has none of them any more.
+func (r *Repository) takesAnything(d document) bool {
+	return slices.ContainsFunc(d.sources(), func(s source) bool {
+		p := path.Clean(s.path())
+		return s.path() == "" || r.tree.IsDir(p) || r.tree.IsFile(p)
+	})
 }
 
 // isSaidElsewhere reports whether a file outside a folder that may make Applications of it, a
@@ -114,8 +132,8 @@ func (r *Repository) PutAway(ctx context.Context, file, name string) bool {
 	used, known := r.usedFolders[folder]
 	if !known {
 		used = slices.ContainsFunc(slices.Concat(r.applications, r.sets), func(d document) bool { return namesFolder(d.value.At("spec"), folder) })
-		for file := range r.handed(ctx) {
-			used = used || mayBeArchive(file) == folder
+		for file, command := range r.handed(ctx) {
+			used = used || mayBeArchive(file) == folder && mayBeArchive(command.File) != folder
 		}
 		r.usedFolders[folder] = used
 	}
@@ -145,6 +163,28 @@ func mayBeArchive(file string) string {
 		return ""
 	}
 	return strings.Join(folders[:i+1], "/")
+}
+
+// Unused are Applications that are not read because of where they lie.
+type Unused struct {
+	// Position is the first of them.
+	Position finding.Position
+	// Where says what folder it is: "that are put away".
+	Where string
+}
+
+// Unused are the Applications that nobody applies by where they lie, one for each kind of such a folder.
+func (r *Repository) Unused() []Unused {
+	var all []Unused
+	for _, kind := range []struct {
+		is    func(file string) bool
+		where string
+	}{{repofs.IsFixture, "in the data of tests"}, {r.isArchived, "that are put away"}, {isExample, "in a folder of examples"}} {
+		if i := slices.IndexFunc(r.unused, func(d document) bool { return kind.is(d.position().File) }); i >= 0 {
+			all = append(all, Unused{r.unused[i].position(), kind.where})
+		}
+	}
+	return all
 }
 
 // isArchived reports whether a file lies in a folder that somebody has put away.

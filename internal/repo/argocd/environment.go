@@ -10,7 +10,6 @@ import (
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
-	"github.com/rollout-ladder/ladder/internal/repo/repofs"
 )
 
 // defaultName is the environment of a repository that tells none apart.
@@ -73,15 +72,9 @@ func (r *Repository) Environments(ctx context.Context) ([]Environment, error) {
 		return nil, err
 	}
 	var told []finding.Finding
-	for _, kind := range []struct {
-		is    func(file string) bool
-		where string
-	}{{repofs.IsFixture, "in the data of tests"}, {r.isArchived, "that are put away"}, {isExample, "in a folder of examples"}} {
-		if i := slices.IndexFunc(r.unused, func(d document) bool { return kind.is(d.position().File) }); i >= 0 {
-			at := r.unused[i].position()
-			// They are nobody's platform, so that nothing lacks them.
-			told = append(told, newFinding(RuleNotRead, finding.Info, at, "", "the Applications %s are not read (%s)", kind.where, path.Dir(at.File)))
-		}
+	for _, u := range r.Unused() {
+		// They are nobody's platform, so that nothing lacks them.
+		told = append(told, newFinding(RuleNotRead, finding.Info, u.Position, "", "the Applications %s are not read (%s)", u.Where, path.Dir(u.Position.File)))
 	}
 	for _, e := range idle {
 		told = append(told, e.idle...)
