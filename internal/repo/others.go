@@ -63,6 +63,51 @@ func (r *Repository) findOthers(ctx context.Context) {
 	if templates := r.templatesOfApplications(ctx); len(templates) > 0 {
 		r.others = append(r.others, notTaken(templates, "template", "of Applications", "another program fills in what is open; run ladder where that program writes"))
 	}
+	for _, other := range deployers {
+		if objects := r.objectsOf(ctx, other.group, other.kind); len(objects) > 0 {
+			r.others = append(r.others, notTaken(objects, other.kind, "of "+other.program, "what else is applied is not known"))
+		}
+	}
+}
+
+// deployers are the kinds of the objects that tell programs beside Argo CD and Flux what to apply.
+var deployers = []struct{ group, kind, program string }{
+	{"apps.open-cluster-management.io", "Subscription", "Open Cluster Management"},
+	{"fleet.cattle.io", "GitRepo", "Fleet"},
+	{"templates.weave.works", "GitOpsSet", "Weave GitOps"},
+}
+
+// objectsOf are the objects of a kind in manifests, each at the line of its kind, which stands
+// beside that of its group.
+func (r *Repository) objectsOf(ctx context.Context, group, kind string) []finding.Position {
+	files, err := r.tree.Find(ctx, ".", func(name string) bool { return path.Ext(name) == ".yaml" || path.Ext(name) == ".yml" })
+	if err != nil {
+		return nil
+	}
+	var all []finding.Position
+	for _, file := range files {
+		text, err := r.tree.Read(file)
+		if err != nil || repofs.IsUnused(file) || !bytes.Contains(text, []byte(group)) {
+			continue
+		}
+		lines := strings.Split(string(text), "\n")
+		ofGroup := func(i int) bool { return i >= 0 && i < len(lines) && strings.HasPrefix(value(lines[i], "apiVersion:"), group+"/") }
+		for i, line := range lines {
+			if value(line, "kind:") == kind && (ofGroup(i-1) || ofGroup(i+1)) {
+				all = append(all, finding.Position{File: file, Line: i + 1})
+			}
+		}
+	}
+	return all
+}
+
+// value is what a line gives a key at its start, without quotes.
+func value(line, key string) string {
+	text, ok := strings.CutPrefix(line, key)
+	if !ok {
+		return ""
+	}
+	return strings.Trim(text, " \t\r\"'")
 }
 
 // notTaken is the finding about files that are not read, each as a part that counts as no Application.
