@@ -49,15 +49,13 @@ func (g *kustomizeView) rewrite(file string, data []byte) ([]byte, error) {
 	for _, key := range []string{"generators", "transformers", "validators"} {
 		content[key] = g.plugins(dir, key, v.At(key))
 	}
-	// Everything else that names a file may name an address as well.
 	for _, key := range []string{"patches", "patchesStrategicMerge", "patchesJson6902", "configurations", "crds", "openapi", "replacements", "configMapGenerator", "secretGenerator"} {
 		if e, ok := v.Get(key); ok {
-			if address := remotePath(e.Value); address != nil {
-				return nil, &repofs.InputError{Position: address.Position, Message: fmt.Sprintf("%s is not in the repository", address.Text), Hint: "copy the file into the repository"}
-			}
+			content[key] = g.withoutAddresses(key, e.Value)
 		}
 	}
 	g.modernise(dir, content)
+	patched := content["patches"] != nil
 	if g.lenient {
 		g.dropPatches(dir, content)
 	}
@@ -67,10 +65,36 @@ func (g *kustomizeView) rewrite(file string, data []byte) ([]byte, error) {
 			delete(content, key)
 		}
 	}
-	if _, some := content["resources"]; !some && len(g.leftOut) > before {
+	if _, some := content["resources"]; !some && (len(g.leftOut) > before || g.lenient && patched) {
 		content["resources"] = []any{} // without a list kustomize takes it for empty, and fails
 	}
 	return yaml.Marshal(content)
+}
+
+// withoutAddresses keeps of a field that names files the entries whose files are in the repository.
+// Kustomize gets the others, whichever field names them.
+func (g *kustomizeView) withoutAddresses(key string, v *yamldoc.Value) any {
+	leave := func(item *yamldoc.Value) bool {
+		address := remotePath(item)
+		if address == nil {
+			return false
+		}
+		g.leftOut = append(g.leftOut, leftOut{at: address.Position, part: true, what: fmt.Sprintf("%s, which the field %s names, is not read", address.Text, key)})
+		return true
+	}
+	if v.Kind != yamldoc.List {
+		if leave(v) {
+			return nil
+		}
+		return v.Any()
+	}
+	kept := []any{}
+	for _, item := range v.Items {
+		if !leave(item) {
+			kept = append(kept, item.Any())
+		}
+	}
+	return kept
 }
 
 // dropPatches keeps the patches that are for Argo CD's own objects.
