@@ -268,6 +268,7 @@ func (l *loader) start() (pending, error) {
 	}
 	for _, o := range objects {
 		if isKustomization(o) && l.ownPath(textAt(o.Object, "spec", "path")) == l.root.path && l.mayBeOwn(o) {
+			l.root.address = cmp.Or(l.root.address, addressOf(objects, o))
 			if _, _, err := l.kustomization(o, -1); err != nil {
 				return pending{}, err
 			}
@@ -286,6 +287,20 @@ func (l *loader) start() (pending, error) {
 	l.seen[key("Kustomization", k.Namespace, k.Name)] = 0
 	l.current.Kustomizations = append(l.current.Kustomizations, k)
 	return pending{l.root.path, 0}, nil
+}
+
+// addressOf is that of the GitRepository that a Kustomization takes its folder from, whatever its
+// name is; empty where it is not among the objects, or a variable.
+func addressOf(objects []manifest.Object, kustomization manifest.Object) string {
+	name := textAt(kustomization.Object, "spec", "sourceRef", "name")
+	for _, o := range objects {
+		if o.GetKind() == "GitRepository" && isFlux(o.GroupVersionKind().Group) && o.GetName() == name {
+			if address := textAt(o.Object, "spec", "url"); !strings.Contains(address, "$") {
+				return finding.WithoutUser(address)
+			}
+		}
+	}
+	return ""
 }
 
 // mayBeOwn reports whether the source of a Kustomization that applies the root may be
