@@ -22,7 +22,7 @@ var childrenOf = map[string][]child{
 	"clickhouse.altinity.com/ClickHouseInstallation":              {{makes: "Service", name: "clickhouse-{name}"}},
 	"clickhouse-keeper.altinity.com/ClickHouseKeeperInstallation": {{makes: "Service", name: "keeper-{name}"}},
 	"databases.spotahome.com/RedisFailover":                       {{makes: "Service", name: "rfs-{name}"}, {makes: "Service", name: "rfrm-{name}"}, {makes: "Service", name: "rfrs-{name}"}},
-	"datasciencecluster.opendatahub.io/DataScienceCluster":        {{makes: "Namespace", name: "redhat-ods-applications"}, {makes: "Namespace", name: "rhods-notebooks"}},
+	"datasciencecluster.opendatahub.io/DataScienceCluster":        {{makes: "Namespace", name: "rhods-notebooks"}, {makes: "Namespace", name: "{spec.components.modelregistry.registriesNamespace}"}},
 	"dscinitialization.opendatahub.io/DSCInitialization":          {{makes: "Namespace", name: "{spec.applicationsNamespace}"}, {makes: "Namespace", name: "{spec.monitoring.namespace}"}},
 	"dragonflydb.io/Dragonfly":                                    {{makes: "Service", name: "{name}"}},
 	"elasticsearch.k8s.elastic.co/Elasticsearch": {{makes: "Service", name: "{name}-es-http"}, {makes: "Service", name: "{name}-es-transport"},

@@ -74,9 +74,11 @@ func addOperands(operators map[string]catalogue.Operator) {
 }
 
 // namespaces are those that operators make once they run. Source: openshift/cert-manager-operator,
-// bindata/cert-manager-deployment; Red Hat OpenShift Pipelines, "Setting annotations and labels of the installation namespace".
+// bindata/cert-manager-deployment; Red Hat OpenShift Pipelines, "Setting annotations and labels of the installation namespace";
+// opendatahub-io/opendatahub-operator, cmd/main.go: the default DSCInitialization, which DISABLE_DSC_CONFIG leaves out.
 var namespaces = map[string]string{
 	"cert-manager-operator": "cert-manager", "openshift-pipelines-operator-rh": "openshift-pipelines",
+	"rhods-operator": "redhat-ods-applications",
 }
 
 // addNamespaces adds the namespaces that operators make.
@@ -201,8 +203,8 @@ func packages(checkouts []string, skip, keep *regexp.Regexp) (map[string][]byte,
 		}
 	}
 	addOperands(operators)
-	addNamespaces(operators)
 	addProducts(operators)
+	addNamespaces(operators)
 	files := map[string][]byte{}
 	return files, add(files, "olm", headerOfPackages, operators)
 }
