@@ -72,9 +72,14 @@ func (p places) setsBefore(setup argo.Setup, project argo.Project) []finding.Fin
 // of nearly the same name, or one of a word more or less that no Application is in. Argo CD syncs no Application without its project, and generates none.
 func missingProjects(in Input) []finding.Finding {
 	setup := in.Argo
-	made := map[string]argo.Project{}
+	made := map[string]bool{}
 	for _, p := range setup.Projects {
-		made[p.Name] = p
+		made[p.Name] = true
+	}
+	for _, o := range in.Objects { // those of charts of other things than Applications
+		if o.Resource.Group == "argoproj.io" && o.Resource.Kind == "AppProject" {
+			made[o.Resource.Name] = true
+		}
 	}
 	// A folder elsewhere that goes where Argo CD runs may hold more projects.
 	hidden := slices.ContainsFunc(in.Components, func(c model.Component) bool {
@@ -89,7 +94,7 @@ func missingProjects(in Input) []finding.Finding {
 	}
 	for _, a := range setup.Applications {
 		name := cmp.Or(a.Project, "default")
-		if _, ok := made[name]; ok || name == "default" || templated(name) || a.Assumed && a.Set == "" {
+		if made[name] || name == "default" || templated(name) || a.Assumed && a.Set == "" {
 			continue
 		}
 		if _, told := of[name]; told {
