@@ -91,7 +91,9 @@ func (r *Repository) objectsOf(ctx context.Context, group, kind string) []findin
 			continue
 		}
 		lines := strings.Split(string(text), "\n")
-		ofGroup := func(i int) bool { return i >= 0 && i < len(lines) && strings.HasPrefix(value(lines[i], "apiVersion:"), group+"/") }
+		ofGroup := func(i int) bool {
+			return i >= 0 && i < len(lines) && strings.HasPrefix(value(lines[i], "apiVersion:"), group+"/")
+		}
 		for i, line := range lines {
 			if value(line, "kind:") == kind && (ofGroup(i-1) || ofGroup(i+1)) {
 				all = append(all, finding.Position{File: file, Line: i + 1})

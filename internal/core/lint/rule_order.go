@@ -157,7 +157,7 @@ func (o *order) cured(l link, f finding.Finding) bool {
 
 // unknownParent is the folder of a component whose parent is not in the repository.
 func unknownParent(c *model.Component) (folder string, unknown bool) {
-	if len(c.Parents) == 0 {
+	if len(c.Parents) == 0 || model.IsRoot(c.Parents[0]) {
 		return "", false
 	}
 	return strings.CutSuffix(c.Parents[0], "/")
@@ -326,7 +326,7 @@ func (o *order) together(a, b *model.Component) bool {
 		return false
 	}
 	// What a set that is applied by hand generates has no root, and may be a parent itself.
-	return a.Parents[0] != "" || len(a.Parents) > 1 && len(b.Parents) > 1 && !nameless(a.Parents[1]) && a.Parents[1] == b.Parents[1]
+	return a.Parents[0] != "" && !model.IsRoot(a.Parents[0]) || len(a.Parents) > 1 && len(b.Parents) > 1 && !nameless(a.Parents[1]) && a.Parents[1] == b.Parents[1]
 }
 
 // top is the parent of a component that no other applies, or the component itself.

@@ -11,6 +11,15 @@ const stepsOf = "ApplicationSet "
 // of an ApplicationSet: no Application has such a name.
 func AtSteps(set string) string { return stepsOf + set }
 
+const rootOf = "kustomization "
+
+// AtRoot is the parent, in Component.Parents, of what a kustomization holds that somebody applies by
+// hand beside others: kubectl knows no waves, so that those of two commands do not compare.
+func AtRoot(folder string) string { return rootOf + folder + "/" }
+
+// IsRoot reports whether a parent is a kustomization that somebody applies by hand.
+func IsRoot(parent string) bool { return strings.HasPrefix(parent, rootOf) }
+
 // StepsAt is the ApplicationSet whose RollingSync step an element of Waves is; ok is
 // false for a sync wave.
 func (c *Component) StepsAt(i int) (set string, ok bool) {

@@ -67,9 +67,12 @@ func (w *walk) children(ctx context.Context, parent document, y contents, own pl
 		return fmt.Errorf("read the app-of-apps: %w", err)
 	}
 	r := w.repository
-	name := ""
-	if parent.value != nil {
-		name = parent.name()
+	name, by := "", ""
+	switch {
+	case parent.value != nil:
+		name, by = parent.name(), parent.name()
+	case y.overlay != "" && len(w.environment.roots) > 1:
+		by = model.AtRoot(y.overlay)
 	}
 	for _, folder := range y.folders {
 		if _, ok := w.folders[folder]; !ok {
@@ -80,9 +83,9 @@ func (w *walk) children(ctx context.Context, parent document, y contents, own pl
 		var err error
 		switch {
 		case d.argo("ApplicationSet"):
-			err = w.set(ctx, name, d, own.below(name, r.wave(d)), t)
+			err = w.set(ctx, name, d, own.below(by, r.wave(d)), t)
 		case d.isApplication():
-			err = w.application(ctx, name, d, own.below(name, r.wave(d)), t)
+			err = w.application(ctx, name, d, own.below(by, r.wave(d)), t)
 		case d.argo("AppProject"):
 			w.project(ctx, name, d)
 		}

@@ -23,11 +23,12 @@ func (s sharing) add(first, second model.Component) {
 	}
 }
 
+// parentOf is the Application that applies a component; empty where people do.
 func parentOf(c model.Component) string {
-	if len(c.Parents) == 0 {
-		return ""
+	if last := len(c.Parents) - 1; last >= 0 && !model.IsRoot(c.Parents[last]) {
+		return c.Parents[last]
 	}
-	return c.Parents[len(c.Parents)-1]
+	return ""
 }
 
 // findings has one for each pair: the parents overwrite each other's labels, and
