@@ -28,7 +28,7 @@ func (r *Repository) readTerraformed(ctx context.Context) {
 	told := r.told(ctx)
 	if told.Unread != nil && ctx.Err() == nil {
 		at := finding.Position{File: r.all[i], Line: 1}
-		r.partNotRead(at, "", "what Terraform applies for Argo CD is not read: %v", told.Unread)
+		r.partNotRead(at, "", "what Terraform applies for Argo CD is not read, whole or in part: %v", told.Unread)
 	}
 	found := map[string][]document{}
 	add := func(file string, documents []document) {

@@ -47,7 +47,7 @@ type Told struct {
 	// Manifests are written out in Terraform, Charts are the releases that it makes.
 	Manifests []terraform.Manifest
 	Charts    []terraform.Release
-	// Unread is why the Terraform of the repository could not be evaluated; nil where it was.
+	// Unread is why Terraform of the repository could not be read or evaluated, whole or in part; nil where it was.
 	Unread error
 }
 

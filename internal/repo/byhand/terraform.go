@@ -2,7 +2,9 @@ package byhand
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"fmt"
 	"path"
 	"strings"
 
@@ -21,7 +23,8 @@ const maxTerraform = 8 << 20
 // terraformed is what Terraform makes: a cluster that it sets up has that before Argo CD or
 // Flux. Terraform that cannot be read says nothing.
 func (told *Told) terraformed(ctx context.Context, tree *repofs.Tree) {
-	all := ofTerraform(ctx, tree)
+	all, unread := ofTerraform(ctx, tree)
+	told.Unread = unread
 	told.Instructions = append(told.Instructions, gateways(all)...)
 	made, err := evaluate.Made(ctx, all)
 	if err != nil {
@@ -62,14 +65,21 @@ func gateways(all terraform.Repository) []Instruction {
 	return nil
 }
 
-// ofTerraform are the files of Terraform of a tree, none where nothing in them makes anything.
-func ofTerraform(ctx context.Context, tree *repofs.Tree) terraform.Repository {
+// ofTerraform are the files of Terraform of a tree, none where nothing in them makes anything. unread
+// says of the first one that is left out why.
+func ofTerraform(ctx context.Context, tree *repofs.Tree) (all terraform.Repository, unread error) {
 	found, _ := tree.Find(ctx, ".", func(name string) bool { return path.Ext(name) == ".tf" || path.Ext(name) == ".tfvars" })
-	var all terraform.Repository
 	size, makes := 0, false
 	for _, file := range found {
+		if repofs.IsFixture(file) || strings.Contains(file, ".terraform/") {
+			continue
+		}
 		data, err := tree.Read(file)
-		if err != nil || repofs.IsFixture(file) || strings.Contains(file, ".terraform/") || size+len(data) > maxTerraform {
+		if err == nil && size+len(data) > maxTerraform {
+			err = fmt.Errorf("with %s the Terraform of the repository is larger than %d MiB", file, maxTerraform>>20)
+		}
+		if err != nil {
+			unread = cmp.Or(unread, err)
 			continue
 		}
 		size += len(data)
@@ -82,9 +92,9 @@ func ofTerraform(ctx context.Context, tree *repofs.Tree) terraform.Repository {
 		makes = makes || terraform.Makes(one)
 	}
 	if !makes {
-		return terraform.Repository{}
+		return terraform.Repository{}, unread
 	}
-	return all
+	return all, unread
 }
 
 // crdSwitches are the values by which charts bring their CRDs.
