@@ -41,6 +41,11 @@ func (r *Repository) noPlatform(ctx context.Context, dir string) *InputError {
 		found.Position = states[0]
 		found.Message += fmt.Sprintf(", but %s of Helmfile", finding.Count(len(states), "state file"))
 		found.Hint = fmt.Sprintf("ladder import helmfile %s makes a platform of it", states[0].File)
+	case r.applications != nil && r.applications.TerraformUnread() != nil:
+		unread := r.applications.TerraformUnread()
+		found.Position = unread.Position
+		found.Message += ", but Terraform for Argo CD, which is not read: " + unread.Message
+		found.Hint = "split what is too large, or write the Applications as manifests"
 	case r.applications != nil && len(r.applications.Unused()) > 0:
 		unused := r.applications.Unused()[0]
 		found.Position = unused.Position

@@ -80,6 +80,8 @@ type Repository struct {
 	// aside are those in the data of tests or put away, unused those of them that make
 	// Applications and that nothing applies.
 	aside, unused []document
+	// terraformUnread is why Terraform is not read: see TerraformUnread.
+	terraformUnread *repofs.InputError
 	// archives are the folders that are put away by what the repository says of them.
 	archives map[string]bool
 	// usedFolders are those whose names may say that they are put away, with whether

@@ -28,6 +28,7 @@ func (r *Repository) readTerraformed(ctx context.Context) {
 	told := r.told(ctx)
 	if told.Unread != nil && ctx.Err() == nil {
 		at := finding.Position{File: r.all[i], Line: 1}
+		r.terraformUnread = &repofs.InputError{Position: at, Message: told.Unread.Error()}
 		r.partNotRead(at, "", "what Terraform applies for Argo CD is not read, whole or in part: %v", told.Unread)
 	}
 	found := map[string][]document{}
@@ -64,6 +65,10 @@ func (r *Repository) readTerraformed(ctx context.Context) {
 		r.add(file, found[file])
 	}
 }
+
+// TerraformUnread is why Terraform that applies something for Argo CD is not read, whole or in part; nil
+// where it is.
+func (r *Repository) TerraformUnread() *repofs.InputError { return r.terraformUnread }
 
 // valuesOf are the values that Terraform gives a release. What it fills in is as Terraform has
 // it: ${name}.

@@ -1,7 +1,6 @@
 package terraform
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -65,19 +64,21 @@ func MadeBy(all Repository) (Made, error) {
 			}
 		}
 	}
-	made.Objects = distinct(made.Objects, func(a, b Object) bool { return a == b })
-	made.Manifests = distinct(made.Manifests, func(a, b Manifest) bool { return a == b })
-	made.Releases = distinct(made.Releases, func(a, b Release) bool {
-		return a.Position == b.Position && a.Name == b.Name && a.Namespace == b.Namespace && a.Chart == b.Chart
+	made.Objects = distinct(made.Objects, func(o Object) Object { return o })
+	made.Manifests = distinct(made.Manifests, func(m Manifest) Manifest { return m })
+	made.Releases = distinct(made.Releases, func(r Release) Object {
+		return Object{Kind: r.Chart, Name: r.Name, Namespace: r.Namespace, Position: r.Position}
 	})
 	return made, nil
 }
 
-// distinct is a list without those that are equal to an earlier one.
-func distinct[T any](all []T, equal func(a, b T) bool) []T {
+// distinct is a list without those that have the key of an earlier one.
+func distinct[T any, K comparable](all []T, key func(T) K) []T {
 	var out []T
+	met := map[K]bool{}
 	for _, one := range all {
-		if !slices.ContainsFunc(out, func(o T) bool { return equal(o, one) }) {
+		if k := key(one); !met[k] {
+			met[k] = true
 			out = append(out, one)
 		}
 	}
