@@ -130,6 +130,9 @@ func (x *index) look(found *collection, o *object, n need) {
 	if x.there(k, o.component, p) {
 		return
 	}
+	if k.Kind == kindService && n.strength == plan.Hard && !n.static {
+		p = x.workload(p) // who talks to a Service needs its pods
+	}
 	thing := x.world.required(k)
 	if k.Kind == kindReserved {
 		thing = p.object.resource()

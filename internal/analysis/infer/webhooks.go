@@ -148,6 +148,12 @@ func (x *index) behind(service key, configuration *object) provider {
 	if !ok {
 		return provider{component: configuration.component, object: configuration, place: configuration.place, position: configuration.Origin.Position(), basis: finding.Rendered}
 	}
+	return x.workload(p)
+}
+
+// workload is what runs the pods of a Service, of the component of the Service where several
+// do; the Service itself where nothing is known to.
+func (x *index) workload(p provider) provider {
 	if p.object == nil || !p.object.is("", "Service") {
 		return p
 	}
@@ -156,7 +162,7 @@ func (x *index) behind(service key, configuration *object) provider {
 		return p
 	}
 	var best *object
-	for _, o := range x.world.workloads[service.Namespace] {
+	for _, o := range x.world.workloads[p.object.namespace()] {
 		have := podLabels(o)
 		if matches := !slices.ContainsFunc(sortedKeys(wanted), func(k string) bool { return have[k] != wanted[k] }); !matches {
 			continue

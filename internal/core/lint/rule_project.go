@@ -9,6 +9,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/core/argo"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
+	"github.com/rollout-ladder/ladder/internal/core/model"
 )
 
 const ruleProject = "project-forbids"
@@ -32,9 +33,18 @@ func projectForbids(in Input) []finding.Finding {
 	if len(projects) == 0 {
 		return nil
 	}
+	components := map[string]*model.Component{}
+	for i := range in.Components {
+		components[in.Components[i].Name] = &in.Components[i]
+	}
 	objects := map[string][]*Object{}
 	for i := range in.Objects {
 		object := &in.Objects[i]
+		if c := components[object.Component]; c != nil {
+			if _, hidden := hides(in.Argo.Settings, object.Resource, c); hidden {
+				continue // what is left out of a sync is not judged by the project
+			}
+		}
 		objects[object.Component] = append(objects[object.Component], object)
 	}
 	// Argo CD has one name for each cluster: where its own is called in-cluster, another

@@ -34,8 +34,8 @@ func lockedProjects(in Input) []finding.Finding {
 			continue // who applies the folder first applies the project with it
 		}
 		app := places[way[i].name]
-		if in.createdProject(app, p.Name) {
-			continue
+		if in.createdProject(app, p.Name) || app.Position.File == p.Position.File {
+			continue // who applies the file of the first applies the project with it
 		}
 		f := aboutApplication(app, ruleProjectLate, finding.Warning,
 			"Application %s is in AppProject %s, which only %s applies: Argo CD syncs nothing of %s before the project is there, so that it never is", app.Name, p.Name, p.Parent, app.Name)

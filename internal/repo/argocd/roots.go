@@ -80,7 +80,7 @@ func (r *Repository) findRoots(ctx context.Context) (roots []entry, single []doc
 			return nil, nil, err
 		}
 	}
-	overlays, left := r.choices(ctx, r.overlays())
+	overlays, left := r.choices(ctx, g.withoutDry(ctx, all, r.overlays()))
 	// A kustomization of which Applications take parts gathers them for other
 	// purposes: applied as well, it would own everything twice.
 	gathers := func(dir string) bool {
