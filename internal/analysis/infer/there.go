@@ -17,7 +17,7 @@ func (x *index) there(k key, consumer int, p provider) bool {
 		return false
 	}
 	if k.Kind == kindNamespace {
-		return !c.PreArgo && (slices.Contains(x.in.Existing, k.Name) || argoNamespace(k.Name) || distributed(k.Name))
+		return !c.PreArgo && (slices.Contains(x.in.Existing, k.Name) || argoNamespace(k.Name) || distributed(k.Name)) || x.isSpread(k)
 	}
 	for _, u := range x.unseen {
 		if order := x.in.Order(&x.in.Components[u.component], c); u.component != p.component && order <= 0 &&
@@ -26,6 +26,14 @@ func (x *index) there(k key, consumer int, p provider) bool {
 		}
 	}
 	return false
+}
+
+// isSpread reports whether something in another cluster makes a namespace in all that it manages:
+// the projects and workspaces of Kommander. Source: Nutanix Kubernetes Platform, "Projects".
+func (x *index) isSpread(k key) bool {
+	return slices.ContainsFunc(x.clusters, func(other *index) bool {
+		return other != x && slices.ContainsFunc(other.provide[k], func(p provider) bool { return p.object != nil && p.object.g == "workspaces.kommander.mesosphere.io" })
+	})
 }
 
 // unseen is a component for CRDs of which nobody knows all kinds. groups are those that

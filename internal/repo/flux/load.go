@@ -343,7 +343,7 @@ func (l *loader) follow(p pending) ([]pending, error) {
 		case isKustomization(o):
 			own = append(own, o)
 		case group == groupHelm && o.GetKind() == "HelmRelease":
-			id := key(o.GetKind(), namespaceOf(o, k), o.GetName())
+			id := releaseKey(l.current.remote(p.parent), namespaceOf(o, k), o.GetName())
 			have, ok := l.releases[id]
 			also := have.also
 			if ok && have.by >= 0 && have.by != p.parent {
@@ -391,6 +391,11 @@ func isKustomization(o manifest.Object) bool {
 }
 
 func key(kind, namespace, name string) string { return kind + "/" + namespace + "/" + name }
+
+// releaseKey tells HelmReleases apart: clusters that one Flux applies to may have one of a name each.
+func releaseKey(remote, namespace, name string) string {
+	return key("HelmRelease", namespace, name) + strings.TrimSuffix("@"+remote, "@")
+}
 
 // namespaceOf is where an object lands; that of its Kustomization where it names
 // none.

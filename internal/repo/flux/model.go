@@ -184,5 +184,9 @@ type Release struct {
 	Timeout        time.Duration
 	RetryInterval  time.Duration
 	KubeConfig     string
-	Position       finding.Position
+	// Remote is the cluster that its Kustomization applies it to; empty for that of Flux.
+	Remote   string
+	Position finding.Position
 }
+
+func (r *Release) key() string { return releaseKey(r.Remote, r.Namespace, r.Name) }

@@ -17,23 +17,25 @@ type names struct {
 // newNames gives names, first to Kustomizations: dependsOn means them most.
 func newNames(clusters []Cluster) *names {
 	n := &names{namespaces: map[string]map[string]bool{}, taken: map[string]string{}, of: map[string]string{}}
-	each := func(visit func(kind, namespace, name string)) {
+	each := func(visit func(id, kind, namespace, name, remote string)) {
 		for _, kind := range []string{"Kustomization", "HelmRelease"} {
 			for i := range clusters {
 				c := &clusters[i]
 				if kind == "HelmRelease" {
 					for j := range c.Releases {
-						visit(kind, c.Releases[j].Namespace, c.Releases[j].Name)
+						r := &c.Releases[j]
+						visit(r.key(), kind, r.Namespace, r.Name, r.Remote)
 					}
 					continue
 				}
 				for j := range c.Kustomizations {
-					visit(kind, c.Kustomizations[j].Namespace, c.Kustomizations[j].Name)
+					k := &c.Kustomizations[j]
+					visit(key(kind, k.Namespace, k.Name), kind, k.Namespace, k.Name, "")
 				}
 			}
 		}
 	}
-	each(func(kind, namespace, name string) {
+	each(func(_, kind, namespace, name, _ string) {
 		id := kind + "/" + name
 		if n.namespaces[id] == nil {
 			n.namespaces[id] = map[string]bool{}
@@ -44,8 +46,8 @@ func newNames(clusters []Cluster) *names {
 	return n
 }
 
-func (n *names) add(kind, namespace, name string) {
-	id := key(kind, namespace, name)
+// add names something, a HelmRelease in another cluster by that where its name is taken.
+func (n *names) add(id, kind, namespace, name, remote string) {
 	if n.of[id] != "" {
 		return
 	}
@@ -53,7 +55,11 @@ func (n *names) add(kind, namespace, name string) {
 	if len(n.namespaces[kind+"/"+name]) > 1 {
 		wanted = namespace + "-" + name
 	}
-	if n.taken[wanted] != "" {
+	switch {
+	case n.taken[wanted] == "":
+	case remote != "" && strings.HasPrefix(n.taken[wanted], kind+"/"):
+		wanted += "-" + strings.TrimSuffix(remote, "-kubeconfig")
+	default:
 		wanted += "-" + map[string]string{"Kustomization": "kustomization", "HelmRelease": "release"}[kind]
 	}
 	unique := wanted
@@ -68,7 +74,7 @@ func (n *names) kustomization(k *Kustomization) string {
 	return n.of[key("Kustomization", k.Namespace, k.Name)]
 }
 
-func (n *names) release(r *Release) string { return n.of[key("HelmRelease", r.Namespace, r.Name)] }
+func (n *names) release(r *Release) string { return n.of[r.key()] }
 
 // fewNames is how many names a sentence lists.
 const fewNames = 5

@@ -76,12 +76,16 @@ func (p *platform) units() *fluxcd.Setup {
 		index[key("Kustomization", c.Kustomizations[i].Namespace, c.Kustomizations[i].Name)] = i
 	}
 	for i := range c.Releases {
-		index[key("HelmRelease", c.Releases[i].Namespace, c.Releases[i].Name)] = len(c.Kustomizations) + i
+		index[c.Releases[i].key()] = len(c.Kustomizations) + i
 	}
-	references := func(kind string, all []Reference) []fluxcd.Reference {
+	references := func(kind, remote string, all []Reference) []fluxcd.Reference {
 		var out []fluxcd.Reference
 		for _, r := range all {
-			unit, known := index[key(kind, r.Namespace, r.Name)]
+			id := key(kind, r.Namespace, r.Name)
+			if kind == "HelmRelease" {
+				id = releaseKey(remote, r.Namespace, r.Name)
+			}
+			unit, known := index[id]
 			if !known {
 				unit = -1
 			}
@@ -93,7 +97,7 @@ func (p *platform) units() *fluxcd.Setup {
 	for i := range c.Kustomizations {
 		k := &c.Kustomizations[i]
 		u := fluxcd.Unit{
-			Kind: fluxcd.Kustomization, Namespace: k.Namespace, Name: k.Name, Parent: k.Parent, DependsOn: references("Kustomization", k.DependsOn),
+			Kind: fluxcd.Kustomization, Namespace: k.Namespace, Name: k.Name, Parent: k.Parent, DependsOn: references("Kustomization", "", k.DependsOn),
 			Wait: k.WaitAll, Checked: len(k.HealthChecks) > 0, Suspended: c.Suspended(i), Retries: true, RetryInterval: k.RetryInterval, Variables: k.Variables, Position: k.Position, Elsewhere: k.KubeConfig != "", Unawaited: c.unawaited[key("Kustomization", k.Namespace, k.Name)],
 			Workloads: slices.ContainsFunc(k.Objects, func(o manifest.Object) bool { return slices.Contains(workloads[:], o.GetKind()) }),
 		}
@@ -102,7 +106,11 @@ func (p *platform) units() *fluxcd.Setup {
 			u.Component = p.names.kustomization(k)
 		}
 		for _, check := range k.HealthChecks {
-			if unit, ok := index[key(check.Kind, check.Namespace, check.Name)]; ok {
+			id := key(check.Kind, check.Namespace, check.Name)
+			if check.Kind == "HelmRelease" {
+				id = releaseKey(c.remote(i), check.Namespace, check.Name)
+			}
+			if unit, ok := index[id]; ok {
 				u.Checks = append(u.Checks, unit)
 			}
 			for _, r := range c.makers(i, check) {
@@ -115,7 +123,7 @@ func (p *platform) units() *fluxcd.Setup {
 		r := &c.Releases[i]
 		setup.Units = append(setup.Units, fluxcd.Unit{
 			Kind: fluxcd.HelmRelease, Namespace: r.Namespace, Name: r.Name, Component: p.names.release(r), Parent: r.Kustomization, Also: r.Also,
-			DependsOn: references("HelmRelease", r.DependsOn), Wait: r.Waits, Workloads: true,
+			DependsOn: references("HelmRelease", r.Remote, r.DependsOn), Wait: r.Waits, Workloads: true,
 			Suspended: r.Suspend || c.Suspended(r.Kustomization), Retries: r.Retries, RetryInterval: r.RetryInterval, Position: r.Position,
 			Before: p.before(r), Unawaited: c.unawaited[key("HelmRelease", r.Namespace, r.Name)],
 		})
@@ -175,10 +183,10 @@ func (p *platform) parents(unit int) []string {
 	return all
 }
 
-// destination is the cluster that a Kustomization applies to; empty for that of Flux.
-func (p *platform) destination(k int) string {
-	for ; k >= 0; k = p.cluster.Kustomizations[k].Parent {
-		if name := p.cluster.Kustomizations[k].KubeConfig; name != "" {
+// remote is the cluster that a Kustomization applies to; empty for that of Flux.
+func (c *Cluster) remote(k int) string {
+	for ; k >= 0; k = c.Kustomizations[k].Parent {
+		if name := c.Kustomizations[k].KubeConfig; name != "" {
 			return name
 		}
 	}
@@ -200,7 +208,7 @@ func (p *platform) kustomization(i int) {
 	}
 	namespace, _ := k.Options["namespace"].(string)
 	c := p.component(i, cmp.Or(namespace, "default"), k.Position)
-	c.Cluster, c.Timeout, c.Type = p.destination(i), k.Timeout, model.Config
+	c.Cluster, c.Timeout, c.Type = p.cluster.remote(i), k.Timeout, model.Config
 	if p.setup.Units[i].Workloads {
 		c.Type = model.Runtime
 	}
@@ -263,7 +271,7 @@ func atOnce(group, kind string, at finding.Position) model.HealthCheck {
 func (p *platform) release(i int) {
 	r := &p.cluster.Releases[i]
 	c := p.component(len(p.cluster.Kustomizations)+i, cmp.Or(r.TargetNamespace, r.Namespace), r.Position)
-	c.Cluster, c.Timeout, c.Gate = cmp.Or(r.KubeConfig, p.destination(r.Kustomization)), r.Timeout, "the workloads of the chart are Ready"
+	c.Cluster, c.Timeout, c.Gate = cmp.Or(r.KubeConfig, r.Remote), r.Timeout, "the workloads of the chart are Ready"
 	if !r.Waits {
 		c.Gate = "the chart is installed"
 	}

@@ -22,7 +22,7 @@ func (l *loader) release(a applied) {
 		k = &l.current.Kustomizations[a.by]
 	}
 	r := Release{
-		Namespace: namespaceOf(o, k), Name: o.GetName(), Kustomization: a.by, Also: a.also, Position: o.Origin.Position(),
+		Namespace: namespaceOf(o, k), Name: o.GetName(), Kustomization: a.by, Remote: l.current.remote(a.by), Also: a.also, Position: o.Origin.Position(),
 		ReleaseName: textAt(o.Object, "spec", "releaseName"), TargetNamespace: textAt(o.Object, "spec", "targetNamespace"),
 		Suspend: flagAt(o.Object, "spec", "suspend"), Timeout: durationAt(o.Object, "spec", "timeout"), KubeConfig: kubeConfig(o),
 		CreateNamespace: flagAt(o.Object, "spec", "install", "createNamespace"),
