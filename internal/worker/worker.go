@@ -34,6 +34,7 @@ func init() {
 		wire.Terraform: answering(terraform.Read),
 		wire.Releases:  answering(terraform.Releases),
 		wire.Made:      answering(terraform.MadeBy),
+		wire.Units:     answering(terraform.Units),
 		wire.Objects:   parseObjects,
 
 		wire.ResourceSet: answering(resourceset.Make),

@@ -22,6 +22,11 @@ func Releases(ctx context.Context, of terraform.OfChart) ([]terraform.Release, e
 	return ask[terraform.OfChart, []terraform.Release](ctx, wire.Releases, of, terraformTime)
 }
 
+// Units finds the units of Terragrunt among its files, in a worker.
+func Units(ctx context.Context, files []terraform.File) ([]terraform.Unit, error) {
+	return ask[[]terraform.File, []terraform.Unit](ctx, wire.Units, files, terraformTime)
+}
+
 // Made reads what all Terraform of a repository makes in clusters, in a worker.
 func Made(ctx context.Context, all terraform.Repository) (terraform.Made, error) {
 	return ask[terraform.Repository, terraform.Made](ctx, wire.Made, all, terraformTime)

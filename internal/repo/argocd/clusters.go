@@ -151,7 +151,7 @@ func (r *Repository) terraformClusters(ctx context.Context) ([]clusters.Cluster,
 		if !mentions[dir] {
 			continue
 		}
-		for _, run := range r.terraformRuns(dir, folders) {
+		for _, run := range r.terraformRuns(ctx, dir, folders) {
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
@@ -213,7 +213,7 @@ func sameCluster(a, b clusters.Cluster) bool {
 }
 
 // terraformRuns are the files of variables of each run of a folder.
-func (r *Repository) terraformRuns(dir string, folders map[string][]terraform.File) [][]terraform.File {
+func (r *Repository) terraformRuns(ctx context.Context, dir string, folders map[string][]terraform.File) [][]terraform.File {
 	var variables []terraform.File
 	for _, file := range r.under(dir) {
 		if path.Ext(file) != ".tfvars" {
@@ -223,7 +223,29 @@ func (r *Repository) terraformRuns(dir string, folders map[string][]terraform.Fi
 			variables = append(variables, terraform.File{Path: file, Content: data})
 		}
 	}
-	return terraform.Runs(dir, variables, func(folder string) bool { return len(folders[folder]) > 0 })
+	return terraform.Runs(dir, variables, r.units(ctx), func(folder string) bool { return len(folders[folder]) > 0 })
+}
+
+// units are those of Terragrunt; it says nothing that cannot be read.
+func (r *Repository) units(ctx context.Context) []terraform.Unit {
+	if !r.unitsRead {
+		r.unitsRead = true
+		var files []terraform.File
+		size := 0
+		for _, file := range r.all {
+			if !terraform.IsTerragrunt(file) || repofs.IsUnused(file) {
+				continue
+			}
+			if data, err := r.tree.Read(file); err == nil && size+len(data) <= maxTerraform {
+				size += len(data)
+				files = append(files, terraform.File{Path: file, Content: data})
+			}
+		}
+		if len(files) > 0 {
+			r.terragrunt, _ = evaluate.Units(ctx, files)
+		}
+	}
+	return r.terragrunt
 }
 
 // assumptions tells what is taken to be so of the clusters that Applications were

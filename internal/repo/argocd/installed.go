@@ -26,7 +26,7 @@ func (r *Repository) readInstalled(ctx context.Context) map[string][]terraform.R
 		if !slices.ContainsFunc(folders[folder], func(f terraform.File) bool { return bytes.Contains(f.Content, []byte("helm_release")) }) {
 			continue
 		}
-		for _, run := range r.terraformRuns(folder, folders) {
+		for _, run := range r.terraformRuns(ctx, folder, folders) {
 			found, err := evaluate.Releases(ctx, terraform.OfChart{Folder: terraform.Folder{Files: folders[folder], Variables: run}, Local: true})
 			if err != nil {
 				break // what is wrong with Terraform is nothing of Argo CD's

@@ -79,7 +79,7 @@ func (r *Repository) terraformReleases(ctx context.Context) error {
 		if !mentions("helm_release") || !mentions(installation.Chart) {
 			continue
 		}
-		for _, run := range r.terraformRuns(dir, folders) {
+		for _, run := range r.terraformRuns(ctx, dir, folders) {
 			found, err := evaluate.Releases(ctx, terraform.OfChart{Folder: terraform.Folder{Files: folders[dir], Variables: run}, Chart: installation.Chart})
 			if ctx.Err() != nil {
 				return ctx.Err()

@@ -141,6 +141,8 @@ type Repository struct {
 	byHandFolders map[string]bool
 	ignored       ignored
 	released      map[string][]terraform.Release
+	terragrunt    []terraform.Unit
+	unitsRead     bool
 	// chartsAway are the charts that make Applications in folders that are put away.
 	chartsAway []string
 	// origin is the address that the repository was cloned from; empty where that is not known.

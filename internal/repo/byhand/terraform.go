@@ -68,7 +68,9 @@ func gateways(all terraform.Repository) []Instruction {
 // ofTerraform are the files of Terraform of a tree, none where nothing in them makes anything. unread
 // says of the first one that is left out why.
 func ofTerraform(ctx context.Context, tree *repofs.Tree) (all terraform.Repository, unread error) {
-	found, _ := tree.Find(ctx, ".", func(name string) bool { return path.Ext(name) == ".tf" || path.Ext(name) == ".tfvars" })
+	found, _ := tree.Find(ctx, ".", func(name string) bool {
+		return path.Ext(name) == ".tf" || path.Ext(name) == ".tfvars" || terraform.IsTerragrunt(name)
+	})
 	size, makes := 0, false
 	for _, file := range found {
 		if repofs.IsFixture(file) || strings.Contains(file, ".terraform/") {
@@ -84,8 +86,12 @@ func ofTerraform(ctx context.Context, tree *repofs.Tree) (all terraform.Reposito
 		}
 		size += len(data)
 		one := terraform.File{Path: file, Content: data}
-		if path.Ext(file) == ".tfvars" {
+		switch path.Ext(file) {
+		case ".tfvars":
 			all.Variables = append(all.Variables, one)
+			continue
+		case ".hcl":
+			all.Terragrunt = append(all.Terragrunt, one)
 			continue
 		}
 		all.Files = append(all.Files, one)

@@ -147,6 +147,8 @@ func (m *module) declare(b *hclsyntax.Block) {
 			v.sensitive = problems.HasErrors() || on.Type() != cty.Bool || on.IsNull() || on.True()
 		}
 		if a := b.Body.Attributes["type"]; a != nil {
+			outer, ok := a.Expr.(*hclsyntax.FunctionCallExpr)
+			v.many = ok && outer.Name == "map"
 			_ = hclsyntax.VisitAll(a.Expr, func(n hclsyntax.Node) hcl.Diagnostics {
 				call, ok := n.(*hclsyntax.FunctionCallExpr)
 				v.optional = v.optional || ok && call.Name == "optional"

@@ -13,6 +13,8 @@ import (
 type Repository struct {
 	Files     []File `json:"files"`
 	Variables []File `json:"variables"`
+	// Terragrunt are the files of that.
+	Terragrunt []File `json:"terragrunt"`
 }
 
 // maxSettings is how many values of its variables a folder is read with.
@@ -55,6 +57,7 @@ func newRepository(all Repository) *repository {
 		}
 	}
 	slices.Sort(r.dirs)
+	units, _ := Units(all.Terragrunt)
 	for _, dir := range r.dirs {
 		for _, body := range r.folders[dir] {
 			for _, b := range body.Blocks {
@@ -63,7 +66,7 @@ func newRepository(all Repository) *repository {
 				}
 			}
 		}
-		r.runs[dir] = Runs(dir, all.Variables, func(folder string) bool { return len(r.folders[folder]) > 0 })
+		r.runs[dir] = Runs(dir, all.Variables, units, func(folder string) bool { return len(r.folders[folder]) > 0 })
 	}
 	return r
 }
@@ -131,11 +134,11 @@ func (m *module) given(b *hclsyntax.Block) map[string]cty.Value {
 	return all
 }
 
-// Runs are the files of variables of each run of a folder: those that Terraform loads by
-// itself, then for each of the others, which are for one environment each. isFolder reports
-// whether a folder has Terraform of its own. Source: Terraform, "Variable Definition
-// Precedence": terraform.tfvars comes first.
-func Runs(dir string, variables []File, isFolder func(dir string) bool) [][]File {
+// Runs are the files of variables of each run of a folder: of each unit of Terragrunt, with those that
+// Terraform loads by itself; else these, then for each of the others, which are for one environment
+// each. isFolder reports whether a folder has Terraform of its own. Source: Terraform, "Variable
+// Definition Precedence": the environment, where Terragrunt puts inputs, comes before terraform.tfvars.
+func Runs(dir string, variables []File, units []Unit, isFolder func(dir string) bool) [][]File {
 	var first, always, chosen []File
 	for _, f := range variables {
 		rel := f.Path
@@ -157,10 +160,18 @@ func Runs(dir string, variables []File, isFolder func(dir string) bool) [][]File
 		}
 	}
 	always = append(first, always...)
+	var all [][]File
+	for _, u := range units {
+		if u.Folder == dir {
+			all = append(all, append([]File{u.Variables}, always...))
+		}
+	}
+	if len(all) > 0 {
+		return all
+	}
 	if len(chosen) == 0 {
 		return [][]File{always}
 	}
-	var all [][]File
 	for _, one := range chosen {
 		all = append(all, append(slices.Clone(always), one))
 	}

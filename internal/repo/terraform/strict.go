@@ -2,6 +2,7 @@ package terraform
 
 import (
 	"maps"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/ext/tryfunc"
@@ -22,6 +23,12 @@ func (m *module) tolerant(e *hclsyntax.FunctionCallExpr) (v cty.Value, ok, done 
 	switch {
 	case e.Name == "merge":
 		return m.merge(e.Args), true, true
+	case e.Name == "read_terragrunt_config" && m.config != nil && len(e.Args) > 0:
+		file, ok := m.whole(e.Args[0])
+		if !ok {
+			return nowhere(e.Range()), true, true
+		}
+		return m.config(file), true, true
 	case e.Name == "tomap" && len(e.Args) == 1:
 		v, ok := m.value(e.Args[0])
 		return v, ok, true
@@ -75,9 +82,13 @@ func (m *module) merge(args []hclsyntax.Expression) cty.Value {
 // strictly evaluates an expression that may decide by what it is given: with the
 // defaults of variables, and nothing for what is not known.
 func (m *module) strictly(e hclsyntax.Expression) (cty.Value, bool) {
-	roots := map[string]map[string]cty.Value{}
+	roots, loop := map[string]map[string]cty.Value{}, map[string]cty.Value{}
 	for _, t := range e.Variables() {
 		root := t.RootName()
+		if v, ok := m.loop[root]; ok {
+			loop[root] = m.strict(v)
+			continue
+		}
 		if len(t) < 2 {
 			return nowhere(e.Range()), true
 		}
@@ -99,6 +110,8 @@ func (m *module) strictly(e hclsyntax.Expression) (cty.Value, bool) {
 		roots[root][name.Name] = v
 	}
 	scope := &hcl.EvalContext{Variables: map[string]cty.Value{}, Functions: functions()}
+	maps.Copy(scope.Functions, m.own)
+	maps.Copy(scope.Variables, loop)
 	for root, values := range roots {
 		scope.Variables[root] = cty.ObjectVal(values)
 	}
@@ -148,6 +161,17 @@ func (m *module) settled(v cty.Value) cty.Value {
 	return text(s)
 }
 
+// ofTexts is a function of two texts.
+func ofTexts(holds func(s, part string) bool) function.Function {
+	return function.New(&function.Spec{
+		Params: []function.Parameter{{Name: "string", Type: cty.String}, {Name: "part", Type: cty.String}},
+		Type:   function.StaticReturnType(cty.Bool),
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			return cty.BoolVal(holds(args[0].AsString(), args[1].AsString())), nil
+		},
+	})
+}
+
 // functions are those of Terraform that give the same each time, and read nothing.
 func functions() map[string]function.Function {
 	return map[string]function.Function{
@@ -158,6 +182,10 @@ func functions() map[string]function.Function {
 		"trimspace": stdlib.TrimSpaceFunc, "trimsuffix": stdlib.TrimSuffixFunc, "upper": stdlib.UpperFunc,
 		"coalesce": stdlib.CoalesceFunc, "compact": stdlib.CompactFunc, "concat": stdlib.ConcatFunc, "contains": stdlib.ContainsFunc,
 		"distinct": stdlib.DistinctFunc, "element": stdlib.ElementFunc, "flatten": stdlib.FlattenFunc, "keys": stdlib.KeysFunc, "length": stdlib.LengthFunc,
+		"coalescelist": stdlib.CoalesceListFunc, "formatlist": stdlib.FormatListFunc, "range": stdlib.RangeFunc, "reverse": stdlib.ReverseListFunc, "slice": stdlib.SliceFunc, "sort": stdlib.SortFunc,
+		"setintersection": stdlib.SetIntersectionFunc, "setsubtract": stdlib.SetSubtractFunc, "setunion": stdlib.SetUnionFunc,
+		"regex": stdlib.RegexFunc, "regexall": stdlib.RegexAllFunc,
+		"startswith": ofTexts(strings.HasPrefix), "endswith": ofTexts(strings.HasSuffix), "strcontains": ofTexts(strings.Contains),
 		"lookup": stdlib.LookupFunc, "merge": stdlib.MergeFunc, "values": stdlib.ValuesFunc, "zipmap": stdlib.ZipmapFunc,
 		"jsondecode": stdlib.JSONDecodeFunc, "jsonencode": stdlib.JSONEncodeFunc,
 		"tobool": stdlib.MakeToFunc(cty.Bool), "tonumber": stdlib.MakeToFunc(cty.Number), "tostring": stdlib.MakeToFunc(cty.String),

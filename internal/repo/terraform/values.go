@@ -2,6 +2,7 @@ package terraform
 
 import (
 	"fmt"
+	"maps"
 	"path"
 	"strings"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
+	"github.com/zclconf/go-cty/cty/function"
 
 	"github.com/rollout-ladder/ladder/internal/repo/appset"
 )
@@ -35,6 +37,11 @@ type module struct {
 	// of them have.
 	undecided bool
 	each      map[string]cty.Value // each.key and each.value of the block at hand
+	loop      map[string]cty.Value // the variables of the "for" at hand
+	// own are functions that it has beside those of Terraform, and config is what another file of
+	// Terragrunt says; nil for Terraform.
+	own    map[string]function.Function
+	config func(file string) cty.Value
 }
 
 // variable is one that the folder declares.
@@ -42,6 +49,7 @@ type variable struct {
 	value     cty.Value // the default; cty.NilVal for none
 	sensitive bool
 	optional  bool // its type has attributes with defaults of their own
+	many      bool // it is a map of such objects
 }
 
 func text(s string) cty.Value { return cty.StringVal(s) }
@@ -75,6 +83,12 @@ func (m *module) value(e hclsyntax.Expression) (v cty.Value, ok bool) {
 		return m.object(e), true
 	case *hclsyntax.ScopeTraversalExpr:
 		return m.traversal(e.Traversal)
+	case *hclsyntax.RelativeTraversalExpr:
+		of, ok := m.value(e.Source)
+		if !ok {
+			return cty.NilVal, false
+		}
+		return m.steps(of, e.Traversal, e.Range())
 	case *hclsyntax.IndexExpr:
 		of, ok := m.value(e.Collection)
 		key, known := m.value(e.Key)
@@ -96,6 +110,10 @@ func (m *module) value(e hclsyntax.Expression) (v cty.Value, ok bool) {
 				return nowhere(e.Range()), true
 			}
 			return either(one, other, e.Range()), true
+		}
+	case *hclsyntax.ForExpr:
+		if v, ok := m.forObject(e); ok {
+			return v, true
 		}
 	case *hclsyntax.FunctionCallExpr:
 		if v, ok, done := m.tolerant(e); done {
@@ -147,6 +165,51 @@ func (m *module) object(e *hclsyntax.ObjectConsExpr) cty.Value {
 	return cty.ObjectVal(out)
 }
 
+// forObject evaluates a "for" that makes an object of another one, each attribute by itself. ok is
+// false where it is not known which attributes there are.
+func (m *module) forObject(e *hclsyntax.ForExpr) (cty.Value, bool) {
+	of, ok := m.value(e.CollExpr)
+	if e.KeyExpr == nil || e.Group || !ok || of.IsNull() || !of.IsKnown() || !of.Type().IsObjectType() && !of.Type().IsMapType() {
+		return cty.NilVal, false
+	}
+	before := m.loop
+	defer func() { m.loop = before }()
+	out := map[string]cty.Value{}
+	for name, item := range of.AsValueMap() {
+		if name == openKey {
+			out[openKey] = cty.True
+			continue
+		}
+		m.loop = maps.Clone(before)
+		if m.loop == nil {
+			m.loop = map[string]cty.Value{}
+		}
+		m.loop[e.ValVar] = item
+		if e.KeyVar != "" {
+			m.loop[e.KeyVar] = text(name)
+		}
+		if e.CondExpr != nil {
+			on, ok := m.strictly(e.CondExpr)
+			if !ok || on.IsNull() || on.Type() != cty.Bool {
+				return cty.NilVal, false
+			}
+			if on.False() {
+				continue
+			}
+		}
+		key, ok := m.whole(e.KeyExpr)
+		if !ok {
+			return cty.NilVal, false
+		}
+		v, ok := m.value(e.ValExpr)
+		if !ok {
+			v = nowhere(e.ValExpr.Range())
+		}
+		out[key] = v
+	}
+	return cty.ObjectVal(out), true
+}
+
 // keyOf is the name of an attribute that is written as one.
 func keyOf(e hclsyntax.Expression) string {
 	if k, ok := e.(*hclsyntax.ObjectConsKeyExpr); ok && !k.ForceNonLiteral {
@@ -158,6 +221,9 @@ func keyOf(e hclsyntax.Expression) string {
 // traversal follows a path of names: var.a.b, local.c["d"], module.e.f.
 func (m *module) traversal(t hcl.Traversal) (cty.Value, bool) {
 	root := t.RootName()
+	if v, ok := m.loop[root]; ok {
+		return m.steps(v, t[1:], t.SourceRange())
+	}
 	if len(t) < 2 {
 		return unknown(root), true
 	}
@@ -180,20 +246,29 @@ func (m *module) traversal(t hcl.Traversal) (cty.Value, bool) {
 		// What providers, resources and other modules give is not in the files.
 		return unknown(written(t)), true
 	}
-	for _, step := range t[2:] {
+	if !ok {
+		return cty.NilVal, false
+	}
+	return m.steps(v, t[2:], t.SourceRange())
+}
+
+// steps follows the rest of a path from a value on.
+func (m *module) steps(v cty.Value, t hcl.Traversal, at hcl.Range) (cty.Value, bool) {
+	ok := true
+	for _, step := range t {
+		switch step := step.(type) {
+		case hcl.TraverseAttr:
+			v, ok = index(v, text(step.Name), at)
+		case hcl.TraverseIndex:
+			v, ok = index(v, step.Key, at)
+		default:
+			return nowhere(at), true
+		}
 		if !ok {
 			return cty.NilVal, false
 		}
-		switch step := step.(type) {
-		case hcl.TraverseAttr:
-			v, ok = index(v, text(step.Name), t.SourceRange())
-		case hcl.TraverseIndex:
-			v, ok = index(v, step.Key, t.SourceRange())
-		default:
-			return nowhere(t.SourceRange()), true
-		}
 	}
-	return v, ok
+	return v, true
 }
 
 // written is a path of names as text.
@@ -257,14 +332,26 @@ func (m *module) variable(name string) (cty.Value, bool) {
 	case declared.sensitive:
 		return unknown("var." + name), true
 	case set:
-		return opened(v, declared.optional), true
+		return declared.opened(v), true
 	case declared.value == cty.NilVal:
 		return unknown("var." + name), true
 	case m.undecided && !declared.value.Type().IsPrimitiveType():
 		return unknown("var." + name), true
 	default:
-		return opened(m.defaulted("var."+name, declared.value), declared.optional), true
+		return declared.opened(m.defaulted("var."+name, declared.value)), true
 	}
+}
+
+// opened is a value of a variable, in which optional attributes may be added.
+func (d variable) opened(v cty.Value) cty.Value {
+	if !d.many || v.IsNull() || !v.IsKnown() || !v.Type().IsObjectType() {
+		return opened(v, d.optional)
+	}
+	all := v.AsValueMap()
+	for k, item := range all {
+		all[k] = opened(item, d.optional)
+	}
+	return cty.ObjectVal(all)
 }
 
 // opened adds to an object that there may be more in it.

@@ -19,6 +19,7 @@ const (
 	Objects   = "objects"        // parses manifests
 	Terraform = "terraform"      // reads the clusters of a folder of Terraform
 	Releases  = "releases"       // reads the releases of a chart in a folder of Terraform
+	Units     = "units"          // finds the units of Terragrunt
 	Made      = "made"           // reads what all Terraform of a repository makes
 
 	ResourceSet = "resourceset" // fills in the templates of a ResourceSet
