@@ -44,16 +44,30 @@ func Redact(text string) string {
 	var b strings.Builder
 	done := 0
 	for i, at := range found {
-		b.WriteString(text[done:at[1]])
-		end := len(text)
-		if i+1 < len(found) {
-			end = found[i+1][0]
+		if at[0] < done {
+			continue // it is part of the address before
 		}
-		rest := text[at[1]:end]
+		b.WriteString(text[done:at[1]])
+		rest := text[at[1]:]
 		if stop := ends.FindStringIndex(rest); stop != nil {
 			rest = rest[:stop[0]]
 		}
+		inner := -1 // where a word with a colon and one slash begins: an address, or a password
+		for _, next := range found[i+1:] {
+			if next[0] >= at[1]+len(rest) {
+				break
+			}
+			switch {
+			case strings.HasSuffix(text[next[0]:next[1]], "//"):
+				rest = text[at[1]:next[0]]
+			default:
+				inner = max(inner, next[0]-at[1])
+			}
+		}
 		credentials, clean := split(rest)
+		if last := strings.LastIndexByte(rest, '@'); inner >= 0 && last > inner {
+			credentials, clean = rest[:last+1], rest[last+1:]
+		}
 		if credentials != "" {
 			b.WriteString("***@")
 		}

@@ -54,6 +54,9 @@ func TestRedact(t *testing.T) {
 		"no address":                               "no address",
 		"https://":                                 "https://",
 		"a://b://c:d@e f":                          "a://b://***@e f",
+		"https://bot:token:/@example.org/x":        "https://***@example.org/x",
+		"https://example.org,https:/bot:token@b/x": "https://***@b/x",
+		"https://example.org/a https:/bot:t@b/x":   "https://example.org/a https:/***@b/x",
 	} {
 		if got := finding.Redact(given); got != want {
 			t.Errorf("%s: %s, want %s", given, got, want)
@@ -68,6 +71,7 @@ func FuzzCredentials(f *testing.F) {
 	f.Add("", "/x", "git.example.com:8443/a@b?c")
 	f.Add("a", "x@y", "git.example.com")
 	f.Add("@", "/", "0")
+	f.Add("0", ":/", "0")
 	f.Fuzz(func(t *testing.T, user, password, rest string) {
 		if strings.Contains(user, "://") || strings.ContainsAny(user, "/?#") || strings.Contains(rest, canary) {
 			return // not the user of an address

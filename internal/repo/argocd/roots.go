@@ -166,7 +166,7 @@ func (r *Repository) findRoots(ctx context.Context) (roots []entry, single []doc
 		}
 		return left
 	}
-	single = slices.DeleteFunc(single, leftOut)
+	single = slices.DeleteFunc(single, func(d document) bool { return !r.isHanded(ctx, d.position().File) && leftOut(d) })
 	roots = slices.DeleteFunc(roots, func(e entry) bool {
 		d := e.document
 		return d.value != nil && (d.argo("ApplicationSet") || g.leavesOutRoot(d) && !r.isHanded(ctx, d.position().File)) && leftOut(d)

@@ -74,6 +74,7 @@ func Find(ctx context.Context, tree *repofs.Tree) Told {
 	for _, t := range all {
 		if t.rank == remark {
 			applied := files.read(t.file, t.content)
+			told.Shown = append(told.Shown, ofItself(tree, t, applied.files)...)
 			told.Namespaces = append(append(told.Namespaces, namespaces(t.file, t.content)...), files.namespaces(applied.files, true)...)
 			continue
 		}

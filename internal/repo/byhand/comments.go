@@ -5,7 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
+	"github.com/rollout-ladder/ladder/internal/repo/repofs"
 )
 
 var (
@@ -37,6 +39,29 @@ func comments(content []byte) []byte {
 		}
 	}
 	return []byte(strings.Join(lines, "\n"))
+}
+
+var (
+	// itself is a command of a comment that names no file: it is about its own.
+	itself = lazyregexp.New("\\b(?:kubectl|oc)\\s+(?:apply|create)\\s+-f(?:[\\s.,;:)`]*$|\\s+(?:after|before|once|the|this|to|when)\\b)")
+	// ofArgo is a manifest of Argo CD that may be a root.
+	ofArgo = lazyregexp.New(`(?m)^kind:\s*["']?(?:Application|ApplicationSet)\b`)
+)
+
+// ofItself is the file of a manifest whose comment has people apply it: by its name, or without one.
+func ofItself(tree *repofs.Tree, t text, applied []Instruction) []Instruction {
+	own := slices.DeleteFunc(slices.Clone(applied), func(one Instruction) bool { return one.Address != t.file })
+	for i, line := range strings.Split(string(t.content), "\n") {
+		if len(own) == 0 && itself.MatchString(line) {
+			own = append(own, Instruction{Address: t.file, Through: t.file, Position: finding.Position{File: t.file, Line: i + 1}})
+		}
+	}
+	if len(own) > 0 {
+		if data, err := tree.Read(t.file); err != nil || !ofArgo.Match(data) {
+			return nil
+		}
+	}
+	return own
 }
 
 // apart are the files that a kustomization tells of, but for its own folder: how that is
