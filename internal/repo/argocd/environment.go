@@ -344,9 +344,9 @@ var stages = []string{"prod", "production", "preprod", "stage", "staging", "uat"
 
 // overlap reports whether two groups of roots apply Applications of one name.
 func (r *Repository) overlap(ctx context.Context, groups ...[]entry) (bool, error) {
-	seen := map[string]bool{}
+	seen := map[string]document{}
 	for _, roots := range groups {
-		own := map[string]bool{}
+		own := map[string]document{}
 		for _, root := range roots {
 			names, err := r.names(ctx, root)
 			if err != nil {
@@ -355,7 +355,7 @@ func (r *Repository) overlap(ctx context.Context, groups ...[]entry) (bool, erro
 			maps.Copy(own, names)
 		}
 		for name := range own {
-			if seen[name] {
+			if _, again := seen[name]; again {
 				return true, nil
 			}
 		}

@@ -2,6 +2,7 @@ package argocd
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"path"
 	"slices"
@@ -121,7 +122,7 @@ func (r *Repository) applyApart(ctx context.Context, all []Environment, single [
 		return nil, single, nil
 	}
 	commands := r.handed(ctx)
-	handed, names := map[string][]document{}, map[int]map[string]bool{}
+	handed, names := map[string][]document{}, map[int]map[string]document{}
 	take := func(app document) bool {
 		file := app.position().File
 		if !r.ran[file] || path.Dir(file) == "." || err != nil {
@@ -135,17 +136,27 @@ func (r *Repository) applyApart(ctx context.Context, all []Environment, single [
 			if names[near[0]] == nil {
 				names[near[0]], err = r.namesOf(ctx, all[near[0]])
 			}
-			if err != nil || names[near[0]][app.name()] {
+			if _, have := names[near[0]][app.name()]; have || err != nil {
 				return false
 			}
 			all[near[0]].roots = append(all[near[0]].roots, entry{document: app, byHand: true})
-			names[near[0]][app.name()] = true
+			names[near[0]][app.name()] = app
 			return true
 		}
 		return false
 	}
 	single, r.leftOut = slices.DeleteFunc(single, take), slices.DeleteFunc(r.leftOut, take)
 	for _, script := range slices.Sorted(maps.Keys(handed)) {
+		own, n, err := r.sameCluster(ctx, all, handed[script])
+		if err != nil {
+			return nil, nil, err
+		}
+		if n >= 0 {
+			for _, app := range own {
+				all[n].roots = append(all[n].roots, entry{document: app, byHand: true})
+			}
+			continue
+		}
 		of := r.groupSingle(handed[script], 0)
 		if len(of) == 1 {
 			of[0].Name, _, _ = strings.Cut(handed[script][0].position().File, "/")
@@ -155,9 +166,37 @@ func (r *Repository) applyApart(ctx context.Context, all []Environment, single [
 	return apart, single, err
 }
 
-// namesOf are the names of the Applications of an environment.
-func (r *Repository) namesOf(ctx context.Context, e Environment) (map[string]bool, error) {
-	all := map[string]bool{}
+// sameCluster finds the environment whose cluster a script is for that applies some Applications:
+// the only one that has one of them to the last field. It returns the others, and -1 for none.
+func (r *Repository) sameCluster(ctx context.Context, all []Environment, apps []document) (others []document, n int, err error) {
+	n = -1
+	for i, e := range all {
+		names, err := r.namesOf(ctx, e)
+		if err != nil {
+			return nil, -1, err
+		}
+		equal := func(app document) bool {
+			have, ok := names[app.name()]
+			return ok && fmt.Sprint(have.value.At("spec").Any()) == fmt.Sprint(app.value.At("spec").Any())
+		}
+		if !slices.ContainsFunc(apps, equal) {
+			continue
+		}
+		if n >= 0 {
+			return nil, -1, nil
+		}
+		n = i
+		others = slices.DeleteFunc(slices.Clone(apps), func(app document) bool {
+			_, have := names[app.name()]
+			return have
+		})
+	}
+	return others, n, nil
+}
+
+// namesOf are the Applications of an environment by their names.
+func (r *Repository) namesOf(ctx context.Context, e Environment) (map[string]document, error) {
+	all := map[string]document{}
 	for _, root := range e.roots {
 		names, err := r.names(ctx, root)
 		if err != nil {
@@ -165,7 +204,7 @@ func (r *Repository) namesOf(ctx context.Context, e Environment) (map[string]boo
 		}
 		maps.Copy(all, names)
 		if root.document.value != nil {
-			all[root.document.name()] = true
+			all[root.document.name()] = root.document
 		}
 	}
 	return all, nil

@@ -7,12 +7,12 @@ import (
 	"github.com/rollout-ladder/ladder/internal/repo/repofs"
 )
 
-// names are the names of the Applications that a root applies, at any depth that
-// needs no further root.
-func (r *Repository) names(ctx context.Context, root entry) (map[string]bool, error) {
+// names are the Applications that a root applies, at any depth that needs no further root, by
+// their names.
+func (r *Repository) names(ctx context.Context, root entry) (map[string]document, error) {
 	before := len(r.findings)
 	defer func() { r.findings = r.findings[:before] }()
-	names := map[string]bool{}
+	names := map[string]document{}
 	var documents []document
 	below := func(app document) error {
 		y, err := r.yieldApplication(ctx, app)
@@ -49,7 +49,7 @@ func (r *Repository) names(ctx context.Context, root entry) (map[string]bool, er
 		// That two sets are supposed to make one does not tell roots apart, unless it is
 		// for a cluster.
 		if app.generated == nil || !app.generated.assumed || app.generated.cluster > 0 {
-			names[app.name()] = true
+			names[app.name()] = app
 		}
 	}
 	for _, d := range documents {

@@ -50,7 +50,7 @@ var (
 
 // ofItself is the file of a manifest whose comment has people apply it: by its name, or without one.
 func ofItself(tree *repofs.Tree, t text, applied []Instruction) []Instruction {
-	own := slices.DeleteFunc(slices.Clone(applied), func(one Instruction) bool { return one.Address != t.file })
+	own := slices.DeleteFunc(slices.Clone(applied), func(one Instruction) bool { return one.Address != t.file || one.Through != t.file })
 	for i, line := range strings.Split(string(t.content), "\n") {
 		if len(own) == 0 && itself.MatchString(line) {
 			own = append(own, Instruction{Address: t.file, Through: t.file, Position: finding.Position{File: t.file, Line: i + 1}})
