@@ -29,6 +29,9 @@ type rootFolder struct {
 	// applies any of them.
 	gathers  bool
 	position finding.Position
+	// written is set where a Kustomization at the position applies it, whatever the folder itself
+	// lists of it.
+	written bool
 }
 
 // search finds the folders that clusters start with, and what of Flux's is written
@@ -179,7 +182,7 @@ func (s *searched) add(file string, d *yamldoc.Value) {
 		}
 		s.declared = append(s.declared, declared{file, p, d.Position})
 		if base, ok := baseOf(dir, p); ok && !unused && (base == "." || sync) {
-			s.starts = append(s.starts, rootFolder{path: p, base: base, guessed: !sync, position: d.Position})
+			s.starts = append(s.starts, rootFolder{path: p, base: base, guessed: !sync, position: d.Position, written: sync})
 		}
 	case group == groupHelm && kind == "HelmRelease":
 		s.others = append(s.others, dir)
