@@ -78,6 +78,13 @@ func (in Input) dryRunFails(o *order, l link) finding.Finding {
 		f.Severity = finding.Warning
 		fails = fmt.Sprintf("fails until the kind is there; %s applies %s as well", other, l.Provider.Component)
 	}
+	if f.Severity == finding.Error && !l.within && in.ByHand != nil {
+		if told, ok := in.ByHand(FileByHand(l.provider.Position.File)); ok {
+			f.Severity = finding.Info
+			fails = fmt.Sprintf("fails until the kind is there; %s has %s applied by hand, so that it may be there before", told.File, l.Provider.Component)
+			f.Evidence = append(f.Evidence, told)
+		}
+	}
 	f.Message = fmt.Sprintf("%s is of a kind that %s %s: without %s the dry run %s", who(l.Consumer), provider, how, skipDryRun, fails)
 	f.Fix.Summary = fmt.Sprintf("annotate it with argocd.argoproj.io/sync-options: %s", skipDryRun)
 	late := l.Consumer.Place.Compare(l.Provider.Place) > 0

@@ -16,6 +16,8 @@ var (
 	// start is the folder of the repository or of the script, of a variable of a shell or of what
 	// task and just fill in.
 	start = lazyregexp.New(`^(?:\$(?:\w+|\{\w+\})|\{\{[^{}]*\}\})/`)
+	// segmentVariable is a variable that makes a segment of a path.
+	segmentVariable = lazyregexp.New(`(^|/)(?:\$(?:\w+|\{\w+\})|\{\{[^{}]*\}\})(/|$)`)
 	// ownFolder is a variable that has the folder of the script.
 	ownFolder = lazyregexp.New(`(?i)^\$(?:\{(script_?dir|script_?path|here|dir|base_?dir)\}|(script_?dir|script_?path|here|dir|base_?dir))/?$`)
 )
@@ -120,18 +122,50 @@ func (all *applied) add(behind made, p string, at finding.Position) {
 	}
 }
 
-// maxPlaces is how many places a path behind a variable may stand for.
-const maxPlaces = 4
+const (
+	// maxPlaces is how many places a path behind a variable may stand for, maxEach how many one does
+	// that has a variable inside, as that of a cluster.
+	maxPlaces, maxEach = 4, 20
+	// anyone stands for a segment that a variable makes.
+	anyone = "\x00"
+)
 
 // ending are the files and folders that a path may be which begins with a variable: those that
-// end as it does. Of one segment, or where there are many, it may be any.
+// end as it does, with any name where a segment is a variable. Of one segment, or where there are many, it may be any.
 func (x *applying) ending(written string) []string {
 	rest := start.ReplaceAllString(written, "")
-	if rest == written || strings.ContainsAny(rest, "$*{<") || strings.Contains(rest, "..") {
+	if rest == written {
 		return nil
 	}
-	if rest = path.Clean(rest); !strings.Contains(rest, "/") {
+	rest = segmentVariable.ReplaceAllString(rest, "${1}"+anyone+"${2}")
+	if strings.ContainsAny(rest, "$*{<") || strings.Contains(rest, "..") {
 		return nil
+	}
+	rest = path.Clean(rest)
+	segments := strings.Split(rest, "/")
+	most, fixed := maxPlaces, 0
+	for _, s := range segments {
+		if s == anyone {
+			most = maxEach
+			continue
+		}
+		fixed++
+	}
+	if fixed < 2 || segments[0] == anyone {
+		return nil
+	}
+	matches := func(p string) bool {
+		own := strings.Split(p, "/")
+		if len(own) < len(segments) {
+			return false
+		}
+		own = own[len(own)-len(segments):]
+		for i, s := range segments {
+			if s != anyone && s != own[i] {
+				return false
+			}
+		}
+		return true
 	}
 	if x.all == nil {
 		x.all, _ = x.tree.Find(x.ctx, ".", isManifest)
@@ -147,12 +181,12 @@ func (x *applying) ending(written string) []string {
 	var found []string
 	for _, all := range [][]string{x.all, x.folders} {
 		for _, p := range all {
-			if strings.HasSuffix(p, "/"+rest) && !repofs.IsUnused(p+"/") {
+			if matches(p) && !repofs.IsUnused(p+"/") {
 				found = append(found, p)
 			}
 		}
 	}
-	if len(found) > maxPlaces {
+	if len(found) > most {
 		return nil
 	}
 	return found

@@ -64,7 +64,7 @@ func TestRemarks(t *testing.T) {
 		t.Fatal(err)
 	}
 	told := Find(t.Context(), tree)
-	if len(told.Namespaces) != 1 || told.Namespaces[0].Name != "web" || len(told.Files)+len(told.Shown) != 0 {
+	if len(told.Namespaces) != 1 || told.Namespaces[0].Name != "web" || len(told.Files) != 0 || len(told.Shown) != 1 || told.Shown[0].Address != "apps/web.yaml" {
 		t.Errorf("got namespaces %v, files %v, shown %v", told.Namespaces, told.Files, told.Shown)
 	}
 }
