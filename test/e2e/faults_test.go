@@ -54,7 +54,7 @@ func TestFaultyAPIServer(t *testing.T) {
 	outageAt := 200
 	state := t.TempDir()
 	rehearse := func(plane string) []string {
-		return []string{"rehearse", dir, "-e", "dev", "--policy", "edges", "--progress", "none", "--least-timeout", "1m", "--plane", plane}
+		return []string{"rehearse", dir, "-e", "dev", "--policy", "edges", "--progress", "none", "--least-timeout", "5m", "--plane", plane}
 	}
 
 	for name, tc := range map[string]struct {

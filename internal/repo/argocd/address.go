@@ -163,7 +163,7 @@ func (r *Repository) findOwnURLs(ctx context.Context) {
 // revise takes an address for this repository's that what is written says is not, where
 // what kustomizations make of it says so: the paths in their bases may be placeholders.
 func (r *Repository) revise(ctx context.Context) {
-	if !slices.Contains(slices.Collect(maps.Values(r.own)), false) && (r.cited || r.origin() == "" || len(r.own) == 0) {
+	if !slices.Contains(slices.Collect(maps.Values(r.own)), false) && (r.cited || r.origin() == "") {
 		return
 	}
 	before := len(r.findings)

@@ -10,10 +10,11 @@ import (
 
 // bundles are charts that make Argo CD's objects of their values, and how: what they make is known, so
 // that they need not be fetched. Sources: argo-helm, charts/argocd-apps; gnunn-gitops/helm-charts,
-// argocd-app-of-app.
+// argocd-app-of-app; validatedpatterns/clustergroup-chart.
 var bundles = map[string]func(values *yamldoc.Value, namespace string) []document{
 	"argocd-apps":       bundledObjects,
 	"argocd-app-of-app": appOfAppObjects,
+	groupChart:          clusterGroupObjects,
 }
 
 // isBundle reports whether a chart is one of them.

@@ -82,6 +82,17 @@ func (r *Repository) Environments(ctx context.Context) ([]Environment, error) {
 	for _, dir := range r.chartsAway {
 		told = append(told, newFinding(RuleNotRead, finding.Info, finding.Position{File: dir + "/Chart.yaml", Line: 1}, "", "the Applications of the chart %s, which is put away, are not read", dir))
 	}
+	if p := r.pattern(); p != nil {
+		// The operator that installs it applies nothing else.
+		for _, e := range groups {
+			for _, root := range e.roots {
+				if root.document.value != nil && root.chart.dir == "" {
+					single = append(single, root.document)
+				}
+			}
+		}
+		groups = p.environments()
+	}
 	single, templates := r.withoutTemplates(ctx, roots, single)
 	told = append(told, templates...)
 	if len(groups) == 0 {

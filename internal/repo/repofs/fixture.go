@@ -9,6 +9,9 @@ import (
 // IsFixture reports whether a file lies in a folder of the data of tests, which
 // nobody applies. A folder ends in a slash.
 func IsFixture(file string) bool {
+	if base := path.Base(file); strings.HasSuffix(base, ".expected.yaml") || strings.HasSuffix(base, ".expected.yml") {
+		return true
+	}
 	return slices.ContainsFunc(strings.Split(path.Dir(file), "/"), func(folder string) bool {
 		return slices.Contains([]string{"testdata", "fixtures", "__fixtures__", "__tests__"}, folder)
 	})
