@@ -317,12 +317,21 @@ func isOCI(s source) bool {
 	return s.value.TextAt("chart") == "" && strings.HasPrefix(s.repoURL(), "oci://")
 }
 
-// isOCIChart reports whether an artifact of a registry is a chart: the source sets
-// something of a chart and takes all of it.
+// isOCIChart reports whether an artifact of a registry is a chart: the source takes all of it, and
+// sets something of a chart, or nothing of what else it may be and its address says so.
 func isOCIChart(s source) bool {
-	helm := s.value.At("helm")
-	return isOCI(s) && isRootPath(s.path()) && s.path() != "" && helm != nil && len(helm.Entries) > 0 && strings.Count(s.repoURL(), "/") > 2
+	if !isOCI(s) || !isRootPath(s.path()) || s.path() == "" || strings.Count(s.repoURL(), "/") <= 2 {
+		return false
+	}
+	if helm := s.value.At("helm"); helm != nil && len(helm.Entries) > 0 {
+		return true
+	}
+	other := func(section string) bool { return s.value.At(section) != nil }
+	return !slices.ContainsFunc([]string{"kustomize", "directory", "plugin"}, other) && ofChart.MatchString(s.repoURL())
 }
+
+// ofChart matches an address of a registry with a word for charts.
+var ofChart = lazyregexp.New(`(?i)[/_-](?:helm|charts?)(?:[/_-]|$)`)
 
 // kind is what Argo CD builds a folder as.
 func (r *Repository) kind(s source, dir string) model.SourceKind {
