@@ -3,6 +3,7 @@ package analysis
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
@@ -60,6 +61,9 @@ func (r *Result) refused(c model.Component, objects []manifest.Object) []finding
 			switch {
 			case r.Platform.Flux != nil && !slices.Contains(asWritten, resource.Kind):
 				f.Severity, outcome = finding.Warning, "Flux leaves it out, and it has no effect"
+			case written && !byServer(c, options) && isNull(o.Object, p.Unknown[0]):
+				// A null takes away what is not there: both sides are equal.
+				f.Severity, outcome = finding.Info, "it has no effect"
 			case written && !byServer(c, options):
 				f.Severity, outcome = finding.Warning, fmt.Sprintf("it has no effect, and %s is never in sync", c.Name)
 			}
@@ -91,6 +95,28 @@ func (r *Result) refused(c model.Component, objects []manifest.Object) []finding
 		out = append(out, f)
 	}
 	return out
+}
+
+// isNull reports whether the field at a path, such as spec.containers[0].image, is null.
+func isNull(object any, path string) bool {
+	for _, step := range strings.Split(strings.ReplaceAll(path, "[", ".["), ".") {
+		if number, indexed := strings.CutPrefix(step, "["); indexed {
+			list, _ := object.([]any)
+			i, err := strconv.Atoi(strings.TrimSuffix(number, "]"))
+			if err != nil || i < 0 || i >= len(list) {
+				return false
+			}
+			object = list[i]
+			continue
+		}
+		fields, _ := object.(map[string]any)
+		value, there := fields[step]
+		if !there {
+			return false
+		}
+		object = value
+	}
+	return object == nil
 }
 
 // typed names the type of a value in JSON.
