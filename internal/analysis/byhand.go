@@ -169,6 +169,9 @@ func (r *run) handed(ctx context.Context, tree *repofs.Tree, k *knowledge) func(
 				note(finding.Evidence{Text: finding.Plain(one.Address) + " is applied by hand", File: one.Position.File, Line: one.Position.Line}, []string{lint.NamedByHand(one.Address).Name})
 			}
 		}
+		for _, one := range all.Folders {
+			note(finding.Evidence{Text: finding.Plain(one.Address) + " is installed by hand", File: one.Position.File, Line: one.Position.Line}, []string{lint.FolderByHand(one.Address).Name})
+		}
 		for _, one := range slices.Concat(all.Files, all.Shown) {
 			note(finding.Evidence{Text: finding.Plain(one.Address) + " is applied by hand", File: one.Position.File, Line: one.Position.Line}, []string{lint.FileByHand(one.Address).Name})
 		}

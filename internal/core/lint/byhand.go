@@ -80,6 +80,28 @@ func (in Input) maybeNamed(f *finding.Finding, file string) {
 	}
 }
 
+// FolderByHand stands for a chart of the repository that a command installs.
+func FolderByHand(dir string) finding.Resource { return finding.Resource{Name: "folder " + dir} }
+
+// maybeInstalled makes a finding milder where a script installs the chart of the component that has
+// what is needed: who sets up the cluster does that before Argo CD applies it again.
+func (in Input) maybeInstalled(f *finding.Finding, provider *model.Component) {
+	if in.ByHand == nil || f.Severity == finding.Info {
+		return
+	}
+	for _, s := range provider.Sources {
+		if s.Kind != model.Chart || s.Path == "" {
+			continue
+		}
+		if told, ok := in.ByHand(FolderByHand(s.Path)); ok {
+			f.Severity = finding.Info
+			f.Message += fmt.Sprintf("; %s installs %s by hand, so that it may be there before", told.File, s.Path)
+			f.Evidence = append(f.Evidence, told)
+			return
+		}
+	}
+}
+
 // ChartByHand stands for a release of a chart of a repository among what is installed by hand,
 // in a namespace: empty where the command names none.
 func ChartByHand(repository, chart, release, namespace string) finding.Resource {

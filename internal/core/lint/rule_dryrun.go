@@ -48,6 +48,7 @@ func dryRunOnMissing(in Input) []finding.Finding {
 			f.Evidence = append(f.Evidence, furtherPlaces(places))
 		}
 		in.maybeThere(&f)
+		in.maybeInstalled(&f, l.provider)
 		out = append(out, f)
 	}
 	return out

@@ -72,6 +72,7 @@ func judgeUse(in Input, rule string) []finding.Finding {
 		if ok {
 			in.maybeThere(&f)
 			in.maybeNamed(&f, l.Provider.Position.File)
+			in.maybeInstalled(&f, l.provider)
 			switch rule {
 			case ruleController, ruleService:
 				o.maybeRuns(in, l.provider, &f)

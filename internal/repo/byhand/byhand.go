@@ -37,6 +37,8 @@ type Told struct {
 	// kustomization names.
 	Files, Shown, Noted []Instruction
 	Releases            []Release
+	// Folders are the charts of the repository that scripts install, by their folders.
+	Folders []Instruction
 	// Helmfiles are the commands that give state files to Helmfile.
 	Helmfiles []Helmfile
 	// Namespaces are created by a command of their own, or in a file that one applies.
@@ -95,6 +97,7 @@ func Find(ctx context.Context, tree *repofs.Tree) Told {
 			told.Shown = append(told.Shown, applied.files...)
 		default:
 			told.Files = append(told.Files, applied.files...)
+			told.Folders = append(told.Folders, chartFolders(tree, t.file, t.content)...)
 			for _, one := range applied.files {
 				told.Releases = append(told.Releases, appliedReleases(tree, one)...)
 			}

@@ -62,6 +62,22 @@ func releases(tree *repofs.Tree, file string, content []byte, repositories map[s
 	return all
 }
 
+// chartFolders are the charts of the repository that the commands of one file install.
+func chartFolders(tree *repofs.Tree, file string, content []byte) []Instruction {
+	var all []Instruction
+	for _, c := range commands(file, content) {
+		found := installs.FindStringIndex(c.text + " ")
+		if found == nil {
+			continue
+		}
+		_, chart, _ := arguments(c.text[min(found[1], len(c.text)):])
+		if dir := find(chart, func(p string) bool { return tree.IsFile(path.Join(p, "Chart.yaml")) }, path.Dir(file), "."); dir != "" {
+			all = append(all, Instruction{Address: dir, Through: dir, Position: finding.Position{File: file, Line: c.line}})
+		}
+	}
+	return all
+}
+
 // withChart are the arguments of a function of a script's own that installs a chart, without the
 // words between the chart and the flags; empty where none is a chart of a known repository.
 func withChart(text string, repositories map[string]string) string {
