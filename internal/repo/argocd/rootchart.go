@@ -150,8 +150,12 @@ func (r *Repository) installs(documents []document, folder string) (document, bo
 // environment.
 var valuesLayer = lazyregexp.New(`^(?:values[-._]([\w-]+)|([\w-]+)[-._]values|(?:values|envs?|environments)/([\w-]+))\.ya?ml$`)
 
+// beforeProduction is what stages are called of which none is the last.
+var beforeProduction = []string{"preprod", "stage", "staging", "uat", "qa", "test", "dev", "development", "local", "sandbox"}
+
 // chartEnvironments are those of a chart that nothing applies: one for each of
-// several layers of values, else one. Those that make no Application are idle.
+// several layers of values, and one without where these are all of stages before production,
+// else one. Those that make no Application are idle.
 func (r *Repository) chartEnvironments(ctx context.Context, root entry) (live, idle []Environment, err error) {
 	base := path.Base(root.chart.dir)
 	if root.chart.dir == "." {
@@ -165,8 +169,11 @@ func (r *Repository) chartEnvironments(ctx context.Context, root entry) (live, i
 		}
 	}
 	installed := r.installedBy(ctx, root.chart.dir)
-	if len(layers) < 2 || installed != nil {
+	switch {
+	case len(layers) < 2 || installed != nil:
 		layers = map[string]string{defaultName: ""}
+	case !slices.ContainsFunc(slices.Collect(maps.Keys(layers)), func(name string) bool { return !slices.Contains(beforeProduction, name) }):
+		layers[defaultName] = "" // production has the chart's own values
 	}
 	if len(layers) == 1 && installed == nil {
 		if given := r.givenValues(ctx, root.chart.dir, base); len(given) > 0 {
