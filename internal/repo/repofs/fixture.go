@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// IsFixture reports whether a file lies in a folder of the data of tests, which
+// IsFixture reports whether a file lies in a folder of the data of tests, or is called as what one expects, which
 // nobody applies. A folder ends in a slash.
 func IsFixture(file string) bool {
 	if base := path.Base(file); strings.HasSuffix(base, ".expected.yaml") || strings.HasSuffix(base, ".expected.yml") {
