@@ -84,7 +84,8 @@ func nameWords(c *model.Component) []string {
 func wordsOf(name string) []string {
 	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
 	return slices.DeleteFunc(words, func(word string) bool {
-		return slices.Contains([]string{"crd", "crds", "operator", "io", "k8s", "kube", "com", "org", "dev", "stack", "chart", "charts", "config"}, word)
+		return slices.Contains([]string{"crd", "crds", "operator", "io", "k8s", "kube", "com", "org", "dev", "stack", "chart", "charts", "config",
+			"release", "kustomization", "system", "controller", "manager", "app", "apps"}, word)
 	})
 }
 
