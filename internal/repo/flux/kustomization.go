@@ -172,10 +172,13 @@ func (l *loader) pathOf(o manifest.Object, k *Kustomization) string {
 		return p // what is synced, of whatever kind
 	case kind == "GitRepository" && l.isOwn(namespace, name, p):
 		return p
-	default:
-		l.elsewhere(k, kind, namespace, name, p)
-		return ""
+	case kind == "OCIRepository":
+		if folder := l.packedPath(namespace, name, clean(textAt(o.Object, "spec", "path"))); folder != "" {
+			return folder
+		}
 	}
+	l.elsewhere(k, kind, namespace, name, p)
+	return ""
 }
 
 func (l *loader) elsewhere(k *Kustomization, kind, namespace, name, p string) {

@@ -153,6 +153,8 @@ type loader struct {
 	// were taken from.
 	configs map[string]map[string]any
 	asked   map[string]bool
+	// packed are the folders that scripts pack into artifacts; nil before they are asked for.
+	packed map[string]string
 	// artifacts maps the artifacts of ArtifactGenerators to folders.
 	artifacts map[string][]copied
 	// built are the folders that were built, by what they were built from.
