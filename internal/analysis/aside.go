@@ -37,6 +37,7 @@ func (r *Result) findAside(ctx context.Context, objects map[string][]manifest.Ob
 			used[o.Origin.File] = true
 		}
 	}
+	broken := r.broken(objects)
 	for i := range r.Missing {
 		m := &r.Missing[i]
 		if m.Required.Group == "apiextensions.k8s.io" || m.Required.Kind == "Namespace" && r.mayBring(*m) {
@@ -56,7 +57,12 @@ func (r *Result) findAside(ctx context.Context, objects map[string][]manifest.Ob
 				known[folder] = r.aside(folder, used)
 			}
 			for _, named := range []finding.Resource{m.Required, unplaced} {
-				if at, ok := known[folder][named]; ok && m.Aside.File == "" && !files().patches[at.File] && (named.Kind != "Secret" || !files().resources[at.File]) {
+				at, ok := known[folder][named]
+				if ok && slices.ContainsFunc(broken, func(dir string) bool { return strings.HasPrefix(at.File, dir+"/") }) {
+					m.Doubtful = true // it is applied once the folder can be built
+					continue
+				}
+				if ok && m.Aside.File == "" && !files().patches[at.File] && (named.Kind != "Secret" || !files().resources[at.File]) {
 					m.Aside = at
 				}
 			}
@@ -64,6 +70,22 @@ func (r *Result) findAside(ctx context.Context, objects map[string][]manifest.Ob
 	}
 	r.Missing = slices.DeleteFunc(r.Missing, func(m dependency.Missing) bool { return m.Doubtful && !m.Likely() })
 	r.findElsewhere(ctx, used, files)
+}
+
+// broken are the folders of components that are in the repository and could not be rendered.
+func (r *Result) broken(objects map[string][]manifest.Object) []string {
+	var all []string
+	for _, c := range r.Platform.Components {
+		if _, rendered := objects[c.Name]; rendered || !c.Enabled {
+			continue
+		}
+		for _, s := range c.Sources {
+			if s.Path != "" && s.Path != "." && s.RepoURL == "" {
+				all = append(all, s.Path)
+			}
+		}
+	}
+	return all
 }
 
 // findElsewhere says which file away from a component has a claim that nothing provides: people

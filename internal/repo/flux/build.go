@@ -27,6 +27,8 @@ func (l *loader) objects(dir string, k *Kustomization) ([]manifest.Object, error
 	if k != nil {
 		at, name = k.Position, k.Name
 		src = k.source()
+	} else if l.isMisnamed(dir) {
+		src = model.Source{Kind: model.Manifests, Path: dir, Position: at}
 	}
 	if _, err := l.tree.Resolve(dir, at); err != nil {
 		l.problem(Problem{Kind: Build, Name: name, Position: at, Message: oneLine(err)})
@@ -77,6 +79,21 @@ func (l *loader) objects(dir string, k *Kustomization) ([]manifest.Object, error
 	return all, nil
 }
 
+// isMisnamed reports whether the kustomization of a folder is a file with Kustomizations of Flux:
+// kubectl applies it as it is, and kustomize refuses it.
+func (l *loader) isMisnamed(dir string) bool {
+	file := l.kustomizationFile(dir)
+	if file == "" {
+		return false
+	}
+	data, err := l.tree.Read(file)
+	if err != nil {
+		return false
+	}
+	documents, err := yamldoc.Parse(file, data)
+	return err == nil && len(documents) > 0 && strings.HasPrefix(documents[0].TextAt("apiVersion"), groupKustomize+"/")
+}
+
 // placed is the namespace that the kustomizations around a file give to its objects, as far
 // as folders tell: the outermost wins. It is empty where none gives one.
 func (l *loader) placed(file, top string) string {
@@ -110,6 +127,9 @@ func (l *loader) namespaceIn(dir string) string {
 
 // source is what the Kustomization is built from.
 func (k *Kustomization) source() model.Source {
+	if k.Plain {
+		return model.Source{Kind: model.Manifests, Path: k.Path, PostBuild: k.PostBuild, Position: k.Position}
+	}
 	return model.Source{
 		Kind: model.Kustomize, Path: k.Path, Kustomize: kustomizeOptions(k.Options), PostBuild: k.PostBuild, Position: k.Position,
 	}

@@ -283,7 +283,7 @@ func (l *loader) start() (pending, error) {
 		return pending{l.root.path, -1}, nil
 	}
 	k := Kustomization{
-		Namespace: systemName, Name: systemName, Path: l.root.path, Made: !l.root.written, Parent: -1, Position: l.root.position,
+		Namespace: systemName, Name: systemName, Path: l.root.path, Made: !l.root.written, Plain: !l.root.written && l.isMisnamed(l.root.path), Parent: -1, Position: l.root.position,
 		PostBuild: &model.PostBuild{},
 	}
 	l.seen[key("Kustomization", k.Namespace, k.Name)] = 0
