@@ -19,6 +19,7 @@ import (
 // explained are the scenarios in which both sides differ, each with its reason. A
 // difference that is not here is a mistake of Ladder's until somebody knows better.
 var explained = map[string]string{
+	"address-called":                          "a folder becomes a repository of its own; here the paths are not at the top",
 	"app-two-parents":                         "two parents apply one Application, whose owner is whoever is last",
 	"bases-remote-alone":                      "a base is remote, which nothing fetches here; Ladder reads what is beside it, and says so",
 	"chart-app-of-app":                        "the chart is not fetched, which Argo CD does; what it makes of its values is known",
@@ -42,6 +43,7 @@ var explained = map[string]string{
 	"root-chart-terraform":                    "Terraform installs the chart with values; the comparison begins with the chart, as an Application that has none",
 	"root-chart-terraform-secret":             "as root-chart-terraform",
 	"terraform-hub":                           "Terraform sets up two installations of Argo CD; the comparison has one, with the clusters of both",
+	"validated-pattern":                       "the chart is not fetched, which Argo CD does; what it makes of its values is known",
 	"waves-unheeded":                          "a wave that is no text: the API server refuses the Application, and lint says so",
 	"wave-not-a-string":                       "the API server refuses the Application, and lint says so",
 	"wave-not-a-string-template":              "the API server refuses the ApplicationSet, and lint says so",

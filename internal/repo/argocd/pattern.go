@@ -121,7 +121,9 @@ func (p *validated) root(group string) document {
 		}
 	}
 	metadata := map[string]any{"name": name, "namespace": "openshift-gitops"}
-	return objectOf("Application", yamldoc.FromAny(metadata, at), yamldoc.FromAny(spec, at), at)
+	d := objectOf("Application", yamldoc.FromAny(metadata, at), yamldoc.FromAny(spec, at), at)
+	d.rendered = true // the operator makes it
+	return d
 }
 
 // clusterGroupObjects are the Applications and the AppProjects that the chart makes.

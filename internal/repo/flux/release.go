@@ -287,10 +287,13 @@ func (l *loader) valuesFrom(m map[string]any, r *Release) {
 		return
 	}
 	text := textAt(o.Object, "data", valuesKey)
+	_, there := mapAt(o.Object, "data")[valuesKey]
 	switch {
-	case text == "" && flagAt(m, "optional") && !l.options.Import:
+	case !there && flagAt(m, "optional") && !l.options.Import:
 		return // helm-controller goes on without it
-	case text == "":
+	case there && strings.TrimSpace(text) == "":
+		return // no values
+	case !there:
 		l.withoutValues(r, Values, hint, "values of the ConfigMap "+name, "it has no key "+valuesKey)
 		return
 	case target != "":
