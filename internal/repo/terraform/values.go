@@ -254,8 +254,8 @@ func (m *module) traversal(t hcl.Traversal) (cty.Value, bool) {
 
 // steps follows the rest of a path from a value on.
 func (m *module) steps(v cty.Value, t hcl.Traversal, at hcl.Range) (cty.Value, bool) {
-	ok := true
 	for _, step := range t {
+		var ok bool
 		switch step := step.(type) {
 		case hcl.TraverseAttr:
 			v, ok = index(v, text(step.Name), at)
