@@ -79,6 +79,11 @@ func (x *index) requireFilled(found *collection) {
 			if !ok || p.component != i || p.object == nil {
 				continue
 			}
+			// What applies the Kustomization may apply it, too.
+			above := func(p provider) bool { return slices.Contains(x.in.Components[i].Parents, x.name(p.component)) }
+			if slices.ContainsFunc(x.provide[k], above) {
+				continue
+			}
 			reason := "fills in variables of " + from
 			found.add(&dependency.Dependency{
 				Rule: ruleOf(k.Kind), Required: x.world.required(k), Strength: plan.Hard, Effect: dependency.Apply, Basis: finding.Rendered, Reason: reason,

@@ -206,7 +206,7 @@ func revisionOf(o manifest.Object) string {
 // its address, or one of which nothing says otherwise and which has the folder.
 func (l *loader) isOwn(namespace, name, p string) bool {
 	if name == systemName {
-		return true
+		return l.tree.IsDir(p) || !l.isSeed()
 	}
 	source, known := l.sources[key("GitRepository", namespace, name)]
 	if !known {
@@ -219,6 +219,25 @@ func (l *loader) isOwn(namespace, name, p string) bool {
 	// The repository of a root has the folder of the root; another one rarely has
 	// the same folders.
 	return len(l.root.path) > 0 && l.tree.IsDir(p) && textAt(source.Object, "spec", "include") == "" && p != l.root.base
+}
+
+// isSeed reports whether the repository that clusters sync is another one, which files of this one
+// are copied to: nothing here writes that source, and another one has the address of this repository.
+func (l *loader) isSeed() bool {
+	if l.written[key("GitRepository", "", systemName)].address != "" {
+		return false
+	}
+	c, err := checkout.Read(l.tree.Repository)
+	if err != nil || c.URL == "" {
+		return false
+	}
+	for _, source := range l.written {
+		// A template has a placeholder for the owner.
+		if source.address != "" && path.Base(plainAddress(c.URL)) == path.Base(plainAddress(source.address)) {
+			return true
+		}
+	}
+	return false
 }
 
 // isAnother reports whether a GitRepository that nothing has applied so far is written in the
