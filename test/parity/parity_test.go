@@ -42,6 +42,7 @@ var explained = map[string]string{
 	"root-chart-through":                      "an Application of the chart applies the chart again; Ladder takes it as applied by hand, and Argo CD as by who is last",
 	"root-chart-terraform":                    "Terraform installs the chart with values; the comparison begins with the chart, as an Application that has none",
 	"root-chart-terraform-secret":             "as root-chart-terraform",
+	"submodule":                               "Argo CD fetches submodules, of which none is at hand here",
 	"terraform-hub":                           "Terraform sets up two installations of Argo CD; the comparison has one, with the clusters of both",
 	"validated-pattern":                       "the chart is not fetched, which Argo CD does; what it makes of its values is known",
 	"waves-unheeded":                          "a wave that is no text: the API server refuses the Application, and lint says so",

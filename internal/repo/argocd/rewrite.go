@@ -151,6 +151,10 @@ func (g *kustomizeView) resources(dir string, list *yamldoc.Value) ([]any, error
 			if _, err := g.tree.Resolve(p, item.Position); err != nil {
 				return nil, err
 			}
+			if m := g.tree.Submodule(p); m != "" {
+				g.leftOut = append(g.leftOut, leftOut{at: item.Position, part: true, what: fmt.Sprintf("%s is in the submodule %s, which is not checked out", item.Text, m)})
+				continue
+			}
 			// Argo CD cannot build it; what else it holds is read all the same.
 			g.leftOut = append(g.leftOut, leftOut{at: item.Position, what: fmt.Sprintf("%s does not exist: the kustomization cannot be built", item.Text), missing: p})
 			continue
