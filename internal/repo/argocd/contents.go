@@ -85,7 +85,7 @@ func (r *Repository) yieldDirectory(dir string, directory *yamldoc.Value) (conte
 		return ok && chosen(directory, rel) && isManifestEnding(path.Ext(rel))
 	}
 	var y contents
-	within := walked(r.within(dir))
+	within := r.within(dir)
 	for _, file := range within {
 		documents := r.files[file]
 		if _, templated := slices.BinarySearch(r.templated, file); documents == nil && templated {
@@ -179,14 +179,6 @@ func boolAt(v *yamldoc.Value, keys ...string) bool {
 	}
 	on, _ := found.Bool()
 	return on
-}
-
-// walked are files in the order in which Argo CD comes to them: a folder stands where its name does
-// among those beside it. Source: argo-cd, reposerver/repository, findManifests (filepath.Walk).
-func walked(files []string) []string {
-	out := slices.Clone(files)
-	slices.SortFunc(out, func(a, b string) int { return slices.Compare(strings.Split(a, "/"), strings.Split(b, "/")) })
-	return out
 }
 
 // within are the manifests below a folder, or the file itself.
