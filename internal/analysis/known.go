@@ -10,6 +10,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/repo"
 	"github.com/rollout-ladder/ladder/internal/repo/manifest"
 	"github.com/rollout-ladder/ladder/internal/repo/render"
+	"github.com/rollout-ladder/ladder/internal/repo/render/source"
 )
 
 // catalogue returns the catalogue of charts with the entries of a platform.
@@ -76,6 +77,9 @@ func (k *knowledge) component(c model.Component) (infer.Known, bool) {
 		all := infer.Known{Unrendered: true}
 		for _, e := range lacking {
 			answer, ok := k.find(e.Missing, e.Missing.ReleaseName, e.Namespace)
+			answer.Known.Objects = slices.DeleteFunc(answer.Known.Objects, func(o infer.KnownObject) bool {
+				return slices.Contains(e.Deleted, source.Named{Kind: o.Kind, Name: o.Name})
+			})
 			if e.Moved {
 				moved(answer.Known.Objects, e.Namespace)
 			}

@@ -148,7 +148,7 @@ func remote(parent *confine.Parent, address string) (kustomize.Remote, error) {
 
 // lack describes a part that is left out.
 func lack(l source.Lacking) wire.Lack {
-	return wire.Lack{Source: l.Source, Namespace: l.Namespace, Moved: l.Moved, Position: l.Err.Position, Reason: l.Err.Reason, Encrypted: errors.Is(l.Err, source.ErrEncrypted)}
+	return wire.Lack{Source: l.Source, Namespace: l.Namespace, Moved: l.Moved, Deleted: l.Deleted, Position: l.Err.Position, Reason: l.Err.Reason, Encrypted: errors.Is(l.Err, source.ErrEncrypted)}
 }
 
 // failure describes why a source could not be rendered.

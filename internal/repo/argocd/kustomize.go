@@ -234,6 +234,12 @@ func (r *Repository) build(ctx context.Context, dir string, options *model.Kusto
 			r.findings = append(r.findings, f)
 			continue
 		}
+		if left.invalid {
+			f := newFinding(RuleInvalid, finding.Error, left.at, "", "%s", left.what)
+			f.Fix.Summary = "take the entry out, or list in that kustomization what it is for"
+			r.findings = append(r.findings, f)
+			continue
+		}
 		if left.part {
 			r.partNotRead(left.at, "", "%s", left.what)
 			continue
@@ -349,6 +355,8 @@ type leftOut struct {
 	what string
 	// missing is the path of what should be in the repository.
 	missing string
+	// invalid is set for what kustomize refuses.
+	invalid bool
 	// part is set for what is no Application of its own.
 	part bool
 }

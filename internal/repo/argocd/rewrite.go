@@ -24,7 +24,7 @@ func (g *kustomizeView) rewrite(file string, data []byte) ([]byte, error) {
 	if !ok {
 		return nil, &repofs.InputError{Position: v.Position, Message: "the kustomization is not a map"}
 	}
-	dir, before := path.Dir(file), len(g.leftOut)
+	dir := path.Dir(file)
 	if dir == g.top {
 		// What the options add is of the repository, and is checked as such.
 		if g.options != nil {
@@ -55,7 +55,6 @@ func (g *kustomizeView) rewrite(file string, data []byte) ([]byte, error) {
 		}
 	}
 	g.modernise(dir, content)
-	patched := content["patches"] != nil
 	if g.lenient {
 		g.dropPatches(dir, content)
 	}
@@ -65,7 +64,7 @@ func (g *kustomizeView) rewrite(file string, data []byte) ([]byte, error) {
 			delete(content, key)
 		}
 	}
-	if _, some := content["resources"]; !some && (len(g.leftOut) > before || g.lenient && patched) {
+	if _, some := content["resources"]; !some && !isEmpty(v) {
 		content["resources"] = []any{} // without a list kustomize takes it for empty, and fails
 	}
 	return yaml.Marshal(content)
@@ -159,9 +158,49 @@ func (g *kustomizeView) resources(dir string, list *yamldoc.Value) ([]any, error
 			g.leftOut = append(g.leftOut, leftOut{at: item.Position, what: fmt.Sprintf("%s does not exist: the kustomization cannot be built", item.Text), missing: p})
 			continue
 		}
+		if why := g.unbuildable(p, item.Text); why != "" {
+			left := leftOut{at: item.Position, what: why + ": the kustomization cannot be built", invalid: true}
+			if m := g.tree.Submodule(p); m != "" {
+				left = leftOut{at: item.Position, part: true, what: fmt.Sprintf("%s is in the submodule %s, which is not checked out", item.Text, m)}
+			}
+			g.leftOut = append(g.leftOut, left)
+			continue
+		}
 		kept = append(kept, item.Any())
 	}
 	return kept, nil
+}
+
+// unbuildable says why kustomize refuses the folder dir, which an entry names, before it
+// looks at what is in it.
+func (g *kustomizeView) unbuildable(dir, entry string) string {
+	if !g.tree.IsDir(dir) {
+		return ""
+	}
+	file := kustomizationFile(g.tree, dir)
+	if file == "" {
+		return "the folder " + entry + " has no kustomization"
+	}
+	data, err := g.tree.Read(file)
+	if err != nil {
+		return ""
+	}
+	if v, err := yamldoc.ParseKustomization(file, data); err == nil && isEmpty(v) {
+		return "the kustomization " + file + " is empty"
+	}
+	return ""
+}
+
+// isEmpty reports whether a kustomization says nothing but what it is. Source: kustomize,
+// Kustomization.CheckEmpty.
+func isEmpty(v *yamldoc.Value) bool {
+	content, isMap := v.Any().(map[string]any)
+	for key, value := range content {
+		if key != "apiVersion" && key != "kind" && value != nil {
+			return false
+		}
+	}
+	return isMap
 }
 
 // plugins keeps those that are part of kustomize itself. Others are programs,

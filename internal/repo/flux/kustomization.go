@@ -168,7 +168,7 @@ func (l *loader) pathOf(o manifest.Object, k *Kustomization) string {
 		}
 		l.elsewhere(k, kind, namespace, name, p)
 		return ""
-	case name == systemName && l.tree.IsDir(p):
+	case l.isSynced(name) && l.tree.IsDir(p):
 		return p // what is synced, of whatever kind
 	case kind == "GitRepository" && l.isOwn(namespace, name, p):
 		return p
@@ -185,11 +185,19 @@ func (l *loader) elsewhere(k *Kustomization, kind, namespace, name, p string) {
 	k.Elsewhere = &Elsewhere{Kind: kind, Name: name, Path: p}
 	if o, ok := l.sources[key(kind, namespace, name)]; ok {
 		k.Elsewhere.URL, k.Elsewhere.Revision = finding.WithoutUser(textAt(o.Object, "spec", "url")), revisionOf(o)
+	} else {
+		k.Elsewhere.Unwritten = !l.isSynced(name) && !l.isWritten(kind, name)
 	}
 	l.problem(Problem{
 		Kind: Source, Name: k.Name, Position: k.Position, Hint: "vendor it into the repository",
 		Message: fmt.Sprintf("what it applies is in the %s %s, not in this repository", kind, name),
 	})
+}
+
+// isWritten reports whether a source of a name is written anywhere in the repository, or may be:
+// a name may have variables.
+func (l *loader) isWritten(kind, name string) bool {
+	return strings.Contains(name, "$") || l.written[key(kind, "", name)].address != ""
 }
 
 // revisionOf is what a source follows, the most particular first.
@@ -205,11 +213,14 @@ func revisionOf(o manifest.Object) string {
 // isOwn reports whether a GitRepository is this repository: that of the root, one of
 // its address, or one of which nothing says otherwise and which has the folder.
 func (l *loader) isOwn(namespace, name, p string) bool {
-	if name == systemName {
+	if l.isSynced(name) {
 		return l.tree.IsDir(p) || !l.isSeed()
 	}
 	source, known := l.sources[key("GitRepository", namespace, name)]
 	if !known {
+		if l.root.sourced && !l.isWritten("GitRepository", name) {
+			return false // the root has its own, and nothing makes this one
+		}
 		return p != l.root.base && l.tree.IsDir(p) && !l.isAnother(name) // every repository has a top folder
 	}
 	address := textAt(source.Object, "spec", "url")
@@ -271,7 +282,7 @@ func (l *loader) generator(o manifest.Object) {
 	own := map[string]bool{}
 	for _, item := range listAt(o.Object, "spec", "sources") {
 		// What is synced is this repository, also as an OCI artifact.
-		if m, ok := item.(map[string]any); ok && (textAt(m, "kind") == "GitRepository" || textAt(m, "name") == systemName) {
+		if m, ok := item.(map[string]any); ok && (textAt(m, "kind") == "GitRepository" || l.isSynced(textAt(m, "name"))) {
 			own[textAt(m, "alias")] = true
 		}
 	}

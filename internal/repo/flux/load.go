@@ -270,7 +270,8 @@ func (l *loader) start() (pending, error) {
 	}
 	for _, o := range objects {
 		if isKustomization(o) && l.ownPath(textAt(o.Object, "spec", "path")) == l.root.path && l.mayBeOwn(o) {
-			l.root.address = cmp.Or(l.root.address, addressOf(objects, o))
+			address := addressOf(objects, o)
+			l.root.address, l.root.sourced = cmp.Or(l.root.address, address), address != ""
 			if _, _, err := l.kustomization(o, -1); err != nil {
 				return pending{}, err
 			}
@@ -283,7 +284,7 @@ func (l *loader) start() (pending, error) {
 		return pending{l.root.path, -1}, nil
 	}
 	k := Kustomization{
-		Namespace: systemName, Name: systemName, Path: l.root.path, Made: !l.root.written, Plain: !l.root.written && l.isMisnamed(l.root.path), Parent: -1, Position: l.root.position,
+		Namespace: systemName, Name: cmp.Or(l.root.sync, systemName), Path: l.root.path, Made: !l.root.written, Plain: !l.root.written && l.isMisnamed(l.root.path), Parent: -1, Position: l.root.position,
 		PostBuild: &model.PostBuild{},
 	}
 	l.seen[key("Kustomization", k.Namespace, k.Name)] = 0
@@ -312,7 +313,12 @@ func (l *loader) mayBeOwn(o manifest.Object) bool {
 	if ns == "" {
 		ns = namespaceOf(o, nil)
 	}
-	return textAt(o.Object, "spec", "sourceRef", "kind") == "GitRepository" || textAt(o.Object, "spec", "sourceRef", "name") == systemName && ns == systemName
+	return textAt(o.Object, "spec", "sourceRef", "kind") == "GitRepository" || l.isSynced(textAt(o.Object, "spec", "sourceRef", "name")) && ns == systemName
+}
+
+// isSynced reports whether a source has the name of that of the root.
+func (l *loader) isSynced(name string) bool {
+	return name == systemName || name == l.root.sync && name != ""
 }
 
 // pending is a folder that is still to be read, with the Kustomization that

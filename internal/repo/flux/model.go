@@ -51,6 +51,8 @@ type Cluster struct {
 	// unawaited are the objects of ResourceSets that do not wait for them, by kind, namespace and
 	// name.
 	unawaited map[string]bool
+	// namespaces are those that ResourceSets make at the start, whatever else is applied.
+	namespaces []string
 }
 
 // Kind says what a Problem is about.
@@ -139,6 +141,8 @@ type Elsewhere struct {
 	// Kind and Name are those of the source; URL and Revision are empty where the
 	// source is not known.
 	Kind, Name, URL, Revision string
+	// Unwritten is set where nothing in the repository makes the source.
+	Unwritten bool
 	// Path is the folder in it.
 	Path string
 }

@@ -20,7 +20,8 @@ type Reading struct {
 	Components []model.Component
 	Setup      *fluxcd.Setup
 	Findings   []finding.Finding
-	// Namespaces are there before the first component: those that Flux runs in.
+	// Namespaces are there before the first component: those that Flux runs in, and those that it
+	// makes at the start.
 	Namespaces []string
 }
 
@@ -44,10 +45,10 @@ func (r *Result) Reading(cluster string) (out Reading, ok bool) {
 	return Reading{Components: p.components, Setup: p.setup, Findings: p.findings, Namespaces: p.cluster.existing()}, true
 }
 
-// existing are the namespaces that are there before anything is rolled out: that of the root, and
-// those that hold the Kustomizations which the root applies.
+// existing are the namespaces that are there before anything is rolled out: that of the root, those
+// that hold the Kustomizations which the root applies, and those of ResourceSets.
 func (c *Cluster) existing() []string {
-	var all []string
+	all := slices.Clone(c.namespaces)
 	for i := range c.Kustomizations {
 		if k := &c.Kustomizations[i]; (i == 0 || k.Parent == 0) && !slices.Contains(all, k.Namespace) {
 			all = append(all, k.Namespace)
@@ -228,6 +229,9 @@ func (p *platform) kustomization(i int) {
 		src.RepoURL, src.Name, src.Version = e.URL, e.Path, e.Revision
 		if e.Kind != "GitRepository" || e.URL == "" {
 			src.Refused = fmt.Sprintf("what it applies is in the %s %s, not in this repository; vendor it, or run Ladder there", e.Kind, e.Name)
+		}
+		if e.Unwritten {
+			src.Refused = fmt.Sprintf("nothing in the repository makes its %s %s, so that what it applies is not known; write that down, or vendor what it holds", e.Kind, e.Name)
 		}
 		if strings.Contains(e.Path, "$") {
 			src.Refused = "its path " + e.Path + " has a variable that is not known"

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/rollout-ladder/ladder/internal/confine"
 	"github.com/rollout-ladder/ladder/internal/repo/manifest"
@@ -48,9 +49,10 @@ func (l *loader) fill(set resourceset.Set) ([]map[string]any, error) {
 	return objects, err
 }
 
-// ofSet are the objects of Flux that a ResourceSet makes. Whole is not set where it makes others
-// as well, and where it is not known what it makes: inputs that a provider has, and
-// templates that cannot be filled in. Source: flux-operator, ResourceSet API reference.
+// ofSet are the objects of Flux that a ResourceSet makes; Namespaces that it makes at the start of
+// the cluster are there for everything. Whole is not set where it makes others as well, and
+// where it is not known what it makes: inputs that a provider has, and templates that cannot be
+// filled in. Source: flux-operator, ResourceSet API reference.
 func (l *loader) ofSet(set manifest.Object, k *Kustomization) (made []manifest.Object, whole bool) {
 	spec := mapAt(set.Object, "spec")
 	if strings.EqualFold(set.GetAnnotations()["fluxcd.controlplane.io/reconcile"], "disabled") {
@@ -77,6 +79,10 @@ func (l *loader) ofSet(set manifest.Object, k *Kustomization) (made []manifest.O
 	whole = true
 	for _, object := range objects {
 		o := manifest.Object{Unstructured: &unstructured.Unstructured{Object: object}, Origin: set.Origin}
+		if o.GroupVersionKind().GroupKind() == namespaces && !l.options.Import && l.atStart(k) {
+			l.current.namespaces = append(l.current.namespaces, o.GetName())
+			continue
+		}
 		if !isFlux(o.GroupVersionKind().Group) || o.GetName() == "" || o.GetKind() == set.GetKind() {
 			whole = false
 			continue
@@ -94,6 +100,20 @@ func (l *loader) ofSet(set manifest.Object, k *Kustomization) (made []manifest.O
 		made = append(made, o)
 	}
 	return made, whole
+}
+
+// namespaces is the kind Namespace.
+var namespaces = schema.GroupKind{Kind: "Namespace"}
+
+// atStart reports whether nothing comes before a Kustomization but those that apply it.
+func (l *loader) atStart(k *Kustomization) bool {
+	for k != nil && len(k.DependsOn) == 0 {
+		if k.Parent < 0 {
+			return true
+		}
+		k = &l.current.Kustomizations[k.Parent]
+	}
+	return k == nil
 }
 
 // withSets adds what ResourceSets make to the objects of a Kustomization, and tells of those that

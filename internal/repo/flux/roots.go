@@ -20,8 +20,12 @@ type rootFolder struct {
 	// base is the folder that is the top of what is synced: "." or, where only a part of
 	// the repository is packed for it, that part.
 	base string
+	// sync is the name of the Kustomization that applies it, and of its source.
+	sync string
 	// address is that of the repository that is synced; empty where it is not known.
 	address string
+	// sourced is set where the source of the Kustomization that applies it is written here as well.
+	sourced bool
 	// guessed is set where nothing says that it is synced for certain: a Kustomization in
 	// the folder that it names may be applied by another one.
 	guessed bool
@@ -229,7 +233,7 @@ func (s *searched) start(sync *yamldoc.Value) {
 		return
 	}
 	if p := sync.TextAt("path"); p != "" && !strings.ContainsAny(p, "${") {
-		s.starts = append(s.starts, rootFolder{path: clean(p), base: ".", address: finding.WithoutUser(sync.TextAt("url")), position: sync.Position})
+		s.starts = append(s.starts, rootFolder{path: clean(p), base: ".", sync: sync.TextAt("name"), address: finding.WithoutUser(sync.TextAt("url")), position: sync.Position})
 	}
 }
 

@@ -3,6 +3,7 @@ package render
 import (
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/model"
+	"github.com/rollout-ladder/ladder/internal/repo/render/source"
 )
 
 // Error is a source that could not be rendered.
@@ -19,6 +20,8 @@ type Error struct {
 	Namespace string
 	// Moved is set where a kustomization moves all of it there, whatever it says itself.
 	Moved bool
+	// Deleted are the objects that patches delete from it, if it has them.
+	Deleted []source.Named
 	// Part is set for a remote part of a source, the rest of which may be rendered.
 	Part bool
 }

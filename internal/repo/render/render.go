@@ -321,7 +321,7 @@ func lackingOf(c model.Component, l source.Lacking) *Error {
 	if l.Source.Kind == model.Chart {
 		name = source.RemoteName(l.Source)
 	}
-	return &Error{Component: c.Name, Source: name, Position: l.Err.Position, Reason: l.Err.Reason, Err: l.Err, Missing: l.Source, Namespace: l.Namespace, Moved: l.Moved, Part: true}
+	return &Error{Component: c.Name, Source: name, Position: l.Err.Position, Reason: l.Err.Reason, Err: l.Err, Missing: l.Source, Namespace: l.Namespace, Moved: l.Moved, Deleted: l.Deleted, Part: true}
 }
 
 // incomplete is the error of a source that is rendered, and of which more is not known.

@@ -49,6 +49,7 @@ type Lack struct {
 	Source    model.Source     `json:"source"`
 	Namespace string           `json:"namespace,omitempty"`
 	Moved     bool             `json:"moved,omitempty"`
+	Deleted   []source.Named   `json:"deleted,omitempty"`
 	Position  finding.Position `json:"position"`
 	Reason    string           `json:"reason"`
 	Encrypted bool             `json:"encrypted,omitempty"`
@@ -74,7 +75,7 @@ func (l Lack) Lacking() source.Lacking {
 	if l.Encrypted {
 		err.Err = source.ErrEncrypted
 	}
-	return source.Lacking{Source: l.Source, Namespace: l.Namespace, Moved: l.Moved, Err: err}
+	return source.Lacking{Source: l.Source, Namespace: l.Namespace, Moved: l.Moved, Deleted: l.Deleted, Err: err}
 }
 
 // Err is the failure as the renderers report it.

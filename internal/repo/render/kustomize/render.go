@@ -71,11 +71,11 @@ func Render(ctx context.Context, view source.View, src model.Source, opts Option
 	}
 	built, err := b.run()
 	if err != nil {
-		return helm.Result{ReadsCapabilities: b.readsCapabilities, Lacking: b.lacking}, b.explain(err)
+		return helm.Result{ReadsCapabilities: b.readsCapabilities, Lacking: b.withDeleted()}, b.explain(err)
 	}
 	opts.Charts.Note(b.position(), "kustomization "+src.Path)
 	objects, err := b.objects(built)
-	return helm.Result{Objects: objects, ReadsCapabilities: b.readsCapabilities, Lacking: b.lacking}, err
+	return helm.Result{Objects: objects, ReadsCapabilities: b.readsCapabilities, Lacking: b.withDeleted()}, err
 }
 
 // build is one run of kustomize.
@@ -93,6 +93,8 @@ type build struct {
 	// keepOrigins is set when the kustomization itself asks for origins.
 	keepOrigins bool
 	lacking     []source.Lacking
+	// patching are the patches of all kustomizations that were read.
+	patching []patching
 	// withoutPatches leaves out patches whose targets may be lacking.
 	withoutPatches bool
 }

@@ -45,6 +45,7 @@ func (b *build) rewrite(file string, data []byte) ([]byte, error) {
 	if isEmpty(doc) {
 		return data, nil // kustomize refuses it
 	}
+	b.patching = append(b.patching, patchingOf(file, doc))
 	before := len(b.lacking)
 	changed, err := b.remoteReferences(file, doc, at)
 	if err != nil {

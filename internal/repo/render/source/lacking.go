@@ -30,7 +30,15 @@ type Lacking struct {
 	Namespace string
 	// Moved is set where a kustomization moves all of it into the namespace, whatever it says.
 	Moved bool
-	Err   *Error
+	// Deleted are the objects that patches delete from it, if it has them.
+	Deleted []Named
+	Err     *Error
+}
+
+// Named is a kind and a name.
+type Named struct {
+	Kind string `json:"kind"`
+	Name string `json:"name"`
 }
 
 // UnavailableError says that a remote source could not be had.
