@@ -221,7 +221,8 @@ func (g *kustomizeView) plugins(dir, key string, list *yamldoc.Value) []any {
 			kept = append(kept, item.Any())
 			continue
 		}
-		g.leftOut = append(g.leftOut, leftOut{at: item.Position, what: fmt.Sprintf("%s %s is not run", strings.TrimSuffix(key, "s"), strings.SplitN(item.Text, "\n", 2)[0])})
+		secrets := len(documents) > 0 && !slices.ContainsFunc(documents, func(d *yamldoc.Value) bool { return !strings.HasPrefix(d.TextAt("kind"), "ksops") })
+		g.leftOut = append(g.leftOut, leftOut{at: item.Position, part: secrets, what: fmt.Sprintf("%s %s is not run", strings.TrimSuffix(key, "s"), strings.SplitN(item.Text, "\n", 2)[0])})
 	}
 	return kept
 }

@@ -1,6 +1,7 @@
 package flux
 
 import (
+	"cmp"
 	"path"
 	"strings"
 
@@ -9,9 +10,12 @@ import (
 )
 
 // push matches a command that packs a folder into an artifact of a registry; its flags follow up to
-// the end of the command. Source: Flux, flux push artifact.
+// the end of the command. The address may be a variable, which assigned finds and used matches, as
+// scripts, make and workflows write it. Source: Flux, flux push artifact.
 var (
 	push     = lazyregexp.New(`\bflux\s+push\s+artifact\s+["']?oci://([^\s"'$:@]+)((?:\\\n|[^\n|;&])*)`)
+	assigned = lazyregexp.New(`(?m)^\s*(?:export\s+)?([A-Za-z_]\w*)\s*(?::=|\?=|=|:)\s*["']?(oci://[^\s"'$@]+)["']?\s*$`)
+	used     = lazyregexp.New(`\$\{\{\s*env\.(\w+)\s*\}\}|\$\{(\w+)\}|\$\((\w+)\)|\$(\w+)`)
 	pushPath = lazyregexp.New(`\s(?:--path|-f)(?:=|\s+)["']?([^\s"'$\\]+)`)
 )
 
@@ -34,12 +38,12 @@ func (l *loader) pushed() map[string]string {
 		if err != nil {
 			continue
 		}
-		for _, m := range push.FindAllSubmatch(data, -1) {
-			folder := pushPath.FindStringSubmatch(string(m[2]))
+		for _, m := range push.FindAllStringSubmatch(withAddresses(string(data)), -1) {
+			folder := pushPath.FindStringSubmatch(m[2])
 			if folder == nil {
 				continue
 			}
-			address, dir := string(m[1]), clean(folder[1])
+			address, dir := m[1], clean(folder[1])
 			if have, twice := l.packed[address]; twice && have != dir {
 				dir = ""
 			}
@@ -47,6 +51,27 @@ func (l *loader) pushed() map[string]string {
 		}
 	}
 	return l.packed
+}
+
+// withAddresses puts the addresses of artifacts in the place of the variables that a file gives
+// one value to.
+func withAddresses(text string) string {
+	addresses := map[string]string{}
+	for _, m := range assigned.FindAllStringSubmatch(text, -1) {
+		if have, twice := addresses[m[1]]; twice && have != m[2] {
+			m[2] = ""
+		}
+		addresses[m[1]] = m[2]
+	}
+	if len(addresses) == 0 {
+		return text
+	}
+	return used.ReplaceAllStringFunc(text, func(variable string) string {
+		if address := addresses[cmp.Or(used.FindStringSubmatch(variable)[1:]...)]; address != "" {
+			return address
+		}
+		return variable
+	})
 }
 
 func isYAMLName(name string) bool {

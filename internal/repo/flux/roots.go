@@ -53,7 +53,7 @@ func (l *loader) search() (*searched, error) {
 		}
 		text := string(data)
 		helmfile := isHelmfile(file)
-		if !strings.Contains(text, "fluxcd.io") && !strings.Contains(text, groupInstance) && !helmfile && (!strings.Contains(text, "instance:") || !strings.Contains(text, "sync:")) {
+		if !concernsFlux(text) && !helmfile {
 			continue
 		}
 		documents, err := yamldoc.Parse(file, data)
@@ -96,6 +96,14 @@ func (l *loader) search() (*searched, error) {
 		}
 	}
 	return s, nil
+}
+
+// concernsFlux reports whether a file may have objects of Flux, values of the chart that makes a
+// FluxInstance, or flags of the controllers.
+func concernsFlux(text string) bool {
+	return strings.Contains(text, "fluxcd.io") || strings.Contains(text, groupInstance) ||
+		strings.Contains(text, "instance:") && strings.Contains(text, "sync:") ||
+		strings.Contains(text, "--requeue-dependency=") || strings.Contains(text, "--feature-gates")
 }
 
 // ErrNothing is the cause of the error that says that there is nothing of Flux's.
@@ -302,6 +310,9 @@ func (s *searched) choose(certain bool) {
 			if !slices.ContainsFunc(s.applied, func(p string) bool { return within(dir, p) }) {
 				free = append(free, dir)
 			}
+		}
+		if len(free) == 0 {
+			free = s.around()
 		}
 		tops = withoutTemplates(outermost(free))
 	}
