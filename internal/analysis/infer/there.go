@@ -9,10 +9,13 @@ import (
 
 // there reports whether a thing may well be there before the provider that was
 // found, which does not come in time: the namespaces that Argo CD itself runs in and that
-// the cluster comes with, and kinds that an earlier component for CRDs may bring that nobody knows the content
-// of.
+// the cluster comes with, its own Services, and kinds that an earlier component for CRDs may bring
+// that nobody knows the content of.
 func (x *index) there(k key, consumer int, p provider) bool {
 	c := &x.in.Components[consumer]
+	if k.Kind == kindService && x.ofArgo(k) {
+		return true
+	}
 	if p.component == consumer || k.Kind != kindNamespace && k.Kind != kindKind || x.in.Order(&x.in.Components[p.component], c) < 0 {
 		return false
 	}
@@ -93,6 +96,13 @@ func wordsOf(name string) []string {
 // by its operator: what applies the object runs already, and so does the operator.
 func (x *index) runsArgo(o *object, k key) bool {
 	return o.is("argoproj.io", "ArgoCD") && (k.Kind == kindKind || k.Kind == kindController) && slices.Contains(x.in.Existing, o.namespace())
+}
+
+// ofArgo reports whether a Service is one of Argo CD itself, which runs before it syncs anything:
+// where it manages itself, what it provides is there from the start. Source: Argo CD's
+// installation manifests and its chart, which name them argocd-server and the like.
+func (x *index) ofArgo(k key) bool {
+	return slices.Contains(x.in.Existing, k.Namespace) && argoNamespace(k.Namespace) && strings.Contains(k.Name, "argocd-")
 }
 
 // argoNamespace reports whether Argo CD is known to run in a namespace. Source: the

@@ -1,11 +1,9 @@
 package argocd
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"path"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -355,24 +353,6 @@ func notRead(at finding.Position, component, format string, args ...any) finding
 	f.Unread = []finding.Unread{{Name: component, Position: at, Reason: f.Message}}
 	return f
 }
-
-// Namespaces are those that the Applications themselves live in, sorted: Argo CD
-// runs there before it reads the first of them. So are those in the files of components that
-// nothing applies: who applies such a file applies all of it.
-func (r *Repository) Namespaces(components []model.Component) []string {
-	names := r.namespacesIn(components)
-	for _, app := range slices.Concat(r.applications, r.sets) {
-		// Placeholders of templates are no names.
-		if name := cmp.Or(app.value.TextAt("metadata", "namespace"), defaultNamespace); namespaceName.MatchString(name) {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
-}
-
-// namespaceName is that of a DNS label (RFC 1123).
-var namespaceName = lazyregexp.New(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
 
 // defaultNamespace is Argo CD's own. Source: Argo CD's installation manifests.
 const defaultNamespace = "argocd"
