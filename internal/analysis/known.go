@@ -56,8 +56,13 @@ func (k *knowledge) find(src model.Source, release, namespace string) (catalogue
 	if src.RepoURL == "" {
 		return catalogue.Answer{}, false // a chart of the repository itself is rendered
 	}
-	values, complete := k.renderer.Values(src)
-	return k.catalogue.Find(catalogue.Asked{Source: src, Release: release, Namespace: namespace, Values: values, Partial: !complete})
+	asked := catalogue.Asked{Source: src, Release: release, Namespace: namespace}
+	var complete bool
+	if asked.Values, complete = k.renderer.Values(src); complete {
+		asked.Withheld = src.Withheld
+	}
+	asked.Partial = !complete || src.Incomplete != ""
+	return k.catalogue.Find(asked)
 }
 
 // crds are those that are known of a source that could not be rendered.
@@ -85,10 +90,10 @@ func (k *knowledge) component(c model.Component) (infer.Known, bool) {
 			}
 			answer.Known.At = e.Position // also in a kustomization, or among the dependencies of a chart
 			all = join(all, answer.Known)
-			all.Open = all.Open || !ok || e.Missing.Incomplete != ""
+			all.Open = all.Open || !ok || isUnsure(e.Missing)
 			all.Elsewhere = all.Elsewhere || e.Namespace != "" && e.Namespace != c.Namespace
 			part := infer.PartOf(e.Missing)
-			if e.Missing.Incomplete != "" {
+			if isUnsure(e.Missing) {
 				part.Address = ""
 			}
 			all.Lacking = append(all.Lacking, part)
@@ -112,6 +117,9 @@ func (k *knowledge) component(c model.Component) (infer.Known, bool) {
 	}
 	return all, found
 }
+
+// isUnsure reports whether any of the values of a source may be another than is known.
+func isUnsure(src model.Source) bool { return src.Incomplete != "" && len(src.Withheld) == 0 }
 
 // moved puts objects into the namespace of a kustomization, which also renames Namespaces.
 // Source: kustomize, the namespace transformer.

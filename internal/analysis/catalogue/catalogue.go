@@ -45,8 +45,10 @@ type Asked struct {
 	// Release and Namespace are those of the component.
 	Release, Namespace string
 	Values             map[string]any
-	// Partial says that not all values are known.
-	Partial bool
+	// Partial says that not all values are known; Withheld are the dotted paths of those that
+	// are not, empty where they may be any.
+	Partial  bool
+	Withheld []string
 }
 
 // Answer is what a source provides.

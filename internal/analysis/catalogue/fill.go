@@ -26,9 +26,13 @@ func (p CRDs) off(v values, skipped bool) string {
 	return ""
 }
 
+func (a Asked) values() values {
+	return values{given: a.Values, partial: a.Partial, withheld: a.Withheld}
+}
+
 // fill turns an entry into what it says of one source.
 func (c *Catalogue) fill(e Entry, asked Asked) Answer {
-	v := values{given: asked.Values, partial: asked.Partial}
+	v := asked.values()
 	name := names(e, asked)
 	a := Answer{Entry: e}
 	a.Known.Source = e.Human(asked.Source)
@@ -208,7 +212,7 @@ func (w Webhook) known(v values, name func(string) (string, bool)) []infer.Known
 	if w.PolicyValue != "" {
 		if given, set := at(v.given, w.PolicyValue); set {
 			policy, _ = given.(string)
-		} else if v.partial {
+		} else if v.unknown(w.PolicyValue) {
 			policy = policyIgnore
 		}
 	}
@@ -242,7 +246,7 @@ func (o Object) known(v values, name func(string) (string, bool)) (infer.KnownOb
 		given, set := at(v.given, o.NameValue)
 		if text, isText := given.(string); set && isText && text != "" {
 			known.Name = text
-		} else if !set && v.partial {
+		} else if !set && v.unknown(o.NameValue) {
 			return known, false
 		}
 	}
@@ -285,6 +289,7 @@ const maxName = 63
 // names returns a function that fills {release}, {namespace}, {chart} and
 // {fullname}; it is not ok where what is asked for is not known.
 func names(e Entry, asked Asked) func(string) (string, bool) {
+	given := asked.values()
 	text := func(path string) string {
 		v, _ := at(asked.Values, path)
 		s, _ := v.(string)
@@ -295,8 +300,8 @@ func names(e Entry, asked Asked) func(string) (string, bool) {
 			return pattern, true
 		}
 		chart := e.Chart
-		if given := text("nameOverride"); given != "" {
-			chart = given
+		if other := text("nameOverride"); other != "" {
+			chart = other
 		}
 		full := text("fullnameOverride")
 		if full == "" {
@@ -311,7 +316,7 @@ func names(e Entry, asked Asked) func(string) (string, bool) {
 			bad  bool
 		}{
 			{"{release}", asked.Release == ""},
-			{"{fullname}", asked.Release == "" && text("fullnameOverride") == "" || asked.Partial},
+			{"{fullname}", asked.Release == "" && text("fullnameOverride") == "" || given.unknown("fullnameOverride") || given.unknown("nameOverride")},
 			{"{namespace}", asked.Namespace == ""},
 		} {
 			if unknown.bad && strings.Contains(pattern, unknown.mark) {

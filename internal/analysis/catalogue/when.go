@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 )
 
@@ -27,8 +28,17 @@ type When struct {
 // values are those of a component.
 type values struct {
 	given map[string]any
-	// partial says that more values exist than were given.
-	partial bool
+	// partial says that more values exist than were given, at the paths withheld where there
+	// are any.
+	partial  bool
+	withheld []string
+}
+
+// unknown reports whether a value that is not set may be all the same.
+func (v values) unknown(path string) bool {
+	return v.partial && (len(v.withheld) == 0 || slices.ContainsFunc(v.withheld, func(w string) bool {
+		return strings.HasPrefix(path+".", w+".") || strings.HasPrefix(w, path+".")
+	}))
 }
 
 // holds evaluates a condition. certain is false where values that are not known
@@ -60,7 +70,7 @@ func (w *When) holds(v values) (holds, certain bool) {
 		if !set {
 			found = w.Default
 		}
-		holds, certain = truth(found), set || !v.partial
+		holds, certain = truth(found), set || !v.unknown(w.Value)
 		switch {
 		case w.Unset:
 			holds = !set

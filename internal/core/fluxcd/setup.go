@@ -63,7 +63,7 @@ type Unit struct {
 	Variables []string
 	// Retries is set where a failed apply or install is tried again without a change.
 	Retries bool
-	// RetryInterval is the time between two tries.
+	// RetryInterval is the time between two tries; 0 where it grows.
 	RetryInterval time.Duration
 	// Before is where something installs it before Flux runs, as a Helmfile that
 	// bootstraps the cluster; the zero value for nowhere.

@@ -89,6 +89,10 @@ func (o *order) fluxAcross(l link) (f finding.Finding, wrong bool) {
 		f.Severity = finding.Info
 		f.Message += fmt.Sprintf("; %s installs %s before Flux runs, so that it may be there", before.File, l.provider.Name)
 		f.Evidence = append(f.Evidence, where(before, "installs %s", l.provider.Name))
+	} else if before := o.flux.units[i].Before; wrong && before.File != "" {
+		f.Severity = finding.Info
+		f.Message += fmt.Sprintf("; %s installs %s before Flux runs, so that it is needed there already", before.File, l.consumer.Name)
+		f.Evidence = append(f.Evidence, where(before, "installs %s", l.consumer.Name))
 	}
 	return f, wrong
 }
@@ -216,6 +220,8 @@ func (f *fluxOrder) outer(unit int) int {
 // Source: helm-controller, internal/reconcile, Install.
 func again(rule string, u *fluxcd.Unit) string {
 	switch {
+	case u.Kind == fluxcd.HelmRelease && u.RetryInterval > 0:
+		return "the install fails, and is tried again after " + finding.Duration(u.RetryInterval)
 	case u.Kind == fluxcd.HelmRelease && rule == ruleCRD:
 		return "the install fails, and is tried again, each time later"
 	case !u.Retries:

@@ -334,7 +334,9 @@ type Source struct {
 	// Incomplete says which values are not known, and why; empty where all are.
 	// The source is rendered without them.
 	Incomplete string
-	Position   finding.Position
+	// Withheld are their dotted paths, where it is known that they are the only ones.
+	Withheld []string
+	Position finding.Position
 }
 
 // Jsonnet is what a folder of manifests gives its Jsonnet files. Source: Argo CD,

@@ -55,6 +55,9 @@ type Cluster struct {
 	namespaces []string
 }
 
+// Withheld is a value of a release that a Secret holds.
+type Withheld struct{ Path, Why string }
+
 // Kind says what a Problem is about.
 type Kind string
 
@@ -175,8 +178,10 @@ type Release struct {
 	ValuesFiles []string
 	// Unfilled are the variables in them that are not known.
 	Unfilled []string
-	// Incomplete says which values are not known, and why.
+	// Incomplete says which values are not known, and why; Withheld are the dotted paths of
+	// others, which Secrets hold.
 	Incomplete []string
+	Withheld   []Withheld
 	SkipCRDs   bool
 	// PostRendered is set where Flux changes what the chart renders to.
 	PostRendered    bool
@@ -188,8 +193,10 @@ type Release struct {
 	Waits, Retries bool
 	Suspend        bool
 	Timeout        time.Duration
-	RetryInterval  time.Duration
-	KubeConfig     string
+	// RetryInterval is the time after which a failed install is tried again; 0 where each try
+	// comes later than the one before.
+	RetryInterval time.Duration
+	KubeConfig    string
 	// Remote is the cluster that its Kustomization applies it to; empty for that of Flux.
 	Remote   string
 	Position finding.Position

@@ -299,6 +299,15 @@ func (p *platform) release(i int) {
 		// Those of a chart in Git are named from the top of the repository.
 		src.ValueFiles = append(src.ValueFiles, model.ValueFile{Path: clean(file), Position: r.Position})
 	}
+	whole := len(incomplete) == 0
+	for _, w := range r.Withheld {
+		if whole {
+			src.Withheld = append(src.Withheld, w.Path)
+		}
+		if !slices.Contains(incomplete, w.Why) {
+			incomplete = append(incomplete, w.Why)
+		}
+	}
 	src.Incomplete = strings.Join(incomplete, "; ")
 	c.Sources = []model.Source{src}
 	p.components = append(p.components, c)

@@ -1,12 +1,14 @@
 package flux
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"path"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -28,9 +30,8 @@ func (l *loader) release(a applied) {
 		CreateNamespace: flagAt(o.Object, "spec", "install", "createNamespace"),
 		SkipCRDs:        textAt(o.Object, "spec", "install", "crds") == "Skip" || flagAt(o.Object, "spec", "install", "skipCRDs"),
 		Waits:           !flagAt(o.Object, "spec", "install", "disableWait"),
-		RetryInterval:   durationAt(o.Object, "spec", "interval"),
 	}
-	r.Retries = retries(o, l.retries)
+	r.Retries, r.RetryInterval = retries(o, l.retries)
 	if r.ReleaseName == "" {
 		r.ReleaseName = r.Name
 		// Source: Flux, HelmRelease "Release name": the target namespace comes before.
@@ -48,15 +49,15 @@ func (l *loader) release(a applied) {
 	l.current.Releases = append(l.current.Releases, r)
 }
 
-// retries reports whether an install that fails is tried again: by the strategy, or as
-// often as remediation says, which is never where it says nothing. Without a strategy it is
-// the default one. Source: helm-controller, api/v2, Install.
-func retries(o manifest.Object, byDefault bool) bool {
+// retries reports whether an install that fails is tried again: by the strategy, after a time of
+// its own, or as often as remediation says, which is never where it says nothing. Without a
+// strategy it is the default one. Source: helm-controller, api/v2, Install.
+func retries(o manifest.Object, byDefault bool) (again bool, every time.Duration) {
 	if name := textAt(o.Object, "spec", "install", "strategy", "name"); name == "RetryOnFailure" || name == "" && byDefault {
-		return true
+		return true, cmp.Or(durationAt(o.Object, "spec", "install", "strategy", "retryInterval"), 5*time.Minute)
 	}
 	n, _, _ := unstructured.NestedInt64(o.Object, "spec", "install", "remediation", "retries")
-	return n != 0
+	return n != 0, 0
 }
 
 func (l *loader) tell(r *Release, kind Kind, hint, format string, args ...any) {
@@ -273,6 +274,10 @@ func (l *loader) valuesFrom(m map[string]any, r *Release) {
 	kind, name, valuesKey, target := textAt(m, "kind"), textAt(m, "name"), textAt(m, "valuesKey"), textAt(m, "targetPath")
 	if valuesKey == "" {
 		valuesKey = "values.yaml"
+	}
+	if _, ok := atPath(target, ""); ok && kind == "Secret" && target != "" && !l.options.Import {
+		r.Withheld = append(r.Withheld, Withheld{Path: target, Why: "values of the Secret " + name + " are not known"})
+		return
 	}
 	if kind == "Secret" {
 		l.withoutValues(r, Secret, "let the chart read the Secret itself", "values of the Secret "+name, "")

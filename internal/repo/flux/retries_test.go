@@ -2,6 +2,7 @@ package flux
 
 import (
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -9,18 +10,22 @@ import (
 	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
 )
 
-// TestRetries: a strategy of the release wins over the default one.
+// TestRetries: a strategy of the release wins over the default one, and tries at intervals.
 func TestRetries(t *testing.T) {
-	release := func(strategy string) manifest.Object {
-		install := map[string]any{"strategy": map[string]any{"name": strategy}}
+	release := func(strategy, interval string) manifest.Object {
+		install := map[string]any{"strategy": map[string]any{"name": strategy, "retryInterval": interval}}
 		return manifest.Object{Unstructured: &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"install": install}}}}
 	}
 	for _, test := range []struct {
-		strategy        string
-		byDefault, want bool
-	}{{"", false, false}, {"", true, true}, {"RemediateOnFailure", true, false}, {"RetryOnFailure", false, true}} {
-		if got := retries(release(test.strategy), test.byDefault); got != test.want {
-			t.Errorf("%q, by default %t: %t", test.strategy, test.byDefault, got)
+		strategy, interval string
+		byDefault, want    bool
+		every              time.Duration
+	}{
+		{"", "", false, false, 0}, {"", "", true, true, 5 * time.Minute}, {"RemediateOnFailure", "", true, false, 0},
+		{"RetryOnFailure", "", false, true, 5 * time.Minute}, {"RetryOnFailure", "90s", false, true, 90 * time.Second},
+	} {
+		if got, every := retries(release(test.strategy, test.interval), test.byDefault); got != test.want || every != test.every {
+			t.Errorf("%q, by default %t: %t, every %s", test.strategy, test.byDefault, got, every)
 		}
 	}
 }

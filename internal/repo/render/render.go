@@ -337,13 +337,13 @@ func incomplete(c model.Component, src model.Source, reason string) *Error {
 }
 
 // Values merges the values that a source is rendered with. complete is false
-// where some of them cannot be read.
+// where some of them cannot be read, and it is not known which.
 func (r *Renderer) Values(src model.Source) (values map[string]any, complete bool) {
 	if r.fault != nil || src.Kind == model.Git {
 		return nil, false
 	}
 	values, complete = layers.Of(r.tree.View(), src)
-	return values, complete && src.Incomplete == ""
+	return values, complete && (src.Incomplete == "" || len(src.Withheld) > 0)
 }
 
 // source renders one source, whatever its kind.
