@@ -34,6 +34,7 @@ var explained = map[string]string{
 	"folder-of-its-own":                       "a folder becomes a repository of its own; here the paths are not at the top",
 	"given":                                   "ladder.yaml gives the parameters of generators that ask what is outside",
 	"kept-out-of-git":                         "people apply the kustomization with a file that Git ignores",
+	"kustomization-empty":                     "Argo CD cannot build the kustomization; Ladder says why, and reads what else it takes",
 	"nested-apps":                             "a wave that is no text: the API server refuses the Application, and lint says so",
 	"nothing-applied":                         "a folder of another revision holds nothing in the checkout, which Argo CD renders as nothing; Ladder says that it is not rendered",
 	"prefix-of-another":                       "the repository is a folder of the one that its addresses name; here the paths are not at the top",
