@@ -126,7 +126,7 @@ func (r *Repository) findRoots(ctx context.Context) (roots []entry, single []doc
 	}
 	notTaken := g.notTaken(ctx, all, overlays)
 	add := func(d document) {
-		if r.isFilledIn(d) {
+		if r.isFilledIn(d) || r.isPassedThrough(d) {
 			return
 		}
 		if d.exported() && !r.isHanded(ctx, d.position().File) || notTaken(d) {
