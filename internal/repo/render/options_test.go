@@ -46,6 +46,12 @@ metadata: {name: c}
 version https://git-lfs.github.com/spec/v1
 oid sha256:0
 size 1
+-- packed/Chart.yaml --
+{apiVersion: v2, name: packed, version: 1.0.0, dependencies: [{name: sub, version: 1.0.0, repository: "https://charts.example.com"}]}
+-- packed/charts/sub-1.0.0.tgz --
+version https://git-lfs.github.com/spec/v1
+oid sha256:0
+size 1
 -- chart/Chart.yaml --
 {apiVersion: v2, name: chart, version: 1.0.0}
 -- chart/templates/a.yaml --
@@ -102,6 +108,14 @@ func TestSourceOptions(t *testing.T) {
 		"a pointer of Git LFS": {
 			model.Source{Kind: model.Manifests, Path: "pointer"},
 			[]string{"pointer/a.yaml is a pointer of Git LFS"},
+		},
+		"a dependency of a chart that is a pointer": {
+			model.Source{Kind: model.Chart, Path: "packed"},
+			[]string{"packed/charts/sub-1.0.0.tgz is a pointer of Git LFS"},
+		},
+		"a chart that is a pointer": {
+			model.Source{Kind: model.Chart, Path: "packed/charts/sub-1.0.0.tgz"},
+			[]string{"packed/charts/sub-1.0.0.tgz is a pointer of Git LFS"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

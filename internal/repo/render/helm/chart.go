@@ -81,6 +81,9 @@ func loadFolder(ctx context.Context, view source.View, folder string, at finding
 	c, err := loader.LoadFiles(files)
 	if err != nil {
 		for _, f := range named {
+			if manifest.IsPointer(f.Data) {
+				return nil, pointer(path.Join(folder, f.Name))
+			}
 			if f.Name != "Chart.yaml" && f.Name != "values.yaml" {
 				continue
 			}
@@ -116,6 +119,11 @@ func rename(files []*archive.BufferedFile) string {
 		}
 	}
 	return ""
+}
+
+// pointer is the problem of a file of a chart that Git LFS keeps elsewhere.
+func pointer(file string) error {
+	return source.Errorf(finding.Position{File: file, Line: 1}, "%s is a pointer of Git LFS, not the file; run git lfs pull", file)
 }
 
 func chartProblem(err error, folder string, at finding.Position) error {
@@ -186,6 +194,9 @@ func (e entry) Mode() fs.FileMode {
 }
 
 func loadArchive(data []byte, file, at finding.Position) (*loadedChart, error) {
+	if manifest.IsPointer(data) {
+		return nil, pointer(file.File)
+	}
 	c, err := loader.LoadArchive(bytes.NewReader(data))
 	if err != nil {
 		return nil, source.Errorf(at, "the chart archive %s cannot be read: %w", file.File, err)
