@@ -12,7 +12,10 @@ import (
 func (s *searched) around() []string {
 	dirs := slices.Clone(s.kustomizations)
 	slices.Sort(dirs)
-	dirs = slices.DeleteFunc(slices.Compact(dirs), func(dir string) bool { return !s.leads(dir) })
+	if dirs = slices.Compact(dirs); len(dirs) > maxCircle || len(s.declared) > maxCircle {
+		return nil
+	}
+	dirs = slices.DeleteFunc(dirs, func(dir string) bool { return !s.leads(dir) })
 	for _, dir := range dirs {
 		for id, source := range s.sources {
 			if path.Dir(source.position.File) == dir && !strings.HasPrefix(id, "HelmRepository/") {
@@ -23,13 +26,16 @@ func (s *searched) around() []string {
 	return dirs[:min(len(dirs), 1)]
 }
 
+// maxCircle bounds the folders and Kustomizations among which a first one is looked for.
+const maxCircle = 200
+
 // leads reports whether all Kustomizations come of those in a folder.
 func (s *searched) leads(dir string) bool {
-	reached := []string{dir}
+	reached, known := []string{dir}, map[string]bool{dir: true}
 	for i := 0; i < len(reached); i++ {
 		for j, d := range s.declared {
-			if within(path.Dir(d.file), reached[i]) && !slices.Contains(reached, s.applied[j]) {
-				reached = append(reached, s.applied[j])
+			if p := s.applied[j]; !known[p] && within(path.Dir(d.file), reached[i]) {
+				reached, known[p] = append(reached, p), true
 			}
 		}
 	}
