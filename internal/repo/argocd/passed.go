@@ -1,6 +1,7 @@
 package argocd
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -11,22 +12,33 @@ import (
 // isPassedThrough reports whether an Application is written as parameters: an ApplicationSet reads
 // its file, and generates one of its name from it.
 func (r *Repository) isPassedThrough(d document) bool {
-	return d.isApplication() && slices.ContainsFunc(r.sets, func(set document) bool {
-		return strings.Contains(set.value.TextAt("spec", "template", "metadata", "name"), "metadata.name") &&
-			r.reads(set.value.At("spec", "generators"), d.position().File, 0)
-	})
+	if r.passing == nil {
+		r.passing = []*regexp.Regexp{}
+		for _, set := range r.sets {
+			if strings.Contains(set.value.TextAt("spec", "template", "metadata", "name"), "metadata.name") {
+				r.passing = append(r.passing, r.readBy(set.value.At("spec", "generators"), 0)...)
+			}
+		}
+	}
+	return d.isApplication() && slices.ContainsFunc(r.passing, func(files *regexp.Regexp) bool { return files.MatchString(d.position().File) })
 }
 
-// reads reports whether one of the generators takes a file of this repository.
-func (r *Repository) reads(generators *yamldoc.Value, file string, depth int) bool {
+// readBy are the patterns of the files of this repository that generators read.
+func (r *Repository) readBy(generators *yamldoc.Value, depth int) (all []*regexp.Regexp) {
 	if depth > deepest {
-		return false
+		return nil
 	}
-	return slices.ContainsFunc(generators.Elements(), func(g *yamldoc.Value) bool {
-		git := g.At("git")
-		return git != nil && r.isOwnHead(git) && slices.ContainsFunc(git.At("files").Elements(), func(item *yamldoc.Value) bool {
-			matches, err := appset.GitPattern(item.TextAt("path"))
-			return err == nil && matches.MatchString(file)
-		}) || r.reads(g.At("matrix", "generators"), file, depth+1) || r.reads(g.At("merge", "generators"), file, depth+1)
-	})
+	for _, g := range generators.Elements() {
+		if git := g.At("git"); git != nil && r.isOwnHead(git) {
+			for _, item := range git.At("files").Elements() {
+				if pattern, err := appset.GitPattern(item.TextAt("path")); err == nil {
+					all = append(all, pattern)
+				}
+			}
+		}
+		for _, key := range []string{"matrix", "merge"} {
+			all = append(all, r.readBy(g.At(key, "generators"), depth+1)...)
+		}
+	}
+	return all
 }

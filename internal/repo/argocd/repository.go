@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path"
+	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -170,6 +171,8 @@ type Repository struct {
 	expanded map[*yamldoc.Value]kept[[]document]
 	// partial are the sets that may generate more than could be read.
 	partial map[*yamldoc.Value]bool
+	// passing are the patterns of files that sets read Applications from; nil before they are asked for.
+	passing []*regexp.Regexp
 }
 
 // mentions finds Argo CD's own objects before a file is parsed.
