@@ -1,8 +1,6 @@
 package lintcmd
 
 import (
-	"bufio"
-	"bytes"
 	"errors"
 	"io/fs"
 	"path"
@@ -27,7 +25,7 @@ func failures(r *analysis.Result, tree *repofs.Tree) []finding.Finding {
 	if len(r.Unrendered) == 0 {
 		return nil
 	}
-	modules := submodules(tree)
+	modules := tree.Submodules()
 	of := map[string]model.Component{}
 	for _, c := range r.Platform.Components {
 		of[c.Name] = c
@@ -153,22 +151,4 @@ func lacksValues(e *render.Error) bool {
 	var missing *fs.PathError
 	return errors.As(e.Err, &missing) && errors.Is(missing, fs.ErrNotExist) &&
 		slices.ContainsFunc(e.Missing.ValueFiles, func(f model.ValueFile) bool { return f.Path == missing.Path })
-}
-
-// submodules are the folders of Git submodules, relative to the root of the
-// platform: an empty one is not checked out.
-func submodules(tree *repofs.Tree) []string {
-	top := tree.Rel(tree.Repository)
-	content, err := tree.Read(path.Join(top, ".gitmodules"))
-	if err != nil {
-		return nil
-	}
-	var list []string
-	for lines := bufio.NewScanner(bytes.NewReader(content)); lines.Scan(); {
-		key, value, ok := strings.Cut(lines.Text(), "=")
-		if ok && strings.TrimSpace(key) == "path" {
-			list = append(list, path.Join(top, strings.TrimSpace(value)))
-		}
-	}
-	return list
 }

@@ -1,32 +1,37 @@
 package repofs
 
 import (
-	"os"
+	"bufio"
+	"bytes"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
-
-	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 )
 
-var submodulePath = lazyregexp.New(`(?m)^\s*path\s*=\s*["']?([^\s"']+)`)
-
-// Submodule is the submodule of Git that a path lies in, as .gitmodules names it from the root of the
-// tree; empty for none. Who syncs the repository fetches what is in it.
-func (t *Tree) Submodule(p string) string {
-	data, err := os.ReadFile(filepath.Join(t.Repository, ".gitmodules"))
-	if err != nil || len(data) > 1<<20 {
-		return ""
-	}
-	prefix, err := filepath.Rel(t.Repository, t.Root)
+// Submodules are the folders of Git submodules, as .gitmodules names them, relative to the root of
+// the tree. Who syncs the repository fetches what is in them; an empty one is not checked out.
+func (t *Tree) Submodules() []string {
+	content, err := t.Read(path.Join(t.Rel(t.Repository), ".gitmodules"))
 	if err != nil {
-		return ""
+		return nil
 	}
-	whole := path.Join(filepath.ToSlash(prefix), p)
-	for _, m := range submodulePath.FindAllStringSubmatch(string(data), -1) {
-		if dir := path.Clean(m[1]); whole == dir || strings.HasPrefix(whole, dir+"/") {
-			return dir
+	var list []string
+	for lines := bufio.NewScanner(bytes.NewReader(content)); lines.Scan(); {
+		key, value, ok := strings.Cut(lines.Text(), "=")
+		if ok && strings.TrimSpace(key) == "path" {
+			folder := filepath.FromSlash(strings.Trim(strings.TrimSpace(value), `"`))
+			list = append(list, t.Rel(filepath.Join(t.Repository, folder)))
 		}
+	}
+	return list
+}
+
+// Submodule is the submodule that a path lies in; empty for none.
+func (t *Tree) Submodule(p string) string {
+	all := t.Submodules()
+	if i := slices.IndexFunc(all, func(m string) bool { return p == m || strings.HasPrefix(p, m+"/") }); i >= 0 {
+		return all[i]
 	}
 	return ""
 }
