@@ -25,7 +25,6 @@ const (
 	releaseSpace    = "meta.helm.sh/release-namespace"
 	fluxKustomize   = "kustomize.toolkit.fluxcd.io/name"
 	fluxHelm        = "helm.toolkit.fluxcd.io/name"
-	instanceLabel   = "app.kubernetes.io/instance"
 	kubectlApplied  = "kubectl.kubernetes.io/last-applied-configuration"
 	ladderScopeHint = "another platform may have applied it"
 )
@@ -41,6 +40,9 @@ type knowledge struct {
 	scopes map[string][]string
 	// applications are the live Applications; nil where they could not be listed.
 	applications map[string]bool
+	// instanceLabels are those in which an Argo CD of the cluster may mark who applies
+	// an object.
+	instanceLabels []string
 	// there reports whether an object is live.
 	there map[finding.Resource]bool
 	// disabled are the disabled components by what they would render.
@@ -54,13 +56,14 @@ func (k *knowledge) originOf(o live) Origin {
 		out.Managers = []string{}
 	}
 	tracked, isTracked := trackedBy(o)
+	labelled := k.labelledBy(o)
 	switch {
 	case o.Annotations[componentMark] != "":
 		out.Kind, out.Name = ByLadder, o.Annotations[componentMark]
 	case isTracked:
 		out.Kind, out.Name = ByArgoCD, tracked.application
-	case o.Labels[instanceLabel] != "" && slices.ContainsFunc(out.Managers, func(m string) bool { return strings.HasPrefix(m, "argocd") }):
-		out.Kind, out.Name = ByArgoCD, o.Labels[instanceLabel] // tracking by label
+	case labelled != "" && slices.ContainsFunc(out.Managers, func(m string) bool { return strings.HasPrefix(m, "argocd") }):
+		out.Kind, out.Name = ByArgoCD, labelled
 	case o.Labels[fluxKustomize] != "":
 		out.Kind, out.Name = ByFlux, "Kustomization "+o.Labels[fluxKustomize]
 	case o.Labels[fluxHelm] != "":
@@ -81,6 +84,16 @@ func (k *knowledge) originOf(o live) Origin {
 		out.Kind = ByTool
 	}
 	return out
+}
+
+// labelledBy is the Application that an object is marked with in a label.
+func (k *knowledge) labelledBy(o live) string {
+	for _, label := range k.instanceLabels {
+		if name := o.Labels[label]; name != "" {
+			return name
+		}
+	}
+	return ""
 }
 
 func hasAnnotationPrefix(o live, prefix string) bool {

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/rollout-ladder/ladder/internal/argocd/status"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 )
 
@@ -107,7 +108,7 @@ func (x *index) sift(s *survey, r *Report) []live {
 
 // learn asks the cluster and the repository what tells more about orphans.
 func (c *Cluster) learn(ctx context.Context, x *index, s *survey) *knowledge {
-	k := &knowledge{releases: map[[2]string]bool{}, scopes: c.scopes(ctx), applications: c.applications(ctx), there: map[finding.Resource]bool{}, disabled: map[finding.Resource]string{}}
+	k := &knowledge{releases: map[[2]string]bool{}, scopes: c.scopes(ctx), applications: c.applications(ctx), instanceLabels: c.instanceLabels(ctx), there: map[finding.Resource]bool{}, disabled: map[finding.Resource]string{}}
 	hidden := map[string]bool{}
 	for _, u := range s.unreadable {
 		if u.Kind == "Secret" {
@@ -173,6 +174,26 @@ func (c *Cluster) applications(ctx context.Context) map[string]bool {
 		out[o.Name] = true
 	}
 	return out
+}
+
+// instanceLabels are the labels in which the Argo CDs of the cluster mark who applies an
+// object: those of their settings, as far as they can be listed, before the default.
+func (c *Cluster) instanceLabels(ctx context.Context) []string {
+	byDefault := status.InstanceLabel(nil)
+	maps := schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
+	list, err := c.dynamic.Resource(maps).List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=argocd-cm"})
+	if err != nil {
+		return []string{byDefault}
+	}
+	var own []string
+	for _, item := range list.Items {
+		data, _, err := unstructured.NestedStringMap(item.Object, "data")
+		if label := status.InstanceLabel(data); err == nil && label != byDefault {
+			own = append(own, label)
+		}
+	}
+	slices.Sort(own)
+	return append(slices.Compact(own), byDefault)
 }
 
 // Counts are the orphans by what is proposed.

@@ -92,6 +92,30 @@ func TestIgnored(t *testing.T) {
 	}
 }
 
+// TestLabelledBy: an object is of the Application in a label that its Argo CD marks with, and
+// that Argo CD has written.
+func TestLabelledBy(t *testing.T) {
+	k := &knowledge{instanceLabels: []string{"argocd.argoproj.io/instance", "app.kubernetes.io/instance"}}
+	marked := func(manager, label string) live {
+		return object("", "ConfigMap", "apps", "x", manager).labelled(label, "shop")
+	}
+	for name, tc := range map[string]struct {
+		object live
+		want   string
+	}{
+		"by its own label":  {marked("argocd-controller", "argocd.argoproj.io/instance"), ByArgoCD},
+		"by the default":    {marked("argocd-controller", "app.kubernetes.io/instance"), ByArgoCD},
+		"by another label":  {marked("argocd-controller", "example.com/instance"), ByTool},
+		"by somebody else":  {marked("my-script", "argocd.argoproj.io/instance"), Unknown},
+		"by Helm, labelled": {marked("helm", "app.kubernetes.io/instance"), ByTool},
+	} {
+		got := k.originOf(tc.object)
+		if got.Kind != tc.want || got.Kind == ByArgoCD && got.Name != "shop" {
+			t.Errorf("%s: %+v, want %q", name, got, tc.want)
+		}
+	}
+}
+
 func TestTrackedBy(t *testing.T) {
 	for text, want := range map[string]tracking{
 		"app:apps/Deployment:ns/web":                            {"app", finding.Resource{Group: "apps", Kind: "Deployment", Namespace: "ns", Name: "web"}},

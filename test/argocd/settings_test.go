@@ -137,3 +137,35 @@ spec:
 		}
 	}
 }
+
+// TestSettingsOfTheOperator: the real Argo CD has the settings that the repository writes into
+// the ArgoCD resource, which nothing here rolls out.
+func TestSettingsOfTheOperator(t *testing.T) {
+	t.Parallel()
+	p := platform{t, t.TempDir()}
+	p.write("apps/held.yaml", `apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {name: held, namespace: argocd}
+spec:
+  project: default
+  source: {repoURL: "https://git.example.com/acme/platform.git", targetRevision: main, path: services/held}
+  destination: {server: "https://kubernetes.default.svc", namespace: default}
+  syncPolicy: {automated: {}}
+`)
+	p.write("services/held/held.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: held}\n")
+	p.write("argocd/argocd.yaml", `apiVersion: argoproj.io/v1beta1
+kind: ArgoCD
+metadata: {name: argocd, namespace: argocd}
+spec:
+  resourceTrackingMethod: label
+  applicationInstanceLabelKey: example.com/instance
+  resourceHealthChecks:
+    - kind: ConfigMap
+      check: |
+        return {status = "Degraded", message = "marked as " .. (obj.metadata.labels["example.com/instance"] or "nobody's")}
+`)
+	r, out := rehearsal(t, p.dir, ".", "--offline", "--least-timeout", "5s")
+	if c := byName(r)["held"]; out.code != 1 || c.State == "healthy" || !strings.Contains(c.Message, "marked as held") {
+		t.Errorf("exit code %d, held is %s: %s\n%s", out.code, c.State, c.Message, out.stderr)
+	}
+}

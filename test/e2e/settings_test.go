@@ -59,3 +59,33 @@ spec:
 		t.Errorf("exit code %d: %s", refused.code, refused.stderr)
 	}
 }
+
+// TestSettingsOfTheOperator: a health script counts as well where the settings are those of
+// the ArgoCD resource, which nothing here rolls out.
+func TestSettingsOfTheOperator(t *testing.T) {
+	t.Parallel()
+	files := map[string]string{
+		"apps/held.yaml": `
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {name: held, namespace: argocd}
+spec:
+  project: default
+  source: {repoURL: https://git.example/team/platform.git, targetRevision: main, path: services/held}
+  destination: {server: https://kubernetes.default.svc, namespace: default}
+`,
+		"services/held/held.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: held}\n",
+		"argocd/argocd.yaml": `
+apiVersion: argoproj.io/v1beta1
+kind: ArgoCD
+metadata: {name: argocd, namespace: argocd}
+spec:
+  resourceHealthChecks:
+    - {kind: ConfigMap, check: 'return {status = "Degraded", message = "held by the operator"}'}
+`,
+	}
+	r, out := rehearsal(t, writeFiles(t, files), ".", "--offline", "--least-timeout", "5s", "--on-failure", "continue")
+	if c := byName(r)["held"]; out.code != 1 || c.State == "healthy" || !strings.Contains(c.Message, "held by the operator") {
+		t.Errorf("exit code %d, held is %s: %s\n%s", out.code, c.State, c.Message, out.stderr)
+	}
+}

@@ -80,6 +80,10 @@ type Engine struct {
 	preparing sync.Mutex
 	prepared  bool
 
+	// label is the instance label, once it is known.
+	labelling sync.Mutex
+	label     string
+
 	mu sync.Mutex
 	// given are the tokens of operations that this process has stopped waiting
 	// for, ended those whose end it has seen; synced are the components that it has

@@ -380,7 +380,7 @@ func (e *Engine) listInto(ctx context.Context, out map[status.Ref]marks, kind sc
 		if run, ok := obj.GetAnnotations()[refreshedAnnotation]; ok {
 			m.refreshed, m.run = true, cmp.Or(m.run, run)
 		}
-		m.parent, m.hasParent = e.parentOf(ref, obj.GetLabels(), obj.GetAnnotations())
+		m.parent, m.hasParent = e.parentOf(ref, obj.GetLabels(), obj.GetAnnotations(), e.instanceLabel(ctx))
 		for _, owner := range obj.GetOwnerReferences() {
 			if owner.Kind == "ApplicationSet" {
 				m.set = owner.Name

@@ -78,7 +78,7 @@ func (e *Engine) ownSet(ctx context.Context, o *owners, a *status.Application) {
 // ownParent looks at the Application that applies an object, and at those above
 // it. Parents come after what they apply in the list.
 func (e *Engine) ownParent(ctx context.Context, o *owners, of status.Ref, labels, annotations map[string]string, leaves func(*status.Application) bool) {
-	at, ok := e.parentOf(of, labels, annotations)
+	at, ok := e.parentOf(of, labels, annotations, e.instanceLabel(ctx))
 	if !ok || o.seen[at] {
 		return
 	}
@@ -99,18 +99,15 @@ func (e *Engine) ownParent(ctx context.Context, o *owners, of status.Ref, labels
 	o.parents = append(o.parents, parent)
 }
 
-// The ways in which Argo CD marks who applies an object. Source: argo-cd,
-// util/argo/resource_tracking.go.
-const (
-	trackingAnnotation = "argocd.argoproj.io/tracking-id"
-	trackingLabel      = "app.kubernetes.io/instance"
-)
+// trackingAnnotation is where Argo CD marks who applies an object, unless it is told to
+// do so in a label. Source: argo-cd, util/argo/resource_tracking.go.
+const trackingAnnotation = "argocd.argoproj.io/tracking-id"
 
 // parentOf is the Application that applies an object.
-func (e *Engine) parentOf(of status.Ref, labels, annotations map[string]string) (status.Ref, bool) {
+func (e *Engine) parentOf(of status.Ref, labels, annotations map[string]string, instanceLabel string) (status.Ref, bool) {
 	name, _, tracked := strings.Cut(annotations[trackingAnnotation], ":")
 	if !tracked {
-		name = labels[trackingLabel]
+		name = labels[instanceLabel]
 	}
 	if name == "" || name == of.Name {
 		return status.Ref{}, false
@@ -162,13 +159,33 @@ func texts(v any) []string {
 // policy of its own. Where its settings cannot be read the default is assumed.
 // Source: argo-cd, cmd/argocd-applicationset-controller, --policy.
 func (e *Engine) policyIsForced(ctx context.Context) bool {
-	configMaps := schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
-	params, err := e.client.Resource(configMaps).Namespace(e.config.Namespace).Get(ctx, "argocd-cmd-params-cm", metav1.GetOptions{})
-	if err != nil {
-		return false
+	parameters := e.settings(ctx, "argocd-cmd-params-cm")
+	return parameters["applicationsetcontroller.policy"] != "" && parameters["applicationsetcontroller.enable.policy.override"] != "true"
+}
+
+// instanceLabel is the label in which Argo CD marks who applies an object, where it is
+// told to. Where its settings cannot be read the default is assumed.
+func (e *Engine) instanceLabel(ctx context.Context) string {
+	e.labelling.Lock()
+	defer e.labelling.Unlock()
+	if e.label == "" {
+		e.label = status.InstanceLabel(e.settings(ctx, "argocd-cm"))
 	}
-	data, _, _ := unstructured.NestedStringMap(params.Object, "data")
-	return data["applicationsetcontroller.policy"] != "" && data["applicationsetcontroller.enable.policy.override"] != "true"
+	return e.label
+}
+
+// settings are what one of Argo CD's ConfigMaps has, nil where it cannot be read.
+func (e *Engine) settings(ctx context.Context, configMap string) map[string]string {
+	configMaps := schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
+	o, err := e.client.Resource(configMaps).Namespace(e.config.Namespace).Get(ctx, configMap, metav1.GetOptions{})
+	if err != nil {
+		return nil
+	}
+	data, _, err := unstructured.NestedStringMap(o.Object, "data")
+	if err != nil {
+		return nil
+	}
+	return data
 }
 
 // settlePatience is how long owners may take to bring what they make to the

@@ -31,6 +31,8 @@ func platformSet(spec string) string {
 
 const rollingSteps = `strategy: {type: RollingSync, rollingSync: {steps: [{matchExpressions: [{key: a, operator: In, values: [b]}], maxUpdate: 25%}, {matchExpressions: []}]}}`
 
+const instanceSetting = "{apiVersion: v1, kind: ConfigMap, metadata: {name: argocd-cm, namespace: argocd}, data: {application.instanceLabelKey: argocd.argoproj.io/instance}}"
+
 // root is the Application that applies the others, at the commit.
 func rootApplication(more string) string {
 	return strings.NewReplacer("status: OutOfSync", "status: Synced", another, commit).Replace(idle("root", "automated: {selfHeal: true}"+more))
@@ -96,6 +98,7 @@ func TestOwners(t *testing.T) {
 		"of a RollingSync of a root":              {[]string{owned("shop", "", ofSet), platformSet(rollingSteps), rootApplication("")}, "root steps"},
 		"of a root":                               {[]string{owned("shop", automated, tracked), rootApplication("")}, "application root"},
 		"of a root by label":                      {[]string{owned("shop", automated, ", labels: {app.kubernetes.io/instance: root}"), rootApplication("")}, "application root"},
+		"of a root by a label of its own":         {[]string{owned("shop", automated, ", labels: {argocd.argoproj.io/instance: root, app.kubernetes.io/instance: shop-chart}"), rootApplication(""), instanceSetting}, "application root"},
 		"of a root that is gone":                  {[]string{owned("shop", automated, tracked)}, "application"},
 		"of a root, not automated":                {[]string{owned("shop", "", tracked), rootApplication("")}, ""},
 		"of a root that leaves it":                {[]string{owned("shop", automated, tracked), strings.Replace(rootApplication(", syncOptions: [RespectIgnoreDifferences=true]"), "  project: default", "  project: default\n  "+ignoring, 1)}, "application"},

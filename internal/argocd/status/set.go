@@ -1,6 +1,7 @@
 package status
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -10,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/rollout-ladder/ladder/internal/core/argo"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 )
 
@@ -170,4 +172,10 @@ func ParseSet(obj *unstructured.Unstructured) (*Set, error) {
 		}
 	}
 	return s, nil
+}
+
+// InstanceLabel is the label in which Argo CD marks who applies an object, where it is
+// told to, by the data of argocd-cm. Source: argo-cd, util/settings, GetAppInstanceLabelKey.
+func InstanceLabel(settings map[string]string) string {
+	return cmp.Or(settings[argo.InstanceLabelKey], argo.InstanceLabel)
 }

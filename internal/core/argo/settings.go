@@ -49,6 +49,9 @@ type Settings struct {
 	// nothing else. They are one for each place that has some: of several, one may be
 	// written over another. Source: argo-cd, util/settings, ResourcesFilter.
 	Exclusions, Inclusions []Filters
+	// Written are the settings of argocd-cm that bear on what a sync does, sorted by key
+	// and position.
+	Written []Written
 	// Stray are settings in the one of the two ConfigMaps where nothing reads them,
 	// sorted by position.
 	Stray []Stray

@@ -72,6 +72,7 @@ func argoRules() []Rule {
 		judged(ruleHealthCheck, finding.Warning, "Nothing assesses the health of a kind that others wait for", healthCheckMissing),
 		judged(ruleExcluded, finding.Warning, "The settings of Argo CD hide a kind that the repository applies", kindExcluded),
 		judged(ruleUnwatched, finding.Warning, "Argo CD does not look for Applications in a namespace", applicationUnwatched),
+		judged(ruleLongName, finding.Error, "The name of an Application does not fit into the label that tracks what it applies", nameTooLong),
 		judged(ruleBuild, finding.Warning, "Argo CD cannot build a kustomization with the options of its settings", buildOptionMissing),
 		judged(ruleDryRun, finding.Error, "A dry run fails for a kind that the same sync would bring", dryRunOnMissing),
 		judged(ruleProjectLate, finding.Error, "An Application is applied before its AppProject", projectBeforeUse),

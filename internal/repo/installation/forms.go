@@ -72,7 +72,7 @@ func (r *Reader) operation(v *yamldoc.Value, in home) {
 // key has a backslash before it.
 func (r *Reader) parameter(v *yamldoc.Value) {
 	name, value := v.TextAt("name"), v.At("value")
-	if value == nil || !strings.Contains(name, `\.`) {
+	if value == nil || !strings.Contains(name, `\.`) && !strings.HasPrefix(name, "configs.cm.") {
 		return
 	}
 	parts := strings.Split(strings.ReplaceAll(name, `\.`, "\x00"), ".")

@@ -72,7 +72,7 @@ const (
 func marks() []string {
 	return []string{
 		string(settings), // argocd-cmd-params-cm begins with it
-		customizations, chartName, globalKey, progressiveKey, progressiveVariable, progressiveFlag, globbingKey, globbingVariable, globbingFlag,
+		customizations, chartName, globalKey, argo.TrackingMethodKey, argo.InstanceLabelKey, progressiveKey, progressiveVariable, progressiveFlag, globbingKey, globbingVariable, globbingFlag,
 		watchedKey, watchedVariable, watchedFlag, exclusionsKey, inclusionsKey, buildKey, "kustomizeBuildOptions", pathPrefix, versionPrefix, "kind: " + operatorKind, `"kind": "` + operatorKind, "argoproj/argo-cd", "kind: ConfigManagementPlugin",
 	}
 }
@@ -94,7 +94,8 @@ func belongs(key string) (h home, known bool) {
 		return parameters, true
 	case key == customizations, strings.HasPrefix(key, healthPrefix), strings.HasPrefix(key, ignoredPrefix),
 		key == exclusionsKey, key == inclusionsKey, key == buildKey, strings.HasPrefix(key, buildKey+"."),
-		strings.HasPrefix(key, pathPrefix), strings.HasPrefix(key, versionPrefix), key == globalKey:
+		strings.HasPrefix(key, pathPrefix), strings.HasPrefix(key, versionPrefix), key == globalKey,
+		key == argo.TrackingMethodKey, key == argo.InstanceLabelKey:
 		return settings, true
 	}
 	return anywhere, false
@@ -112,10 +113,10 @@ func isParameter(key string) bool {
 }
 
 func isSetting(key string) bool {
-	for _, prefix := range []string{"resource.", "kustomize.", "timeout.reconciliation", "admin.enabled", "exec.enabled", "statusbadge.", "application.instanceLabelKey", "application.resourceTrackingMethod"} {
+	for _, prefix := range []string{"resource.", "kustomize.", "timeout.reconciliation", "admin.enabled", "exec.enabled", "statusbadge.", "application."} {
 		if strings.HasPrefix(key, prefix) {
-			return true
+			return key != watchedKey
 		}
 	}
-	return false
+	return key == argo.InstallationIDKey
 }

@@ -114,6 +114,10 @@ func (r *Reader) Settings() argo.Settings {
 		s.Exclusions = []argo.Filters{defaultExclusions(slices.MinFunc(r.excluding, finding.Position.Compare))}
 	}
 	slices.SortStableFunc(s.Build, func(a, b argo.BuildOptions) int { return a.Position.Compare(b.Position) })
+	s.Written = slices.Clone(s.Written)
+	slices.SortStableFunc(s.Written, func(a, b argo.Written) int {
+		return cmp.Or(strings.Compare(a.Key, b.Key), a.Position.Compare(b.Position))
+	})
 	slices.SortStableFunc(s.Stray, func(a, b argo.Stray) int { return a.Position.Compare(b.Position) })
 	return s
 }

@@ -3,6 +3,8 @@ package installation_test
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -330,6 +332,113 @@ name: argo-cd
 			}
 		})
 	}
+}
+
+// Each form says the same of argocd-cm, as far as it bears on what a sync does.
+func TestWritten(t *testing.T) {
+	for name, text := range map[string]string{
+		"the ConfigMap": `
+kind: ConfigMap
+metadata: {name: argocd-cm}
+data:
+  url: https://argocd.example.org
+  application.instanceLabelKey: argocd.argoproj.io/instance
+  application.resourceTrackingMethod: label
+  installationID: blue
+  resource.customizations.health.example.org_Thing: return {status = "Healthy"}
+  resource.customizations.ignoreDifferences.all: '{"jsonPointers":["/spec/replicas"]}'
+  resource.exclusions: "[{kinds: [Thing]}]"
+`,
+		"values of the chart": `
+configs:
+  cm:
+    url: https://argocd.example.org
+    application.instanceLabelKey: argocd.argoproj.io/instance
+    application.resourceTrackingMethod: label
+    installationID: blue
+    resource.customizations.health.example.org_Thing: return {status = "Healthy"}
+    resource.customizations.ignoreDifferences.all: '{"jsonPointers":["/spec/replicas"]}'
+    resource.exclusions: "[{kinds: [Thing]}]"
+`,
+		"the operator": `
+apiVersion: argoproj.io/v1beta1
+kind: ArgoCD
+spec:
+  applicationInstanceLabelKey: argocd.argoproj.io/instance
+  resourceTrackingMethod: label
+  installationID: blue
+  resourceHealthChecks: [{group: example.org, kind: Thing, check: 'return {status = "Healthy"}'}]
+  resourceIgnoreDifferences: {all: {jsonPointers: [/spec/replicas]}}
+  resourceExclusions: "[{kinds: [Thing]}]"
+`,
+		"a patch": `
+op: merge
+patches:
+  - target: {name: argocd-cm}
+    patch: |
+      - {op: add, path: /data/application.instanceLabelKey, value: argocd.argoproj.io/instance}
+      - {op: add, path: /data/application.resourceTrackingMethod, value: label}
+      - {op: add, path: /data/installationID, value: blue}
+      - {op: add, path: /data/resource.customizations.health.example.org_Thing, value: 'return {status = "Healthy"}'}
+      - {op: add, path: /data/resource.customizations.ignoreDifferences.all, value: '{"jsonPointers":["/spec/replicas"]}'}
+      - {op: add, path: /data/resource.exclusions, value: "[{kinds: [Thing]}]"}
+`,
+		"parameters of Helm": `
+chart: argo-cd
+helm:
+  parameters:
+    - {name: configs.cm.application\.instanceLabelKey, value: argocd.argoproj.io/instance}
+    - {name: configs.cm.application\.resourceTrackingMethod, value: label}
+    - {name: configs.cm.resource\.customizations\.health\.example\.org_Thing, value: 'return {status = "Healthy"}'}
+    - {name: configs.cm.resource\.customizations\.ignoreDifferences\.all, value: '{"jsonPointers":["/spec/replicas"]}'}
+    - {name: configs.cm.resource\.exclusions, value: "[{kinds: [Thing]}]"}
+    - {name: configs.cm.installationID, value: blue}
+`,
+	} {
+		r := written(t, map[string]string{"a.yaml": text})
+		data, contested := r.Settings().Data()
+		got := map[string]string{}
+		for key, w := range data {
+			got[key] = w.Text
+			if w.Position.File != "a.yaml" || w.Position.Line < 3 {
+				t.Errorf("%s: %s stands at %s", name, key, w.Position)
+			}
+		}
+		want := map[string]string{
+			"application.instanceLabelKey":                     "argocd.argoproj.io/instance",
+			"application.resourceTrackingMethod":               "label",
+			"installationID":                                   "blue",
+			"resource.customizations.health.example.org_Thing": `return {status = "Healthy"}`,
+			"resource.customizations.ignoreDifferences.all":    `{"jsonPointers":["/spec/replicas"]}`,
+			"resource.exclusions":                              "[{kinds: [Thing]}]",
+		}
+		if diff := cmp.Diff(want, got); diff != "" || len(contested) > 0 {
+			t.Errorf("%s: %v %s", name, contested, diff)
+		}
+	}
+}
+
+// What two places say in two ways is not known, what they say in one way is.
+func TestContested(t *testing.T) {
+	const text = "kind: ConfigMap\nmetadata: {name: argocd-cm}\ndata: {application.resourceTrackingMethod: label, application.instanceLabelKey: KEY}\n"
+	r := written(t, map[string]string{"a.yaml": strings.ReplaceAll(text, "KEY", "a"), "b.yaml": strings.ReplaceAll(text, "KEY", "b")})
+	data, contested := r.Settings().Data()
+	if len(data) != 1 || data["application.resourceTrackingMethod"].Text != "label" || len(contested) != 1 || len(contested[0]) != 2 || contested[0][1].Position.File != "b.yaml" {
+		t.Errorf("%v, and contested %v", data, contested)
+	}
+}
+
+func written(t *testing.T, files map[string]string) *installation.Reader {
+	t.Helper()
+	r := &installation.Reader{}
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		values, err := yamldoc.Parse(name, []byte(files[name]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Read(values)
+	}
+	return r
 }
 
 func describe(r *installation.Reader) string {

@@ -1,6 +1,7 @@
 package installation
 
 import (
+	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,12 +10,16 @@ import (
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 	"github.com/rollout-ladder/ladder/internal/core/model"
+	"github.com/rollout-ladder/ladder/internal/repo/appset"
 	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
 )
 
 // key reads a setting by its key. It reports whether the key is one that is read.
 func (r *Reader) key(key string, v *yamldoc.Value, at finding.Position, in home) bool {
 	belongs, known := belongs(key)
+	if known && belongs == settings && in == anywhere || in == settings && isSetting(key) {
+		r.write(key, v, at)
+	}
 	if !known {
 		return false
 	}
@@ -57,6 +62,12 @@ func (r *Reader) key(key string, v *yamldoc.Value, at finding.Position, in home)
 // field reads a field of the spec of the ArgoCD resource.
 func (r *Reader) field(name string, v *yamldoc.Value, at finding.Position) {
 	switch name {
+	case "resourceTrackingMethod":
+		r.key(argo.TrackingMethodKey, v, at, settings)
+	case "applicationInstanceLabelKey":
+		r.key(argo.InstanceLabelKey, v, at, settings)
+	case "installationID":
+		r.key(argo.InstallationIDKey, v, at, settings)
 	case "kustomizeBuildOptions":
 		r.key(buildKey, v, at, settings)
 	case "resourceExclusions":
@@ -67,7 +78,9 @@ func (r *Reader) field(name string, v *yamldoc.Value, at finding.Position) {
 		r.key(customizations, v, at, settings)
 	case "resourceHealthChecks":
 		for _, item := range v.Elements() {
-			r.health(argo.GroupKind{Group: item.TextAt("group"), Kind: item.TextAt("kind")}, item.TextAt("check"))
+			of := argo.GroupKind{Group: item.TextAt("group"), Kind: item.TextAt("kind")}
+			r.health(of, item.TextAt("check"))
+			r.write(healthPrefix+keyOf(of), item.At("check"), item.Position)
 		}
 	case "sourceNamespaces":
 		r.found.Watched = append(r.found.Watched, texts(v)...)
@@ -78,10 +91,13 @@ func (r *Reader) field(name string, v *yamldoc.Value, at finding.Position) {
 	case "resourceIgnoreDifferences":
 		if all := v.At("all"); all != nil {
 			r.ignore(argo.GroupKind{Group: "*", Kind: "*"}, all)
+			r.write(ignoredPrefix+"all", yamldoc.Text(ignoring(all), all.Position), all.Position)
 		}
 		for _, item := range v.At("resourceIdentifiers").Elements() {
 			if custom := item.At("customization"); custom != nil {
-				r.ignore(argo.GroupKind{Group: item.TextAt("group"), Kind: item.TextAt("kind")}, custom)
+				of := argo.GroupKind{Group: item.TextAt("group"), Kind: item.TextAt("kind")}
+				r.ignore(of, custom)
+				r.write(ignoredPrefix+keyOf(of), yamldoc.Text(ignoring(custom), custom.Position), custom.Position)
 			}
 		}
 	}
@@ -108,6 +124,41 @@ func turn(s *argo.Switch, text string, at finding.Position) {
 		return
 	}
 	s.On, s.Position, s.Text = on, at, text
+}
+
+// write notes a setting of argocd-cm as it is written.
+func (r *Reader) write(key string, v *yamldoc.Value, at finding.Position) {
+	if v == nil || v.Kind != yamldoc.Scalar {
+		return
+	}
+	isScript := key == customizations || strings.HasPrefix(key, healthPrefix) // Lua has braces of its own
+	r.found.Written = append(r.found.Written, argo.Written{
+		Key: key, Text: v.Text, Position: at, Open: appset.IsMarked(v.Text) || !isScript && isOpen(v.Text),
+	})
+}
+
+// keyOf is the end of the key of a kind, "<group>_<kind>" or "<kind>".
+func keyOf(kind argo.GroupKind) string {
+	if kind.Group == "" {
+		return kind.Kind
+	}
+	return kind.Group + "_" + kind.Kind
+}
+
+// ignoring is what a rule of the ArgoCD resource says, as argocd-cm has it. Source:
+// argocd-operator, getResourceIgnoreDifferences.
+func ignoring(v *yamldoc.Value) string {
+	rule := map[string][]string{}
+	for _, list := range []string{"jsonPointers", "jqPathExpressions", "managedFieldsManagers"} {
+		if all := texts(v.At(list)); len(all) > 0 {
+			rule[list] = all
+		}
+	}
+	text, err := json.Marshal(rule) // JSON is YAML
+	if err != nil {
+		return ""
+	}
+	return string(text)
 }
 
 // groupKind reads "<group>_<kind>" or "<kind>". Source: Argo CD, "Resource Health".

@@ -2,7 +2,6 @@ package rehearse
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"io/fs"
 	"os"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/rollout-ladder/ladder/internal/analysis"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/kube/health"
 	"github.com/rollout-ladder/ladder/internal/plane/argocd/snapshot"
 	"github.com/rollout-ladder/ladder/internal/repo"
 	intakeargocd "github.com/rollout-ladder/ladder/internal/repo/argocd"
@@ -42,14 +42,11 @@ type written struct {
 
 // find returns the settings and projects that nothing of the platform applies, and
 // the roots of its environment.
-func (r *roots) find(ctx context.Context) ([]*unstructured.Unstructured, error) {
+func (r *roots) find() ([]*unstructured.Unstructured, error) {
 	if err := r.read(); err != nil {
 		return nil, err
 	}
-	objects, err := r.settings(ctx)
-	if err != nil {
-		return nil, err
-	}
+	objects := r.settings()
 	for _, p := range r.loaded.Platform.Argo.Projects {
 		if w, ok := r.at("AppProject", p.Name, p.Position); ok {
 			objects = append(objects, w.object)
@@ -113,27 +110,23 @@ func (r *roots) madeUp(folder string) *unstructured.Unstructured {
 	return o
 }
 
-// settings is Argo CD's ConfigMap where it is written once and nothing that is
-// rolled out has it.
-func (r *roots) settings(ctx context.Context) ([]*unstructured.Unstructured, error) {
-	const name = "argocd-cm"
-	var found []*unstructured.Unstructured
-	for _, w := range r.written {
-		if w.object.GetKind() == "ConfigMap" && w.object.GetName() == name {
-			found = append(found, w.object)
-		}
+// settings is Argo CD's ConfigMap with what the repository writes for it in any
+// form, where nothing that is rolled out has it.
+func (r *roots) settings() []*unstructured.Unstructured {
+	written, _ := r.loaded.Platform.Argo.Settings.Data()
+	if len(written) == 0 || len(session.Settings(r.loaded)) > 0 {
+		return nil
 	}
-	scripts, _, err := session.Scripts(ctx, r.loaded)
-	if err != nil || len(scripts) > 0 || len(found) != 1 {
-		return nil, err
+	data := map[string]any{}
+	for key, w := range written {
+		data[key] = w.Text
 	}
-	labels := found[0].GetLabels()
-	if labels == nil {
-		labels = map[string]string{}
-	}
-	labels["app.kubernetes.io/part-of"] = "argocd" // else Argo CD does not see it
-	found[0].SetLabels(labels)
-	return found, nil
+	o := &unstructured.Unstructured{Object: map[string]any{"data": data}}
+	o.SetAPIVersion("v1")
+	o.SetKind("ConfigMap")
+	o.SetName(health.ArgoCM)
+	o.SetLabels(map[string]string{"app.kubernetes.io/part-of": "argocd"}) // else Argo CD does not see it
+	return []*unstructured.Unstructured{o}
 }
 
 // at is the object of a kind and name that is written at a position.

@@ -176,7 +176,7 @@ func ownSetup(ctx context.Context, loaded *analysis.Result, dir string) (setup, 
 		return setup{}, err
 	}
 	r := &roots{loaded: loaded, snapshot: s}
-	objects, err := r.find(ctx)
+	objects, err := r.find()
 	if err != nil {
 		return setup{}, err
 	}
