@@ -340,6 +340,12 @@ func (a *applications) chart(name string, c *model.Component, s *model.Source, d
 	for _, key := range chart.setStrings(s.StringParameters) {
 		tell(Lost, "option", "write it into the values as text", "the parameter %s is not carried over", key)
 	}
+	if s.SkipTests {
+		tell(Lost, "option", "leave the tests out by a value of the chart", "its chart has test hooks left out, which is not carried over")
+	}
+	if s.SkipSchema {
+		tell(Lost, "option", "mend the values, or the schema of the chart", "its values are not judged by the schema of the chart, which is not carried over")
+	}
 	if len(s.FileParameters) > 0 {
 		tell(Lost, "option", "write the content into the values", "parameters from files are not carried over")
 	}

@@ -72,6 +72,8 @@ func (c *comparison) run() error {
 		switch folder := c.madeUp[a.Name]; {
 		case folder && a.Failure != "" && !c.tellsOfFolder(a.Name):
 			c.others = append(c.others, difference{c.environment(), a.Name, "Argo CD cannot render the folder: " + first(a.Failure)})
+		case !folder && !ours[a.Name] && c.isUnknown(a.Set):
+			c.unknown++
 		case !folder && !ours[a.Name]:
 			c.others = append(c.others, difference{c.environment(), a.Name, fmt.Sprintf("only Argo CD has this Application (set %q, parent %q) %s", a.Set, a.Parent, first(a.Failure))})
 		}

@@ -331,7 +331,7 @@ func (b *builder) chart(c *model.Component, s *model.Source) (to Source, refers 
 		to = Source{RepoURL: strings.TrimPrefix(s.RepoURL, ociScheme), Chart: s.Name, TargetRevision: s.Version}
 	}
 	to.Helm = &Helm{
-		ReleaseName: cmp.Or(s.ReleaseName, c.Name), SkipCrds: s.SkipCRDs, Namespace: s.Namespace,
+		ReleaseName: cmp.Or(s.ReleaseName, c.Name), SkipCrds: s.SkipCRDs, SkipTests: s.SkipTests, SkipSchema: s.SkipSchema, Namespace: s.Namespace,
 		KubeVersion: s.KubeVersion, APIVersions: s.APIVersions,
 	}
 	switch {

@@ -110,6 +110,8 @@ type Helm struct {
 	Parameters              []HelmParameter `json:"parameters,omitempty"`
 	FileParameters          []FileParameter `json:"fileParameters,omitempty"`
 	SkipCrds                bool            `json:"skipCrds,omitempty"`
+	SkipTests               bool            `json:"skipTests,omitempty"`
+	SkipSchema              bool            `json:"skipSchemaValidation,omitempty"`
 	Namespace               string          `json:"namespace,omitempty"`
 	KubeVersion             string          `json:"kubeVersion,omitempty"`
 	APIVersions             []string        `json:"apiVersions,omitempty"`

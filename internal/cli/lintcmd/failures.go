@@ -97,7 +97,7 @@ func templated(tree *repofs.Tree, file string) bool {
 
 func exists(tree *repofs.Tree, name string) bool { return tree.IsFile(name) || tree.IsDir(name) }
 
-// missed reports whether why a component is not rendered is told: a file of it is
+// missed reports whether why a component is not rendered is told in its words, or a file of it is
 // missing, the kustomization of a parent cannot be built, or values are not read, and
 // what fails without them may well be whole with them. A source that is not there at all
 // is not.
@@ -106,7 +106,7 @@ func missed(found []finding.Finding, e *render.Error) bool {
 	whole := errors.As(e.Err, &missing) && e.Missing.Path != "" && missing.Path == e.Missing.Path
 	part := func(u finding.Unread) bool { return u.Part && u.Name == e.Component && !whole }
 	return slices.ContainsFunc(found, func(f finding.Finding) bool {
-		return f.Rule == lint.RuleFileMissing && (f.Component == e.Component || missing != nil && entryOf(f) == missing.Path) || slices.ContainsFunc(f.Unread, part) ||
+		return f.Component == e.Component && f.Message == e.Reason || f.Rule == lint.RuleFileMissing && (f.Component == e.Component || missing != nil && entryOf(f) == missing.Path) || slices.ContainsFunc(f.Unread, part) ||
 			f.Severity == finding.Error && f.Position.File == e.Position.File && len(f.Unread) > 0
 	})
 }

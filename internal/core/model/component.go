@@ -306,6 +306,9 @@ type Source struct {
 	StringParameters map[string]string
 	FileParameters   map[string]string
 	SkipCRDs         bool
+	// SkipTests leaves out the test hooks of a chart, SkipSchema does not judge its values
+	// by its schema.
+	SkipTests, SkipSchema bool
 	// Namespace is the release namespace where it is not that of the component.
 	Namespace string
 	// KubeVersion and APIVersions are those that a chart is told instead of the

@@ -215,6 +215,10 @@ func (r *Repository) source(d document, s source, refs map[string]source, proble
 	if local {
 		s, to.Refused = r.overridden(d, s, dir)
 	}
+	if kinds := kindsAsked(s.value); len(kinds) > 1 {
+		to.Refused = "Argo CD renders nothing of a source that has " + strings.Join(kinds, " and ") + "; leave one of them"
+		r.findings = append(r.findings, newFinding(RuleInvalid, finding.Error, s.at(kinds[1]), d.name(), "%s", to.Refused))
+	}
 	switch {
 	case s.value.TextAt("chart") != "":
 		to.Kind = model.Chart

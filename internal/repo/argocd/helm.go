@@ -22,6 +22,8 @@ func (r *Repository) helm(to *model.Source, d document, s source, refs map[strin
 		to.ReleaseName = name
 	}
 	to.SkipCRDs = f.Bool("skipCrds", false)
+	to.SkipTests = f.Bool("skipTests", false)
+	to.SkipSchema = f.Bool("skipSchemaValidation", false)
 	optional := f.Bool("ignoreMissingValueFiles", false)
 	for _, item := range f.Texts("valueFiles") {
 		at := s.item(item.Index, "helm", "valueFiles")

@@ -76,6 +76,38 @@ func says(source *yamldoc.Value, section string) bool {
 	return slices.ContainsFunc(v.Entries, func(e yamldoc.Entry) bool { return slices.Contains(ofSection[i].fields, e.Key) })
 }
 
+// kindsAsked are the sections of a source that each ask for a way to build it. One that sets
+// nothing does not. Source: argo-cd, ApplicationSource.ExplicitType, NormalizeSource.
+func kindsAsked(source *yamldoc.Value) (all []string) {
+	for _, section := range []string{"kustomize", "helm"} {
+		v := source.At(section)
+		if v != nil && says(source, section) && slices.ContainsFunc(v.Entries, func(e yamldoc.Entry) bool { return isSet(e.Value) }) {
+			all = append(all, section)
+		}
+	}
+	if isExplicit(source.At("directory")) {
+		all = append(all, "directory")
+	}
+	if source.At("plugin") != nil {
+		all = append(all, "plugin")
+	}
+	return all
+}
+
+// isSet reports whether a field is not at what it is without being written.
+func isSet(v *yamldoc.Value) bool {
+	switch v.Kind {
+	case yamldoc.Map:
+		return len(v.Entries) > 0
+	case yamldoc.List:
+		return len(v.Items) > 0
+	case yamldoc.Scalar:
+		return v.Text != "" && v.Text != "false" && v.Text != "0"
+	case yamldoc.Null:
+	}
+	return false
+}
+
 // unknownFields tells of fields in the spec at a path that no Application has. The schema of
 // the kind says so, and who validates by it refuses the object.
 func (r *Repository) unknownFields(d document, path []string) {

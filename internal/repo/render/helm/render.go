@@ -120,12 +120,26 @@ func Render(ctx context.Context, view source.View, req Request, opts Options) (R
 		}
 		result.Objects = append(result.Objects, objects...)
 	}
+	if req.Source.SkipTests {
+		result.Objects = slices.DeleteFunc(result.Objects, isTest)
+	}
 	for i := range result.Objects {
 		if !result.Objects[i].CRDFolder {
 			result.Objects[i].Origin.Values = given.Last
 		}
 	}
 	return result, nil
+}
+
+// isTest reports whether an object is a test hook. Source: helm, pkg/cmd/template.go,
+// isTestHook.
+func isTest(o manifest.Object) bool {
+	for event := range strings.SplitSeq(o.GetAnnotations()["helm.sh/hook"], ",") {
+		if event = strings.ToLower(strings.TrimSpace(event)); event == "test" || event == "test-success" {
+			return true
+		}
+	}
+	return false
 }
 
 // chartPosition is where a chart is described: in its folder, else where it is named.
@@ -153,12 +167,15 @@ func prepare(c *loadedChart, values map[string]any, req Request, caps *common.Ca
 	if err := c.checkDependencies(); err != nil {
 		return nil, err
 	}
-	release := common.ReleaseOptions{Name: req.Release, Namespace: req.Namespace, Revision: 1, IsInstall: true}
+	release := common.ReleaseOptions{Name: req.Release, Namespace: cmp.Or(req.Namespace, "default"), Revision: 1, IsInstall: true}
 	top, err := commonutil.ToRenderValuesWithSchemaValidation(c.chart, values, release, caps, true)
 	if err != nil {
 		return nil, source.Errorf(req.Source.Position, "the values of chart %s cannot be merged: %w", meta.Name, err)
 	}
 	merged, _ := top["Values"].(common.Values)
+	if req.Source.SkipSchema {
+		return top, nil
+	}
 	if err := c.validate(merged, req.Source.Position); err != nil {
 		return nil, err
 	}

@@ -7,7 +7,6 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"helm.sh/helm/v4/pkg/chart/v2/loader"
 	"sigs.k8s.io/kustomize/api/types"
@@ -68,7 +67,7 @@ func (b *build) helmCharts(file string, doc map[string]any, at func(string) find
 
 // chart renders one entry of helmCharts.
 func (b *build) chart(folder, home string, chart types.HelmChart, at finding.Position) ([]manifest.Object, error) {
-	src := model.Source{Kind: model.Chart, SkipCRDs: !chart.IncludeCRDs, Position: at}
+	src := model.Source{Kind: model.Chart, SkipCRDs: !chart.IncludeCRDs, SkipTests: chart.SkipTests, Position: at}
 	view := b.files.view
 	for _, candidate := range []string{
 		path.Join(folder, home, chart.Name+"-"+chart.Version, chart.Name),
@@ -121,8 +120,8 @@ func (b *build) chart(folder, home string, chart types.HelmChart, at finding.Pos
 		return nil, err
 	}
 	return slices.DeleteFunc(result.Objects, func(o manifest.Object) bool {
-		hook, isHook := o.GetAnnotations()["helm.sh/hook"]
-		return isHook && (chart.SkipHooks || chart.SkipTests && strings.HasPrefix(hook, "test"))
+		_, isHook := o.GetAnnotations()["helm.sh/hook"]
+		return isHook && chart.SkipHooks
 	}), nil
 }
 
