@@ -84,12 +84,13 @@ test-short: ## Run the quick tests: no control plane, nothing that takes long to
 test-race: ## Run the unit tests under the race detector (needs a C compiler)
 	CGO_ENABLED=1 go test -race -timeout 30m $$(go list ./... | grep -v /test/)
 
-test-long: ## Run whole what every run of the tests does a tenth of: schedules, kills, faults, examples under Argo CD; then fuzz
+test-long: ## Run whole what every run of the tests does a tenth of: schedules, kills, faults, examples under Argo CD, random platforms; then fuzz
 	go test -v -timeout 60m ./internal/core/rollout -run Simulation -schedules=1000000
 	go test -v -timeout 60m ./internal/argocd/engine -run 'Faults|TwoDrivers' -schedules=2000
 	go test -v -timeout 120m ./test/e2e -run 'Killed|Faulty|ExamplesRollOut|Mistakes|FailureStops' -long -kills=200
 	go test -v -timeout 60m ./test/cluster -run Kills -kills=60
 	go test -v -timeout 90m ./test/argocd -run 'ExamplesBecomeHealthy|Mistakes|DrivenByEdges|HealthCheck' -long
+	go test -v -timeout 60m ./test/parity -run Random -platforms=500 -seed=$$(date +%s)
 	./test/fuzz.sh 60s
 	$(LINT) run ./...
 

@@ -26,7 +26,7 @@ var (
 // failure names: -seed N -platforms 1 makes it again.
 func TestRandomPlatforms(t *testing.T) {
 	argo := argocds(t)
-	var applications, objects int
+	var applications, objects, neither int
 	for i := range *platforms {
 		of := *seed + uint64(i)
 		p := newPlatform(of)
@@ -43,11 +43,12 @@ func TestRandomPlatforms(t *testing.T) {
 		}
 		applications += r.applications.equal
 		objects += r.objects.equal
+		neither += r.unrendered
 		if len(r.differences) > 0 {
 			t.Errorf("seed %d: %s%s", of, printed(r, dir), p.text())
 		}
 	}
-	t.Logf("seeds %d to %d: %d Applications and %d objects are the same", *seed, *seed+uint64(*platforms)-1, applications, objects)
+	t.Logf("seeds %d to %d: %d Applications and %d objects are the same, %d Applications are rendered by neither", *seed, *seed+uint64(*platforms)-1, applications, objects, neither)
 	if applications < 3**platforms || objects < 5**platforms {
 		t.Errorf("only %d Applications and %d objects", applications, objects)
 	}
@@ -246,6 +247,9 @@ function(size="1") [part(name) {data+: {size: size, of: std.extVar("of")}} for n
 		p.files[folder+"/part.libsonnet"] = `function(name) {apiVersion: "v1", kind: "ConfigMap", metadata: {name: "` + p.name("made") + `-" + name}, data: {}}` + "\n"
 		options["jsonnet"] = tree{"extVars": []any{tree{"name": "of", "value": one(p, "me", `{"a": 1}`), "code": false}}, "tlas": []any{tree{"name": "size", "value": "'3'", "code": true}}}
 	}
+	if p.chance(3) {
+		p.files[folder+"/"+one(p, "odd.yaml", ".hidden.yaml", "a-odd.yml", "odd.YAML", "notes.txt")] = strings.ReplaceAll(p.odd(), "NAME", p.name("odd"))
+	}
 	if p.chance(2) {
 		options["recurse"] = p.chance(2)
 	}
@@ -253,6 +257,21 @@ function(size="1") [part(name) {data+: {size: size, of: std.extVar("of")}} for n
 		source["directory"] = options
 	}
 	return source
+}
+
+// odd is a manifest as people write them who know YAML too well.
+func (p *platform) odd() string {
+	return one(p,
+		"# only a comment\n",
+		"---\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: NAME}\n...\n---\n# the end\n",
+		"apiVersion: v1\r\nkind: ConfigMap\r\nmetadata:\r\n  name: NAME\r\ndata:\r\n  a: |\r\n    one\r\n    two\r\n",
+		"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: NAME, labels: &all {a: b}, annotations: {<<: *all, c: d}}\n",
+		"apiVersion: example.org/v1\nkind: Thing\nmetadata: {name: NAME}\nspec: {yes: on, octal: 0755, hex: 0x1F, float: 1e3, big: 12345678901234567890, time: 2026-01-02, null: ~, text: !!str 5, none:}\n",
+		"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: NAME}\ndata:\n  folded: >-\n    one\n    two\n\n    three\n  kept: |+\n    one\n\n  quoted: \"tab\\tand \\u00e9\"\n",
+		"{\"apiVersion\": \"v1\", \"kind\": \"ConfigMap\", \"metadata\": {\"name\": \"NAME\"}}",
+		"apiVersion: v1\nkind: ConfigMapList\nitems:\n- {apiVersion: v1, kind: ConfigMap, metadata: {name: NAME}}\n- {apiVersion: v1, kind: ConfigMap, metadata: {name: NAME-2}}\n",
+		"apiVersion: v1\nkind: List\nitems: []\n",
+	)
 }
 
 // objects are what a file of manifests has.
@@ -451,6 +470,37 @@ spec: {template: {spec: {restartPolicy: Never, containers: [{name: main, image: 
 			}}},
 		})
 	}
+	for _, part := range []func(){
+		func() { p.library(folder, chart) },
+		func() {
+			p.files[folder+"/.helmignore"] = one(p, "ignored.yaml\n", "templates/ignored*\n", "# nothing\n*.txt\n")
+			p.files[folder+"/templates/ignored.yaml"] = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ignored-{{ .Release.Name }}}\n"
+		},
+		func() {
+			p.files[folder+"/templates/NOTES.txt"] = "{{ .Release.Name }} is there.\n"
+			p.files[folder+"/templates/below/deep.yaml"] = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: deep-{{ .Release.Name }}}\ndata: {template: {{ .Template.Name | quote }}, files: {{ (.Files.Glob \"*.txt\").AsConfig | quote }}, looked: {{ lookup \"v1\" \"Secret\" \"a\" \"b\" | toJson | quote }}}\n"
+		},
+		func() {
+			p.files[folder+"/templates/odd.yaml"] = strings.ReplaceAll(p.odd(), "NAME", p.name("odd"))
+		},
+		func() {
+			p.files[folder+"/templates/several.yaml"] = `{{- range $i, $_ := until 2 }}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: several-{{ $.Release.Name }}-{{ $i }}
+  {{- with $.Values.extra }}
+  annotations: {{- toYaml . | nindent 4 }}
+  {{- end }}
+{{- end }}
+`
+		},
+	} {
+		if p.chance(4) {
+			part()
+		}
+	}
 	p.put(folder+"/Chart.yaml", chart)
 	source, helm := p.of(folder), tree{}
 	for _, option := range []func(){
@@ -488,6 +538,16 @@ spec: {template: {spec: {restartPolicy: Never, containers: [{name: main, image: 
 		},
 		func() { helm["namespace"] = "elsewhere" },
 		func() { helm["kubeVersion"] = "1.31.0" },
+		func() {
+			p.put(folder+"/values-of-root.yaml", tree{"replicas": 6})
+			helm["valueFiles"], helm["ignoreMissingValueFiles"] = []any{"values-of-$ARGOCD_APP_PROJECT_NAME.yaml", "values-of-${ARGOCD_APP_NAMESPACE}.yaml"}, true
+		},
+		func() {
+			helm["values"] = "another: {port: 81}\nother: {port: 82}\ntags: {t: " + one(p, "true", "false") + "}\nextra: null\n"
+		},
+		func() {
+			helm["parameters"] = []any{tree{"name": "extra.H\\.I", "value": one(p, "null", "1e3", "012", "")}}
+		},
 		func() { helm["apiVersions"] = []any{"example.org/v1"} },
 	} {
 		if p.chance(5) {
@@ -501,6 +561,23 @@ spec: {template: {spec: {restartPolicy: Never, containers: [{name: main, image: 
 		p.put(folder+"/.argocd-source.yaml", tree{"helm": tree{"parameters": []any{tree{"name": "replicas", "value": "8"}}}})
 	}
 	return source
+}
+
+// library gives a chart a dependency that only defines templates, and one under another name.
+func (p *platform) library(folder string, chart tree) {
+	p.put(folder+"/charts/common/Chart.yaml", tree{"apiVersion": "v2", "name": "common", "version": "0.2.0", "type": "library"})
+	p.files[folder+"/charts/common/templates/_common.tpl"] = `{{- define "common.data" -}}{{ .Values.text | default "none" | quote }}{{- end -}}`
+	p.files[folder+"/templates/common.yaml"] = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: common-{{ .Release.Name }}}\ndata: {text: {{ include \"common.data\" . }}}\n"
+	p.put(folder+"/charts/other/Chart.yaml", tree{"apiVersion": "v2", "name": "other", "version": "0.3.0"})
+	p.put(folder+"/charts/other/values.yaml", tree{"given": tree{"of": "child"}, "port": 80})
+	p.files[folder+"/charts/other/templates/a.yaml"] = "apiVersion: v1\nkind: Service\nmetadata: {name: {{ .Chart.Name }}-{{ .Release.Name }}}\nspec: {ports: [{port: {{ .Values.port }}}]}\n"
+	p.files[folder+"/charts/other/crds/a.yaml"] = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: of-crds}\n"
+	all, _ := chart["dependencies"].([]any)
+	other := tree{"name": "other", "version": ">=0.1.0", "alias": one(p, "another", "other"), "tags": []any{"t"}}
+	if p.chance(2) {
+		other["import-values"] = []any{tree{"child": "given", "parent": "extra"}}
+	}
+	chart["dependencies"] = append(all, tree{"name": "common", "version": "*"}, other)
 }
 
 // set is an ApplicationSet. What its generators give has a name, which is its own, and a
@@ -579,9 +656,17 @@ func (p *platform) generator(set string, goes bool) (generator tree, called, at 
 		return "{{" + name + "}}"
 	}
 	matrix := func(generators ...any) tree { return tree{"matrix": tree{"generators": generators}} }
-	switch p.IntN(12) {
+	switch p.IntN(14) {
 	case 0:
 		return list(), "name", "at"
+	case 12:
+		p.files["facts/"+set+"/list.yaml"] = "- {name: l-one, at: " + top + "/a}\n- {name: l-two, at: " + top + "/a, more: [x, y]}\n"
+		return files("list.yaml"), "name", "at"
+	case 13:
+		if goes {
+			return directories(top + "/a"), "path.basename", path
+		}
+		return directories(top + "/a"), "path[2]", path
 	case 1:
 		g := directories(top + "/*")
 		if p.chance(2) {
