@@ -15,8 +15,8 @@ type ByHand struct {
 	// where it is written; empty for a folder.
 	Kind, Name string
 	Position   finding.Position
-	// Object is the object where another tool, such as Terraform or an operator, makes it: the file at
-	// Position is no manifest.
+	// Object is the object where the file at Position is no manifest of it: another tool makes it, such
+	// as Terraform or an operator, or a kustomization patches it.
 	Object map[string]any
 	// Folder is one of Applications, or of a chart that makes them.
 	Folder string
@@ -37,7 +37,7 @@ func (e Environment) ByHand() []ByHand {
 		case root.document.written != nil:
 			d := root.document
 			one := ByHand{Kind: d.value.TextAt("kind"), Name: d.name(), Position: d.position()}
-			if d.rendered || !isManifest(one.Position.File) {
+			if d.rendered || d.value != d.written || !isManifest(one.Position.File) {
 				one.Object, _ = d.value.Any().(map[string]any)
 			}
 			all = append(all, one)

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
 
 	"github.com/rollout-ladder/ladder/internal/analysis"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
@@ -65,6 +66,9 @@ func (r *roots) find() ([]*unstructured.Unstructured, error) {
 // root is the object of one thing that is applied by hand. For a folder it is the
 // Application that has it as its source, else one that is made up.
 func (r *roots) root(h intakeargocd.ByHand) (*unstructured.Unstructured, error) {
+	if h.Object != nil {
+		return r.readdressed(h)
+	}
 	if h.Folder == "" {
 		if w, ok := r.at(h.Kind, h.Name, h.Position); ok {
 			return w.object, nil
@@ -78,6 +82,19 @@ func (r *roots) root(h intakeargocd.ByHand) (*unstructured.Unstructured, error) 
 		}
 	}
 	return r.madeUp(h.Folder), nil
+}
+
+// readdressed is what no file has as it is applied, with the addresses of the snapshot.
+func (r *roots) readdressed(h intakeargocd.ByHand) (*unstructured.Unstructured, error) {
+	text, err := yaml.Marshal(h.Object)
+	if err != nil {
+		return nil, fmt.Errorf("write the %s %s: %w", h.Kind, h.Name, err)
+	}
+	parsed, err := manifest.Parse(r.snapshot.Readdress("root.yaml", text))
+	if err != nil || len(parsed) != 1 {
+		return nil, &repo.InputError{Position: h.Position, Message: fmt.Sprintf("the %s %s cannot be applied as it is made", h.Kind, h.Name), Hint: "name what is applied by hand with --root"}
+	}
+	return parsed[0].Object, nil
 }
 
 // same reports whether a path of a source is a folder of the platform.
