@@ -17,13 +17,13 @@ func (w *walk) leading(ctx context.Context, generated []document, t trail) map[s
 	all := map[string]bool{}
 	for _, app := range generated {
 		if w.environment.takes(app) {
-			t = t.with(w.setsOf(ctx, app))
+			t = t.with(w.setsOf(ctx, app, t))
 		}
 	}
 	for _, app := range generated {
 		if !w.environment.takes(app) && w.leads(ctx, app, t, map[string]bool{}) {
 			all[app.key()] = true
-			t = t.with(w.setsOf(ctx, app))
+			t = t.with(w.setsOf(ctx, app, t))
 		}
 	}
 	return all
@@ -37,9 +37,26 @@ func (t trail) with(sets []document) trail {
 	return t
 }
 
-// setsOf are the ApplicationSets that an Application applies. What is wrong with it is told
-// when it is read.
-func (w *walk) setsOf(ctx context.Context, app document) []document {
+// setsOf are the ApplicationSets that an Application applies, or an Application that it
+// applies.
+func (w *walk) setsOf(ctx context.Context, app document, t trail) []document {
+	var all []document
+	for _, d := range w.belowOf(ctx, app, t) {
+		if d.argo("ApplicationSet") {
+			all = append(all, d)
+		} else {
+			all = append(all, w.setsOf(ctx, d, t.application(app))...)
+		}
+	}
+	return all
+}
+
+// belowOf are the Applications and ApplicationSets that an Application applies. What is wrong
+// with it is told when it is read.
+func (w *walk) belowOf(ctx context.Context, app document, t trail) []document {
+	if slices.Contains(t.applications, app.name()) || len(t.applications) >= MaxDepth {
+		return nil
+	}
 	r := w.repository
 	before := len(r.findings)
 	y, err := r.yieldApplication(ctx, app)
@@ -47,21 +64,24 @@ func (w *walk) setsOf(ctx context.Context, app document) []document {
 	if err != nil {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(y.documents), func(d document) bool { return !d.argo("ApplicationSet") })
+	return slices.DeleteFunc(slices.Clone(y.documents), func(d document) bool { return !d.applies() })
 }
 
 // leads reports whether the sets below an Application generate for the environment, other
 // than those that seen has. What is wrong with them is told when they are read.
 func (w *walk) leads(ctx context.Context, app document, t trail, seen map[string]bool) bool {
-	if slices.Contains(t.applications, app.name()) || seen[app.key()] || len(t.applications) >= MaxDepth {
+	if seen[app.key()] {
 		return false
 	}
 	seen[app.key()] = true
 	r := w.repository
 	before := len(r.findings)
 	defer func() { r.findings = r.findings[:before] }()
-	return slices.ContainsFunc(w.setsOf(ctx, app), func(d document) bool {
-		if slices.Contains(t.sets, d.name()) {
+	return slices.ContainsFunc(w.belowOf(ctx, app, t), func(d document) bool {
+		switch {
+		case d.isApplication():
+			return w.leads(ctx, d, t.application(app), seen)
+		case slices.Contains(t.sets, d.name()):
 			return false
 		}
 		return slices.ContainsFunc(r.expand(ctx, d), func(below document) bool {
@@ -71,7 +91,8 @@ func (w *walk) leads(ctx context.Context, app document, t trail, seen map[string
 }
 
 // through reads the sets that an Application of another environment applies, and the
-// projects beside them; the rest is that environment's.
+// projects beside them, also behind Applications that lead to such; the rest is that
+// environment's.
 func (w *walk) through(ctx context.Context, parent string, d document, at place, t trail) error {
 	if len(t.applications) >= MaxDepth {
 		return &repofs.InputError{Position: d.position(), Message: fmt.Sprintf("the app-of-apps is nested more than %d levels deep", MaxDepth)}
@@ -87,5 +108,17 @@ func (w *walk) through(ctx context.Context, parent string, d document, at place,
 	if d.generated != nil && d.generated.step > 0 {
 		at = at.below(model.AtSteps(d.generated.set.name()), d.generated.step)
 	}
-	return w.children(ctx, d, contents{documents: sets}, at, t.application(d))
+	t = t.application(d)
+	if err := w.children(ctx, d, contents{documents: sets}, at, t); err != nil {
+		return err
+	}
+	for _, o := range below.documents {
+		if !o.isApplication() || !w.leads(ctx, o, t, map[string]bool{}) {
+			continue
+		}
+		if err := w.through(ctx, d.name(), o, at.below(d.name(), w.repository.wave(o)), t); err != nil {
+			return err
+		}
+	}
+	return nil
 }
