@@ -70,7 +70,7 @@ func (c *comparison) run() error {
 	}
 	for _, a := range c.read.Applications {
 		switch folder := c.madeUp[a.Name]; {
-		case folder && a.Failure != "" && !c.tellsOfFolder(a.Name):
+		case folder && a.Failure != "" && !c.tellsOfFolder(a.Name) && !c.tellsIn(a.Failure):
 			c.others = append(c.others, difference{c.environment(), a.Name, "Argo CD cannot render the folder: " + first(a.Failure)})
 		case !folder && !ours[a.Name] && c.isUnknown(a.Set):
 			c.unknown++
@@ -97,15 +97,16 @@ func (c *comparison) isUnknown(set string) bool {
 
 // lacking judges an Application that Argo CD does not make. Where it cannot render what
 // applies it, and Ladder tells of something there that is not read or not rendered, the
-// two agree: Ladder goes on with the rest.
+// two agree: Ladder goes on with the rest. So they do where what applies it is not at hand,
+// and Ladder knows what it makes.
 func (c *comparison) lacking(a argo.Application, theirs map[string][]application) {
 	failure := ""
 	for at := range c.above(a) {
-		failed := slices.IndexFunc(theirs[at.Name], func(x application) bool { return x.Failure != "" })
+		failed := slices.IndexFunc(theirs[at.Name], func(x application) bool { return x.Failure != "" || x.Elsewhere })
 		if failed < 0 {
 			continue
 		}
-		if c.tells(at) {
+		if theirs[at.Name][failed].Elsewhere || c.tells(at) || c.tellsIn(theirs[at.Name][failed].Failure) {
 			c.behind++
 			return
 		}
@@ -174,6 +175,14 @@ func (c *comparison) tells(a argo.Application) bool {
 	}
 	return slices.ContainsFunc(c.loaded.Findings, func(f finding.Finding) bool { return f.Rule == argocd.RuleNotRead && inside(f.Position.File) }) ||
 		slices.ContainsFunc(c.loaded.Unrendered, func(u *render.Error) bool { return inside(u.Position.File) })
+}
+
+// tellsIn reports whether Ladder tells of an error in a folder of which a failure speaks.
+func (c *comparison) tellsIn(failure string) bool {
+	return slices.ContainsFunc(c.loaded.Findings, func(f finding.Finding) bool {
+		dir := path.Dir(f.Position.File)
+		return f.Severity == finding.Error && dir != "." && strings.Contains(failure, "/"+dir)
+	})
 }
 
 // supposed are the Applications that a set is only supposed to make, since what its

@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -12,7 +10,6 @@ import (
 	"github.com/rollout-ladder/ladder/internal/analysis"
 	"github.com/rollout-ladder/ladder/internal/core/argo"
 	"github.com/rollout-ladder/ladder/internal/plane/argocd/snapshot"
-	"github.com/rollout-ladder/ladder/internal/repo/argocd"
 	"github.com/rollout-ladder/ladder/internal/repo/manifest"
 	"github.com/rollout-ladder/ladder/internal/repo/render/helm"
 )
@@ -72,15 +69,11 @@ func ask(e *analysis.Result, s snapshot.Snapshot) (request, error) {
 	}
 	for _, h := range p.Applied.ByHand {
 		if h.Folder != "" {
-			folder := path.Join(filepath.ToSlash(below), h.Folder)
-			q.Roots = append(q.Roots, made(path.Base(folder), s.Address, folder))
+			at := func(p string) string { return path.Join(filepath.ToSlash(below), p) }
+			q.Roots = append(q.Roots, made(path.Base(at(h.Folder)), s.Address, at(h.Folder), h.Helm(at)))
 			continue
 		}
-		root, err := written(p.Root, h)
-		if err != nil {
-			return request{}, err
-		}
-		q.Roots = append(q.Roots, root)
+		q.Roots = append(q.Roots, h.Object)
 	}
 	return q, nil
 }
@@ -120,34 +113,16 @@ func versions(e *analysis.Result) []string {
 }
 
 // made is an Application for a folder that somebody applies.
-func made(name, address, folder string) map[string]any {
+func made(name, address, folder string, helm map[string]any) map[string]any {
+	source := map[string]any{"repoURL": address, "path": folder}
+	if helm != nil {
+		source["helm"] = helm
+	}
 	return map[string]any{
 		"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": map[string]any{"name": name},
 		"spec": map[string]any{
 			"project": "default", "destination": map[string]any{"namespace": "argocd"},
-			"source": map[string]any{"repoURL": address, "path": folder},
+			"source": source,
 		},
 	}
-}
-
-// written is an object that is applied as a file has it.
-func written(root string, h argocd.ByHand) (map[string]any, error) {
-	if h.Object != nil {
-		return h.Object, nil
-	}
-	text, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(h.Position.File)))
-	if err != nil {
-		return nil, err
-	}
-	objects, err := manifest.Parse(text)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", h.Position.File, err)
-	}
-	i := slices.IndexFunc(objects, func(o manifest.Parsed) bool {
-		return o.Object.GetKind() == h.Kind && o.Object.GetName() == h.Name
-	})
-	if i < 0 {
-		return nil, fmt.Errorf("%s: there is no %s %s", h.Position.File, h.Kind, h.Name)
-	}
-	return objects[i].Object.Object, nil
 }

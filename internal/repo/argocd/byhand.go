@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/model"
 )
 
 // ByHand is one thing that somebody applies by hand, from which the Applications
@@ -15,11 +16,43 @@ type ByHand struct {
 	// where it is written; empty for a folder.
 	Kind, Name string
 	Position   finding.Position
-	// Object is the object where the file at Position is no manifest of it: another tool makes it, such
+	// Object is what is applied, which the file at Position may not have so: another tool makes it, such
 	// as Terraform or an operator, or a kustomization patches it.
 	Object map[string]any
-	// Folder is one of Applications, or of a chart that makes them.
+	// Folder is one of Applications, or of a chart that makes them; Chart is how that is
+	// installed, nil where it is not one.
 	Folder string
+	Chart  *model.Source
+}
+
+// Helm is what an Application says that installs the chart; nil where it is none. at is where
+// a path of the platform is in the repository.
+func (h ByHand) Helm(at func(p string) string) map[string]any {
+	if h.Chart == nil {
+		return nil
+	}
+	section := map[string]any{"releaseName": h.Chart.ReleaseName}
+	var files, parameters []any
+	for _, f := range h.Chart.ValueFiles {
+		files = append(files, "/"+at(f.Path))
+	}
+	set := func(all map[string]string, text bool) {
+		for _, name := range slices.Sorted(maps.Keys(all)) {
+			parameters = append(parameters, map[string]any{"name": name, "value": all[name], "forceString": text})
+		}
+	}
+	set(h.Chart.Parameters, false)
+	set(h.Chart.StringParameters, true)
+	if len(files) > 0 {
+		section["valueFiles"] = files
+	}
+	if len(parameters) > 0 {
+		section["parameters"] = parameters
+	}
+	if len(h.Chart.Values) > 0 {
+		section["valuesObject"] = h.Chart.Values
+	}
+	return section
 }
 
 // ByHand lists them in their order.
@@ -32,15 +65,12 @@ func (e Environment) ByHand() []ByHand {
 		switch {
 		case root.folder != "":
 			all = append(all, ByHand{Folder: root.folder})
-		case root.chart.dir != "":
-			all = append(all, ByHand{Folder: root.chart.dir})
+		case root.chart.dir != "" && root.document.chart != nil:
+			all = append(all, ByHand{Folder: root.chart.dir, Chart: &root.document.chart.Sources[0]})
 		case root.document.written != nil:
 			d := root.document
-			one := ByHand{Kind: d.value.TextAt("kind"), Name: d.name(), Position: d.position()}
-			if d.rendered || d.value != d.written || !isManifest(one.Position.File) {
-				one.Object, _ = d.value.Any().(map[string]any)
-			}
-			all = append(all, one)
+			object, _ := d.value.Any().(map[string]any)
+			all = append(all, ByHand{Kind: d.value.TextAt("kind"), Name: d.name(), Position: d.position(), Object: object})
 		}
 	}
 	return all

@@ -65,23 +65,24 @@ var ofSection = []sectionFields{
 	}},
 }
 
-// says reports whether a section of a source has a field that Argo CD reads: one without is as
-// if it were not there.
+// says reports whether a section of a source sets a field that Argo CD reads: one that does not
+// is as if it were not there. Source: argo-cd, util/argo, NormalizeSource.
 func says(source *yamldoc.Value, section string) bool {
 	v := source.At(section)
 	if v == nil {
 		return false
 	}
 	i := slices.IndexFunc(ofSection, func(s sectionFields) bool { return s.name == section })
-	return slices.ContainsFunc(v.Entries, func(e yamldoc.Entry) bool { return slices.Contains(ofSection[i].fields, e.Key) })
+	return slices.ContainsFunc(v.Entries, func(e yamldoc.Entry) bool {
+		return isSet(e.Value) && slices.Contains(ofSection[i].fields, e.Key)
+	})
 }
 
-// kindsAsked are the sections of a source that each ask for a way to build it. One that sets
-// nothing does not. Source: argo-cd, ApplicationSource.ExplicitType, NormalizeSource.
+// kindsAsked are the sections of a source that each ask for a way to build it. Source:
+// argo-cd, ApplicationSource.ExplicitType.
 func kindsAsked(source *yamldoc.Value) (all []string) {
 	for _, section := range []string{"kustomize", "helm"} {
-		v := source.At(section)
-		if v != nil && says(source, section) && slices.ContainsFunc(v.Entries, func(e yamldoc.Entry) bool { return isSet(e.Value) }) {
+		if says(source, section) {
 			all = append(all, section)
 		}
 	}

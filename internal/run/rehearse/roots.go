@@ -66,14 +66,8 @@ func (r *roots) find() ([]*unstructured.Unstructured, error) {
 // root is the object of one thing that is applied by hand. For a folder it is the
 // Application that has it as its source, else one that is made up.
 func (r *roots) root(h intakeargocd.ByHand) (*unstructured.Unstructured, error) {
-	if h.Object != nil {
-		return r.readdressed(h)
-	}
 	if h.Folder == "" {
-		if w, ok := r.at(h.Kind, h.Name, h.Position); ok {
-			return w.object, nil
-		}
-		return nil, &repo.InputError{Position: h.Position, Message: fmt.Sprintf("the %s %s cannot be applied as it is written", h.Kind, h.Name), Hint: "name what is applied by hand with --root"}
+		return r.readdressed(h)
 	}
 	for _, w := range r.written {
 		source, _, _ := unstructured.NestedMap(w.object.Object, "spec", "source")
@@ -81,10 +75,10 @@ func (r *roots) root(h intakeargocd.ByHand) (*unstructured.Unstructured, error) 
 			return w.object, nil
 		}
 	}
-	return r.madeUp(h.Folder), nil
+	return r.madeUp(h), nil
 }
 
-// readdressed is what no file has as it is applied, with the addresses of the snapshot.
+// readdressed is an object with the addresses of the snapshot.
 func (r *roots) readdressed(h intakeargocd.ByHand) (*unstructured.Unstructured, error) {
 	text, err := yaml.Marshal(h.Object)
 	if err != nil {
@@ -113,11 +107,16 @@ func (r *roots) inSnapshot(p string) string {
 	return filepath.ToSlash(rel)
 }
 
-// madeUp is an Application for a folder that somebody applies with kubectl.
-func (r *roots) madeUp(folder string) *unstructured.Unstructured {
+// madeUp is an Application for a folder that somebody applies with kubectl, or a chart that
+// somebody installs.
+func (r *roots) madeUp(h intakeargocd.ByHand) *unstructured.Unstructured {
+	source := map[string]any{"repoURL": r.snapshot.Address, "targetRevision": snapshot.Branch, "path": r.inSnapshot(h.Folder)}
+	if helm := h.Helm(r.inSnapshot); helm != nil {
+		source["helm"] = helm
+	}
 	o := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{
 		"project":     "default",
-		"source":      map[string]any{"repoURL": r.snapshot.Address, "targetRevision": snapshot.Branch, "path": r.inSnapshot(folder)},
+		"source":      source,
 		"destination": map[string]any{"server": "https://kubernetes.default.svc", "namespace": "argocd"},
 		"syncPolicy":  map[string]any{"automated": map[string]any{"prune": true, "selfHeal": true}},
 	}}}
