@@ -217,6 +217,11 @@ func TestConfined(t *testing.T) {
 	}
 }
 
+// raceDetector is set where the race detector is linked. It keeps a shadow of the stack, and
+// of one that is as deep as may be that takes all the memory that a worker may have, so that
+// either limit may end the worker first.
+var raceDetector bool
+
 func TestLimits(t *testing.T) {
 	p := &Pool{}
 	for _, tc := range []struct {
@@ -232,7 +237,7 @@ func TestLimits(t *testing.T) {
 		{"garble", time.Minute, Crash},
 		{"exit", time.Minute, Crash},
 	} {
-		if tc.limit == Memory && testing.Short() {
+		if tc.limit == Memory && testing.Short() || tc.limit == Stack && raceDetector {
 			continue // it fills the memory
 		}
 		if _, err := do(t, p, "print", ""); err != nil {
@@ -402,7 +407,7 @@ func TestTogether(t *testing.T) {
 // as when it is alone.
 func TestEndTogether(t *testing.T) {
 	for method, want := range map[string]Limit{"memory": Memory, "stack": Stack, "spin": Time, "garble": Crash, "exit": Crash, "pester": Questions} {
-		if (want == Memory || want == Questions) && testing.Short() {
+		if (want == Memory || want == Questions) && testing.Short() || want == Stack && raceDetector {
 			continue // they take as much as a worker may have
 		}
 		p := &Pool{slots: make(chan struct{}, 4)}

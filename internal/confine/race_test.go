@@ -1,0 +1,5 @@
+//go:build race
+
+package confine
+
+func init() { raceDetector = true }
