@@ -108,6 +108,11 @@ func (r *Repository) withoutSame(roots []entry) (kept []entry, others []document
 			continue
 		}
 		is := r.entryEnvironment(e) + "\n" + d.value.TextAt("metadata", "namespace") + "\n" + what(d)
+		for _, s := range d.sources() {
+			if to, ok := r.filled(s); ok {
+				is += "\n" + to // the same blank is another folder in each template
+			}
+		}
 		i := slices.IndexFunc(known[is], func(i int) bool {
 			return ofItself(d) != ofItself(kept[i].document) || equal(d, kept[i].document)
 		})

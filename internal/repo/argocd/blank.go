@@ -92,7 +92,7 @@ func (r *Repository) findBlanks() {
 		}
 		more := ""
 		if n := len(folders) - 1; n > 0 {
-			more = fmt.Sprintf(", and %d more folders for theirs", n)
+			more = fmt.Sprintf(", and %s for theirs", finding.Count(n, "more folder"))
 		}
 		r.moved = append(r.moved, newFinding(RuleAssumed, finding.Info, first[beginning], "",
 			"what a tool fills in for %s is taken to be %s for the Applications in it, where the rest of their paths is%s", beginning, folders[0], more))
