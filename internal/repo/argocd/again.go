@@ -107,12 +107,13 @@ func (r *Repository) withoutSame(roots []entry) (kept []entry, others []document
 			kept = append(kept, e)
 			continue
 		}
-		is := r.entryEnvironment(e) + "\n" + d.value.TextAt("metadata", "namespace") + "\n" + what(d)
+		parts := []string{r.entryEnvironment(e), d.value.TextAt("metadata", "namespace"), what(d)}
 		for _, s := range d.sources() {
 			if to, ok := r.filled(s); ok {
-				is += "\n" + to // the same blank is another folder in each template
+				parts = append(parts, to) // the same blank is another folder in each template
 			}
 		}
+		is := strings.Join(parts, "\n")
 		i := slices.IndexFunc(known[is], func(i int) bool {
 			return ofItself(d) != ofItself(kept[i].document) || equal(d, kept[i].document)
 		})
