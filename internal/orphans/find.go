@@ -108,7 +108,7 @@ func (x *index) sift(s *survey, r *Report) []live {
 
 // learn asks the cluster and the repository what tells more about orphans.
 func (c *Cluster) learn(ctx context.Context, x *index, s *survey) *knowledge {
-	k := &knowledge{releases: map[[2]string]bool{}, scopes: c.scopes(ctx), applications: c.applications(ctx), instanceLabels: c.instanceLabels(ctx), there: map[finding.Resource]bool{}, disabled: map[finding.Resource]string{}}
+	k := &knowledge{releases: map[[2]string]bool{}, scopes: c.scopes(ctx), applications: c.applications(ctx), instanceLabels: c.instanceLabels(ctx, x.ArgoNamespaces), there: map[finding.Resource]bool{}, disabled: map[finding.Resource]string{}}
 	hidden := map[string]bool{}
 	for _, u := range s.unreadable {
 		if u.Kind == "Secret" {
@@ -176,20 +176,23 @@ func (c *Cluster) applications(ctx context.Context) map[string]bool {
 	return out
 }
 
-// instanceLabels are the labels in which the Argo CDs of the cluster mark who applies an
-// object: those of their settings, as far as they can be listed, before the default.
-func (c *Cluster) instanceLabels(ctx context.Context) []string {
+// instanceLabels are the labels in which Argo CD marks who applies an object: those of its
+// settings, as far as they can be listed, before the default. Only its own namespaces count:
+// with a ConfigMap of that name elsewhere, a tenant could have objects of others look left over.
+func (c *Cluster) instanceLabels(ctx context.Context, namespaces []string) []string {
 	byDefault := status.InstanceLabel(nil)
-	maps := schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
-	list, err := c.dynamic.Resource(maps).List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=argocd-cm"})
-	if err != nil {
-		return []string{byDefault}
-	}
+	configMaps := schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
 	var own []string
-	for _, item := range list.Items {
-		data, _, err := unstructured.NestedStringMap(item.Object, "data")
-		if label := status.InstanceLabel(data); err == nil && label != byDefault {
-			own = append(own, label)
+	for _, namespace := range namespaces {
+		list, err := c.dynamic.Resource(configMaps).Namespace(namespace).List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=argocd-cm"})
+		if err != nil {
+			continue
+		}
+		for _, item := range list.Items {
+			data, _, err := unstructured.NestedStringMap(item.Object, "data")
+			if label := status.InstanceLabel(data); err == nil && label != byDefault {
+				own = append(own, label)
+			}
 		}
 	}
 	slices.Sort(own)
