@@ -64,7 +64,8 @@ argocd: ## Build bin/ladder-argocd, the real Argo CD for rehearsals (the first b
 	cd argocd && go mod download github.com/argoproj/argo-cd/v3 && \
 		install -m 644 "$$(go list -m -f '{{.Dir}}' github.com/argoproj/argo-cd/v3)"/manifests/crds/*-crd.yaml crds && \
 		go build -ldflags "-s -w -X github.com/argoproj/argo-cd/v3/common.version=$$(go list -m -f '{{.Version}}' github.com/argoproj/argo-cd/v3 | tr -d v)" -o $(BIN)/ladder-argocd . && \
-		go build -ldflags "-s -w" -o $(BIN)/ladder-argocd-read ./read
+		go build -ldflags "-s -w" -o $(BIN)/ladder-argocd-read ./read && \
+		go build -ldflags "-s -w -X helm.sh/helm/v3/internal/version.version=$$(go list -m -f '{{.Version}}' helm.sh/helm/v3)" -o $(BIN)/ladder-argocd-helm helm.sh/helm/v3/cmd/helm
 
 parity: argocd ## Compare what Ladder reads with what Argo CD's own code makes of it: make parity REPOSITORIES="DIR..."
 	go run ./test/parity -bin $(BIN) $(or $(REPOSITORIES),examples/zerotouch)

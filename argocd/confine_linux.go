@@ -148,7 +148,11 @@ func fileRules(names ...string) ([]landlock.Rule, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find the running program: %w", err)
 	}
-	programs := []string{self}
+	helm, err := helmProgram()
+	if err != nil {
+		return nil, err
+	}
+	programs := []string{self, helm}
 	var folders []string
 	for _, name := range names {
 		path, err := exec.LookPath(name)

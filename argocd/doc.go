@@ -7,9 +7,9 @@
 //	ladder-argocd version                           print the version of Argo CD
 //
 // The parts use globals and end their process, so that each of them runs in
-// a process of its own: the binary executes itself. It also stands in for the
-// commands helm and kustomize, which the repo server calls, when it is called by
-// those names.
+// a process of its own: the binary executes itself. Called as helm or kustomize, as
+// the repo server does, it confines itself; then it is kustomize, or runs the
+// ladder-argocd-helm beside it.
 //
 // The parts are made of Argo CD's packages, as its commands make them, but for what
 // those open to everybody on the machine: the repo server listens on a socket in

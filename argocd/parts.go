@@ -5,14 +5,13 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"runtime/debug"
-	"slices"
 	"syscall"
 
 	"github.com/argoproj/argo-cd/v3/util/cli"
 	"github.com/argoproj/argo-cd/v3/util/log"
 	gitopsio "github.com/argoproj/gitops-engine/pkg/utils/io"
-	helmcmd "helm.sh/helm/v4/pkg/cmd"
 	"k8s.io/klog/v2"
 	kustomizecmd "sigs.k8s.io/kustomize/kustomize/v5/commands"
 )
@@ -85,24 +84,28 @@ func runPart(args []string) error {
 	return part(context.Background(), o, func() { _, _ = os.NewFile(readyFile, "ready").Write([]byte{1}) })
 }
 
-// helmClient is what the helm that Argo CD 3.2 ships says of itself. Source: argo-cd,
-// hack/tool-versions.sh.
-const helmClient = "v3.18.4"
-
-// helm is the helm command of the repo server and of its kustomize. Kustomize asks for
-// the version of the client, as nobody else does, and takes Helm 3 only, though what
-// it calls is the same in Helm 4.
+// helm runs the helm of the repo server and of its kustomize in place of this process.
 func helm(args []string) int {
-	if len(args) > 0 && args[0] == "version" && (slices.Contains(args, "-c") || slices.Contains(args, "--client")) {
-		fmt.Println(helmClient)
-		return 0
-	}
-	command, err := helmcmd.NewRootCmd(os.Stdout, args, helmcmd.SetupLogging)
+	program, err := helmProgram()
 	if err == nil {
-		command.SetArgs(args) // else it takes those of the process
-		err = command.Execute()
+		err = syscall.Exec(program, append([]string{helmName}, args...), os.Environ())
 	}
-	return code(err)
+	fmt.Fprintf(os.Stderr, "ladder-argocd: run helm: %v\n", err)
+	return 1
+}
+
+// helmProgram is the helm that this version of Argo CD ships, beside the binary: the
+// command of Helm 3 is no package that could be linked. Source: argo-cd,
+// hack/tool-versions.sh.
+func helmProgram() (string, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return "", fmt.Errorf("find the running program: %w", err)
+	}
+	if self, err = filepath.EvalSymlinks(self); err != nil {
+		return "", fmt.Errorf("find the running program: %w", err)
+	}
+	return filepath.Join(filepath.Dir(self), "ladder-argocd-helm"), nil
 }
 
 // kustomize is the kustomize command of the repo server.

@@ -115,6 +115,11 @@ func (a *argo) start(ctx context.Context) error {
 	if _, err := exec.LookPath("git"); err != nil {
 		return errors.New("the repo server of Argo CD needs the command git, which is not on PATH")
 	}
+	if helm, err := helmProgram(); err != nil {
+		return err
+	} else if _, err := os.Stat(helm); err != nil {
+		return fmt.Errorf("the repo server of Argo CD needs its helm beside ladder-argocd, where make argocd puts it: %w", err)
+	}
 	if err := makeFolders(a.options.dir, executable); err != nil {
 		return err
 	}

@@ -49,7 +49,7 @@ func argocds(t *testing.T) *reader {
 	if testing.Short() {
 		t.Skip("charts and kustomizations are rendered by programs")
 	}
-	for _, name := range []string{"ladder-argocd", "ladder-argocd-read"} {
+	for _, name := range []string{"ladder-argocd", "ladder-argocd-helm", "ladder-argocd-read"} {
 		if _, err := os.Stat(filepath.Join(bin, name)); err != nil {
 			t.Skip("Argo CD's code is not built: make argocd")
 		}

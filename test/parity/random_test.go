@@ -546,7 +546,7 @@ metadata:
 			helm["values"] = "another: {port: 81}\nother: {port: 82}\ntags: {t: " + one(p, "true", "false") + "}\nextra: null\n"
 		},
 		func() {
-			// No null: Helm 4.2 leaves it out of what it merges, 4.0 does not.
+			// No null: Helm 4.2 leaves it out of what it merges, the Helm of Argo CD does not.
 			helm["parameters"] = []any{tree{"name": "extra.H\\.I", "value": one(p, "1e3", "012", "")}}
 		},
 		func() { helm["apiVersions"] = []any{"example.org/v1"} },

@@ -13,7 +13,7 @@ func document(modules []*module) []byte {
 	var b bytes.Buffer
 	b.WriteString(`Third-party licences
 
-The binaries ladder and ladder-argocd link the modules below. Each is
+The binaries ladder, ladder-argocd and ladder-argocd-helm link the modules below. Each is
 distributed under its own licence, unmodified; its source is at its address, in
 the version that is named. Made by make generate from the texts in the modules.
 

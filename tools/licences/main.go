@@ -47,6 +47,7 @@ var left = map[string]string{
 var binaries = []struct{ name, folder, pkg string }{
 	{"ladder", "..", "./cmd/ladder"},
 	{"ladder-argocd", "../argocd", "."},
+	{"ladder-argocd-helm", "../argocd", "helm.sh/helm/v3/cmd/helm"},
 }
 
 // own is the prefix of Ladder's own modules.
