@@ -383,6 +383,50 @@ data: {inventory.json: '{"formatVersion":"1","component":"both-NS","scope":"othe
 	}
 }
 
+// TestLabelOfSettings: the namespaces of Argo CD say in which label it marks what it applies, and
+// no ConfigMap of that name elsewhere does.
+func TestLabelOfSettings(t *testing.T) {
+	s := newFixture(t)
+	s.make("kubectl-create", `
+apiVersion: v1
+kind: Namespace
+metadata: {name: NS-argocd}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: argocd-cm, namespace: NS-argocd}
+data: {application.instanceLabelKey: argocd.argoproj.io/instance}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: argocd-cm}
+data: {application.instanceLabelKey: tier}
+`)
+	s.make("argocd-controller", `
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: marked, labels: {argocd.argoproj.io/instance: gone}}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: of-others, labels: {tier: gone}}
+`)
+	s.settle()
+	l := s.ladder(rendered, "")
+	l.ArgoNamespaces = []string{s.ns + "-argocd"}
+	_, r := s.find(s.config, l)
+	got := map[string]string{}
+	for _, o := range r.Orphans {
+		if o.Resource.Namespace == s.ns {
+			got[o.Resource.Name] = string(o.Action) + ", " + o.Origin.String()
+		}
+	}
+	want := map[string]string{"argocd-cm": "look, kubectl", "marked": "delete, Application gone", "of-others": "look, argocd-controller"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("orphans (-want +got):\n%s", diff)
+	}
+}
+
 func contains(all []finding.Resource, r finding.Resource) bool {
 	for _, one := range all {
 		if one == r {
