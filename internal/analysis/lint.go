@@ -3,9 +3,12 @@ package analysis
 import (
 	"crypto/sha256"
 	"encoding/json"
+	"math"
 	"slices"
 	"strings"
+	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/rollout-ladder/ladder/internal/core/argo"
@@ -88,6 +91,7 @@ func (r *Result) lintObjects(c model.Component, versioned bool) (applied, unappl
 			Place:    dependency.Place{Hook: int(places[i].Phase), Wave: places[i].Wave, Kind: places[i].Kind, IsHook: places[i].Hook},
 			Wave:     manifest.SyncWave(o.Unstructured),
 			Health:   r.assess.by(gk, c.Health),
+			Deadline: deadline(o),
 			HelmTest: manifest.IsHelmTest(o.Unstructured),
 			Once:     o.GetAnnotations()[appliesAnnotation] == "IfNotPresent" || o.GetAnnotations()[appliesAnnotation] == "Ignore",
 			Position: o.Origin.Position(),
@@ -111,6 +115,18 @@ func (r *Result) waits(c model.Component) []lint.Wait {
 		}
 	}
 	return all
+}
+
+// deadline is how long a Job or a Workflow of Argo may run.
+func deadline(o manifest.Object) time.Duration {
+	if kind := o.GetKind(); kind != "Job" && kind != "Workflow" {
+		return 0
+	}
+	seconds, _, err := unstructured.NestedInt64(o.Object, "spec", "activeDeadlineSeconds")
+	if err != nil || seconds <= 0 || seconds > math.MaxInt32 {
+		return 0
+	}
+	return time.Duration(seconds) * time.Second
 }
 
 func syncOptions(o manifest.Object) []string {

@@ -237,7 +237,7 @@ func (c *comparison) application(a argo.Application, one *model.Component, other
 		c.applications.equal++
 	}
 	objects, rendered := c.loaded.Objects[a.Component]
-	refused := slices.ContainsFunc(a.Needs, c.loaded.Argo.Settings.Refuses)
+	refused := slices.ContainsFunc(a.Needs, c.loaded.Argo.Settings.Refuses) || one != nil && c.quoted(one)
 	if refused && other.Failure == "" && !other.Elsewhere {
 		c.differ(a.Name, "Argo CD renders it, and Ladder tells that it does not")
 	}
@@ -259,6 +259,12 @@ func (c *comparison) application(a argo.Application, one *model.Component, other
 		return c.compareObjects(one, objects, other)
 	}
 	return nil
+}
+
+// quoted reports whether a source is a kustomization, and an option of kustomize in quotes.
+func (c *comparison) quoted(one *model.Component) bool {
+	return slices.ContainsFunc(one.Sources, func(s model.Source) bool { return s.Kind == model.Kustomize }) &&
+		slices.ContainsFunc(c.loaded.Argo.Settings.Build, func(b argo.BuildOptions) bool { _, is := b.Quoted(); return is })
 }
 
 // fields compares what an Application says.

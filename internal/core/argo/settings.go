@@ -3,6 +3,7 @@ package argo
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 )
@@ -52,6 +53,8 @@ type Settings struct {
 	// Written are the settings of argocd-cm that bear on what a sync does, sorted by key
 	// and position.
 	Written []Written
+	// SyncTimeout is how long a sync runs before Argo CD ends it.
+	SyncTimeout SyncTimeout
 	// Stray are settings in the one of the two ConfigMaps where nothing reads them,
 	// sorted by position.
 	Stray []Stray
@@ -69,6 +72,23 @@ type Switch struct {
 	Unread string
 }
 
+// SyncTimeout is how long a sync runs before Argo CD ends it. Of several that are written
+// it is the longest: which of several installations an Application belongs to is not always
+// told.
+type SyncTimeout struct {
+	// After is 0 where Argo CD ends none, which is the default.
+	After time.Duration
+	// Position is where it is written, the zero value where it is not.
+	Position finding.Position
+	// Unread is set where it is written in a way that is not read.
+	Unread bool
+}
+
+// Ends reports after how long a sync is known to be ended.
+func (t SyncTimeout) Ends() (after time.Duration, known bool) {
+	return t.After, t.After > 0 && !t.Unread
+}
+
 // BuildOptions are what kustomize build is called with.
 type BuildOptions struct {
 	// Version is the version of kustomize that they are for, empty for the one that is
@@ -76,6 +96,20 @@ type BuildOptions struct {
 	Version  string
 	Text     string
 	Position finding.Position
+}
+
+// Quoted is the first word with quotes that are part of it. Argo CD splits the options at
+// blanks and leaves quotes as they are, so that kustomize does not understand them and builds
+// nothing. Source: argo-cd, util/kustomize, parseKustomizeBuildOptions.
+func (b BuildOptions) Quoted() (word string, found bool) {
+	for word := range strings.FieldsSeq(b.Text) {
+		for _, quote := range []string{`"`, `'`} {
+			if strings.HasPrefix(word, quote) || strings.Count(word, quote)%2 == 1 {
+				return word, true
+			}
+		}
+	}
+	return "", false
 }
 
 // Filters are the exclusions or inclusions of one place.

@@ -1,6 +1,8 @@
 package argo
 
 import (
+	"encoding/json"
+
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 )
 
@@ -10,6 +12,9 @@ const (
 	TrackingMethodKey = "application.resourceTrackingMethod"
 	InstanceLabelKey  = "application.instanceLabelKey"
 	InstallationIDKey = "installationID"
+
+	// ExclusionsKey lists the kinds that Argo CD does not see.
+	ExclusionsKey = "resource.exclusions"
 
 	// InstanceLabel is the label of InstanceLabelKey where that is not set.
 	InstanceLabel = "app.kubernetes.io/instance"
@@ -24,7 +29,8 @@ type Written struct {
 	Position finding.Position
 }
 
-// Data are the settings of argocd-cm by their keys. Contested are those of which places
+// Data are the settings of argocd-cm by their keys, with the exclusions that Argo CD comes
+// with where they are known to hold. Contested are those of which places
 // say different things, or something that is not known, by the order of their keys: which
 // an installation has is not told, and Data has none of them.
 func (s Settings) Data() (data map[string]Written, contested [][]Written) {
@@ -41,5 +47,28 @@ func (s Settings) Data() (data map[string]Written, contested [][]Written) {
 		}
 		i = end
 	}
+	for _, place := range s.Exclusions {
+		if place.Default {
+			data[ExclusionsKey] = Written{Key: ExclusionsKey, Text: place.text(), Position: place.Position}
+		}
+	}
 	return data, contested
+}
+
+// text is what the filters are in argocd-cm.
+func (f Filters) text() string {
+	type entry struct {
+		Groups   []string `json:"apiGroups"`
+		Kinds    []string `json:"kinds"`
+		Clusters []string `json:"clusters,omitempty"`
+	}
+	entries := make([]entry, len(f.Filters))
+	for i, filter := range f.Filters {
+		entries[i] = entry(filter)
+	}
+	text, err := json.Marshal(entries) // JSON is YAML
+	if err != nil {
+		return ""
+	}
+	return string(text)
 }

@@ -1,6 +1,8 @@
 package lint
 
 import (
+	"time"
+
 	"github.com/rollout-ladder/ladder/internal/core/argo"
 	"github.com/rollout-ladder/ladder/internal/core/dependency"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
@@ -67,6 +69,8 @@ type Object struct {
 	Wave        int
 	SyncOptions []string
 	Labels      map[string]string
+	// Deadline is how long a Job or Workflow may run; 0 is for ever.
+	Deadline time.Duration
 	// HelmTest is set of the test hooks of charts.
 	HelmTest bool
 	// Once is set of what Flux applies only where it is not there, or never.

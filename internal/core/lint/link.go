@@ -26,8 +26,10 @@ type link struct {
 	refuses bool
 }
 
+// syncFail is the place of hooks that only a failing sync runs.
+const syncFail = 3
+
 func newLink(d *dependency.Dependency) link {
-	const syncFail = 3
 	return link{
 		Dependency: d, within: d.Within(),
 		weak:    d.Hint || d.Consumer.Place.Hook == syncFail || d.Provider.Place.Hook == syncFail,

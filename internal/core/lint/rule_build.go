@@ -9,7 +9,27 @@ import (
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 )
 
-const ruleBuild = "build-option-missing"
+const (
+	ruleBuild  = "build-option-missing"
+	ruleQuoted = "build-option-quoted"
+)
+
+// buildOptionQuoted finds options of kustomize build in quotes.
+func buildOptionQuoted(in Input) []finding.Finding {
+	var out []finding.Finding
+	for _, b := range in.Argo.Settings.Build {
+		word, quoted := b.Quoted()
+		if !quoted {
+			continue
+		}
+		out = append(out, finding.Finding{
+			Rule: ruleQuoted, Severity: finding.Error, Scope: finding.Rule, Position: b.Position, Basis: finding.Declared,
+			Message: fmt.Sprintf("Argo CD splits kustomize.buildOptions at blanks and passes quotes on: kustomize gets the word %s, and builds no kustomization", word),
+			Fix:     finding.Fix{Summary: "write the options without quotes but those of YAML around the whole value"},
+		})
+	}
+	return out
+}
 
 // buildOptionMissing finds what kustomize does not build with the options that the
 // settings of the installation give, which are in the repository. Ladder builds it all

@@ -6,12 +6,13 @@ import (
 	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
 )
 
-// arguments reads the flags of the ApplicationSet controller in a text.
+// arguments reads the flags of Argo CD's controllers in a text.
 func (r *Reader) arguments(v *yamldoc.Value) {
-	if !strings.Contains(v.Text, "--enable-") && !strings.Contains(v.Text, watchedFlag) {
+	if !strings.Contains(v.Text, "--enable-") && !strings.Contains(v.Text, watchedFlag) && !strings.Contains(v.Text, syncTimeoutFlag) {
 		return
 	}
-	for _, word := range strings.Fields(v.Text) {
+	words := strings.Fields(v.Text)
+	for i, word := range words {
 		flag, value, written := strings.Cut(strings.Trim(word, `"',`), "=")
 		if !written {
 			value = "true"
@@ -26,11 +27,18 @@ func (r *Reader) arguments(v *yamldoc.Value) {
 				value = "*"
 			}
 			r.watch(value)
+		case syncTimeoutFlag:
+			if !written && i+1 < len(words) {
+				value, written = strings.Trim(words[i+1], `"',`), true
+			}
+			if written { // else its value is the next item of a list
+				r.endsSyncs(value, v.Position)
+			}
 		}
 	}
 }
 
-// variable reads a variable of the ApplicationSet controller.
+// variable reads a variable of Argo CD's controllers.
 func (r *Reader) variable(v *yamldoc.Value) {
 	value := v.At("value")
 	if value == nil || value.Kind != yamldoc.Scalar {
@@ -43,6 +51,8 @@ func (r *Reader) variable(v *yamldoc.Value) {
 		turn(&r.found.NewGlobbing, value.Text, value.Position)
 	case watchedVariable:
 		r.watch(value.Text)
+	case syncTimeoutVariable:
+		r.endsSyncs(value.Text, value.Position)
 	}
 }
 

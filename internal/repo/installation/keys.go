@@ -34,7 +34,7 @@ const (
 	customizations = "resource.customizations"
 	healthPrefix   = customizations + ".health."
 	ignoredPrefix  = customizations + ".ignoreDifferences."
-	exclusionsKey  = "resource.exclusions"
+	exclusionsKey  = argo.ExclusionsKey
 	inclusionsKey  = "resource.inclusions"
 	buildKey       = "kustomize.buildOptions"
 	pathPrefix     = "kustomize.path."
@@ -62,6 +62,15 @@ const (
 	watchedFlag     = "--application-namespaces"
 )
 
+// How long a sync runs is a key of argocd-cmd-params-cm, a variable of the application
+// controller, or its flag. Other programs have such a flag too, so that it counts only in a
+// file with another mark of Argo CD. Source: argo-cd, cmd/argocd-application-controller.
+const (
+	syncTimeoutKey      = "controller.sync.timeout.seconds"
+	syncTimeoutVariable = "ARGOCD_APPLICATION_CONTROLLER_SYNC_TIMEOUT"
+	syncTimeoutFlag     = "--sync-timeout"
+)
+
 const (
 	chartName    = "argo-cd"
 	operatorKind = "ArgoCD"
@@ -73,7 +82,7 @@ func marks() []string {
 	return []string{
 		string(settings), // argocd-cmd-params-cm begins with it
 		customizations, chartName, globalKey, argo.TrackingMethodKey, argo.InstanceLabelKey, progressiveKey, progressiveVariable, progressiveFlag, globbingKey, globbingVariable, globbingFlag,
-		watchedKey, watchedVariable, watchedFlag, exclusionsKey, inclusionsKey, buildKey, "kustomizeBuildOptions", pathPrefix, versionPrefix, "kind: " + operatorKind, `"kind": "` + operatorKind, "argoproj/argo-cd", "kind: ConfigManagementPlugin",
+		watchedKey, watchedVariable, watchedFlag, syncTimeoutKey, syncTimeoutVariable, exclusionsKey, inclusionsKey, buildKey, "kustomizeBuildOptions", pathPrefix, versionPrefix, "kind: " + operatorKind, `"kind": "` + operatorKind, "argoproj/argo-cd", "kind: ConfigManagementPlugin",
 	}
 }
 
@@ -90,7 +99,7 @@ func Mentions(text []byte) bool {
 // belongs is the home of a key, and whether it is one that is read here.
 func belongs(key string) (h home, known bool) {
 	switch {
-	case key == progressiveKey, key == globbingKey, key == watchedKey:
+	case key == progressiveKey, key == globbingKey, key == watchedKey, key == syncTimeoutKey:
 		return parameters, true
 	case key == customizations, strings.HasPrefix(key, healthPrefix), strings.HasPrefix(key, ignoredPrefix),
 		key == exclusionsKey, key == inclusionsKey, key == buildKey, strings.HasPrefix(key, buildKey+"."),

@@ -54,7 +54,7 @@ func Arguments(words []string) []string {
 		switch flag {
 		case progressiveFlag, globbingFlag:
 			found = append(found, word)
-		case watchedFlag:
+		case watchedFlag, syncTimeoutFlag:
 			if !written && i+1 < len(words) {
 				word += "=" + words[i+1]
 			}
@@ -66,7 +66,7 @@ func Arguments(words []string) []string {
 
 // IsVariable reports whether a variable of a process of Argo CD is a setting.
 func IsVariable(name string) bool {
-	return name == progressiveVariable || name == globbingVariable || name == watchedVariable
+	return name == progressiveVariable || name == globbingVariable || name == watchedVariable || name == syncTimeoutVariable
 }
 
 // Snapshot takes the documents of a snapshot: all that the installation has.

@@ -48,9 +48,9 @@ func TestPublic(t *testing.T) {
 func TestArguments(t *testing.T) {
 	got := installation.Arguments([]string{
 		"argocd-applicationset-controller", "--enable-progressive-syncs", "--token", "hunter2", "--application-namespaces", "a,b",
-		"--enable-new-git-file-globbing=false", "--application-namespaces=c", "--application-namespaces",
+		"--enable-new-git-file-globbing=false", "--application-namespaces=c", "--sync-timeout", "300", "--application-namespaces",
 	})
-	want := []string{"--enable-progressive-syncs", "--application-namespaces=a,b", "--enable-new-git-file-globbing=false", "--application-namespaces=c", "--application-namespaces"}
+	want := []string{"--enable-progressive-syncs", "--application-namespaces=a,b", "--enable-new-git-file-globbing=false", "--application-namespaces=c", "--sync-timeout=300", "--application-namespaces"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}

@@ -79,7 +79,9 @@ func (r *Reader) Unread(file string, text []byte) {
 	note(&r.found.ProgressiveSyncs.Unread, "progressive.syncs", `progressive\`, "progressive-syncs", "PROGRESSIVE_SYNCS", "progressiveSyncs", "ProgressiveSyncs")
 	note(&r.found.WatchedUnread, "application.namespaces", `application\.namespaces`, "application-namespaces", watchedVariable, "sourceNamespaces", "applicationNamespaces")
 	note(&r.found.BuildUnread, "buildOptions", "BuildOptions", pathPrefix, versionPrefix)
-	var of string
+	var timeout, of string
+	note(&timeout, "controller.sync.timeout", `sync\.timeout`, syncTimeoutVariable, syncTimeoutFlag)
+	r.found.SyncTimeout.Unread = r.found.SyncTimeout.Unread || timeout != ""
 	note(&of, customizations, `resource\.customizations`, `resource\\.customizations`, "resourceHealthChecks", "resourceCustomizations")
 	r.healthUnread = r.healthUnread || of != ""
 }
@@ -199,7 +201,10 @@ func (r *Reader) value(v *yamldoc.Value, in home, nested int) {
 	case yamldoc.Map:
 		r.object(v, in, nested)
 	case yamldoc.List:
-		for _, item := range v.Items {
+		for i, item := range v.Items {
+			if item.Text == syncTimeoutFlag && i+1 < len(v.Items) {
+				r.endsSyncs(v.Items[i+1].Text, item.Position)
+			}
 			r.value(item, in, nested)
 		}
 	case yamldoc.Scalar:

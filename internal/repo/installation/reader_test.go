@@ -49,6 +49,49 @@ versions [v4.5.7]
 excluded [*.example.org] [Thing] [east] a.yaml:8
 ignored {Group:* Kind:* Name: Namespace: JSONPointers:[/spec/replicas] JQPathExpressions:[] ManagedFieldsManagers:[]}
 `},
+		{"how long a sync runs, of which the longest counts", `
+-- a.yaml --
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: argocd-cmd-params-cm}
+data:
+  controller.sync.timeout.seconds: "300"
+-- b.yaml --
+spec:
+  containers:
+    - command: [argocd-application-controller, --sync-timeout, "600"]
+      env: [{name: ARGOCD_APPLICATION_CONTROLLER_SYNC_TIMEOUT, value: "400"}]
+-- want --
+started a.yaml:1
+sync timeout 10m0s known true at b.yaml:3
+`},
+		{"a sync that runs for ever somewhere", `
+-- a.yaml --
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: argocd-cmd-params-cm}
+data:
+  controller.sync.timeout.seconds: "0"
+-- b.yaml --
+configs:
+  params:
+    controller.sync.timeout.seconds: 300
+-- want --
+started a.yaml:1
+sync timeout 0s known false at a.yaml:5
+`},
+		{"how long a sync runs is filled in", `
+-- a.yaml --
+configs:
+  params:
+    controller.sync.timeout.seconds: 300
+-- b.yaml --
+# of argo-cd
+args: ["argocd-application-controller --sync-timeout=$TIMEOUT"]
+-- want --
+started a.yaml:3
+sync timeout 5m0s known false at a.yaml:3
+`},
 		{"values of the chart under one key too many", `
 -- values.yaml --
 configs:
@@ -481,6 +524,10 @@ func describe(r *installation.Reader) string {
 		for _, f := range place.Filters {
 			fmt.Fprintf(&b, "included %v %v %v %s\n", f.Groups, f.Kinds, f.Clusters, place.Position)
 		}
+	}
+	if t := s.SyncTimeout; t.Position.File != "" {
+		_, known := t.Ends()
+		fmt.Fprintf(&b, "sync timeout %s known %t at %s\n", t.After, known, t.Position)
 	}
 	for _, x := range s.Stray {
 		fmt.Fprintf(&b, "stray %s in %s, of %s, %s\n", x.Key, x.In, x.Home, x.Position)

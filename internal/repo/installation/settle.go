@@ -2,9 +2,11 @@ package installation
 
 import (
 	"encoding/json"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/rollout-ladder/ladder/internal/core/argo"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
@@ -34,6 +36,8 @@ func (r *Reader) key(key string, v *yamldoc.Value, at finding.Position, in home)
 		turn(&r.found.NewGlobbing, v.Text, at)
 	case key == watchedKey:
 		r.watch(v.Text)
+	case key == syncTimeoutKey:
+		r.endsSyncs(v.Text, at)
 	case key == globalKey:
 		r.globals(v)
 		return true // nothing follows of what is not there
@@ -109,6 +113,25 @@ func (r *Reader) watch(list string) {
 		if name = strings.TrimSpace(name); name != "" {
 			r.found.Watched = append(r.found.Watched, name)
 		}
+	}
+}
+
+// endsSyncs reads how long a sync runs, in whole seconds: what is out of range is the
+// default. Source: argo-cd, util/env, ParseNumFromEnv.
+func (r *Reader) endsSyncs(text string, at finding.Position) {
+	have := &r.found.SyncTimeout
+	seconds, err := strconv.Atoi(text)
+	if err != nil {
+		have.Unread = true
+		return
+	}
+	after := time.Duration(0)
+	if seconds > 0 && seconds <= math.MaxInt32 {
+		after = time.Duration(seconds) * time.Second
+	}
+	longer := have.Position.File == "" || have.After > 0 && (after == 0 || after > have.After)
+	if longer || after == have.After && at.Compare(have.Position) < 0 {
+		have.After, have.Position = after, at
 	}
 }
 
