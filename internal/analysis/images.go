@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/distribution/reference"
@@ -15,6 +16,9 @@ import (
 // that something else replaces are left out: variables, build references of ko, and
 // "auto", for which Istio puts its proxy.
 func (r *Result) images(c model.Component, o manifest.Object) []lint.Image {
+	if slices.ContainsFunc(c.Sources, func(s model.Source) bool { return s.Incomplete != "" }) {
+		return nil // what is not known may name another image
+	}
 	var out []lint.Image
 	for _, image := range infer.Images(o) {
 		text := image.Reference

@@ -431,12 +431,16 @@ func (r *Repository) isKustomizePlugin(s source, dir string) bool {
 }
 
 // pluginKind is what a plugin builds first, where its name says so and the folder
-// is one, or its definition in the repository: argocd-vault-plugin-kustomize, avp-helm. What it does to the result is not
-// known.
+// is one, or its definition in the repository: argocd-vault-plugin-kustomize, avp-helm. The
+// plugin lovely takes a folder for what it is, and kustomizes a chart that has a
+// kustomization beside it. What a plugin does to the result is not known. Source:
+// argocd-lovely-plugin, README.
 func (r *Repository) pluginKind(s source, dir string) model.SourceKind {
 	name := s.value.TextAt("plugin", "name")
 	program := r.installation.BuildsWith(name)
 	switch {
+	case strings.Contains(name, "lovely") && r.isKustomization(dir) != r.charts[dir]:
+		return r.kind(s, dir)
 	case (program == "kustomize" || strings.Contains(name, "kustomize")) && r.isKustomization(dir):
 		return model.Kustomize
 	case (program == "helm" || strings.Contains(name, "helm")) && r.charts[dir]:

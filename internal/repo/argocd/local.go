@@ -88,6 +88,9 @@ func (r *Repository) local(s source) (string, bool) {
 	if !exists && r.isCopyOf(normaliseURL(s.repoURL())) {
 		return "", false // it may be there
 	}
+	if exists && r.isOtherTree(s, p) {
+		return "", false
+	}
 	return p, true
 }
 

@@ -150,6 +150,9 @@ type Repository struct {
 	commented map[string][]string
 	// here counts the paths that were found when an address was settled.
 	here map[string]int
+	// otherTrees are folders that hold something else in other revisions; nil before they
+	// are asked for.
+	otherTrees map[string]bool
 	// bases are the folders that addresses stand for, where that is not the whole
 	// repository.
 	bases map[string]string

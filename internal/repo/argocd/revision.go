@@ -58,6 +58,45 @@ func (r *Repository) mostAsked() string {
 	return most
 }
 
+// minBranches is how many Applications take one folder of as many revisions where it holds
+// something else in each.
+const minBranches = 3
+
+// isOtherTree reports whether a source takes a folder from a revision that holds something else
+// in it than this checkout. So it is with branches into which a pipeline renders, each for
+// itself: several Applications take one folder, each from a revision of its own, and one of
+// them is written in that folder. Read from here, each would apply all of them.
+func (r *Repository) isOtherTree(s source, dir string) bool {
+	if r.otherTrees == nil {
+		r.otherTrees = r.findOtherTrees()
+	}
+	return r.otherTrees[dir] && !isHead(s.value.TextAt("targetRevision"))
+}
+
+func (r *Repository) findOtherTrees() map[string]bool {
+	revisions, own := map[string][]string{}, map[string]bool{} // by the folder
+	for _, d := range r.applications {
+		for _, s := range d.sources() {
+			revision := s.value.TextAt("targetRevision")
+			if s.path() == "" || s.value.TextAt("chart") != "" || !r.own[normaliseURL(s.repoURL())] {
+				continue
+			}
+			dir, _ := r.existing(r.at(s, s.path()))
+			revisions[dir] = append(revisions[dir], branch(revision))
+			_, inside := below(dir, d.at("spec").File)
+			own[dir] = own[dir] || inside && !isHead(revision)
+		}
+	}
+	others := map[string]bool{}
+	for dir, all := range revisions {
+		slices.Sort(all)
+		if n := len(all); n >= minBranches && len(slices.Compact(all)) == n && own[dir] {
+			others[dir] = true
+		}
+	}
+	return others
+}
+
 // excuse makes notes of errors in the folder of a parent that takes it from another
 // revision, which may have it whole.
 func (r *Repository) excuse(d document, found []finding.Finding) {
