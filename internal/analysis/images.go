@@ -16,16 +16,15 @@ import (
 // that something else replaces are left out: variables, build references of ko, and
 // "auto", for which Istio puts its proxy.
 func (r *Result) images(c model.Component, o manifest.Object) []lint.Image {
-	if slices.ContainsFunc(c.Sources, func(s model.Source) bool { return s.Incomplete != "" }) {
-		return nil // what is not known may name another image
-	}
+	// What is not known of a source may name another image.
+	incomplete := slices.ContainsFunc(c.Sources, func(s model.Source) bool { return s.Incomplete != "" })
 	var out []lint.Image
 	for _, image := range infer.Images(o) {
 		text := image.Reference
 		if text == "auto" || strings.ContainsAny(text, "${}<>%") || strings.HasPrefix(text, "ko://") || strings.ToUpper(text) == text {
 			continue
 		}
-		if form, ok := imageForm(text); !ok {
+		if form, ok := imageForm(text); !ok && (!incomplete || form == lint.ImageMalformed) {
 			at := r.fieldAt(o.Origin.Position(), image.Field)
 			out = append(out, lint.Image{Reference: text, Form: form, Position: at, Evidence: r.imageValues(c, text, at)})
 		}
