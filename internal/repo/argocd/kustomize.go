@@ -224,6 +224,8 @@ func (r *Repository) build(ctx context.Context, dir string, options *model.Kusto
 		if left.missing != "" {
 			f := newFinding(RuleMissing, finding.Error, left.at, "", "%s", left.what)
 			f.Fix.Summary = "add it, or take the entry out; paths are relative to the kustomization"
+			// Neither is what it builds besides: it builds nothing.
+			f.Unread = []finding.Unread{{Position: left.at, Reason: left.what, Part: true}}
 			if r.byHandFolders[dir] {
 				if at, ignored := r.ignoredBy(left.missing); ignored {
 					f.Severity = finding.Info
