@@ -22,6 +22,7 @@ var explained = map[string]string{
 	"address-called":                          "a folder becomes a repository of its own; here the paths are not at the top",
 	"app-two-parents":                         "two parents apply one Application, whose owner is whoever is last",
 	"bases-remote-alone":                      "a base is remote, which nothing fetches here; Ladder reads what is beside it, and says so",
+	"branches-rendered":                       "the folders are of other revisions, of which the comparison has none; Ladder takes them from there",
 	"chart-app-of-app":                        "the chart is not fetched, which Argo CD does; what it makes of its values is known",
 	"chart-beside":                            "a dependency is taken from the repository, which Argo CD asks its address for; Ladder says so",
 	"pointer-of-generator":                    "Argo CD fetches what Git LFS keeps, which is not at hand here: it generates nothing then, and Ladder says what it does not know",
