@@ -16,8 +16,8 @@ import (
 // that something else replaces are left out: variables, build references of ko, and
 // "auto", for which Istio puts its proxy.
 func (r *Result) images(c model.Component, o manifest.Object) []lint.Image {
-	// What is not known of a source may name another image.
-	incomplete := slices.ContainsFunc(c.Sources, func(s model.Source) bool { return s.Incomplete != "" })
+	// Values that are not known may name another image.
+	incomplete := slices.ContainsFunc(c.Sources, func(s model.Source) bool { return s.Kind == model.Chart && s.Incomplete != "" })
 	var out []lint.Image
 	for _, image := range infer.Images(o) {
 		text := image.Reference

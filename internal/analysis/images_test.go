@@ -45,7 +45,7 @@ func TestImages(t *testing.T) {
 			t.Errorf("%q: form %d, want %d", image, got, want)
 		}
 		// Values that are not known may name another image; one that is malformed stays told.
-		incomplete := model.Component{Sources: []model.Source{{Incomplete: "its values are not known"}}}
+		incomplete := model.Component{Sources: []model.Source{{Kind: model.Chart, Incomplete: "its values are not known"}}}
 		told := new(Result).images(incomplete, manifest.Object{Unstructured: pod})
 		if len(told) > 0 != (want == lint.ImageMalformed) {
 			t.Errorf("%q of a source that is not known whole: %v", image, told)
