@@ -11,4 +11,5 @@ import "os"
 
 func init() {
 	startWorker(os.Args)
+	collectLate(os.Args)
 }

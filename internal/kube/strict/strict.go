@@ -17,7 +17,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
-	"k8s.io/apimachinery/pkg/runtime"
+	kjson "sigs.k8s.io/json"
 
 	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 )
@@ -110,24 +110,25 @@ func Look(object map[string]any) Problems {
 	if !known {
 		return Problems{}
 	}
-	err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(object, empty(), true)
-	if err == nil {
+	data, err := json.Marshal(object)
+	if err != nil {
 		return Problems{}
 	}
-	if unknown, ok := runtime.AsStrictDecodingError(err); ok {
+	unknown, err := kjson.UnmarshalStrict(data, empty())
+	if err == nil {
 		var p Problems
-		for _, e := range unknown.Errors() {
+		for _, e := range unknown {
 			path := quoted.FindStringSubmatch(e.Error())
 			if path == nil || strings.ContainsAny(path[1], "${}<>") || isEmpty(object[path[1]]) && isMiscased(empty(), path[1]) {
 				continue
 			}
 			p.Unknown = append(p.Unknown, path[1])
 		}
+		slices.Sort(p.Unknown)
 		return p
 	}
-	data, marshalled := json.Marshal(object)
 	var wrong *json.UnmarshalTypeError
-	if marshalled != nil || !errors.As(json.Unmarshal(data, empty()), &wrong) || wrong.Field == "" {
+	if !errors.As(json.Unmarshal(data, empty()), &wrong) || wrong.Field == "" {
 		return Problems{} // a quantity, say, whose text is filled in later
 	}
 	path := strings.Split(wrong.Field, ".")

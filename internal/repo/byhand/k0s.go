@@ -1,6 +1,7 @@
 package byhand
 
 import (
+	"bytes"
 	"context"
 	"strings"
 
@@ -20,7 +21,7 @@ func distributed(ctx context.Context, tree *repofs.Tree) (releases []Release, na
 	found, _ := tree.Find(ctx, ".", isYAML)
 	for _, file := range found {
 		data, err := tree.Read(file)
-		if ctx.Err() != nil || err != nil || repofs.IsFixture(file) || !k0sConfig.Match(data) {
+		if ctx.Err() != nil || err != nil || repofs.IsFixture(file) || !bytes.Contains(data, []byte("k0sproject.io")) || !k0sConfig.Match(data) {
 			continue
 		}
 		documents, err := yamldoc.Parse(file, data)
