@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -325,6 +326,14 @@ func (r *Result) infer(ctx context.Context, known *knowledge) {
 	r.Placed = known.placed
 	objects := maps.Clone(r.Partial)
 	maps.Copy(objects, r.Objects)
+	// Decoding takes as long as inference: they run side by side.
+	refused := make([][]finding.Finding, len(r.Platform.Components))
+	var decoding sync.WaitGroup
+	decoding.Go(func() {
+		for i, c := range r.Platform.Components {
+			refused[i] = r.refused(c, objects[c.Name])
+		}
+	})
 	inferred := infer.Infer(infer.Input{
 		Components: r.Platform.Components, Objects: objects, Placed: known.placed, Filled: filled(r.Platform.Flux), Catalogue: known.component,
 		Assessed: r.assessed(), Waived: r.assess.settings.Waives, Order: orderOf(r.Platform), Existing: r.Platform.Namespaces, Read: r.tree.Read,
@@ -340,10 +349,11 @@ func (r *Result) infer(ctx context.Context, known *knowledge) {
 		r.Edges = slices.DeleteFunc(r.Edges, func(e plan.Edge) bool { return e.Basis != finding.Declared && order.Compare(e.From, e.To) < 0 })
 	}
 	r.Findings = append(slices.Clone(r.Platform.Findings), inferred.Findings...)
-	for _, c := range r.Platform.Components {
+	decoding.Wait()
+	for i, c := range r.Platform.Components {
 		r.Findings = append(r.Findings, r.wrongWaves(c, objects[c.Name])...)
 		r.Findings = append(r.Findings, r.repeats(c, objects[c.Name])...)
-		r.Findings = append(r.Findings, r.refused(c, objects[c.Name])...)
+		r.Findings = append(r.Findings, refused[i]...)
 		r.Findings = append(r.Findings, r.tooLong(c, objects[c.Name])...)
 		r.Findings = append(r.Findings, r.ignoredOptions(c, objects[c.Name])...)
 		r.Findings = append(r.Findings, r.unreadApplications(c, r.Objects[c.Name])...)
