@@ -24,12 +24,19 @@ func (r *Result) images(c model.Component, o manifest.Object) []lint.Image {
 		if text == "auto" || strings.ContainsAny(text, "${}<>%") || strings.HasPrefix(text, "ko://") || strings.ToUpper(text) == text {
 			continue
 		}
-		if form, ok := imageForm(text); !ok && (!incomplete || form == lint.ImageMalformed) {
+		if form, ok := imageForm(text); !ok && (!incomplete || form == lint.ImageMalformed) && !r.lacksValues(c, o) {
 			at := r.fieldAt(o.Origin.Position(), image.Field)
 			out = append(out, lint.Image{Reference: text, Form: form, Position: at, Evidence: r.imageValues(c, text, at)})
 		}
 	}
 	return out
+}
+
+// lacksValues reports whether a template was rendered without a dependency of its chart, whose
+// default values it may read.
+func (r *Result) lacksValues(c model.Component, o manifest.Object) bool {
+	_, partial := r.Partial[c.Name]
+	return partial && strings.Contains(o.Origin.File, "/templates/")
 }
 
 // imageForm says what is wrong with a reference; ok is true where nothing is.

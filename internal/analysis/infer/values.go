@@ -16,7 +16,7 @@ import (
 )
 
 // Values: what a chart that is not rendered is told to read. Charts pass what has
-// the form of an environment, of a source of one or of a volume on to their pods;
+// the form of an environment, of a source of one, of a volume or of a priority on to their pods;
 // whether this one does is not seen, so that such a need is soft.
 
 // layer is one layer of the values of a chart.
@@ -73,12 +73,14 @@ func (x *index) configured(found *collection, i int) {
 		layers := append(slices.Clone(written), parameters(src))
 		for n := range written {
 			walkValues(layers[n].data, nil, func(k key, path []string, part string) {
-				k.Namespace = c.Namespace
-				if k.Namespace == "" || !plausible(k) || builtin(k) || overridden(layers[n+1:], path) || switchedOff(layers, path, "enabled") || moved(layers, path) {
+				if k.Kind != kindPriorityClass {
+					k.Namespace = c.Namespace
+				}
+				if c.Namespace == "" || !plausible(k) || builtin(k) || overridden(layers[n+1:], path) || switchedOff(layers, path, "enabled") || moved(layers, path) {
 					return
 				}
 				x.tell(found, i, k, layers[n].position, path)
-				if reference := path[:len(path)-1]; src.Incomplete == "" && !overridden(layers[n+1:], reference) && !switchedOff(layers, path, "create") {
+				if reference := path[:len(path)-1]; part != "" && src.Incomplete == "" && !overridden(layers[n+1:], reference) && !switchedOff(layers, path, "create") {
 					x.tellPart(found, i, k, part, layers[n].position, path)
 				}
 			})
@@ -161,6 +163,8 @@ func walkValues(v any, path []string, visit func(k key, path []string, part stri
 					visit(secretKey("", name), here, "")
 				case field == "existingClaim":
 					visit(pvcKey("", name), here, "")
+				case field == "priorityClassName":
+					visit(key{Kind: kindPriorityClass, Name: name}, here, "")
 				}
 			}
 			walkValues(x[field], here, visit)

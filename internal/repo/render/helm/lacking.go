@@ -54,6 +54,7 @@ func (l *loadedChart) leaveOut(values map[string]any, req Request) []source.Lack
 		}
 		given := section(l.chart.Values, key)
 		given = loader.MergeMaps(given, section(values, key))
+		shareGlobals(values, key, loader.MergeMaps(section(l.chart.Values, common.GlobalKey), section(values, common.GlobalKey)), given)
 		if _, set := given["nameOverride"]; dep.Alias != "" && !set {
 			given["nameOverride"] = dep.Alias // Helm names the chart by its alias
 		}
@@ -63,6 +64,19 @@ func (l *loadedChart) leaveOut(values map[string]any, req Request) []source.Lack
 		}})
 	}
 	return out
+}
+
+// shareGlobals writes the global values of a chart into those of a dependency, where templates
+// of the chart itself may read them. Source: Helm, pkg/chart/common/util, coalesceGlobals.
+func shareGlobals(values map[string]any, key string, globals, given map[string]any) {
+	if len(globals) == 0 {
+		return
+	}
+	if own, is := given[common.GlobalKey].(map[string]any); is {
+		globals = loader.MergeMaps(own, globals)
+	}
+	given[common.GlobalKey] = globals
+	values[key] = loader.MergeMaps(section(values, key), map[string]any{common.GlobalKey: globals})
 }
 
 func section(values map[string]any, key string) map[string]any {
