@@ -24,7 +24,7 @@ func (r *Result) images(c model.Component, o manifest.Object) []lint.Image {
 		if text == "auto" || strings.ContainsAny(text, "${}<>%") || strings.HasPrefix(text, "ko://") || strings.ToUpper(text) == text {
 			continue
 		}
-		if form, ok := imageForm(text); !ok && (!incomplete || form == lint.ImageMalformed) && !r.lacksValues(c, o) {
+		if form, ok := imageForm(text); !ok && (!incomplete || form == lint.ImageMalformed) && !r.lacksValues(c, o, text, form) {
 			at := r.fieldAt(o.Origin.Position(), image.Field)
 			out = append(out, lint.Image{Reference: text, Form: form, Position: at, Evidence: r.imageValues(c, text, at)})
 		}
@@ -32,11 +32,14 @@ func (r *Result) images(c model.Component, o manifest.Object) []lint.Image {
 	return out
 }
 
-// lacksValues reports whether a template was rendered without a dependency of its chart, whose
-// default values it may read.
-func (r *Result) lacksValues(c model.Component, o manifest.Object) bool {
-	_, partial := r.Partial[c.Name]
-	return partial && strings.Contains(o.Origin.File, "/templates/")
+// lacksValues reports whether a template that was rendered without a dependency of its chart may
+// lack one of its values: an image has an empty part, or a default for the tag.
+func (r *Result) lacksValues(c model.Component, o manifest.Object, image string, form lint.ImageForm) bool {
+	if _, partial := r.Partial[c.Name]; !partial || !strings.Contains(o.Origin.File, "/templates/") {
+		return false
+	}
+	parts := strings.Split(strings.NewReplacer(":", "/", "@", "/").Replace(image), "/")
+	return form != lint.ImageMalformed || slices.Contains(parts, "")
 }
 
 // imageForm says what is wrong with a reference; ok is true where nothing is.

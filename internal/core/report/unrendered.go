@@ -12,31 +12,29 @@ import (
 // rendered is never called clean. Of those with one cause the first is written whole and
 // the others are named, or all are with verbose.
 func writeUnrendered(b *strings.Builder, all []Unrendered, verbose bool) {
-	told := len(all)
+	// A component of two environments counts twice, as in the verdict.
+	components := map[[2]string]bool{}
+	for _, u := range all {
+		components[[2]string{u.Environment, u.Component}] = true
+	}
 	all = distinct(all)
 	if len(all) == 0 {
 		return
 	}
 	var order []string
 	by := map[string][]Unrendered{}
-	components := map[string]bool{}
 	for _, u := range all {
 		cause := causeOf(u)
 		if by[cause] == nil {
 			order = append(order, cause)
 		}
 		by[cause] = append(by[cause], u)
-		components[u.Component] = true
 	}
 	verb := "are"
 	if len(components) == 1 {
 		verb = "is"
 	}
-	several := ""
-	if told > len(all) {
-		several = ", some in several environments"
-	}
-	fmt.Fprintf(b, "! %s %s not rendered, whole or in part%s: what is in the rest is not known\n", finding.Count(len(components), "component"), verb, several)
+	fmt.Fprintf(b, "! %s %s not rendered, whole or in part: what is in the rest is not known\n", finding.Count(len(components), "component"), verb)
 	for _, cause := range order {
 		for i, u := range by[cause] {
 			if i > 0 && !verbose {
