@@ -24,20 +24,22 @@ func (r *Result) images(c model.Component, o manifest.Object) []lint.Image {
 		if text == "auto" || strings.ContainsAny(text, "${}<>%") || strings.HasPrefix(text, "ko://") || strings.ToUpper(text) == text {
 			continue
 		}
-		if form, ok := imageForm(text); !ok && (!incomplete || form == lint.ImageMalformed) && !r.lacksValues(c, o, text, form) {
-			at := r.fieldAt(o.Origin.Position(), image.Field)
-			out = append(out, lint.Image{Reference: text, Form: form, Position: at, Evidence: r.imageValues(c, text, at)})
+		form, ok := imageForm(text)
+		if ok || incomplete && form != lint.ImageMalformed {
+			continue
 		}
+		at := r.fieldAt(o.Origin.Position(), image.Field)
+		if _, partial := r.Partial[c.Name]; partial && strings.Contains(r.line(at), "{{") && lacksValue(text, form) {
+			continue // the template was rendered without a dependency of its chart, of which it may read a value
+		}
+		out = append(out, lint.Image{Reference: text, Form: form, Position: at, Evidence: r.imageValues(c, text, at)})
 	}
 	return out
 }
 
-// lacksValues reports whether a template that was rendered without a dependency of its chart may
-// lack one of its values: an image has an empty part, or a default for the tag.
-func (r *Result) lacksValues(c model.Component, o manifest.Object, image string, form lint.ImageForm) bool {
-	if _, partial := r.Partial[c.Name]; !partial || !strings.Contains(o.Origin.File, "/templates/") {
-		return false
-	}
+// lacksValue reports whether an image may be what it is for lack of a value: it has an empty part,
+// or no tag of its own.
+func lacksValue(image string, form lint.ImageForm) bool {
 	parts := strings.Split(strings.NewReplacer(":", "/", "@", "/").Replace(image), "/")
 	return form != lint.ImageMalformed || slices.Contains(parts, "")
 }
