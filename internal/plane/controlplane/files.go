@@ -36,6 +36,8 @@ type files struct {
 	tokenKey                string
 
 	admin, controllerManager, scheduler string
+	// schedulerConfig is the configuration of the scheduler.
+	schedulerConfig string
 }
 
 // credentials makes the certificates and kubeconfigs of a plane below dir.
@@ -61,6 +63,7 @@ func (c credentials) write() (files, error) {
 		admin:             filepath.Join(c.dir, child.KubeconfigFile),
 		controllerManager: in("controller-manager.kubeconfig"),
 		scheduler:         in("scheduler.kubeconfig"),
+		schedulerConfig:   in("scheduler.yaml"),
 	}
 	authority, err := pki.NewAuthority("ladder-plane", c.now, certificateLife)
 	if err != nil {
@@ -90,8 +93,13 @@ func (c credentials) write() (files, error) {
 	if err != nil {
 		return files{}, err
 	}
+	scheduling, err := schedulerConfig(f.scheduler)
+	if err != nil {
+		return files{}, fmt.Errorf("write the configuration of the scheduler: %w", err)
+	}
 	for path, content := range map[string][]byte{
-		f.authority: authority.Bundle(), f.authorityKey: authorityKey, f.proxyAuthority: proxyAuthority.Bundle(),
+		f.schedulerConfig: scheduling,
+		f.authority:       authority.Bundle(), f.authorityKey: authorityKey, f.proxyAuthority: proxyAuthority.Bundle(),
 		f.server.certificate: server.Certificate, f.server.key: server.Key,
 		f.proxyClient.certificate: proxyClient.Certificate, f.proxyClient.key: proxyClient.Key,
 		f.tokenKey: tokenKey,
