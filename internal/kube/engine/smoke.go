@@ -16,11 +16,18 @@ import (
 // that do not: a smoke that passed is asked again to notice a regression.
 const holdFactor = 12
 
+// soonest is the part of the interval after which checks that do not hold run again the first
+// time, and then after twice as long until it is the whole: most wait for no more than
+// the controller that lists the endpoints of a Service.
+const soonest = 16
+
 // smokeState is what is known of the smoke checks of a component. It is guarded
 // by the component.
 type smokeState struct {
 	running bool
 	ran     bool
+	// failed is how often in a row they did not hold.
+	failed int
 	// due is when the checks may run again.
 	due time.Time
 	ok  bool
@@ -37,7 +44,7 @@ func (e *Engine) withSmoke(ctx context.Context, c *component, seen *executor.Obs
 	defer c.mu.Unlock()
 	s := &c.smoke
 	if seen.Health != rollout.Healthy {
-		s.ran, s.ok, s.due = false, false, time.Time{} // asked anew once it is
+		s.ran, s.ok, s.failed, s.due = false, false, 0, time.Time{} // asked anew once it is
 		return
 	}
 	if !s.running && !seen.At.Before(s.due) {
@@ -73,7 +80,11 @@ func (e *Engine) runSmoke(ctx context.Context, c *component) {
 		}
 	}
 	if s.ok {
+		s.failed = 0
 		wait *= holdFactor
+	} else {
+		wait = min(wait, wait/soonest<<min(s.failed, soonest))
+		s.failed++
 	}
 	s.due = e.config.Clock.Now().Add(wait)
 	c.mu.Unlock()
