@@ -100,8 +100,11 @@ func Load(tree *repofs.Asked, opts Options) (*Result, error) {
 			return nil, err
 		}
 		if len(opts.Environments) > 0 && !l.declared[name] && name != DefaultEnvironment {
-			known := slices.Sorted(maps.Keys(l.declared))
-			return nil, &repofs.InputError{Message: fmt.Sprintf("no state file has the environment %q", name), Hint: "the environments are " + strings.Join(known, ", ")}
+			hint := "the environments are " + strings.Join(slices.Sorted(maps.Keys(l.declared)), ", ")
+			if len(l.declared) == 0 {
+				hint = "none has an environment: leave it out"
+			}
+			return nil, &repofs.InputError{Message: fmt.Sprintf("no state file has the environment %q", name), Hint: hint}
 		}
 		result.Environments = append(result.Environments, env)
 	}

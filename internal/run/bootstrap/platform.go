@@ -212,7 +212,7 @@ func (f *follower) await(ctx context.Context, g group) (waited bool, err error) 
 
 // tell says how far a group is, when that has changed.
 func (f *follower) tell(g group, waiting []report.BootstrapWait) {
-	text := fmt.Sprintf("%s: waits for %d of %d; %s: %s", g.name, len(waiting), len(g.components), waiting[0].What, waiting[0].Reason)
+	text := fmt.Sprintf("%s: %d to wait for; %s: %s", g.name, len(waiting), waiting[0].What, waiting[0].Reason)
 	if text != f.told {
 		f.told = text
 		f.run.note("%s", text)

@@ -49,6 +49,15 @@ type Conditions struct {
 	Speed float64
 }
 
+// notKept are the requirements that the order does not keep. Under the policy edges everything
+// waits for what it requires, whatever the order says.
+func notKept(p *plan.Plan) []report.PlanEdge {
+	if p.Policy == rollout.Edges {
+		return []report.PlanEdge{}
+	}
+	return report.PlanDocument(p, nil).Against
+}
+
 // Report turns the outcome into the report, components in the order of the
 // ladder, disabled ones as skipped.
 func Report(loaded *analysis.Result, planned *plan.Plan, outcome executor.Outcome, c Conditions) report.Rollout {
@@ -68,7 +77,7 @@ func Report(loaded *analysis.Result, planned *plan.Plan, outcome executor.Outcom
 		Components:    []report.RolloutComponent{},
 		Transitions:   []report.Transition{},
 		Unrendered:    Unrendered(loaded),
-		Against:       report.PlanDocument(planned, nil).Against,
+		Against:       notKept(planned),
 	}
 	if r.Result == "" {
 		r.Result = "interrupted"

@@ -39,7 +39,7 @@ func none() wait { return wait{} }
 func (w wait) runs() bool { return w.begins != nil || !w.until.IsZero() }
 
 // ofPod is for a pod whose claims are bound, which the scheduler looks for once a
-// second, and for the ended pod of a Job whose controller has not counted it.
+// second where their volumes were there before, and for the ended pod of a Job whose controller has not counted it.
 func ofPod(pod *corev1.Pod, now time.Time, bound func() bool) wait {
 	switch {
 	case pod.Spec.NodeName == "" && pod.DeletionTimestamp == nil && len(pod.Spec.SchedulingGates) == 0 && !judged(pod):
