@@ -10,8 +10,8 @@ import (
 
 // uncollected is how much memory a command may take before it collects garbage for the
 // first time, in bytes. Lint of examples/zerotouch with a cold cache takes 0.95 x the time
-// that it takes without, and 114 MiB instead of 89.
-const uncollected = 160 << 20
+// that it takes without, and 108 MiB instead of 89.
+const uncollected = 96 << 20
 
 // collectLate puts off the first collection of a command that reads a platform. From
 // then on it is as without; GOGC and GOMEMLIMIT of the environment stay in force. Most
