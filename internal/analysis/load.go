@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -326,14 +325,7 @@ func (r *Result) infer(ctx context.Context, known *knowledge) {
 	r.Placed = known.placed
 	objects := maps.Clone(r.Partial)
 	maps.Copy(objects, r.Objects)
-	// Decoding takes as long as inference: they run side by side.
-	refused := make([][]finding.Finding, len(r.Platform.Components))
-	var decoding sync.WaitGroup
-	decoding.Go(func() {
-		for i, c := range r.Platform.Components {
-			refused[i] = r.refused(c, objects[c.Name])
-		}
-	})
+	decoded := r.decode(objects)
 	inferred := infer.Infer(infer.Input{
 		Components: r.Platform.Components, Objects: objects, Placed: known.placed, Filled: filled(r.Platform.Flux), Catalogue: known.component,
 		Assessed: r.assessed(), Waived: r.assess.settings.Waives, Order: orderOf(r.Platform), Existing: r.Platform.Namespaces, Read: r.tree.Read,
@@ -349,7 +341,7 @@ func (r *Result) infer(ctx context.Context, known *knowledge) {
 		r.Edges = slices.DeleteFunc(r.Edges, func(e plan.Edge) bool { return e.Basis != finding.Declared && order.Compare(e.From, e.To) < 0 })
 	}
 	r.Findings = append(slices.Clone(r.Platform.Findings), inferred.Findings...)
-	decoding.Wait()
+	refused := decoded()
 	for i, c := range r.Platform.Components {
 		r.Findings = append(r.Findings, r.wrongWaves(c, objects[c.Name])...)
 		r.Findings = append(r.Findings, r.repeats(c, objects[c.Name])...)

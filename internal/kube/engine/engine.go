@@ -49,7 +49,7 @@ type Config struct {
 	// each component are added to it.
 	Health *health.Assessor
 	// Smoke says how smoke checks run. SmokeInterval is how long one waits at
-	// least before it runs again, 0 means 5 s.
+	// most before it runs again while it does not hold, 0 means 5 s.
 	Smoke         smoke.Options
 	SmokeInterval time.Duration
 	// DegradedGrace is how long an object that a wave waits for may be Degraded

@@ -21,6 +21,11 @@ const holdFactor = 12
 // the controller that lists the endpoints of a Service.
 const soonest = 16
 
+// again is after how long checks that do not hold run again, which failed so often before.
+func again(interval time.Duration, failed int) time.Duration {
+	return min(interval, interval/soonest<<min(failed, soonest))
+}
+
 // smokeState is what is known of the smoke checks of a component. It is guarded
 // by the component.
 type smokeState struct {
@@ -83,7 +88,7 @@ func (e *Engine) runSmoke(ctx context.Context, c *component) {
 		s.failed = 0
 		wait *= holdFactor
 	} else {
-		wait = min(wait, wait/soonest<<min(s.failed, soonest))
+		wait = again(wait, s.failed)
 		s.failed++
 	}
 	s.due = e.config.Clock.Now().Add(wait)
