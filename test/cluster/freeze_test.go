@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"bytes"
 	"encoding/pem"
 	"fmt"
 	"io"
@@ -165,8 +166,14 @@ func (g *guard) counted() (writes []string, asked int) {
 	return append([]string(nil), g.writes...), g.asked
 }
 
-// ServeHTTP implements http.Handler.
+// ServeHTTP implements http.Handler. What has not come as a whole is no request yet: a
+// process can be stopped in the middle of sending one.
 func (g *guard) ServeHTTP(out http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
 	g.mu.Lock()
 	g.asked++
 	lease, held := strings.Contains(r.URL.Path, "/leases"), false
@@ -188,15 +195,16 @@ func (g *guard) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	release := g.release
 	g.mu.Unlock()
 	if !held {
-		g.forward.ServeHTTP(out, r)
 		if passing {
-			g.mu.Lock()
-			g.passing--
-			g.mu.Unlock()
+			defer func() { // also where the client has gone, which the proxy tells by a panic
+				g.mu.Lock()
+				g.passing--
+				g.mu.Unlock()
+			}()
 		}
+		g.forward.ServeHTTP(out, r)
 		return
 	}
-	_, _ = io.Copy(io.Discard, r.Body)
 	select {
 	case <-release:
 		out.WriteHeader(http.StatusServiceUnavailable)

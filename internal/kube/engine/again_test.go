@@ -7,9 +7,9 @@ import (
 
 // Checks that do not hold run again soon, then ever later, and never later than the interval says.
 func TestAgain(t *testing.T) {
-	for failed, want := range []time.Duration{1, 2, 4, 8, 16, 16, 16} {
-		if got := again(16*time.Second, failed); got != want*time.Second {
-			t.Errorf("after %d failures: %v, want %ds", failed, got, want)
+	for failed, want := range []string{"1s", "2s", "4s", "8s", "16s", "16s", "16s"} {
+		if got := again(16*time.Second, failed).String(); got != want {
+			t.Errorf("after %d failures: %s, want %s", failed, got, want)
 		}
 	}
 	if got := again(24*time.Hour, 1_000_000); got != 24*time.Hour {
