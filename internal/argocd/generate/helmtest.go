@@ -1,6 +1,9 @@
 package generate
 
 import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"path"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -16,6 +19,8 @@ import (
 const (
 	ofTest      = "-smoke"
 	longestName = 63
+	// longestObject bounds the name of a ConfigMap.
+	longestObject = 253
 )
 
 // testsOf are the Helm tests that a component asks for, rendered, as hooks of PostSync:
@@ -53,13 +58,46 @@ func (b *builder) testsOf(c *model.Component) ([]*unstructured.Unstructured, err
 // hasSmoke reports whether a component has files below the folder of smokes.
 func hasSmoke(c *model.Component) bool { return len(c.Smoke) > 0 || c.HelmTest }
 
-// helmTests writes the Helm tests of a component.
-func (b *builder) helmTests(c *model.Component) error {
+// ofTests ends the name of the ConfigMap that goes with Helm tests.
+const ofTests = "-helm-tests"
+
+// helmTestObjects are the Helm tests of a component behind a ConfigMap of what they are
+// and what they validate. Hooks do not count in what Argo CD compares: an Application of
+// nothing else is Synced from the start and never synced, and no change of a test or of
+// what it tests would run it again.
+func (b *builder) helmTestObjects(c *model.Component) ([]*unstructured.Unstructured, error) {
 	tests, err := b.testsOf(c)
 	if err != nil || len(tests) == 0 {
-		return err
+		return nil, err
+	}
+	validated, err := b.fingerprint(c)
+	if err != nil {
+		return nil, err
 	}
 	text, err := smokejob.YAML(tests)
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256(text)
+	config := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "ConfigMap", "data": map[string]any{"tests": hex.EncodeToString(sum[:])[:fingerprintLength]},
+	}}
+	config.SetName(c.Name[:min(len(c.Name), longestObject-len(ofTests))] + ofTests)
+	config.SetNamespace(cmp.Or(c.Namespace, tests[0].GetNamespace()))
+	config.SetLabels(map[string]string{labelManagedBy: managedBy})
+	if validated != "" {
+		config.SetAnnotations(map[string]string{smokejob.FingerprintAnnotation: validated})
+	}
+	return append([]*unstructured.Unstructured{config}, tests...), nil
+}
+
+// helmTests writes the Helm tests of a component.
+func (b *builder) helmTests(c *model.Component) error {
+	objects, err := b.helmTestObjects(c)
+	if err != nil || len(objects) == 0 {
+		return err
+	}
+	text, err := smokejob.YAML(objects)
 	if err != nil {
 		return err
 	}

@@ -110,6 +110,11 @@ func (b *builder) inProject(c *model.Component, kinds *smokejob.Kinds) (project.
 		}
 		objects = append(objects, smokejob.Rendered(job)...)
 	}
+	tests, err := b.helmTestObjects(c)
+	if err != nil {
+		return project.Application{}, err
+	}
+	objects = append(objects, smokejob.Rendered(tests)...)
 	out := project.Application{
 		Name: c.Name, Project: app.Spec.Project, Objects: project.Objects(objects, kinds.Scopes()), Unrendered: b.in.Unrendered[c.Name],
 		Destination: project.Destination{
@@ -254,6 +259,9 @@ func (b *builder) smoke(c *model.Component, kinds *smokejob.Kinds) (objects []*u
 	return objects, nil
 }
 
+// fingerprintLength is that of the digests that are written.
+const fingerprintLength = 16
+
 // fingerprint changes with what a smoke validates; without that nothing would run
 // it again.
 func (b *builder) fingerprint(c *model.Component) (string, error) {
@@ -272,5 +280,5 @@ func (b *builder) fingerprint(c *model.Component) (string, error) {
 	if !some {
 		return "", nil
 	}
-	return hex.EncodeToString(sum.Sum(nil))[:16], nil
+	return hex.EncodeToString(sum.Sum(nil))[:fingerprintLength], nil
 }
