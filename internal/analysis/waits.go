@@ -44,7 +44,8 @@ func waits(component string, o manifest.Object, before bool) []lint.Wait {
 		for _, item := range containers {
 			container, _ := item.(map[string]any)
 			name, _ := container["name"].(string)
-			for _, w := range waitsIn(words(container["command"]) + " " + words(container["args"])) {
+			environment := environmentOf(container)
+			for _, w := range waitsIn(expand(words(container["command"])+" "+words(container["args"]), environment), environment) {
 				w.Component, w.Of, w.Container, w.Position = component, o.Resource(), name, o.Origin.Position()
 				if w.Namespace == "" {
 					w.Namespace = o.Target
@@ -70,38 +71,48 @@ func words(list any) string {
 var (
 	kubectl = lazyregexp.New(`\bkubectl\s+([^|;&\n)]*)`)
 	looping = lazyregexp.New(`\b(until|while)\b`)
+	// trying is a loop over how often something is tried, until that ends it.
+	trying = lazyregexp.New(`(?s)(?:^|[\s;&|(])for\s.*\bdo\b.*\b(break|exit)\b`)
 )
 
 // waitsIn reads the commands of kubectl that wait for one object by its name. What a
-// shell would fill in is not known.
-func waitsIn(command string) []lint.Wait {
+// shell fills in is known where the script, or the environment of its container, says it
+// once.
+func waitsIn(command string, environment map[string]string) []lint.Wait {
 	command = command[:min(len(command), longestCommand)]
-	loops := looping.MatchString(command) && strings.Contains(command, "sleep")
+	loops := (looping.MatchString(command) || trying.MatchString(command)) && strings.Contains(command, "sleep")
+	known := variablesOf(command, environment)
 	var all []lint.Wait
 	for _, found := range kubectl.FindAllStringSubmatch(command, mostCommands) {
-		var w lint.Wait
-		plain, known := arguments(found[1], &w.Namespace)
-		switch {
-		case !known || len(plain) < 2:
-			continue
-		case plain[0] == "wait", plain[0] == "get" && loops:
-			plain = plain[1:]
-		case plain[0] == "rollout" && plain[1] == "status":
-			plain = plain[2:]
-		default:
-			continue
-		}
-		switch {
-		case len(plain) == 1:
-			w.Kind, w.Name, _ = strings.Cut(plain[0], "/")
-		case len(plain) == 2 && !strings.Contains(plain[0]+plain[1], "/"):
-			w.Kind, w.Name = plain[0], plain[1]
-		}
-		if w.Kind != "" && w.Name != "" {
-			all = append(all, w)
+		for _, text := range known.fill(found[1]) {
+			if w, ok := waitOf(text, loops); ok && !slices.Contains(all, w) {
+				all = append(all, w)
+			}
 		}
 	}
 	return all
+}
+
+// waitOf reads the arguments of kubectl.
+func waitOf(text string, loops bool) (w lint.Wait, ok bool) {
+	plain, known := arguments(text, &w.Namespace)
+	switch {
+	case !known || len(plain) < 2:
+		return w, false
+	case plain[0] == "wait", plain[0] == "get" && loops:
+		plain = plain[1:]
+	case plain[0] == "rollout" && plain[1] == "status":
+		plain = plain[2:]
+	default:
+		return w, false
+	}
+	switch {
+	case len(plain) == 1:
+		w.Kind, w.Name, _ = strings.Cut(plain[0], "/")
+	case len(plain) == 2 && !strings.Contains(plain[0]+plain[1], "/"):
+		w.Kind, w.Name = plain[0], plain[1]
+	}
+	return w, w.Kind != "" && w.Name != ""
 }
 
 // arguments are the words of a command that are no flags. known is false where it

@@ -15,6 +15,17 @@ func TestWaitsIn(t *testing.T) {
 		"sh -c until kubectl get secret db-app --namespace=data >/dev/null 2>&1; do sleep 5; done":     {{Kind: "secret", Name: "db-app", Namespace: "data"}},
 		"while ! kubectl get crd things.example.org; do sleep 1; done && kubectl rollout status sts/a": {{Kind: "crd", Name: "things.example.org"}, {Kind: "sts", Name: "a"}},
 		`sh -c "until kubectl get 'job' 'migrate'; do sleep 1; done"`:                                  {{Kind: "job", Name: "migrate"}},
+		"sh -c for i in $(seq 1 60); do kubectl get secret db && exit 0; sleep 5; done; exit 1":        {{Kind: "secret", Name: "db"}},
+		"for i in 1 2 3; do if kubectl get secret db; then break; fi; sleep 1; done":                   {{Kind: "secret", Name: "db"}},
+		`NAME="db-app"; until kubectl get secret "$NAME" -n ${NS}; do sleep 1; done`:                   {{Kind: "secret", Name: "db-app", Namespace: "data"}},
+		"for s in a b; do until kubectl get secret $s; do sleep 1; done; done":                         {{Kind: "secret", Name: "a"}, {Kind: "secret", Name: "b"}},
+		"until kubectl get $KIND/$UNKNOWN; do sleep 1; done":                                           nil,
+		"NAME=a; NAME=b; until kubectl get secret $NAME; do sleep 1; done":                             nil, // either
+		"NAME=$(cat name); until kubectl get secret $NAME; do sleep 1; done":                           nil,
+		"read NAME; until kubectl get secret $NAME; do sleep 1; done":                                  nil,
+		"NS=other; for s in $(list); do kubectl wait secret/$s -n $NS; done":                           nil,
+		"for i in 1 2 3; do kubectl get secret db; sleep 1; done":                                      nil, // shows it three times
+		"kubectl get pod a; for i in 1 2; do kubectl wait --for=condition=Ready pod/b; done":           {{Kind: "pod", Name: "b"}},
 		"kubectl get secret db-app":                                     nil, // asks once
 		"kubectl wait --for=condition=Ready pod -l app=db":              nil,
 		"kubectl wait --for=condition=Ready pod --selector=app=db":      nil,
@@ -25,7 +36,7 @@ func TestWaitsIn(t *testing.T) {
 		"kubectl":                                                       nil,
 		"until nc -z db 5432; do sleep 1; done":                         nil,
 	} {
-		if diff := cmp.Diff(want, waitsIn(command)); diff != "" {
+		if diff := cmp.Diff(want, waitsIn(command, map[string]string{"NS": "data", "KIND": "secret"})); diff != "" {
 			t.Errorf("%s\n%s", command, diff)
 		}
 	}
