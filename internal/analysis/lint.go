@@ -28,7 +28,7 @@ func (r *Result) Lint() lint.Input {
 	in := lint.Input{
 		Environment: r.Platform.Environment, Ladder: r.Platform.Ladder, Components: r.Platform.Components,
 		Dependencies: r.Dependencies, Missing: r.Missing, Lacks: r.Lacks, Edges: r.Edges, Argo: r.Argo, Flux: r.Platform.Flux, Findings: r.Findings,
-		ByHand: r.byHand, Created: r.created, Installations: r.Installations,
+		ByHand: r.byHand, Created: r.created, Installations: r.Installations, Certain: r.certain,
 	}
 	if r.Platform.Flux == nil { // which takes the releases of Helm over
 		in.Helmfile = func() []lint.Release { return r.releases(r.Platform.Environment) }
@@ -93,6 +93,7 @@ func (r *Result) lintObjects(c model.Component, versioned bool) (applied, unappl
 			Health:   r.assess.by(gk, c.Health),
 			Deadline: deadline(o),
 			HelmTest: manifest.IsHelmTest(o.Unstructured),
+			Inert:    inert(o),
 			Once:     o.GetAnnotations()[appliesAnnotation] == "IfNotPresent" || o.GetAnnotations()[appliesAnnotation] == "Ignore",
 			Position: o.Origin.Position(),
 			Images:   r.images(c, o),

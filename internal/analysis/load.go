@@ -104,6 +104,8 @@ type Result struct {
 	releases func(environment string) []lint.Release
 	tree     *repofs.Tree
 	lines    *manifest.Lines
+	// certain are the CEL expressions of checks that are true whatever they look at.
+	certain map[string]bool
 }
 
 // Precise gives evidence about fields the lines of the fields, instead of those
@@ -335,6 +337,7 @@ func (r *Result) infer(ctx context.Context, known *knowledge) {
 	r.Installations = inferred.Installations
 	r.findAside(ctx, objects)
 	r.placeValues()
+	r.findCertain(ctx)
 	if r.Platform.Flux != nil {
 		// What Flux applies first in any case waits for nothing that it applies later.
 		order := r.Platform.Flux.Ordered()

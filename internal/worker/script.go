@@ -30,6 +30,9 @@ func evalCEL(q wire.CELQuestion) (wire.CELAnswer, error) {
 	if err != nil || q.Check {
 		return wire.CELAnswer{}, err
 	}
+	if q.Certain {
+		return wire.CELAnswer{Holds: compiled.IsCertain()}, nil
+	}
 	holds, reason := compiled.Holds(q.Value)
 	return wire.CELAnswer{Holds: holds, Reason: reason}, nil
 }

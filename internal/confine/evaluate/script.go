@@ -28,6 +28,13 @@ func CheckCEL(ctx context.Context, expression, variable string) error {
 	return err
 }
 
+// IsCertain reports whether a boolean expression is true whatever its variable is; a
+// worker evaluates it without it.
+func IsCertain(ctx context.Context, expression, variable string) (bool, error) {
+	a, err := Ask[wire.CELQuestion, wire.CELAnswer](ctx, wire.CEL, wire.CELQuestion{Expression: expression, Variable: variable, Certain: true})
+	return a.Holds, err
+}
+
 // CEL evaluates a boolean expression over a variable in a worker. Where it does not
 // hold for another reason than being false, that is the reason. The error is about
 // an expression that does not compile or goes over a limit.

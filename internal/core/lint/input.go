@@ -37,6 +37,8 @@ type Input struct {
 	Installations []dependency.Installation
 	// Edges are Dependencies and declared requirements, merged by component.
 	Edges []plan.Edge
+	// Certain are the CEL expressions of checks that are true whatever they look at.
+	Certain map[string]bool
 	// Unrendered are the names of components that could not be rendered.
 	Unrendered []string
 	Argo       argo.Setup
@@ -73,6 +75,8 @@ type Object struct {
 	Deadline time.Duration
 	// HelmTest is set of the test hooks of charts.
 	HelmTest bool
+	// Inert is the command of a Job or Pod that ends with 0 whatever the commands in it say.
+	Inert string
 	// Once is set of what Flux applies only where it is not there, or never.
 	Once bool
 	// Health says who assesses the health of the kind: "builtin", "configured",

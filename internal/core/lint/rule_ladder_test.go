@@ -156,7 +156,14 @@ func TestSmokesThatTestNothing(t *testing.T) {
 	config := Object{Component: "smoke", Resource: finding.Resource{Kind: "ConfigMap", Namespace: "ns", Name: "script"}}
 	job := Object{Component: "smoke", Resource: finding.Resource{Group: "batch", Kind: "Job", Namespace: "ns", Name: "test"}, Health: "workload"}
 	hook := Object{Component: "smoke", Resource: finding.Resource{Kind: "Pod", Namespace: "ns", Name: "test"}}
+	inert := job
+	inert.Inert = "exit 0"
+	certain := smoke
+	certain.Smoke = []model.Check{{Kind: model.CheckCEL, ObjectKind: "ConfigMap", Namespace: "ns", Name: "script", Expression: "true"}}
+	all := smoke
+	all.Smoke = []model.Check{{Kind: model.CheckCEL, Group: "batch", ObjectKind: "Job", Expression: "true"}}
 	input := func(c model.Component, more Input) Input {
+		more.Certain = map[string]bool{"true": true}
 		more.Ladder, more.Components = ladder(250, 299), []model.Component{on(250, "store", "data", model.Runtime), c}
 		return more
 	}
@@ -170,6 +177,12 @@ func TestSmokesThatTestNothing(t *testing.T) {
 		"checks":                    {input(checks, Input{Objects: []Object{config}}), nil},
 		"what is not rendered":      {input(smoke, Input{Unrendered: []string{"smoke"}, Objects: []Object{config}}), nil},
 		"what nobody has looked at": {input(smoke, Input{}), nil},
+		"a Job that cannot fail":    {input(smoke, Input{Objects: []Object{config, inert}}), nothing},
+		"two Jobs, one can fail":    {input(smoke, Input{Objects: []Object{config, inert, job}}), nil},
+		"what is always true":       {input(certain, Input{Objects: []Object{config}}), nothing},
+		"of all of a kind":          {input(all, Input{Objects: []Object{job}}), nothing},
+		"whether it is there":       {input(certain, Input{Objects: []Object{job}}), nil},
+		"whether the kind is there": {input(all, Input{Objects: []Object{config}}), nil},
 		"a disabled one":            {input(disabled(smoke), Input{Unapplied: []Object{hook}}), nil},
 	}.run(t)
 }

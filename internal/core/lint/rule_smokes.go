@@ -13,8 +13,10 @@ const (
 	ruleSmokeLast    = "smoke-not-last"
 	ruleSmokeShares  = "smoke-shares-phase"
 	ruleSmokeTargets = "smoke-without-targets"
-	ruleSmokeNothing = "smoke-tests-nothing"
 )
+
+// RuleSmokeTestsNothing finds smokes of which nothing can fail.
+const RuleSmokeTestsNothing = "smoke-tests-nothing"
 
 // smokeNotLast finds smokes with something else of their band behind them. Bands
 // without slots have smokes in between by design.
@@ -92,17 +94,20 @@ func smokeWithoutTargets(in Input) []finding.Finding {
 	return out
 }
 
-// smokeTestsNothing finds smokes without checks of which nothing is assessed: they are
-// Healthy as soon as they are applied.
+// smokeTestsNothing finds smokes of which nothing can fail. Without checks that can, and
+// of which nothing is assessed, they are Healthy as soon as they are applied.
 func smokeTestsNothing(in Input) []finding.Finding {
-	var out []finding.Finding
-	known, assessed, tested, unapplied := map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]Object{}
+	out := checksWithoutDoubt(in)
+	known, assessed, tested, unapplied, inert := map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]Object{}, map[string]Object{}
 	for _, name := range in.Empty {
 		known[name] = true
 	}
 	for _, o := range in.Objects {
 		known[o.Component] = true
-		assessed[o.Component] = assessed[o.Component] || o.Health != ""
+		assessed[o.Component] = assessed[o.Component] || o.Health != "" && o.Inert == ""
+		if _, first := inert[o.Component]; !first && o.Inert != "" {
+			inert[o.Component] = o
+		}
 		tested[o.Component] = tested[o.Component] || o.HelmTest
 	}
 	for _, o := range slices.Backward(in.Unapplied) { // so that the first counts
@@ -112,7 +117,7 @@ func smokeTestsNothing(in Input) []finding.Finding {
 		c := &in.Components[i]
 		if c.HelmTest && c.Enabled && known[c.Name] && !tested[c.Name] && !slices.Contains(in.Unrendered, c.Name) {
 			out = append(out, finding.Finding{
-				Rule: ruleSmokeNothing, Severity: finding.Error, Scope: finding.Rule, Component: c.Name, Position: c.At("smoke.helmTest"), Basis: finding.Rendered,
+				Rule: RuleSmokeTestsNothing, Severity: finding.Error, Scope: finding.Rule, Component: c.Name, Position: c.At("smoke.helmTest"), Basis: finding.Rendered,
 				Message: c.Name + " asks for the Helm tests of its chart, which has none: nothing is tested",
 				Fix:     finding.Fix{Summary: "add a test to the chart, or checks: smoke: [{endpoint: {service: <name>}}]"},
 			})
@@ -126,7 +131,7 @@ func smokeTestsNothing(in Input) []finding.Finding {
 			severity = finding.Warning // that it is a smoke is inferred
 		}
 		f := finding.Finding{
-			Rule: ruleSmokeNothing, Severity: severity, Scope: finding.Rule, Component: c.Name, Position: c.At("componentType"), Basis: finding.Rendered,
+			Rule: RuleSmokeTestsNothing, Severity: severity, Scope: finding.Rule, Component: c.Name, Position: c.At("componentType"), Basis: finding.Rendered,
 			Message: c.Name + " is a smoke that applies nothing which could fail: it is Healthy at once",
 			Fix:     finding.Fix{Summary: "add a Job that tests, or checks: smoke: [{endpoint: {service: <name>}}]"},
 		}
@@ -136,8 +141,44 @@ func smokeTestsNothing(in Input) []finding.Finding {
 				f.Fix.Summary = "have it run after the sync: smoke: {helmTest: true}; or write checks: smoke: [{endpoint: {service: <name>}}]"
 			}
 			f.Evidence = []finding.Evidence{{Text: o.Resource.Human() + " is not applied", File: o.Position.File, Line: o.Position.Line}}
+		} else if o, ok := inert[c.Name]; ok {
+			f.Message = fmt.Sprintf("%s is a smoke whose %s can never fail: its command ends with 0 whatever the commands in it say", c.Name, o.Resource.Human())
+			f.Fix.Summary = "let the command fail when its test does"
+			f.Evidence = []finding.Evidence{{Text: fmt.Sprintf("%s runs %q", o.Resource.Human(), o.Inert), File: o.Position.File, Line: o.Position.Line}}
 		}
 		out = append(out, f)
 	}
 	return out
+}
+
+// checksWithoutDoubt finds CEL checks that are true whatever they look at, where that is
+// there in any case: an expression that is always true may ask whether an object is there,
+// which somebody else makes.
+func checksWithoutDoubt(in Input) []finding.Finding {
+	var out []finding.Finding
+	for i := range in.Components {
+		c := &in.Components[i]
+		if !c.Enabled {
+			continue
+		}
+		for _, check := range c.Smoke {
+			if check.Kind == model.CheckCEL && in.Certain[check.Expression] && isApplied(in.Objects, check) {
+				out = append(out, finding.Finding{
+					Rule: RuleSmokeTestsNothing, Severity: finding.Error, Scope: finding.Rule, Component: c.Name, Position: check.Position, Basis: finding.Declared,
+					Message: fmt.Sprintf("the check %s of %s can never fail: its expression is true whatever it looks at", check, c.Name),
+					Fix:     finding.Fix{Summary: fmt.Sprintf("ask for something of the %s: its status, a field, or how many there are", check.Variable())},
+				})
+			}
+		}
+	}
+	return out
+}
+
+// isApplied reports whether the platform applies what a check looks at, or one of its kind
+// where it looks at all of them.
+func isApplied(objects []Object, check model.Check) bool {
+	return slices.ContainsFunc(objects, func(o Object) bool {
+		r := o.Resource
+		return r.Group == check.Group && r.Kind == check.ObjectKind && (check.Name == "" || r.Name == check.Name && (r.Namespace == "" || r.Namespace == check.Namespace))
+	})
 }

@@ -51,7 +51,7 @@ func ladderRules() []Rule {
 		judged(ruleSeveralSteps, finding.Warning, "Several steps match one component", appInSeveralSteps),
 		judged(ruleSmokeLast, finding.Warning, "A smoke is not the last of its band", smokeNotLast),
 		judged(ruleSmokeShares, finding.Warning, "A smoke shares its phase with what is not a smoke", smokeSharesPhase),
-		judged(ruleSmokeNothing, finding.Error, "Nothing of a smoke can fail", smokeTestsNothing),
+		judged(RuleSmokeTestsNothing, finding.Error, "Nothing of a smoke can fail", smokeTestsNothing),
 		judged(ruleSmokeTargets, finding.Warning, "A smoke does not say what it validates", smokeWithoutTargets),
 		judged(ruleBundled, finding.Warning, "CRDs come together with the workload that serves them", crdsBundled),
 		judged(ruleWithOperator, finding.Info, "Objects come together with the operator that reconciles them", objectsBundled),

@@ -446,6 +446,14 @@ type Check struct {
 	Position   finding.Position
 }
 
+// Variable is what an expression calls what it looks at (cel).
+func (c Check) Variable() string {
+	if c.Name == "" {
+		return "objects"
+	}
+	return "object"
+}
+
 // String names the check for people: "condition Gateway ameide/ameide".
 func (c Check) String() string {
 	switch c.Kind {

@@ -181,14 +181,13 @@ func checkEndpoint(ctx context.Context, client Client, namespace, name string) (
 // true.
 func checkCEL(ctx context.Context, client Client, check model.Check) (string, error) {
 	gk := schema.GroupKind{Group: check.Group, Kind: check.ObjectKind}
-	var variable string
 	var value any
 	if check.Name != "" {
 		obj, err := client.Get(ctx, gk, check.Namespace, check.Name)
 		if err != nil {
 			return "", err
 		}
-		variable, value = "object", obj.Object
+		value = obj.Object
 	} else {
 		list, err := client.List(ctx, gk, check.Namespace)
 		if err != nil {
@@ -198,10 +197,10 @@ func checkCEL(ctx context.Context, client Client, check model.Check) (string, er
 		for _, obj := range list {
 			objects = append(objects, obj.Object)
 		}
-		variable, value = "objects", objects
+		value = objects
 	}
 	brief := health.Brief(check.Expression)
-	holds, reason, err := evaluate.CEL(ctx, check.Expression, variable, value)
+	holds, reason, err := evaluate.CEL(ctx, check.Expression, check.Variable(), value)
 	if err != nil {
 		return "", err
 	}

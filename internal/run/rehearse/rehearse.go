@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -80,7 +81,7 @@ func Run(ctx context.Context, o Options) (Rehearsal, error) {
 	}
 	loaded.Findings = append(loaded.Findings, session.Spread(loaded.Platform.Components)...)
 	loaded.Findings = append(loaded.Findings, session.ParentsAtOnce(loaded)...)
-	loaded.Findings = append(append(loaded.Findings, toldOfOLM(loaded)...), toldOfClasses(loaded)...)
+	loaded.Findings = slices.Concat(loaded.Findings, toldOfOLM(loaded), toldOfClasses(loaded), session.Untested(loaded))
 	finding.Sort(loaded.Findings)
 	return world.runWhileUp(ctx, loaded, planned)
 }

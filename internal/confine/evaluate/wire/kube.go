@@ -22,12 +22,14 @@ func (q LuaQuestion) AtAnyTime() any {
 	return q
 }
 
-// CELQuestion is an expression to evaluate, or only to compile.
+// CELQuestion is an expression to evaluate, for every value where Certain is set, or only
+// to compile.
 type CELQuestion struct {
 	Expression string `json:"expression"`
 	Variable   string `json:"variable"`
 	Value      any    `json:"value,omitempty"`
 	Check      bool   `json:"check,omitempty"`
+	Certain    bool   `json:"certain,omitempty"`
 }
 
 // CELAnswer says whether an expression holds, and why not.

@@ -24,6 +24,8 @@ var environment = sync.OnceValues(func() (*cel.Env, error) {
 type Expression struct {
 	program  cel.Program
 	variable string
+	env      *cel.Env
+	ast      *cel.Ast
 }
 
 // Compile compiles an expression.
@@ -46,7 +48,21 @@ func Compile(expression, variable string) (*Expression, error) {
 		return nil, fmt.Errorf("CEL expression is a %s, not a boolean", out)
 	}
 	program, err := env.Program(ast, cel.CostLimit(celCost))
-	return &Expression{program, variable}, err
+	return &Expression{program, variable, env, ast}, err
+}
+
+// IsCertain reports whether the expression is true whatever its variable is.
+func (c *Expression) IsCertain() bool {
+	unknown, err := cel.PartialVars(map[string]any{}, cel.AttributePattern(c.variable))
+	if err != nil {
+		return false
+	}
+	program, err := c.env.Program(c.ast, cel.CostLimit(celCost), cel.EvalOptions(cel.OptPartialEval))
+	if err != nil {
+		return false
+	}
+	out, _, err := program.Eval(unknown)
+	return err == nil && out.Value() == true
 }
 
 // Holds evaluates the expression. One that reaches for a field which is not there

@@ -1,0 +1,112 @@
+package analysis
+
+import (
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"github.com/rollout-ladder/ladder/internal/repo/manifest"
+)
+
+func TestEndsScript(t *testing.T) {
+	for script, want := range map[string]bool{
+		"exit 0":                       true,
+		"true":                         true,
+		"echo all good; exit 0":        true,
+		"echo all good":                true,
+		"wget -qO- http://web || true": true,
+		"wget -qO- http://web || echo 'not || yet'": true,
+		"wget -qO- http://web || exit 0":            true,
+		"kubectl get pods \\\n  || :\n":             true,
+		"wget -q http://web ||\n  true # or not":    true,
+		"# asks\nwget -q http://web\nexit 0\n":      true,
+		"wget http://web | tee /tmp/log || true":    true,
+		"a=$(wget -qO- http://web || echo 1)\ntrue": true,
+		"wget http://web >/dev/null 2>&1 || true":   true,
+
+		"":                                                    false,
+		"wget -qO- http://web":                                false,
+		"wget -qO- http://web\necho done":                     false, // it may hang, and says nothing of failures
+		"wget http://web || exit 1":                           false,
+		"wget http://web || exit 1\nexit 0":                   false,
+		"set -e\nwget http://web\nexit 0":                     false,
+		"A=b exec wget http://web\ntrue":                      false,
+		"true && wget http://web":                             false,
+		"wget http://web || true && wget http://b":            false,
+		"until wget http://web; do sleep 1; done\nexit 0":     false,
+		"if wget http://web; then exit 1; fi\ntrue":           false,
+		"wget http://web || { echo no; exit 1; }\ntrue":       false,
+		"${URL:?is not set}\ntrue":                            false,
+		"echo $((1/n))":                                       false,
+		"cat <<EOF\nEOF\ntrue":                                false,
+		"echo 'no end\ntrue":                                  false,
+		"wget http://web &\ntrue":                             false,
+		"echo x > /data/file":                                 false,
+		"wget http://web; exit $?":                            false,
+		"exec wget http://web\ntrue":                          false,
+		"wget http://web || return 1\ntrue":                   false,
+		"[ -n \"$(wget -qO- http://web)\" ] && echo ok":       false,
+		"case $x in a) exit 1;; esac\ntrue":                   false,
+		"! wget http://web":                                   false,
+		"trap 'exit 1' EXIT\ntrue":                            false,
+		"./test.sh":                                           false,
+		". ./lib.sh\ntrue":                                    false,
+		"echo `false`":                                        false,
+		"f() { exit 1; }\nf\ntrue":                            false,
+		"test -f a ||\n":                                      false,
+		"wget http://web || true\nwget http://other":          false,
+		"wget http://web && exit 0\necho 'it is down'\nfalse": false,
+	} {
+		if got := endsScript(script, false); got != want {
+			t.Errorf("%q: %t, want %t", script, got, want)
+		}
+	}
+	for script, want := range map[string]bool{
+		"wget http://web || true":                  true,
+		"wget http://web || true\necho done":       true,
+		"wget http://web\nexit 0":                  false,
+		"wget http://web || true\nwget http://b":   false,
+		"wget http://web; wget http://b || exit 0": false,
+	} {
+		if got := endsScript(script, true); got != want {
+			t.Errorf("-e: %q: %t, want %t", script, got, want)
+		}
+	}
+}
+
+func TestInert(t *testing.T) {
+	for spec, want := range map[string]string{
+		`containers: [{image: a, command: ["true"]}]`:                                                       "true",
+		`containers: [{image: a, command: [/bin/sh, -ec], args: ["wget http://a\nwget http://b || true"]}]`: "",
+		`containers: [{image: a, command: [/bin/sh, -c], args: ["wget http://a\nwget http://b || true"]}]`:  "wget http://b || true",
+		`containers: [{image: a, command: [bash, -o, pipefail, -c, "true"]}]`:                               "",
+		`containers: [{image: a, args: ["true"]}]`:                                                          "", // the image says what runs
+		`containers: [{image: a}]`: "",
+		`containers: []`:           "",
+		`{containers: [{image: a, command: ["true"]}, {image: b}]}`:                                                                 "",
+		`{containers: [{image: a, command: ["true"]}], initContainers: [{image: b, command: [wget, "http://web"]}]}`:                "",
+		`{containers: [{image: a, command: ["true"], envFrom: [{secretRef: {name: s}}]}]}`:                                          "", // it starts where the Secret is
+		`{containers: [{image: a, command: ["true"], env: [{name: A, valueFrom: {secretKeyRef: {name: s, key: k}}}]}]}`:             "",
+		`{containers: [{image: a, command: ["true"], env: [{name: A, value: b}]}]}`:                                                 "true",
+		`{containers: [{image: a, command: ["true"]}], volumes: [{name: d, persistentVolumeClaim: {claimName: data}}]}`:             "",
+		`{containers: [{image: a, command: ["true"]}], nodeSelector: {gpu: "true"}}`:                                                "",
+		`{containers: [{image: a, command: ["true"], resources: {limits: {nvidia.com/gpu: 1}}}]}`:                                   "",
+		`{containers: [{image: a, command: [sh, -c, "exit 0"]}], imagePullSecrets: [{name: login}]}`:                                "",
+		`{containers: [{image: a, command: [echo, fine]}, {image: a, command: [sh, -c, "exit 0"]}], serviceAccountName: of-a-test}`: "echo fine",
+	} {
+		for _, kind := range []string{"Pod", "Job"} {
+			text := "kind: Pod\nspec:\n  " + spec
+			if kind == "Job" {
+				text = "kind: Job\nspec:\n  template:\n    spec:\n      " + spec
+			}
+			var object map[string]any
+			if err := yaml.Unmarshal([]byte(text), &object); err != nil {
+				t.Fatal(err)
+			}
+			if got := inert(manifest.Object{Unstructured: &unstructured.Unstructured{Object: object}}); got != want {
+				t.Errorf("%s: %s: %q, want %q", kind, spec, got, want)
+			}
+		}
+	}
+}

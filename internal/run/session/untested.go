@@ -1,0 +1,38 @@
+package session
+
+import (
+	"github.com/rollout-ladder/ladder/internal/analysis"
+	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/lint"
+)
+
+// Untested are the smokes of which nothing can fail: that they become Healthy says
+// nothing.
+func Untested(loaded *analysis.Result) []finding.Finding {
+	p := loaded.Platform
+	found := lint.Run(loaded.Lint(), lint.Options{Only: []string{lint.RuleSmokeTestsNothing}, Levels: p.Lint.Rules})
+	var by []lint.Suppression
+	for _, s := range p.Lint.Suppress {
+		by = append(by, lint.Suppression{Rule: s.Rule, Component: s.Component, Reason: s.Reason, Position: s.Position})
+	}
+	tree, read := p.Tree(), map[string]bool{}
+	comments := func(file string) {
+		if read[file] {
+			return
+		}
+		read[file] = true
+		if content, err := tree.Read(file); err == nil {
+			by = append(by, lint.Suppressions(file, string(content))...)
+		}
+	}
+	for _, f := range found {
+		comments(f.Position.File)
+		for _, c := range p.Components {
+			if c.Name == f.Component {
+				comments(c.Position.File)
+			}
+		}
+	}
+	kept, _, _ := lint.Suppress(found, by, p.Components)
+	return kept
+}
