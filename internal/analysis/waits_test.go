@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -12,10 +13,10 @@ func TestWaitsIn(t *testing.T) {
 	for command, want := range map[string][]lint.Wait{
 		"kubectl wait --for=condition=Available --timeout=5m deployment/db -n data":                    {{Kind: "deployment", Name: "db", Namespace: "data"}},
 		"kubectl -n data wait --for condition=Ready kafkas.kafka.strimzi.io/main":                      {{Kind: "kafkas.kafka.strimzi.io", Name: "main", Namespace: "data"}},
-		"sh -c until kubectl get secret db-app --namespace=data >/dev/null 2>&1; do sleep 5; done":     {{Kind: "secret", Name: "db-app", Namespace: "data"}},
+		"until kubectl get secret db-app --namespace=data >/dev/null 2>&1; do sleep 5; done":           {{Kind: "secret", Name: "db-app", Namespace: "data"}},
 		"while ! kubectl get crd things.example.org; do sleep 1; done && kubectl rollout status sts/a": {{Kind: "crd", Name: "things.example.org"}, {Kind: "sts", Name: "a"}},
-		`sh -c "until kubectl get 'job' 'migrate'; do sleep 1; done"`:                                  {{Kind: "job", Name: "migrate"}},
-		"sh -c for i in $(seq 1 60); do kubectl get secret db && exit 0; sleep 5; done; exit 1":        {{Kind: "secret", Name: "db"}},
+		`until kubectl get 'job' "migrate"; do sleep 1; done`:                                          {{Kind: "job", Name: "migrate"}},
+		"for i in $(seq 1 60); do kubectl get secret db && exit 0; sleep 5; done; exit 1":              {{Kind: "secret", Name: "db"}},
 		"for i in 1 2 3; do if kubectl get secret db; then break; fi; sleep 1; done":                   {{Kind: "secret", Name: "db"}},
 		`NAME="db-app"; until kubectl get secret "$NAME" -n ${NS}; do sleep 1; done`:                   {{Kind: "secret", Name: "db-app", Namespace: "data"}},
 		"for s in a b; do until kubectl get secret $s; do sleep 1; done; done":                         {{Kind: "secret", Name: "a"}, {Kind: "secret", Name: "b"}},
@@ -36,8 +37,34 @@ func TestWaitsIn(t *testing.T) {
 		"kubectl":                                                       nil,
 		"until nc -z db 5432; do sleep 1; done":                         nil,
 	} {
-		if diff := cmp.Diff(want, waitsIn(command, map[string]string{"NS": "data", "KIND": "secret"})); diff != "" {
+		if diff := cmp.Diff(want, waitsIn(parseScript(command), map[string]string{"NS": "data", "KIND": "secret"})); diff != "" {
 			t.Errorf("%s\n%s", command, diff)
+		}
+	}
+}
+
+func TestCommandsOfContainers(t *testing.T) {
+	db := []lint.Wait{{Kind: "secret", Name: "db"}}
+	for _, c := range []struct {
+		words []string
+		want  []lint.Wait
+	}{
+		{[]string{"kubectl", "wait", "--for=create", "secret/db"}, db},
+		{[]string{"timeout", "60", "/usr/bin/kubectl", "wait", "--for=jsonpath={.data}", "secret/db"}, db},
+		{[]string{"/bin/sh", "-ec", "kubectl wait --for=create secret db"}, db},
+		{[]string{"/bin/bash", "-c", "--", "until [ -n \"$(kubectl get secret db)\" ]; do sleep 1; done"}, db},
+		{[]string{"tini", "sh", "-c", "kubectl wait secret/db"}, db},
+		{[]string{"sh", "-c", "echo kubectl wait secret/db"}, nil},
+		{[]string{"sh", "-c", "cat <<EOF\nkubectl wait secret/db\nEOF"}, nil},
+		{[]string{"sh", "-c", "i=1; ((i++)); kubectl wait secret/db-$i"}, nil},
+		{[]string{"sh", "-c", "kubectl wait secret/db)"}, nil}, // it has an error
+		{[]string{"sh", "-c", strings.Repeat("(", longestScript)}, nil},
+		{[]string{"sh", "-c", strings.Repeat("$(", longestScript/2)}, nil},
+		{[]string{"sh", "-c"}, nil},
+		{nil, nil},
+	} {
+		if diff := cmp.Diff(c.want, waitsIn(parts(c.words), nil)); diff != "" {
+			t.Errorf("%.100q\n%s", c.words, diff)
 		}
 	}
 }
