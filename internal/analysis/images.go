@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/distribution/reference"
-
 	"github.com/rollout-ladder/ladder/internal/analysis/infer"
 	"github.com/rollout-ladder/ladder/internal/core/lint"
 	"github.com/rollout-ladder/ladder/internal/core/model"
@@ -24,7 +22,7 @@ func (r *Result) images(c model.Component, o manifest.Object) []lint.Image {
 		if text == "auto" || strings.ContainsAny(text, "${}<>%") || strings.HasPrefix(text, "ko://") || strings.ToUpper(text) == text {
 			continue
 		}
-		form, ok := imageForm(text)
+		form, ok := manifest.ImageForm(text)
 		if ok || incomplete && form != lint.ImageMalformed {
 			continue
 		}
@@ -42,23 +40,4 @@ func (r *Result) images(c model.Component, o manifest.Object) []lint.Image {
 func lacksValue(image string, form lint.ImageForm) bool {
 	parts := strings.Split(strings.NewReplacer(":", "/", "@", "/").Replace(image), "/")
 	return form != lint.ImageMalformed || slices.Contains(parts, "")
-}
-
-// imageForm says what is wrong with a reference; ok is true where nothing is.
-func imageForm(text string) (form lint.ImageForm, ok bool) {
-	named, err := reference.ParseNormalizedNamed(text)
-	if err != nil {
-		return lint.ImageMalformed, false
-	}
-	if _, digested := named.(reference.Digested); digested {
-		return 0, true
-	}
-	switch tagged, is := named.(reference.Tagged); {
-	case !is:
-		return lint.ImageWithoutTag, false
-	case tagged.Tag() == "latest":
-		return lint.ImageLatest, false
-	default:
-		return 0, true
-	}
 }

@@ -207,7 +207,6 @@ func (b *builder) repositories() []settings.Repository {
 // smokes writes the Jobs of the checks that descriptors declare.
 func (b *builder) smokes() error {
 	kinds := smokejob.NewKinds(b.in.Objects)
-	told := b.platform.ArgoCD.SmokeImage != "" || !strings.HasSuffix(b.in.Image, ":"+unreleased)
 	for _, name := range b.sorted() {
 		c := b.components[name]
 		if err := b.helmTests(c); err != nil {
@@ -215,10 +214,6 @@ func (b *builder) smokes() error {
 		}
 		if len(c.Smoke) == 0 {
 			continue
-		}
-		if !told {
-			told = true
-			b.warn(b.platform.ArgoCD.At("smoke"), "the Jobs of smokes run %s, which is published nowhere: this build of Ladder is no release; make image makes one (docs/smoke.md), and argocd.smoke.image or --smoke-image names it", b.in.Image)
 		}
 		objects, err := b.smoke(c, kinds)
 		if err != nil {
@@ -247,7 +242,11 @@ func (b *builder) smoke(c *model.Component, kinds *smokejob.Kinds) (objects []*u
 		image = b.in.Image
 	}
 	if image == "" {
-		return nil, b.refuse(b.platform.ArgoCD.At("smoke"), "say in ladder.yaml which image holds ladder: argocd.smoke.image", "the smoke %s has no image to run", c.Name)
+		return nil, b.refuse(b.platform.ArgoCD.At("smoke"), "name one in argocd.smoke.image of ladder.yaml, or with --smoke-image; make image makes one (docs/smoke.md)",
+			"the smoke %s has no image to run: this build of Ladder is no release, of which one is published", c.Name)
+	}
+	if err := CheckImage(image); err != nil {
+		return nil, b.refuse(b.platform.ArgoCD.At("smoke.image"), "write a tag of its own, or a digest", "%s", err)
 	}
 	objects, err = smokejob.Objects(smokejob.Input{
 		Name: c.Name, Namespace: c.Namespace, Image: image, Checks: c.Smoke, Timeout: timeout,

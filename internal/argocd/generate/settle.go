@@ -3,9 +3,11 @@ package generate
 import (
 	"bytes"
 	"cmp"
+	"fmt"
 	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
+	"github.com/rollout-ladder/ladder/internal/core/lint"
 	"github.com/rollout-ladder/ladder/internal/repo/checkout"
 	"github.com/rollout-ladder/ladder/internal/repo/manifest"
 )
@@ -45,17 +47,25 @@ func sourceOf(root []byte) Source {
 
 var released = lazyregexp.New(`^v?[0-9]+\.[0-9]+\.[0-9]+$`)
 
-// unreleased is the tag of the image of a build that is no release. Nobody publishes
-// it. Whoever loads what `make image` makes has it, and unlike "latest" a node does
-// not ask a registry for it each time.
-const unreleased = "dev"
-
 // Image is the one that runs the checks of smokes where the ladder file names
-// none: that of a released version of Ladder, else the one of `make image`.
+// none: that of a released version of Ladder. For other builds, of which nobody
+// publishes one, it is empty.
 func Image(version string) string {
-	tag := unreleased
-	if released.MatchString(version) {
-		tag = strings.TrimPrefix(version, "v")
+	if !released.MatchString(version) {
+		return ""
 	}
-	return "ghcr.io/rollout-ladder/ladder:" + tag
+	return "ghcr.io/rollout-ladder/ladder:" + strings.TrimPrefix(version, "v")
+}
+
+// CheckImage refuses an image that cannot be read, and one that means another one
+// tomorrow.
+func CheckImage(image string) error {
+	switch form, ok := manifest.ImageForm(image); {
+	case ok:
+		return nil
+	case form == lint.ImageMalformed:
+		return fmt.Errorf("%q is no image", image)
+	default:
+		return fmt.Errorf("the image %s has no tag of its own, so that it means another one tomorrow", image)
+	}
 }

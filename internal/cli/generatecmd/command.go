@@ -20,6 +20,8 @@ type Options struct {
 	SmokeImage string
 	Check      bool
 
+	// named is set where an image was given.
+	named   bool
 	version string
 }
 
@@ -44,9 +46,9 @@ names the edge and its line. With --check nothing is written, and the command
 exits with 1 and a diff when the files are stale.
 
 The Jobs of smokes run ladder smoke in the image of --smoke-image, else of
-argocd.smoke.image in ladder.yaml, else in that of this version of Ladder, which
-only releases have: make image makes one (docs/smoke.md). What --check is to agree
-with belongs into ladder.yaml.`,
+argocd.smoke.image in ladder.yaml, else in that of this version of Ladder. Builds
+that are no release have none, and refuse to write such Jobs: make image makes one
+(docs/smoke.md). What --check is to agree with belongs into ladder.yaml.`,
 		Example: `  ladder generate
   ladder generate --environment all --check
   ladder generate --layout tiers --out deploy/argocd
@@ -55,7 +57,7 @@ with belongs into ladder.yaml.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.SetPath(args)
-			o.version = cmd.Root().Version
+			o.version, o.named = cmd.Root().Version, cmd.Flags().Changed("smoke-image")
 			return run(cmd.Context(), streams, global, o)
 		},
 	}
@@ -65,7 +67,7 @@ with belongs into ladder.yaml.`,
 	f := cmd.Flags()
 	f.StringVar(&o.Out, "out", "", "folder that is written, relative to the root of the platform (default: argocd.out of ladder.yaml, else argocd)")
 	f.StringVar(&o.Layout, "layout", "", "single, tiers or app-of-apps (default: that of ladder.yaml)")
-	f.StringVar(&o.SmokeImage, "smoke-image", "", "`IMAGE` that runs the checks of smokes (default: argocd.smoke.image of ladder.yaml, else that of this version of Ladder)")
+	f.StringVar(&o.SmokeImage, "smoke-image", "", "`IMAGE` that runs the checks of smokes (default: argocd.smoke.image of ladder.yaml, else that of this version of Ladder, if it is a release)")
 	f.BoolVar(&o.Check, "check", false, "write nothing; fail with a diff when the files are stale")
 	_ = cmd.RegisterFlagCompletionFunc("layout", cobra.FixedCompletions(layouts(), cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.MarkFlagDirname("out")

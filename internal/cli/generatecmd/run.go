@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/rollout-ladder/ladder/internal/analysis"
 	"github.com/rollout-ladder/ladder/internal/argocd/generate"
@@ -33,8 +32,10 @@ func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *
 			return err
 		}
 	}
-	if strings.ContainsFunc(o.SmokeImage, unicode.IsSpace) {
-		return exit.With(exit.Usage, fmt.Errorf("--smoke-image %q is no image", o.SmokeImage))
+	if o.named {
+		if err := generate.CheckImage(o.SmokeImage); err != nil {
+			return exit.With(exit.Usage, fmt.Errorf("--smoke-image: %w", err))
+		}
 	}
 	if err := stream.CheckResult(o.Output); err != nil {
 		return exit.With(exit.Usage, err)

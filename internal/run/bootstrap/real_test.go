@@ -75,7 +75,7 @@ func TestRealArgoCD(t *testing.T) {
 	write(t, filepath.Join(w.dir, "bootstrap", "real", "install.yaml"), strings.Join(rest, "\n---\n"))
 	write(t, filepath.Join(w.dir, "bootstrap", "real", "crds.yaml"), string(command(t, w.dir, executable, "crds")))
 	command(t, w.dir, "git", "init", "--quiet", "--initial-branch", "main")
-	command(t, w.dir, planetest.Binary(t), "generate", "--no-cache")
+	command(t, w.dir, planetest.Binary(t), "generate", "--no-cache", "--smoke-image", "registry.example.com/ladder:1")
 	write(t, filepath.Join(w.dir, ".gitignore"), "/secret/\n/bootstrap/real/crds.yaml\n")
 	command(t, w.dir, "git", "add", "--all")
 	command(t, w.dir, "git", "-c", "user.name=t", "-c", "user.email=t@example.com", "commit", "--quiet", "--message", "t")
