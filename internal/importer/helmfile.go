@@ -243,6 +243,43 @@ func (h *helmfiles) onlyTests(r *helmfile.Release) bool {
 	return objects > 0
 }
 
+var (
+	// comment is what a template says to nobody.
+	comment      = lazyregexp.New(`(?s)\{\{-?\s*/\*.*?\*/\s*-?\}\}|(?m)^\s*#.*$|^---\s*$`)
+	dependencies = lazyregexp.New(`(?m)^dependencies:`)
+)
+
+// rendersNothing reports whether the chart of a release has no template that says
+// anything, and no other chart.
+func (h *helmfiles) rendersNothing(r *helmfile.Release) bool {
+	if r.Dir == "" {
+		return false
+	}
+	chart, err := h.sources.tree.Read(path.Join(r.Dir, "Chart.yaml"))
+	if err != nil || dependencies.Match(chart) {
+		return false
+	}
+	files, err := h.sources.tree.Find(h.sources.ctx, r.Dir, func(string) bool { return true })
+	if err != nil || len(files) > mostLooked {
+		return false
+	}
+	for _, file := range files {
+		inside := strings.TrimPrefix(strings.TrimPrefix(file, r.Dir), "/")
+		name := path.Base(inside)
+		switch folder, _, _ := strings.Cut(inside, "/"); {
+		case folder == "charts" || folder == "crds" || inside == "requirements.yaml":
+			return false
+		case folder != "templates" || strings.HasPrefix(name, "_") || name == "NOTES.txt":
+			continue
+		}
+		text, err := h.sources.tree.Read(file)
+		if err != nil || len(strings.TrimSpace(string(comment.ReplaceAll(text, nil)))) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
 // release adds one release to the platform.
 func (h *helmfiles) release(env helmfile.Environment, i int) error {
 	r := &env.Releases[i]
@@ -279,7 +316,11 @@ func (h *helmfiles) release(env helmfile.Environment, i int) error {
 	if !d.HasSource() && d.Enabled {
 		h.p.note(Note{Level: Lost, What: "chart", Environment: env.Name, Component: name, Position: r.Position, Message: "its chart is not known, so that it is written as disabled and keeps its place", Hint: "add the chart and rename the file to component.yaml"})
 	}
-	if c.Type == model.Smoke && d.Enabled && d.Chart != nil && h.onlyTests(r) {
+	switch {
+	case c.Type != model.Smoke || !d.Enabled || d.Chart == nil:
+	case h.rendersNothing(r):
+		h.p.note(Note{Level: Lost, What: "chart", Environment: env.Name, Component: name, Position: r.Position, Message: "its chart renders nothing, so that nothing is tested", Hint: "write checks into the descriptor: smoke: [{endpoint: {service: NAME}}]"})
+	case h.onlyTests(r):
 		h.p.note(Note{Level: Lost, What: "hook", Environment: env.Name, Component: name, Position: r.Position, Message: "its chart is only hooks of helm test, which Argo CD does not run in a sync", Hint: "write smoke: {helmTest: true} into the descriptor, and they run after it"})
 	}
 	c.In[env.Name] = d
