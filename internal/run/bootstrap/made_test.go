@@ -120,7 +120,7 @@ func newMade(t *testing.T, tool string) *made {
 func newMaker(t *testing.T, tool, cluster string) *made {
 	t.Helper()
 	dir := t.TempDir()
-	m := &made{world: &world{t: t, dir: filepath.Join(dir, "platform")}, tool: tool, folder: filepath.Join(dir, "made")}
+	m := &made{world: &world{t: t, dir: filepath.Join(dir, "platform"), applications: ofTestdata()}, tool: tool, folder: filepath.Join(dir, "made")}
 	write(t, filepath.Join(m.folder, "elsewhere"), elsewhere)
 	program := filepath.Join(dir, "bin", tool)
 	write(t, program, maker)

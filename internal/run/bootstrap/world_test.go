@@ -50,6 +50,8 @@ type world struct {
 	plane  *plane.Plane
 	rest   *rest.Config
 	client dynamic.Interface
+	// applications are those that Argo CD's part makes, behind their root.
+	applications []string
 
 	mu sync.Mutex
 	// said is everything that runs have told and reported.
@@ -63,7 +65,7 @@ func newWorld(t *testing.T) *world {
 		t.Skip("starts a control plane")
 	}
 	t.Parallel()
-	w := &world{t: t, dir: filepath.Join(t.TempDir(), "platform")}
+	w := &world{t: t, dir: filepath.Join(t.TempDir(), "platform"), applications: ofTestdata()}
 	copyPlatform(t, w.dir)
 	p, err := plane.Start(t.Context(), plane.Options{Executable: planetest.Binary(t)})
 	if err != nil {
@@ -79,6 +81,9 @@ func newWorld(t *testing.T) *world {
 	}
 	return w
 }
+
+// ofTestdata are the Applications of the platform of testdata, the root first.
+func ofTestdata() []string { return []string{"root", "database", "data-smoke", "shop"} }
 
 // copyPlatform makes a platform with the files of its secrets, which testdata
 // does not have.
@@ -242,6 +247,7 @@ func (w *world) versions() map[string]string {
 // when the root is there, and says how they are.
 type controller struct {
 	client dynamic.Interface
+	names  []string
 	mu     sync.Mutex
 	health map[string]string
 	stop   context.CancelFunc
@@ -250,7 +256,7 @@ type controller struct {
 
 func (w *world) startController() *controller {
 	ctx, stop := context.WithCancel(context.Background())
-	c := &controller{client: w.client, health: map[string]string{}, stop: stop, done: make(chan struct{})}
+	c := &controller{client: w.client, names: w.applications, health: map[string]string{}, stop: stop, done: make(chan struct{})}
 	go func() {
 		defer close(c.done)
 		tick := time.NewTicker(50 * time.Millisecond)
@@ -279,12 +285,12 @@ func (c *controller) set(name, health string) {
 
 func (c *controller) reconcile(ctx context.Context) {
 	applications := c.client.Resource(argo("applications")).Namespace("argocd")
-	root, err := applications.Get(ctx, "root", metav1.GetOptions{})
+	root, err := applications.Get(ctx, c.names[0], metav1.GetOptions{})
 	if err != nil {
 		return
 	}
-	for _, name := range []string{"root", "database", "data-smoke", "shop"} {
-		if name != "root" {
+	for i, name := range c.names {
+		if i > 0 {
 			child := root.DeepCopy()
 			child.Object = map[string]any{"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": map[string]any{"name": name, "namespace": "argocd"}, "spec": root.Object["spec"]}
 			_, _ = applications.Create(ctx, child, metav1.CreateOptions{})
