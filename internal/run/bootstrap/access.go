@@ -22,10 +22,17 @@ import (
 // Source: Argo CD, "Getting Started".
 const initialAdminSecret = "argocd-initial-admin-secret"
 
+// passwordPatience is how long a cluster may take to tell the password.
+const passwordPatience = 15 * time.Second
+
 // password puts the first password of admin into the report where it was asked
 // for.
 func (r *run) password(ctx context.Context, b *report.Bootstrap) {
 	if !r.options.ShowAdminPassword || r.options.DryRun {
+		return
+	}
+	if r.sources == nil || r.target == nil {
+		b.Warnings = append(b.Warnings, "the password of admin is not known: the cluster was not reached")
 		return
 	}
 	live, err := r.get(ctx, schema.GroupVersionKind{Version: "v1", Kind: "Secret"}, r.sources.namespace, initialAdminSecret)

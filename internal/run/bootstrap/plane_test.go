@@ -167,6 +167,13 @@ func TestBootstrap(t *testing.T) {
 		if err != nil || outcome.Report.AdminPassword != password {
 			t.Errorf("got %q, %v", outcome.Report.AdminPassword, err)
 		}
+		// It is wanted most where something failed.
+		argoCD.set("shop", "Degraded")
+		outcome, err = bootstrap.Run(t.Context(), w.options(func(o *bootstrap.Options) { o.ShowAdminPassword = true }))
+		argoCD.set("shop", "")
+		if err != nil || outcome.Report.Result != report.BootstrapFailed || outcome.Report.AdminPassword != password {
+			t.Errorf("result %s: got %q, %v", outcome.Report.Result, outcome.Report.AdminPassword, err)
+		}
 	})
 
 	t.Run("nothing but Secrets holds a secret", func(t *testing.T) {

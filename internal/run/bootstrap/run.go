@@ -176,11 +176,15 @@ func (r *run) stages(ctx context.Context, out *Outcome) error {
 			stage.Message = err.Error()
 			r.note("%s: %s: %s", s.name, stage.State, stage.Message)
 			b.Cluster = cmp.Or(b.Cluster, "the cluster")
-			return nil
+			break
 		}
 		settle(stage, r.options.DryRun)
 	}
-	r.password(ctx, b)
+	// People ask for the password also to see in Argo CD what failed; the time of the run may
+	// be over then.
+	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), passwordPatience)
+	defer cancel()
+	r.password(late, b)
 	return nil
 }
 
