@@ -30,25 +30,24 @@ func (r *run) installation(ctx context.Context, s *sources, settings []manifest.
 	case a.Chart != nil:
 		s.install, err = r.chart(ctx, s, *a.Chart)
 	}
-	if err != nil {
-		return err
-	}
+	wrong := []error{err}
 	fill(s.install, s.namespace)
 	s.warnings = append(s.warnings, elsewhere(s.install, s.namespace)...)
 	for _, p := range a.Settings {
 		objects, err := r.readPath(s, p)
-		if err != nil {
-			return err
-		}
+		wrong = append(wrong, err)
 		for _, o := range objects {
 			if o.GetKind() != "ConfigMap" {
-				return &repofs.InputError{Position: o.Origin.Position(), Message: fmt.Sprintf("argocd.settings are ConfigMaps, not a %s", o.GetKind()), Hint: "list other objects under root.paths"}
+				wrong = append(wrong, &repofs.InputError{Position: o.Origin.Position(), Message: fmt.Sprintf("argocd.settings are ConfigMaps, not a %s", o.GetKind()), Hint: "list other objects under root.paths"})
 			}
 			if o.GetNamespace() == "" {
 				o.SetNamespace(s.namespace)
 			}
 			settings = append(settings, o)
 		}
+	}
+	if err := toMend(wrong...); err != nil {
+		return err
 	}
 	seen := func(list []manifest.Object, o manifest.Object) bool {
 		for _, other := range list {

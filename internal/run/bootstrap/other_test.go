@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -159,6 +160,44 @@ func TestMissingValues(t *testing.T) {
 	}
 }
 
+// TestProblemsAtOnce has what is wrong in several parts of a configuration told in one run.
+func TestProblemsAtOnce(t *testing.T) {
+	w := &world{t: t, dir: filepath.Join(t.TempDir(), "platform")}
+	copyPlatform(t, w.dir)
+	w.edit("bootstrap/dev.yaml", "manifest: {path: bootstrap/argocd/install.yaml}", "manifest: {path: bootstrap/none.yaml}")
+	w.edit("bootstrap/dev.yaml", "settings: [bootstrap/argocd/settings.yaml]", "settings: [bootstrap/root.yaml, bootstrap/unset.yaml]")
+	w.edit("bootstrap/dev.yaml", "paths: [bootstrap/root.yaml]", "paths: [bootstrap/gone.yaml, bootstrap/lost.yaml]")
+	w.edit("bootstrap/dev.yaml", "wait: {grace: 2s}", "wait: {bands: [nosuch, neither]}\ncluster:\n  create: {tool: k3d, name: dev, config: bootstrap/k3d.yaml}")
+	_, err := bootstrap.Run(t.Context(), w.options(func(o *bootstrap.Options) {
+		o.LookupEnv = func(name string) (string, bool) {
+			if name == "BOOT_SEAL" {
+				return "", false
+			}
+			return environment(name)
+		}
+	}))
+	var got []string
+	for _, e := range repo.InputErrors(err) {
+		message, _, _ := strings.Cut(strings.TrimPrefix(e.Error(), w.dir+"/"), " (")
+		got = append(got, message)
+	}
+	want := []string{
+		`bootstrap/dev.yaml:30: wait.bands: there is no band "nosuch"`,
+		`bootstrap/dev.yaml:30: wait.bands: there is no band "neither"`,
+		"bootstrap/dev.yaml:32: cluster.create.config: bootstrap/k3d.yaml does not exist",
+		"bootstrap/dev.yaml:29: bootstrap/gone.yaml does not exist",
+		"bootstrap/dev.yaml:29: bootstrap/lost.yaml does not exist",
+		"bootstrap/dev.yaml:5: bootstrap/none.yaml does not exist",
+		"bootstrap/root.yaml:1: argocd.settings are ConfigMaps, not a AppProject",
+		"bootstrap/root.yaml:8: argocd.settings are ConfigMaps, not a Application",
+		"bootstrap/dev.yaml:6: bootstrap/unset.yaml does not exist",
+		"bootstrap/dev.yaml:27: secrets[0].data.key: the environment variable BOOT_SEAL is not set",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // TestUnreachable ends at the stage that reaches the cluster.
 func TestUnreachable(t *testing.T) {
 	w := &world{t: t, dir: filepath.Join(t.TempDir(), "platform")}
@@ -172,9 +211,12 @@ func TestUnreachable(t *testing.T) {
 		}, "cluster"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := w.run(t.Context(), func(o *bootstrap.Options) { o.Connect = tc.connect })
+			b := w.run(t.Context(), func(o *bootstrap.Options) { o.Connect, o.ShowAdminPassword = tc.connect, true })
 			if b.Result != report.BootstrapUnreachable || states(b)[tc.stage] != report.StageFailed || states(b)["platform"] != report.StageNotReached {
 				t.Errorf("result %s: %v", b.Result, states(b))
+			}
+			if want := []string{"the password of admin is not known: the cluster was not reached"}; !slices.Equal(b.Warnings, want) {
+				t.Errorf("warnings %q, want %q", b.Warnings, want)
 			}
 		})
 	}

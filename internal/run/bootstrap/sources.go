@@ -42,7 +42,9 @@ type sources struct {
 	// install is Argo CD with the settings laid over it.
 	install []manifest.Object
 	// root is applied when Argo CD runs.
-	root     []manifest.Object
+	root []manifest.Object
+	// secrets are those of the configuration.
+	secrets  []manifest.Object
 	warnings []string
 	// scripts are those of argocd-cm.
 	settings map[string]string
@@ -55,34 +57,67 @@ func (r *run) read(ctx context.Context) (*sources, error) {
 	var loaded *analysis.Result
 	var err error
 	if o.Config.Root.Generate {
-		if loaded, err = analysis.Load(ctx, o.Path, o.Load); err != nil {
-			return nil, err
+		if loaded, err = analysis.Load(ctx, o.Path, o.Load); err == nil {
+			s.platform = loaded.Platform
 		}
-		s.platform = loaded.Platform
-	} else if s.platform, err = analysis.Open(ctx, o.Path, o.Load); err != nil {
-		return nil, err
+	} else {
+		s.platform, err = analysis.Open(ctx, o.Path, o.Load)
 	}
-	if err := refused(s.platform); err != nil {
-		return nil, err
+	if err == nil {
+		err = refused(s.platform)
+	}
+	if err != nil {
+		_, wrong := r.values.secretObjects(o.Config, DefaultNamespace) // for which the platform does not matter
+		return nil, toMend(err, wrong)
 	}
 	s.tree = &repofs.Tree{Root: s.platform.Root, Repository: s.platform.Repository}
 	s.namespace = cmp.Or(o.Config.ArgoCD.Namespace, s.platform.ArgoCD.Namespace, DefaultNamespace)
+	var early error
 	if !o.Config.PreArgo.Skip {
-		if s.preArgo, s.early, err = Early(ctx, s.platform, o.Load); err != nil {
-			return nil, err
+		s.preArgo, s.early, early = Early(ctx, s.platform, o.Load)
+	}
+	settings, root := r.rootObjects(ctx, s, loaded)
+	installed := r.installation(ctx, s, settings)
+	var secrets error
+	s.secrets, secrets = r.values.secretObjects(o.Config, s.namespace)
+	return s, toMend(early, r.checkBands(s.platform), r.checkCluster(s.tree), root, installed, secrets)
+}
+
+// toMend joins what is wrong with the input, so that it is told all at once. Other errors
+// count where there is no such.
+func toMend(all ...error) error {
+	var wrong []error
+	var other error
+	for _, err := range all {
+		switch {
+		case err == nil:
+		case isInput(err):
+			wrong = append(wrong, err)
+		case other == nil:
+			other = err
 		}
 	}
-	if err := r.checkBands(s.platform); err != nil {
-		return nil, err
+	if len(wrong) > 0 {
+		return errors.Join(wrong...)
 	}
-	settings, err := r.rootObjects(ctx, s, loaded)
+	return other
+}
+
+// checkCluster refuses a configuration of the tool that makes the cluster which is not
+// there.
+func (r *run) checkCluster(tree *repofs.Tree) error {
+	c := r.options.Config.Cluster.Create
+	if c == nil || c.Config == "" {
+		return nil
+	}
+	abs, err := (&repofs.Tree{Root: tree.Root, Repository: tree.Root}).Resolve(c.Config, c.Position)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if err := r.installation(ctx, s, settings); err != nil {
-		return nil, err
+	if _, err := os.Stat(abs); err != nil {
+		return &repofs.InputError{Position: c.Position, Message: fmt.Sprintf("cluster.create.config: %s does not exist", c.Config), Hint: "paths are relative to the root of the platform", Err: err}
 	}
-	return s, nil
+	return nil
 }
 
 // refused returns the errors of the platform that leave nothing sound to apply.
@@ -110,12 +145,13 @@ func (r *run) rootObjects(ctx context.Context, s *sources, loaded *analysis.Resu
 			return nil, err
 		}
 	case len(root.Paths) > 0:
+		var wrong []error
 		for _, p := range root.Paths {
 			objects, err := r.readPath(s, p)
-			if err != nil {
-				return nil, err
-			}
-			found = append(found, objects...)
+			wrong, found = append(wrong, err), append(found, objects...)
+		}
+		if err := toMend(wrong...); err != nil {
+			return nil, err
 		}
 	default:
 		folder := ladderfile.Folder(s.platform.ArgoCD.Out, s.platform.Environment)
@@ -345,10 +381,11 @@ func (r *run) checkBands(p *repo.Platform) error {
 	for _, b := range p.Ladder.Bands {
 		names = append(names, b.Name)
 	}
+	var wrong []error
 	for _, b := range r.options.Config.Wait.Bands {
 		if !slices.Contains(names, b.Path) {
-			return &repofs.InputError{Position: b.Position, Message: fmt.Sprintf("wait.bands: there is no band %q", b.Path), Hint: "the bands are " + strings.Join(names, ", ")}
+			wrong = append(wrong, &repofs.InputError{Position: b.Position, Message: fmt.Sprintf("wait.bands: there is no band %q", b.Path), Hint: "the bands are " + strings.Join(names, ", ")})
 		}
 	}
-	return nil
+	return errors.Join(wrong...)
 }

@@ -33,11 +33,7 @@ func (r *run) stageSources(ctx context.Context, s *report.BootstrapStage) error 
 		return err
 	}
 	r.sources = sources
-	secrets, err := r.values.secretObjects(r.options.Config, sources.namespace)
-	if err != nil {
-		return err
-	}
-	s.Message = fmt.Sprintf("%s of Argo CD, %s, %s before Argo CD", finding.Count(len(sources.install), "object"), finding.Count(len(secrets), "Secret"), finding.Count(len(sources.preArgo), "component"))
+	s.Message = fmt.Sprintf("%s of Argo CD, %s, %s before Argo CD", finding.Count(len(sources.install), "object"), finding.Count(len(sources.secrets), "Secret"), finding.Count(len(sources.preArgo), "component"))
 	return nil
 }
 
@@ -131,10 +127,7 @@ func (r *run) stagePreArgo(ctx context.Context, s *report.BootstrapStage) error 
 
 // stageSecrets applies the Secrets.
 func (r *run) stageSecrets(ctx context.Context, s *report.BootstrapStage) error {
-	objects, err := r.values.secretObjects(r.options.Config, r.sources.namespace)
-	if err != nil {
-		return err
-	}
+	objects := r.sources.secrets
 	if len(objects) == 0 {
 		s.State, s.Message = report.StageSkipped, "the configuration has none"
 		return nil
