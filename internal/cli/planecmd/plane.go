@@ -17,6 +17,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
 	"github.com/rollout-ladder/ladder/internal/core/report"
 	"github.com/rollout-ladder/ladder/internal/plane"
+	"github.com/rollout-ladder/ladder/internal/run/rehearse"
 )
 
 // defaultName is the plane that is meant when none is named.
@@ -29,8 +30,8 @@ func New(streams *stream.Streams, global *flags.Global) *cobra.Command {
 		Short: "Start and stop the embedded control plane on its own",
 		Long: `The plane is a real Kubernetes control plane in one process: etcd, API server,
 controller manager, scheduler, and a simulated world of nodes, storage and
-operators. It listens on the loopback only, and its data is thrown away when it
-goes down.`,
+operators. It has a default StorageClass, local-path. It listens on the loopback
+only, and its data is thrown away when it goes down.`,
 		Example: `  ladder plane up
   export KUBECONFIG=$(ladder plane kubeconfig --path)
   kubectl get nodes
@@ -69,6 +70,11 @@ func up(streams *stream.Streams, global *flags.Global) *cobra.Command {
 			if err != nil {
 				return coded(cmd.Context(), registry, err)
 			}
+			if started {
+				if err := giveStorage(cmd.Context(), p); err != nil {
+					return exit.With(exit.CouldNotRun, err)
+				}
+			}
 			switch {
 			case global.Quiet:
 			case started:
@@ -83,6 +89,15 @@ func up(streams *stream.Streams, global *flags.Global) *cobra.Command {
 	cmd.Flags().IntVar(&nodes, "nodes", 0, "number of simulated nodes (default 3)")
 	cmd.Flags().IntVar(&port, "port", 0, "port of the API server on the loopback (default: a free one)")
 	return cmd
+}
+
+// giveStorage makes the default StorageClass that clusters come with.
+func giveStorage(ctx context.Context, p *plane.Plane) error {
+	access, err := p.RESTConfig()
+	if err != nil {
+		return err
+	}
+	return rehearse.MakeDefaultClass(ctx, access)
 }
 
 func down(streams *stream.Streams) *cobra.Command {

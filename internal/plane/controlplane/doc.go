@@ -28,7 +28,8 @@
 //     volume.kubernetes.io/storage-provisioner and waits for somebody to create a
 //     PersistentVolume with a claimRef. With WaitForFirstConsumer that happens
 //     after the scheduler has set volume.kubernetes.io/selected-node. Nothing is
-//     ever attached, recycled, expanded, or deleted by a plugin of Kubernetes'. There is no StorageClass at first.
+//     ever attached, recycled, expanded, or deleted by a plugin of Kubernetes'. There is
+//     no StorageClass at first: "ladder plane up" and rehearsals make a default one.
 //   - Webhooks, aggregated APIs and kubelets: see package egress.
 //   - Load balancers, Ingress addresses, metrics.
 //   - Nodes stay Ready without heartbeats, because nothing watches for them.

@@ -90,27 +90,64 @@ func toldOfClasses(loaded *analysis.Result) []finding.Finding {
 	return out
 }
 
-// applyClasses puts the classes of the cluster onto the plane.
+// applyClasses puts the classes of the cluster onto the plane, and takes those away that it
+// has from elsewhere: from its start, or from another rehearsal.
 func applyClasses(ctx context.Context, access *rest.Config, loaded *analysis.Result) error {
 	client, err := storagev1client.NewForConfig(access)
 	if err != nil {
 		return err
 	}
-	late := storagev1.VolumeBindingWaitForFirstConsumer
-	for _, c := range clusterClasses(loaded) {
-		class := &storagev1.StorageClass{
-			ObjectMeta: metav1.ObjectMeta{Name: c.name}, Provisioner: settings.ClusterProvisioner, VolumeBindingMode: &late,
+	wanted := clusterClasses(loaded)
+	var there *storagev1.StorageClassList
+	err = patiently(ctx, func() error {
+		there, err = client.StorageClasses().List(ctx, metav1.ListOptions{})
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("list the StorageClasses: %w", err)
+	}
+	for i := range there.Items {
+		class := &there.Items[i]
+		if class.Provisioner != settings.ClusterProvisioner || slices.ContainsFunc(wanted, func(c clusterClass) bool { return c.name == class.Name }) {
+			continue
 		}
-		if c.isDefault {
-			class.Annotations = map[string]string{defaultAnnotation: "true"}
+		err := patiently(ctx, func() error { return client.StorageClasses().Delete(ctx, class.Name, metav1.DeleteOptions{}) })
+		if err != nil && !apierrors.IsNotFound(err) {
+			return fmt.Errorf("remove StorageClass %s: %w", class.Name, err)
 		}
-		err := patiently(ctx, func() error {
-			_, err := client.StorageClasses().Create(ctx, class, metav1.CreateOptions{})
+	}
+	for _, c := range wanted {
+		if err := c.make(ctx, client); err != nil {
 			return err
-		})
-		if err != nil && !apierrors.IsAlreadyExists(err) {
-			return fmt.Errorf("make StorageClass %s: %w", c.name, err)
 		}
+	}
+	return nil
+}
+
+// MakeDefaultClass puts the default StorageClass of a cluster onto a plane of which nobody
+// knows yet what it is for. A rehearsal takes it away where its platform brings its own.
+func MakeDefaultClass(ctx context.Context, access *rest.Config) error {
+	client, err := storagev1client.NewForConfig(access)
+	if err != nil {
+		return err
+	}
+	return clusterClass{name: defaultClass, isDefault: true}.make(ctx, client)
+}
+
+func (c clusterClass) make(ctx context.Context, client storagev1client.StorageClassesGetter) error {
+	late := storagev1.VolumeBindingWaitForFirstConsumer
+	class := &storagev1.StorageClass{
+		ObjectMeta: metav1.ObjectMeta{Name: c.name}, Provisioner: settings.ClusterProvisioner, VolumeBindingMode: &late,
+	}
+	if c.isDefault {
+		class.Annotations = map[string]string{defaultAnnotation: "true"}
+	}
+	err := patiently(ctx, func() error {
+		_, err := client.StorageClasses().Create(ctx, class, metav1.CreateOptions{})
+		return err
+	})
+	if err != nil && !apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("make StorageClass %s: %w", c.name, err)
 	}
 	return nil
 }
