@@ -15,8 +15,8 @@ type Descriptor struct {
 	Enabled           bool               `json:"enabled" jsonschema:"default=true" jsonschema_description:"false keeps the place of the component and does not roll it out; so does the file name component.disabled.yaml."`
 	Gate              string             `json:"gate" jsonschema_description:"One sentence: what is true when the component is Healthy."`
 	Labels            Texts              `json:"labels" jsonschema_description:"Labels of the Application."`
-	Requires          []string           `json:"requires" jsonschema_description:"What must be Healthy first: names of components, or capabilities kind/namespace/name or kind/name."`
-	DependsOn         []string           `json:"dependsOn" jsonschema:"deprecated=true" jsonschema_description:"The older name of requires, as are dependencies, depends_on and needs; all of them count."`
+	Requires          Required           `json:"requires" jsonschema_description:"What must be Healthy first: names of components, or capabilities kind/namespace/name or kind/name."`
+	DependsOn         Required           `json:"dependsOn" jsonschema:"deprecated=true" jsonschema_description:"The older name of requires, as are dependencies, depends_on and needs; all of them count."`
 	Validates         []string           `json:"validates" jsonschema_description:"The components that a smoke validates."`
 	Chart             *ChartSource       `json:"chart" jsonschema_description:"A Helm chart, in the repository or in a chart repository."`
 	Kustomize         *KustomizeSource   `json:"kustomize" jsonschema_description:"A kustomization of the repository."`

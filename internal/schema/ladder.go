@@ -92,7 +92,7 @@ type PreArgo struct {
 	Manifests     *ManifestsSource `json:"manifests"`
 	Namespace     string           `json:"namespace"`
 	ComponentType string           `json:"componentType" jsonschema:"enum=namespaces,enum=crds,enum=operator,enum=secrets,enum=config,enum=runtime,enum=bootstrap,enum=smoke"`
-	Requires      []string         `json:"requires"`
+	Requires      Required         `json:"requires"`
 	Enabled       bool             `json:"enabled"`
 	Timeout       Duration         `json:"timeout"`
 	Smoke         Smoke            `json:"smoke"`

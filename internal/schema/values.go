@@ -44,6 +44,17 @@ func (MaxUpdate) JSONSchema() *jsonschema.Schema {
 	}
 }
 
+// Required is a list of names, or one name.
+type Required struct{}
+
+// JSONSchema describes all forms: a map with a name counts as the name.
+func (Required) JSONSchema() *jsonschema.Schema {
+	named := &jsonschema.Schema{Type: "object", Required: []string{"name"}, AdditionalProperties: jsonschema.FalseSchema, Properties: jsonschema.NewProperties()}
+	named.Properties.Set("name", scalar())
+	one := &jsonschema.Schema{AnyOf: []*jsonschema.Schema{scalar(), named}}
+	return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Type: "array", Items: one}, one}}
+}
+
 // SyncOptions is a list, or one text with commas.
 type SyncOptions struct{}
 

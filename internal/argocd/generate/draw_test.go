@@ -141,6 +141,21 @@ func drawComponent(rt *rapid.T, i int, d drawing) drawn {
 		list, _ := c["requires"].([]string)
 		c["requires"] = append(list, "secret/ameide/db")
 	}
+	if list, ok := c["requires"].([]string); ok {
+		switch rapid.SampledFrom([]string{"list", "one", "maps", "older"}).Draw(rt, "spelling of requires") {
+		case "one":
+			c["requires"] = list[0]
+		case "maps":
+			var maps []any
+			for _, name := range list {
+				maps = append(maps, map[string]any{"name": name})
+			}
+			c["requires"] = maps
+		case "older":
+			delete(c, "requires")
+			c["dependsOn"] = list
+		}
+	}
 	if len(d.earlier) > 0 && rapid.IntRange(0, 5).Draw(rt, "smoke") == 0 {
 		c["smoke"] = []any{map[string]any{"tcp": map[string]any{"address": "db:5432"}}}
 		if i := slices.IndexFunc(d.earlier, func(e drawn) bool { return e.enabled }); i >= 0 {

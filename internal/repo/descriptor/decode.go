@@ -34,16 +34,31 @@ type Context struct {
 	PreArgo bool
 }
 
-// misnamed are older and near names of fields, and what they are called.
+// misnamed are older and near names of fields, spelled as spelling has them, and what
+// they are called.
 var misnamed = map[string]string{
-	"rollout-phase": "rolloutPhase", "rollout_phase": "rolloutPhase", "sync-wave": "syncWave", "sync_wave": "syncWave",
-	"maxUpdate": "maxUpdate of a step in ladder.yaml", "max_update": "maxUpdate of a step in ladder.yaml",
-	"healthChecks": "health", "health_checks": "health", "depends-on": "requires",
+	"phase": "rolloutPhase", "maxupdate": "maxUpdate of a step in ladder.yaml", "healthcheck": "health", "healthchecks": "health",
+	"depends": "requires", "dependson": "requires",
 }
 
-// isTexts reports whether a value is a list of texts.
-func isTexts(v *yamldoc.Value) bool {
-	return v != nil && v.Kind == yamldoc.List && !slices.ContainsFunc(v.Items, func(item *yamldoc.Value) bool { return item.Kind != yamldoc.Scalar })
+// spelling is a key without what people spell differently: case, '-' and '_'.
+func spelling(key string) string {
+	return strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(key))
+}
+
+// meant is the field that a key which is not known most likely means, "" where it is a
+// field of others: another spelling, an older or near name, or one letter away.
+func meant(key string, known []string) string {
+	if now, ok := misnamed[spelling(key)]; ok {
+		return now
+	}
+	if i := slices.IndexFunc(known, func(k string) bool { return spelling(k) == spelling(key) }); i >= 0 {
+		return known[i]
+	}
+	if near := yamldoc.Nearest(key, known); near != "" && len(key) > 4 && yamldoc.Distance(key, near) == 1 {
+		return near
+	}
+	return ""
 }
 
 // decoder reads one descriptor.
@@ -89,10 +104,8 @@ func Decode(v *yamldoc.Value, place Place, ctx Context) (model.Component, []find
 		d.c.Unknown[e.Key] = e.Value.Any()
 		// Fields of others are welcome here; only what is all but the name of
 		// one of ours is worth a word, and what ladders of before were written with.
-		if now, ok := misnamed[e.Key]; ok && !ctx.PreArgo {
+		if now := meant(e.Key, f.Known()); now != "" && !ctx.PreArgo {
 			d.unknownField(e, e.Key, now)
-		} else if near := yamldoc.Nearest(e.Key, f.Known()); !ctx.PreArgo && near != "" && len(e.Key) > 4 && yamldoc.Distance(e.Key, near) == 1 {
-			d.unknownField(e, e.Key, near)
 		}
 	}
 	for _, p := range d.problems.List {
@@ -157,13 +170,18 @@ func (d *decoder) decode(f *yamldoc.Fields) {
 	d.phase(f)
 	d.domain(f)
 
-	c.Requires = d.requirements(f, "requires", true)
+	required, ok := names(f.Value.At("requires"))
+	if f.Has("requires") && !ok {
+		required = f.Texts("requires") // which tells what is wrong
+	}
+	c.Requires = d.requirements("requires", required, true)
 	for _, older := range []string{"dependsOn", "dependencies", "depends_on", "needs"} {
-		if v := f.Value.At(older); isTexts(v) || v != nil && v.Kind == yamldoc.Null { // else it is a field of others
-			c.Requires = append(c.Requires, d.requirements(f, older, true)...)
+		if required, ok := names(f.Value.At(older)); ok { // else it is a field of others
+			f.Has(older)
+			c.Requires = append(c.Requires, d.requirements(older, required, true)...)
 		}
 	}
-	c.Validates = d.requirements(f, "validates", false)
+	c.Validates = d.requirements("validates", f.Texts("validates"), false)
 	c.Smoke = d.smoke(f)
 	smoke := f.Has("smoke") && !c.HelmTest
 	d.sources(f)
@@ -317,9 +335,34 @@ func TypeAt(p model.Phase, bands []plan.Band) model.Type {
 	}
 }
 
-func (d *decoder) requirements(f *yamldoc.Fields, key string, capabilities bool) []model.Requirement {
+// names reads what a component requires: a list of texts, one text alone, and maps that
+// hold a name and nothing else in place of texts.
+func names(v *yamldoc.Value) (items []yamldoc.Item, ok bool) {
+	if v == nil {
+		return nil, false
+	}
+	if v.Kind == yamldoc.Null {
+		return nil, true
+	}
+	values := []*yamldoc.Value{v}
+	if v.Kind == yamldoc.List {
+		values = v.Items
+	}
+	for i, v := range values {
+		if v.Kind == yamldoc.Map && len(v.Entries) == 1 {
+			v = v.At("name")
+		}
+		if v == nil || v.Kind != yamldoc.Scalar || strings.TrimSpace(v.Text) == "" {
+			return nil, false
+		}
+		items = append(items, yamldoc.Item{Index: i, Text: v.Text, Position: v.Position})
+	}
+	return items, true
+}
+
+func (d *decoder) requirements(key string, items []yamldoc.Item, capabilities bool) []model.Requirement {
 	var list []model.Requirement
-	for _, item := range f.Texts(key) {
+	for _, item := range items {
 		r := model.Requirement{Text: strings.TrimSpace(item.Text), Position: item.Position}
 		field := fmt.Sprintf("%s[%d]", key, item.Index)
 		if strings.Contains(r.Text, "/") {

@@ -183,21 +183,41 @@ func TestOlderNames(t *testing.T) {
 	}
 }
 
-// TestOlderNamesOfRequires: each counts, and what is no list of texts is a field of others.
+// TestOlderNamesOfRequires: each counts, and what names no components is a field of others.
 func TestOlderNamesOfRequires(t *testing.T) {
-	c, findings, err := decode(t, "name: a\nmanifests: m\nrequires: [v]\ndependsOn: [w]\ndepends_on: [x]\nneeds: [y]\ndependencies: [{name: z}]\n", descriptor.Place{})
+	c, findings, err := decode(t, "name: a\nmanifests: m\nrequires: [v]\ndependsOn: [w]\ndepends_on: [x]\nneeds: [y]\ndependencies: [{name: z, version: 1.0.0}]\n", descriptor.Place{})
 	if err != nil || len(findings) > 0 {
 		t.Fatal(findings, err)
 	}
-	var got []string
-	for _, r := range c.Requires {
-		got = append(got, r.Text)
-	}
-	if diff := cmp.Diff([]string{"v", "w", "x", "y"}, got); diff != "" {
+	if diff := cmp.Diff([]string{"v", "w", "x", "y"}, required(c)); diff != "" {
 		t.Error(diff)
 	}
 	if c.Unknown["dependencies"] == nil {
 		t.Errorf("the dependencies of somebody else are lost: %v", c.Unknown)
+	}
+}
+
+func required(c model.Component) []string {
+	var names []string
+	for _, r := range c.Requires {
+		names = append(names, r.Text)
+	}
+	return names
+}
+
+// TestFormsOfRequires: a name alone, and maps with a name, count as a list of names does.
+func TestFormsOfRequires(t *testing.T) {
+	for _, key := range []string{"requires", "dependsOn", "needs"} {
+		for _, value := range []string{"base", "[base]", "[{name: base}]", "{name: base}", "[{name: base}, other]"} {
+			c, findings, err := decode(t, "name: a\nmanifests: m\n"+key+": "+value+"\n", descriptor.Place{})
+			if got := required(c); err != nil || len(findings) > 0 || len(got) == 0 || got[0] != "base" || c.Requires[0].Position.Line != 3 {
+				t.Errorf("%s: %s requires %v; %v, %v", key, value, c.Requires, findings, err)
+			}
+		}
+		c, findings, err := decode(t, "name: a\nmanifests: m\n"+key+":\n", descriptor.Place{})
+		if err != nil || len(findings) > 0 || len(c.Requires) > 0 {
+			t.Errorf("%s without a value requires %v; %v, %v", key, c.Requires, findings, err)
+		}
 	}
 }
 
@@ -206,6 +226,10 @@ func TestNamesOfOtherLadders(t *testing.T) {
 	for text, want := range map[string]string{
 		"rollout-phase: 10": "did you mean rolloutPhase?", "sync_wave: 1": "did you mean syncWave?", "healthChecks: []": "did you mean health?",
 		"maxUpdate: 2": "did you mean maxUpdate of a step in ladder.yaml?", "wave: -10": "a sync wave of Argo CD is syncWave: -10",
+		"max_update: 2": "did you mean maxUpdate of a step in ladder.yaml?", "maxupdate: 2": "did you mean maxUpdate of a step in ladder.yaml?",
+		"dependson: [b]": "did you mean requires?", "depends-on: [b]": "did you mean requires?", "dependsOn: [{component: b}]": "did you mean requires?",
+		"phase: 10": "did you mean rolloutPhase?", "Wave: 3": "did you mean wave?", "component-type: crds": "did you mean componentType?",
+		"requirs: [b]": "did you mean requires?", "requires: [{component: b}]": "",
 	} {
 		_, findings, err := decode(t, "name: a\nmanifests: m\n"+text+"\n", descriptor.Place{})
 		if err != nil || len(findings) != 1 || !strings.Contains(findings[0].Fix.Summary, want) {
