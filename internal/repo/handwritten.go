@@ -1,7 +1,6 @@
 package repo
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -15,34 +14,52 @@ import (
 // generated is a component that an ApplicationSet makes of a descriptor.
 type generated struct{ set, file string }
 
+// placed is a component that a set below parents makes, and the Applications that the
+// parents are among.
+type placed struct {
+	*model.Component
+	applications []argo.Application
+}
+
 // placeSets gives the components that ApplicationSets generate of their descriptors the
 // sync waves of what applies these sets: parents that somebody wrote order them before
-// their own steps do. Where all sets stand at one place there is nothing to give.
-func (r *Repository) placeSets(ctx context.Context, components []model.Component) error {
+// their own steps do. It returns these parents. Where all sets stand at one place there is
+// nothing to give.
+func (r *Repository) placeSets(ctx context.Context, components []model.Component) (parents []argo.Application, err error) {
 	if !slices.ContainsFunc(components, func(c model.Component) bool { return c.Set != "" }) {
-		return nil
+		return nil, nil
 	}
 	if err := r.readPlaced(ctx); err != nil {
-		return err
+		return nil, err
 	}
-	var first *model.Component
+	var first []int
 	several := false
 	for _, c := range components {
-		if at := r.placed[generated{c.Set, c.Position.File}]; at != nil {
-			first = cmp.Or(first, at)
-			several = several || !slices.Equal(first.Waves, at.Waves)
+		if at, ok := r.placed[generated{c.Set, c.Position.File}]; ok {
+			if first == nil {
+				first = at.Waves
+			}
+			several = several || !slices.Equal(first, at.Waves)
 		}
 	}
 	if !several {
-		return nil
+		return nil, nil
 	}
 	for i := range components {
 		c := &components[i]
-		if at := r.placed[generated{c.Set, c.Position.File}]; at != nil {
-			c.Waves, c.Parents = slices.Clone(at.Waves), slices.Clone(at.Parents)
+		at, ok := r.placed[generated{c.Set, c.Position.File}]
+		if !ok {
+			continue
+		}
+		c.Waves, c.Parents = slices.Clone(at.Waves), slices.Clone(at.Parents)
+		for _, a := range at.applications {
+			known := func(p argo.Application) bool { return p.Name == a.Name && p.Position == a.Position }
+			if slices.Contains(c.Parents, a.Name) && !slices.ContainsFunc(parents, known) {
+				parents = append(parents, a)
+			}
 		}
 	}
-	return nil
+	return parents, nil
 }
 
 // readPlaced reads once, for all environments of descriptors, what the parents in the
@@ -52,7 +69,7 @@ func (r *Repository) readPlaced(ctx context.Context) error {
 	if r.placed != nil {
 		return nil
 	}
-	r.placed = map[generated]*model.Component{}
+	r.placed = map[generated]placed{}
 	environments, err := r.applications.Environments(ctx)
 	if err != nil {
 		return ctx.Err()
@@ -64,7 +81,7 @@ func (r *Repository) readPlaced(ctx context.Context) error {
 		}
 		for i := range reading.Components {
 			if c := &reading.Components[i]; c.Set != "" && len(c.Waves) > 0 {
-				r.placed[generated{c.Set, c.Position.File}] = c
+				r.placed[generated{c.Set, c.Position.File}] = placed{c, reading.Setup.Applications}
 			}
 		}
 	}

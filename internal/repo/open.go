@@ -14,7 +14,6 @@ import (
 
 	"github.com/rollout-ladder/ladder/internal/core/argo"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
-	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/core/plan"
 	"github.com/rollout-ladder/ladder/internal/repo/argocd"
 	"github.com/rollout-ladder/ladder/internal/repo/flux"
@@ -202,7 +201,7 @@ type Repository struct {
 	overlays map[string]argocd.Environment
 	// placed are the components that sets below parents generate of descriptors; nil
 	// until it is asked for.
-	placed map[generated]*model.Component
+	placed map[generated]placed
 	// besides says what is written for others than Argo CD, in a repository that is read
 	// as Argo CD reads it.
 	besides []finding.Finding
@@ -306,7 +305,7 @@ func (r *Repository) read(ctx context.Context, environment string, cluster flux.
 		twice = nil // each environment has its set, and its own Argo CD perhaps
 	}
 	if err == nil {
-		err = r.placeSets(ctx, components)
+		setup.Above, err = r.placeSets(ctx, components)
 	}
 	return argocd.Reading{Components: components, Setup: setup, Findings: append(findings, twice...)}, err
 }

@@ -12,8 +12,11 @@ type Setup struct {
 	// included, sorted by name, then position.
 	Applications    []Application
 	ApplicationSets []ApplicationSet
-	Projects        []Project
-	Settings        Settings
+	// Above are the parents by which somebody applies the sets of descriptors, where these
+	// give the components waves: they are no Applications of the descriptors.
+	Above    []Application
+	Projects []Project
+	Settings Settings
 	// Misplaced are sync waves that are written beside the annotations or misspelt,
 	// where the API server drops them; sorted by position.
 	Misplaced []Misplaced

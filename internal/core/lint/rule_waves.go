@@ -95,7 +95,8 @@ func applicationHealth(in Input) []finding.Finding {
 // have one cause: the first speaks.
 func wavesOfParents(setup argo.Setup, told map[string]bool) []finding.Finding {
 	children := map[string][]sibling{}
-	for _, a := range setup.Applications {
+	applications := slices.Concat(setup.Applications, setup.Above)
+	for _, a := range applications {
 		if a.Parent != "" && a.Set == "" {
 			children[a.Parent] = append(children[a.Parent], sibling{a.Name, a.Wave, true, a.Position})
 		}
@@ -106,7 +107,7 @@ func wavesOfParents(setup argo.Setup, told map[string]bool) []finding.Finding {
 		}
 	}
 	var found []finding.Finding
-	for _, parent := range setup.Applications {
+	for _, parent := range applications {
 		first, last, ok := gated(children[parent.Name])
 		if !ok {
 			continue

@@ -29,7 +29,7 @@ func generatedHealth(in Input, told map[string]bool) []finding.Finding {
 		}
 	}
 	var out []finding.Finding
-	for _, parent := range in.Argo.Applications {
+	for _, parent := range slices.Concat(in.Argo.Applications, in.Argo.Above) {
 		if steps := below[parent.Name]; len(steps) > 0 {
 			out = append(out, o.generatedFirst(parent, steps))
 			delete(below, parent.Name)
