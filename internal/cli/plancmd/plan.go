@@ -17,6 +17,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/cli/source"
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/lint"
 	"github.com/rollout-ladder/ladder/internal/core/plan"
 	"github.com/rollout-ladder/ladder/internal/core/report"
 	"github.com/rollout-ladder/ladder/internal/core/rollout"
@@ -164,6 +165,7 @@ func one(loaded *analysis.Result, expected map[string]time.Duration, only map[st
 		if err != nil {
 			return nil, 0, exit.With(exit.Usage, err)
 		}
+		p.Against = lint.Milder(loaded.Lint(), p.Against)
 		wrong = hard(p.Against) + len(p.Cycles) + len(p.Unplaced)
 		p.Edges, p.Against = loaded.PreciseEdges(p.Edges), loaded.PreciseEdges(p.Against)
 		err = write(&b, p, loaded, o)

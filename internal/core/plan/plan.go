@@ -51,7 +51,8 @@ type Plan struct {
 	// sorted by consumer, provider, strength, reason.
 	Edges []Edge
 	// Against are those of Edges whose provider stands in a later step than
-	// their consumer. They gate under the policy edges only.
+	// their consumer. They gate under the policy edges only. Who judges them may make
+	// them softer than they are among Edges.
 	Against []Edge
 	// Dropped are the soft edges left out because they would close a cycle.
 	Dropped []Edge

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -165,9 +166,15 @@ func PlanText(w io.Writer, p *plan.Plan, unrendered []Unrendered) error {
 		fmt.Fprintf(&b, "\n✕ no step matches: %s\n", strings.Join(p.Unplaced, ", "))
 	}
 	for _, e := range p.Against {
-		if e.Strength == plan.Hard {
+		required := func(o plan.Edge) bool {
+			return o.From == e.From && o.To == e.To && o.Reason == e.Reason && o.Strength == plan.Hard
+		}
+		switch {
+		case e.Strength == plan.Hard:
 			fmt.Fprintf(&b, "\n✕ %s comes before %s, which it requires: %s\n", e.From, e.To, e.Reason)
-		} else {
+		case slices.ContainsFunc(p.Edges, required):
+			fmt.Fprintf(&b, "\n! %s comes before %s, which it requires: %s; ladder lint says why that is no error\n", e.From, e.To, e.Reason)
+		default:
 			fmt.Fprintf(&b, "\n! %s comes before %s, which it wants and heals without: %s\n", e.From, e.To, e.Reason)
 		}
 		for _, v := range e.Evidence {
