@@ -12,7 +12,6 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
-	"github.com/rollout-ladder/ladder/internal/core/argo"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/plan"
 	"github.com/rollout-ladder/ladder/internal/repo/argocd"
@@ -136,10 +135,7 @@ func (r *Repository) platform(ctx context.Context, environment string) (*Platfor
 	var findings []finding.Finding
 	p.Components, findings = merge(pre, read.Components)
 	p.Findings = append(p.Findings, findings...)
-	labels := func(argo.ApplicationSet) ladderfile.Labels { return r.file.ArgoCD.Labels }
-	if !ofArgo {
-		labels = func(set argo.ApplicationSet) ladderfile.Labels { return matched(set, r.file.ArgoCD.Labels) }
-	}
+	labels := r.labels(p, ofArgo)
 	readPhases(p.Argo, p.Components, labels)
 	if len(p.Ladder.Steps) == 0 {
 		var sets int
