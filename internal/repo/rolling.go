@@ -133,7 +133,9 @@ func reversed(setup argo.Setup, steps []plan.LadderStep, components []model.Comp
 	var found []finding.Finding
 	for _, set := range setup.ApplicationSets {
 		members := bySet[set.Name]
-		slices.SortStableFunc(members, func(a, b *model.Component) int { return cmp.Compare(a.Step, b.Step) })
+		slices.SortStableFunc(members, func(a, b *model.Component) int { // a step has no order of its own
+			return cmp.Or(cmp.Compare(a.Step, b.Step), cmp.Compare(at[a.Phase], at[b.Phase]))
+		})
 		var last *model.Component // the one that the plan has last so far
 		for _, c := range members {
 			if last == nil || at[c.Phase] >= at[last.Phase] {

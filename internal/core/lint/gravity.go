@@ -27,7 +27,14 @@ func Milder(in Input, against []plan.Edge) []plan.Edge {
 	}
 	milder := slices.Clone(against)
 	for i, e := range milder {
-		if severity, known := worst[[2]string{e.From, e.To}]; known && severity != finding.Error {
+		severity, known := worst[[2]string{e.From, e.To}]
+		if !known {
+			// The steps of an ApplicationSet keep it where the plan, which goes by phases, has
+			// them the other way round: see steps-against-plan.
+			consumer, provider, ok := in.order.pair(e.From, e.To)
+			known = ok && in.order.compare(consumer, provider) > 0
+		}
+		if known && severity != finding.Error {
 			milder[i].Strength = plan.Soft
 		}
 	}

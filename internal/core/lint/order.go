@@ -50,6 +50,8 @@ type order struct {
 	needs func() fluxNeeds
 	// steppedAt has the answers of stepOf.
 	steppedAt map[phased]int
+	// split are the RollingSync steps whose components stand in several steps of the ladder.
+	split map[setStep]bool
 	// any is set where something is ordered at all: two components of the
 	// environment stand at different places.
 	any bool
@@ -78,6 +80,12 @@ type phased struct {
 	domain string
 }
 
+// setStep is one RollingSync step of an ApplicationSet.
+type setStep struct {
+	set  string
+	step int
+}
+
 // retries reports whether a failed sync of a component is tried again by itself:
 // where its retry or that of the ladder says so, and, as long as none is written,
 // where the sync is automated. Source: Argo CD, controller autoSync, which retries
@@ -97,7 +105,7 @@ func newOrder(in Input) *order {
 	if in.order != nil {
 		return in.order
 	}
-	o := &order{ladder: in.Ladder, byName: map[string]*model.Component{}, steppedAt: map[phased]int{}, automated: map[string]bool{}, made: map[string]string{}}
+	o := &order{ladder: in.Ladder, byName: map[string]*model.Component{}, steppedAt: map[phased]int{}, split: map[setStep]bool{}, automated: map[string]bool{}, made: map[string]string{}}
 	o.flux = newFluxOrder(in.Flux)
 	o.foreign = len(in.Argo.Applications) > 0
 	o.unassessed = in.Argo.Settings.Known && !in.Argo.Settings.Assesses("argoproj.io", "Application")
@@ -126,6 +134,7 @@ func newOrder(in Input) *order {
 			o.steppedAt[at] = stepOf(in.Ladder, at)
 		}
 	}
+	o.findSplit()
 	o.any = o.flux != nil || o.anyOrdered()
 	o.look(in)
 	o.hard = sync.OnceValue(o.hardGraph)
@@ -166,6 +175,23 @@ func newOrder(in Input) *order {
 		return all
 	})
 	return o
+}
+
+// findSplit finds the steps of sets that a ladder parts by phases which the sets know
+// nothing of.
+func (o *order) findSplit() {
+	first := map[setStep]int{}
+	for _, c := range o.enabled {
+		r, at := setStep{c.Set, c.Step}, o.stepAt(c)
+		if c.Set == "" || c.Step == 0 || at < 0 {
+			continue
+		}
+		if known, ok := first[r]; ok && known != at {
+			o.split[r] = true
+		} else {
+			first[r] = at
+		}
+	}
 }
 
 // byHand finds the Applications without automated sync. Where no Application has it, that
@@ -240,7 +266,13 @@ func (o *order) compare(a, b *model.Component) int {
 		return o.flux.Compare(a.Name, b.Name)
 	}
 	if a.PreArgo || b.PreArgo || len(a.Waves) > 0 || len(b.Waves) > 0 || a.Set != "" || b.Set != "" {
-		return model.Compare(a, b)
+		order := model.Compare(a, b)
+		if r := (setStep{a.Set, a.Step}); order == 0 && o.split[r] && r == (setStep{b.Set, b.Step}) && slices.Equal(a.Waves, b.Waves) {
+			if s, t := o.stepAt(a), o.stepAt(b); s >= 0 && t >= 0 {
+				return cmp.Compare(s, t) // the ladder, which has more steps than the set
+			}
+		}
+		return order
 	}
 	if o.ladder.Layout == plan.Tiers {
 		s, t := slices.Index(o.ladder.Sets, a.Domain), slices.Index(o.ladder.Sets, b.Domain)
@@ -361,7 +393,7 @@ func (o *order) after(consumer, provider *model.Component) string {
 		return stepped(consumer, provider)
 	case len(consumer.Waves) > 0 || len(provider.Waves) > 0:
 		return o.afterByWaves(consumer, provider)
-	case consumer.Phase >= 0:
+	case consumer.Phase >= 0 && provider.Phase >= 0:
 		return fmt.Sprintf("give %s a later phase than %s (%s), or %s an earlier one", consumer.Name, provider.Name, provider.Phase, provider.Name)
 	default:
 		return fmt.Sprintf("put %s behind %s: a later sync wave under one parent, or a later RollingSync step", consumer.Name, provider.Name)

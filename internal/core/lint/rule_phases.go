@@ -67,11 +67,16 @@ func milder(c *model.Component) finding.Severity {
 // phaseMissing finds components without a phase. One that is written and is no
 // number is a finding of the rule phase-not-numeric.
 func phaseMissing(in Input) []finding.Finding {
+	var out []finding.Finding
+	for _, c := range besideLadder(in) {
+		out = append(out, aboutPhase(c, rulePhaseMissing, milder(c),
+			"add a phase, as the other descriptors have one",
+			"%s has no phase, so that no step of the ladder matches it, while step %d of ApplicationSet %s does", c.Name, c.Step, c.Set))
+	}
 	all := onLadder(in)
-	if len(all) == 0 && (in.Ladder.Layout == plan.Single || in.Ladder.Layout == plan.Tiers) {
+	if len(all) == 0 && len(out) == 0 && (in.Ladder.Layout == plan.Single || in.Ladder.Layout == plan.Tiers) {
 		return nobodyHasAPhase(byPhase(in))
 	}
-	var out []finding.Finding
 	for _, c := range all {
 		if _, written := c.Fields[phaseField]; c.Phase < 0 && !written {
 			out = append(out, aboutPhase(c, rulePhaseMissing, milder(c),
@@ -80,6 +85,31 @@ func phaseMissing(in Input) []finding.Finding {
 		}
 	}
 	return out
+}
+
+// besideLadder lists the components without a phase that the steps of an ApplicationSet
+// match by something else, where other descriptors have phases: the ladder goes by these.
+func besideLadder(in Input) []*model.Component {
+	if in.Ladder.Layout == plan.AppOfApps || in.Ladder.Layout == plan.DependsOn {
+		return nil
+	}
+	phases := false
+	var all []*model.Component
+	for i := range in.Components {
+		c := &in.Components[i]
+		if c.PreArgo || c.Object || len(c.Waves) > 0 {
+			continue
+		}
+		_, written := c.Fields[phaseField]
+		phases = phases || c.Phase >= 0
+		if c.Phase < 0 && !written && c.Set != "" && c.Step > 0 {
+			all = append(all, c)
+		}
+	}
+	if !phases {
+		return nil
+	}
+	return all
 }
 
 // nobodyHasAPhase is one finding for all: they have one cause.
