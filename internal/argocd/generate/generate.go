@@ -99,6 +99,9 @@ type LayoutError struct {
 	Reason   string
 	Hint     string
 	Position finding.Position
+	// Unordered is set where components have no place in the order, which lint and plan
+	// tell as well.
+	Unordered bool
 }
 
 // Error implements error.

@@ -122,7 +122,10 @@ func (b *builder) byPhase() error {
 	if first == nil {
 		return nil
 	}
-	return b.refuse(first.Position, "RollingSync orders by phases: give each a rolloutPhase, or use the layout app-of-apps", "no phase has %s", some(without))
+	return &LayoutError{
+		Layout: string(b.layout), Reason: "no phase has " + some(without), Position: first.Position, Unordered: true,
+		Hint: "RollingSync orders by phases: give each a rolloutPhase (ladder plan --suggest finds them), or use the layout app-of-apps",
+	}
 }
 
 // mostNamed is how many names a message lists.

@@ -75,12 +75,14 @@ func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *
 }
 
 // coded gives an error of the generator its exit code: an order that cannot be
-// kept is an answer, everything else is a mistake in the input.
+// kept, or is not there, is an answer, everything else is a mistake in the input.
 func coded(err error) error {
 	var edge *generate.EdgeError
 	var layout *generate.LayoutError
 	switch {
 	case errors.As(err, &edge):
+		return exit.With(exit.No, err)
+	case errors.As(err, &layout) && layout.Unordered:
 		return exit.With(exit.No, err)
 	case errors.As(err, &layout):
 		return exit.With(exit.Usage, err)

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -57,8 +58,8 @@ component stands after what it requires, the limits that slow steps down, the
 gain, and a patch. Pictures (dot, mermaid, svg, html) leave out edges that longer
 chains imply, and draw red what the order contradicts.
 
-Exit code 1: the order contradicts an edge, components require each other, or
-the repository has error findings.`,
+Exit code 1: the order contradicts an edge, components require each other, no
+descriptor has a phase, or the repository has error findings.`,
 		Example: `  ladder plan
   ladder plan --policy edges --format json
   ladder plan -e all
@@ -115,7 +116,11 @@ func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *
 	}
 	wrong := 0
 	for _, loaded := range all {
-		wrong += source.PrintFindings(streams.Err, loaded.Findings, source.Least(global))
+		findings := slices.Clone(loaded.Findings)
+		if !o.Compare && !o.Suggest && (o.Policy == "" || o.Policy == string(rollout.Phases)) {
+			findings = append(findings, lint.WithoutPhases(loaded.Lint(), lint.Options{Levels: loaded.Platform.Lint.Rules})...)
+		}
+		wrong += source.PrintFindings(streams.Err, findings, source.Least(global))
 		content, n, err := one(loaded, expected, only, o)
 		if err != nil {
 			return err

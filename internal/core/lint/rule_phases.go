@@ -112,6 +112,15 @@ func besideLadder(in Input) []*model.Component {
 	return all
 }
 
+// WithoutPhases is the finding that nobody has a phase, at its level, where RollingSync
+// orders by phases.
+func WithoutPhases(in Input, o Options) []finding.Finding {
+	if len(onLadder(in)) > 0 || in.Ladder.Layout != plan.Single && in.Ladder.Layout != plan.Tiers {
+		return nil
+	}
+	return Settle(nobodyHasAPhase(byPhase(in)), o)
+}
+
 // nobodyHasAPhase is one finding for all: they have one cause.
 func nobodyHasAPhase(all []*model.Component) []finding.Finding {
 	if len(all) == 0 {
