@@ -186,12 +186,15 @@ func componentName(name string) string {
 	return cmp.Or(name, "unnamed")
 }
 
-// role is what names tell of a release: in a state file of CRDs, such as 12-crds, it is
-// CRDs unless it runs something.
+// role is what names tell of a release: in a state file of CRDs, such as 12-crds or one in
+// a folder of this name, it is CRDs unless it runs something.
 func (h *helmfiles) role(name string, r *helmfile.Release) Role {
 	role := RoleOf(name, cmp.Or(r.ChartName, r.Dir))
-	file := words(h.result.Groups[r.Group].Name)
-	ofCRDs := len(file) > 0 && typeOfWords(file[len(file)-1:]) == model.CRDs
+	isCRDs := func(name string) bool {
+		of := words(name)
+		return len(of) > 0 && typeOfWords(of[len(of)-1:]) == model.CRDs
+	}
+	ofCRDs := isCRDs(h.result.Groups[r.Group].Name) || isCRDs(path.Base(path.Dir(r.Position.File)))
 	if ofCRDs && role.Type != model.Smoke && role.Type != model.Namespaces && !h.runs(r) {
 		role.Type = model.CRDs
 	}
@@ -328,7 +331,8 @@ func (h *helmfiles) release(env helmfile.Environment, i int) error {
 }
 
 // domain is that of the state file or of the release, whichever comes later. A
-// database is data, whoever uses it.
+// database is data, whoever uses it; CRDs of which the release says no domain stand before
+// all that may have objects of theirs.
 func (h *helmfiles) domain(role Role, name string, r *helmfile.Release, rank int) string {
 	if domain, ok := h.opts.Domains[h.p.Groups[rank].Name]; ok {
 		return domain
@@ -336,6 +340,9 @@ func (h *helmfiles) domain(role Role, name string, r *helmfile.Release, rank int
 	own := cmp.Or(domainOf(name, path.Base(cmp.Or(r.ChartName, r.Dir))), "")
 	if role.Type == model.Namespaces {
 		return "prerequisites"
+	}
+	if own == "" && role.Type == model.CRDs {
+		return "foundation" // nothing says whose they are: before all who may need them
 	}
 	if own == "data" && role.Type == model.Runtime {
 		return own
