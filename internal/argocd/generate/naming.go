@@ -94,6 +94,9 @@ func (b *builder) misnamed() error {
 	}
 	if names.RootProject != "" {
 		check("rootProject", "the AppProject of the root Application", b.rootProjectName())
+		if b.rootProjectName() == project.Default {
+			refuse("rootProject", "the AppProject %s is Argo CD's own, which the platform does not write", project.Default)
+		}
 	}
 	of := map[string]string{b.rootName(): "the root Application"}
 	switch b.layout {
