@@ -59,16 +59,37 @@ func (b *builder) names() error {
 			problems = append(problems, b.refuse(c.At("name"), "give the component another name", "the component %s has the name of the Application that applies it", name))
 		}
 	}
+	var sharing []string
 	for _, name := range b.sorted() {
 		c := b.components[name]
 		if of := b.project(c); !descriptor.IsName(of) {
 			problems = append(problems, b.refuse(c.At("project"), "use lower-case letters, digits, '-' and '.', at most 253 of them", "the component %s has the project %q, which is not a name that an AppProject can have", name, of))
 		}
 		if b.project(c) == b.rootProjectName() {
-			problems = append(problems, b.refuse(c.At("project"), "give it another project", "the component %s has the AppProject %s, which is that of the Applications that apply it", name, b.rootProjectName()))
+			sharing = append(sharing, name)
 		}
 	}
+	if len(sharing) > 0 {
+		problems = append(problems, b.sharesRootProject(sharing))
+	}
 	return errors.Join(problems...)
+}
+
+// sharesRootProject refuses components in the AppProject of the Applications that apply
+// them: those need little, and would have the rights of all of these. It is one mistake,
+// of whoever named the project.
+func (b *builder) sharesRootProject(names []string) error {
+	root := b.rootProjectName()
+	if b.platform.ArgoCD.Names.RootProject != "" {
+		return b.refuse(b.platform.ArgoCD.At("names.rootProject"), "give it a name that no component has as its project",
+			"argocd.names.rootProject is %s, which is the AppProject of %s", root, some(names))
+	}
+	of := "the component " + names[0] + " has"
+	if len(names) > 1 {
+		of = some(names) + " have"
+	}
+	return b.refuse(b.components[names[0]].At("project"), "give them another project, or the other one a name in argocd.names.rootProject",
+		"%s the AppProject %s, which is that of the Applications that apply them", of, root)
 }
 
 // application makes the Application of a component.

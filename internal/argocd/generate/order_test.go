@@ -326,7 +326,8 @@ func TestRefusedLayouts(t *testing.T) {
 		"by hand":            {platform{layout: plan.AppOfApps, ladder: `steps: [{phases: ["110"], maxUpdate: 0}]`, components: "a 110 x"}, "the step 110 has maxUpdate 0, to be started by hand"},
 		"a phase twice":      {platform{ladder: "tiers: [x, y]\nlayout: tiers\nsteps: [{tier: x, phases: [\"110\"]}, {tier: y, phases: [\"110\"]}]", layout: plan.Single, components: "a 110 x; b 110 y"}, "the phase 110 is in two steps, 110 of x and 110 of y"},
 		"the root's name":    {platform{ladder: twoSteps, components: "a-dev 110 x"}, "has the name of the Application that applies it"},
-		"the root's project": {platform{ladder: twoSteps, components: "b 110 a-dev"}, "components.yaml:1: the layout single cannot be generated: the component b has the AppProject a-dev, which is that of the Applications that apply it"},
+		"the root's project": {platform{ladder: twoSteps, components: "b 110 a-dev"}, "components.yaml:1: the layout single cannot be generated: the component b has the AppProject a-dev, which is that of the Applications that apply them"},
+		"the root's, once":   {platform{ladder: twoSteps, components: "b 110 a-dev; c 150 a-dev"}, "components.yaml:1: the layout single cannot be generated: b, c have the AppProject a-dev, which is that of the Applications that apply them"},
 		"no name":            {platform{ladder: twoSteps, components: "b 110 ../../../x"}, `components.yaml:1: the layout single cannot be generated: the component b has the project "../../../x", which is not a name that an AppProject can have`},
 		"an unknown layout":  {platform{layout: "flat", ladder: twoSteps, components: "a 110 x"}, `the layout "flat" is not one of single, tiers, app-of-apps`},
 	} {
