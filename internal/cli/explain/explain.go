@@ -143,7 +143,7 @@ func one(streams *stream.Streams, loaded *analysis.Result, o *Options) (content 
 	if o.Format == "json" {
 		err = report.JSON(&b, explanation)
 	} else {
-		err = report.ExplainText(&b, explanation)
+		err = report.ExplainText(&b, explanation.Below(source.Way(o.Path)))
 	}
 	return b.Bytes(), true, err
 }
@@ -183,7 +183,7 @@ func edge(streams *stream.Streams, o *Options, e report.Explanation, provider st
 	if o.Format == "json" {
 		err = report.JSON(&b, edgesDocument{report.FormatVersion, e.Environment, append([]report.PlanEdge{}, found...)})
 	} else {
-		err = report.EdgesText(&b, found)
+		err = report.EdgesText(&b, report.EdgesBelow(found, source.Way(o.Path)))
 	}
 	if len(found) == 0 {
 		message := fmt.Sprintf("%s does not require %s directly", e.Component, provider)

@@ -222,9 +222,9 @@ func keep(from, to string) error {
 
 // diff is what changes in a file that stays. What a person may have filled into a
 // Secret is not shown.
-func (g *generated) diff(c change) string {
+func (g *generated) diff(c change, folder string) string {
 	if c.state != stale || strings.Contains(string(c.before), "kind: Secret") {
 		return ""
 	}
-	return finding.Redact(patch.Change{File: path.Join(g.shown, c.path), Before: c.before, After: c.after}.Diff())
+	return finding.Redact(patch.Change{File: path.Join(folder, c.path), Before: c.before, After: c.after}.Diff())
 }

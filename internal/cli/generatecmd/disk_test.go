@@ -200,7 +200,7 @@ func TestForeignFiles(t *testing.T) {
 func TestSecretsAreNotShown(t *testing.T) {
 	g := made(t.TempDir(), nil)
 	before := generate.Mark + "kind: Secret\nstringData:\n  password: hunter2\n"
-	if diff := g.diff(change{path: "settings/repository.yaml", state: stale, before: []byte(before), after: []byte("x")}); diff != "" {
+	if diff := g.diff(change{path: "settings/repository.yaml", state: stale, before: []byte(before), after: []byte("x")}, g.shown); diff != "" {
 		t.Errorf("shown: %s", diff)
 	}
 }

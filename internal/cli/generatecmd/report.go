@@ -67,12 +67,12 @@ func (o *Options) report(streams *stream.Streams, made []*generated) error {
 
 func (o *Options) describe(g *generated) environment {
 	e := environment{
-		Environment: g.environment, Layout: g.layout, Root: path.Join(g.shown, path.Base(g.result.Root)), Files: []file{}, Warnings: []warned{},
+		Environment: g.environment, Layout: g.layout, Root: path.Join(g.named, path.Base(g.result.Root)), Files: []file{}, Warnings: []warned{},
 	}
 	for _, c := range g.changes {
-		f := file{Path: path.Join(g.shown, c.path), State: c.state}
+		f := file{Path: path.Join(g.named, c.path), State: c.state}
 		if o.Check {
-			f.Diff = g.diff(c)
+			f.Diff = g.diff(c, g.named)
 		}
 		e.Files = append(e.Files, f)
 	}
@@ -98,7 +98,7 @@ func (o *Options) text(b *bytes.Buffer, g *generated) {
 	}
 	if o.Check {
 		for _, c := range g.changes {
-			b.WriteString(g.diff(c))
+			b.WriteString(g.diff(c, g.shown))
 		}
 	}
 	fmt.Fprintf(b, "%s: layout %s, %d files, %d of them unchanged; apply %s\n",

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -46,7 +47,7 @@ func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *
 	}
 	var made []*generated
 	for _, l := range loaded {
-		if wrong := source.PrintFindings(streams.Err, l.Findings, source.Least(global)); wrong > 0 {
+		if wrong := source.PrintFindings(streams.Err, o.Source, l.Findings, source.Least(global)); wrong > 0 {
 			fmt.Fprintf(streams.Err, "%s: nothing was written: the findings above are errors\n", l.Platform.Environment)
 			return exit.Silent(exit.No)
 		}
@@ -96,10 +97,13 @@ type generated struct {
 	environment string
 	layout      string
 	result      *generate.Result
-	// dir is the folder that is written, shown how people see it.
-	dir, shown string
-	changes    []change
-	foreign    []string
+	// dir is the folder that is written: named relative to the root of the platform where it
+	// is in it, and shown as it opens from where the command runs.
+	dir, named, shown string
+	// way leads from there to the root of the platform.
+	way     string
+	changes []change
+	foreign []string
 	// assumed are the settings that were taken from the checkout.
 	assumed []string
 }
@@ -115,7 +119,7 @@ func (o *Options) generate(ctx context.Context, l *analysis.Result) (*generated,
 		return nil, exit.With(exit.Usage, err)
 	}
 	planned.Edges = l.PreciseEdges(planned.Edges)
-	g := &generated{environment: p.Environment, layout: cmp.Or(o.Layout, string(p.Ladder.Layout))}
+	g := &generated{environment: p.Environment, layout: cmp.Or(o.Layout, string(p.Ladder.Layout)), way: source.Way(o.Path)}
 	base, inside, err := o.base(p)
 	if err != nil {
 		return nil, err
@@ -129,10 +133,10 @@ func (o *Options) generate(ctx context.Context, l *analysis.Result) (*generated,
 	}
 	folder := ladderfile.Folder(cmp.Or(in.Out, p.ArgoCD.Out), p.Environment)
 	if inside {
-		g.dir, g.shown = filepath.Join(p.Root, filepath.FromSlash(folder)), folder
+		g.dir, g.named, g.shown = filepath.Join(p.Root, filepath.FromSlash(folder)), folder, path.Join(g.way, folder)
 	} else {
 		g.dir = filepath.FromSlash(ladderfile.Folder(filepath.ToSlash(base), p.Environment))
-		g.shown = g.dir
+		g.named, g.shown = g.dir, g.dir
 	}
 	if slices.Contains(strings.Split(filepath.ToSlash(g.dir), "/"), ".git") {
 		return nil, exit.With(exit.Usage, fmt.Errorf("%s belongs to git; name another folder in argocd.out or --out", g.shown))
@@ -219,16 +223,16 @@ func unrendered(l *analysis.Result) map[string]string {
 
 func (g *generated) warn(streams *stream.Streams) {
 	for _, w := range g.result.Warnings {
-		fmt.Fprintf(streams.Err, "%s\n", finding.Redact(warning(w)))
+		fmt.Fprintf(streams.Err, "%s\n", finding.Redact(g.warning(w)))
 	}
 	if len(g.assumed) > 0 {
 		fmt.Fprintf(streams.Err, "%s: taken from the checkout, as ladder.yaml does not say it: %s\n", g.environment, strings.Join(g.assumed, ", "))
 	}
 }
 
-func warning(w generate.Warning) string {
+func (g *generated) warning(w generate.Warning) string {
 	if w.Position.File == "" {
 		return "warning: " + w.Message
 	}
-	return w.Position.String() + ": warning: " + w.Message
+	return w.Position.Below(g.way).String() + ": warning: " + w.Message
 }

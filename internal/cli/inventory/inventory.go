@@ -88,7 +88,7 @@ func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *
 	}
 	wrong := 0
 	for _, p := range all {
-		wrong += source.PrintFindings(streams.Err, p.Findings, source.Least(global))
+		wrong += source.PrintFindings(streams.Err, o.Source, p.Findings, source.Least(global))
 		content, err := one(p, only, o)
 		if err != nil {
 			return err

@@ -3,8 +3,11 @@ package lintcmd
 import (
 	"bytes"
 	"fmt"
+	"path"
+	"path/filepath"
 
 	"github.com/rollout-ladder/ladder/internal/cli/exit"
+	"github.com/rollout-ladder/ladder/internal/cli/source"
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/report"
@@ -21,11 +24,12 @@ func (j *judgement) changes(streams *stream.Streams, o *Options) []patch.Change 
 			groups, of = append(groups, f.Fix.Edits), append(of, f)
 		}
 	}
+	way := source.Way(o.Path)
 	changes, refused := patch.Combine(j.reader(), groups)
 	for i, err := range refused {
 		if err != nil {
 			fmt.Fprintf(streams.Err, "not fixed: %s: %s: %s\n",
-				report.Plain(of[i].Position.String()), of[i].Rule, report.Plain(err.Error()))
+				report.Plain(of[i].Position.Below(way).String()), of[i].Rule, report.Plain(err.Error()))
 		}
 	}
 	return changes
@@ -34,7 +38,11 @@ func (j *judgement) changes(streams *stream.Streams, o *Options) []patch.Change 
 // preview prints the changes as a diff.
 func (j *judgement) preview(streams *stream.Streams, o *Options) error {
 	var b bytes.Buffer
+	way := source.Way(o.Path)
 	for _, c := range j.changes(streams, o) {
+		if filepath.IsLocal(way) { // patch -p1 takes no path that leads upwards
+			c.File = path.Join(way, c.File)
+		}
 		b.WriteString(c.Diff())
 	}
 	if b.Len() == 0 {
@@ -51,7 +59,7 @@ func (j *judgement) fix(streams *stream.Streams, o *Options) (bool, error) {
 		return false, exit.With(exit.CouldNotRun, err)
 	}
 	for _, c := range changes {
-		fmt.Fprintln(streams.Err, "fixed "+report.Plain(c.File))
+		fmt.Fprintln(streams.Err, "fixed "+report.Plain(finding.Position{File: c.File}.Below(source.Way(o.Path)).String()))
 	}
 	return len(changes) > 0, nil
 }

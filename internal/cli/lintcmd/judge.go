@@ -62,7 +62,7 @@ func judge(ctx context.Context, streams *stream.Streams, global *flags.Global, o
 	display.Stage("reading " + o.reading())
 	platform, err := analysis.Look(ctx, o.Path, options)
 	if err != nil {
-		return nil, source.Coded(err)
+		return nil, o.placed(err)
 	}
 	defer platform.Close()
 	existing := platform.Environments()
@@ -74,7 +74,7 @@ func judge(ctx context.Context, streams *stream.Streams, global *flags.Global, o
 		return &judgement{}, nil // a revision before there were any of these
 	}
 	j := &judgement{complete: len(chosen) == len(existing) && len(o.Rules) == 0}
-	loaded, err := j.load(ctx, platform, chosen)
+	loaded, err := j.load(ctx, o, platform, chosen)
 	display.Close()
 	if err != nil {
 		return nil, err
@@ -145,7 +145,7 @@ func choose(existing []string, name string) []string {
 
 // load reads and renders environments. Where several are meant and some cannot be
 // read, the others are linted all the same.
-func (j *judgement) load(ctx context.Context, platform *analysis.Repository, chosen []string) ([]*analysis.Result, error) {
+func (j *judgement) load(ctx context.Context, o *Options, platform *analysis.Repository, chosen []string) ([]*analysis.Result, error) {
 	var loaded []*analysis.Result
 	for _, e := range chosen {
 		one, err := platform.Load(ctx, e)
@@ -156,11 +156,11 @@ func (j *judgement) load(ctx context.Context, platform *analysis.Repository, cho
 			j.complete = false
 			j.broken = errors.Join(j.broken, fmt.Errorf("environment %s: %w", e, err))
 		default:
-			return nil, source.Coded(err)
+			return nil, o.placed(err)
 		}
 	}
 	if len(loaded) == 0 {
-		return nil, source.Coded(j.broken)
+		return nil, o.placed(j.broken)
 	}
 	return loaded, nil
 }
@@ -244,7 +244,7 @@ func (j *judgement) components() []model.Component {
 func (j *judgement) document(o *Options) report.Lint {
 	l := report.Lint{
 		Environments: j.environments, Suppressed: j.suppressed, Known: j.known, Baseline: o.NewFrom, Unrendered: j.unrendered, Coverage: j.coverage(),
-		Rules: j.settings.Rules, Version: o.Version, Folder: ".",
+		Rules: j.settings.Rules, Version: o.Version, Folder: ".", Way: source.Way(o.Path),
 	}
 	if rel, err := filepath.Rel(j.tree.Repository, j.tree.Root); err == nil {
 		l.Folder = filepath.ToSlash(rel)

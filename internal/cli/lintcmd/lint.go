@@ -50,6 +50,15 @@ func (o *Options) reading() string {
 	return o.Path
 }
 
+// placed gives errors the positions that people read. Those of a revision are of its
+// folder, and who asked for it says so.
+func (o *Options) placed(err error) error {
+	if o.revision != nil {
+		return source.Coded(err)
+	}
+	return source.Coded(source.Placed(err, o.Path))
+}
+
 // formats are those of the report; the first is the default.
 func formats() []string { return []string{"text", "json", "sarif", "github", "markdown"} }
 
@@ -218,7 +227,7 @@ func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *
 	}
 	switch {
 	case j.broken != nil:
-		return source.Coded(j.broken)
+		return o.placed(j.broken)
 	case failed:
 		return exit.Silent(exit.No)
 	}

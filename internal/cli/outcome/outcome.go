@@ -9,6 +9,7 @@ import (
 	"os"
 
 	"github.com/rollout-ladder/ladder/internal/cli/exit"
+	"github.com/rollout-ladder/ladder/internal/cli/source"
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
 	"github.com/rollout-ladder/ladder/internal/core/report"
 	"github.com/rollout-ladder/ladder/internal/core/rollout"
@@ -21,6 +22,8 @@ type To struct {
 	// Format of the output is json, markdown or text; Output is its file, empty for
 	// the standard output.
 	Format, Output string
+	// Path is that of the platform: text has positions that open from where the command runs.
+	Path string
 }
 
 // Write writes a report.
@@ -42,7 +45,7 @@ func (to To) Write(streams *stream.Streams, r report.Rollout) error {
 	case "markdown":
 		err = report.RolloutMarkdown(&b, r)
 	default:
-		err = report.RolloutText(&b, r, report.Style{Color: to.Output == "" && streams.Color(streams.OutTerminal)})
+		err = report.RolloutText(&b, r.Below(source.Way(to.Path)), report.Style{Color: to.Output == "" && streams.Color(streams.OutTerminal)})
 	}
 	if err != nil {
 		return err

@@ -120,7 +120,7 @@ func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *
 		if !o.Compare && !o.Suggest && (o.Policy == "" || o.Policy == string(rollout.Phases)) {
 			findings = append(findings, lint.WithoutPhases(loaded.Lint(), lint.Options{Levels: loaded.Platform.Lint.Rules})...)
 		}
-		wrong += source.PrintFindings(streams.Err, findings, source.Least(global))
+		wrong += source.PrintFindings(streams.Err, o.Source, findings, source.Least(global))
 		content, n, err := one(loaded, expected, only, o)
 		if err != nil {
 			return err
@@ -216,6 +216,6 @@ func write(b *bytes.Buffer, p *plan.Plan, loaded *analysis.Result, o *Options) e
 	case "html":
 		return report.PlanHTML(b, p, unrendered)
 	default:
-		return report.PlanText(b, p, unrendered)
+		return report.PlanText(b, p, unrendered, source.Way(o.Path))
 	}
 }

@@ -170,10 +170,10 @@ func run(cmd *cobra.Command, args []string, streams *stream.Streams, global *fla
 	result, err := rehearse.Run(at.Context, options)
 	display.Close()
 	if err != nil {
-		return coded(at.Ended(err))
+		return coded(source.Placed(at.Ended(err), o.Path))
 	}
-	source.PrintFindings(streams.Err, result.Loaded.Findings, source.Least(global))
-	if err := (outcome.To{Report: o.Report, Format: o.Format, Output: o.Output}).Write(streams, result.Report); err != nil {
+	source.PrintFindings(streams.Err, o.Source, result.Loaded.Findings, source.Least(global))
+	if err := (outcome.To{Report: o.Report, Format: o.Format, Output: o.Output, Path: o.Path}).Write(streams, result.Report); err != nil {
 		return err
 	}
 	if result.Interrupted && !global.Quiet {

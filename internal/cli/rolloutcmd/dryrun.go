@@ -50,9 +50,9 @@ func dryRun(ctx context.Context, streams *stream.Streams, global *flags.Global, 
 	previews, removals, loaded, err := session.DryRun(ctx, options)
 	display.Close()
 	if err != nil {
-		return coded(err)
+		return coded(source.Placed(err, o.Path))
 	}
-	source.PrintFindings(streams.Err, loaded.Findings, source.Least(global))
+	source.PrintFindings(streams.Err, o.Source, loaded.Findings, source.Least(global))
 	doc := document(previews, removals)
 	var b bytes.Buffer
 	if o.Format == "json" {

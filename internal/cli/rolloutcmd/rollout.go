@@ -166,13 +166,13 @@ func run(cmd *cobra.Command, args []string, streams *stream.Streams, global *fla
 	result, err := session.OnCluster(at.Context, options)
 	display.Close()
 	if err != nil {
-		return coded(at.Ended(err))
+		return coded(source.Placed(at.Ended(err), o.Path))
 	}
-	source.PrintFindings(streams.Err, result.Loaded.Findings, source.Least(global))
+	source.PrintFindings(streams.Err, o.Source, result.Loaded.Findings, source.Least(global))
 	if result.HistoryError != nil {
 		fmt.Fprintf(streams.Err, "ladder: the report is not in the history of the cluster: %v\n", result.HistoryError)
 	}
-	if err := (outcome.To{Report: o.Report, Format: o.Format, Output: o.Output}).Write(streams, result.Report); err != nil {
+	if err := (outcome.To{Report: o.Report, Format: o.Format, Output: o.Output, Path: o.Path}).Write(streams, result.Report); err != nil {
 		return err
 	}
 	if result.Interrupted && !global.Quiet {

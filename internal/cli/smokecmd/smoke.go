@@ -167,7 +167,7 @@ func (o *Options) suites(ctx context.Context, streams *stream.Streams, global *f
 	if err != nil {
 		return nil, "", err
 	}
-	if source.PrintFindings(streams.Err, p.Findings, source.Least(global)) > 0 {
+	if source.PrintFindings(streams.Err, o.Source, p.Findings, source.Least(global)) > 0 {
 		return nil, "", exit.With(exit.Usage, errors.New("the platform cannot be read without doubt: mend the errors above"))
 	}
 	all, err := selector.Choose(p.Components, p.Ladder.Bands, o.Selectors)
@@ -287,6 +287,9 @@ func (o *Options) write(streams *stream.Streams, result report.Smoke) error {
 	case "junit":
 		err = report.SmokeJUnit(&b, result)
 	default:
+		if o.Checks == "" {
+			result = result.Below(source.Way(o.Path))
+		}
 		err = report.SmokeText(&b, result, report.Style{Color: o.Output == "" && streams.Color(streams.OutTerminal)})
 	}
 	if err != nil {

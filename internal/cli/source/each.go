@@ -47,7 +47,7 @@ func LoadEach(ctx context.Context, streams *stream.Streams, global *flags.Global
 	options := KeysOnly(f)
 	options.Progress, options.Environment = display.Counted, ""
 	all, err := analysis.LoadAll(ctx, f.Path, options)
-	return all, Coded(err)
+	return all, Coded(Placed(err, f.Path))
 }
 
 // OpenEach opens every environment with -e all, else one, as Open does.
@@ -56,7 +56,7 @@ func OpenEach(ctx context.Context, f flags.Source) ([]*repo.Platform, error) {
 	if f.Environment == flags.All {
 		options.Environment = ""
 		all, err := analysis.OpenAll(ctx, f.Path, options)
-		return all, Coded(err)
+		return all, Coded(Placed(err, f.Path))
 	}
 	one, err := Open(ctx, f)
 	return []*repo.Platform{one}, err
@@ -72,7 +72,7 @@ func Chosen(ctx context.Context, f flags.Source) ([]string, error) {
 	options.Environment = ""
 	platform, err := analysis.Look(ctx, f.Path, options)
 	if err != nil {
-		return nil, Coded(err)
+		return nil, Coded(Placed(err, f.Path))
 	}
 	defer platform.Close()
 	return platform.Environments(), nil

@@ -53,7 +53,7 @@ func Coded(err error) error {
 // Applications aside.
 func Open(ctx context.Context, f flags.Source) (*repo.Platform, error) {
 	p, err := analysis.Open(ctx, f.Path, KeysOnly(f))
-	return p, Coded(err)
+	return p, Coded(Placed(err, f.Path))
 }
 
 // Load reads, renders and infers a platform, without the values of Secrets, and shows how far it is.
@@ -63,12 +63,13 @@ func Load(ctx context.Context, streams *stream.Streams, global *flags.Global, f 
 	options := KeysOnly(f)
 	options.Progress = display.Counted
 	loaded, err := analysis.Load(ctx, f.Path, options)
-	return loaded, Coded(err)
+	return loaded, Coded(Placed(err, f.Path))
 }
 
-// PrintFindings writes findings of at least a severity, one line each, and
-// returns the number of errors among them.
-func PrintFindings(w io.Writer, findings []finding.Finding, least finding.Severity) int {
+// PrintFindings writes findings of at least a severity about the platform of a command,
+// one line each, and returns the number of errors among them.
+func PrintFindings(w io.Writer, f flags.Source, findings []finding.Finding, least finding.Severity) int {
+	way := Way(f.Path)
 	errorCount := 0
 	for _, f := range findings {
 		f = f.Redacted()
@@ -78,7 +79,7 @@ func PrintFindings(w io.Writer, findings []finding.Finding, least finding.Severi
 		if f.Severity.Rank() > least.Rank() {
 			continue
 		}
-		fmt.Fprintf(w, "%s: %s: %s [%s]\n", f.Position, f.Severity, f.Message, f.Rule)
+		fmt.Fprintf(w, "%s: %s: %s [%s]\n", f.Position.Below(way), f.Severity, f.Message, f.Rule)
 		if f.Fix.Summary != "" {
 			fmt.Fprintf(w, "  fix: %s\n", strings.TrimSpace(f.Fix.Summary))
 		}

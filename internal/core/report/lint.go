@@ -31,6 +31,8 @@ type Lint struct {
 	// Folder is the way from the top of the repository to the root of the
 	// platform, slash-separated; "." where they are one.
 	Folder string
+	// Way leads from where the command runs to that root, for people; empty for there.
+	Way string
 	// Version of Ladder.
 	Version string
 }

@@ -16,6 +16,7 @@ const alike = 4
 // the gravest first, and once what many components have alike. verbose shows every
 // finding whole, and what is suppressed.
 func LintText(w io.Writer, l Lint, style Style, verbose bool) error {
+	l = l.below()
 	var b strings.Builder
 	t := lintText{b: &b, style: style, verbose: verbose, several: len(l.Environments) > 1, orders: l.orders()}
 	all := merged(l.Findings)

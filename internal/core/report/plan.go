@@ -136,10 +136,11 @@ func unrenderedList(in []Unrendered) []Unrendered {
 	return in
 }
 
-// PlanText writes a plan for people.
-func PlanText(w io.Writer, p *plan.Plan, unrendered []Unrendered) error {
+// PlanText writes a plan for people; way leads from where they stand to the root of the
+// platform.
+func PlanText(w io.Writer, p *plan.Plan, unrendered []Unrendered, way string) error {
 	var b strings.Builder
-	writeUnrendered(&b, unrendered, false)
+	writeUnrendered(&b, UnrenderedBelow(unrendered, way), false)
 	fmt.Fprintf(&b, "Plan of %s under policy %s: %s in %s\n\n", p.Environment, p.Policy,
 		finding.Count(len(p.Order), "component"), finding.Count(len(p.Steps), "step"))
 	rows := [][]string{{"STEP", "PHASE", "MAX", "COMPONENTS"}}
@@ -178,7 +179,7 @@ func PlanText(w io.Writer, p *plan.Plan, unrendered []Unrendered) error {
 			fmt.Fprintf(&b, "\n! %s comes before %s, which it wants and heals without: %s\n", e.From, e.To, e.Reason)
 		}
 		for _, v := range e.Evidence {
-			fmt.Fprintf(&b, "    %s  %s\n", finding.Position{File: v.File, Line: v.Line}, v.Text)
+			fmt.Fprintf(&b, "    %s  %s\n", position(v.File, v.Line).Below(way), v.Text)
 		}
 	}
 	_, err := io.WriteString(w, b.String())
