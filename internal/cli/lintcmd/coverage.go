@@ -1,6 +1,7 @@
 package lintcmd
 
 import (
+	"cmp"
 	"reflect"
 	"slices"
 
@@ -18,7 +19,7 @@ func (j *judgement) coverage() report.Coverage {
 	var c report.Coverage
 	seen := map[report.UnreadPart]bool{} // several environments may tell of one
 	add := func(u finding.Unread) {
-		part := report.UnreadPart{Name: u.Name, File: u.Position.File, Line: u.Position.Line, Reason: u.Reason}
+		part := report.UnreadPart{Name: cmp.Or(u.Name, u.Position.File), File: u.Position.File, Line: u.Position.Line, Reason: u.Reason}
 		switch {
 		case u.Part || seen[part]:
 		case u.Other:

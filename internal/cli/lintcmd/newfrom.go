@@ -100,7 +100,7 @@ func (j *judgement) lessThan(other *judgement) []string {
 			continue
 		}
 		what := finding.Position{File: u.File, Line: u.Line}.String()
-		if u.Name != "" {
+		if u.Name != u.File {
 			what += ": " + u.Name
 		}
 		list = append(list, what+": "+u.Reason)

@@ -71,7 +71,7 @@ func FindingsDocument(l Lint) Findings {
 		FormatVersion: FormatVersion, Components: append([]ListedComponent{}, l.Components...),
 		Findings: append([]finding.Finding{}, l.Findings...), Unrendered: unrenderedList(l.Unrendered),
 		Summary: FindingsSummary{
-			Components: len(l.Components), Edges: l.Edges, Unrendered: len(l.Unrendered),
+			Components: len(l.Components), Edges: l.Edges, Unrendered: NotWhole(l.Unrendered),
 			Errors: l.number(finding.Error), Warnings: l.number(finding.Warning), Coverage: l.Coverage.Sorted(),
 		},
 	}

@@ -363,7 +363,7 @@ func RolloutMarkdown(w io.Writer, r Rollout) error {
 		b.WriteByte('\n')
 	}
 	if len(r.Unrendered) > 0 {
-		fmt.Fprintf(&b, "**%s not rendered:**\n\n", finding.Count(len(r.Unrendered), "component"))
+		fmt.Fprintf(&b, "**%s not rendered:**\n\n", finding.Count(NotWhole(r.Unrendered), "component"))
 		for _, u := range r.Unrendered {
 			fmt.Fprintf(&b, "- `%s` (%s:%d): %s\n", escape(u.Component), escape(u.File), u.Line, escape(u.Reason))
 		}

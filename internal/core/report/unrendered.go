@@ -12,11 +12,7 @@ import (
 // rendered is never called clean. Of those with one cause the first is written whole and
 // the others are named, or all are with verbose.
 func writeUnrendered(b *strings.Builder, all []Unrendered, verbose bool) {
-	// A component of two environments counts twice, as in the verdict.
-	components := map[[2]string]bool{}
-	for _, u := range all {
-		components[[2]string{u.Environment, u.Component}] = true
-	}
+	components := NotWhole(all)
 	all = distinct(all)
 	if len(all) == 0 {
 		return
@@ -31,10 +27,10 @@ func writeUnrendered(b *strings.Builder, all []Unrendered, verbose bool) {
 		by[cause] = append(by[cause], u)
 	}
 	verb := "are"
-	if len(components) == 1 {
+	if components == 1 {
 		verb = "is"
 	}
-	fmt.Fprintf(b, "! %s %s not rendered, whole or in part: what is in the rest is not known\n", finding.Count(len(components), "component"), verb)
+	fmt.Fprintf(b, "! %s %s not rendered, whole or in part: what is in the rest is not known\n", finding.Count(components, "component"), verb)
 	for _, cause := range order {
 		for i, u := range by[cause] {
 			if i > 0 && !verbose {
@@ -47,6 +43,16 @@ func writeUnrendered(b *strings.Builder, all []Unrendered, verbose bool) {
 		}
 	}
 	b.WriteByte('\n')
+}
+
+// NotWhole counts the components of which something was not rendered. One of two
+// environments counts twice, as in the verdict.
+func NotWhole(all []Unrendered) int {
+	components := map[[2]string]bool{}
+	for _, u := range all {
+		components[[2]string{u.Environment, u.Component}] = true
+	}
+	return len(components)
 }
 
 // causeOf is the same for what is not rendered for the same reason: the reason without

@@ -19,7 +19,7 @@ type UnrenderedError struct{ Unrendered []report.Unrendered }
 // Error implements error.
 func (e *UnrenderedError) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d of the components cannot be rendered:", len(e.Unrendered))
+	fmt.Fprintf(&b, "%s cannot be rendered:", finding.Count(report.NotWhole(e.Unrendered), "component"))
 	for _, u := range e.Unrendered {
 		fmt.Fprintf(&b, "\n  %s:%d: %s: %s", u.File, u.Line, u.Component, u.Reason)
 	}
