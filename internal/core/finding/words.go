@@ -2,6 +2,7 @@ package finding
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -29,4 +30,19 @@ func Duration(d time.Duration) string {
 		}
 	}
 	return text
+}
+
+// The words by which a reason says that it lacks the network, wherever it comes from.
+const (
+	Offline        = "not rendered offline"
+	OfflineForbids = "--offline forbids the network"
+	Unreached      = "cannot be reached"
+	NoHostReached  = "no other host could be reached"
+)
+
+// LacksNetwork reports whether a reason says that the network is missing.
+func LacksNetwork(reason string) bool {
+	return slices.ContainsFunc([]string{Offline, OfflineForbids, Unreached, NoHostReached}, func(words string) bool {
+		return strings.Contains(reason, words)
+	})
 }

@@ -312,3 +312,22 @@ func TestLintTextFoldsApart(t *testing.T) {
 		t.Errorf("g says something else than the others:\n%s", text)
 	}
 }
+
+// TestLintTextNetwork: a network that is missing is one cause of all that lacks it.
+func TestLintTextNetwork(t *testing.T) {
+	l := report.Lint{Unrendered: []report.Unrendered{
+		{Component: "a", File: "a.yaml", Line: 1, Reason: "remote chart x cannot be fetched: x:443 " + finding.Unreached + ": no route to host"},
+		{Component: "b", File: "b.yaml", Line: 1, Reason: "remote base y cannot be fetched: y:443 is not asked: " + finding.NoHostReached},
+		{Component: "c", File: "c.yaml", Line: 1, Reason: "the chart c does not exist"},
+	}}
+	for _, verbose := range []bool{false, true} {
+		var b bytes.Buffer
+		if err := report.LintText(&b, l, report.Style{}, verbose); err != nil {
+			t.Fatal(err)
+		}
+		text := b.String()
+		if strings.Contains(text, "b.yaml:1") != verbose || strings.Contains(text, "  and 1 more like this: b\n") == verbose || !strings.Contains(text, "c.yaml:1") {
+			t.Errorf("verbose %t:\n%s", verbose, text)
+		}
+	}
+}

@@ -17,6 +17,20 @@ func writeUnrendered(b *strings.Builder, all []Unrendered, verbose bool) {
 	if len(all) == 0 {
 		return
 	}
+	verb := "are"
+	if components == 1 {
+		verb = "is"
+	}
+	fmt.Fprintf(b, "! %s %s not rendered, whole or in part: what is in the rest is not known\n", finding.Count(components, "component"), verb)
+	for _, line := range UnrenderedLines(all, verbose) {
+		b.WriteString("    " + line + "\n")
+	}
+	b.WriteByte('\n')
+}
+
+// UnrenderedLines says why components are not rendered, cause by cause: one of each cause
+// whole and the others by name, or all with verbose.
+func UnrenderedLines(all []Unrendered, verbose bool) []string {
 	var order []string
 	by := map[string][]Unrendered{}
 	for _, u := range all {
@@ -26,23 +40,19 @@ func writeUnrendered(b *strings.Builder, all []Unrendered, verbose bool) {
 		}
 		by[cause] = append(by[cause], u)
 	}
-	verb := "are"
-	if components == 1 {
-		verb = "is"
-	}
-	fmt.Fprintf(b, "! %s %s not rendered, whole or in part: what is in the rest is not known\n", finding.Count(components, "component"), verb)
+	var lines []string
 	for _, cause := range order {
 		for i, u := range by[cause] {
 			if i > 0 && !verbose {
 				break
 			}
-			fmt.Fprintf(b, "    %s  %s: %s\n", Plain(position(u.File, u.Line).String()), Plain(u.Component), Plain(u.Reason))
+			lines = append(lines, fmt.Sprintf("%s  %s: %s", Plain(position(u.File, u.Line).String()), Plain(u.Component), Plain(u.Reason)))
 		}
 		if more := others(by[cause]); len(more) > 0 && !verbose {
-			fmt.Fprintf(b, "      and %d more like this: %s\n", len(more), Plain(few(more)))
+			lines = append(lines, fmt.Sprintf("  and %d more like this: %s", len(more), Plain(few(more))))
 		}
 	}
-	b.WriteByte('\n')
+	return lines
 }
 
 // NotWhole counts the components of which something was not rendered. One of two
@@ -56,8 +66,12 @@ func NotWhole(all []Unrendered) int {
 }
 
 // causeOf is the same for what is not rendered for the same reason: the reason without
-// its names, addresses, versions and numbers.
+// its names, addresses, versions and numbers. A network that is missing is one cause,
+// whatever is not had from it.
 func causeOf(u Unrendered) string {
+	if finding.LacksNetwork(u.Reason) {
+		return "network"
+	}
 	words := slices.DeleteFunc(strings.Fields(u.Reason), func(word string) bool {
 		return word == u.Component || strings.ContainsAny(word, "/*0123456789")
 	})

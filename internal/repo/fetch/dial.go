@@ -9,6 +9,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/rollout-ladder/ladder/internal/core/finding"
 )
 
 const (
@@ -106,7 +108,7 @@ func (d *dialer) connect(ctx context.Context, h host, judge func(netip.Addr) err
 	}
 	defer release()
 	if d.cutOff() {
-		return nil, fmt.Errorf("%s is not asked: no other host could be reached", h)
+		return nil, fmt.Errorf("%s is not asked: %s", h, finding.NoHostReached)
 	}
 	plain := net.Dialer{
 		Timeout:  dialTimeout,
@@ -127,7 +129,7 @@ func (d *dialer) connect(ctx context.Context, h host, judge func(netip.Addr) err
 	case err != nil && ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	case err != nil:
-		err = fmt.Errorf("%s cannot be reached: %w", h, err)
+		err = fmt.Errorf("%s %s: %w", h, finding.Unreached, err)
 		d.fail(h, err)
 		return nil, err
 	}

@@ -32,7 +32,7 @@ type OfflineError struct {
 
 // Error implements error.
 func (e *OfflineError) Error() string {
-	return e.Address + " is not fetched: --offline forbids the network"
+	return e.Address + " is not fetched: " + finding.OfflineForbids
 }
 
 // LimitError reports content that exceeds a limit. What was read of it is dropped.

@@ -20,8 +20,8 @@ type UnrenderedError struct{ Unrendered []report.Unrendered }
 func (e *UnrenderedError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s cannot be rendered:", finding.Count(report.NotWhole(e.Unrendered), "component"))
-	for _, u := range e.Unrendered {
-		fmt.Fprintf(&b, "\n  %s:%d: %s: %s", u.File, u.Line, u.Component, u.Reason)
+	for _, line := range report.UnrenderedLines(e.Unrendered, false) {
+		b.WriteString("\n  " + line)
 	}
 	b.WriteString("\nMend them, or let them stand in as empty components with --allow-unrendered")
 	return b.String()

@@ -109,5 +109,5 @@ func enabled(dep *chart.Dependency, given, defaults map[string]any) bool {
 
 // withoutFetch explains a dependency that is not fetched offline.
 func withoutFetch(dep *chart.Dependency, at finding.Position) *source.Error {
-	return &source.Error{Position: at, Reason: "dependency " + dep.Name + " is remote and not rendered offline; vendor it with `helm dependency build`, or run without --offline"}
+	return &source.Error{Position: at, Reason: "dependency " + dep.Name + " is remote and " + finding.Offline + "; vendor it with `helm dependency build`, or run without --offline"}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/repo/render/source"
 )
@@ -14,7 +15,7 @@ func loadRemote(ctx context.Context, view source.View, src model.Source, opts Op
 	name := source.RemoteName(src)
 	if opts.Fetch == nil {
 		return nil, &source.UnavailableError{Lacking: source.Lacking{Source: src, Err: &source.Error{Position: src.Position,
-			Reason: fmt.Sprintf("remote chart %s is not rendered offline; vendor it or run without --offline", name)}}}
+			Reason: fmt.Sprintf("remote chart %s is %s; vendor it or run without --offline", name, finding.Offline)}}}
 	}
 	view.MarkRemote()
 	data, err := opts.Fetch(ctx, src.RepoURL, src.Name, src.Version)

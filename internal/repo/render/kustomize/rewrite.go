@@ -246,7 +246,7 @@ var remoteFile = lazyregexp.New(`^https?://`)
 // remote fetches an address and returns the relative path that stands for it.
 func (b *build) remote(file, address, name string, at finding.Position) (string, *source.Error) {
 	if b.opts.Remote == nil {
-		return "", &source.Error{Position: at, Reason: fmt.Sprintf("remote base %s is not rendered offline; vendor it or run without --offline", address)}
+		return "", &source.Error{Position: at, Reason: fmt.Sprintf("remote base %s is %s; vendor it or run without --offline", address, finding.Offline)}
 	}
 	b.files.view.MarkRemote()
 	fetched, err := b.opts.Remote(address)
