@@ -25,6 +25,13 @@ func (j *judgement) changes(streams *stream.Streams, o *Options) []patch.Change 
 		}
 	}
 	way := source.Way(o.Path)
+	said := map[finding.ByHand]bool{}
+	for _, f := range j.findings {
+		if by := f.Fix.ByHand; o.FixOrder && by != nil && !said[*by] {
+			said[*by] = true
+			fmt.Fprintf(streams.Err, "not fixed: %s: %s: %s\n", report.Plain(by.Position.Below(way).String()), f.Rule, report.Plain(by.Text))
+		}
+	}
 	changes, refused := patch.Combine(j.reader(), groups)
 	for i, err := range refused {
 		if err != nil {

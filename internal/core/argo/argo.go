@@ -76,7 +76,11 @@ type Wave struct {
 	// Value counts; 0 where nothing was written or it is not a number.
 	Value int
 	// Written is the text of the annotation, empty where there is none.
-	Written  string
+	Written string
+	// Of names the value of a chart that writes it, empty where none does. Template is set
+	// where it is not known which one that is, and Position is that of the template.
+	Of       string
+	Template bool
 	Position finding.Position
 }
 

@@ -115,6 +115,14 @@ type Fix struct {
 	// Moves is set where the edits move a component in the order. That is a
 	// proposal: what else relies on its place, and shows it nowhere, is not known.
 	Moves bool `json:"-"`
+	// ByHand says what moves the component where no edit does; it may be nil.
+	ByHand *ByHand `json:"-"`
+}
+
+// ByHand is a change that people make, and where.
+type ByHand struct {
+	Position Position
+	Text     string
 }
 
 // Finding is one problem of the repository.

@@ -29,7 +29,7 @@ func mend(in Input, found []finding.Finding) {
 	}
 	for i, f := range found {
 		if len(f.Fix.Edits) == 0 && f.Fix.Patch == "" {
-			found[i].Fix.Edits = m.propose(f)
+			found[i].Fix.Edits, found[i].Fix.ByHand = m.propose(f)
 			found[i].Fix.Moves = f.Scope == finding.Cross && len(found[i].Fix.Edits) > 0
 		}
 	}
@@ -42,20 +42,21 @@ type mender struct {
 	order        *order
 }
 
-func (m *mender) propose(f finding.Finding) []finding.Edit {
+// propose returns the edits that mend a finding, or says what has to be mended by hand.
+func (m *mender) propose(f finding.Finding) (edits []finding.Edit, byHand *finding.ByHand) {
 	switch {
 	case f.Rule == "wave-not-a-string" && strings.HasPrefix(f.Fix.Summary, "quote it"):
-		return m.quoteWave(f)
+		return m.quoteWave(f), nil
 	case f.Rule == ruleMisplaced:
-		return m.moveWave(f)
+		return m.moveWave(f), nil
 	case f.Rule == ruleDependsOn:
-		return m.dropDependsOn(f)
+		return m.dropDependsOn(f), nil
 	case f.Rule == ruleDryRun:
-		return m.skipDryRun(f)
+		return m.skipDryRun(f), nil
 	case f.Scope == finding.Cross && f.Severity == finding.Error && f.Provider != "" && (strings.HasSuffix(f.Rule, "-before-use") || f.Rule == ruleDeclared):
 		return m.later(f)
 	default:
-		return nil
+		return nil, nil
 	}
 }
 
@@ -151,22 +152,23 @@ func (m *mender) skipDryRun(f finding.Finding) []finding.Edit {
 // later gives the consumer of a finding a place after everything that it
 // requires, where that puts it before nothing that requires it: another sync wave
 // beside its siblings, or the next phase of its band and slot.
-func (m *mender) later(f finding.Finding) []finding.Edit {
+func (m *mender) later(f finding.Finding) (edits []finding.Edit, byHand *finding.ByHand) {
 	consumer, provider, ok := m.order.pair(f.Component, f.Provider)
 	if !ok || consumer.PreArgo {
-		return nil
+		return nil, nil
 	}
 	if len(consumer.Waves) > 0 {
 		return m.laterWave(consumer, provider)
 	}
-	return m.laterPhase(consumer)
+	return m.laterPhase(consumer), nil
 }
 
-// laterWave moves an Application among those of its parent.
-func (m *mender) laterWave(consumer, provider *model.Component) []finding.Edit {
+// laterWave moves an Application among those of its parent. A value of a chart may write
+// the waves of others too, so that people move what it places.
+func (m *mender) laterWave(consumer, provider *model.Component) (edits []finding.Edit, byHand *finding.ByHand) {
 	a, written := m.applications[consumer.Name]
 	if !written || a.Set != "" || !siblings(consumer, provider) || consumer.AppOfApps && slices.Contains(provider.Parents, consumer.Name) {
-		return nil // an object of the parent's own is what has to move
+		return nil, nil // an object of the parent's own is what has to move
 	}
 	last := len(consumer.Waves) - 1
 	wave := consumer.Waves[last]
@@ -176,18 +178,24 @@ func (m *mender) laterWave(consumer, provider *model.Component) []finding.Edit {
 		}
 	}
 	if wave == consumer.Waves[last] {
-		return nil
+		return nil, nil
 	}
 	moved := *consumer
 	moved.Waves = append(slices.Clone(consumer.Waves[:last]), wave)
 	if !m.fits(&moved) {
-		return nil
+		return nil, nil
+	}
+	switch {
+	case a.Wave.Of != "" && a.Wave.Template:
+		return nil, &finding.ByHand{Position: a.Wave.Position, Text: fmt.Sprintf("this template makes the sync wave of %s of %s: write %d where the values say that", consumer.Name, a.Wave.Of, wave)}
+	case a.Wave.Of != "":
+		return nil, &finding.ByHand{Position: a.Wave.Position, Text: fmt.Sprintf("the value %s is the sync wave of %s: write %d", a.Wave.Of, consumer.Name, wave)}
 	}
 	at := a.Wave.Position
 	if at.File == "" {
 		at = a.Position
 	}
-	return []finding.Edit{edit(finding.Set, at, fmt.Sprintf(`"%d"`, wave), "metadata", "annotations", waveKey)}
+	return []finding.Edit{edit(finding.Set, at, fmt.Sprintf(`"%d"`, wave), "metadata", "annotations", waveKey)}, nil
 }
 
 // siblings reports whether one parent applies both components.

@@ -58,6 +58,8 @@ type order struct {
 	// automated are the components whose Applications sync by themselves; it has no
 	// entry for what is no Application.
 	automated map[string]bool
+	// valued are the sync waves of those whose wave is a value of a chart.
+	valued map[string]argo.Wave
 	// byHand are the names of the Applications that somebody syncs by hand, where others
 	// sync by themselves.
 	byHand map[string]bool
@@ -105,7 +107,10 @@ func newOrder(in Input) *order {
 	if in.order != nil {
 		return in.order
 	}
-	o := &order{ladder: in.Ladder, byName: map[string]*model.Component{}, steppedAt: map[phased]int{}, split: map[setStep]bool{}, automated: map[string]bool{}, made: map[string]string{}}
+	o := &order{
+		ladder: in.Ladder, byName: map[string]*model.Component{}, steppedAt: map[phased]int{}, split: map[setStep]bool{},
+		automated: map[string]bool{}, valued: map[string]argo.Wave{}, made: map[string]string{},
+	}
 	o.flux = newFluxOrder(in.Flux)
 	o.foreign = len(in.Argo.Applications) > 0
 	o.unassessed = in.Argo.Settings.Known && !in.Argo.Settings.Assesses("argoproj.io", "Application")
@@ -120,6 +125,9 @@ func newOrder(in Input) *order {
 	}
 	for _, a := range in.Argo.Applications {
 		o.automated[a.Component] = a.Automated
+		if a.Wave.Of != "" && a.Component != "" {
+			o.valued[a.Component] = a.Wave
+		}
 	}
 	o.byHand = byHand(in.Argo.Applications)
 	for i := range in.Components {

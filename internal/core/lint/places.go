@@ -88,7 +88,12 @@ func (o *order) placed(c *model.Component) finding.Evidence {
 	if p, ok := c.Fields["rolloutPhase"]; ok {
 		field, at = "rolloutPhase", p
 	}
-	return finding.Evidence{Text: c.Name + " " + atPlace(o.place(c)), File: at.File, Line: at.Line, Field: field}
+	text := c.Name + " " + atPlace(o.place(c))
+	if wave, ok := o.valued[c.Name]; ok {
+		at = wave.Position
+		text += ", by the value " + wave.Of
+	}
+	return finding.Evidence{Text: text, File: at.File, Line: at.Line, Field: field}
 }
 
 // ofParent reports whether an end of a link is an object of the app-of-apps that applies

@@ -53,13 +53,18 @@ func (r *Repository) yieldChart(ctx context.Context, d document, dir string, c m
 		objects = r.switchedOn(ctx, d, dir, c)
 		assumed = true
 	}
+	values := r.layered(d, path.Join(dir, "values.yaml"), c)
 	for _, o := range objects {
 		at := o.Origin.Position()
 		if at.Line == 0 {
 			at.Line = 1
 		}
 		v := yamldoc.FromAny(o.Object, at)
-		y.documents = append(y.documents, document{value: v, written: v, rendered: true, assumed: assumed})
+		made := document{value: v, written: v, rendered: true, assumed: assumed}
+		if wave := writtenWave(made); made.applies() && wave.Written != "" {
+			made.wave = r.waveSource(dir, values, made.name(), wave.Written, at)
+		}
+		y.documents = append(y.documents, made)
 	}
 	if !slices.ContainsFunc(y.documents, document.applies) {
 		return contents{}, nil

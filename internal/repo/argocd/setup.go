@@ -27,7 +27,11 @@ func writtenWave(d document, keys ...string) argo.Wave {
 	if err != nil {
 		n = 0
 	}
-	return argo.Wave{Value: n, Written: v.Text, Position: d.at(keys...)}
+	wave := argo.Wave{Value: n, Written: v.Text, Position: d.at(keys...)}
+	if d.wave != nil && len(keys) == 3 { // its own, and not that of a template in it
+		wave.Position, wave.Of, wave.Template = d.wave.at, d.wave.of, !d.wave.known
+	}
+	return wave
 }
 
 // patchWave notes the sync waves that the templatePatch of a set stamps on all that it generates.

@@ -110,6 +110,9 @@ func parse(text string) ([]*yaml.Node, error) {
 		if errors.Is(err, io.EOF) {
 			return documents, nil
 		}
+		if err != nil && strings.Contains(text, "{{") {
+			return nil, errors.New("not YAML before it is filled in: mend the template by hand")
+		}
 		if err != nil {
 			return nil, fmt.Errorf("not YAML: %w", err)
 		}
