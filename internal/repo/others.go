@@ -66,7 +66,7 @@ func (r *Repository) findOthers(ctx context.Context) {
 		return // descriptors, and what they are generated with
 	}
 	if templates := r.templatesOfApplications(ctx); len(templates) > 0 {
-		r.others = append(r.others, notTaken(templates, "template", "of Applications", "another program fills in what is open; run ladder where that program writes"))
+		r.others = append(r.others, notTaken(templates, template, "of Applications", "another program fills in what is open; run ladder where that program writes"))
 	}
 	for _, other := range deployers {
 		if objects := r.objectsOf(ctx, other.group, other.kind); len(objects) > 0 {
@@ -117,6 +117,9 @@ func value(line, key string) string {
 	return strings.Trim(text, " \t\r\"'")
 }
 
+// template is what files are called that another program makes Applications of.
+const template = "template"
+
 // notTaken is the finding about files that are not read, each as a part that counts as no Application.
 func notTaken(files []finding.Position, noun, of, why string) finding.Finding {
 	verb := "is"
@@ -128,7 +131,7 @@ func notTaken(files []finding.Position, noun, of, why string) finding.Finding {
 		Message: fmt.Sprintf("%s %s %s not read: %s", finding.Count(len(files), noun), of, verb, why),
 	}
 	for _, at := range files {
-		f.Unread = append(f.Unread, finding.Unread{Position: at, Part: true, Reason: "a " + noun + " " + of + " is not read: " + why})
+		f.Unread = append(f.Unread, finding.Unread{Position: at, Part: true, Template: noun == template, Reason: "a " + noun + " " + of + " is not read: " + why})
 	}
 	return f
 }

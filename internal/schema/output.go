@@ -45,6 +45,7 @@ func outputComments() map[string]string {
 		"Findings.Unrendered":        "Sources that could not be rendered; what they hold is not proven.",
 		"FindingsSummary.Unrendered": "The components of which something was not rendered.",
 		"UnreadPart.Name":            "What it is called; the file where it has no name.",
+		"Coverage.Templates":         "What another tool fills in before anybody can apply it; not counted as unread.",
 		"Unrendered.Environment":     "Where the document is about several environments.",
 		"ListedComponent.Order":      "The phase (\"350\"), sync waves (\"3\", \"(10,30)\"), or \"pre\" before Argo CD.",
 		"ListedComponent.Source":     "The file that defines the component.",

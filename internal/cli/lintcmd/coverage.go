@@ -21,6 +21,9 @@ func (j *judgement) coverage() report.Coverage {
 	add := func(u finding.Unread) {
 		part := report.UnreadPart{Name: cmp.Or(u.Name, u.Position.File), File: u.Position.File, Line: u.Position.Line, Reason: u.Reason}
 		switch {
+		case u.Template:
+			c.Templates = append(c.Templates, part)
+			return
 		case u.Part || seen[part]:
 		case u.Other:
 			c.Besides++

@@ -158,6 +158,9 @@ type Unread struct {
 	Part bool
 	// Other is set for a Kustomization or HelmRelease of Flux where Applications are counted.
 	Other bool
+	// Template is set for what another tool has to fill in before anybody can apply it. It
+	// counts as no Application: how many are made of it is not written here.
+	Template bool
 }
 
 // Sort puts findings into their printed order: severity, position, rule,

@@ -14,6 +14,9 @@ type Coverage struct {
 	Applications ApplicationCount `json:"applications"`
 	// Unread is everything that was not read or not rendered, once.
 	Unread []UnreadPart `json:"unread"`
+	// Templates are what another tool has to fill in before anybody can apply it. They are
+	// not unread: there is nothing to read yet.
+	Templates []UnreadPart `json:"templates"`
 	// Assumptions are what is taken to be so that the repository does not say.
 	Assumptions []Assumption `json:"assumptions"`
 	// Noun is what is counted, for people; empty for Applications.
@@ -58,17 +61,22 @@ func (c Coverage) Whole() bool {
 // Sorted is the coverage with its lists in order, each entry once, and empty
 // instead of nil.
 func (c Coverage) Sorted() Coverage {
-	c.Unread = append([]UnreadPart{}, c.Unread...)
-	slices.SortFunc(c.Unread, func(a, b UnreadPart) int {
-		return cmp.Or(position(a.File, a.Line).Compare(position(b.File, b.Line)), strings.Compare(a.Name, b.Name), strings.Compare(a.Reason, b.Reason))
-	})
-	c.Unread = slices.Compact(c.Unread)
+	c.Unread, c.Templates = sortedParts(c.Unread), sortedParts(c.Templates)
 	c.Assumptions = append([]Assumption{}, c.Assumptions...)
 	slices.SortFunc(c.Assumptions, func(a, b Assumption) int {
 		return cmp.Or(position(a.File, a.Line).Compare(position(b.File, b.Line)), strings.Compare(a.Text, b.Text))
 	})
 	c.Assumptions = slices.Compact(c.Assumptions)
 	return c
+}
+
+// sortedParts are parts in order, each once.
+func sortedParts(all []UnreadPart) []UnreadPart {
+	all = append([]UnreadPart{}, all...)
+	slices.SortFunc(all, func(a, b UnreadPart) int {
+		return cmp.Or(position(a.File, a.Line).Compare(position(b.File, b.Line)), strings.Compare(a.Name, b.Name), strings.Compare(a.Reason, b.Reason))
+	})
+	return slices.Compact(all)
 }
 
 func position(file string, line int) finding.Position {
@@ -78,6 +86,9 @@ func position(file string, line int) finding.Position {
 // String says how much was judged in a few words.
 func (c Coverage) String() string {
 	text := c.judged()
+	if n := len(c.Templates); n > 0 {
+		text += fmt.Sprintf(", and %s of other tools left out", finding.Count(n, "template"))
+	}
 	switch c.Besides {
 	case 0:
 		return text

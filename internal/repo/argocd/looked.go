@@ -25,6 +25,7 @@ type looked struct {
 	unread              []byte // what is not parsed of a file with settings
 	values              []*yamldoc.Value
 	broken              *repofs.InputError // why it could not be parsed
+	waits               bool               // for another tool, which fills in what is no YAML
 	twice               *repofs.InputError // a key that is written twice
 }
 
@@ -94,6 +95,7 @@ func (r *Repository) look(file string) (l looked) {
 			return looked{}
 		}
 		l.broken = &repofs.InputError{Position: problem[0].Position, Message: unparsed(data, problem[0].Message)}
+		l.waits = awaitsFilling(file, data)
 		if l.values, err = yamldoc.ParseLast(file, data); err == nil {
 			l.broken, l.twice = nil, problem[0]
 		}
@@ -120,7 +122,9 @@ func (r *Repository) take(file string, l looked) {
 		// A template of some other tool is no reason to read nothing; a file that
 		// an Application needs is refused when it is read.
 		if l.own {
-			r.notRead(l.broken.Position, "", "%s", l.broken.Message)
+			f := notRead(l.broken.Position, "", "%s", l.broken.Message)
+			f.Unread[0].Template = l.waits
+			r.findings = append(r.findings, f)
 			r.broken = append(r.broken, l.broken)
 		}
 		return

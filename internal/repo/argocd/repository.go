@@ -256,6 +256,19 @@ func unparsed(data []byte, message string) string {
 	return message
 }
 
+// ofTemplate matches lines that hold nothing but what another tool evaluates.
+var ofTemplate = lazyregexp.New(`(?m)^[ \t]*(?:(?:\{\{[^{}]*\}\}|\{%[^{}]*%\})[ \t]*)+$`)
+
+// awaitsFilling reports whether nothing but what another tool fills in makes a file no YAML.
+func awaitsFilling(file string, data []byte) bool {
+	if !placeholder.Match(data) {
+		return false
+	}
+	text := filledIn.ReplaceAllString(ofTemplate.ReplaceAllString(string(data), ""), "filled-in")
+	_, err := yamldoc.ParseLast(file, []byte(text))
+	return err == nil
+}
+
 func (r *Repository) add(file string, documents []document) {
 	if r.isUnused(file) {
 		r.files[file] = documents

@@ -123,6 +123,15 @@ func (r *Repository) unapplied(apps []document) []finding.Finding {
 		f.Unread = nil
 		all = append(all, f)
 	}
+	isTemplate := func(d document) bool { return hasPlaceholder(d.name()) } // no object is called so
+	if templates := slices.DeleteFunc(slices.Clone(others), func(d document) bool { return !isTemplate(d) }); len(templates) > 0 {
+		f := notRead(templates[0].position(), "", "%s: another tool fills in %s", isOrAre(templates), few(namesOfAll(templates)))
+		f.Unread = nil
+		for _, d := range templates {
+			f.Unread = append(f.Unread, finding.Unread{Name: d.name(), Position: d.position(), Template: true, Reason: "it is a template: another tool fills in its name"})
+		}
+		all, others = append(all, f), slices.DeleteFunc(others, isTemplate)
+	}
 	switch len(others) {
 	case 0:
 		return all
@@ -137,6 +146,14 @@ func (r *Repository) unapplied(apps []document) []finding.Finding {
 	f := notRead(others[0].position(), "", "%d %s are not read, since no other Application applies them: %s", len(others), kindsOf(others), few(namesOfAll(others)))
 	f.Unread = unread
 	return append(all, f)
+}
+
+// isOrAre says that Applications are templates.
+func isOrAre(templates []document) string {
+	if len(templates) == 1 {
+		return "the " + templates[0].kind() + " is a template"
+	}
+	return fmt.Sprintf("%d %s are templates", len(templates), kindsOf(templates))
 }
 
 // namesOfAll are the names of objects.
