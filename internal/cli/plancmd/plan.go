@@ -171,12 +171,31 @@ func one(loaded *analysis.Result, expected map[string]time.Duration, only map[st
 			return nil, 0, exit.With(exit.Usage, err)
 		}
 		p.Against = lint.Milder(loaded.Lint(), p.Against)
-		wrong = hard(p.Against) + len(p.Cycles) + len(p.Unplaced)
+		wrong = hard(p.Against) + judge(p, loaded) + len(p.Unplaced)
 		p.Edges, p.Against = loaded.PreciseEdges(p.Edges), loaded.PreciseEdges(p.Against)
 		err = write(&b, p, loaded, o)
 		return b.Bytes(), wrong, err
 	}
 	return b.Bytes(), 0, err
+}
+
+// judge counts the cycles that are wrong. The policy edges starts none of their components;
+// any other goes by the steps, and whether these come up is the judgement of lint.
+func judge(p *plan.Plan, loaded *analysis.Result) int {
+	if p.Policy == rollout.Edges || len(p.Cycles) == 0 {
+		return len(p.Cycles)
+	}
+	in := loaded.Lint()
+	in.Findings = nil
+	p.Judged = []finding.Finding{}
+	p.Judged = append(p.Judged, lint.Run(in, lint.Options{Rules: lint.All(), Only: []string{lint.RuleCycle}, Levels: loaded.Platform.Lint.Rules})...)
+	n := 0
+	for _, f := range p.Judged {
+		if f.Severity == finding.Error {
+			n++
+		}
+	}
+	return n
 }
 
 // hard counts the edges without which a component cannot come up: what heals by

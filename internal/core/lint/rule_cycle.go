@@ -11,7 +11,8 @@ import (
 	"github.com/rollout-ladder/ladder/internal/core/plan"
 )
 
-const ruleCycle = "cycle"
+// RuleCycle is the rule of components that require each other.
+const RuleCycle = "cycle"
 
 // cycles names every cycle of hard edges whole.
 func cycles(in Input) []finding.Finding {
@@ -200,7 +201,7 @@ func (t tangles) findings() []finding.Finding {
 // come through it by retrying.
 func (o *order) cycle(cycle []int, between map[dag.Edge][]*plan.Edge) finding.Finding {
 	f := finding.Finding{
-		Rule: ruleCycle, Severity: finding.Warning, Scope: finding.Cross, Basis: finding.Declared,
+		Rule: RuleCycle, Severity: finding.Warning, Scope: finding.Cross, Basis: finding.Declared,
 		Component: o.enabled[cycle[0]].Name, Provider: o.enabled[cycle[1]].Name,
 	}
 	chain := make([]string, len(cycle))

@@ -23,7 +23,7 @@ func (o *order) fluxCycles() []finding.Finding {
 	for _, circle := range o.flux.Cycles() {
 		first := &o.flux.units[circle[0]]
 		f := finding.Finding{
-			Rule: ruleCycle, Severity: finding.Error, Scope: finding.Cross, Basis: finding.Declared,
+			Rule: RuleCycle, Severity: finding.Error, Scope: finding.Cross, Basis: finding.Declared,
 			Component: first.Component, Provider: o.flux.units[circle[1]].Component, Position: first.Position,
 		}
 		names := make([]string, len(circle))

@@ -33,7 +33,7 @@ func orderRules() []Rule {
 		judged(ruleDeadlock, finding.Error, "Something waits for what comes only after it", gateDeadlock),
 		judged(ruleWait, finding.Warning, "A chart waits for what the order can see to", waitInChart),
 		judged(ruleDeclared, finding.Error, "A declared requirement stands later than what requires it", declaredAgainstOrder),
-		judged(ruleCycle, finding.Error, "Components require each other", cycles),
+		judged(RuleCycle, finding.Error, "Components require each other", cycles),
 		judged(ruleUnprovided, finding.Warning, "Nothing provides what an object requires", unprovided),
 		judged(ruleKey, finding.Error, "A pod reads a key that its Secret or ConfigMap does not have", keyMissing),
 		judged(ruleListener, finding.Error, "A route names a listener that its Gateway does not have", listenerMissing),

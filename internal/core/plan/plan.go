@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/core/rollout"
 )
@@ -61,6 +62,9 @@ type Plan struct {
 	// Cycles of hard edges, each named whole: the first component, which is the
 	// least by name, is repeated at the end.
 	Cycles [][]string
+	// Judged are the findings of lint about them; nil where the policy goes by edges, which
+	// starts none of their components, and where nobody has judged them.
+	Judged []finding.Finding
 	// Unplaced are the enabled components that no step matches. RollingSync
 	// never syncs them, and they are not planned.
 	Unplaced []string

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/plan"
+	"github.com/rollout-ladder/ladder/internal/core/rollout"
 )
 
 // Plan is the JSON document of a plan.
@@ -160,8 +161,17 @@ func PlanText(w io.Writer, p *plan.Plan, unrendered []Unrendered, way string) er
 	table(&b, rows)
 	fmt.Fprintf(&b, "\nCritical path, %s: %s\n", Clock(p.CriticalPath.Duration), strings.Join(p.CriticalPath.Components, " → "))
 	fmt.Fprintf(&b, "Expected time: %s (lower bound %s)\n", Clock(p.Makespan), Clock(p.Bound))
-	for _, c := range p.Cycles {
-		fmt.Fprintf(&b, "\n✕ cycle: %s\n", strings.Join(c, " → "))
+	for _, f := range p.Judged {
+		fmt.Fprintf(&b, "\n%s cycle: %s\n", map[finding.Severity]string{finding.Error: "✕", finding.Warning: "!", finding.Info: "i"}[f.Severity], f.Message)
+	}
+	if p.Judged == nil {
+		stuck := ""
+		if p.Policy == rollout.Edges {
+			stuck = ": the policy edges starts none of them"
+		}
+		for _, c := range p.Cycles {
+			fmt.Fprintf(&b, "\n✕ cycle: %s%s\n", strings.Join(c, " → "), stuck)
+		}
 	}
 	if len(p.Unplaced) > 0 {
 		fmt.Fprintf(&b, "\n✕ no step matches: %s\n", strings.Join(p.Unplaced, ", "))

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/plan"
 )
 
@@ -21,13 +22,14 @@ func PlanHTML(w io.Writer, p *plan.Plan, unrendered []Unrendered) error {
 		Critical string
 		Picture  template.HTML
 		// Told is set where a step has more than a number.
-		Told bool
-		Name func(component string) string
+		Told   bool
+		Name   func(component string) string
+		Judged []finding.Finding
 	}{
 		PlanDocument(p, unrendered), Clock(p.Makespan), Clock(p.Bound), Clock(p.CriticalPath.Duration),
 		template.HTML(picture.String()), //nolint:gosec // made by writeSVG, which escapes every text
 		slices.ContainsFunc(p.Steps, func(s plan.Step) bool { return s.Title+s.Purpose != "" }),
-		func(component string) string { return boxName(component, p.Only) },
+		func(component string) string { return boxName(component, p.Only) }, p.Judged,
 	})
 }
 
@@ -48,7 +50,7 @@ code{font:12px ui-monospace,monospace}.wrong{color:#cf222e}
 <p>{{len .Plan.Order}} components in {{len .Plan.Steps}} steps under the policy {{.Plan.Policy}}. Expected time {{.Expected}}, lower bound {{.Bound}}.</p>
 {{with .Plan.Unrendered}}<h2 class="wrong">Not rendered</h2><p>Nothing is known of what these hold.</p>
 <table><tr><th>Component<th>Reason<th>Where</tr>{{range .}}<tr><td>{{.Component}}<td>{{.Reason}}<td><code>{{.File}}:{{.Line}}</code></tr>{{end}}</table>{{end}}
-{{with .Plan.Cycles}}<h2 class="wrong">Cycles</h2><ul>{{range .}}<li>{{range $i, $c := .}}{{if $i}} → {{end}}{{$c}}{{end}}{{end}}</ul>{{end}}
+{{if .Judged}}<h2>Cycles</h2><ul>{{range .Judged}}<li{{if eq .Severity "error"}} class="wrong"{{end}}>{{.Message}}{{end}}</ul>{{else}}{{with .Plan.Cycles}}<h2 class="wrong">Cycles</h2><ul>{{range .}}<li>{{range $i, $c := .}}{{if $i}} → {{end}}{{$c}}{{end}}{{end}}</ul>{{end}}{{end}}
 {{with .Plan.Unplaced}}<h2 class="wrong">No step matches</h2><ul>{{range .}}<li>{{.}}{{end}}</ul>{{end}}
 {{with .Plan.Against}}<h2 class="wrong">Against the order</h2>
 <table><tr><th>Component<th>comes before<th>which it requires</tr>{{range .}}<tr><td>{{.From}}<td>{{.To}}<td>{{.Reason}}{{range .Evidence}}<br><code>{{.File}}:{{.Line}}</code> {{.Text}}{{end}}</tr>{{end}}</table>{{end}}
