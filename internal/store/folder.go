@@ -78,22 +78,9 @@ func Open(dir string, options Options) (*Folder, error) {
 // Load reads what was saved and opens the journal for more.
 func (f *Folder) Load() (Saved, error) {
 	var saved Saved
-	data, err := os.ReadFile(filepath.Join(f.dir, snapshotFile))
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return saved, nil
-	case err != nil:
-		return saved, fmt.Errorf("read state: %w", err)
-	}
-	var e envelope
-	if err := json.Unmarshal(data, &e); err != nil {
-		return saved, fmt.Errorf("read state %s: %w", filepath.Join(f.dir, snapshotFile), err)
-	}
-	if e.FormatVersion != formatVersion {
-		return saved, fmt.Errorf("state in %s has format version %q, not %q", f.dir, e.FormatVersion, formatVersion)
-	}
-	if checksum(e.State) != e.Checksum {
-		return saved, fmt.Errorf("state in %s is damaged: checksum differs", f.dir)
+	e, err := readSnapshot(f.dir)
+	if err != nil || e == nil {
+		return saved, err
 	}
 	saved.Snapshot, f.generation = e.State, e.Generation
 	saved.Records, err = f.openJournal()
@@ -102,6 +89,29 @@ func (f *Folder) Load() (Saved, error) {
 	}
 	f.removeOldJournals()
 	return saved, nil
+}
+
+// readSnapshot reads the snapshot of a folder; nil where nothing was saved yet.
+func readSnapshot(dir string) (*envelope, error) {
+	path := filepath.Join(dir, snapshotFile)
+	data, err := os.ReadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("read state: %w", err)
+	}
+	var e envelope
+	if err := json.Unmarshal(data, &e); err != nil {
+		return nil, fmt.Errorf("read state %s: %w", path, err)
+	}
+	if e.FormatVersion != formatVersion {
+		return nil, fmt.Errorf("state in %s has format version %q, not %q", dir, e.FormatVersion, formatVersion)
+	}
+	if checksum(e.State) != e.Checksum {
+		return nil, fmt.Errorf("state in %s is damaged: checksum differs", dir)
+	}
+	return &e, nil
 }
 
 // Append adds records to the journal and returns when they are safe. The

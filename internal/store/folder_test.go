@@ -197,3 +197,28 @@ func TestLockEndsWithTheProcess(t *testing.T) {
 	_ = cmd.Wait() // it was killed
 	open(t, dir)
 }
+
+// What a run saves can be looked at while it runs, with who runs it, and afterwards.
+func TestPeekTakesNoLock(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "state")
+	look := func(holder string, want store.Saved) {
+		t.Helper()
+		saved, h, err := store.Peek(dir)
+		must(t, err)
+		if diff := cmp.Diff(want, saved); diff != "" || h.Owner != holder {
+			t.Errorf("held by %q, want %q (-want +got):\n%s", h.Owner, holder, diff)
+		}
+	}
+	look("", store.Saved{})
+	f := open(t, dir)
+	look("test", store.Saved{})
+	must(t, f.Snapshot(json.RawMessage(`"old"`)))
+	must(t, f.Append(raw(`1`)...))
+	must(t, f.Snapshot(json.RawMessage(`"new"`)))
+	must(t, f.Append(raw(`2`, `3`)...))
+	look("test", store.Saved{Snapshot: json.RawMessage(`"new"`), Records: raw(`2`, `3`)})
+	must(t, f.Append(raw(`4`)...)) // it is still held
+	must(t, f.Close())
+	look("", store.Saved{Snapshot: json.RawMessage(`"new"`), Records: raw(`2`, `3`, `4`)})
+	open(t, dir)
+}

@@ -337,6 +337,18 @@ func TestDetachAndResume(t *testing.T) {
 	c.sees(gateWaits)
 	c.presses("p")
 	c.sees("paused: nothing more starts")
+	give(t, "KUBECONFIG="+filepath.Join(t.TempDir(), "none"))
+	status := func(want string, flags ...string) {
+		t.Helper()
+		out := ladder(t, dir, append([]string{"status"}, flags...)...)
+		if out.code != 0 || !strings.Contains(out.stdout, want) || !strings.Contains(out.stdout, gateWaits) {
+			t.Errorf("status %v: exit code %d, no %q:\n%s%s", flags, out.code, want, out.stdout, out.stderr)
+		}
+	}
+	status("driven by process", "--plane", "left")
+	if out := ladder(t, dir, "resume", "--plane", "left", "--yes"); out.code != 1 || !strings.Contains(out.stderr, "is steered by the keys") {
+		t.Errorf("resume from elsewhere: exit code %d, %s", out.code, out.stderr)
+	}
 	c.presses(ctrlC)
 	c.sees("Ctrl-C again detaches")
 	c.presses(ctrlC)
@@ -344,6 +356,17 @@ func TestDetachAndResume(t *testing.T) {
 	want := "ladder rehearse --least-timeout 10m0s --plane left --speed 100 --resume"
 	if !strings.Contains(out, "detached; the plane stays up") || !strings.Contains(out, want) {
 		t.Errorf("the command does not say how to go on: %q is missing", want)
+	}
+	left, err := registry.Get(t.Context(), "left")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, flags := range [][]string{nil, {"--plane", "left"}, {"--kubeconfig", left.Kubeconfig}} {
+		status("rehearsed on plane left", flags...)
+	}
+	goOn := "ladder rehearse " + dir + " --environment dev --plane left --resume"
+	if out := ladder(t, dir, "approve", "400", "--yes"); out.code != 1 || !strings.Contains(out.stderr, goOn) {
+		t.Errorf("approve what nobody runs: exit code %d, %s", out.code, out.stderr)
 	}
 
 	openGate(t, clusterOf(t, registry, "left")) // the plane is up

@@ -87,7 +87,7 @@ func (f Flags) Open(ctx context.Context) (*Access, error) {
 	config, err := loader.ClientConfig()
 	switch {
 	case clientcmd.IsEmptyConfig(err):
-		return nil, exit.With(exit.CouldNotRun, errors.New("no cluster is configured: give --kubeconfig or --context, or --plane NAME for a plane that is up"))
+		return nil, exit.With(exit.CouldNotRun, new(NotConfiguredError))
 	case err != nil:
 		return nil, exit.With(exit.Usage, fmt.Errorf("read the kubeconfig: %w", err))
 	}
@@ -97,6 +97,14 @@ func (f Flags) Open(ctx context.Context) (*Access, error) {
 	config.QPS, config.Burst = 50, 300
 	name := cmp.Or(f.Context, raw.CurrentContext)
 	return &Access{REST: config, Name: cmp.Or(name, inCluster), InCluster: name == "" && len(raw.Clusters) == 0}, nil
+}
+
+// NotConfiguredError says that nothing tells of a cluster.
+type NotConfiguredError struct{}
+
+// Error implements error.
+func (*NotConfiguredError) Error() string {
+	return "no cluster is configured: give --kubeconfig or --context, or --plane NAME for a plane that is up"
 }
 
 // NotUp says how to have a plane, or which one that is up was meant.

@@ -1,11 +1,12 @@
-// Package running finds the rollout on a cluster that a command is about, and
-// reads its state without its lock.
+// Package running finds the rollout that a command is about, on a cluster or rehearsed
+// on a plane, and reads its state without its lock.
 package running
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,8 +14,11 @@ import (
 
 	"github.com/rollout-ladder/ladder/internal/cli/cluster"
 	"github.com/rollout-ladder/ladder/internal/cli/exit"
+	"github.com/rollout-ladder/ladder/internal/cli/steering"
 	"github.com/rollout-ladder/ladder/internal/core/rollout"
 	"github.com/rollout-ladder/ladder/internal/executor"
+	"github.com/rollout-ladder/ladder/internal/run/rehearse"
+	"github.com/rollout-ladder/ladder/internal/store"
 	"github.com/rollout-ladder/ladder/internal/store/incluster"
 )
 
@@ -33,10 +37,13 @@ func (f *Flags) Register(cmd *cobra.Command) {
 	set.StringVarP(&f.Environment, "environment", "e", "", "environment of the rollout (default: the only one)")
 }
 
-// Rollout is one on a cluster.
+// Rollout is one on a cluster, or one that is rehearsed.
 type Rollout struct {
+	Key incluster.Key
+	// Cluster holds the state; nil for a rehearsal.
 	Cluster *incluster.Cluster
-	Key     incluster.Key
+	// Rehearsal is nil for a rollout on a cluster.
+	Rehearsal *rehearse.Kept
 }
 
 // NoneError says that the cluster holds no rollout that was asked for.
@@ -47,9 +54,42 @@ func (e *NoneError) Error() string {
 	return fmt.Sprintf("cluster %s (%s) holds no such rollout; start one with: ladder rollout", e.Name, e.Server)
 }
 
-// Find returns the rollout that the flags choose. Several are wrong usage, none
-// a *NoneError.
+// Find returns the rollout that the flags choose: of a cluster, else the one that is
+// rehearsed on a plane. Several are wrong usage, none a *NoneError.
 func (f *Flags) Find(ctx context.Context) (*Rollout, error) {
+	found, err := f.onCluster(ctx)
+	var none *NoneError
+	nowhere := errors.As(err, &none) || errors.As(err, new(*cluster.NotConfiguredError))
+	if !nowhere && !errors.As(err, new(*cluster.UnreachableError)) {
+		return found, err
+	}
+	kept, keptErr := rehearse.AllKept(ctx)
+	kept = slices.DeleteFunc(kept, func(k rehearse.Kept) bool { return !f.chosen(k.Key()) })
+	asked := func(k rehearse.Kept) bool { return none != nil && k.Server == none.Server }
+	if f.Kubeconfig != "" || f.Context != "" || f.Plane != "" || slices.ContainsFunc(kept, asked) {
+		kept = slices.DeleteFunc(kept, func(k rehearse.Kept) bool { return !asked(k) })
+	}
+	if keptErr != nil || len(kept) == 0 {
+		return nil, err
+	}
+	flags := make([]string, len(kept))
+	for i, k := range kept {
+		flags[i] = "--plane " + k.Plane
+	}
+	switch {
+	case !nowhere: // the cluster may hold the rollout that is meant
+		return nil, fmt.Errorf("%w; what is rehearsed is shown with %s", err, strings.Join(flags, " or "))
+	case len(kept) == 1:
+		return &Rollout{Key: kept[0].Key(), Rehearsal: &kept[0]}, nil
+	}
+	return nil, exit.With(exit.Usage, fmt.Errorf("several planes hold a rehearsal; choose one:\n  %s", strings.Join(flags, "\n  ")))
+}
+
+func (f *Flags) chosen(k incluster.Key) bool {
+	return (f.Platform == "" || k.Platform == f.Platform) && (f.Environment == "" || k.Environment == f.Environment)
+}
+
+func (f *Flags) onCluster(ctx context.Context) (*Rollout, error) {
 	access, err := f.Open(ctx)
 	if err != nil {
 		return nil, err
@@ -68,7 +108,7 @@ func (f *Flags) Find(ctx context.Context) (*Rollout, error) {
 	var found []incluster.Key
 	var names []string
 	for _, k := range keys {
-		if (f.Platform == "" || k.Platform == f.Platform) && (f.Environment == "" || k.Environment == f.Environment) {
+		if f.chosen(k) {
 			found = append(found, k)
 			names = append(names, "--platform "+k.Platform+" --environment "+k.Environment)
 		}
@@ -84,35 +124,63 @@ func (f *Flags) Find(ctx context.Context) (*Rollout, error) {
 
 // Snapshot is a rollout as it was saved last.
 type Snapshot struct {
-	Key         incluster.Key
-	Run         incluster.Run
+	Key incluster.Key
+	Run incluster.Run
+	// Rehearsal is nil for a rollout on a cluster.
+	Rehearsal   *rehearse.Kept
 	State       rollout.State
 	Transitions []rollout.Transition
 	// Machine answers what each component waits for.
 	Machine *rollout.Machine
 }
 
+// Now is the moment of the rollout: a rehearsal that skips time is ahead of the clock.
+func (s Snapshot) Now(now time.Time) time.Time {
+	if at := s.State.UpdatedAt; s.Rehearsal != nil && at.After(now) {
+		return at
+	}
+	return now
+}
+
+// Resuming is the command that goes on with a rollout that nobody runs.
+func (s Snapshot) Resuming() string {
+	if k := s.Rehearsal; k != nil {
+		return fmt.Sprintf("ladder rehearse %s --environment %s --plane %s --resume", steering.Quoted(k.Path), k.Environment, k.Plane)
+	}
+	return "ladder rollout --resume"
+}
+
 // Read reads the rollout.
 func (r *Rollout) Read(ctx context.Context) (Snapshot, error) {
-	saved, found, err := r.Cluster.Read(ctx, r.Key)
+	s := Snapshot{Key: r.Key, Rehearsal: r.Rehearsal}
+	saved, err := r.saved(ctx, &s.Run)
 	if err != nil {
 		return Snapshot{}, exit.With(exit.CouldNotRun, err)
 	}
-	s := Snapshot{Key: r.Key}
-	if found {
-		s.State, s.Transitions, found, err = executor.Restore(saved)
-	}
+	var found bool
+	s.State, s.Transitions, found, err = executor.Restore(saved)
 	if err == nil && !found {
 		err = errors.New("the state is gone")
 	}
 	if err == nil {
 		s.Machine, err = rollout.Restore(s.State)
 	}
-	if err == nil {
-		s.Run, err = r.Cluster.Running(ctx, r.Key)
-	}
 	if err != nil {
 		return Snapshot{}, exit.With(exit.CouldNotRun, fmt.Errorf("read the rollout %s: %w", r.Key, err))
 	}
 	return s, nil
+}
+
+// saved reads what is saved of the rollout, and who runs it.
+func (r *Rollout) saved(ctx context.Context, run *incluster.Run) (saved store.Saved, err error) {
+	if r.Rehearsal != nil {
+		saved, run.Holder, err = r.Rehearsal.Peek()
+		run.Alive = run.Holder.PID != 0
+		return saved, err
+	}
+	saved, _, err = r.Cluster.Read(ctx, r.Key)
+	if err == nil {
+		*run, err = r.Cluster.Running(ctx, r.Key)
+	}
+	return saved, err
 }

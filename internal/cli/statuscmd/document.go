@@ -17,6 +17,8 @@ type Status struct {
 	FormatVersion string `json:"formatVersion"`
 	Platform      string `json:"platform"`
 	Environment   string `json:"environment"`
+	// Plane is the name of the plane that a rehearsal is on.
+	Plane string `json:"plane,omitempty"`
 	// Result is running, succeeded, failed, aborted or timed-out. Runner is the
 	// process that drives it; empty where none does, though it may be unfinished.
 	Result   string      `json:"result"`
@@ -78,6 +80,9 @@ func Of(s running.Snapshot, now time.Time) Status {
 		Revision: s.State.Spec.Revision, Policy: string(s.State.Spec.Policy),
 		Started: report.Time(p.StartedAt), Updated: report.Time(p.UpdatedAt), Finished: report.Time(p.FinishedAt),
 		Counts: map[string]int{}, Components: []Component{}, Approvals: []string{},
+	}
+	if s.Rehearsal != nil {
+		doc.Plane = s.Rehearsal.Plane
 	}
 	if s.Run.Alive {
 		doc.Runner = s.Run.Holder.String()
@@ -146,18 +151,20 @@ func glyph(state string) string {
 
 // printStatus writes the status for people: the whole, each component, and the
 // root causes of all waiting.
-func printStatus(w io.Writer, d Status, s running.Snapshot, _ report.Style) {
-	now := time.Now()
+func printStatus(w io.Writer, d Status, s running.Snapshot, now time.Time) {
 	fmt.Fprintf(w, "%s/%s  %s", d.Platform, d.Environment, d.Result)
 	switch {
 	case d.Paused:
 		fmt.Fprintf(w, ", paused by %s", cmp.Or(d.PausedBy, "somebody"))
 	case d.Result == "running" && d.Runner == "":
-		fmt.Fprint(w, ", but nobody drives it (go on with: ladder rollout --resume)")
+		fmt.Fprintf(w, ", but nobody drives it (go on with: %s)", s.Resuming())
 	}
 	fmt.Fprintf(w, "\nrevision %s, policy %s, started %s ago", d.Revision, d.Policy, age(time.Time(d.Started), now))
 	if !time.Time(d.Finished).IsZero() {
 		fmt.Fprintf(w, ", finished %s ago", age(time.Time(d.Finished), now))
+	}
+	if d.Plane != "" {
+		fmt.Fprintf(w, "\nrehearsed on plane %s", d.Plane)
 	}
 	if d.Runner != "" {
 		fmt.Fprintf(w, "\ndriven by %s", d.Runner)
@@ -205,6 +212,18 @@ func printStatus(w io.Writer, d Status, s running.Snapshot, _ report.Style) {
 		fmt.Fprintf(w, "%s\n    holds up %d\n", line, len(y.Components))
 	}
 	for _, label := range d.Approvals {
-		fmt.Fprintf(w, "step %s waits for an approval: ladder approve %s\n", label, label)
+		fmt.Fprintf(w, "step %s waits for an approval: %s\n", label, approving(s, label))
+	}
+}
+
+// approving says how a step is approved.
+func approving(s running.Snapshot, label string) string {
+	switch {
+	case s.Rehearsal == nil:
+		return "ladder approve " + label
+	case s.Run.Alive:
+		return "key a on the terminal of the rehearsal"
+	default:
+		return s.Resuming() + " --approve " + label
 	}
 }

@@ -31,7 +31,8 @@ func New(streams *stream.Streams, global *flags.Global) *cobra.Command {
 		Short: "Show a running or finished rollout, and why what waits waits",
 		Long: `Show the rollout that a cluster holds the state of, whether it runs or has
 ended: where each component stands, what it waits for down to the root cause, and
-how old the evidence is. It takes no lock and disturbs nothing.
+how old the evidence is. It takes no lock and disturbs nothing. Where the cluster
+holds none, or there is none, it is the one that a rehearsal left on a plane.
 
 With --engine argocd it needs no rollout of Ladder: it follows the Applications
 of Argo CD, also where RollingSync orders them, and says of each one that is not
@@ -42,6 +43,7 @@ Exit codes: 0 the rollout runs or has succeeded, or every Application is Healthy
 answer.`,
 		Example: `  ladder status --context dev
   ladder status -e prod --format json
+  ladder status --plane rehearsal   # of ladder rehearse --keep
   ladder status --engine argocd`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return run(cmd.Context(), streams, o) },
@@ -90,11 +92,12 @@ func run(ctx context.Context, streams *stream.Streams, o *Options) error {
 		if err != nil {
 			return err
 		}
-		doc := Of(s, time.Now())
+		now := s.Now(time.Now())
+		doc := Of(s, now)
 		if o.Format == "json" {
 			err = report.JSON(&b, doc)
 		} else {
-			printStatus(&b, doc, s, style)
+			printStatus(&b, doc, s, now)
 		}
 		if err != nil {
 			return err
@@ -109,8 +112,7 @@ func run(ctx context.Context, streams *stream.Streams, o *Options) error {
 	return verdict
 }
 
-// age prints how long ago something was; "-" for never. A rehearsal that skips time
-// is ahead of the real one.
+// age prints how long ago something was; "-" for never.
 func age(at, now time.Time) string {
 	if at.IsZero() {
 		return "-"

@@ -105,8 +105,11 @@ func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *
 	if err != nil {
 		return err
 	}
-	if s.Run.Holder.PID == 0 || !s.Run.Alive {
-		return exit.With(exit.No, fmt.Errorf("nobody runs the rollout %s, so there is nobody to ask; go on with it: ladder rollout --resume", found.Key))
+	switch {
+	case s.Run.Holder.PID == 0 || !s.Run.Alive:
+		return exit.With(exit.No, fmt.Errorf("nobody runs the rollout %s, so there is nobody to ask; go on with it: %s", found.Key, s.Resuming()))
+	case s.Rehearsal != nil:
+		return exit.With(exit.No, fmt.Errorf("the rehearsal of %s on plane %s is steered by the keys of the terminal that it runs on: %s", found.Key, s.Rehearsal.Plane, s.Run.Holder))
 	}
 	effect := v.effect(s, target)
 	if !o.yes {

@@ -185,7 +185,7 @@ func Those(p *plan.Plan, steps []int) string {
 func Resuming(cmd *cobra.Command, args []string) string {
 	words := []string{cmd.CommandPath()}
 	for _, a := range args {
-		words = append(words, quoted(a))
+		words = append(words, Quoted(a))
 	}
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		if f.Name == "fresh" || f.Name == "resume" {
@@ -193,7 +193,7 @@ func Resuming(cmd *cobra.Command, args []string) string {
 		}
 		if list, ok := f.Value.(pflag.SliceValue); ok {
 			for _, v := range list.GetSlice() {
-				words = append(words, "--"+f.Name, quoted(v))
+				words = append(words, "--"+f.Name, Quoted(v))
 			}
 			return
 		}
@@ -206,7 +206,7 @@ func Resuming(cmd *cobra.Command, args []string) string {
 func assigned(f *pflag.Flag) string {
 	switch {
 	case f.Value.Type() != "bool":
-		return " " + quoted(f.Value.String())
+		return " " + Quoted(f.Value.String())
 	case f.Value.String() != "true":
 		return "=" + f.Value.String()
 	default:
@@ -214,8 +214,8 @@ func assigned(f *pflag.Flag) string {
 	}
 }
 
-// quoted makes a word that a shell takes as it is.
-func quoted(word string) string {
+// Quoted makes a word that a shell takes as it is.
+func Quoted(word string) string {
 	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./=:,@%+"
 	if word != "" && strings.Trim(word, plain) == "" {
 		return word

@@ -42,7 +42,8 @@ func New(streams *stream.Streams, global *flags.Global) *cobra.Command {
 		Use:   "watch",
 		Short: "Watch a rollout that another process runs, until it ends",
 		Long: `Watch the rollout that a cluster holds the state of until it ends: on a terminal
-on a screen of its own, elsewhere as lines, one for each change.
+on a screen of its own, elsewhere as lines, one for each change. Where the cluster
+holds none, it is the one that is rehearsed on a plane.
 
 The keys e, f, p, a and ? explain what waits, list failures, pause and resume,
 and approve a step that starts by hand; q or Ctrl-C leave, and the rollout goes
@@ -158,7 +159,7 @@ func (v *view) show(s running.Snapshot) {
 	if v.display.Redraw() == 0 {
 		return
 	}
-	board := report.BoardOf(s.State, make([]string, len(s.State.Spec.Steps)), s.Machine.BlockedBy, 0, time.Now())
+	board := report.BoardOf(s.State, make([]string, len(s.State.Spec.Steps)), s.Machine.BlockedBy, 0, s.Now(time.Now()))
 	if !s.Run.Alive {
 		board.Note = "nobody drives it"
 	}
@@ -169,6 +170,10 @@ func (v *view) show(s running.Snapshot) {
 func (v *view) do(ctx context.Context, r progress.Request) {
 	if r.Leave {
 		v.leave()
+		return
+	}
+	if v.found.Rehearsal != nil {
+		v.answer("a rehearsal is steered by the keys of the terminal that it runs on")
 		return
 	}
 	request := incluster.Request{By: steering.Person()}
@@ -192,12 +197,16 @@ func (v *view) do(ctx context.Context, r progress.Request) {
 		if err == nil && answer.Refused {
 			err = errors.New(answer.Message)
 		}
-		if err == nil {
-			return
-		}
-		select {
-		case v.answers <- err.Error():
-		default: // enough was refused
+		if err != nil {
+			v.answer(err.Error())
 		}
 	}()
+}
+
+// answer keeps what the run refused, for when the screen is left.
+func (v *view) answer(text string) {
+	select {
+	case v.answers <- text:
+	default: // enough was refused
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -253,6 +254,7 @@ func (s *target) run(ctx context.Context, access *rest.Config, loaded *analysis.
 	if o.skips() {
 		control = bounded(ctx, control, o.Timeout)
 	}
+	tell := sync.OnceFunc(func() { s.tell(loaded) })
 	began := time.Now()
 	end, err := times.begin(ctx)
 	if err != nil {
@@ -260,7 +262,7 @@ func (s *target) run(ctx context.Context, access *rest.Config, loaded *analysis.
 	}
 	outcome, err := session.Run(ctx, o.Observer, loaded, planned, o.scale(), executor.Config{
 		Spec: spec, Engine: engine, Store: s.store, Start: executor.Mode(o.Resume, o.Fresh), Control: control,
-		Clock: times.rollout, Deadlines: times.deadlines, Sink: func(executor.Notice) { times.notice() },
+		Clock: times.rollout, Deadlines: times.deadlines, Sink: func(executor.Notice) { times.notice(); tell() },
 	})
 	end()
 	if err != nil {

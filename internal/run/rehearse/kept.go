@@ -1,0 +1,88 @@
+package rehearse
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/rollout-ladder/ladder/internal/analysis"
+	"github.com/rollout-ladder/ladder/internal/plane"
+	"github.com/rollout-ladder/ladder/internal/run/session"
+	"github.com/rollout-ladder/ladder/internal/store"
+	"github.com/rollout-ladder/ladder/internal/store/incluster"
+)
+
+// aboutFile says whose rollout the folder of the state holds.
+const aboutFile = "rehearsal.json"
+
+// Kept is a rehearsal that the plane of a name holds, whether it runs or has ended.
+type Kept struct {
+	Plane string `json:"-"`
+	// Server is the address of the plane.
+	Server string `json:"-"`
+	// Platform and Environment are those of a rollout on a cluster.
+	Platform    string `json:"platform"`
+	Environment string `json:"environment"`
+	// Path is the absolute path of the platform.
+	Path string `json:"path"`
+
+	dir string
+}
+
+// Key names the rollout as one on a cluster.
+func (k Kept) Key() incluster.Key {
+	return incluster.Key{Platform: k.Platform, Environment: k.Environment}
+}
+
+// Peek reads the state, and says who runs the rehearsal: nobody where the Holder is zero.
+func (k Kept) Peek() (store.Saved, store.Holder, error) { return store.Peek(k.dir) }
+
+// AllKept lists the rehearsals on the planes that are up, by the names of the planes.
+func AllKept(ctx context.Context) ([]Kept, error) {
+	registry, err := plane.DefaultRegistry()
+	if err != nil {
+		return nil, err
+	}
+	planes, err := registry.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var all []Kept
+	for _, p := range planes {
+		k := Kept{Plane: p.Name, Server: p.Server, dir: filepath.Join(p.Dir, stateFolder)}
+		text, err := os.ReadFile(filepath.Join(k.dir, aboutFile))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // nothing was rehearsed on it
+		}
+		if err == nil {
+			err = json.Unmarshal(text, &k)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read about the rehearsal on plane %s: %w", p.Name, err)
+		}
+		all = append(all, k)
+	}
+	return all, nil
+}
+
+// tell writes whose rollout the state on a kept plane is. It is called once the state is
+// that of this rehearsal: one that is refused leaves what an earlier one wrote.
+func (s *target) tell(loaded *analysis.Result) {
+	if !s.kept {
+		return
+	}
+	key := session.KeyOf(loaded.Platform)
+	text, err := json.Marshal(Kept{Platform: key.Platform, Environment: key.Environment, Path: loaded.Platform.Root})
+	if err != nil {
+		return // three texts are JSON
+	}
+	file := filepath.Join(s.plane.Dir, stateFolder, aboutFile)
+	// Without it the rehearsal goes on, and "ladder status" does not find it.
+	if os.WriteFile(file+".new", text, 0o600) == nil {
+		_ = os.Rename(file+".new", file)
+	}
+}
