@@ -69,7 +69,7 @@ func outputComments() map[string]string {
 		"PlanEdge.From":              "The consumer.",
 		"PlanEdge.To":                "The provider.",
 		"PlanMakespan.Bound":         "A lower bound, in seconds.",
-		"Rollout.Result":             "succeeded, failed, aborted or timed-out.",
+		"Rollout.Result":             "succeeded, failed, aborted, timed-out or interrupted.",
 		"Rollout.Speed":              "Divides the simulated delays; 1 on a cluster.",
 		"Rollout.BoundSeconds":       "The least time that the expected durations need.",
 		"RolloutComponent.Object":    "The object that explains a state other than healthy.",

@@ -42,6 +42,16 @@ type BoardStep struct {
 // Finished reports whether nothing of the step is left to do.
 func (s BoardStep) Finished() bool { return s.Started && s.Done == s.Total }
 
+// ended reports whether no component of the step is left, well or not.
+func (s BoardStep) ended() bool { return s.Started && s.Done+s.Failed == s.Total }
+
+// Tick lets the clock of a step go on that has not ended.
+func (s *BoardStep) Tick(passed time.Duration) {
+	if s.Started && !s.ended() {
+		s.Elapsed += passed
+	}
+}
+
 // BoardRow is one component of the board.
 type BoardRow struct {
 	Component string

@@ -61,8 +61,8 @@ func BoardOf(state rollout.State, names []string, blockedBy func(component strin
 			b.Failed = append(b.Failed, BoardRow{Component: c.Name, Text: explain(c)})
 		}
 	}
-	for i := range b.Steps {
-		b.Steps[i].Elapsed = stepElapsed(state, i, first[i], b.Steps[i].Finished(), now)
+	for i, s := range b.Steps {
+		b.Steps[i].Elapsed = stepElapsed(state, i, first[i], s.ended(), now)
 	}
 	for on, n := range waits {
 		b.Waiting = append(b.Waiting, BoardWait{Count: n, On: on})
@@ -78,18 +78,22 @@ func BoardOf(state rollout.State, names []string, blockedBy func(component strin
 	return b
 }
 
-// stepElapsed is the time from the first start of a step to its last healthy
-// moment, or to now while it runs.
-func stepElapsed(state rollout.State, step int, first time.Time, finished bool, now time.Time) time.Duration {
+// stepElapsed is the time from the first start of a step to the end of its last
+// component, or to now while one is left.
+func stepElapsed(state rollout.State, step int, first time.Time, ended bool, now time.Time) time.Duration {
 	if first.IsZero() {
 		return 0
 	}
 	end := now
-	if finished {
+	if ended {
 		end = first
 		for i, c := range state.Components {
-			if state.Spec.Components[i].Step == step && c.HealthyAt.After(end) {
-				end = c.HealthyAt
+			at := c.HealthyAt
+			if c.Status.Bad() {
+				at = c.EndedAt
+			}
+			if state.Spec.Components[i].Step == step && at.After(end) {
+				end = at
 			}
 		}
 	}

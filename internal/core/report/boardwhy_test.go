@@ -75,3 +75,27 @@ func TestRootCauseOfACircle(t *testing.T) {
 		t.Errorf("%d components wait for something, want 2: %v", n, b.Why)
 	}
 }
+
+// The clock of a step stands when its last component has ended, well or not.
+func TestElapsedOfAFailedStep(t *testing.T) {
+	start := time.Unix(1000, 0)
+	state := rollout.State{Spec: rollout.Spec{
+		Steps:      []rollout.StepSpec{{Label: "100"}},
+		Components: []rollout.ComponentSpec{{Name: "a"}, {Name: "b"}},
+	}, Components: []rollout.ComponentState{
+		{Name: "a", Status: rollout.Done, StartedAt: start, HealthyAt: start.Add(time.Minute)},
+		{Name: "b", Status: rollout.TimedOut, StartedAt: start, EndedAt: start.Add(15 * time.Minute)},
+	}}
+	none := func(string) []rollout.Blocker { return nil }
+	elapsed := func(want time.Duration) {
+		t.Helper()
+		step := BoardOf(state, []string{""}, none, 0, start.Add(time.Hour)).Steps[0]
+		step.Tick(time.Second)
+		if step.Elapsed != want {
+			t.Errorf("%s elapsed, want %s", step.Elapsed, want)
+		}
+	}
+	elapsed(15 * time.Minute)
+	state.Components[1].Status, state.Components[1].EndedAt = rollout.Waiting, time.Time{}
+	elapsed(time.Hour + time.Second)
+}

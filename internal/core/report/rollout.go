@@ -12,7 +12,7 @@ const FormatVersion = "1"
 // Rollout is the JSON report of a rollout or a rehearsal.
 type Rollout struct {
 	FormatVersion string `json:"formatVersion"`
-	// Result is succeeded, failed, aborted or timed-out.
+	// Result is succeeded, failed, aborted, timed-out or interrupted.
 	Result      string `json:"result"`
 	Environment string `json:"environment"`
 	Revision    string `json:"revision"`
@@ -51,6 +51,9 @@ type Rollout struct {
 	Kubeconfig string     `json:"kubeconfig,omitempty"`
 }
 
+// ResultInterrupted is the result of a rollout that was left before it ended.
+const ResultInterrupted = "interrupted"
+
 // StateUnrendered is the state of a component that stood in as an empty one and
 // became Healthy as such, which says nothing of what it holds.
 const StateUnrendered = "unrendered"
@@ -66,16 +69,18 @@ type Approval struct {
 // RolloutComponent is one component of a rollout report, in the order of the
 // ladder.
 type RolloutComponent struct {
-	Name        string    `json:"name"`
-	Phase       string    `json:"phase"`
-	Type        string    `json:"componentType"`
-	State       string    `json:"state"`
-	UnblockedAt Time      `json:"unblockedAt"`
-	StartedAt   Time      `json:"startedAt"`
-	SyncedAt    Time      `json:"syncedAt"`
-	HealthyAt   Time      `json:"healthyAt"`
-	BlockedBy   []Blocker `json:"blockedBy"`
-	Attempts    int       `json:"attempts"`
+	Name        string `json:"name"`
+	Phase       string `json:"phase"`
+	Type        string `json:"componentType"`
+	State       string `json:"state"`
+	UnblockedAt Time   `json:"unblockedAt"`
+	StartedAt   Time   `json:"startedAt"`
+	SyncedAt    Time   `json:"syncedAt"`
+	HealthyAt   Time   `json:"healthyAt"`
+	// EndedAt is when it failed, timed out, was aborted or was gone.
+	EndedAt   Time      `json:"endedAt"`
+	BlockedBy []Blocker `json:"blockedBy"`
+	Attempts  int       `json:"attempts"`
 	// Object is the object that explains a state other than healthy.
 	Object  string `json:"object"`
 	Message string `json:"message"`

@@ -13,107 +13,6 @@ import (
 	"github.com/rollout-ladder/ladder/internal/core/rollout"
 )
 
-// phaseSummary is one phase of a finished rollout.
-type phaseSummary struct {
-	label         string
-	done, total   int
-	skipped       int
-	unrendered    int
-	failed        bool
-	first, last   time.Time
-	slowest       string
-	slowestLength time.Duration
-	types         map[string]int
-}
-
-// role is the type that most of its components have, the least by name where
-// several do.
-func (p phaseSummary) role() string {
-	best := ""
-	for t, n := range p.types {
-		if best == "" || n > p.types[best] || n == p.types[best] && t < best {
-			best = t
-		}
-	}
-	return best
-}
-
-func (p phaseSummary) length() time.Duration {
-	if p.first.IsZero() || p.last.Before(p.first) {
-		return 0
-	}
-	return p.last.Sub(p.first)
-}
-
-// summary counts a report.
-type summary struct {
-	phases                         []phaseSummary
-	healthy, bad, blocked, skipped int
-	planned                        int
-	removed, toRemove              int
-	unrendered                     int
-}
-
-func summarise(r Rollout) summary {
-	var s summary
-	at := map[string]int{}
-	for _, c := range r.Components {
-		if c.Removal {
-			s.toRemove++
-			switch rollout.Status(c.State) {
-			case rollout.Removed:
-				s.removed++
-			case rollout.Blocked:
-				s.blocked++
-			default:
-				s.bad++
-			}
-			continue
-		}
-		i, ok := at[c.Phase]
-		if !ok {
-			i = len(s.phases)
-			at[c.Phase] = i
-			s.phases = append(s.phases, phaseSummary{label: c.Phase, types: map[string]int{}})
-		}
-		p := &s.phases[i]
-		p.types[c.Type]++
-		started, healthy := time.Time(c.StartedAt), time.Time(c.HealthyAt)
-		if !started.IsZero() && (p.first.IsZero() || started.Before(p.first)) {
-			p.first = started
-		}
-		if healthy.After(p.last) {
-			p.last = healthy
-		}
-		if length := healthy.Sub(started); !started.IsZero() && length > p.slowestLength {
-			p.slowest, p.slowestLength = c.Name, length
-		}
-		if c.State == string(rollout.Skipped) {
-			s.skipped++
-			p.skipped++
-			continue
-		}
-		s.planned++
-		p.total++
-		if c.State == StateUnrendered {
-			s.unrendered++
-			p.unrendered++
-			continue
-		}
-		switch rollout.Status(c.State) {
-		case rollout.Done:
-			s.healthy++
-			p.done++
-		case rollout.Blocked:
-			s.blocked++
-		default:
-			s.bad++
-			p.failed = true
-		}
-	}
-	return s
-}
-
 // RolloutText writes the report of a rollout for people.
 func RolloutText(w io.Writer, r Rollout, style Style) error {
 	var b strings.Builder
@@ -141,31 +40,6 @@ func RolloutText(w io.Writer, r Rollout, style Style) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
-}
-
-func (s Style) phaseLine(p phaseSummary) string {
-	glyph, colour := "·", faint
-	switch {
-	case p.failed:
-		glyph, colour = "✕", red
-	case p.total > 0 && p.done == p.total:
-		glyph, colour = "✓", green
-	case p.total > 0 && p.done+p.unrendered == p.total:
-		glyph, colour = "!", yellow
-	case p.done > 0:
-		glyph = "…" // the others wait
-	}
-	text := s.paint(colour, fmt.Sprintf("%s %-7s %-10s %3d/%-3d", glyph, p.label, p.role(), p.done, p.total)) + fmt.Sprintf(" %7s", Clock(p.length()))
-	if p.slowest != "" {
-		text += s.paint(faint, fmt.Sprintf("  slowest %s %s", p.slowest, Clock(p.slowestLength)))
-	}
-	if p.unrendered > 0 {
-		text += s.paint(faint, fmt.Sprintf("  %d not rendered", p.unrendered))
-	}
-	if p.skipped > 0 {
-		text += s.paint(faint, fmt.Sprintf("  %d skipped", p.skipped))
-	}
-	return text
 }
 
 // String says who let the step start.
@@ -228,7 +102,11 @@ func writeTrouble(b *strings.Builder, r Rollout, style Style) {
 			on := cause(c)
 			waiting[on] = append(waiting[on], c.Name)
 		default:
-			fmt.Fprintf(b, "\n%s\n", style.paint(red, fmt.Sprintf("✕ %s %s %s", c.Name, bracketed(standing(c)), c.State)))
+			glyph, colour := "✕", red
+			if r.left(c) {
+				glyph, colour = "▶", cyan
+			}
+			fmt.Fprintf(b, "\n%s\n", style.paint(colour, fmt.Sprintf("%s %s %s %s", glyph, c.Name, bracketed(standing(c)), c.State)))
 			if c.Object != "" {
 				fmt.Fprintf(b, "    object: %s\n", Plain(c.Object))
 			}
@@ -306,6 +184,8 @@ func writeAgainst(b *strings.Builder, against []PlanEdge) {
 // order kept what was required of it.
 func verdict(r Rollout, s summary) (glyph, colour string) {
 	switch {
+	case r.Result == ResultInterrupted:
+		return "▶", cyan
 	case r.Result != string(rollout.Succeeded):
 		return "✕", red
 	case s.unrendered > 0 || slices.ContainsFunc(r.Against, PlanEdge.hard):
@@ -381,9 +261,9 @@ func RolloutMarkdown(w io.Writer, r Rollout) error {
 		if p.slowest != "" {
 			slowest = fmt.Sprintf("`%s` %s", escape(p.slowest), Clock(p.slowestLength))
 		}
-		fmt.Fprintf(&b, "| %s | %d/%d | %s | %s |\n", escape(p.label), p.done, p.total, Clock(p.length()), slowest)
+		fmt.Fprintf(&b, "| %s | %d/%d | %s | %s |\n", escape(p.label), p.done, p.total, p.took(), slowest)
 	}
-	if s.bad+s.blocked > 0 {
+	if s.bad+s.blocked+s.inFlight > 0 {
 		b.WriteString("\n| component | phase | state | why |\n| --- | --- | --- | --- |\n")
 		for _, c := range r.Components {
 			if state := rollout.Status(c.State); state == rollout.Done || state == rollout.Skipped || state == rollout.Removed || state == StateUnrendered {

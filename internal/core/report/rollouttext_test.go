@@ -19,7 +19,7 @@ func failedReport() Rollout {
 		Components: []RolloutComponent{
 			{Name: "crds", Phase: "110", Type: "crds", State: "healthy", StartedAt: at(0), SyncedAt: at(1), HealthyAt: at(2), Attempts: 1},
 			{Name: "old", Phase: "110", Type: "crds", State: "skipped"},
-			{Name: "db", Phase: "250", Type: "runtime", State: "timed-out", StartedAt: at(2), Attempts: 1,
+			{Name: "db", Phase: "250", Type: "runtime", State: "timed-out", StartedAt: at(2), EndedAt: at(9), Attempts: 1,
 				Object: "apps/StatefulSet/data/db", Message: "timed out: pod db-0: secret \"db\" not found\x1b[2J"},
 			{Name: "app", Phase: "650", Type: "runtime", State: "blocked", BlockedBy: []Blocker{{Component: "db", Reason: "db timed out"}}},
 			{Name: "web", Phase: "650", Type: "runtime", State: "blocked", BlockedBy: []Blocker{{Component: "db", Reason: "db timed out"}}},
@@ -42,8 +42,8 @@ func TestRolloutText(t *testing.T) {
     db.yaml:7  StatefulSet data/db reads it
 
 ✓ 110     crds         1/1      2.0s  slowest crds 2.0s  1 skipped
-✕ 250     runtime      0/1      0.0s
-· 650     runtime      0/2      0.0s
+✕ 250     runtime      0/1      7.0s  slowest db 7.0s
+· 650     runtime      0/2         -  2 blocked
 
 ✕ failed: 1 of 4 components Healthy after 9.0s
   environment dev, policy phases, speed 60, seed 1, lower bound 4.0s, 1 skipped, revision abc
@@ -114,17 +114,29 @@ func TestRolloutTextMarks(t *testing.T) {
 		{Name: "c", Phase: "020", State: "healthy"}, {Name: "d", Phase: "020", State: "blocked"},
 		{Name: "e", Phase: "030", State: "blocked"},
 	}}
-	var b strings.Builder
-	if err := RolloutText(&b, r, Style{}); err != nil {
-		t.Fatal(err)
+	marks := func(want ...string) {
+		t.Helper()
+		var b strings.Builder
+		if err := RolloutText(&b, r, Style{}); err != nil {
+			t.Fatal(err)
+		}
+		var marks []string
+		for _, line := range strings.Split(b.String(), "\n") {
+			if words := strings.Fields(line); len(words) > 1 && strings.Contains("✓✕!·▶", words[0]) {
+				marks = append(marks, strings.Join(words[:2], " "))
+			}
+		}
+		if diff := cmp.Diff(want, marks); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
 	}
-	var marks []string
-	for _, line := range strings.Split(b.String(), "\n")[:3] {
-		marks = append(marks, strings.Join(strings.Fields(line)[:2], " "))
-	}
-	if diff := cmp.Diff([]string{"! 010", "… 020", "· 030"}, marks); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	marks("! 010", "· 020", "· 030", "✕ failed:")
+	// What was in flight when the rollout was left has not failed.
+	r = Rollout{Result: ResultInterrupted, Components: []RolloutComponent{
+		{Name: "a", Phase: "010", State: "healthy"}, {Name: "b", Phase: "010", State: "progressing", StartedAt: at(1)},
+		{Name: "c", Phase: "020", State: "failed", StartedAt: at(1), EndedAt: at(2)}, {Name: "d", Phase: "030", State: "blocked"},
+	}}
+	marks("▶ 010", "✕ 020", "· 030", "▶ interrupted:", "▶ b", "✕ c")
 }
 
 func TestRolloutMarkdownEscapes(t *testing.T) {

@@ -135,10 +135,8 @@ func (a *Progress) tick() {
 		board.Running[i].Elapsed += passed
 	}
 	board.Steps = append([]report.BoardStep(nil), board.Steps...)
-	for i, s := range board.Steps {
-		if s.Started && !s.Finished() {
-			board.Steps[i].Elapsed += passed
-		}
+	for i := range board.Steps {
+		board.Steps[i].Tick(passed)
 	}
 	a.observer.Board(board)
 }

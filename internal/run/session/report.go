@@ -80,7 +80,7 @@ func Report(loaded *analysis.Result, planned *plan.Plan, outcome executor.Outcom
 		Against:       notKept(planned),
 	}
 	if r.Result == "" {
-		r.Result = "interrupted"
+		r.Result = report.ResultInterrupted
 	}
 	if !state.FinishedAt.IsZero() {
 		r.MakespanSeconds = state.FinishedAt.Sub(state.StartedAt).Seconds()
@@ -150,13 +150,16 @@ func firstHealthy(transitions []rollout.Transition, s rollout.ComponentState) ti
 func fill(rc *report.RolloutComponent, s rollout.ComponentState, blocked []rollout.Blocker) {
 	rc.State = string(s.Status)
 	rc.UnblockedAt, rc.StartedAt = report.Time(s.UnblockedAt), report.Time(s.StartedAt)
-	rc.SyncedAt = report.Time(s.SyncedAt)
+	rc.SyncedAt, rc.EndedAt = report.Time(s.SyncedAt), report.Time(s.EndedAt)
 	rc.Attempts, rc.Message = s.Attempt, s.Message
 	if s.Object.Kind != "" {
 		rc.Object = s.Object.String()
 	}
 	if s.Status == rollout.Done {
 		return
+	}
+	if s.Message == "" && !s.StartedAt.IsZero() && !s.Seen.At.Before(s.StartedAt) {
+		rc.Message = s.Seen.Message // what it was in the middle of
 	}
 	for _, b := range report.CausesFirst(blocked) {
 		name := b.Component

@@ -1,0 +1,172 @@
+package report
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/rollout-ladder/ladder/internal/core/rollout"
+)
+
+// phaseSummary is one phase of a finished rollout.
+type phaseSummary struct {
+	label         string
+	done, total   int
+	skipped       int
+	unrendered    int
+	blocked       int
+	inFlight      int
+	failed        bool
+	first, last   time.Time
+	slowest       string
+	slowestLength time.Duration
+	types         map[string]int
+}
+
+// role is the type that most of its components have, the least by name where
+// several do.
+func (p phaseSummary) role() string {
+	best := ""
+	for t, n := range p.types {
+		if best == "" || n > p.types[best] || n == p.types[best] && t < best {
+			best = t
+		}
+	}
+	return best
+}
+
+// took is the time of the phase; "-" for one of which nothing has ended.
+func (p phaseSummary) took() string {
+	if p.first.IsZero() || p.last.IsZero() {
+		return "-"
+	}
+	return Clock(p.length())
+}
+
+func (p phaseSummary) length() time.Duration {
+	if p.first.IsZero() || p.last.Before(p.first) {
+		return 0
+	}
+	return p.last.Sub(p.first)
+}
+
+// summary counts a report.
+type summary struct {
+	phases                         []phaseSummary
+	healthy, bad, blocked, skipped int
+	inFlight                       int
+	planned                        int
+	removed, toRemove              int
+	unrendered                     int
+}
+
+func summarise(r Rollout) summary {
+	var s summary
+	at := map[string]int{}
+	for _, c := range r.Components {
+		if c.Removal {
+			s.toRemove++
+			switch status := rollout.Status(c.State); {
+			case status == rollout.Removed:
+				s.removed++
+			case status == rollout.Blocked:
+				s.blocked++
+			case r.left(c):
+				s.inFlight++
+			default:
+				s.bad++
+			}
+			continue
+		}
+		i, ok := at[c.Phase]
+		if !ok {
+			i = len(s.phases)
+			at[c.Phase] = i
+			s.phases = append(s.phases, phaseSummary{label: c.Phase, types: map[string]int{}})
+		}
+		p := &s.phases[i]
+		p.types[c.Type]++
+		started, ended := time.Time(c.StartedAt), c.ended()
+		if !started.IsZero() && (p.first.IsZero() || started.Before(p.first)) {
+			p.first = started
+		}
+		if ended.After(p.last) {
+			p.last = ended
+		}
+		if length := ended.Sub(started); !started.IsZero() && length > p.slowestLength {
+			p.slowest, p.slowestLength = c.Name, length
+		}
+		if c.State == string(rollout.Skipped) {
+			s.skipped++
+			p.skipped++
+			continue
+		}
+		s.planned++
+		p.total++
+		if c.State == StateUnrendered {
+			s.unrendered++
+			p.unrendered++
+			continue
+		}
+		switch status := rollout.Status(c.State); {
+		case status == rollout.Done:
+			s.healthy++
+			p.done++
+		case status == rollout.Blocked:
+			s.blocked++
+			p.blocked++
+		case r.left(c):
+			s.inFlight++
+			p.inFlight++
+		default:
+			s.bad++
+			p.failed = true
+		}
+	}
+	return s
+}
+
+// ended is when the last attempt of a component ended, well or not; zero for one that did
+// not end.
+func (c RolloutComponent) ended() time.Time {
+	if at := time.Time(c.EndedAt); !at.IsZero() {
+		return at
+	}
+	return time.Time(c.HealthyAt)
+}
+
+// left reports whether a component was in flight when its rollout was interrupted: it has
+// not failed.
+func (r Rollout) left(c RolloutComponent) bool {
+	return r.Result == ResultInterrupted && time.Time(c.EndedAt).IsZero()
+}
+
+func (s Style) phaseLine(p phaseSummary) string {
+	glyph, colour := "·", faint
+	switch {
+	case p.failed:
+		glyph, colour = "✕", red
+	case p.total > 0 && p.done == p.total:
+		glyph, colour = "✓", green
+	case p.total > 0 && p.done+p.unrendered == p.total:
+		glyph, colour = "!", yellow
+	case p.inFlight > 0:
+		glyph, colour = "▶", cyan
+	}
+	text := s.paint(colour, fmt.Sprintf("%s %-7s %-10s %3d/%-3d", glyph, p.label, p.role(), p.done, p.total)) + fmt.Sprintf(" %7s", p.took())
+	if p.slowest != "" {
+		text += s.paint(faint, fmt.Sprintf("  slowest %s %s", p.slowest, Clock(p.slowestLength)))
+	}
+	if p.inFlight > 0 {
+		text += s.paint(faint, fmt.Sprintf("  %d in flight", p.inFlight))
+	}
+	if p.blocked > 0 {
+		text += s.paint(faint, fmt.Sprintf("  %d blocked", p.blocked))
+	}
+	if p.unrendered > 0 {
+		text += s.paint(faint, fmt.Sprintf("  %d not rendered", p.unrendered))
+	}
+	if p.skipped > 0 {
+		text += s.paint(faint, fmt.Sprintf("  %d skipped", p.skipped))
+	}
+	return text
+}
