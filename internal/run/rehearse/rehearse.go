@@ -270,7 +270,9 @@ func (s *target) run(ctx context.Context, access *rest.Config, loaded *analysis.
 	}
 	r := Rehearsal{Interrupted: outcome.Interrupted, Loaded: loaded}
 	r.Report = session.Report(loaded, planned, outcome, session.Conditions{Engine: EngineNative, Seed: o.Seed, Speed: o.scale()})
-	r.Report.RealSeconds = time.Since(began).Seconds()
+	if o.skips() {
+		r.Report.RealSeconds = time.Since(began).Seconds()
+	}
 	r.Report.PlaneReadySeconds = s.plane.ReadyAfter.Seconds()
 	if s.kept {
 		r.Report.Kubeconfig = s.plane.Kubeconfig
