@@ -12,7 +12,8 @@ import (
 )
 
 // press handles a key: it returns lines for the scrollback, and what was asked
-// for, nil for nothing.
+// for, nil for nothing. What a key explains is shown in place of the board, until
+// the key is pressed again.
 func (s *screen) press(key byte) (lines []string, request *Request) {
 	switch {
 	case s.elsewhere && (key == keyInterrupt || key == 'q'):
@@ -24,7 +25,7 @@ func (s *screen) press(key byte) (lines []string, request *Request) {
 	case s.ending != "":
 		return nil, nil
 	case key == keyInterrupt:
-		s.question = leaving
+		s.question, s.view = leaving, 0
 		return nil, nil
 	case s.question == leaving:
 		return s.answerLeaving(key)
@@ -32,16 +33,14 @@ func (s *screen) press(key byte) (lines []string, request *Request) {
 		return s.answerApproving(key)
 	}
 	switch key {
-	case '?':
-		return s.help(), nil
-	case 'e':
-		return s.explain(), nil
-	case 'f':
-		return s.failures(), nil
+	case s.view, keyEscape: // again
+		s.view = 0
+	case '?', 'e', 'f':
+		s.view = key
 	case 'p':
 		return s.pause()
 	case 'a':
-		return s.ask(), nil
+		s.ask()
 	}
 	return nil, nil
 }
@@ -67,7 +66,7 @@ func (s *screen) answerLeaving(key byte) (lines []string, request *Request) {
 
 // leave ends the watching.
 func (s *screen) leave() ([]string, *Request) {
-	s.question, s.ending = nothing, "ending: the plane is not kept"
+	s.question, s.view, s.ending = nothing, 0, "ending: the plane is not kept"
 	if s.kept {
 		s.ending = "detaching: saving the state"
 	}
@@ -87,13 +86,13 @@ func (s *screen) pause() ([]string, *Request) {
 }
 
 // ask asks before a step is approved.
-func (s *screen) ask() []string {
+func (s *screen) ask() {
 	left := s.approvals()
 	if len(left) == 0 {
-		return []string{"nothing waits for approval"}
+		s.view = 'a'
+		return
 	}
-	s.question, s.step = approving, left[0]
-	return nil
+	s.question, s.step, s.view = approving, left[0], 0
 }
 
 func (s *screen) answerApproving(key byte) (lines []string, request *Request) {

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/text/width"
 
+	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 	"github.com/rollout-ladder/ladder/internal/core/report"
 )
 
@@ -103,4 +104,53 @@ func colour(row string) string {
 		return ""
 	}
 	return row[:strings.IndexByte(row, 'm')+1]
+}
+
+// wrapAll breaks lines between words, so that none is longer than a number of columns.
+func wrapAll(lines []string, limit int) []string {
+	var out []string
+	for _, line := range lines {
+		out = append(out, wrapped(line, limit)...)
+	}
+	return out
+}
+
+// entry is the start of a line with a word of its own in front of what it says of it.
+var entry = lazyregexp.New(`^ *\S+ {2,}`)
+
+// wrapped breaks a line between words. What follows stands below the text of the first row.
+func wrapped(line string, limit int) []string {
+	if limit <= 0 || strings.Contains(line, "\x1b") {
+		return []string{line} // a coloured one is short
+	}
+	hang := len(line) - len(strings.TrimLeft(line, " ")) + 2
+	if start := columns(entry.FindString(line)); start > hang {
+		hang = start
+	}
+	if hang > limit/2 {
+		hang = 0
+	}
+	var rows []string
+	for columns(line) > limit {
+		cut, taken, space := 0, 0, 0
+		for i, r := range line {
+			if taken += columnsOf(r); taken > limit {
+				cut = i
+				break
+			}
+			// A blank right after the row breaks it as well.
+			if next := i + utf8.RuneLen(r); taken > hang && next < len(line) && line[next] == ' ' {
+				space = next
+			}
+		}
+		if space > 0 {
+			cut = space
+		}
+		if cut == 0 {
+			break // one character is wider than the terminal
+		}
+		rows = append(rows, strings.TrimRight(line[:cut], " "))
+		line = strings.Repeat(" ", hang) + strings.TrimLeft(line[cut:], " ")
+	}
+	return append(rows, line)
 }

@@ -128,7 +128,7 @@ func TestWideRowsStayOneRow(t *testing.T) {
 	board.Running[0].Component, board.Running[0].Text = strings.Repeat("部品", 40), strings.Repeat("🚀", 90)
 	for width := 1; width < 120; width++ {
 		s := &screen{keys: true, board: board}
-		for _, row := range fit(s.rows(width), width, 0) {
+		for _, row := range fit(s.rows(width, 0), width, 0) {
 			if n := columns(row); n > width {
 				t.Fatalf("width %d: a row of %d: %s", width, n, row)
 			}

@@ -2,8 +2,10 @@ package progress
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/report"
 	"github.com/rollout-ladder/ladder/internal/core/rollout"
 )
@@ -30,6 +32,8 @@ type screen struct {
 	printed     map[string]bool          // steps that are in the scrollback
 	latest      map[string]report.Change // by component
 
+	// view is the key of what is shown in place of the board; 0 for nothing.
+	view     byte
 	question question
 	step     report.BoardApproval // that is asked about
 	paused   bool
@@ -79,49 +83,83 @@ func (s *screen) finished() []string {
 	return lines
 }
 
-// rows draws the block for a terminal of a width.
-func (s *screen) rows(width int) []string {
+// rows draws the block for a terminal of a size; a height of 0 is not known.
+func (s *screen) rows(width, height int) []string {
 	switch {
 	case s.board != nil:
-		board := *s.board
-		if s.keys {
-			board.Note = s.note(width)
+		live, asked := s.style.Live(s.noted(width), width), wrapAll(s.asked(), width)
+		foot := live[len(live)-1]
+		live = live[:len(live)-1]
+		if s.view != 0 {
+			live = s.viewed(width, height)
+		} else if over := len(live) + 1 + len(asked) - maxRows; over > 0 {
+			live = live[:max(len(live)-over, 0)]
 		}
-		live, asked := s.style.Live(board, width), s.asked()
-		if over := len(live) + len(asked) - maxRows; over > 0 {
-			foot := live[len(live)-1]
-			live = append(live[:len(live)-1-over], foot)
-		}
-		for _, row := range asked {
-			live = append(live, clip(row, width))
-		}
-		return live
+		return slices.Concat(live, []string{foot}, asked)
 	case s.total > 0:
 		const cells = 24
 		filled := cells * s.done / s.total
 		bar := strings.Repeat("█", filled) + strings.Repeat("░", cells-filled)
-		return []string{clip(fmt.Sprintf("%s %s %d/%d", s.what, bar, s.done, s.total), width)}
+		return append(s.viewed(width, height), clip(fmt.Sprintf("%s %s %d/%d", s.what, bar, s.done, s.total), width))
 	case s.stage != "":
-		return []string{clip(s.stage, width)}
+		return append(s.viewed(width, height), clip(s.stage, width))
 	default:
-		return nil
+		return s.viewed(width, height)
 	}
 }
 
-// narrow is the width below which the keys are not named.
-const narrow = 70
+// viewed are the rows of what is shown in place of the board. They leave room for the last
+// row, and for the cursor.
+func (s *screen) viewed(width, height int) []string {
+	var lines []string
+	switch s.view {
+	case '?':
+		lines = s.help()
+	case 'e':
+		lines = s.explain()
+	case 'f':
+		lines = s.failures()
+	case 'a':
+		lines = []string{"nothing waits for approval"}
+	}
+	lines = wrapAll(lines, width)
+	if room := max(maxRows, height-1) - 1; len(lines) > room {
+		return append(lines[:room-1], fmt.Sprintf("… %d more lines", len(lines)-room+1))
+	}
+	return lines
+}
 
-// note is the end of the last row: what was asked for, and the keys.
-func (s *screen) note(width int) string {
+// noted is the board with a note that fits on a terminal of a width, if one does.
+func (s *screen) noted(width int) report.Board {
+	board := *s.board
+	if !s.keys {
+		return board
+	}
+	for _, keys := range [][2]string{
+		{"[e]xplain [f]ailures [p]ause [?]", "[p] resume [e]xplain [f]ailures [?]"},
+		{"[e] [f] [p] [?]", "[p] resume [e] [f] [?]"},
+		{"[?]", "[p] [?]"},
+	} {
+		board.Note = s.note(keys[0], keys[1])
+		if columns(board.Foot()) <= width {
+			break
+		}
+	}
+	return board
+}
+
+// note is the end of the last row: what was asked for, and the keys of a rollout that goes
+// on or is paused.
+func (s *screen) note(keys, paused string) string {
 	if s.ending != "" {
 		return s.ending
 	}
-	parts := []string{"[e]xplain [f]ailures [p]ause [?]"}
+	parts := []string{keys}
 	if s.paused {
-		parts = []string{"paused", "[p] resume [e]xplain [f]ailures [?]"}
+		parts = []string{"paused", paused}
 	}
-	if width < narrow {
-		parts[len(parts)-1] = "[e] [f] [p] [?]"
+	if s.view != 0 {
+		parts[len(parts)-1] = "[esc] back"
 	}
 	if a := s.approvals(); len(a) > 0 {
 		parts = append([]string{"[a]pprove " + a[0].Label}, parts...)
@@ -144,7 +182,7 @@ func (s *screen) asked() []string {
 				"Ctrl-C: nothing has been stopped. What now?",
 				"  [d]etach    " + s.stays + ", the state is saved; go on later with --resume",
 				pause, stop,
-				"  [c]ontinue                                        (Ctrl-C again detaches)",
+				"  [c]ontinue  (Ctrl-C again detaches)",
 			}
 		}
 		return []string{
@@ -154,7 +192,7 @@ func (s *screen) asked() []string {
 			"  The plane is not kept (--keep): Ctrl-C again ends it, and the rollout with it",
 		}
 	case approving:
-		return []string{fmt.Sprintf("Approve step %s? %d components may start then. [y]es [n]o", s.step.Label, s.step.Count)}
+		return []string{fmt.Sprintf("Approve step %s? %s may start then. [y]es [n]o", s.step.Label, finding.Count(s.step.Count, "component"))}
 	default:
 		return nil
 	}

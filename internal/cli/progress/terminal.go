@@ -176,7 +176,7 @@ func (t *terminal) paint() {
 	for range t.dirty {
 		width, height := t.block.width(), t.height()
 		t.mu.Lock()
-		closed, above, rows := t.closed, t.above, fit(t.screen.rows(width), width, height)
+		closed, above, rows := t.closed, wrapAll(t.above, width), fit(t.screen.rows(width, height), width, height)
 		if t.moved {
 			t.block.forget()
 		}

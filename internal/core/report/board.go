@@ -147,16 +147,25 @@ func (s Style) Live(b Board, width int) []string {
 		}
 		add(s.paint(red, fmt.Sprintf("✕ %s failed (blocks %d)", f.Component, f.Blocks)) + "  " + Plain(f.Text))
 	}
-	foot := "elapsed " + Clock(b.Elapsed)
+	lines = lines[:min(len(lines), maxLive-1)]
+	add(s.paint(faint, b.Foot()))
+	return lines
+}
+
+// Foot is the last row of the live block.
+func (b Board) Foot() string {
+	done, total := 0, 0
+	for _, step := range b.Steps {
+		done, total = done+step.Done, total+step.Total
+	}
+	foot := fmt.Sprintf("%d/%d Healthy  elapsed %s", done, total, Clock(b.Elapsed))
 	if b.Expected > 0 {
 		foot += " of about " + Clock(b.Expected)
 	}
 	if b.Note != "" {
 		foot += "   " + b.Note
 	}
-	lines = lines[:min(len(lines), maxLive-1)]
-	add(s.paint(faint, foot))
-	return lines
+	return foot
 }
 
 // Clock prints a duration as people read it: "2.1s", "1m02s", "1h05m".
