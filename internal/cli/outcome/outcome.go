@@ -26,6 +26,11 @@ type To struct {
 	Path string
 }
 
+// OnTerminal reports whether people get the report on the terminal.
+func (to To) OnTerminal(streams *stream.Streams) bool {
+	return to.Format == "text" && to.Output == "" && streams.OutTerminal
+}
+
 // Write writes a report.
 func (to To) Write(streams *stream.Streams, r report.Rollout) error {
 	if to.Report != "" {
@@ -45,7 +50,11 @@ func (to To) Write(streams *stream.Streams, r report.Rollout) error {
 	case "markdown":
 		err = report.RolloutMarkdown(&b, r)
 	default:
-		err = report.RolloutText(&b, r.Below(source.Way(to.Path)), report.Style{Color: to.Output == "" && streams.Color(streams.OutTerminal)})
+		style := report.Style{Color: to.Output == "" && streams.Color(streams.OutTerminal)}
+		if to.OnTerminal(streams) {
+			style.Width = streams.Width()
+		}
+		err = report.RolloutText(&b, r.Below(source.Way(to.Path)), style)
 	}
 	if err != nil {
 		return err

@@ -22,6 +22,8 @@ type screen struct {
 	keys, kept bool
 	// stays says what stays then.
 	stays string
+	// reported says that a report of the steps follows.
+	reported bool
 	// elsewhere says that another process runs the rollout.
 	elsewhere bool
 
@@ -71,6 +73,9 @@ func (s *screen) see(c report.Change) {
 // finished are the lines of the steps that have finished since the last board.
 func (s *screen) finished() []string {
 	var lines []string
+	if s.reported {
+		return nil
+	}
 	for _, step := range s.board.Steps {
 		if step.Finished() && step.Failed == 0 && !s.printed[step.Label] {
 			if s.printed == nil {

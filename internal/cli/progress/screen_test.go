@@ -287,4 +287,8 @@ func TestFinishedStepsArePrintedOnce(t *testing.T) {
 	if again := s.finished(); again != nil {
 		t.Errorf("printed twice: %q", again)
 	}
+	s = &screen{board: running(), reported: true}
+	if early := s.finished(); early != nil {
+		t.Errorf("printed before the report that lists them: %q", early)
+	}
 }

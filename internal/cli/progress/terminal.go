@@ -87,6 +87,14 @@ func Steer(display Display, streams *stream.Streams, s Steering) bool {
 	return true
 }
 
+// Reported says that a report of every step follows on the same terminal: a display leaves
+// none of them above its block.
+func Reported(display Display) {
+	if t, ok := display.(*terminal); ok {
+		t.change(func(s *screen) { s.reported = true })
+	}
+}
+
 func (t *terminal) Stage(text string) {
 	t.change(func(s *screen) { s.stage, s.total = plain(text), 0 })
 }

@@ -162,6 +162,10 @@ func run(cmd *cobra.Command, args []string, streams *stream.Streams, global *fla
 	defer at.Leave()
 	display := progress.New(streams, global, time.Now)
 	defer display.Close() // a panic as well leaves the terminal as it was
+	to := outcome.To{Report: o.Report, Format: o.Format, Output: o.Output, Path: o.Path}
+	if to.OnTerminal(streams) {
+		progress.Reported(display)
+	}
 	at.Take(display, streams)
 	options.Observer, options.Check, options.Control = display, at.Check, at.Control
 	if o.Engine == rehearse.EngineArgoCD && !o.driven {
@@ -173,7 +177,7 @@ func run(cmd *cobra.Command, args []string, streams *stream.Streams, global *fla
 		return coded(source.Placed(at.Ended(err), o.Path))
 	}
 	source.PrintFindings(streams.Err, o.Source, result.Loaded.Findings, source.Least(global))
-	if err := (outcome.To{Report: o.Report, Format: o.Format, Output: o.Output, Path: o.Path}).Write(streams, result.Report); err != nil {
+	if err := to.Write(streams, result.Report); err != nil {
 		return err
 	}
 	if result.Interrupted && !global.Quiet {

@@ -161,6 +161,10 @@ func run(cmd *cobra.Command, args []string, streams *stream.Streams, global *fla
 	defer at.Leave()
 	display := progress.New(streams, global, time.Now)
 	defer display.Close() // a panic as well leaves the terminal as it was
+	to := outcome.To{Report: o.Report, Format: o.Format, Output: o.Output, Path: o.Path}
+	if to.OnTerminal(streams) {
+		progress.Reported(display)
+	}
 	at.Take(display, streams)
 	options.Observer, options.Check, options.Control = display, at.Check, at.Control
 	result, err := session.OnCluster(at.Context, options)
@@ -172,7 +176,7 @@ func run(cmd *cobra.Command, args []string, streams *stream.Streams, global *fla
 	if result.HistoryError != nil {
 		fmt.Fprintf(streams.Err, "ladder: the report is not in the history of the cluster: %v\n", result.HistoryError)
 	}
-	if err := (outcome.To{Report: o.Report, Format: o.Format, Output: o.Output, Path: o.Path}).Write(streams, result.Report); err != nil {
+	if err := to.Write(streams, result.Report); err != nil {
 		return err
 	}
 	if result.Interrupted && !global.Quiet {

@@ -67,8 +67,20 @@ type BoardWait struct {
 	On    string
 }
 
-// Style colours a board; the zero value prints plain text.
-type Style struct{ Color bool }
+// Style says how people get a text; the zero value prints it plain.
+type Style struct {
+	Color bool
+	// Width is how many columns there are; 0 for any number.
+	Width int
+}
+
+// fold breaks a text between words, below an indentation.
+func (s Style) fold(indent, text string) string {
+	if s.Width == 0 {
+		return indent + text
+	}
+	return indent + strings.Join(wrap(text, max(s.Width-len(indent), 20)), "\n"+strings.Repeat(" ", len(indent)))
+}
 
 func (s Style) paint(code, text string) string {
 	if !s.Color {

@@ -2,7 +2,9 @@ package report
 
 import (
 	"fmt"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/rollout-ladder/ladder/internal/core/rollout"
 )
@@ -152,21 +154,34 @@ func (s Style) phaseLine(p phaseSummary) string {
 	case p.inFlight > 0:
 		glyph, colour = "▶", cyan
 	}
-	text := s.paint(colour, fmt.Sprintf("%s %-7s %-10s %3d/%-3d", glyph, p.label, p.role(), p.done, p.total)) + fmt.Sprintf(" %7s", p.took())
+	row := fmt.Sprintf("%s %-7s %-10s %3d/%-3d", glyph, p.label, p.role(), p.done, p.total)
+	took := fmt.Sprintf(" %7s", p.took())
+	var text strings.Builder
+	text.WriteString(s.paint(colour, row) + took)
+	width := utf8.RuneCountInString(row + took)
+	for _, part := range p.notes() {
+		width += utf8.RuneCountInString(part)
+		if s.Width > 0 && width > s.Width {
+			break
+		}
+		text.WriteString(s.paint(faint, part))
+	}
+	return text.String()
+}
+
+// notes are what a row adds to its figures, as far as there is room.
+func (p phaseSummary) notes() []string {
+	var notes []string
+	for _, count := range []struct {
+		n    int
+		text string
+	}{{p.inFlight, "in flight"}, {p.blocked, "blocked"}, {p.unrendered, "not rendered"}, {p.skipped, "skipped"}} {
+		if count.n > 0 {
+			notes = append(notes, fmt.Sprintf("  %d %s", count.n, count.text))
+		}
+	}
 	if p.slowest != "" {
-		text += s.paint(faint, fmt.Sprintf("  slowest %s %s", p.slowest, Clock(p.slowestLength)))
+		notes = append(notes, fmt.Sprintf("  slowest %s %s", p.slowest, Clock(p.slowestLength)))
 	}
-	if p.inFlight > 0 {
-		text += s.paint(faint, fmt.Sprintf("  %d in flight", p.inFlight))
-	}
-	if p.blocked > 0 {
-		text += s.paint(faint, fmt.Sprintf("  %d blocked", p.blocked))
-	}
-	if p.unrendered > 0 {
-		text += s.paint(faint, fmt.Sprintf("  %d not rendered", p.unrendered))
-	}
-	if p.skipped > 0 {
-		text += s.paint(faint, fmt.Sprintf("  %d skipped", p.skipped))
-	}
-	return text
+	return notes
 }

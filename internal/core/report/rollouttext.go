@@ -30,7 +30,7 @@ func RolloutText(w io.Writer, r Rollout, style Style) error {
 		fmt.Fprintf(&b, " after %s", Clock(seconds(r.MakespanSeconds)))
 	}
 	b.WriteString(contradicted(r.Against) + "\n")
-	b.WriteString(style.paint(faint, facts(r, s)) + "\n")
+	b.WriteString(style.paint(faint, style.fold("  ", facts(r, s))) + "\n")
 	for _, a := range r.Approvals {
 		b.WriteString("  " + Plain(a.String()) + "\n")
 	}
@@ -87,7 +87,7 @@ func facts(r Rollout, s summary) string {
 	if s.skipped > 0 {
 		parts = append(parts, fmt.Sprintf("%d skipped", s.skipped))
 	}
-	return "  " + strings.Join(append(parts, "revision "+r.Revision), ", ")
+	return strings.Join(append(parts, "revision "+r.Revision), ", ")
 }
 
 // writeTrouble says what failed, and what waits for it: the cause once, not
@@ -111,11 +111,11 @@ func writeTrouble(b *strings.Builder, r Rollout, style Style) {
 				fmt.Fprintf(b, "    object: %s\n", Plain(c.Object))
 			}
 			if c.Message != "" {
-				fmt.Fprintf(b, "    reason: %s\n", Plain(c.Message))
+				fmt.Fprintf(b, "%s\n", style.fold("    reason: ", Plain(c.Message)))
 			}
 			fmt.Fprintf(b, "    attempts: %d\n", c.Attempts)
 			for _, blocker := range c.BlockedBy {
-				fmt.Fprintf(b, "    waits: %s\n", Plain(blocker.Reason))
+				fmt.Fprintf(b, "%s\n", style.fold("    waits: ", Plain(blocker.Reason)))
 			}
 		}
 	}
@@ -128,9 +128,11 @@ func writeTrouble(b *strings.Builder, r Rollout, style Style) {
 	})
 	for _, on := range ons {
 		fmt.Fprintf(b, "\n%s\n", style.paint(yellow, fmt.Sprintf("… %s on %s:", waits(len(waiting[on])), Plain(on))))
-		for _, l := range wrap(strings.Join(waiting[on], ", "), 96) {
-			fmt.Fprintf(b, "    %s\n", l)
+		narrow := style
+		if narrow.Width = 100; style.Width > 0 {
+			narrow.Width = min(style.Width, 100)
 		}
+		b.WriteString(narrow.fold("    ", strings.Join(waiting[on], ", ")) + "\n")
 	}
 }
 
@@ -235,7 +237,7 @@ func RolloutMarkdown(w io.Writer, r Rollout) error {
 	glyph, _ := verdict(r, s)
 	fmt.Fprintf(&b, "## %s Rollout of %s %s\n\n", glyph, escape(r.Environment), r.Result)
 	fmt.Fprintf(&b, "%d of %d components Healthy%s after %s%s.\n\n", s.healthy, s.planned, removals(s)+notRendered(s), Clock(seconds(r.MakespanSeconds)), contradicted(r.Against))
-	fmt.Fprintf(&b, "%s.\n\n", strings.TrimSpace(facts(r, s)))
+	fmt.Fprintf(&b, "%s.\n\n", facts(r, s))
 	for _, e := range r.Against {
 		fmt.Fprintf(&b, "- `%s` comes before `%s` in the ladder, yet it %s\n", escape(e.From), escape(e.To), escape(e.needs()))
 	}

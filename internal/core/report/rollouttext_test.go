@@ -41,7 +41,7 @@ func TestRolloutText(t *testing.T) {
 ! db comes before secrets in the ladder, yet it needs Secret data/db
     db.yaml:7  StatefulSet data/db reads it
 
-✓ 110     crds         1/1      2.0s  slowest crds 2.0s  1 skipped
+✓ 110     crds         1/1      2.0s  1 skipped  slowest crds 2.0s
 ✕ 250     runtime      0/1      7.0s  slowest db 7.0s
 · 650     runtime      0/2         -  2 blocked
 
@@ -58,6 +58,27 @@ func TestRolloutText(t *testing.T) {
 `
 	if diff := cmp.Diff(want, b.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// On a terminal no row is longer than that is wide, and no word is broken.
+func TestRolloutTextOfATerminal(t *testing.T) {
+	r := failedReport()
+	r.Components[0].Name = "a-component-with-a-name-that-is-rather-long"
+	var b strings.Builder
+	if err := RolloutText(&b, r, Style{Width: 60, Color: true}); err != nil {
+		t.Fatal(err)
+	}
+	text := stripped(b.String())
+	for _, want := range []string{
+		"✓ 110     crds         1/1      2.0s  1 skipped\n",
+		"✕ 250     runtime      0/1      7.0s  slowest db 7.0s\n",
+		"  environment dev, policy phases, speed 60, seed 1, lower\n  bound 4.0s, 1 skipped, revision abc\n",
+		"    reason: timed out: pod db-0: secret \"db\" not found [2J\n",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in:\n%s", want, text)
+		}
 	}
 }
 
