@@ -79,7 +79,7 @@ func facts(r Rollout, s summary) string {
 	}
 	parts := []string{
 		"environment " + r.Environment, "policy " + r.Policy, pace,
-		fmt.Sprintf("seed %d", r.Seed), "lower bound " + Clock(seconds(r.BoundSeconds)),
+		fmt.Sprintf("seed %d", r.Seed), "expected at least " + Clock(seconds(r.BoundSeconds)),
 	}
 	if r.PlaneReadySeconds > 0 {
 		parts = append(parts, "plane ready after "+Clock(seconds(r.PlaneReadySeconds)))

@@ -46,7 +46,7 @@ func TestRolloutText(t *testing.T) {
 · 650     runtime      0/2         -  2 blocked
 
 ✕ failed: 1 of 4 components Healthy after 9.0s
-  environment dev, policy phases, speed 60, seed 1, lower bound 4.0s, 1 skipped, revision abc
+  environment dev, policy phases, speed 60, seed 1, expected at least 4.0s, 1 skipped, revision abc
 
 ✕ db (250) timed-out
     object: apps/StatefulSet/data/db
@@ -73,7 +73,7 @@ func TestRolloutTextOfATerminal(t *testing.T) {
 	for _, want := range []string{
 		"✓ 110     crds         1/1      2.0s  1 skipped\n",
 		"✕ 250     runtime      0/1      7.0s  slowest db 7.0s\n",
-		"  environment dev, policy phases, speed 60, seed 1, lower\n  bound 4.0s, 1 skipped, revision abc\n",
+		"  environment dev, policy phases, speed 60, seed 1, expected\n  at least 4.0s, 1 skipped, revision abc\n",
 		"    reason: timed out: pod db-0: secret \"db\" not found [2J\n",
 	} {
 		if !strings.Contains(text, want) {
@@ -102,7 +102,7 @@ func TestRolloutTextOfRemovals(t *testing.T) {
 	want := `✓ 250     runtime      1/1      2.0s  slowest site 2.0s
 
 ✓ succeeded: 1 of 1 components Healthy, 2 removed after 9.0s
-  environment dev, policy phases, speed 60, seed 1, lower bound 0.0s, revision abc
+  environment dev, policy phases, speed 60, seed 1, expected at least 0.0s, revision abc
 `
 	if diff := cmp.Diff(want, text()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -115,7 +115,7 @@ func TestRolloutTextOfRemovals(t *testing.T) {
 	want = `✓ 250     runtime      1/1      2.0s  slowest site 2.0s
 
 ✕ failed: 1 of 1 components Healthy, 1 of 2 removed after 9.0s
-  environment dev, policy phases, speed 60, seed 1, lower bound 0.0s, revision abc
+  environment dev, policy phases, speed 60, seed 1, expected at least 0.0s, revision abc
 
 ✕ shop (removal) failed
     object: /Namespace//shop
