@@ -146,6 +146,12 @@ func (s *screen) explain() []string {
 	}
 	inFlight, waiting := s.counts()
 	lines := []string{fmt.Sprintf("after %s: %d wait, %d in flight", report.Clock(s.board.Elapsed), waiting, inFlight)}
+	due := map[string]string{}
+	for _, r := range s.board.Running {
+		if r.Left > 0 {
+			due[r.Component] = "  (times out in " + report.Clock(r.Left) + ")"
+		}
+	}
 	roots := map[string]bool{}
 	for i, w := range s.board.Why {
 		if i == mostCauses {
@@ -163,7 +169,7 @@ func (s *screen) explain() []string {
 		if w.Age > 0 {
 			line += "  (seen " + report.Clock(w.Age) + " ago)"
 		}
-		lines = append(lines, line, fmt.Sprintf("    holds up %d: %s", len(w.Components), named(w.Components)))
+		lines = append(lines, line+due[w.On], fmt.Sprintf("    holds up %d: %s", len(w.Components), named(w.Components)))
 	}
 	shown := 0
 	for _, r := range s.board.Running {
@@ -174,7 +180,7 @@ func (s *screen) explain() []string {
 			lines = append(lines, "  … and more in flight")
 			break
 		}
-		lines = append(lines, fmt.Sprintf("  %s  in flight for %s: %s", r.Component, report.Clock(r.Elapsed), report.Plain(r.Text)))
+		lines = append(lines, fmt.Sprintf("  %s  in flight for %s: %s", r.Component, report.Clock(r.Elapsed), report.Plain(r.Text))+due[r.Component])
 	}
 	return lines
 }

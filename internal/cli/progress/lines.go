@@ -100,7 +100,11 @@ func (l *lines) Board(board report.Board) {
 			fmt.Fprintf(&text, " and %d more;", len(board.Running)-i)
 			break
 		}
-		fmt.Fprintf(&text, " %s %s;", r.Component, r.Text)
+		fmt.Fprintf(&text, " %s %s", r.Component, r.Text)
+		if r.Left > 0 {
+			fmt.Fprintf(&text, ", times out in %s", report.Clock(r.Left))
+		}
+		text.WriteByte(';')
 	}
 	for i, w := range board.Waiting {
 		if i == 2 {

@@ -53,7 +53,7 @@ func TestPlainLines(t *testing.T) {
 	display := New(s, &flags.Global{Progress: "auto"}, func() time.Time { return now })
 	display.Stage("starting a control plane")
 	display.Change(report.Change{At: noon, Phase: "110", Component: "crds", To: "syncing", Reason: "line\x1b[2J\nbreak"})
-	board := report.Board{Elapsed: time.Minute, Running: []report.BoardRow{{Component: "crds", Text: "applying"}}, Waiting: []report.BoardWait{{Count: 3, On: "crds"}}}
+	board := report.Board{Elapsed: time.Minute, Running: []report.BoardRow{{Component: "crds", Text: "applying", Left: 9 * time.Minute}}, Waiting: []report.BoardWait{{Count: 3, On: "crds"}}}
 	display.Board(board) // something was said just now
 	now = now.Add(heartbeat)
 	display.Board(board)
@@ -64,7 +64,7 @@ func TestPlainLines(t *testing.T) {
 		"::group::starting a control plane",
 		at + " starting a control plane",
 		at + " 110  syncing     crds  line [2J break",
-		later + " still at it after 1m00s: crds applying; 3 wait on crds",
+		later + " still at it after 1m00s: crds applying, times out in 9m00s; 3 wait on crds",
 		"::endgroup::", "",
 	}, "\n")
 	if diff := cmp.Diff(want, b.String()); diff != "" {

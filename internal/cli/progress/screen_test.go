@@ -20,7 +20,7 @@ func running() *report.Board {
 			{Label: "110", Name: "crds", Done: 4, Total: 4, Started: true, Elapsed: 2100 * time.Millisecond},
 			{Label: "150", Name: "runtimes", Done: 3, Total: 6, Failed: 1, Started: true, Elapsed: 62 * time.Second},
 		},
-		Running: []report.BoardRow{{Component: "vault-core", Elapsed: 48 * time.Second, Text: "StatefulSet vault 0/1 ready"}},
+		Running: []report.BoardRow{{Component: "vault-core", Elapsed: 48 * time.Second, Left: 852 * time.Second, Text: "StatefulSet vault 0/1 ready"}},
 		Waiting: []report.BoardWait{{Count: 5, On: "vault-core"}, {Count: 2, On: "step 300 waits for approval"}},
 		Failed:  []report.BoardRow{{Component: "db", Blocks: 1, Text: "Job migrate failed"}},
 		Elapsed: 64 * time.Second,
@@ -36,7 +36,7 @@ const foot = "7/10 Healthy  elapsed 1m04s   [a]pprove 300   [e]xplain [f]ailures
 
 func TestBlockAndQuestions(t *testing.T) {
 	body := `▶ 150   runtimes        3/6  1m02s
-  ▶ vault-core  48s  StatefulSet vault 0/1 ready
+  ▶ vault-core  48s, 14m12s left  StatefulSet vault 0/1 ready
   … 7 wait: 5 on vault-core, 2 on step 300 waits for approval
 ✕ db failed (blocks 1)  Job migrate failed
 `
@@ -159,7 +159,7 @@ func TestViews(t *testing.T) {
 		"failures, greatest blocks first": {keys: "f", want: "2 failed, those that block most first\n  ✕ db  blocks 1  Job migrate failed\n  ✕ cron  blocks 0  no [2J image"},
 		"root causes first": {keys: "e", want: `after 1m04s: 7 wait, 1 in flight
   vault-core  progressing: StatefulSet vault 0/1 ready
-              (seen 3.0s ago)
+              (seen 3.0s ago)  (times out in 14m12s)
     holds up 5: store, loki, minio, api and 1 more
   step 300 waits for approval
     holds up 2: smoke-a, smoke-b`},

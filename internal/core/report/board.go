@@ -56,9 +56,27 @@ func (s *BoardStep) Tick(passed time.Duration) {
 type BoardRow struct {
 	Component string
 	Elapsed   time.Duration
-	Text      string
+	// Left is the time until it times out; 0 for one that does not.
+	Left time.Duration
+	Text string
 	// Blocks is the number of components that wait for this one.
 	Blocks int
+}
+
+// clocks are how long it has run, and how long it may.
+func (r BoardRow) clocks() string {
+	if r.Left <= 0 {
+		return Clock(r.Elapsed)
+	}
+	return Clock(r.Elapsed) + ", " + Clock(r.Left) + " left"
+}
+
+// Tick lets the clocks of a row go on.
+func (r *BoardRow) Tick(passed time.Duration) {
+	r.Elapsed += passed
+	if r.Left > 0 {
+		r.Left = max(r.Left-passed, 1)
+	}
 }
 
 // BoardWait is one thing that components wait for.
@@ -140,7 +158,7 @@ func (s Style) Live(b Board, width int) []string {
 			add(s.paint(faint, fmt.Sprintf("  … %d more running", len(b.Running)-i)))
 			break
 		}
-		add(s.paint(cyan, "  ▶ "+r.Component) + s.paint(faint, "  "+Clock(r.Elapsed)) + "  " + Plain(r.Text))
+		add(s.paint(cyan, "  ▶ "+r.Component) + s.paint(faint, "  "+r.clocks()) + "  " + Plain(r.Text))
 	}
 	if len(b.Waiting) > 0 {
 		total, parts := 0, []string{}

@@ -14,7 +14,7 @@ func testBoard() Board {
 			{Label: "150", Name: "runtimes", Done: 3, Total: 6, Started: true, Elapsed: 62 * time.Second},
 			{Label: "199", Name: "smokes", Total: 3},
 		},
-		Running: []BoardRow{{Component: "vault-core", Elapsed: 48 * time.Second, Text: "StatefulSet vault 0/1 ready" + strings.Repeat(" and more", 20)}},
+		Running: []BoardRow{{Component: "vault-core", Elapsed: 48 * time.Second, Left: 852 * time.Second, Text: "StatefulSet vault 0/1 ready" + strings.Repeat(" and more", 20)}},
 		Waiting: []BoardWait{{Count: 49, On: "vault-core"}, {Count: 2, On: "approval of 300"}},
 		Failed:  []BoardRow{{Component: "db", Blocks: 12, Text: "Job migrate failed"}},
 		Elapsed: 64 * time.Second, Expected: 14 * time.Minute,
@@ -26,7 +26,7 @@ func TestLiveBlock(t *testing.T) {
 	got := strings.Join(lines, "\n")
 	for _, want := range []string{
 		"▶ 150   runtimes        3/6  1m02s",
-		"  ▶ vault-core  48s  StatefulSet vault 0/1 ready and more",
+		"  ▶ vault-core  48s, 14m12s left  StatefulSet vault 0/1 ready",
 		"  … 51 wait: 49 on vault-core, 2 on approval of 300",
 		"✕ db failed (blocks 12)  Job migrate failed",
 		"elapsed 1m04s of about 14m00s",

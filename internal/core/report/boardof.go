@@ -50,13 +50,13 @@ func BoardOf(state rollout.State, names []string, blockedBy func(component strin
 				}
 			}
 		default:
-			b.Running = append(b.Running, BoardRow{Component: c.Name, Elapsed: now.Sub(c.StartedAt), Text: explain(c)})
+			b.Running = append(b.Running, BoardRow{Component: c.Name, Elapsed: now.Sub(c.StartedAt), Left: left(c, now), Text: explain(c)})
 		}
 	}
 	for _, c := range state.Removals {
 		switch {
 		case c.Status == rollout.Removing:
-			b.Running = append(b.Running, BoardRow{Component: c.Name, Elapsed: now.Sub(c.StartedAt), Text: "removing: " + removalText(c)})
+			b.Running = append(b.Running, BoardRow{Component: c.Name, Elapsed: now.Sub(c.StartedAt), Left: left(c, now), Text: "removing: " + removalText(c)})
 		case c.Status.Bad():
 			b.Failed = append(b.Failed, BoardRow{Component: c.Name, Text: explain(c)})
 		}
@@ -76,6 +76,14 @@ func BoardOf(state rollout.State, names []string, blockedBy func(component strin
 	}
 	slices.SortStableFunc(b.Failed, func(x, y BoardRow) int { return cmp.Compare(y.Blocks, x.Blocks) })
 	return b
+}
+
+// left is the time until a component times out; 0 for one that does not.
+func left(c rollout.ComponentState, now time.Time) time.Duration {
+	if c.Deadline.IsZero() {
+		return 0
+	}
+	return max(c.Deadline.Sub(now), 1)
 }
 
 // stepElapsed is the time from the first start of a step to the end of its last

@@ -132,7 +132,7 @@ func (a *Progress) tick() {
 	board.Elapsed += passed
 	board.Running = append([]report.BoardRow(nil), board.Running...)
 	for i := range board.Running {
-		board.Running[i].Elapsed += passed
+		board.Running[i].Tick(passed)
 	}
 	board.Steps = append([]report.BoardStep(nil), board.Steps...)
 	for i := range board.Steps {

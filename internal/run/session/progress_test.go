@@ -28,7 +28,7 @@ func TestNothingStaysUnshown(t *testing.T) {
 	a := &Progress{observer: observer, names: []string{""}, redraw: time.Second, now: func() time.Time { return now }, real: func() time.Time { return now }}
 	m, err := rollout.NewMachine(rollout.Spec{
 		Revision: "r", Policy: rollout.Edges, Steps: []rollout.StepSpec{{Label: "100"}},
-		Components: []rollout.ComponentSpec{{Name: "db"}, {Name: "api", Requires: []string{"db"}}},
+		Components: []rollout.ComponentSpec{{Name: "db", Timeout: 10 * time.Minute}, {Name: "api", Requires: []string{"db"}}},
 	}, now)
 	if err != nil {
 		t.Fatal(err)
@@ -46,6 +46,11 @@ func TestNothingStaysUnshown(t *testing.T) {
 	a.tick()
 	if r := observer.running(); len(r) != 1 || r[0].Text != "0 of 1 ready" {
 		t.Errorf("running: %v", r)
+	}
+	now = now.Add(2 * time.Second)
+	a.tick() // nothing has changed, and the clocks go on
+	if r := observer.running(); r[0].Left != 10*time.Minute-3500*time.Millisecond {
+		t.Errorf("%s left", r[0].Left)
 	}
 	if w := observer.last.Why; len(w) != 1 || w[0].On != "db" {
 		t.Errorf("why: %v", w)
