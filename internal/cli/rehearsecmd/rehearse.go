@@ -119,7 +119,7 @@ on with --resume).`,
 	f.Int64Var(&o.Seed, "seed", 1, "seed of the simulated delays")
 	f.Float64Var(&o.Jitter, "jitter", settings.DefaultJitter, "fraction by which the seed spreads the simulated delays, 0 to 1")
 	f.DurationVar(&o.LeastTimeout, "least-timeout", 0, "least readiness timeout of a component in real time; where idle time is skipped, how long nothing may change before a timeout is skipped to (default 1m0s, skipping 20s)")
-	f.StringArrayVar(&o.Fail, "fail", nil, "make a component misbehave: NAME[=never-ready|crash|flap|slow:5m]; may be repeated")
+	f.StringArrayVar(&o.Fail, "fail", nil, "make a component misbehave that has pods or custom resources: NAME[=never-ready|crash|flap|slow:5m]; may be repeated")
 	f.StringVar(&o.Durations, "durations", "", "file of expected durations per component (JSON or YAML map, or a rollout report)")
 	f.IntVar(&o.MaxInFlight, "max-in-flight", 0, "most components in flight at once under the policy edges (default: the ladder's)")
 	f.DurationVar(&o.Timeout, "timeout", 0, "bound of the whole rehearsal, in real time (default: none)")
@@ -278,7 +278,7 @@ func coded(err error) error {
 		return err
 	case errors.As(err, &notUp):
 		return exit.With(exit.Usage, fmt.Errorf("there is no rollout to resume: %w", notUp))
-	case errors.As(err, new(*rehearse.NotDrivenError)):
+	case errors.As(err, new(*rehearse.NotDrivenError)), errors.As(err, new(*rehearse.FaultError)):
 		return exit.With(exit.Usage, err)
 	case errors.As(err, new(*generate.EdgeError)), errors.As(err, new(*generate.LayoutError)):
 		return exit.With(exit.No, err)

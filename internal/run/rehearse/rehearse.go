@@ -69,6 +69,9 @@ func Run(ctx context.Context, o Options) (Rehearsal, error) {
 	piece := o.piece()
 	piece.Load.Opened = func() { close(opened) }
 	loaded, planned, err := session.Prepare(ctx, piece, o.Observer)
+	if err == nil {
+		err = checkFaults(loaded, o)
+	}
 	if err != nil {
 		unneeded()
 	}
