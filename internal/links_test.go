@@ -28,7 +28,7 @@ var heavy = []struct {
 	// Helm has all of it for the sake of a version number.
 	{"every typed client of Kubernetes", []string{"k8s.io/client-go/kubernetes "}, []string{
 		"cmd/ladder", "internal/worker", "internal/repo/render/helm", "internal/repo/render/kustomize", "internal/confine/evaluate", "internal/cli", "test/worker", "test/parity", "test/bench",
-		"internal/plane/controlplane", "internal/simulate/", "test/e2e",
+		"internal/plane/controlplane/", "internal/simulate/", "test/e2e",
 	}},
 }
 
