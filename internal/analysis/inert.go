@@ -97,7 +97,8 @@ func ends(container map[string]any) string {
 	case "true", "echo":
 		return strings.Join(words, " ")
 	case "sh", "bash", "ash", "dash":
-		if text, options, ok := scriptOf(words); ok && endsScript(text, strings.Contains(options, "e")) {
+		// Any other option may end a script in between.
+		if text, options, ok := scriptOf(words); ok && strings.Trim(options, "celx") == "" && endsScript(text, strings.Contains(options, "e")) {
 			return lastLine(text)
 		}
 	}

@@ -82,6 +82,7 @@ func TestInert(t *testing.T) {
 		`containers: [{image: a, command: ["true"]}]`:                                                       "true",
 		`containers: [{image: a, command: [/bin/sh, -ec], args: ["wget http://a\nwget http://b || true"]}]`: "",
 		`containers: [{image: a, command: [/bin/sh, -c], args: ["wget http://a\nwget http://b || true"]}]`:  "wget http://b || true",
+		`containers: [{image: a, command: [sh, -uc, "echo $A\ntrue"]}]`:                                     "",
 		`containers: [{image: a, command: [bash, -o, pipefail, -c, "true"]}]`:                               "",
 		`containers: [{image: a, args: ["true"]}]`:                                                          "", // the image says what runs
 		`containers: [{image: a}]`: "",

@@ -32,26 +32,29 @@ func commandOf(container map[string]any) []string {
 	return words
 }
 
-// ofShell are the options of a shell that is given its commands. Those that would end it
-// in between are not among them, but for errexit.
-var ofShell = lazyregexp.New(`^-[celux]*c$`)
-
 // scriptOf is the text that a command gives a shell, with the options of that shell.
 func scriptOf(words []string) (text, options string, ok bool) {
 	i := slices.IndexFunc(words, func(w string) bool {
 		return slices.Contains([]string{"sh", "bash", "ash", "dash"}, path.Base(w))
 	})
-	if i < 0 || len(words) < i+3 || !ofShell.MatchString(words[i+1]) {
+	if i < 0 {
 		return "", "", false
 	}
-	rest := words[i+2:]
-	if rest[0] == "--" {
-		rest = rest[1:]
+	given := false
+	for i++; i < len(words); i++ {
+		switch w := words[i]; {
+		case given && w == "--":
+		case strings.HasPrefix(w, "-") && !strings.HasPrefix(w, "--"):
+			options += w[1:]
+			given = given || strings.Contains(w, "c")
+			if strings.Contains(w, "o") {
+				i++ // the name of an option
+			}
+		default:
+			return w, options, given
+		}
 	}
-	if len(rest) == 0 {
-		return "", "", false
-	}
-	return rest[0], words[i+1], true
+	return "", "", false
 }
 
 // parseScript reads the text of a shell; it is nil where that is too long or has an

@@ -53,6 +53,8 @@ func TestCommandsOfContainers(t *testing.T) {
 		{[]string{"timeout", "60", "/usr/bin/kubectl", "wait", "--for=jsonpath={.data}", "secret/db"}, db},
 		{[]string{"/bin/sh", "-ec", "kubectl wait --for=create secret db"}, db},
 		{[]string{"/bin/bash", "-c", "--", "until [ -n \"$(kubectl get secret db)\" ]; do sleep 1; done"}, db},
+		{[]string{"/bin/bash", "-euo", "pipefail", "-c", "kubectl wait secret/db"}, db},
+		{[]string{"sh", "/scripts/wait.sh", "-c", "kubectl wait secret/db"}, nil},
 		{[]string{"tini", "sh", "-c", "kubectl wait secret/db"}, db},
 		{[]string{"sh", "-c", "echo kubectl wait secret/db"}, nil},
 		{[]string{"sh", "-c", "cat <<EOF\nkubectl wait secret/db\nEOF"}, nil},
