@@ -40,7 +40,7 @@ func TestKeptPlaneOfARefusedRehearsal(t *testing.T) {
 			listed := func() bool { return strings.Contains(ladder(t, dir, "plane", "list").stdout, "rehearsal") }
 			refused := func() {
 				t.Helper()
-				out := ladder(t, dir, "rehearse", "--keep", "--no-cache", "--progress", "none")
+				out := ladder(t, dir, "rehearse", "--keep", "--no-cache", "--progress", "none", "--fail", "remote")
 				if out.code != 2 || !strings.Contains(out.stderr, "remote") {
 					t.Errorf("exit code %d: %s", out.code, out.stderr)
 				}

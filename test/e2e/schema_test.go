@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -71,10 +72,11 @@ func TestOutputsKeepTheirSchemas(t *testing.T) {
 			code int
 			args []string
 		}{
-			"works":      {writeCanary(t, nil), 0, nil},
-			"fails":      {writeCanary(t, map[string]string{"sources/store.yaml": "apiVersion: a.b/v1\nkind: Nothing\nmetadata: {name: nothing}\n"}), 1, []string{"--on-failure", "continue", "--least-timeout", "5s"}},
-			"times out":  {slowPlatform(t), 4, []string{"--speed", "1", "--timeout", "3s"}},
-			"unrendered": {incomplete, 0, []string{"--allow-unrendered"}},
+			"works":                  {writeCanary(t, nil), 0, nil},
+			"fails":                  {writeCanary(t, map[string]string{"sources/store.yaml": "apiVersion: a.b/v1\nkind: Nothing\nmetadata: {name: nothing}\n"}), 1, []string{"--on-failure", "continue", "--least-timeout", "5s"}},
+			"times out":              {slowPlatform(t), 4, []string{"--speed", "1", "--timeout", "3s"}},
+			"unrendered":             {incomplete, 1, nil},
+			"unrendered and allowed": {incomplete, 0, []string{"--allow-unrendered"}},
 		} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
@@ -84,8 +86,14 @@ func TestOutputsKeepTheirSchemas(t *testing.T) {
 				}
 				wantDocument(t, report, out.stdout)
 				// What stood in as an empty component is never called healthy.
-				if empty := strings.Contains(out.stdout, `"state": "unrendered"`); empty != (name == "unrendered") {
+				if empty := strings.Contains(out.stdout, `"state": "unrendered"`); empty != (tc.dir == incomplete) {
 					t.Errorf("a component is in the state unrendered: %v", empty)
+				}
+				for _, text := range []string{out.stdout, out.stderr} {
+					if tc.dir == incomplete && (regexp.MustCompile(`"component": ?"far",[^}]*"to": ?"healthy"`).MatchString(text) ||
+						!regexp.MustCompile(`"component": ?"far",[^}]*"to": ?"unrendered"`).MatchString(text)) {
+						t.Errorf("an empty component is called healthy:\n%s", text)
+					}
 				}
 			})
 		}

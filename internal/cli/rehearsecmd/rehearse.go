@@ -92,7 +92,10 @@ state saved, another one ends. Elsewhere an interrupt stops the command with the
 state saved, and a step with maxUpdate 0 must be approved up front (--approve):
 without that the rehearsal is refused, since nobody could let it go on.
 
-Exit codes: 0 succeeded; 1 failed or aborted; 2 unreadable input, or a step that
+A component that cannot be rendered stands in as an empty one. It is reported as
+unrendered, and the rehearsal fails, unless --allow-unrendered is given.
+
+Exit codes: 0 succeeded; 1 failed, aborted, or not all rendered; 2 unreadable input, or a step that
 nobody approves; 3 the control plane did not start, or stopped answering; 4 timed
 out; 130 interrupted or detached (with --keep or --plane the state is saved; go
 on with --resume).`,
@@ -123,7 +126,7 @@ on with --resume).`,
 	f.StringVar(&o.Durations, "durations", "", "file of expected durations per component (JSON or YAML map, or a rollout report)")
 	f.IntVar(&o.MaxInFlight, "max-in-flight", 0, "most components in flight at once under the policy edges (default: the ladder's)")
 	f.DurationVar(&o.Timeout, "timeout", 0, "bound of the whole rehearsal, in real time (default: none)")
-	f.BoolVar(&o.AllowUnrendered, "allow-unrendered", false, "let components that cannot be rendered stand in as empty ones")
+	f.BoolVar(&o.AllowUnrendered, "allow-unrendered", false, "let the rehearsal succeed although components that cannot be rendered stood in as empty ones")
 	f.StringVar(&o.Plane, "plane", "", "rehearse on the plane of this name, which stays up (see ladder plane)")
 	f.BoolVar(&o.Keep, "keep", false, "leave the plane running and print its kubeconfig")
 	f.BoolVar(&o.Resume, "resume", false, "go on with the interrupted rollout of a kept plane")
@@ -203,6 +206,9 @@ func (o *Options) after(r report.Rollout, kept bool) []next.Step {
 			steps = append(steps, next.Step{Words: []string{"explain"}, Name: c.Name, Why: "what it requires, and who requires it"})
 			break
 		}
+	}
+	if len(steps) == 0 && len(r.Unrendered) > 0 {
+		return []next.Step{{Words: []string{"lint", "--verbose"}, Why: "what is not rendered, and where to mend it"}}
 	}
 	if !kept {
 		again := []string{"rehearse", "--keep"}

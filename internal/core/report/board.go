@@ -30,20 +30,22 @@ type Board struct {
 
 // BoardStep is one step of the board.
 type BoardStep struct {
-	Label   string // "150"
-	Name    string // "runtimes"
-	Done    int
-	Total   int
-	Failed  int
-	Started bool
-	Elapsed time.Duration // since the first start, until the last end
+	Label  string // "150"
+	Name   string // "runtimes"
+	Done   int
+	Total  int
+	Failed int
+	// Unrendered stood in as empty components.
+	Unrendered int
+	Started    bool
+	Elapsed    time.Duration // since the first start, until the last end
 }
 
 // Finished reports whether nothing of the step is left to do.
-func (s BoardStep) Finished() bool { return s.Started && s.Done == s.Total }
+func (s BoardStep) Finished() bool { return s.Started && s.Done+s.Unrendered == s.Total }
 
 // ended reports whether no component of the step is left, well or not.
-func (s BoardStep) ended() bool { return s.Started && s.Done+s.Failed == s.Total }
+func (s BoardStep) ended() bool { return s.Started && s.Done+s.Unrendered+s.Failed == s.Total }
 
 // Tick lets the clock of a step go on that has not ended.
 func (s *BoardStep) Tick(passed time.Duration) {
@@ -128,6 +130,8 @@ func (s Style) StepLine(step BoardStep) string {
 	switch {
 	case step.Failed > 0:
 		glyph, code = "✕", red
+	case step.Finished() && step.Unrendered > 0:
+		glyph, code = "!", yellow
 	case step.Finished():
 		glyph, code = "✓", green
 	case step.Started:
@@ -136,6 +140,9 @@ func (s Style) StepLine(step BoardStep) string {
 	elapsed := ""
 	if step.Started {
 		elapsed = "  " + Clock(step.Elapsed)
+	}
+	if step.Unrendered > 0 {
+		elapsed += fmt.Sprintf("  %d not rendered", step.Unrendered)
 	}
 	return s.paint(code, fmt.Sprintf("%s %-5s %-13s %3d/%d", glyph, step.Label, step.Name, step.Done, step.Total)) + s.paint(faint, elapsed)
 }

@@ -25,7 +25,7 @@ func RolloutText(w io.Writer, r Rollout, style Style) error {
 	b.WriteByte('\n')
 	glyph, colour := verdict(r, s)
 	b.WriteString(style.paint(colour, fmt.Sprintf("%s %s: %d of %d components Healthy", glyph, r.Result, s.healthy, s.planned)))
-	b.WriteString(removals(s) + notRendered(s))
+	b.WriteString(removals(s) + notRendered(r, s))
 	if r.MakespanSeconds > 0 {
 		fmt.Fprintf(&b, " after %s", Clock(seconds(r.MakespanSeconds)))
 	}
@@ -64,11 +64,15 @@ func removals(s summary) string {
 }
 
 // notRendered says how many components were empty, where any was.
-func notRendered(s summary) string {
+func notRendered(r Rollout, s summary) string {
 	if s.unrendered == 0 {
 		return ""
 	}
-	return fmt.Sprintf(", %d not rendered", s.unrendered)
+	text := fmt.Sprintf(", %d not rendered", s.unrendered)
+	if r.Result == string(rollout.ResultFailed) && s.bad+s.blocked == 0 {
+		text += ", which only --allow-unrendered lets pass,"
+	}
+	return text
 }
 
 // facts are the figures below the verdict.
@@ -236,7 +240,7 @@ func RolloutMarkdown(w io.Writer, r Rollout) error {
 	s := summarise(r)
 	glyph, _ := verdict(r, s)
 	fmt.Fprintf(&b, "## %s Rollout of %s %s\n\n", glyph, escape(r.Environment), r.Result)
-	fmt.Fprintf(&b, "%d of %d components Healthy%s after %s%s.\n\n", s.healthy, s.planned, removals(s)+notRendered(s), Clock(seconds(r.MakespanSeconds)), contradicted(r.Against))
+	fmt.Fprintf(&b, "%d of %d components Healthy%s after %s%s.\n\n", s.healthy, s.planned, removals(s)+notRendered(r, s), Clock(seconds(r.MakespanSeconds)), contradicted(r.Against))
 	fmt.Fprintf(&b, "%s.\n\n", facts(r, s))
 	for _, e := range r.Against {
 		fmt.Fprintf(&b, "- `%s` comes before `%s` in the ladder, yet it %s\n", escape(e.From), escape(e.To), escape(e.needs()))

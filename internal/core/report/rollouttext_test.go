@@ -82,6 +82,26 @@ func TestRolloutTextOfATerminal(t *testing.T) {
 	}
 }
 
+// A rollout that only failed because it was not judged whole says so in its verdict.
+func TestRolloutTextOfUnrendered(t *testing.T) {
+	r := Rollout{Result: "failed", MakespanSeconds: 9, Components: []RolloutComponent{
+		{Name: "a", Phase: "010", State: "healthy"}, {Name: "b", Phase: "020", State: StateUnrendered},
+	}}
+	for result, want := range map[string]string{
+		"failed":    "✕ failed: 1 of 2 components Healthy, 1 not rendered, which only --allow-unrendered lets pass, after 9.0s\n",
+		"succeeded": "! succeeded: 1 of 2 components Healthy, 1 not rendered after 9.0s\n",
+	} {
+		r.Result = result
+		var b strings.Builder
+		if err := RolloutText(&b, r, Style{}); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %q in:\n%s", want, b.String())
+		}
+	}
+}
+
 // A rollout that removes says how much it removed, and what it could not.
 func TestRolloutTextOfRemovals(t *testing.T) {
 	r := Rollout{

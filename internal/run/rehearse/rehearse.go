@@ -70,7 +70,7 @@ func Run(ctx context.Context, o Options) (Rehearsal, error) {
 	piece.Load.Opened = func() { close(opened) }
 	loaded, planned, err := session.Prepare(ctx, piece, o.Observer)
 	if err == nil {
-		err = checkFaults(loaded, o)
+		err = o.check(loaded)
 	}
 	if err != nil {
 		unneeded()
@@ -273,6 +273,7 @@ func (s *target) run(ctx context.Context, access *rest.Config, loaded *analysis.
 	}
 	r := Rehearsal{Interrupted: outcome.Interrupted, Loaded: loaded}
 	r.Report = session.Report(loaded, planned, outcome, session.Conditions{Engine: EngineNative, Seed: o.Seed, Speed: o.scale()})
+	o.judge(&r.Report)
 	if o.skips() {
 		r.Report.RealSeconds = time.Since(began).Seconds()
 	}

@@ -17,6 +17,8 @@ import (
 type Progress struct {
 	observer Observer
 	phases   map[string]string
+	// lacking are the components that were not rendered.
+	lacking  map[string]bool
 	names    []string // of the steps
 	expected time.Duration
 	redraw   time.Duration // least time between two boards
@@ -53,10 +55,13 @@ func Run(ctx context.Context, observer Observer, loaded *analysis.Result, planne
 // NewProgress returns the progress of a rollout whose expected times are divided
 // by speed.
 func NewProgress(observer Observer, loaded *analysis.Result, planned *plan.Plan, speed float64, now func() time.Time) *Progress {
-	a := &Progress{observer: observer, phases: map[string]string{}, redraw: observer.Redraw(), now: now, real: time.Now}
+	a := &Progress{observer: observer, phases: map[string]string{}, lacking: map[string]bool{}, redraw: observer.Redraw(), now: now, real: time.Now}
 	a.expected = time.Duration(float64(planned.Makespan) / speed)
 	for _, c := range loaded.Platform.Components {
 		a.phases[c.Name] = c.Order()
+	}
+	for _, u := range loaded.Unrendered {
+		a.lacking[u.Component] = true
 	}
 	a.names = StepNames(loaded, planned)
 	return a
@@ -65,10 +70,8 @@ func NewProgress(observer Observer, loaded *analysis.Result, planned *plan.Plan,
 // Notice is drive's sink.
 func (a *Progress) Notice(n executor.Notice) {
 	for _, t := range n.Transitions {
-		a.observer.Change(report.Change{
-			At: t.At, Phase: a.phases[t.Component], Component: t.Component,
-			From: string(t.From), To: string(t.To), Reason: t.Reason,
-		})
+		from, to, reason := told(t, a.lacking[t.Component])
+		a.observer.Change(report.Change{At: t.At, Phase: a.phases[t.Component], Component: t.Component, From: from, To: to, Reason: reason})
 	}
 	if a.redraw == 0 {
 		return
@@ -80,11 +83,17 @@ func (a *Progress) Notice(n executor.Notice) {
 		a.newer = &state
 		return
 	}
-	a.show(report.BoardOf(state, a.names, n.View.BlockedBy, a.expected, n.At), n.At)
+	a.show(state, n.View.BlockedBy, n.At)
 }
 
 // show shows a new board.
-func (a *Progress) show(board report.Board, at time.Time) {
+func (a *Progress) show(state rollout.State, blockedBy func(string) []rollout.Blocker, at time.Time) {
+	board := report.BoardOf(state, a.names, blockedBy, a.expected, at)
+	for i, c := range state.Components {
+		if step := &board.Steps[state.Spec.Components[i].Step]; c.Status == rollout.Done && a.lacking[c.Name] {
+			step.Done, step.Unrendered = step.Done-1, step.Unrendered+1
+		}
+	}
 	a.board, a.taken, a.drawn, a.newer = board, at, a.real(), nil
 	a.observer.Board(board)
 }
@@ -124,7 +133,7 @@ func (a *Progress) tick() {
 	}
 	if a.newer != nil {
 		if m, err := rollout.Restore(*a.newer); err == nil { // it comes from a machine
-			a.show(report.BoardOf(*a.newer, a.names, m.BlockedBy, a.expected, now), now)
+			a.show(*a.newer, m.BlockedBy, now)
 			return
 		}
 	}

@@ -128,11 +128,26 @@ func Report(loaded *analysis.Result, planned *plan.Plan, outcome executor.Outcom
 		}
 	}
 	for _, t := range outcome.Transitions {
-		r.Transitions = append(r.Transitions, report.Transition{
-			At: report.Time(t.At), Component: t.Component, From: string(t.From), To: string(t.To), Reason: t.Reason,
-		})
+		from, to, reason := told(t, lacking[t.Component])
+		r.Transitions = append(r.Transitions, report.Transition{At: report.Time(t.At), Component: t.Component, From: from, To: to, Reason: reason})
 	}
 	return r
+}
+
+// told is a transition as people and machines get it: what stands in as an empty component
+// is never called Healthy.
+func told(t rollout.Transition, unrendered bool) (from, to, reason string) {
+	state := func(s rollout.Status) string {
+		if unrendered && s == rollout.Done {
+			return report.StateUnrendered
+		}
+		return string(s)
+	}
+	from, to, reason = state(t.From), state(t.To), t.Reason
+	if to == report.StateUnrendered {
+		reason = "it could not be rendered: nothing of it was applied or judged"
+	}
+	return from, to, reason
 }
 
 // firstHealthy is when the last attempt of a component first became Healthy:
