@@ -137,13 +137,33 @@ func unrenderedList(in []Unrendered) []Unrendered {
 	return in
 }
 
+// stepsOf counts the steps of a plan.
+func stepsOf(p *plan.Plan) string {
+	empty := 0
+	for _, s := range p.Steps {
+		if len(s.Components) == 0 {
+			empty++
+		}
+	}
+	return countSteps(len(p.Steps), empty)
+}
+
+// countSteps counts steps, and those of them that hold no component.
+func countSteps(total, empty int) string {
+	text := finding.Count(total, "step")
+	if empty > 0 {
+		text += fmt.Sprintf(" (%d empty)", empty)
+	}
+	return text
+}
+
 // PlanText writes a plan for people; way leads from where they stand to the root of the
 // platform.
 func PlanText(w io.Writer, p *plan.Plan, unrendered []Unrendered, way string) error {
 	var b strings.Builder
 	writeUnrendered(&b, UnrenderedBelow(unrendered, way), false)
 	fmt.Fprintf(&b, "Plan of %s under policy %s: %s in %s\n\n", p.Environment, p.Policy,
-		finding.Count(len(p.Order), "component"), finding.Count(len(p.Steps), "step"))
+		finding.Count(len(p.Order), "component"), stepsOf(p))
 	rows := [][]string{{"STEP", "PHASE", "MAX", "COMPONENTS"}}
 	for _, s := range p.Steps {
 		names := strings.Join(s.Components, ", ")

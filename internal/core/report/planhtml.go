@@ -17,6 +17,7 @@ func PlanHTML(w io.Writer, p *plan.Plan, unrendered []Unrendered) error {
 	writeSVG(&picture, p)
 	return planPage.Execute(w, struct {
 		Plan     Plan
+		Steps    string
 		Expected string
 		Bound    string
 		Critical string
@@ -26,7 +27,7 @@ func PlanHTML(w io.Writer, p *plan.Plan, unrendered []Unrendered) error {
 		Name   func(component string) string
 		Judged []finding.Finding
 	}{
-		PlanDocument(p, unrendered), Clock(p.Makespan), Clock(p.Bound), Clock(p.CriticalPath.Duration),
+		PlanDocument(p, unrendered), stepsOf(p), Clock(p.Makespan), Clock(p.Bound), Clock(p.CriticalPath.Duration),
 		template.HTML(picture.String()), //nolint:gosec // made by writeSVG, which escapes every text
 		slices.ContainsFunc(p.Steps, func(s plan.Step) bool { return s.Title+s.Purpose != "" }),
 		func(component string) string { return boxName(component, p.Only) }, p.Judged,
@@ -47,7 +48,7 @@ code{font:12px ui-monospace,monospace}.wrong{color:#cf222e}
 @media (prefers-color-scheme:dark){.wrong{color:#ff7b72}}
 </style>
 <h1>Ladder of {{.Plan.Environment}}</h1>
-<p>{{len .Plan.Order}} components in {{len .Plan.Steps}} steps under the policy {{.Plan.Policy}}. Expected time {{.Expected}}, lower bound {{.Bound}}.</p>
+<p>{{len .Plan.Order}} components in {{.Steps}} under the policy {{.Plan.Policy}}. Expected time {{.Expected}}, lower bound {{.Bound}}.</p>
 {{with .Plan.Unrendered}}<h2 class="wrong">Not rendered</h2><p>Nothing is known of what these hold.</p>
 <table><tr><th>Component<th>Reason<th>Where</tr>{{range .}}<tr><td>{{.Component}}<td>{{.Reason}}<td><code>{{.File}}:{{.Line}}</code></tr>{{end}}</table>{{end}}
 {{if .Judged}}<h2>Cycles</h2><ul>{{range .Judged}}<li{{if eq .Severity "error"}} class="wrong"{{end}}>{{.Message}}{{end}}</ul>{{else}}{{with .Plan.Cycles}}<h2 class="wrong">Cycles</h2><ul>{{range .}}<li>{{range $i, $c := .}}{{if $i}} → {{end}}{{$c}}{{end}}{{end}}</ul>{{end}}{{end}}

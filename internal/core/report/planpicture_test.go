@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -49,6 +50,28 @@ func written(t *testing.T, write func(io.Writer, *plan.Plan) error, p *plan.Plan
 		t.Fatal(err)
 	}
 	return b.String()
+}
+
+// Every form of a plan has one count of steps, and says how many are empty.
+func TestOneCountOfSteps(t *testing.T) {
+	p := pictured(t)
+	p.Steps = append(p.Steps, plan.Step{Index: 5, Label: "400"})
+	forms := map[string]func(io.Writer, *plan.Plan) error{
+		"text": func(w io.Writer, p *plan.Plan) error { return PlanText(w, p, nil) },
+		"html": func(w io.Writer, p *plan.Plan) error { return PlanHTML(w, p, nil) },
+		"svg":  func(w io.Writer, p *plan.Plan) error { return PlanSVG(w, p) },
+	}
+	for name, form := range forms {
+		counts := regexp.MustCompile(`[0-9]+ steps[^;.\n]{0,10}`).FindAllString(written(t, form, p), -1)
+		if len(counts) == 0 {
+			t.Errorf("%s: no count", name)
+		}
+		for _, c := range counts {
+			if !strings.HasPrefix(c, "5 steps (1 empty)") {
+				t.Errorf("%s: %q", name, c)
+			}
+		}
+	}
 }
 
 func TestPlanDOT(t *testing.T) {

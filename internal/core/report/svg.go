@@ -108,7 +108,7 @@ func writeSVG(b *strings.Builder, p *plan.Plan) {
 	d.fill()
 	d.lay()
 	title := "Ladder of " + p.Environment
-	about := fmt.Sprintf("%s in %s; expected time %s, critical path %s", finding.Count(len(p.Order), "component"), finding.Count(len(d.columns), "step"),
+	about := fmt.Sprintf("%s in %s; expected time %s, critical path %s", finding.Count(len(p.Order), "component"), stepsOf(p),
 		Clock(p.Makespan), Clock(p.CriticalPath.Duration))
 	fmt.Fprintf(b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %.0f" width="%.0f" height="%.0f" role="img" aria-labelledby="ladder-title ladder-about">`+"\n",
 		d.width, d.height, d.width, d.height)
