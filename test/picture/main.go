@@ -10,6 +10,7 @@ import (
 	"html"
 	"os"
 	"os/exec"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 )
@@ -60,39 +61,47 @@ func draw(lines []string) []byte {
 	fmt.Fprintf(&b, `<rect width="100%%" height="100%%" rx="8" fill="#0d1117"/>`+"\n")
 	b.WriteString(`<g font-family="ui-monospace,SFMono-Regular,Menlo,Consolas,monospace" font-size="14" fill="#e6edf3" xml:space="preserve">` + "\n")
 	for i, l := range lines {
-		fmt.Fprintf(&b, `<text x="%d" y="%d">%s</text>`+"\n", margin, margin+14+i*lineHeight, spans(l))
+		fmt.Fprintf(&b, `<text y="%d">%s</text>`+"\n", margin+14+i*lineHeight, spans(l))
 	}
 	b.WriteString("</g>\n</svg>\n")
 	return b.Bytes()
 }
 
-// spans turns the colours of a line into tspans.
+// gap is what separates columns: two blanks or more.
+var gap = regexp.MustCompile(` {2,}`)
+
+// spans writes each run of a line that has one colour and no wide gap where it stands, and as
+// wide as it is: the columns hold in every font.
 func spans(l string) string {
 	var b strings.Builder
-	open := false
+	column, colour := 0, ""
 	for l != "" {
-		at := strings.IndexByte(l, 0x1b)
-		if at < 0 {
-			b.WriteString(html.EscapeString(l))
+		text, rest, more := strings.Cut(l, "\x1b[")
+		from := 0
+		for _, at := range append(gap.FindAllStringIndex(text, -1), []int{len(text), len(text)}) {
+			run := text[from:at[0]]
+			if words := strings.TrimSpace(run); words != "" {
+				b.WriteString(span(words, column+strings.Index(run, words), colour)) // at most one blank before it
+			}
+			column += utf8.RuneCountInString(text[from:at[1]])
+			from = at[1]
+		}
+		if !more {
 			break
 		}
-		b.WriteString(html.EscapeString(l[:at]))
-		end := strings.IndexByte(l[at:], 'm')
-		code := strings.Trim(l[at:at+end], "\x1b[")
-		if open {
-			b.WriteString("</tspan>")
-			open = false
-		}
-		if colour, ok := colours[code]; ok {
-			fmt.Fprintf(&b, `<tspan fill="%s">`, colour)
-			open = true
-		}
-		l = l[at+end+1:]
-	}
-	if open {
-		b.WriteString("</tspan>")
+		code, after, _ := strings.Cut(rest, "m")
+		colour, l = colours[code], after
 	}
 	return b.String()
+}
+
+func span(text string, column int, colour string) string {
+	fill := ""
+	if colour != "" {
+		fill = fmt.Sprintf(` fill="%s"`, colour)
+	}
+	return fmt.Sprintf(`<tspan x="%.1f" textLength="%.1f" lengthAdjust="spacingAndGlyphs"%s>%s</tspan>`,
+		margin+float64(column)*charWidth, float64(utf8.RuneCountInString(text))*charWidth, fill, html.EscapeString(text))
 }
 
 // plain is a line without its colours.
