@@ -109,7 +109,7 @@ func (r Report) Text(w io.Writer) error {
 	var b strings.Builder
 	var found []string
 	for _, key := range sortedKeys(d.Found) {
-		found = append(found, fmt.Sprintf("%d %s", d.Found[key], key))
+		found = append(found, finding.Count(d.Found[key], strings.TrimSuffix(key, "s")))
 	}
 	fmt.Fprintf(&b, "%s: %s in %s\n", r.From, strings.Join(found, ", "), strings.Join(d.Environments, ", "))
 	fmt.Fprintf(&b, "%s (%d enabled), %s; %d not carried over, %d carried over in another form, %s\n", finding.Count(d.Summary.Components, "component"), d.Summary.Enabled,
@@ -147,7 +147,7 @@ func (r Report) Text(w io.Writer) error {
 	}
 	writeLeaving(&b, d.StateFiles)
 	if r.DryRun {
-		fmt.Fprintf(&b, "\n%d files would be written to %s\n", len(d.Files), r.Out)
+		fmt.Fprintf(&b, "\n%s would be written to %s\n", finding.Count(len(d.Files), "file"), r.Out)
 	} else {
 		fmt.Fprintf(&b, "\n%d of %d files written to %s\n", d.Summary.Written, len(d.Files), r.Out)
 	}

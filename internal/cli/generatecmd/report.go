@@ -101,6 +101,6 @@ func (o *Options) text(b *bytes.Buffer, g *generated) {
 			b.WriteString(g.diff(c, g.shown))
 		}
 	}
-	fmt.Fprintf(b, "%s: layout %s, %d files, %d of them unchanged; apply %s\n",
-		g.environment, g.layout, len(g.result.Files), same, path.Join(g.shown, path.Base(g.result.Root)))
+	fmt.Fprintf(b, "%s: layout %s, %s, %d of them unchanged; apply %s\n",
+		g.environment, g.layout, finding.Count(len(g.result.Files), "file"), same, path.Join(g.shown, path.Base(g.result.Root)))
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/cli/running"
 	"github.com/rollout-ladder/ladder/internal/cli/steering"
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
+	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/rollout"
 	"github.com/rollout-ladder/ladder/internal/store/incluster"
 )
@@ -183,7 +184,7 @@ func effectOfApprove(s running.Snapshot, target string) string {
 			n++
 		}
 	}
-	return fmt.Sprintf("%d components of step %s may start", n, target)
+	return fmt.Sprintf("%s of step %s may start", finding.Count(n, "component"), target)
 }
 
 func effectOfRetry(s running.Snapshot, target string) string {

@@ -82,9 +82,9 @@ type lintText struct {
 	orders  map[[2]string]string
 }
 
-// bracketed is a place in brackets; a path of waves has them already.
+// bracketed is a place in brackets; a path of waves has them already, and no place needs none.
 func bracketed(place string) string {
-	if strings.HasPrefix(place, "(") {
+	if place == "" || strings.HasPrefix(place, "(") {
 		return place
 	}
 	return "(" + place + ")"

@@ -110,7 +110,7 @@ func writeTrouble(b *strings.Builder, r Rollout, style Style) {
 			if r.left(c) {
 				glyph, colour = "▶", cyan
 			}
-			fmt.Fprintf(b, "\n%s\n", style.paint(colour, fmt.Sprintf("%s %s %s %s", glyph, c.Name, bracketed(standing(c)), c.State)))
+			fmt.Fprintf(b, "\n%s\n", style.paint(colour, glyph+" "+strings.Join(slices.DeleteFunc([]string{c.Name, bracketed(standing(c)), c.State}, func(s string) bool { return s == "" }), " ")))
 			if c.Object != "" {
 				fmt.Fprintf(b, "    object: %s\n", Plain(c.Object))
 			}

@@ -82,6 +82,18 @@ func TestRolloutTextOfATerminal(t *testing.T) {
 	}
 }
 
+// What has no place in the order is not given an empty one.
+func TestRolloutTextWithoutPhases(t *testing.T) {
+	var b strings.Builder
+	r := Rollout{Result: "failed", Components: []RolloutComponent{{Name: "a", State: "failed", EndedAt: at(2), StartedAt: at(1)}}}
+	if err := RolloutText(&b, r, Style{}); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(b.String(), "\n✕ a failed\n") {
+		t.Error(b.String())
+	}
+}
+
 // A rollout that only failed because it was not judged whole says so in its verdict.
 func TestRolloutTextOfUnrendered(t *testing.T) {
 	r := Rollout{Result: "failed", MakespanSeconds: 9, Components: []RolloutComponent{

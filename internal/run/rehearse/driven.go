@@ -7,6 +7,7 @@ import (
 	"time"
 
 	engineargocd "github.com/rollout-ladder/ladder/internal/argocd/engine"
+	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/executor"
 	"github.com/rollout-ladder/ladder/internal/run/session"
 )
@@ -48,7 +49,7 @@ func (d *driven) run(ctx context.Context) error {
 		return err
 	}
 	spec := session.Driven(d.spec, applications)
-	o.Observer.Stage(fmt.Sprintf("rolling out %d components, a sync of Argo CD each", len(spec.Components)))
+	o.Observer.Stage(fmt.Sprintf("rolling out %s, a sync of Argo CD each", finding.Count(len(spec.Components), "component")))
 	outcome, err := session.Run(ctx, o.Observer, d.loaded, d.planned, o.Speed, executor.Config{
 		Spec: spec, Engine: engine, Start: executor.StartFresh, Control: o.Control, Clock: d.clock,
 	})

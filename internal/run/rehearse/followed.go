@@ -9,6 +9,7 @@ import (
 
 	"github.com/rollout-ladder/ladder/internal/argocd/status"
 	"github.com/rollout-ladder/ladder/internal/argocd/tracker"
+	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/rollout"
 	"github.com/rollout-ladder/ladder/internal/executor"
 	"github.com/rollout-ladder/ladder/internal/run/session"
@@ -55,7 +56,7 @@ func (a *argoTarget) spanning() map[string]bool {
 // run follows the Applications until there is nothing left to wait for.
 func (a *followed) run(ctx context.Context) error {
 	o := a.options
-	o.Observer.Stage(fmt.Sprintf("Argo CD %s rolls out %d components", a.version, len(a.spec.Components)))
+	o.Observer.Stage(fmt.Sprintf("Argo CD %s rolls out %s", a.version, finding.Count(len(a.spec.Components), "component")))
 	watcher, err := status.New(status.Config{
 		REST: a.access, Namespace: a.setup.namespace, Applications: a.applications(),
 		Want: status.Want{Revision: a.setup.revision, Repositories: []string{a.setup.address}}, Mode: status.Follow, Clock: a.clock,

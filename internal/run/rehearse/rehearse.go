@@ -248,7 +248,7 @@ func (s *target) run(ctx context.Context, access *rest.Config, loaded *analysis.
 		return Rehearsal{}, err
 	}
 	spec.Remove = planned.Removals(vanished, options)
-	title := fmt.Sprintf("rolling out %d components", len(spec.Components))
+	title := "rolling out " + finding.Count(len(spec.Components), "component")
 	if o.skips() {
 		title += "; idle time is skipped, so times are simulated from here on"
 	}

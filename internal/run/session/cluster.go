@@ -199,7 +199,7 @@ func (o ClusterOptions) drive(ctx context.Context, end context.CancelCauseFunc, 
 		}
 	}()
 
-	o.Observer.Stage(fmt.Sprintf("rolling out %d components", len(target.spec.Components)))
+	o.Observer.Stage("rolling out " + finding.Count(len(target.spec.Components), "component"))
 	outcome, err := Run(ctx, o.Observer, loaded, planned, 1, executor.Config{
 		Spec: target.spec, Engine: target.engine, Store: state, Start: executor.Mode(o.Resume, o.Fresh), Control: control, Clock: clock,
 		Reopen: reopen, Sink: requests.notice,
