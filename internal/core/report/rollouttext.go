@@ -70,7 +70,7 @@ func notRendered(r Rollout, s summary) string {
 	}
 	text := fmt.Sprintf(", %d not rendered", s.unrendered)
 	if r.Result == string(rollout.ResultFailed) && s.bad+s.blocked == 0 {
-		text += ", which only --allow-unrendered lets pass,"
+		text += " (only --allow-unrendered lets that pass)"
 	}
 	return text
 }

@@ -100,7 +100,7 @@ func TestRolloutTextOfUnrendered(t *testing.T) {
 		{Name: "a", Phase: "010", State: "healthy"}, {Name: "b", Phase: "020", State: StateUnrendered},
 	}}
 	for result, want := range map[string]string{
-		"failed":    "✕ failed: 1 of 2 components Healthy, 1 not rendered, which only --allow-unrendered lets pass, after 9.0s\n",
+		"failed":    "✕ failed: 1 of 2 components Healthy, 1 not rendered (only --allow-unrendered lets that pass) after 9.0s\n",
 		"succeeded": "! succeeded: 1 of 2 components Healthy, 1 not rendered after 9.0s\n",
 	} {
 		r.Result = result
