@@ -57,7 +57,7 @@ func TestOneCountOfSteps(t *testing.T) {
 	p := pictured(t)
 	p.Steps = append(p.Steps, plan.Step{Index: 5, Label: "400"})
 	forms := map[string]func(io.Writer, *plan.Plan) error{
-		"text": func(w io.Writer, p *plan.Plan) error { return PlanText(w, p, nil) },
+		"text": func(w io.Writer, p *plan.Plan) error { return PlanText(w, p, nil, "") },
 		"html": func(w io.Writer, p *plan.Plan) error { return PlanHTML(w, p, nil) },
 		"svg":  func(w io.Writer, p *plan.Plan) error { return PlanSVG(w, p) },
 	}
