@@ -39,13 +39,16 @@ func readPhases(setup argo.Setup, components []model.Component, labels func(argo
 
 // labels are the labels by which each ApplicationSet of a platform knows phases. Those of
 // Applications are of the ladder file, unless the steps of all sets are one ladder by the
-// label that each of them matches: as they would be beside descriptors.
+// label that each of them matches, and everything has a place there: as they would be
+// beside descriptors.
 func (r *Repository) labels(p *Platform, ofArgo bool) func(argo.ApplicationSet) ladderfile.Labels {
 	own := func(set argo.ApplicationSet) ladderfile.Labels { return matched(set, r.file.ArgoCD.Labels) }
 	if ofArgo {
 		components := slices.Clone(p.Components)
 		readPhases(p.Argo, components, own)
-		if steps, _ := rollingSteps(p.Argo, components, own); len(steps) == 0 {
+		// What has neither a phase nor a wave would have no place on a ladder.
+		beside := slices.ContainsFunc(components, func(c model.Component) bool { return !c.PreArgo && c.Phase == model.NoPhase && len(c.Waves) == 0 })
+		if steps, _ := rollingSteps(p.Argo, components, own); len(steps) == 0 || beside {
 			return func(argo.ApplicationSet) ladderfile.Labels { return r.file.ArgoCD.Labels }
 		}
 	}
