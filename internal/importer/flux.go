@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/rollout-ladder/ladder/internal/analysis/roles"
 	"github.com/rollout-ladder/ladder/internal/confine/evaluate"
 	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/repo/flux"
@@ -166,7 +167,7 @@ func (f *fluxes) cluster(c *flux.Cluster) error {
 const maxPairs = 1_000_000
 
 // component is the component of a name, made where it is new.
-func (f *fluxes) component(name string, role Role) *Component {
+func (f *fluxes) component(name string, role roles.Role) *Component {
 	c := f.p.component(name)
 	if c == nil {
 		c = &Component{Name: name, Type: role.Type, Domain: role.Domain, Group: NoGroup, Phase: model.NoPhase, In: map[string]*Descriptor{}}
@@ -179,8 +180,8 @@ func (f *fluxes) component(name string, role Role) *Component {
 func (f *fluxes) release(u *clusterUnits, i int) (string, error) {
 	r := &u.cluster.Releases[i]
 	name := f.name("r", r.Namespace, r.Name)
-	role := RoleOf(r.Name, cmp.Or(r.Chart, r.Path))
-	if domainOf(r.Name, r.Chart) == "" {
+	role := roles.Named(r.Name, cmp.Or(r.Chart, r.Path))
+	if roles.DomainOf(r.Name, r.Chart) == "" {
 		role.Domain = cmp.Or(domainOfFolder(r.Namespace), domainOfFolder(folderOf(r.Position.File)), role.Domain)
 	}
 	c := f.component(name, role)
@@ -230,7 +231,7 @@ func folderOf(file string) string {
 // domainOfFolder reads the names of folders. A folder apps holds everything in most
 // repositories, and tells nothing.
 func domainOfFolder(p string) string {
-	if domain := domainOf(p); domain != "apps" {
+	if domain := roles.DomainOf(p); domain != "apps" {
 		return domain
 	}
 	return ""
@@ -265,11 +266,11 @@ func (f *fluxes) everywhere(r *flux.Release, values map[string]any) bool {
 func (f *fluxes) kustomization(u *clusterUnits, i int) (string, error) {
 	k := &u.cluster.Kustomizations[i]
 	name := f.name("k", k.Namespace, k.Name)
-	role := RoleOf(k.Name, "")
+	role := roles.Named(k.Name, "")
 	if t := typeOfObjects(k.Objects); t != "" {
 		role.Type = t
 	}
-	if domainOf(k.Name) == "" {
+	if roles.DomainOf(k.Name) == "" {
 		beside := ""
 		if len(u.own[i]) > 0 {
 			beside = f.p.component(u.own[i][0]).Domain

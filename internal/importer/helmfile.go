@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rollout-ladder/ladder/internal/analysis/roles"
 	"github.com/rollout-ladder/ladder/internal/confine/evaluate"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
@@ -121,7 +122,7 @@ func (h *helmfiles) groups() {
 
 // domainName makes a name that can be a folder and a label.
 func domainName(name string) string {
-	name = strings.Join(words(name), "-")
+	name = strings.Join(roles.Words(name), "-")
 	if len(name) > 50 {
 		name = strings.Trim(name[:50], "-")
 	}
@@ -188,11 +189,11 @@ func componentName(name string) string {
 
 // role is what names tell of a release: in a state file of CRDs, such as 12-crds or one in
 // a folder of this name, it is CRDs unless it runs something.
-func (h *helmfiles) role(name string, r *helmfile.Release) Role {
-	role := RoleOf(name, cmp.Or(r.ChartName, r.Dir))
+func (h *helmfiles) role(name string, r *helmfile.Release) roles.Role {
+	role := roles.Named(name, cmp.Or(r.ChartName, r.Dir))
 	isCRDs := func(name string) bool {
-		of := words(name)
-		return len(of) > 0 && typeOfWords(of[len(of)-1:]) == model.CRDs
+		of := roles.Words(name)
+		return len(of) > 0 && roles.TypeOfWords(of[len(of)-1:]) == model.CRDs
 	}
 	ofCRDs := isCRDs(h.result.Groups[r.Group].Name) || isCRDs(path.Base(path.Dir(r.Position.File)))
 	if ofCRDs && role.Type != model.Smoke && role.Type != model.Namespaces && !h.runs(r) {
@@ -208,7 +209,7 @@ const mostLooked = 500
 // its name tell.
 func (h *helmfiles) runs(r *helmfile.Release) bool {
 	if r.Dir == "" {
-		return slices.Contains(operatorCharts(), r.ChartName[strings.LastIndexByte(r.ChartName, '/')+1:])
+		return slices.Contains(roles.OperatorCharts(), r.ChartName[strings.LastIndexByte(r.ChartName, '/')+1:])
 	}
 	files, err := h.sources.tree.Find(h.sources.ctx, r.Dir, func(name string) bool { return path.Ext(name) == ".yaml" || path.Ext(name) == ".yml" })
 	if err != nil {
@@ -333,11 +334,11 @@ func (h *helmfiles) release(env helmfile.Environment, i int) error {
 // domain is that of the state file or of the release, whichever comes later. A
 // database is data, whoever uses it; CRDs of which the release says no domain stand before
 // all that may have objects of theirs.
-func (h *helmfiles) domain(role Role, name string, r *helmfile.Release, rank int) string {
+func (h *helmfiles) domain(role roles.Role, name string, r *helmfile.Release, rank int) string {
 	if domain, ok := h.opts.Domains[h.p.Groups[rank].Name]; ok {
 		return domain
 	}
-	own := cmp.Or(domainOf(name, path.Base(cmp.Or(r.ChartName, r.Dir))), "")
+	own := cmp.Or(roles.DomainOf(name, path.Base(cmp.Or(r.ChartName, r.Dir))), "")
 	if role.Type == model.Namespaces {
 		return "prerequisites"
 	}
@@ -347,8 +348,8 @@ func (h *helmfiles) domain(role Role, name string, r *helmfile.Release, rank int
 	if own == "data" && role.Type == model.Runtime {
 		return own
 	}
-	file := domainOf(h.p.Groups[rank].Name)
-	if slices.Contains(words(h.p.Groups[rank].Name), "qa") {
+	file := roles.DomainOf(h.p.Groups[rank].Name)
+	if slices.Contains(roles.Words(h.p.Groups[rank].Name), "qa") {
 		file = "apps"
 	}
 	if own == "" {

@@ -123,7 +123,7 @@ func one(streams *stream.Streams, loaded *analysis.Result, o *Options) (content 
 	if !isEdge {
 		rules = lint.IDs(lint.All())
 	}
-	c, err := find(loaded.Platform.Components, strings.TrimSpace(consumer), rules...)
+	c, err := find(loaded.Typed(), strings.TrimSpace(consumer), rules...)
 	if err != nil {
 		return nil, false, err
 	}

@@ -3,17 +3,16 @@ package inventory
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
-	"path"
 	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/rollout-ladder/ladder/internal/analysis/infer"
+	"github.com/rollout-ladder/ladder/internal/analysis/roles"
 	"github.com/rollout-ladder/ladder/internal/cli/exit"
 	"github.com/rollout-ladder/ladder/internal/cli/flags"
 	"github.com/rollout-ladder/ladder/internal/cli/source"
@@ -22,9 +21,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/core/plan"
 	"github.com/rollout-ladder/ladder/internal/core/report"
 	"github.com/rollout-ladder/ladder/internal/core/rollout"
-	"github.com/rollout-ladder/ladder/internal/importer"
 	"github.com/rollout-ladder/ladder/internal/repo"
-	"github.com/rollout-ladder/ladder/internal/repo/descriptor"
 )
 
 // Options are the arguments of the command.
@@ -114,7 +111,7 @@ func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *
 // one is the inventory of one environment.
 func one(p *repo.Platform, only map[string][]string, o *Options) ([]byte, error) {
 	inv, err := plan.TakeInventory(plan.Input{
-		Environment: p.Environment, Components: roles(p.Components), Ladder: p.Ladder, Policy: rollout.Phases,
+		Environment: p.Environment, Components: typed(p), Ladder: p.Ladder, Policy: rollout.Phases,
 		Edges: infer.Declared(p.Components), Only: only,
 	})
 	if err != nil {
@@ -136,25 +133,11 @@ func one(p *repo.Platform, only map[string][]string, o *Options) ([]byte, error)
 	return b.Bytes(), err
 }
 
-// roles gives Applications, which say no type, the one that their name tells, as an
-// import would.
-func roles(components []model.Component) []model.Component {
-	out := slices.Clone(components)
+// typed gives components that say no type the one that is told without rendering them.
+func typed(p *repo.Platform) []model.Component {
+	out := slices.Clone(p.Components)
 	for i := range out {
-		c := &out[i]
-		if c.Type != model.Runtime || path.Base(c.Position.File) == descriptor.FileName || path.Base(c.Position.File) == descriptor.DisabledFileName {
-			continue
-		}
-		if _, written := c.Fields["componentType"]; written {
-			continue
-		}
-		chart := ""
-		for _, s := range c.Sources {
-			if s.Kind == model.Chart {
-				chart = cmp.Or(s.Name, s.Path)
-			}
-		}
-		c.Type = importer.RoleOf(c.Name, chart).Type
+		out[i].Type = roles.Of(&out[i], p.Ladder.Bands, nil, false)
 	}
 	return out
 }

@@ -307,12 +307,17 @@ func (d *decoder) inferType() model.Type {
 	return TypeAt(d.c.Phase, d.ctx.Bands)
 }
 
-// TypeAt is the type of a component with sources that names none: that of the slot,
-// where the band has slots at all. The bands of an older layout with phases 0 to 55 have
-// none, and phase 010 holds namespaces and CRDs.
-func TypeAt(p model.Phase, bands []plan.Band) model.Type {
+// HasSlots reports whether the band of a phase has slots. The bands of an older layout with
+// phases 0 to 55 have none, and phase 010 holds namespaces and CRDs.
+func HasSlots(p model.Phase, bands []plan.Band) bool {
 	band, ok := bandOf(p, bands)
-	if !ok || p < 100 || band.From%100 != 0 || band.To-band.From != 99 {
+	return ok && p >= 100 && band.From%100 == 0 && band.To-band.From == 99
+}
+
+// TypeAt is the type of a component with sources that names none: that of the slot,
+// where the band has slots at all.
+func TypeAt(p model.Phase, bands []plan.Band) model.Type {
+	if !HasSlots(p, bands) {
 		return model.Runtime
 	}
 	switch p % 100 {

@@ -143,7 +143,7 @@ func PlanInput(loaded *analysis.Result, policy rollout.Policy, durations map[str
 	maps.Copy(all, p.Simulation.Durations)
 	maps.Copy(all, durations)
 	return plan.Input{
-		Environment: p.Environment, Components: p.Components, Ladder: p.Ladder, Edges: loaded.Edges,
+		Environment: p.Environment, Components: loaded.Typed(), Ladder: p.Ladder, Edges: loaded.Edges,
 		Policy: policy, Durations: all, MaxInFlight: maxInFlight,
 	}
 }

@@ -154,7 +154,7 @@ func (a *Progress) tick() {
 // them run, in the order of rollout.Spec.Steps.
 func StepNames(loaded *analysis.Result, planned *plan.Plan) []string {
 	types := map[string]string{}
-	for _, c := range loaded.Platform.Components {
+	for _, c := range loaded.Typed() {
 		types[c.Name] = string(c.Type)
 	}
 	names := make([]string, len(planned.Steps))

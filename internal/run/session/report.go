@@ -100,7 +100,7 @@ func Report(loaded *analysis.Result, planned *plan.Plan, outcome executor.Outcom
 	for _, u := range r.Unrendered {
 		lacking[u.Component] = true
 	}
-	for _, c := range loaded.Platform.Components {
+	for _, c := range loaded.Typed() {
 		rc := report.RolloutComponent{Name: c.Name, Phase: c.Order(), Type: string(c.Type), State: string(rollout.Skipped), BlockedBy: []report.Blocker{}}
 		if s, ok := states[c.Name]; ok {
 			fill(&rc, s, outcome.Blocked[c.Name])

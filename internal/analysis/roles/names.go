@@ -1,4 +1,4 @@
-package importer
+package roles
 
 import (
 	"slices"
@@ -7,8 +7,8 @@ import (
 	"github.com/rollout-ladder/ladder/internal/core/model"
 )
 
-// words splits names such as "external-secrets-ready" and "charts/certManager".
-func words(names ...string) []string {
+// Words splits names such as "external-secrets-ready" and "charts/certManager".
+func Words(names ...string) []string {
 	var all []string
 	for _, name := range names {
 		all = append(all, strings.FieldsFunc(strings.ToLower(name), func(r rune) bool {
@@ -38,10 +38,10 @@ func typeWords() []struct {
 	}
 }
 
-// operatorCharts are charts of controllers that others build on, whose names do
+// OperatorCharts are charts of controllers that others build on, whose names do
 // not say so. Source: the charts themselves; each brings CRDs and the controller
 // that serves them.
-func operatorCharts() []string {
+func OperatorCharts() []string {
 	return []string{
 		"cert-manager", "external-secrets", "cloudnative-pg", "cnpg", "strimzi", "strimzi-kafka-operator", "envoy-gateway", "gateway-helm",
 		"kyverno", "sealed-secrets", "crossplane", "keda", "karpenter", "istiod", "istio-base", "metallb", "external-dns", "reloader",
@@ -56,11 +56,11 @@ type Role struct {
 	Domain string
 }
 
-// RoleOf reads the names of a component and its chart. What they do not tell is a
+// Named reads the names of a component and its chart. What they do not tell is a
 // runtime of the apps.
-func RoleOf(name, chart string) Role {
+func Named(name, chart string) Role {
 	base := chart[strings.LastIndexByte(chart, '/')+1:]
-	r := Role{Type: typeOf(name, base), Domain: domainOf(name, base)}
+	r := Role{Type: typeOf(name, base), Domain: DomainOf(name, base)}
 	if r.Domain == "" {
 		r.Domain = "apps"
 		switch r.Type {
@@ -76,37 +76,38 @@ func RoleOf(name, chart string) Role {
 // typeOf goes by the last word of a name, which says what it is, then by any other:
 // cert-manager-config is a config, vault-secrets-observability a bundle of secrets.
 func typeOf(name, chart string) model.Type {
-	own := words(name)
+	own := Words(name)
 	if len(own) == 0 {
 		return model.Runtime
 	}
-	if of := words(chart); len(of) > 0 && typeOfWords(of[len(of)-1:]) == model.CRDs && typeOfWords(own[len(own)-1:]) != model.Smoke {
+	if of := Words(chart); len(of) > 0 && TypeOfWords(of[len(of)-1:]) == model.CRDs && TypeOfWords(own[len(own)-1:]) != model.Smoke {
 		return model.CRDs // prometheus-operator-crds, whatever the release is called
 	}
-	if slices.Contains(operatorCharts(), name) || slices.Contains(operatorCharts(), chart) {
-		if t := typeOfWords(own[len(own)-1:]); t == model.Smoke || t == model.CRDs {
+	if slices.Contains(OperatorCharts(), name) || slices.Contains(OperatorCharts(), chart) {
+		if t := TypeOfWords(own[len(own)-1:]); t == model.Smoke || t == model.CRDs {
 			return t
 		}
 		return model.Operator
 	}
-	if t := typeOfWords(own[len(own)-1:]); t != "" {
+	if t := TypeOfWords(own[len(own)-1:]); t != "" {
 		return t
 	}
 	// In the middle of a name these tell nothing: test-app, qa-portal.
 	inner := slices.DeleteFunc(slices.Clone(own), func(w string) bool {
 		return slices.Contains([]string{"test", "tests", "qa", "manager", "controller", "init", "seed", "test"}, w)
 	})
-	if t := typeOfWords(inner); t != "" {
+	if t := TypeOfWords(inner); t != "" {
 		return t
 	}
 	// The name of the chart tells of others less than that of the release.
-	if t := typeOfWords(words(chart)); t == model.CRDs || t == model.Operator {
+	if t := TypeOfWords(Words(chart)); t == model.CRDs || t == model.Operator {
 		return t
 	}
 	return model.Runtime
 }
 
-func typeOfWords(own []string) model.Type {
+// TypeOfWords is the type that words of a name tell, the most telling first; "" for none.
+func TypeOfWords(own []string) model.Type {
 	for _, t := range typeWords() {
 		if slices.ContainsFunc(own, func(w string) bool { return slices.Contains(t.words, w) }) {
 			return t.t
@@ -133,8 +134,9 @@ func domainWords() []struct {
 	}
 }
 
-func domainOf(names ...string) string {
-	own := words(names...)
+// DomainOf is the domain that names tell; "" for none.
+func DomainOf(names ...string) string {
+	own := Words(names...)
 	for _, d := range domainWords() {
 		if slices.ContainsFunc(own, func(w string) bool { return slices.Contains(d.words, w) }) {
 			return d.domain
