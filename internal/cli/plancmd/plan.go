@@ -170,8 +170,11 @@ func one(loaded *analysis.Result, expected map[string]time.Duration, only map[st
 		if err != nil {
 			return nil, 0, exit.With(exit.Usage, err)
 		}
-		p.Against = lint.Milder(loaded.Lint(), p.Against)
-		wrong = hard(p.Against) + judge(p, loaded) + len(p.Unplaced)
+		wrong = judge(p, loaded) + len(p.Unplaced)
+		if p.Policy != rollout.Edges { // which goes by requirements alone
+			p.Against = lint.Milder(loaded.Lint(), p.Against)
+			wrong += hard(p.Against)
+		}
 		p.Edges, p.Against = loaded.PreciseEdges(p.Edges), loaded.PreciseEdges(p.Against)
 		err = write(&b, p, loaded, o)
 		return b.Bytes(), wrong, err

@@ -36,6 +36,8 @@ type Status struct {
 	Components []Component    `json:"components"`
 	// Approvals are the steps that wait for nothing but an approval.
 	Approvals []string `json:"approvals"`
+	// NotKept are the requirements that the order does not keep.
+	NotKept []rollout.Requirement `json:"notKept"`
 }
 
 // Component is one component of a rollout.
@@ -80,6 +82,7 @@ func Of(s running.Snapshot, now time.Time) Status {
 		Revision: s.State.Spec.Revision, Policy: string(s.State.Spec.Policy),
 		Started: report.Time(p.StartedAt), Updated: report.Time(p.UpdatedAt), Finished: report.Time(p.FinishedAt),
 		Counts: map[string]int{}, Components: []Component{}, Approvals: []string{},
+		NotKept: append([]rollout.Requirement{}, s.State.Spec.NotKept...),
 	}
 	if s.Rehearsal != nil {
 		doc.Plane = s.Rehearsal.Plane
@@ -171,6 +174,9 @@ func printStatus(w io.Writer, d Status, s running.Snapshot, now time.Time) {
 	}
 	if d.Message != "" {
 		fmt.Fprintf(w, "\n%s", report.Plain(d.Message))
+	}
+	for _, r := range d.NotKept {
+		fmt.Fprintf(w, "\n! %s comes before %s in the ladder, yet it requires it", r.From, r.To)
 	}
 	fmt.Fprint(w, "\n\n")
 	width := 9

@@ -35,6 +35,8 @@ type Member struct {
 	File string
 	// Requires are its providers among Input.Edges, sorted, each once.
 	Requires []string
+	// Late are those of Requires that stand in a later step.
+	Late []string
 	// Only are the environments that have it, where not every one does.
 	Only []string
 }
@@ -56,6 +58,12 @@ func TakeInventory(in Input) (Inventory, error) {
 	requires := make(map[string][]string)
 	for _, e := range in.Edges {
 		requires[e.From] = append(requires[e.From], e.To)
+	}
+	late := map[string][]string{}
+	for _, e := range p.Against {
+		if e.Strength == Hard && !slices.Contains(late[e.From], e.To) {
+			late[e.From] = append(late[e.From], e.To)
+		}
 	}
 	indexes := make([]int, len(in.Components))
 	for i := range indexes {
@@ -93,7 +101,7 @@ func TakeInventory(in Input) (Inventory, error) {
 		slices.Sort(names)
 		inv.Phases[last].Members = append(inv.Phases[last].Members, Member{
 			Name: c.Name, Domain: c.Domain, Project: c.Project, Namespace: c.Namespace,
-			Type: c.Type, Enabled: c.Enabled, File: c.Position.File, Requires: slices.Compact(names), Only: in.Only[c.Name],
+			Type: c.Type, Enabled: c.Enabled, File: c.Position.File, Requires: slices.Compact(names), Late: late[c.Name], Only: in.Only[c.Name],
 		})
 	}
 	return inv, nil

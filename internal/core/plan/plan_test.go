@@ -442,3 +442,24 @@ func TestRemovals(t *testing.T) {
 		t.Errorf("an empty plan removes %v", got)
 	}
 }
+
+// TestSpecNotKept: a rollout knows which requirements its order does not keep.
+func TestSpecNotKept(t *testing.T) {
+	in := Input{
+		Components: []model.Component{comp("a", 10), comp("b", 20)},
+		Ladder:     Ladder{Steps: []LadderStep{step(0, 10), step(0, 20)}},
+		Edges:      []Edge{hard("a->b")},
+	}
+	for policy, want := range map[rollout.Policy][]rollout.Requirement{
+		rollout.Phases: {{From: "a", To: "b"}}, rollout.Serial: {{From: "a", To: "b"}}, rollout.Edges: nil,
+	} {
+		in.Policy = policy
+		spec, err := build(t, in).Spec(SpecOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, spec.NotKept); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", policy, diff)
+		}
+	}
+}

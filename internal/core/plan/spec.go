@@ -39,6 +39,13 @@ func (p *Plan) Spec(o SpecOptions) (rollout.Spec, error) {
 			spec.Steps[k].Limit = min(s.Limit, 0)
 		}
 	}
+	if p.Policy != rollout.Edges {
+		for _, e := range p.Against {
+			if pair := (rollout.Requirement{From: e.From, To: e.To}); e.Strength == Hard && !slices.Contains(spec.NotKept, pair) {
+				spec.NotKept = append(spec.NotKept, pair)
+			}
+		}
+	}
 	scale := scaler(o.Speed)
 	for k, i := range g.order {
 		c := g.components[i]

@@ -45,6 +45,7 @@ type InventoryComponent struct {
 	Type      string   `json:"componentType"`
 	Enabled   bool     `json:"enabled"`
 	Requires  []string `json:"requires"`
+	Late      []string `json:"late"`
 }
 
 // InventoryDocument turns an inventory into its JSON document.
@@ -62,7 +63,7 @@ func InventoryDocument(inv plan.Inventory) Inventory {
 		for _, m := range g.Members {
 			group.Components = append(group.Components, InventoryComponent{
 				Name: m.Name, Path: m.File, Domain: m.Domain, Project: m.Project, Namespace: m.Namespace,
-				Type: string(m.Type), Enabled: m.Enabled, Requires: list(m.Requires),
+				Type: string(m.Type), Enabled: m.Enabled, Requires: list(m.Requires), Late: list(m.Late),
 			})
 		}
 		d.Phases = append(d.Phases, group)
@@ -102,6 +103,9 @@ func InventoryMarkdown(w io.Writer, inv plan.Inventory) error {
 			fmt.Fprintf(&b, "  - `%s` (%s) – %s / %s / %s", escape(m.Name), escape(m.File), dash(m.Domain), dash(m.Project), dash(m.Namespace))
 			if !m.Enabled {
 				b.WriteString(" – disabled")
+			}
+			if len(m.Late) > 0 {
+				fmt.Fprintf(&b, " – requires %s, which comes later", escape(strings.Join(m.Late, ", ")))
 			}
 			b.WriteByte('\n')
 		}

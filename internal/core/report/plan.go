@@ -196,11 +196,16 @@ func PlanText(w io.Writer, p *plan.Plan, unrendered []Unrendered, way string) er
 	if len(p.Unplaced) > 0 {
 		fmt.Fprintf(&b, "\n✕ no step matches: %s\n", strings.Join(p.Unplaced, ", "))
 	}
+	if p.Policy == rollout.Edges && len(p.Against) > 0 {
+		b.WriteString("\nThe policy edges goes by requirements, not by the written order, in which these come too early:\n")
+	}
 	for _, e := range p.Against {
 		required := func(o plan.Edge) bool {
 			return o.From == e.From && o.To == e.To && o.Reason == e.Reason && o.Strength == plan.Hard
 		}
 		switch {
+		case p.Policy == rollout.Edges:
+			fmt.Fprintf(&b, "  %s, before %s: %s\n", e.From, e.To, e.Reason)
 		case e.Strength == plan.Hard:
 			fmt.Fprintf(&b, "\n✕ %s comes before %s, which it requires: %s\n", e.From, e.To, e.Reason)
 		case slices.ContainsFunc(p.Edges, required):

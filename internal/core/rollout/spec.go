@@ -45,11 +45,20 @@ type Spec struct {
 	Steps []StepSpec `json:"steps"`
 	// Components in a valid order: providers before consumers.
 	Components []ComponentSpec `json:"components"`
+	// NotKept are the requirements that the order does not keep, for people: nothing
+	// waits for them.
+	NotKept []Requirement `json:"notKept,omitempty"`
 	// Remove are components that earlier rollouts applied and that are not part
 	// of the ladder any more, in the order in which they were applied, as
 	// Removals gives them. They are removed in reverse once every component is
 	// Healthy. An empty list removes nothing.
 	Remove []RemovalSpec `json:"remove,omitempty"`
+}
+
+// Requirement says that From cannot come up without To.
+type Requirement struct {
+	From string `json:"from"`
+	To   string `json:"to"`
 }
 
 // StepSpec is one step of the ladder.
