@@ -91,7 +91,7 @@ input; 3 could not run; 4 timed out; 130 interrupted (state saved).`,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			// Cobra checks these later, with an error that has no exit code.
 			if err := errors.Join(cmd.ValidateRequiredFlags(), cmd.ValidateFlagGroups()); err != nil {
-				return exit.With(exit.Usage, err)
+				return exit.With(exit.Usage, wrongFlags(cmd, err))
 			}
 			if err := errors.Join(global.Validate(), flags.Format(cmd)); err != nil {
 				return err

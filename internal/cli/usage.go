@@ -41,6 +41,14 @@ func group(root *cobra.Command) {
 // unknownFlag proposes the flag that a misspelt one was meant for, or what does here
 // what one of another tool does there.
 func unknownFlag(cmd *cobra.Command, err error) error {
+	var invalid *pflag.InvalidValueError
+	if errors.As(err, &invalid) && kinds[invalid.GetFlag().Value.Type()] != "" {
+		return exit.Usagef("--%s takes %s, not %q", invalid.GetFlag().Name, kinds[invalid.GetFlag().Value.Type()], invalid.GetValue())
+	}
+	var bare *pflag.ValueRequiredError
+	if errors.As(err, &bare) {
+		return exit.Usagef("--%s takes a value: %s", bare.GetFlag().Name, usageOf(bare.GetFlag()))
+	}
 	hint := ""
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) && len(unknown.GetSpecifiedName()) > 1 {
@@ -56,6 +64,73 @@ func unknownFlag(cmd *cobra.Command, err error) error {
 		}
 	}
 	return exit.Usagef("%w%s\nRun '%s --help' for usage", err, hint, cmd.CommandPath())
+}
+
+// kinds are what flags take, by the type of their value.
+var kinds = map[string]string{
+	"int": "a whole number", "int64": "a whole number", "float64": "a number", "bool": "true or false", "duration": "a duration, such as 90s or 5m",
+}
+
+// wrongFlags says which flags a command needs that are not given, or which of those that
+// are exclude each other. Any other error stays.
+func wrongFlags(cmd *cobra.Command, err error) error {
+	var said []string
+	seen := map[string]bool{}
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if f.Annotations[cobra.BashCompOneRequiredFlag] != nil && !f.Changed {
+			said = append(said, fmt.Sprintf("%s needs %s: %s", cmd.CommandPath(), written(f), usageOf(f)))
+		}
+		// Source: github.com/spf13/cobra, flag_groups.go.
+		for _, group := range f.Annotations["cobra_annotation_mutually_exclusive"] {
+			var given []string
+			for _, name := range strings.Fields(group) {
+				if cmd.Flags().Changed(name) {
+					given = append(given, "--"+name)
+				}
+			}
+			if len(given) > 1 && !seen[group] {
+				said = append(said, strings.Join(given, " and ")+" exclude each other: give one of them")
+			}
+			seen[group] = true
+		}
+		for _, group := range f.Annotations["cobra_annotation_required_if_others_set"] {
+			var given, lacking []string
+			for _, name := range strings.Fields(group) {
+				if cmd.Flags().Changed(name) {
+					given = append(given, "--"+name)
+				} else {
+					lacking = append(lacking, written(cmd.Flags().Lookup(name)))
+				}
+			}
+			if len(given) > 0 && len(lacking) > 0 && !seen[group] {
+				said = append(said, fmt.Sprintf("%s needs %s, too", strings.Join(given, " and "), strings.Join(lacking, " and ")))
+			}
+			seen[group] = true
+		}
+	})
+	if len(said) == 0 {
+		return err
+	}
+	return fmt.Errorf("%s\nRun '%s --help' for usage", strings.Join(said, "\n"), cmd.CommandPath())
+}
+
+// written is a flag as it is typed.
+func written(f *pflag.Flag) string {
+	name, _ := pflag.UnquoteUsage(f)
+	switch {
+	case f.Annotations[cobra.BashCompFilenameExt] != nil:
+		name = "file"
+	case f.Annotations[cobra.BashCompSubdirsInDir] != nil:
+		name = "dir"
+	case name == "string":
+		name = "value"
+	}
+	return strings.TrimSpace("--" + f.Name + " " + strings.ToUpper(name))
+}
+
+func usageOf(f *pflag.Flag) string {
+	_, usage := pflag.UnquoteUsage(f)
+	return usage
 }
 
 // usageErrors gives wrong arguments the exit code of wrong usage and words for it, in
@@ -115,5 +190,9 @@ func wrongArguments(cmd *cobra.Command, args []string) error {
 			hint = "; " + meant
 		}
 	}
-	return exit.Usagef("%s takes %s, and %s%s\nRun '%s --help' for usage", path, cmp.Or(takes, "no arguments"), given, hint, path)
+	typed := strings.TrimSuffix(cmd.UseLine(), " [flags]")
+	if strings.Contains(typed, "[") {
+		typed += " (what is in brackets may be left out)"
+	}
+	return exit.Usagef("%s takes %s, and %s%s\nType: %s", path, cmp.Or(takes, "no arguments"), given, hint, typed)
 }

@@ -166,6 +166,9 @@ func find(components []model.Component, name string, further ...string) (model.C
 		}
 		names[i] = c.Name
 	}
+	if consumer, cut := strings.CutSuffix(name, "-"); cut && slices.Contains(names, consumer) {
+		return model.Component{}, exit.Usagef("%q is no component: quote an edge, since a shell takes > for a file: ladder explain '%s->PROVIDER'", name, consumer)
+	}
 	hint := cmp.Or(yamldoc.Meant(name, append(names, further...)), "ladder inventory lists them")
 	return model.Component{}, exit.With(exit.Usage, &absentError{name, hint})
 }

@@ -2,7 +2,9 @@ package yamldoc
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/rollout-ladder/ladder/internal/repo/repofs"
 )
@@ -19,24 +21,50 @@ func Nearest(word string, candidates []string) string {
 	return best
 }
 
-// Meant asks whether a word that is not known means one that is: the nearest, or else
-// one of those that hold it. It returns "" where none is near.
+// Meant asks whether a word that is not known means one that is: the nearest, of which two
+// letters may differ in one, or else one of those that hold it as a part of their own. It
+// returns "" where none is near.
 func Meant(word string, known []string) string {
 	var near []string
-	if nearest := Nearest(word, known); nearest != "" {
-		near = []string{nearest}
-	} else if word != "" {
-		for _, k := range known {
-			if strings.Contains(k, word) && len(near) < maxMeant {
-				near = append(near, k)
-			}
+	least := len(word)/3 + 1
+	if len(word) == 2 {
+		least = 2
+	}
+	for _, k := range known {
+		switch d := Distance(strings.ToLower(word), strings.ToLower(k)); {
+		case d < least:
+			near, least = []string{k}, d
+		case d == least && len(near) > 0 && !slices.Contains(near, k):
+			near = append(near, k)
 		}
 	}
-	if len(near) == 0 {
+	if len(near) == 0 && word != "" {
+		near = slices.DeleteFunc(slices.Clone(known), func(k string) bool { return !isPart(k, word) })
+	}
+	if near = near[:min(len(near), maxMeant)]; len(near) == 0 {
 		return ""
 	}
 	return "did you mean " + strings.Join(near, " or ") + "?"
 }
+
+// isPart reports whether a word is a part of a name, or the beginning of one that tells
+// enough: "web" is in apps-web and not in webhook, "keycl" in platform-keycloak.
+func isPart(name, word string) bool {
+	between := func(at int) bool { return at < 0 || at >= len(name) || !isWordRune(rune(name[at])) }
+	for from := 0; ; {
+		i := strings.Index(name[from:], word)
+		if i < 0 {
+			return false
+		}
+		begin, end := from+i, from+i+len(word)
+		if between(begin-1) && (len(word) > 3 || between(end)) {
+			return true
+		}
+		from = begin + 1
+	}
+}
+
+func isWordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
 // Unknown is the error that nothing has a name, with the names that there are.
 func Unknown(what, name string, known []string) *repofs.InputError {
