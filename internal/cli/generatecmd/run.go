@@ -46,6 +46,7 @@ func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *
 		return source.Coded(err)
 	}
 	var made []*generated
+	warned := map[string]bool{}
 	for _, l := range loaded {
 		if wrong := source.PrintFindings(streams.Err, o.Source, l.Findings, source.Least(global)); wrong > 0 {
 			fmt.Fprintf(streams.Err, "%s: nothing was written: the findings above are errors\n", l.Platform.Environment)
@@ -56,7 +57,7 @@ func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *
 			return coded(err)
 		}
 		if !global.Quiet {
-			g.warn(streams)
+			g.warn(streams, warned)
 		}
 		made = append(made, g)
 	}
@@ -221,9 +222,13 @@ func unrendered(l *analysis.Result) map[string]string {
 	return why
 }
 
-func (g *generated) warn(streams *stream.Streams) {
+// warn tells what generating came upon, once where environments share it.
+func (g *generated) warn(streams *stream.Streams, told map[string]bool) {
 	for _, w := range g.result.Warnings {
-		fmt.Fprintf(streams.Err, "%s\n", finding.Redact(g.warning(w)))
+		if text := finding.Redact(g.warning(w)); !told[text] {
+			told[text] = true
+			fmt.Fprintln(streams.Err, text)
+		}
 	}
 	if len(g.assumed) > 0 {
 		fmt.Fprintf(streams.Err, "%s: taken from the checkout, as ladder.yaml does not say it: %s\n", g.environment, strings.Join(g.assumed, ", "))

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"github.com/rollout-ladder/ladder/internal/analysis"
@@ -80,8 +79,8 @@ func PrintFindings(w io.Writer, f flags.Source, findings []finding.Finding, leas
 			continue
 		}
 		fmt.Fprintf(w, "%s: %s: %s [%s]\n", f.Position.Below(way), f.Severity, f.Message, f.Rule)
-		if f.Fix.Summary != "" {
-			fmt.Fprintf(w, "  fix: %s\n", strings.TrimSpace(f.Fix.Summary))
+		if fix := f.WayOut(); fix != "" {
+			fmt.Fprintf(w, "  fix: %s\n", fix)
 		}
 	}
 	return errorCount

@@ -147,6 +147,15 @@ type Finding struct {
 	Unread []Unread `json:"-"`
 }
 
+// WayOut is the fix for people; empty where the message has said it.
+func (f Finding) WayOut() string {
+	fix := strings.TrimSpace(f.Fix.Summary)
+	if strings.HasSuffix(f.Message, fix) {
+		return ""
+	}
+	return fix
+}
+
 // Unread is a part of the repository that was not read.
 type Unread struct {
 	// Name is that of the Application or ApplicationSet; empty where none is known.

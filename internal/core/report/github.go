@@ -46,7 +46,7 @@ func GitHub(w io.Writer, l Lint) error {
 			}
 			message = append(message, text)
 		}
-		if fix := strings.TrimSpace(f.Fix.Summary); fix != "" {
+		if fix := f.WayOut(); fix != "" {
 			message = append(message, "fix: "+fix)
 		}
 		fmt.Fprintf(&b, "::%s %s::%s\n", command, strings.Join(properties, ","), githubData(strings.Join(message, "\n")))

@@ -50,7 +50,7 @@ func (l Lint) item(b *strings.Builder, f shared) {
 	for _, e := range f.Evidence {
 		fmt.Fprintf(b, "  - %s %s\n", l.code(finding.Position{File: e.File, Line: e.Line}), markdown(e.Text))
 	}
-	if fix := strings.TrimSpace(f.Fix.Summary); fix != "" {
+	if fix := f.WayOut(); fix != "" {
 		fmt.Fprintf(b, "  - fix: %s\n", markdown(fix))
 	}
 }

@@ -158,7 +158,7 @@ func (t *lintText) whole(f shared) {
 	if f.Basis == finding.Catalogue {
 		fmt.Fprintf(t.b, "      %s\n", t.style.paint(faint, "rests on the catalogue: what provides it was not rendered"))
 	}
-	if fix := strings.TrimSpace(f.Fix.Summary); fix != "" {
+	if fix := f.WayOut(); fix != "" {
 		mechanical := ""
 		if f.Fix.Patch != "" {
 			mechanical = " (--fix does it)"
