@@ -164,7 +164,7 @@ func PlanText(w io.Writer, p *plan.Plan, unrendered []Unrendered, way string) er
 	writeUnrendered(&b, UnrenderedBelow(unrendered, way), false)
 	fmt.Fprintf(&b, "Plan of %s under policy %s: %s in %s\n\n", p.Environment, p.Policy,
 		finding.Count(len(p.Order), "component"), stepsOf(p))
-	rows := [][]string{{"STEP", "PHASE", "MAX", "COMPONENTS"}}
+	rows := [][]string{{"STEP", heading(p.Steps), "MAX", "COMPONENTS"}}
 	for _, s := range p.Steps {
 		names := strings.Join(s.Components, ", ")
 		for _, d := range s.Disabled {
@@ -219,6 +219,19 @@ func PlanText(w io.Writer, p *plan.Plan, unrendered []Unrendered, way string) er
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// heading is what the labels of steps are.
+func heading(steps []plan.Step) string {
+	has := func(is func(s plan.Step) bool) bool { return slices.ContainsFunc(steps, is) }
+	switch {
+	case has(func(s plan.Step) bool { return len(s.Phases) > 0 }):
+		return "PHASE"
+	case has(func(s plan.Step) bool { _, err := strconv.Atoi(s.Label); return err == nil }):
+		return "WAVE"
+	default:
+		return "PLACE"
+	}
 }
 
 // CompareText writes the policies side by side.
