@@ -95,7 +95,7 @@ was called differently then.
 The first line is the verdict, and says how much was judged. --fail-on error,unread
 fails as well where something was not read or not rendered.
 
-Exit code 1: a finding is at least as grave as --fail-on.`,
+Exit code 1: a finding has the severity of --fail-on, or a worse one.`,
 		Example: `  ladder lint
   ladder lint -e all --format json
   ladder lint --fail-on error,unread

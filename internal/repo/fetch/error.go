@@ -54,7 +54,7 @@ type DamagedError struct {
 
 // Error implements error.
 func (e *DamagedError) Error() string {
-	return fmt.Sprintf("%s: the answer is no whole archive: %v", e.Address, e.Err)
+	return fmt.Sprintf("%s: the archive is damaged or incomplete: %v", e.Address, e.Err)
 }
 
 // Unwrap returns why it cannot be unpacked.
