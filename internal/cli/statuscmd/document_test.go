@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/rollout-ladder/ladder/internal/cli/running"
-	"github.com/rollout-ladder/ladder/internal/core/report"
 	"github.com/rollout-ladder/ladder/internal/core/rollout"
 )
 
@@ -28,7 +27,7 @@ func TestNotKept(t *testing.T) {
 		t.Errorf("not kept: %v", doc.NotKept)
 	}
 	var b bytes.Buffer
-	printStatus(&b, doc, s, report.Style{})
+	printStatus(&b, doc, s, now)
 	if !strings.Contains(b.String(), "\n! web comes before db in the ladder, yet it requires it\n") {
 		t.Errorf("status:\n%s", b.String())
 	}
