@@ -49,6 +49,9 @@ type Options struct {
 	// APIVersions are added to those of ladder.yaml.
 	APIVersions []string
 	Offline     bool
+	// LocalCharts leaves charts and manifests of other places unrendered, so that what is
+	// told does not depend on whether these can be reached.
+	LocalCharts bool
 	// AllowHosts are HOST or HOST:PORT of the command line, for which plain HTTP and
 	// private addresses are allowed.
 	AllowHosts []string
@@ -418,7 +421,7 @@ func (r *run) knowledge(p *repo.Platform) (*knowledge, error) {
 	known.renderer = render.New(p.Root, p.Repository, render.Options{
 		KubeVersion: cmp.Or(r.options.KubeVersion, target.KubeVersion),
 		APIVersions: slices.Concat(target.APIVersions, r.options.APIVersions),
-		Offline:     r.options.Offline, CacheDir: r.options.CacheDir, NoCache: r.options.NoCache, SecretKeysOnly: r.options.SecretKeysOnly,
+		Offline:     r.options.Offline || r.options.LocalCharts, CacheDir: r.options.CacheDir, NoCache: r.options.NoCache, SecretKeysOnly: r.options.SecretKeysOnly,
 		Fetch: r.fetch(p.Repository), Partial: true, Known: known.crds,
 	})
 	return known, nil

@@ -7,21 +7,20 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 
 	"github.com/spf13/cobra"
 
+	"github.com/rollout-ladder/ladder/internal/analysis"
 	"github.com/rollout-ladder/ladder/internal/analysis/infer"
-	"github.com/rollout-ladder/ladder/internal/analysis/roles"
 	"github.com/rollout-ladder/ladder/internal/cli/exit"
 	"github.com/rollout-ladder/ladder/internal/cli/flags"
 	"github.com/rollout-ladder/ladder/internal/cli/source"
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
-	"github.com/rollout-ladder/ladder/internal/core/model"
+	"github.com/rollout-ladder/ladder/internal/core/lint"
 	"github.com/rollout-ladder/ladder/internal/core/plan"
 	"github.com/rollout-ladder/ladder/internal/core/report"
 	"github.com/rollout-ladder/ladder/internal/core/rollout"
-	"github.com/rollout-ladder/ladder/internal/repo"
+	"github.com/rollout-ladder/ladder/internal/run/session"
 )
 
 // Options are the arguments of the command.
@@ -40,7 +39,9 @@ func New(streams *stream.Streams, global *flags.Global) *cobra.Command {
 		Use:   "inventory [PATH]",
 		Short: "List the components by phase, and the steps with maxUpdate and readiness gate",
 		Long: `List every component of an environment by its place in the ladder, disabled ones
-included, and the steps with maxUpdate and readiness gate. Nothing is rendered.
+included, and the steps with maxUpdate and readiness gate. What a component is for,
+and what it requires of those that come later, is told by what the repository
+itself holds: charts of other places are not rendered.
 
 As a picture the ladder is drawn in boxes, one frame per phase or wave, for
 documents. With --check the command changes nothing and exits with 1 when the
@@ -74,7 +75,7 @@ func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *
 	if err := source.Ask(ctx, &o.Source); err != nil {
 		return err
 	}
-	all, err := source.OpenEach(ctx, o.Source)
+	all, err := source.LoadLocal(ctx, streams, global, o.Source)
 	if err != nil {
 		return err
 	}
@@ -84,9 +85,10 @@ func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *
 		only = source.Only(ctx, o.Source)
 	}
 	wrong := 0
-	for _, p := range all {
+	for _, loaded := range all {
+		p := loaded.Platform
 		wrong += source.PrintFindings(streams.Err, o.Source, p.Findings, source.Least(global))
-		content, err := one(p, only, o)
+		content, err := one(loaded, only, o)
 		if err != nil {
 			return err
 		}
@@ -109,11 +111,15 @@ func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *
 }
 
 // one is the inventory of one environment.
-func one(p *repo.Platform, only map[string][]string, o *Options) ([]byte, error) {
-	inv, err := plan.TakeInventory(plan.Input{
-		Environment: p.Environment, Components: typed(p), Ladder: p.Ladder, Policy: rollout.Phases,
-		Edges: infer.Declared(p.Components), Only: only,
-	})
+func one(loaded *analysis.Result, only map[string][]string, o *Options) ([]byte, error) {
+	input := session.PlanInput(loaded, rollout.Phases, nil, 0)
+	input.Only = only
+	p, err := plan.Build(input)
+	if err != nil {
+		return nil, exit.With(exit.Usage, err)
+	}
+	p.Against = lint.Milder(loaded.Lint(), p.Against)
+	inv, err := plan.TakeInventory(p, input, infer.Declared(loaded.Platform.Components))
 	if err != nil {
 		return nil, exit.With(exit.Usage, err)
 	}
@@ -131,15 +137,6 @@ func one(p *repo.Platform, only map[string][]string, o *Options) ([]byte, error)
 		err = report.InventoryMarkdown(&b, inv)
 	}
 	return b.Bytes(), err
-}
-
-// typed gives components that say no type the one that is told without rendering them.
-func typed(p *repo.Platform) []model.Component {
-	out := slices.Clone(p.Components)
-	for i := range out {
-		out[i].Type = roles.Of(&out[i], p.Ladder.Bands, nil, false)
-	}
-	return out
 }
 
 func check(streams *stream.Streams, file string, want []byte) error {

@@ -15,7 +15,6 @@ import (
 	"github.com/rollout-ladder/ladder/internal/cli/progress"
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
 	"github.com/rollout-ladder/ladder/internal/core/report"
-	"github.com/rollout-ladder/ladder/internal/repo"
 )
 
 // Register adds the flags that say what is read to a command.
@@ -38,28 +37,27 @@ func TakesAll(cmd *cobra.Command) {
 
 // LoadEach loads every environment with -e all, else one, as Load does.
 func LoadEach(ctx context.Context, streams *stream.Streams, global *flags.Global, f flags.Source) ([]*analysis.Result, error) {
-	if f.Environment != flags.All {
-		one, err := Load(ctx, streams, global, f)
-		return []*analysis.Result{one}, err
-	}
-	display := progress.New(streams, global, time.Now)
-	defer display.Close()
-	options := KeysOnly(f)
-	options.Progress, options.Environment = display.Counted, ""
-	all, err := analysis.LoadAll(ctx, f.Path, options)
-	return all, Coded(Placed(err, f.Path))
+	return loadEach(ctx, streams, global, f, KeysOnly(f))
 }
 
-// OpenEach opens every environment with -e all, else one, as Open does.
-func OpenEach(ctx context.Context, f flags.Source) ([]*repo.Platform, error) {
+// LoadLocal loads like LoadEach, and leaves what is not in the repository unrendered.
+func LoadLocal(ctx context.Context, streams *stream.Streams, global *flags.Global, f flags.Source) ([]*analysis.Result, error) {
 	options := KeysOnly(f)
-	if f.Environment == flags.All {
-		options.Environment = ""
-		all, err := analysis.OpenAll(ctx, f.Path, options)
-		return all, Coded(Placed(err, f.Path))
+	options.LocalCharts = true
+	return loadEach(ctx, streams, global, f, options)
+}
+
+func loadEach(ctx context.Context, streams *stream.Streams, global *flags.Global, f flags.Source, options analysis.Options) ([]*analysis.Result, error) {
+	display := progress.New(streams, global, time.Now)
+	defer display.Close()
+	options.Progress = display.Counted
+	if f.Environment != flags.All {
+		one, err := analysis.Load(ctx, f.Path, options)
+		return []*analysis.Result{one}, Coded(Placed(err, f.Path))
 	}
-	one, err := Open(ctx, f)
-	return []*repo.Platform{one}, err
+	options.Environment = ""
+	all, err := analysis.LoadAll(ctx, f.Path, options)
+	return all, Coded(Placed(err, f.Path))
 }
 
 // Chosen are the environments that are named: with -e all every one, else the one that

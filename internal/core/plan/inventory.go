@@ -33,21 +33,17 @@ type Member struct {
 	Enabled                          bool
 	// File is where the component is defined.
 	File string
-	// Requires are its providers among Input.Edges, sorted, each once.
+	// Requires are its providers among the edges that are listed, sorted, each once.
 	Requires []string
-	// Late are those of Requires that stand in a later step.
+	// Late are those that it requires and that stand in a later step.
 	Late []string
 	// Only are the environments that have it, where not every one does.
 	Only []string
 }
 
-// TakeInventory lists every component, disabled ones too, by place. It fails as
-// Build does.
-func TakeInventory(in Input) (Inventory, error) {
-	p, err := Build(in)
-	if err != nil {
-		return Inventory{}, err
-	}
+// TakeInventory lists every component of a plan, disabled ones too, by place, with the
+// providers among some edges. in is what the plan was built of.
+func TakeInventory(p *Plan, in Input, edges []Edge) (Inventory, error) {
 	placed, err := placeAll(in.Components, in.Ladder)
 	if err != nil {
 		return Inventory{}, err
@@ -56,7 +52,7 @@ func TakeInventory(in Input) (Inventory, error) {
 		placed = layered(in, placed)
 	}
 	requires := make(map[string][]string)
-	for _, e := range in.Edges {
+	for _, e := range edges {
 		requires[e.From] = append(requires[e.From], e.To)
 	}
 	late := map[string][]string{}
@@ -69,6 +65,10 @@ func TakeInventory(in Input) (Inventory, error) {
 	for i := range indexes {
 		indexes[i] = i
 	}
+	turn := map[string]int{} // before Argo CD, one is applied after the other
+	for i, name := range p.Order {
+		turn[name] = i
+	}
 	place := func(i int) int { // components without a step come last
 		if placed.stepOf[i] < 0 {
 			return len(p.Steps)
@@ -79,7 +79,7 @@ func TakeInventory(in Input) (Inventory, error) {
 		a, b := &in.Components[i], &in.Components[j]
 		return cmp.Or(
 			cmp.Compare(place(i), place(j)), cmp.Compare(a.Phase, b.Phase),
-			strings.Compare(a.Order(), b.Order()), strings.Compare(a.Name, b.Name),
+			strings.Compare(a.Order(), b.Order()), before(a, b, turn), strings.Compare(a.Name, b.Name),
 		)
 	})
 	inv := Inventory{Environment: in.Environment, Steps: p.Steps}
@@ -105,4 +105,12 @@ func TakeInventory(in Input) (Inventory, error) {
 		})
 	}
 	return inv, nil
+}
+
+// before orders components that are applied before Argo CD by their turn.
+func before(a, b *model.Component, turn map[string]int) int {
+	if !a.PreArgo || !b.PreArgo {
+		return 0
+	}
+	return cmp.Compare(turn[a.Name], turn[b.Name])
 }

@@ -399,7 +399,11 @@ func TestInventory(t *testing.T) {
 		Edges:  []Edge{hard("c->b-off"), hard("c->a"), soft("c->a")},
 		Policy: rollout.Phases,
 	}
-	inv, err := TakeInventory(in)
+	p, err := Build(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inv, err := TakeInventory(p, in, in.Edges)
 	if err != nil {
 		t.Fatal(err)
 	}
