@@ -320,7 +320,7 @@ func TestRefusedLayouts(t *testing.T) {
 		platform
 		want string
 	}{
-		"no phase":           {platform{ladder: twoSteps, components: "a 110 x; b w1 x"}, "components.yaml:2: the layout single cannot be generated: no phase has b"},
+		"no phase":           {platform{ladder: twoSteps, components: "a 110 x; b w1 x"}, "components.yaml:2: the layout single cannot be generated: b has no phase"},
 		"no step":            {platform{ladder: twoSteps, components: "a 120 x"}, "components.yaml:1: the layout single cannot be generated: no step matches a"},
 		"no tier":            {platform{layout: plan.Tiers, ladder: `steps: [{phases: ["110", "210"]}]`, components: "a 110 x"}, "the step 110,210 belongs to no tier"},
 		"by hand":            {platform{layout: plan.AppOfApps, ladder: `steps: [{phases: ["110"], maxUpdate: 0}]`, components: "a 110 x"}, "the step 110 has maxUpdate 0, to be started by hand"},

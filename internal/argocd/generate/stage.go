@@ -89,7 +89,10 @@ func (b *builder) unplaced() error {
 	var problems []error
 	for _, name := range b.in.Plan.Unplaced {
 		if c := b.components[name]; c != nil {
-			problems = append(problems, b.refuse(c.At("rolloutPhase"), "give it a rolloutPhase that a step of ladder.yaml matches", "no step matches %s", name))
+			problems = append(problems, &LayoutError{
+				Layout: string(b.layout), Reason: "no step matches " + name, Position: c.At("rolloutPhase"), Unordered: true,
+				Hint: "give it a rolloutPhase that a step of ladder.yaml matches",
+			})
 		}
 	}
 	return errors.Join(problems...)
@@ -122,8 +125,12 @@ func (b *builder) byPhase() error {
 	if first == nil {
 		return nil
 	}
+	has := " has no phase"
+	if len(without) > 1 {
+		has = " have no phase"
+	}
 	return &LayoutError{
-		Layout: string(b.layout), Reason: "no phase has " + some(without), Position: first.Position, Unordered: true,
+		Layout: string(b.layout), Reason: some(without) + has, Position: first.Position, Unordered: true,
 		Hint: "RollingSync orders by phases: give each a rolloutPhase (ladder plan --suggest finds them), or use the layout app-of-apps",
 	}
 }
