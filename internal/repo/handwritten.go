@@ -2,12 +2,14 @@ package repo
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/core/argo"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/model"
+	"github.com/rollout-ladder/ladder/internal/core/plan"
 	"github.com/rollout-ladder/ladder/internal/repo/ladderfile"
 )
 
@@ -60,6 +62,41 @@ func (r *Repository) placeSets(ctx context.Context, components []model.Component
 		}
 	}
 	return parents, nil
+}
+
+// ruleIgnored is the rule of a sync wave that orders nothing.
+const ruleIgnored = "wave-on-generated-application"
+
+// keepLadder takes the syncWave of descriptors away where it orders nothing: in the layouts
+// of RollingSync, on what an ApplicationSet makes, and as soon as one descriptor has a phase.
+// It returns what there is to tell of those that have a place without it.
+func keepLadder(layout plan.Layout, components []model.Component) []finding.Finding {
+	if layout != plan.Single && layout != plan.Tiers {
+		return nil
+	}
+	phases := slices.ContainsFunc(components, func(c model.Component) bool { return c.Phase >= 0 })
+	var found []finding.Finding
+	for i := range components {
+		c := &components[i]
+		if len(c.Waves) == 0 || !phases && c.Set == "" {
+			continue
+		}
+		c.Waves = nil
+		reason := fmt.Sprintf("the layout %s orders by phases", layout)
+		switch {
+		case c.Set != "":
+			reason = fmt.Sprintf("ApplicationSet %s makes it, which heeds no sync waves", c.Set)
+		case c.Phase < 0:
+			continue // that it has no phase is told
+		}
+		found = append(found, finding.Finding{
+			Rule: ruleIgnored, Severity: finding.Info, Scope: finding.Rule, Basis: finding.Declared,
+			Component: c.Name, Position: c.At("syncWave"),
+			Message: fmt.Sprintf("the syncWave of %s orders nothing: %s", c.Name, reason),
+			Fix:     finding.Fix{Summary: "drop syncWave, or write layout: app-of-apps in ladder.yaml, which goes by it"},
+		})
+	}
+	return found
 }
 
 // readPlaced reads once, for all environments of descriptors, what the parents in the

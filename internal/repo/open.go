@@ -300,10 +300,11 @@ func (r *Repository) read(ctx context.Context, environment string, cluster flux.
 	if r.shares(environment) {
 		twice = nil // each environment has its set, and its own Argo CD perhaps
 	}
+	findings = append(append(findings, twice...), keepLadder(r.file.Ladder.Layout, components)...)
 	if err == nil {
 		setup.Above, err = r.placeSets(ctx, components)
 	}
-	return argocd.Reading{Components: components, Setup: setup, Findings: append(findings, twice...)}, err
+	return argocd.Reading{Components: components, Setup: setup, Findings: findings}, err
 }
 
 // ruleFiles expands the patterns of simulation.rules.

@@ -32,7 +32,7 @@ func Milder(in Input, against []plan.Edge) []plan.Edge {
 			// The steps of an ApplicationSet keep it where the plan, which goes by phases, has
 			// them the other way round: see steps-against-plan.
 			consumer, provider, ok := in.order.pair(e.From, e.To)
-			known = ok && in.order.compare(consumer, provider) > 0
+			known = ok && consumer.Set != "" && consumer.Set == provider.Set && in.order.compare(consumer, provider) > 0
 		}
 		if known && severity != finding.Error {
 			milder[i].Strength = plan.Soft

@@ -79,9 +79,13 @@ func phaseMissing(in Input) []finding.Finding {
 	}
 	for _, c := range all {
 		if _, written := c.Fields[phaseField]; c.Phase < 0 && !written {
+			waves := ""
+			if _, written := c.Fields["syncWave"]; written {
+				waves = fmt.Sprintf("; its syncWave orders nothing in the layout %s", in.Ladder.Layout)
+			}
 			out = append(out, aboutPhase(c, rulePhaseMissing, milder(c),
 				fmt.Sprintf("add rolloutPhase: a phase of the band %s", bandName(in.Ladder, c)),
-				"%s has no phase, so that no step matches it and Argo CD never syncs it", c.Name))
+				"%s has no phase, so that no step matches it and Argo CD never syncs it%s", c.Name, waves))
 		}
 	}
 	return out
