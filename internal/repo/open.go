@@ -146,6 +146,7 @@ func (r *Repository) platform(ctx context.Context, environment string) (*Platfor
 	}
 	if len(p.Ladder.Steps) == 0 {
 		p.Ladder.Steps = ladderfile.DeriveSteps(p.Ladder, p.Components)
+		limitBySets(p)
 	}
 	if !ofFlux {
 		apart := sideBySide(p.Argo, p.Components)

@@ -111,6 +111,32 @@ func rollingSteps(setup argo.Setup, components []model.Component, labels func(ar
 	return steps, len(names)
 }
 
+// limitBySets gives the derived steps of a ladder, all of whose components stand in one
+// step of an ApplicationSet, the maxUpdate of that step.
+func limitBySets(p *Platform) {
+	for i := range p.Ladder.Steps {
+		step := &p.Ladder.Steps[i]
+		var first *model.Component
+		one := true
+		for k := range p.Components {
+			c := &p.Components[k]
+			if c.PreArgo || !slices.Contains(step.Phases, c.Phase) || step.Set != "" && c.Domain != step.Set {
+				continue
+			}
+			if first == nil {
+				first = c
+			}
+			one = one && c.Set == first.Set && c.Step == first.Step
+		}
+		if first == nil || !one {
+			continue
+		}
+		if set, ok := rollingSet(p.Argo, first.Set); ok && first.Step > 0 && first.Step <= len(set.Steps) {
+			step.MaxUpdate = maxUpdate(set.Steps[first.Step-1].MaxUpdate)
+		}
+	}
+}
+
 // ruleReversed is the rule of an order that a plan does not have.
 const ruleReversed = "steps-against-plan"
 

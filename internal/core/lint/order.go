@@ -52,6 +52,8 @@ type order struct {
 	steppedAt map[phased]int
 	// split are the RollingSync steps whose components stand in several steps of the ladder.
 	split map[setStep]bool
+	// abreast are the ApplicationSets that nothing orders: see isAbreast.
+	abreast map[string]bool
 	// any is set where something is ordered at all: two components of the
 	// environment stand at different places.
 	any bool
@@ -143,6 +145,7 @@ func newOrder(in Input) *order {
 		}
 	}
 	o.findSplit()
+	o.findAbreast()
 	o.any = o.flux != nil || o.anyOrdered()
 	o.look(in)
 	o.hard = sync.OnceValue(o.hardGraph)
@@ -279,6 +282,9 @@ func (o *order) compare(a, b *model.Component) int {
 			if s, t := o.stepAt(a), o.stepAt(b); s >= 0 && t >= 0 {
 				return cmp.Compare(s, t) // the ladder, which has more steps than the set
 			}
+		}
+		if order == 0 && a.Set != b.Set && o.isAbreast(a) && o.isAbreast(b) {
+			return o.byPhases(a, b)
 		}
 		return order
 	}

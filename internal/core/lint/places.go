@@ -18,7 +18,7 @@ func (o *order) place(c *model.Component) string {
 	step := ""
 	if c.Set != "" && c.Step > 0 {
 		step = fmt.Sprintf("step %d of ApplicationSet %s", c.Step, c.Set)
-		if o.split[setStep{c.Set, c.Step}] && c.Phase >= 0 {
+		if o.split[setStep{c.Set, c.Step}] && c.Phase >= 0 || o.isAbreast(c) {
 			step = "phase " + c.Phase.String() + " in " + step
 		}
 	}
