@@ -21,6 +21,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/cli/source"
 	"github.com/rollout-ladder/ladder/internal/cli/steering"
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
+	"github.com/rollout-ladder/ladder/internal/core/lint"
 	"github.com/rollout-ladder/ladder/internal/core/report"
 	"github.com/rollout-ladder/ladder/internal/core/rollout"
 	"github.com/rollout-ladder/ladder/internal/plane"
@@ -93,12 +94,14 @@ state saved, and a step with maxUpdate 0 must be approved up front (--approve):
 without that the rehearsal is refused, since nobody could let it go on.
 
 A component that cannot be rendered stands in as an empty one. It is reported as
-unrendered, and the rehearsal fails, unless --allow-unrendered is given.
+unrendered, and the rehearsal fails, unless --allow-unrendered is given. It fails as
+well where nothing of a smoke can fail (rule smoke-tests-nothing), unless that is
+suppressed with a reason.
 
-Exit codes: 0 succeeded; 1 failed, aborted, or not all rendered; 2 unreadable input, or a step that
-nobody approves; 3 the control plane did not start, or stopped answering; 4 timed
-out; 130 interrupted or detached (with --keep or --plane the state is saved; go
-on with --resume).`,
+Exit codes: 0 succeeded; 1 failed, aborted, not all rendered, or a smoke that
+tests nothing; 2 unreadable input, or a step that nobody approves; 3 the control
+plane did not start, or stopped answering; 4 timed out; 130 interrupted or
+detached (with --keep or --plane the state is saved; go on with --resume).`,
 		Example: `  ladder rehearse examples/ameide --environment dev
   ladder rehearse --policy edges --format json
   ladder rehearse --fail platform-keycloak=never-ready --on-failure continue
@@ -179,7 +182,7 @@ func run(cmd *cobra.Command, args []string, streams *stream.Streams, global *fla
 	if err != nil {
 		return coded(source.Placed(at.Ended(err), o.Path))
 	}
-	source.PrintFindings(streams.Err, o.Source, result.Loaded.Findings, source.Least(global))
+	source.PrintFindings(streams.Err, o.Source, result.Findings, source.Least(global))
 	if err := to.Write(streams, result.Report); err != nil {
 		return err
 	}
@@ -206,6 +209,9 @@ func (o *Options) after(r report.Rollout, kept bool) []next.Step {
 			steps = append(steps, next.Step{Words: []string{"explain"}, Name: c.Name, Why: "what it requires, and who requires it"})
 			break
 		}
+	}
+	if len(steps) == 0 && len(r.Untested) > 0 {
+		return []next.Step{{Words: []string{"explain", lint.RuleSmokeTestsNothing}, Why: "what a smoke must hold, and how to say that one is right"}}
 	}
 	if len(steps) == 0 && len(r.Unrendered) > 0 {
 		return []next.Step{{Words: []string{"lint", "--verbose"}, Why: "what is not rendered, and where to mend it"}}

@@ -40,6 +40,10 @@ func (e Explanation) Below(way string) Explanation {
 // Below is the report for people.
 func (r Rollout) Below(way string) Rollout {
 	r.Against, r.Unrendered = EdgesBelow(r.Against, way), UnrenderedBelow(r.Unrendered, way)
+	r.Untested = slices.Clone(r.Untested)
+	for i, f := range r.Untested {
+		r.Untested[i] = f.Below(way)
+	}
 	return r
 }
 

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"io"
 	"time"
+
+	"github.com/rollout-ladder/ladder/internal/core/finding"
 )
 
 // FormatVersion is the version of every JSON document of the command line.
@@ -47,8 +49,11 @@ type Rollout struct {
 	Unrendered []Unrendered `json:"unrendered"`
 	// Against are the edges that the ladder contradicts: the policy phases does
 	// not wait for them, as RollingSync would not.
-	Against    []PlanEdge `json:"against"`
-	Kubeconfig string     `json:"kubeconfig,omitempty"`
+	Against []PlanEdge `json:"against"`
+	// Untested are the smokes of a rehearsal of which nothing can fail: that they are
+	// Healthy says nothing, and so the result is failed.
+	Untested   []finding.Finding `json:"untested,omitempty"`
+	Kubeconfig string            `json:"kubeconfig,omitempty"`
 }
 
 // ResultInterrupted is the result of a rollout that was left before it ended.

@@ -19,6 +19,7 @@ func RolloutText(w io.Writer, r Rollout, style Style) error {
 	s := summarise(r)
 	writeUnrendered(&b, r.Unrendered, false)
 	writeAgainst(&b, r.Against)
+	writeUntested(&b, r.Untested)
 	for _, p := range s.phases {
 		b.WriteString(style.phaseLine(p) + "\n")
 	}
@@ -29,7 +30,7 @@ func RolloutText(w io.Writer, r Rollout, style Style) error {
 	if r.MakespanSeconds > 0 {
 		fmt.Fprintf(&b, " after %s", Clock(seconds(r.MakespanSeconds)))
 	}
-	b.WriteString(contradicted(r.Against) + "\n")
+	b.WriteString(contradicted(r.Against) + untested(r.Untested) + "\n")
 	b.WriteString(style.paint(faint, style.fold("  ", facts(r, s))) + "\n")
 	for _, a := range r.Approvals {
 		b.WriteString("  " + Plain(a.String()) + "\n")
@@ -240,13 +241,19 @@ func RolloutMarkdown(w io.Writer, r Rollout) error {
 	s := summarise(r)
 	glyph, _ := verdict(r, s)
 	fmt.Fprintf(&b, "## %s Rollout of %s %s\n\n", glyph, escape(r.Environment), r.Result)
-	fmt.Fprintf(&b, "%d of %d components Healthy%s after %s%s.\n\n", s.healthy, s.planned, removals(s)+notRendered(r, s), Clock(seconds(r.MakespanSeconds)), contradicted(r.Against))
+	fmt.Fprintf(&b, "%d of %d components Healthy%s after %s%s.\n\n", s.healthy, s.planned, removals(s)+notRendered(r, s), Clock(seconds(r.MakespanSeconds)), contradicted(r.Against)+untested(r.Untested))
 	fmt.Fprintf(&b, "%s.\n\n", facts(r, s))
 	for _, e := range r.Against {
 		fmt.Fprintf(&b, "- `%s` comes before `%s` in the ladder, yet it %s\n", escape(e.From), escape(e.To), escape(e.needs()))
 	}
 	if len(r.Against) > 0 {
 		b.WriteByte('\n')
+	}
+	for _, f := range r.Untested {
+		fmt.Fprintf(&b, "- %s (%s)\n", escape(f.Message), escape(f.Position.String()))
+	}
+	if len(r.Untested) > 0 {
+		fmt.Fprintf(&b, "\n%s.\n\n", escape(wayOutOfUntested))
 	}
 	if len(r.Unrendered) > 0 {
 		fmt.Fprintf(&b, "**%s not rendered:**\n\n", finding.Count(NotWhole(r.Unrendered), "component"))

@@ -250,3 +250,48 @@ func TestRolloutTextOfApprovals(t *testing.T) {
 		t.Error(markdown.String())
 	}
 }
+
+// TestSmokesThatTestNothing: a rehearsal whose smokes cannot fail says so at its top and in
+// its verdict, with the ways out.
+func TestSmokesThatTestNothing(t *testing.T) {
+	untested := func(component string) finding.Finding {
+		return finding.Finding{
+			Rule: "smoke-tests-nothing", Severity: finding.Error, Component: component, Message: component + " is a smoke that applies nothing",
+			Position: finding.Position{File: component + ".yaml", Line: 5}, Fix: finding.Fix{Summary: "make it a Job"},
+		}
+	}
+	r := Rollout{Result: "failed", MakespanSeconds: 9, Components: []RolloutComponent{{Name: "a", Phase: "250", State: "healthy"}}}
+	for _, c := range []struct {
+		untested             []finding.Finding
+		text, more, markdown string
+	}{
+		{
+			[]finding.Finding{untested("a")},
+			"✕ failed: 1 of 1 components Healthy after 9.0s; 1 smoke tests nothing\n",
+			"✕ a is a smoke that applies nothing\n    a.yaml:5  [smoke-tests-nothing]\n    fix: make it a Job\n  A smoke that something else judges passes with a reason in its descriptor: # ladder:ignore smoke-tests-nothing REASON\n\n",
+			"after 9.0s; 1 smoke tests nothing.\n",
+		},
+		{
+			[]finding.Finding{untested("a"), untested("b"), untested("b")},
+			"; 2 smokes test nothing\n", "✕ b is a smoke that applies nothing\n    b.yaml:5  [smoke-tests-nothing]\n",
+			"- b is a smoke that applies nothing (b.yaml:5)\n\nA smoke that something else judges passes with a reason",
+		},
+	} {
+		r.Untested = c.untested
+		var text, markdown strings.Builder
+		if err := RolloutText(&text, r, Style{}); err != nil {
+			t.Fatal(err)
+		}
+		if err := RolloutMarkdown(&markdown, r); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{c.text, c.more} {
+			if !strings.Contains(text.String(), want) {
+				t.Errorf("no %q in:\n%s", want, text.String())
+			}
+		}
+		if !strings.Contains(markdown.String(), c.markdown) {
+			t.Errorf("no %q in:\n%s", c.markdown, markdown.String())
+		}
+	}
+}

@@ -126,6 +126,10 @@ func cleaned(r report.Rollout) report.Rollout {
 		u := &r.Unrendered[i]
 		u.Source, u.Reason = finding.Redact(u.Source), finding.Redact(u.Reason)
 	}
+	r.Untested = slices.Clone(r.Untested)
+	for i, f := range r.Untested {
+		r.Untested[i] = f.Redacted()
+	}
 	for i := range r.Against {
 		e := &r.Against[i]
 		e.Reason, e.Evidence = finding.Redact(e.Reason), slices.Clone(e.Evidence)

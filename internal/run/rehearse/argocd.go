@@ -198,9 +198,9 @@ func (a *argoTarget) applications() map[string]status.Ref {
 
 // report is the report of how it stands.
 func (a *argoTarget) report(outcome executor.Outcome) Rehearsal {
-	r := Rehearsal{Interrupted: outcome.Interrupted, Loaded: a.loaded}
+	r := Rehearsal{Interrupted: outcome.Interrupted}
 	r.Report = session.Report(a.loaded, a.planned, outcome, session.Conditions{Engine: EngineArgoCD, Seed: a.options.Seed, Speed: a.options.Speed})
-	a.options.judge(&r.Report)
+	a.options.judge(&r, a.loaded.Findings)
 	r.Report.EngineVersion, r.Report.Driven = a.version, a.options.Drive
 	r.Report.PlaneReadySeconds = a.plane.ReadyAfter.Seconds()
 	if a.kept {

@@ -44,8 +44,8 @@ type Rehearsal struct {
 	// Interrupted is set when the context ended first; the state is saved if the
 	// plane is kept.
 	Interrupted bool
-	// Loaded is what was rehearsed.
-	Loaded *analysis.Result
+	// Findings are those that the report does not hold.
+	Findings []finding.Finding
 }
 
 // Run rehearses a platform. An error means that there was nothing to rehearse
@@ -271,9 +271,9 @@ func (s *target) run(ctx context.Context, access *rest.Config, loaded *analysis.
 	if err != nil {
 		return Rehearsal{}, err
 	}
-	r := Rehearsal{Interrupted: outcome.Interrupted, Loaded: loaded}
+	r := Rehearsal{Interrupted: outcome.Interrupted}
 	r.Report = session.Report(loaded, planned, outcome, session.Conditions{Engine: EngineNative, Seed: o.Seed, Speed: o.scale()})
-	o.judge(&r.Report)
+	o.judge(&r, loaded.Findings)
 	if o.skips() {
 		r.Report.RealSeconds = time.Since(began).Seconds()
 	}

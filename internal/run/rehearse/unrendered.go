@@ -2,7 +2,8 @@ package rehearse
 
 import (
 	"github.com/rollout-ladder/ladder/internal/analysis"
-	"github.com/rollout-ladder/ladder/internal/core/report"
+	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/lint"
 	"github.com/rollout-ladder/ladder/internal/core/rollout"
 	"github.com/rollout-ladder/ladder/internal/run/session"
 )
@@ -21,10 +22,20 @@ func (o Options) check(loaded *analysis.Result) error {
 	return checkFaults(loaded, o)
 }
 
-// judge has a rollout fail of which not everything was rendered: what stood in as an empty
-// component shows nothing.
-func (o Options) judge(r *report.Rollout) {
-	if len(r.Unrendered) > 0 && !o.AllowUnrendered && r.Result == string(rollout.Succeeded) {
-		r.Result = string(rollout.ResultFailed)
+// judge has a rehearsal fail that shows less than its components say: not everything was
+// rendered, so that something stood in as an empty component, or nothing of a smoke can
+// fail. The findings about such smokes are told in the report.
+func (o Options) judge(r *Rehearsal, found []finding.Finding) {
+	for _, f := range found {
+		if f.Rule == lint.RuleSmokeTestsNothing && f.Severity == finding.Error {
+			f.Evidence = append([]finding.Evidence{}, f.Evidence...) // a list in JSON, empty or not
+			r.Report.Untested = append(r.Report.Untested, f)
+		} else {
+			r.Findings = append(r.Findings, f)
+		}
+	}
+	lacking := len(r.Report.Unrendered) > 0 && !o.AllowUnrendered
+	if r.Report.Result == string(rollout.Succeeded) && (lacking || len(r.Report.Untested) > 0) {
+		r.Report.Result = string(rollout.ResultFailed)
 	}
 }

@@ -1,0 +1,42 @@
+package rehearse
+
+import (
+	"testing"
+
+	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/lint"
+	"github.com/rollout-ladder/ladder/internal/core/report"
+	"github.com/rollout-ladder/ladder/internal/core/rollout"
+)
+
+// TestJudge: a rehearsal that shows less than its components say has not succeeded.
+func TestJudge(t *testing.T) {
+	nothing := finding.Finding{Rule: lint.RuleSmokeTestsNothing, Severity: finding.Error, Component: "smoke"}
+	mild := finding.Finding{Rule: lint.RuleSmokeTestsNothing, Severity: finding.Warning, Component: "smoke"}
+	other := finding.Finding{Rule: "assumed", Severity: finding.Warning}
+	lacking := []report.Unrendered{{Component: "a"}}
+	for name, c := range map[string]struct {
+		allow      bool
+		unrendered []report.Unrendered
+		found      []finding.Finding
+		begins     rollout.Result
+		want       rollout.Result
+		untested   int
+	}{
+		"all is well":                    {found: []finding.Finding{other}, begins: rollout.Succeeded, want: rollout.Succeeded},
+		"not all is rendered":            {unrendered: lacking, begins: rollout.Succeeded, want: rollout.ResultFailed},
+		"that is allowed":                {allow: true, unrendered: lacking, begins: rollout.Succeeded, want: rollout.Succeeded},
+		"a smoke tests nothing":          {allow: true, found: []finding.Finding{other, nothing}, begins: rollout.Succeeded, want: rollout.ResultFailed, untested: 1},
+		"it may, as somebody decided":    {found: []finding.Finding{mild}, begins: rollout.Succeeded, want: rollout.Succeeded},
+		"what ended otherwise stays so":  {found: []finding.Finding{nothing}, begins: rollout.ResultTimedOut, want: rollout.ResultTimedOut, untested: 1},
+		"what was left early stays open": {found: []finding.Finding{nothing}, begins: report.ResultInterrupted, want: report.ResultInterrupted, untested: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := Rehearsal{Report: report.Rollout{Result: string(c.begins), Unrendered: c.unrendered}}
+			Options{AllowUnrendered: c.allow}.judge(&r, c.found)
+			if r.Report.Result != string(c.want) || len(r.Report.Untested) != c.untested || len(r.Findings) != len(c.found)-c.untested {
+				t.Errorf("result %s, untested %v, beside the report %v", r.Report.Result, r.Report.Untested, r.Findings)
+			}
+		})
+	}
+}
