@@ -11,17 +11,19 @@ import (
 
 // phaseSummary is one phase of a finished rollout.
 type phaseSummary struct {
-	label         string
-	done, total   int
-	skipped       int
-	unrendered    int
-	blocked       int
-	inFlight      int
-	failed        bool
-	first, last   time.Time
-	slowest       string
-	slowestLength time.Duration
-	types         map[string]int
+	label       string
+	done, total int
+	skipped     int
+	// unrendered are those of which something was not rendered, whatever became of them;
+	// empty those of them that stood in until the end.
+	unrendered, empty int
+	blocked           int
+	inFlight          int
+	failed            bool
+	first, last       time.Time
+	slowest           string
+	slowestLength     time.Duration
+	types             map[string]int
 }
 
 // role is the type that most of its components have, the least by name where
@@ -63,7 +65,10 @@ type summary struct {
 
 func summarise(r Rollout) summary {
 	var s summary
-	at := map[string]int{}
+	at, lacking := map[string]int{}, map[string]bool{}
+	for _, u := range r.Unrendered {
+		lacking[u.Component] = true
+	}
 	for _, c := range r.Components {
 		if c.Removal {
 			s.toRemove++
@@ -97,6 +102,10 @@ func summarise(r Rollout) summary {
 		if length := ended.Sub(started); !started.IsZero() && length > p.slowestLength {
 			p.slowest, p.slowestLength = c.Name, length
 		}
+		if lacking[c.Name] || c.State == StateUnrendered {
+			s.unrendered++
+			p.unrendered++
+		}
 		if c.State == string(rollout.Skipped) {
 			s.skipped++
 			p.skipped++
@@ -105,8 +114,7 @@ func summarise(r Rollout) summary {
 		s.planned++
 		p.total++
 		if c.State == StateUnrendered {
-			s.unrendered++
-			p.unrendered++
+			p.empty++
 			continue
 		}
 		switch status := rollout.Status(c.State); {
@@ -149,7 +157,7 @@ func (s Style) phaseLine(p phaseSummary) string {
 		glyph, colour = "✕", red
 	case p.total > 0 && p.done == p.total:
 		glyph, colour = "✓", green
-	case p.total > 0 && p.done+p.unrendered == p.total:
+	case p.total > 0 && p.done+p.empty == p.total:
 		glyph, colour = "!", yellow
 	case p.inFlight > 0:
 		glyph, colour = "▶", cyan

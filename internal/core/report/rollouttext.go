@@ -64,7 +64,8 @@ func removals(s summary) string {
 	}
 }
 
-// notRendered says how many components were empty, where any was.
+// notRendered says of how many components something was not rendered, as the head of the
+// report does: whether they started or not.
 func notRendered(r Rollout, s summary) string {
 	if s.unrendered == 0 {
 		return ""

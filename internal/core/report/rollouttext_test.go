@@ -21,7 +21,7 @@ func failedReport() Rollout {
 			{Name: "old", Phase: "110", Type: "crds", State: "skipped"},
 			{Name: "db", Phase: "250", Type: "runtime", State: "timed-out", StartedAt: at(2), EndedAt: at(9), Attempts: 1,
 				Object: "apps/StatefulSet/data/db", Message: "timed out: pod db-0: secret \"db\" not found\x1b[2J"},
-			{Name: "app", Phase: "650", Type: "runtime", State: "blocked", BlockedBy: []Blocker{{Component: "db", Reason: "db timed out"}}},
+			{Name: "far", Phase: "650", Type: "runtime", State: "blocked", BlockedBy: []Blocker{{Component: "db", Reason: "db timed out"}}},
 			{Name: "web", Phase: "650", Type: "runtime", State: "blocked", BlockedBy: []Blocker{{Component: "db", Reason: "db timed out"}}},
 		},
 		Against: []PlanEdge{{From: "db", To: "secrets", Reason: "needs Secret data/db",
@@ -43,9 +43,9 @@ func TestRolloutText(t *testing.T) {
 
 ✓ 110     crds         1/1      2.0s  1 skipped  slowest crds 2.0s
 ✕ 250     runtime      0/1      7.0s  slowest db 7.0s
-· 650     runtime      0/2         -  2 blocked
+· 650     runtime      0/2         -  2 blocked  1 not rendered
 
-✕ failed: 1 of 4 components Healthy after 9.0s
+✕ failed: 1 of 4 components Healthy, 1 not rendered after 9.0s
   environment dev, policy phases, speed 60, seed 1, expected at least 4.0s, 1 skipped, revision abc
 
 ✕ db (250) timed-out
@@ -54,7 +54,7 @@ func TestRolloutText(t *testing.T) {
     attempts: 1
 
 … 2 components wait on db:
-    app, web
+    far, web
 `
 	if diff := cmp.Diff(want, b.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
