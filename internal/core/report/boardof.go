@@ -32,8 +32,12 @@ func BoardOf(state rollout.State, names []string, blockedBy func(component strin
 		step.Total++
 		if !c.StartedAt.IsZero() {
 			step.Started = true
-			if first[at].IsZero() || c.StartedAt.Before(first[at]) {
-				first[at] = c.StartedAt
+			began := c.StartedAt
+			if c.Attempt > 1 && !c.UnblockedAt.IsZero() {
+				began = c.UnblockedAt // attempts before this one count
+			}
+			if first[at].IsZero() || began.Before(first[at]) {
+				first[at] = began
 			}
 		}
 		switch {

@@ -99,3 +99,17 @@ func TestElapsedOfAFailedStep(t *testing.T) {
 	state.Components[1].Status, state.Components[1].EndedAt = rollout.Waiting, time.Time{}
 	elapsed(time.Hour + time.Second)
 }
+
+// The clock of a step does not start again with an attempt.
+func TestElapsedOfAttempts(t *testing.T) {
+	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	end := start.Add(3 * time.Minute)
+	state := rollout.State{
+		Spec:       rollout.Spec{Steps: []rollout.StepSpec{{}}, Components: []rollout.ComponentSpec{{Name: "a"}}},
+		Components: []rollout.ComponentState{{Name: "a", Status: rollout.Failed, Attempt: 6, UnblockedAt: start, StartedAt: end, EndedAt: end}},
+	}
+	none := func(string) []rollout.Blocker { return nil }
+	if got := BoardOf(state, []string{""}, none, 0, end.Add(time.Hour)).Steps[0].Elapsed; got != 3*time.Minute {
+		t.Errorf("the step took %s", got)
+	}
+}

@@ -69,6 +69,7 @@ func summarise(r Rollout) summary {
 	for _, u := range r.Unrendered {
 		lacking[u.Component] = true
 	}
+	began := r.firstStarts()
 	for _, c := range r.Components {
 		if c.Removal {
 			s.toRemove++
@@ -92,7 +93,7 @@ func summarise(r Rollout) summary {
 		}
 		p := &s.phases[i]
 		p.types[c.Type]++
-		started, ended := time.Time(c.StartedAt), c.ended()
+		started, ended := began(c), c.ended()
 		if !started.IsZero() && (p.first.IsZero() || started.Before(p.first)) {
 			p.first = started
 		}
@@ -133,6 +134,24 @@ func summarise(r Rollout) summary {
 		}
 	}
 	return s
+}
+
+// firstStarts finds when the first attempt of a component started: what an attempt took
+// that failed counts, and the wait for the next one.
+func (r Rollout) firstStarts() func(RolloutComponent) time.Time {
+	first := map[string]time.Time{}
+	for _, t := range r.Transitions {
+		if _, ok := first[t.Component]; !ok && t.To == string(rollout.Syncing) {
+			first[t.Component] = time.Time(t.At)
+		}
+	}
+	return func(c RolloutComponent) time.Time {
+		last := time.Time(c.StartedAt)
+		if at, ok := first[c.Name]; ok && at.Before(last) {
+			return at
+		}
+		return last
+	}
 }
 
 // ended is when the last attempt of a component ended, well or not; zero for one that did

@@ -159,6 +159,25 @@ func TestRolloutTextOfRemovals(t *testing.T) {
 	}
 }
 
+// A component that was tried again took the time since its first attempt, and so did its
+// phase.
+func TestRolloutTextOfAttempts(t *testing.T) {
+	r := Rollout{
+		Result: "failed", Components: []RolloutComponent{{Name: "a", Phase: "010", State: "failed", StartedAt: at(50), EndedAt: at(50), Attempts: 3}},
+		Transitions: []Transition{
+			{At: at(1), Component: "a", To: "syncing"}, {At: at(1), Component: "a", To: "retrying"},
+			{At: at(20), Component: "a", To: "syncing"}, {At: at(50), Component: "a", To: "failed"},
+		},
+	}
+	var b strings.Builder
+	if err := RolloutText(&b, r, Style{}); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(b.String(), " 49s  slowest a 49s\n") {
+		t.Error(b.String())
+	}
+}
+
 // The marks of phases are those of a rollout that has ended: nothing runs any more, and
 // a phase of which something was not rendered is not called whole.
 func TestRolloutTextMarks(t *testing.T) {
