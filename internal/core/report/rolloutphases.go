@@ -19,7 +19,7 @@ type phaseSummary struct {
 	unrendered, empty int
 	blocked           int
 	inFlight          int
-	failed            bool
+	failed            int
 	first, last       time.Time
 	slowest           string
 	slowestLength     time.Duration
@@ -130,7 +130,7 @@ func summarise(r Rollout) summary {
 			p.inFlight++
 		default:
 			s.bad++
-			p.failed = true
+			p.failed++
 		}
 	}
 	return s
@@ -172,7 +172,7 @@ func (r Rollout) left(c RolloutComponent) bool {
 func (s Style) phaseLine(p phaseSummary) string {
 	glyph, colour := "·", faint
 	switch {
-	case p.failed:
+	case p.failed > 0:
 		glyph, colour = "✕", red
 	case p.total > 0 && p.done == p.total:
 		glyph, colour = "✓", green
@@ -186,9 +186,15 @@ func (s Style) phaseLine(p phaseSummary) string {
 	var text strings.Builder
 	text.WriteString(s.paint(colour, row) + took)
 	width := utf8.RuneCountInString(row + took)
-	for _, part := range p.notes() {
+	notes := p.notes()
+	for i, part := range notes {
 		width += utf8.RuneCountInString(part)
-		if s.Width > 0 && width > s.Width {
+		room := s.Width
+		if i < len(notes)-1 {
+			room -= utf8.RuneCountInString(more)
+		}
+		if s.Width > 0 && width > room {
+			text.WriteString(s.paint(faint, more))
 			break
 		}
 		text.WriteString(s.paint(faint, part))
@@ -196,13 +202,17 @@ func (s Style) phaseLine(p phaseSummary) string {
 	return text.String()
 }
 
-// notes are what a row adds to its figures, as far as there is room.
+// more marks a row for whose notes there is no room.
+const more = " …"
+
+// notes are what a row adds to its figures, as far as there is room: what matters most
+// first.
 func (p phaseSummary) notes() []string {
 	var notes []string
 	for _, count := range []struct {
 		n    int
 		text string
-	}{{p.inFlight, "in flight"}, {p.blocked, "blocked"}, {p.unrendered, "not rendered"}, {p.skipped, "skipped"}} {
+	}{{p.failed, "failed"}, {p.blocked, "blocked"}, {p.inFlight, "in flight"}, {p.unrendered, "not rendered"}, {p.skipped, "skipped"}} {
 		if count.n > 0 {
 			notes = append(notes, fmt.Sprintf("  %d %s", count.n, count.text))
 		}

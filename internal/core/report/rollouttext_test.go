@@ -42,7 +42,7 @@ func TestRolloutText(t *testing.T) {
     db.yaml:7  StatefulSet data/db reads it
 
 ✓ 110     crds         1/1      2.0s  1 skipped  slowest crds 2.0s
-✕ 250     runtime      0/1      7.0s  slowest db 7.0s
+✕ 250     runtime      0/1      7.0s  1 failed  slowest db 7.0s
 · 650     runtime      0/2         -  2 blocked  1 not rendered
 
 ✕ failed: 1 of 4 components Healthy, 1 not rendered after 9.0s
@@ -61,7 +61,8 @@ func TestRolloutText(t *testing.T) {
 	}
 }
 
-// On a terminal no row is longer than that is wide, and no word is broken.
+// On a terminal no row is longer than that is wide, no word is broken, and what is left out
+// is marked.
 func TestRolloutTextOfATerminal(t *testing.T) {
 	r := failedReport()
 	r.Components[0].Name = "a-component-with-a-name-that-is-rather-long"
@@ -71,9 +72,10 @@ func TestRolloutTextOfATerminal(t *testing.T) {
 	}
 	text := stripped(b.String())
 	for _, want := range []string{
-		"✓ 110     crds         1/1      2.0s  1 skipped\n",
-		"✕ 250     runtime      0/1      7.0s  slowest db 7.0s\n",
+		"✓ 110     crds         1/1      2.0s  1 skipped …\n",
+		"✕ 250     runtime      0/1      7.0s  1 failed …\n",
 		"  environment dev, policy phases, speed 60, seed 1, expected\n  at least 4.0s, 1 skipped, revision abc\n",
+		"· 650     runtime      0/2         -  2 blocked …\n",
 		"    reason: timed out: pod db-0: secret \"db\" not found [2J\n",
 	} {
 		if !strings.Contains(text, want) {
@@ -173,7 +175,7 @@ func TestRolloutTextOfAttempts(t *testing.T) {
 	if err := RolloutText(&b, r, Style{}); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(b.String(), " 49s  slowest a 49s\n") {
+	if !strings.Contains(b.String(), " 49s  1 failed  slowest a 49s\n") {
 		t.Error(b.String())
 	}
 }
