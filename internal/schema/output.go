@@ -72,6 +72,7 @@ func outputComments() map[string]string {
 		"Rollout.Result":             "succeeded, failed, aborted, timed-out or interrupted.",
 		"Rollout.Speed":              "Divides the simulated delays; 1 on a cluster.",
 		"Rollout.BoundSeconds":       "The least time that the expected durations need.",
+		"Rollout.ExpectedSeconds":    "The time that the plan expected, at speed 1.",
 		"Rollout.Untested":           "Smokes of which nothing can fail: that they are Healthy says nothing.",
 		"RolloutComponent.Object":    "The object that explains a state other than healthy.",
 		"RolloutComponent.Attempts":  "How often the component was synced.",

@@ -36,7 +36,10 @@ type Rollout struct {
 	RealSeconds     float64 `json:"realSeconds,omitempty"`
 	// BoundSeconds is the least time that the same expected durations need
 	// under the policy: max(critical path, work / concurrency), divided by Speed.
-	BoundSeconds      float64            `json:"boundSeconds"`
+	BoundSeconds float64 `json:"boundSeconds"`
+	// ExpectedSeconds is the makespan that the plan expected, as "ladder plan" tells it:
+	// not divided by Speed.
+	ExpectedSeconds   float64            `json:"expectedSeconds,omitempty"`
 	PlaneReadySeconds float64            `json:"planeReadySeconds"`
 	Components        []RolloutComponent `json:"components"`
 	// Judged counts the components of the rollout that were rendered, so that their

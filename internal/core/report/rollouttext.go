@@ -77,15 +77,27 @@ func notRendered(r Rollout, s summary) string {
 	return text
 }
 
+// pace says which of the times are simulated.
+func (r Rollout) pace() string {
+	switch {
+	case r.RealSeconds > 0:
+		return "times are simulated (" + Clock(seconds(r.RealSeconds)) + " of real time)"
+	case r.Speed == 1 || !(r.Speed > 0): // not told
+		return "speed 1"
+	default:
+		return fmt.Sprintf("times are real, with simulated delays divided by %g", r.Speed)
+	}
+}
+
 // facts are the figures below the verdict.
 func facts(r Rollout, s summary) string {
-	pace := fmt.Sprintf("speed %g", r.Speed)
-	if r.RealSeconds > 0 {
-		pace = "idle time skipped: really " + Clock(seconds(r.RealSeconds))
-	}
-	parts := []string{
-		"environment " + r.Environment, "policy " + r.Policy, pace,
-		fmt.Sprintf("seed %d", r.Seed), "expected at least " + Clock(seconds(r.BoundSeconds)),
+	parts := []string{"environment " + r.Environment, "policy " + r.Policy, r.pace(), fmt.Sprintf("seed %d", r.Seed)}
+	if r.ExpectedSeconds > 0 {
+		expected := "the plan expected " + Clock(seconds(r.ExpectedSeconds))
+		if r.Speed > 0 && r.Speed != 1 {
+			expected += " at speed 1"
+		}
+		parts = append(parts, expected)
 	}
 	if r.PlaneReadySeconds > 0 {
 		parts = append(parts, "plane ready after "+Clock(seconds(r.PlaneReadySeconds)))

@@ -15,7 +15,7 @@ func at(s int) Time { return Time(time.Date(2026, 1, 2, 3, 4, s, 0, time.UTC)) }
 func failedReport() Rollout {
 	return Rollout{
 		Result: "failed", Environment: "dev", Policy: "phases", Speed: 60, Seed: 1, Revision: "abc",
-		MakespanSeconds: 9, BoundSeconds: 4,
+		MakespanSeconds: 9, BoundSeconds: 4, ExpectedSeconds: 300,
 		Components: []RolloutComponent{
 			{Name: "crds", Phase: "110", Type: "crds", State: "healthy", StartedAt: at(0), SyncedAt: at(1), HealthyAt: at(2), Attempts: 1},
 			{Name: "old", Phase: "110", Type: "crds", State: "skipped"},
@@ -46,7 +46,7 @@ func TestRolloutText(t *testing.T) {
 · 650     runtime      0/2         -  2 blocked  1 not rendered
 
 ✕ failed: 1 of 4 components Healthy, 1 not rendered after 9.0s
-  environment dev, policy phases, speed 60, seed 1, expected at least 4.0s, 1 skipped, revision abc
+  environment dev, policy phases, times are real, with simulated delays divided by 60, seed 1, the plan expected 5m00s at speed 1, 1 skipped, revision abc
 
 ✕ db (250) timed-out
     object: apps/StatefulSet/data/db
@@ -74,12 +74,31 @@ func TestRolloutTextOfATerminal(t *testing.T) {
 	for _, want := range []string{
 		"✓ 110     crds         1/1      2.0s  1 skipped …\n",
 		"✕ 250     runtime      0/1      7.0s  1 failed …\n",
-		"  environment dev, policy phases, speed 60, seed 1, expected\n  at least 4.0s, 1 skipped, revision abc\n",
+		"  environment dev, policy phases, times are real, with\n  simulated delays divided by 60, seed 1, the plan expected\n  5m00s at speed 1, 1 skipped, revision abc\n",
 		"· 650     runtime      0/2         -  2 blocked …\n",
 		"    reason: timed out: pod db-0: secret \"db\" not found [2J\n",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in:\n%s", want, text)
+		}
+	}
+}
+
+// The last line says which of the times are simulated, and what the plan expected in the same
+// time.
+func TestRolloutTextOfTimes(t *testing.T) {
+	for want, r := range map[string]Rollout{
+		"policy phases, times are simulated (34s of real time), seed 1, the plan expected 22m40s, revision abc\n": {Speed: 1, RealSeconds: 34, ExpectedSeconds: 1360},
+		"policy phases, speed 1, seed 1, the plan expected 22m40s, revision abc\n":                                {Speed: 1, ExpectedSeconds: 1360},
+		"policy phases, speed 1, seed 1, revision abc\n":                                                          {Speed: 1, BoundSeconds: 5},
+	} {
+		r.Policy, r.Seed, r.Revision = "phases", 1, "abc"
+		var b strings.Builder
+		if err := RolloutText(&b, r, Style{}); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasSuffix(b.String(), want) {
+			t.Errorf("no %q in:\n%s", want, b.String())
 		}
 	}
 }
@@ -136,7 +155,7 @@ func TestRolloutTextOfRemovals(t *testing.T) {
 	want := `✓ 250     runtime      1/1      2.0s  slowest site 2.0s
 
 ✓ succeeded: 1 of 1 components Healthy, 2 removed after 9.0s
-  environment dev, policy phases, speed 60, seed 1, expected at least 0.0s, revision abc
+  environment dev, policy phases, times are real, with simulated delays divided by 60, seed 1, revision abc
 `
 	if diff := cmp.Diff(want, text()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -149,7 +168,7 @@ func TestRolloutTextOfRemovals(t *testing.T) {
 	want = `✓ 250     runtime      1/1      2.0s  slowest site 2.0s
 
 ✕ failed: 1 of 1 components Healthy, 1 of 2 removed after 9.0s
-  environment dev, policy phases, speed 60, seed 1, expected at least 0.0s, revision abc
+  environment dev, policy phases, times are real, with simulated delays divided by 60, seed 1, revision abc
 
 ✕ shop (removal) failed
     object: /Namespace//shop

@@ -79,6 +79,7 @@ func Report(loaded *analysis.Result, planned *plan.Plan, outcome executor.Outcom
 		Unrendered:    Unrendered(loaded),
 		Against:       notKept(planned),
 	}
+	r.ExpectedSeconds = planned.Makespan.Seconds()
 	if r.Result == "" {
 		r.Result = report.ResultInterrupted
 	}
