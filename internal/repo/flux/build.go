@@ -150,6 +150,11 @@ func (l *loader) build(src model.Source) ([]manifest.Object, error) {
 	objects, err := l.options.Renderer.Component(l.ctx, model.Component{
 		Name: "build", Position: at, Phase: model.NoPhase, Enabled: true, Sources: []model.Source{src},
 	})
+	for i := range objects {
+		if file := &objects[i].Origin.File; strings.HasPrefix(*file, "../") {
+			*file = l.placeOf("..", strings.TrimPrefix(*file, "../"))
+		}
+	}
 	if l.ctx.Err() == nil {
 		l.built[string(id)] = built{objects, err}
 	}

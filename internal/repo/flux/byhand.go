@@ -73,7 +73,7 @@ func (l *loader) byHand() ([]pending, error) {
 				}
 				continue
 			}
-			if clean(textAt(o.Object, "spec", "path")) == l.root.path {
+			if l.at(".", clean(textAt(o.Object, "spec", "path"))) == l.root.path {
 				continue // it is what the cluster begins with
 			}
 			l.read[written{o.GetKind(), o.Origin.File}] = true

@@ -188,6 +188,9 @@ func (p *platform) unknownChecks() {
 // open says what was not read and may make Kustomizations and HelmReleases; empty
 // where everything was read.
 func (p *platform) open() string {
+	if p.result.part {
+		return "what lies beside this folder in the repository"
+	}
 	for i := range p.cluster.Kustomizations {
 		if k := &p.cluster.Kustomizations[i]; k.Elsewhere != nil {
 			return "what Kustomization " + k.Name + " applies"

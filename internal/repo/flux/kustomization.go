@@ -140,7 +140,7 @@ func (l *loader) existingComponents(o manifest.Object, k *Kustomization) {
 }
 
 // ownPath is a path of what is synced as one of the repository.
-func (l *loader) ownPath(p string) string { return path.Join(l.root.base, clean(p)) }
+func (l *loader) ownPath(p string) string { return l.at(l.root.base, clean(p)) }
 
 // pathOf is the folder of this repository that a Kustomization applies.
 func (l *loader) pathOf(o manifest.Object, k *Kustomization) string {
@@ -195,9 +195,9 @@ func (l *loader) elsewhere(k *Kustomization, kind, namespace, name, p string) {
 }
 
 // isWritten reports whether a source of a name is written anywhere in the repository, or may be:
-// a name may have variables.
+// a name may have variables, and above the platform nobody looked.
 func (l *loader) isWritten(kind, name string) bool {
-	return strings.Contains(name, "$") || l.written[key(kind, "", name)].address != ""
+	return l.top != "." || strings.Contains(name, "$") || l.written[key(kind, "", name)].address != ""
 }
 
 // revisionOf is what a source follows, the most particular first.
@@ -221,7 +221,7 @@ func (l *loader) isOwn(namespace, name, p string) bool {
 		if l.root.sourced && !l.isWritten("GitRepository", name) {
 			return false // the root has its own, and nothing makes this one
 		}
-		return p != l.root.base && l.tree.IsDir(p) && !l.isAnother(name) // every repository has a top folder
+		return p != l.at(l.root.base, ".") && l.tree.IsDir(p) && !l.isAnother(name) // every repository has a top folder
 	}
 	address := textAt(source.Object, "spec", "url")
 	if own := l.ownAddress(); own != "" && address != "" {
@@ -229,7 +229,7 @@ func (l *loader) isOwn(namespace, name, p string) bool {
 	}
 	// The repository of a root has the folder of the root; another one rarely has
 	// the same folders.
-	return len(l.root.path) > 0 && l.tree.IsDir(p) && textAt(source.Object, "spec", "include") == "" && p != l.root.base
+	return len(l.root.path) > 0 && l.tree.IsDir(p) && textAt(source.Object, "spec", "include") == "" && p != l.at(l.root.base, ".")
 }
 
 // isSeed reports whether the repository that clusters sync is another one, which files of this one

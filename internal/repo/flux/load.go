@@ -74,6 +74,7 @@ func Load(ctx context.Context, tree *repofs.Tree, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	l.result.part = l.top != "."
 	l.result.Before, l.result.Poll, l.written, l.retries = s.before, cmp.Or(s.poll, fluxcd.Poll), s.sources, s.retries
 	l.searchByHand(s)
 	if err := l.searchTemplates(); err != nil {
@@ -137,6 +138,10 @@ type loader struct {
 	// took too long.
 	filled map[string]filled
 	slow   int
+
+	// top is the top of what Flux reads: "." or, for a platform that is a part of its repository, a
+	// folder above it.
+	top string
 
 	lines   *manifest.Lines
 	current *Cluster

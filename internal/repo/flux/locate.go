@@ -2,6 +2,7 @@ package flux
 
 import (
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -17,10 +18,50 @@ type declared struct {
 	position   finding.Position
 }
 
+// findTop finds what the paths of Kustomizations are relative to. Flux takes them from the top
+// of the repository, so that it lies above a platform that is a part of it: where a path leads to
+// nothing below the platform, and the paths that lead anywhere all do from there.
+func (l *loader) findTop(s *searched) {
+	l.top = "."
+	for above := l.tree.Rel(l.tree.Repository); strings.HasPrefix(above, ".."); above = path.Dir(above) {
+		needed, all := false, true
+		for _, d := range s.declared {
+			_, below := l.baseFor(d.file, d.path)
+			switch there := l.tree.IsDir(l.placeOf(above, d.path)); {
+			case there && !below:
+				needed = true
+			case !there && below:
+				all = false
+			}
+		}
+		if needed && all {
+			l.top = above
+			return
+		}
+	}
+}
+
+// at is a path that is relative to a base; "." is the top of what Flux reads.
+func (l *loader) at(base, p string) string {
+	if base == "." {
+		return l.placeOf(l.top, p)
+	}
+	return path.Join(base, p)
+}
+
+// placeOf is a path from a folder that may lie above the platform. Below the platform a path has
+// one name only.
+func (l *loader) placeOf(dir, p string) string {
+	if !strings.HasPrefix(dir, "..") {
+		return path.Join(dir, p)
+	}
+	return l.tree.Rel(filepath.Join(l.tree.Root, filepath.FromSlash(dir), filepath.FromSlash(p)))
+}
+
 // baseOf finds the folder that a path must be relative to, to hold dir: "." or one above
 // dir. A folder of the repository may become the top of another one.
-func baseOf(dir, p string) (base string, ok bool) {
-	if within(dir, p) {
+func (l *loader) baseOf(dir, p string) (base string, ok bool) {
+	if within(dir, l.at(".", p)) {
 		return ".", true
 	}
 	for base = dir; base != "."; base = path.Dir(base) {
@@ -34,7 +75,7 @@ func baseOf(dir, p string) (base string, ok bool) {
 // baseFor is the folder that a path written in a file is relative to: the top of the
 // repository, or else the nearest one above the file that holds it.
 func (l *loader) baseFor(file, p string) (base string, ok bool) {
-	if l.tree.IsDir(p) {
+	if l.tree.IsDir(l.at(".", p)) {
 		return ".", true
 	}
 	for base = path.Dir(file); base != "."; base = path.Dir(base) {
@@ -52,18 +93,25 @@ func (l *loader) locate(s *searched) error {
 	for _, d := range s.declared {
 		p := d.path
 		if base, ok := l.baseFor(d.file, p); ok {
-			p = path.Join(base, p)
+			p = l.at(base, p)
 		}
 		s.applied = append(s.applied, p)
 	}
 	var found []rootFolder
 	for _, r := range s.starts {
+		if r.base == "" {
+			holds, ok := l.baseOf(path.Dir(r.position.File), r.path)
+			if !ok || holds != "." && r.guessed {
+				continue
+			}
+			r.base = holds
+		}
 		base, ok := l.baseFor(r.position.File, r.path)
 		// A copy elsewhere of the start of a cluster is no second cluster.
 		if !ok || r.base != "." && base == "." {
 			continue
 		}
-		r.base, r.path = base, path.Join(base, r.path)
+		r.base, r.path = base, l.at(base, r.path)
 		found = append(found, r)
 	}
 	certain := slices.ContainsFunc(found, func(r rootFolder) bool { return !r.guessed })

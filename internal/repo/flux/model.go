@@ -22,6 +22,8 @@ type Result struct {
 	Left []Left
 	// Templates are the Kustomizations that templates of other tools make.
 	Templates []Left
+	// part is set where the platform is only a part of what Flux reads.
+	part bool
 }
 
 // Before is a release that something installs before Flux runs. Chart is the last part

@@ -296,8 +296,7 @@ func (p *platform) release(i int) {
 			incomplete = append(incomplete, "the values of "+file+" in the chart are not read")
 			continue
 		}
-		// Those of a chart in Git are named from the top of the repository.
-		src.ValueFiles = append(src.ValueFiles, model.ValueFile{Path: clean(file), Position: r.Position})
+		src.ValueFiles = append(src.ValueFiles, model.ValueFile{Path: file, Position: r.Position})
 	}
 	whole := len(incomplete) == 0
 	for _, w := range r.Withheld {

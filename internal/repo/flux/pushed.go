@@ -92,7 +92,7 @@ func (l *loader) packedPath(namespace, name, p string) string {
 		return ""
 	}
 	dir := l.pushed()[strings.TrimPrefix(textAt(source.Object, "spec", "url"), "oci://")]
-	if folder := path.Join(dir, p); dir != "" && l.tree.IsDir(folder) {
+	if folder := path.Join(l.at(".", dir), p); dir != "" && l.tree.IsDir(folder) {
 		return folder
 	}
 	return ""

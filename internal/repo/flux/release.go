@@ -177,7 +177,11 @@ func (l *loader) fromSpec(spec map[string]any, namespace string, r *Release) {
 		files = []any{one} // older
 	}
 	for _, file := range files {
-		r.ValuesFiles = append(r.ValuesFiles, fmt.Sprint(file))
+		name := fmt.Sprint(file)
+		if r.Path != "" {
+			name = l.at(".", clean(name)) // those of a chart in Git are named from the top of the repository
+		}
+		r.ValuesFiles = append(r.ValuesFiles, name)
 		if l.options.Import {
 			l.tell(r, Values, "write them into a layer of values", "the values of %s in the chart are not carried over", path.Base(fmt.Sprint(file)))
 		}

@@ -18,7 +18,7 @@ import (
 type rootFolder struct {
 	name, path string
 	// base is the folder that is the top of what is synced: "." or, where only a part of
-	// the repository is packed for it, that part.
+	// the repository is packed for it, that part; empty until it is located.
 	base string
 	// sync is the name of the Kustomization that applies it, and of its source.
 	sync string
@@ -68,13 +68,14 @@ func (l *loader) search() (*searched, error) {
 			}
 		}
 	}
+	l.findTop(s)
 	for _, d := range s.declared {
 		if !s.installs[d.file] {
 			continue
 		}
 		// Of several Kustomizations in one file none is the root.
 		alone := !slices.ContainsFunc(s.declared, func(other declared) bool { return other.file == d.file && other != d })
-		if alone && !repofs.IsUnused(d.file) && l.tree.IsDir(d.path) {
+		if alone && !repofs.IsUnused(d.file) && l.tree.IsDir(l.at(".", d.path)) {
 			s.starts = append(s.starts, rootFolder{path: d.path, base: ".", position: d.position})
 		}
 	}
@@ -193,8 +194,8 @@ func (s *searched) add(file string, d *yamldoc.Value) {
 			return
 		}
 		s.declared = append(s.declared, declared{file, p, d.Position})
-		if base, ok := baseOf(dir, p); ok && !unused && (base == "." || sync) {
-			s.starts = append(s.starts, rootFolder{path: p, base: base, guessed: !sync, position: d.Position, written: sync})
+		if !unused {
+			s.starts = append(s.starts, rootFolder{path: p, guessed: !sync, position: d.Position, written: sync})
 		}
 	case group == groupHelm && kind == "HelmRelease":
 		s.others = append(s.others, dir)
@@ -274,7 +275,10 @@ func (s *searched) instances(v *yamldoc.Value, depth int) {
 
 // within reports whether a folder is another, or lies below it.
 func within(dir, other string) bool {
-	return other == "." || dir == other || strings.HasPrefix(dir, other+"/")
+	if strings.Trim(other, "./") == "" { // the root of the platform, or a folder above it
+		return dir == other || !strings.HasPrefix(dir, "..")
+	}
+	return dir == other || strings.HasPrefix(dir, other+"/")
 }
 
 // maxRoots is how many folders without anything that applies them are taken for
@@ -372,7 +376,7 @@ func named(all []rootFolder) []rootFolder {
 	count := map[string]int{}
 	base := func(p string) string {
 		parts := slices.DeleteFunc(strings.Split(p, "/"), func(part string) bool {
-			return slices.Contains([]string{".", "flux", "flux-system", "cluster", "clusters", "kubernetes", "k8s", "gitops", "config"}, part)
+			return slices.Contains([]string{".", "..", "flux", "flux-system", "cluster", "clusters", "kubernetes", "k8s", "gitops", "config"}, part)
 		})
 		if len(parts) == 0 {
 			return "main"
