@@ -61,8 +61,14 @@ func (r *Repository) yieldChart(ctx context.Context, d document, dir string, c m
 		}
 		v := yamldoc.FromAny(o.Object, at)
 		made := document{value: v, written: v, rendered: true, assumed: assumed}
-		if wave := writtenWave(made); made.applies() && wave.Written != "" {
-			made.wave = r.waveSource(dir, values, made.name(), wave.Written, at)
+		if made.applies() {
+			template := r.templatedBy(dir, values, made.name(), at)
+			if wave := writtenWave(made); wave.Written != "" {
+				made.wave = template.source(waveAnnotation, wave.Written)
+			}
+			if made.isApplication() {
+				template.place(v)
+			}
 		}
 		y.documents = append(y.documents, made)
 	}

@@ -19,7 +19,7 @@ type document struct {
 	// rendered is set where a chart made the object: it is written nowhere.
 	rendered bool
 	// wave is what the template of a chart makes its sync wave of; nil where that is not known.
-	wave *waveSource
+	wave *valueSource
 	// assumed is set where what made it is only supposed to be so.
 	assumed bool
 	// chart is set for a chart that nothing applies: the component it is.
