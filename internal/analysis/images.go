@@ -19,10 +19,16 @@ func (r *Result) images(c model.Component, o manifest.Object) []lint.Image {
 	var out []lint.Image
 	for _, image := range infer.Images(o) {
 		text := image.Reference
-		if text == "auto" || strings.ContainsAny(text, "${}<>%") || strings.HasPrefix(text, "ko://") || strings.ToUpper(text) == text {
+		if text == "auto" || strings.ContainsAny(text, "${}<>%") || strings.HasPrefix(text, "ko://") || text != "" && strings.ToUpper(text) == text {
 			continue
 		}
 		form, ok := manifest.ImageForm(text)
+		if text == "" {
+			if !slices.Contains([]string{"", "apps", "batch"}, o.GroupVersionKind().Group) {
+				continue // the API server does not look into others, and OpenShift fills them in
+			}
+			form = lint.ImageEmpty
+		}
 		if ok || incomplete && form != lint.ImageMalformed {
 			continue
 		}
@@ -30,7 +36,7 @@ func (r *Result) images(c model.Component, o manifest.Object) []lint.Image {
 		if _, partial := r.Partial[c.Name]; partial && strings.Contains(r.line(at), "{{") && lacksValue(text, form) {
 			continue // the template was rendered without a dependency of its chart, of which it may read a value
 		}
-		out = append(out, lint.Image{Reference: text, Form: form, Position: at, Evidence: r.imageValues(c, text, at)})
+		out = append(out, lint.Image{Reference: text, Form: form, Position: at, Field: image.Field, Evidence: r.imageValues(c, text, at)})
 	}
 	return out
 }

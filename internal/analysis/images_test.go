@@ -32,7 +32,7 @@ func TestImages(t *testing.T) {
 		"IMAGE_PLACEHOLDER":                  0,
 		"ko://github.com/org/app/cmd/server": 0,
 		"auto":                               0,
-		"":                                   0,
+		"":                                   lint.ImageEmpty,
 	} {
 		pod := &unstructured.Unstructured{Object: map[string]any{
 			"apiVersion": "v1", "kind": "Pod", "spec": map[string]any{"containers": []any{map[string]any{"name": "a", "image": image}}},

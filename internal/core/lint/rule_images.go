@@ -21,15 +21,18 @@ const (
 	// ImageWithoutTag means the tag "latest", which is not written.
 	ImageWithoutTag
 	ImageLatest
+	// ImageEmpty is refused by the API server.
+	ImageEmpty
 )
 
 // Image is an image that an object names, with a reference that is told.
 type Image struct {
 	Reference string
 	Form      ImageForm
-	// Position is where the image is written, as near as it is known; Evidence are the
-	// values that a template makes it of.
+	// Position is where the image is written, as near as it is known, and Field the field of
+	// the object; Evidence are the values that a template makes it of.
 	Position finding.Position
+	Field    string
 	Evidence []finding.Evidence
 }
 
@@ -51,46 +54,60 @@ func (i Image) shown() string {
 }
 
 // imageReference finds images whose name cannot be read, and those whose name means
-// another image tomorrow: one finding for each component and form.
+// another image tomorrow: one finding for each component and form. The evidence has the
+// place of each image where there are several.
 func imageReference(in Input) []finding.Finding {
 	type key struct {
 		component string
 		form      ImageForm
 	}
-	type first struct {
+	type named struct {
 		resource finding.Resource
 		image    Image
 	}
-	firsts, named := map[key]first{}, map[key][]string{}
+	all := map[key][]named{}
 	for _, o := range in.Objects {
 		for _, image := range o.Images {
 			k := key{o.Component, image.Form}
-			if _, ok := firsts[k]; !ok {
-				firsts[k] = first{o.Resource, image}
-			}
-			named[k] = append(named[k], image.shown())
+			all[k] = append(all[k], named{o.Resource, image})
 		}
 	}
 	var out []finding.Finding
-	for k, o := range firsts {
-		// The first is the one whose position is told.
-		slices.Sort(named[k][1:])
-		others := slices.DeleteFunc(slices.Compact(named[k][1:]), func(name string) bool { return name == named[k][0] })
-		images := some(append(named[k][:1:1], others...))
+	for k, images := range all {
+		var names []string
+		var evidence []finding.Evidence
+		for _, n := range images {
+			if name := n.image.shown(); !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+			if len(images) > 1 {
+				at := finding.Evidence{Text: "runs " + n.image.shown(), File: n.image.Position.File, Line: n.image.Position.Line, Object: n.resource.String(), Field: n.image.Field}
+				evidence = append(evidence, at)
+			}
+			evidence = append(evidence, n.image.Evidence...)
+		}
+		first := images[0] // the names begin with it
 		f := finding.Finding{
-			Rule: ruleImage, Severity: finding.Info, Scope: finding.Rule, Component: k.component, Resource: o.resource,
-			Position: o.image.Position, Evidence: o.image.Evidence, Basis: finding.Rendered,
+			Rule: ruleImage, Severity: finding.Info, Scope: finding.Rule, Component: k.component, Resource: first.resource,
+			Position: first.image.Position, Evidence: evidence, Basis: finding.Rendered,
 			Fix: finding.Fix{Summary: "name a version, or a digest: registry.example.com/app:1.2.3"},
 		}
-		switch k.form {
+		switch shown := few(names); k.form {
+		case ImageEmpty:
+			f.Severity = finding.Warning
+			f.Message = k.component + " runs an empty image: the API server refuses it"
 		case ImageMalformed:
 			f.Severity = finding.Warning
-			f.Message = fmt.Sprintf("%s runs %s, which is no image reference: the kubelet refuses it (InvalidImageName)", k.component, images)
+			what := "which is no image reference: the kubelet refuses it (InvalidImageName)"
+			if len(names) > 1 {
+				what = "which are no image references: the kubelet refuses them (InvalidImageName)"
+			}
+			f.Message = fmt.Sprintf("%s runs %s, %s", k.component, shown, what)
 			f.Fix.Summary = "write registry/repository:tag or registry/repository@sha256:<64 hexadecimal digits>, in lower case"
 		case ImageWithoutTag:
-			f.Message = fmt.Sprintf("%s runs %s without a tag, which means latest: what is rolled out changes without a commit", k.component, images)
+			f.Message = fmt.Sprintf("%s runs %s without a tag, which means latest: what is rolled out changes without a commit", k.component, shown)
 		case ImageLatest:
-			f.Message = fmt.Sprintf("%s runs %s: what is rolled out changes without a commit", k.component, images)
+			f.Message = fmt.Sprintf("%s runs %s: what is rolled out changes without a commit", k.component, shown)
 		}
 		out = append(out, f)
 	}

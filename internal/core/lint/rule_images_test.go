@@ -3,6 +3,8 @@ package lint
 import (
 	"strings"
 	"testing"
+
+	"github.com/rollout-ladder/ladder/internal/core/finding"
 )
 
 // TestShownImages: a reference that cannot be read is quoted, so that its spaces and
@@ -21,5 +23,30 @@ func TestShownImages(t *testing.T) {
 		if len(found) != 1 || !strings.Contains(found[0].Message, test.want) {
 			t.Errorf("%s: got %v, want %s", name, found, test.want)
 		}
+	}
+}
+
+// TestImagesHaveTheirPlaces: the message begins with the image whose place the finding has, and every
+// image of several is in the evidence with a place of its own.
+func TestImagesHaveTheirPlaces(t *testing.T) {
+	var images []Image
+	for i, text := range []string{"z:1:1", "B", "a:1:1", "C", "B"} {
+		images = append(images, Image{Reference: text, Form: ImageMalformed, Position: finding.Position{File: "a.yaml", Line: i + 1}, Field: "spec.containers[0].image"})
+	}
+	found := imageReference(Input{Objects: []Object{{Component: "c", Images: images}}})
+	if len(found) != 1 || found[0].Message != `c runs "z:1:1", "B", "a:1:1" and 1 more, which are no image references: the kubelet refuses them (InvalidImageName)` {
+		t.Fatalf("got %v", found)
+	}
+	if found[0].Position.Line != 1 || len(found[0].Evidence) != len(images) {
+		t.Fatalf("place %v, evidence %v", found[0].Position, found[0].Evidence)
+	}
+	for i, e := range found[0].Evidence {
+		if e.File != "a.yaml" || e.Line != i+1 || e.Field == "" || e.Text != "runs "+images[i].shown() {
+			t.Errorf("evidence %d: %+v", i, e)
+		}
+	}
+	found = imageReference(Input{Objects: []Object{{Component: "c", Images: []Image{{Form: ImageEmpty}}}}})
+	if len(found) != 1 || found[0].Severity != finding.Warning || found[0].Message != "c runs an empty image: the API server refuses it" {
+		t.Errorf("an empty image: %v", found)
 	}
 }

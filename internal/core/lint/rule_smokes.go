@@ -46,6 +46,11 @@ func smokeNotLast(in Input) []finding.Finding {
 // some names the first of several.
 func some(names []string) string {
 	slices.Sort(names)
+	return few(names)
+}
+
+// few names the first of several, in their order.
+func few(names []string) string {
 	const most = 3
 	if len(names) <= most {
 		return strings.Join(names, ", ")
