@@ -25,8 +25,8 @@ type FinishOptions struct {
 	Infer bool
 	// Load is how the result is rendered.
 	Load analysis.Options
-	// Force replaces files; DryRun writes none.
-	Force, DryRun bool
+	// Force replaces files; DryRun writes none, and Strict none where anything is lost.
+	Force, DryRun, Strict bool
 }
 
 // Result is a finished import.
@@ -68,8 +68,13 @@ func Finish(ctx context.Context, p *Platform, target *Target, o FinishOptions) (
 			break
 		}
 	}
+	if len(p.StateFiles) > 0 { // whose releases leave them by what the notes say
+		if err := target.try(r.Files, func(dir string) error { return p.untested(ctx, dir, o.Load) }); err != nil {
+			return nil, err
+		}
+	}
 	p.sortNotes()
-	if o.DryRun {
+	if o.DryRun || o.Strict && p.Count(Lost) > 0 {
 		_, err := target.Conflicts(r.Files)
 		return r, err
 	}

@@ -223,66 +223,7 @@ func (h *helmfiles) runs(r *helmfile.Release) bool {
 	return false
 }
 
-var (
-	workload = lazyregexp.New(`(?m)^kind: *["']?(Deployment|DaemonSet|StatefulSet)\b`)
-	testHook = lazyregexp.New(`helm\.sh/hook["']?: *["']?test\b`)
-	object   = lazyregexp.New(`(?m)^kind:`)
-)
-
-// onlyTests reports whether every object of the chart of a release is a hook that helm
-// test runs, as far as its templates tell.
-func (h *helmfiles) onlyTests(r *helmfile.Release) bool {
-	files, err := h.sources.tree.Find(h.sources.ctx, path.Join(r.Dir, "templates"), func(name string) bool { return path.Ext(name) == ".yaml" || path.Ext(name) == ".yml" })
-	if r.Dir == "" || err != nil || len(files) > mostLooked {
-		return false
-	}
-	objects := 0
-	for _, file := range files {
-		text, err := h.sources.tree.Read(file)
-		if err != nil || len(testHook.FindAll(text, -1)) < len(object.FindAll(text, -1)) {
-			return false
-		}
-		objects += len(object.FindAll(text, -1))
-	}
-	return objects > 0
-}
-
-var (
-	// comment is what a template says to nobody.
-	comment      = lazyregexp.New(`(?s)\{\{-?\s*/\*.*?\*/\s*-?\}\}|(?m)^\s*#.*$|^---\s*$`)
-	dependencies = lazyregexp.New(`(?m)^dependencies:`)
-)
-
-// rendersNothing reports whether the chart of a release has no template that says
-// anything, and no other chart.
-func (h *helmfiles) rendersNothing(r *helmfile.Release) bool {
-	if r.Dir == "" {
-		return false
-	}
-	chart, err := h.sources.tree.Read(path.Join(r.Dir, "Chart.yaml"))
-	if err != nil || dependencies.Match(chart) {
-		return false
-	}
-	files, err := h.sources.tree.Find(h.sources.ctx, r.Dir, func(string) bool { return true })
-	if err != nil || len(files) > mostLooked {
-		return false
-	}
-	for _, file := range files {
-		inside := strings.TrimPrefix(strings.TrimPrefix(file, r.Dir), "/")
-		name := path.Base(inside)
-		switch folder, _, _ := strings.Cut(inside, "/"); {
-		case folder == "charts" || folder == "crds" || inside == "requirements.yaml":
-			return false
-		case folder != "templates" || strings.HasPrefix(name, "_") || name == "NOTES.txt":
-			continue
-		}
-		text, err := h.sources.tree.Read(file)
-		if err != nil || len(strings.TrimSpace(string(comment.ReplaceAll(text, nil)))) > 0 {
-			return false
-		}
-	}
-	return true
-}
+var workload = lazyregexp.New(`(?m)^kind: *["']?(Deployment|DaemonSet|StatefulSet)\b`)
 
 // release adds one release to the platform.
 func (h *helmfiles) release(env helmfile.Environment, i int) error {
@@ -319,13 +260,6 @@ func (h *helmfiles) release(env helmfile.Environment, i int) error {
 	}
 	if !d.HasSource() && d.Enabled {
 		h.p.note(Note{Level: Lost, What: "chart", Environment: env.Name, Component: name, Position: r.Position, Message: "its chart is not known, so that it is written as disabled and keeps its place", Hint: "add the chart and rename the file to component.yaml"})
-	}
-	switch {
-	case c.Type != model.Smoke || !d.Enabled || d.Chart == nil:
-	case h.rendersNothing(r):
-		h.p.note(Note{Level: Lost, What: "chart", Environment: env.Name, Component: name, Position: r.Position, Message: "its chart renders nothing, so that nothing is tested", Hint: "write checks into the descriptor: smoke: [{endpoint: {service: NAME}}]"})
-	case h.onlyTests(r):
-		h.p.note(Note{Level: Lost, What: "hook", Environment: env.Name, Component: name, Position: r.Position, Message: "its chart is only hooks of helm test, which Argo CD does not run in a sync", Hint: "write smoke: {helmTest: true} into the descriptor, and they run after it"})
 	}
 	c.In[env.Name] = d
 	return nil

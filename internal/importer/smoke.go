@@ -1,9 +1,13 @@
 package importer
 
 import (
+	"context"
+	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/rollout-ladder/ladder/internal/analysis"
+	"github.com/rollout-ladder/ladder/internal/core/lint"
 	"github.com/rollout-ladder/ladder/internal/core/model"
 )
 
@@ -35,6 +39,29 @@ func (p *Platform) validate() {
 			slices.Sort(d.Validates)
 		}
 	}
+}
+
+// untested notes the smokes of which nothing can fail, as lint judges what is written. Charts
+// that are not here are not judged: nothing is fetched for it.
+func (p *Platform) untested(ctx context.Context, dir string, load analysis.Options) error {
+	for _, env := range p.Environments {
+		if !slices.ContainsFunc(p.Components, func(c *Component) bool {
+			return c.Type == model.Smoke && c.In[env] != nil && c.In[env].Enabled && c.In[env].HasSource()
+		}) {
+			continue
+		}
+		load.Environment, load.SecretKeysOnly, load.Offline = env, true, true
+		loaded, err := analysis.Load(ctx, dir, load)
+		if err != nil {
+			return fmt.Errorf("render what would be written: %w", err)
+		}
+		for _, f := range lint.Run(loaded.Lint(), lint.Options{Only: []string{lint.RuleSmokeTestsNothing}}) {
+			if c := p.component(f.Component); c != nil && c.In[env] != nil {
+				p.note(Note{Level: Lost, What: "smoke", Environment: env, Component: c.Name, Position: c.In[env].Position, Message: strings.TrimPrefix(f.Message, c.Name+" is "), Hint: f.Fix.Summary})
+			}
+		}
+	}
+	return nil
 }
 
 // beside are the enabled components of the group and domain of a smoke, or of the

@@ -149,15 +149,16 @@ func (o *Options) finish(ctx context.Context, streams *stream.Streams, global *f
 	display := progress.New(streams, global, time.Now)
 	options := importer.FinishOptions{
 		Groups: o.Order == orderSource || o.Order == "" && len(p.Groups) > 1, Infer: o.Infer, Force: o.Force,
-		DryRun: o.DryRun || o.Strict && p.Count(importer.Lost) > 0,
-		Load:   analysis.Options{Offline: o.Offline, AllowHosts: o.AllowHosts, Progress: display.Counted},
+		DryRun: o.DryRun, Strict: o.Strict,
+		Load: analysis.Options{Offline: o.Offline, AllowHosts: o.AllowHosts, Progress: display.Counted},
 	}
 	result, err := importer.Finish(ctx, p, target, options)
 	display.Close()
 	if err != nil {
 		return coded(err)
 	}
-	report := importer.Report{From: from, Out: o.Out, DryRun: options.DryRun, Result: result}
+	refused := o.Strict && p.Count(importer.Lost) > 0
+	report := importer.Report{From: from, Out: o.Out, DryRun: o.DryRun || refused, Result: result}
 	var b bytes.Buffer
 	if o.Format == "json" {
 		err = report.JSON(&b)
@@ -170,7 +171,7 @@ func (o *Options) finish(ctx context.Context, streams *stream.Streams, global *f
 	if err := streams.WriteResult(o.Output, b.Bytes()); err != nil {
 		return exit.With(exit.CouldNotRun, err)
 	}
-	if o.Strict && p.Count(importer.Lost) > 0 {
+	if refused {
 		return exit.Silent(exit.No)
 	}
 	return nil
