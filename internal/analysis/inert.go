@@ -10,6 +10,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/rollout-ladder/ladder/internal/confine/evaluate"
+	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/repo/manifest"
 )
@@ -96,6 +97,10 @@ func ends(container map[string]any) string {
 	switch path.Base(words[0]) {
 	case "true", "echo":
 		return strings.Join(words, " ")
+	case "sleep":
+		if len(words) == 2 && duration.MatchString(words[1]) {
+			return strings.Join(words, " ")
+		}
 	case "sh", "bash", "ash", "dash":
 		// Any other option may end a script in between.
 		if text, options, ok := scriptOf(words); ok && strings.Trim(options, "celx") == "" && endsScript(text, strings.Contains(options, "e")) {
@@ -108,7 +113,12 @@ func ends(container map[string]any) string {
 // lastLine is what a message shows of a script.
 func lastLine(script string) string {
 	lines := strings.Split(strings.TrimSpace(script), "\n")
-	return strings.TrimSpace(lines[len(lines)-1])
+	last := strings.TrimSpace(lines[len(lines)-1])
+	if file := parseScript(script); last == "fi" && file != nil { // the end of a statement of several lines
+		begun, _, _ := strings.Cut(script[file.Stmts[len(file.Stmts)-1].Pos().Offset():], "\n")
+		return strings.TrimSpace(begun) + " ... fi"
+	}
+	return last
 }
 
 // stops are commands by which a script ends early, or runs other text.
@@ -117,27 +127,72 @@ var stops = []string{
 }
 
 // endsScript reports whether a script of a shell ends with 0 whatever its commands say: it
-// says so itself, with "|| true" or "exit 0" at its end, or it only prints. errexit is set
-// where the first command that fails ends it. Of a script with more than simple commands
-// and "&&", "||" and "|" between them nothing is said.
+// says so itself, with "|| true" or "exit 0" at its end, or all that it runs succeeds.
+// errexit is set where the first command that fails ends it. Of a script with more than
+// simple commands, "if", and "&&", "||" and "|" between them nothing is said.
 func endsScript(script string, errexit bool) bool {
 	file := parseScript(script)
-	if file == nil || len(file.Stmts) == 0 || slices.ContainsFunc(file.Stmts, func(s *syntax.Stmt) bool { return !isSimple(s) }) {
+	if file == nil || len(file.Stmts) == 0 {
 		return false
 	}
+	all := true
+	for _, s := range file.Stmts {
+		if exits, ok := setting(s); ok {
+			if exits != nil {
+				errexit = *exits
+			}
+			continue
+		}
+		if !isSimple(s) {
+			return false
+		}
+		if !succeeds(s) {
+			if errexit {
+				return false
+			}
+			all = false
+		}
+	}
 	last := file.Stmts[len(file.Stmts)-1]
-	all := !slices.ContainsFunc(file.Stmts, func(s *syntax.Stmt) bool { return !succeeds(s) })
-	return all || !errexit && succeeds(last) && isExplicit(last)
+	return all || succeeds(last) && isExplicit(last)
 }
 
-// isSimple reports whether a statement goes on to the next one, or ends the script with 0.
+// setting reports whether a statement is a "set" that changes nothing but whether commands are
+// shown, and whether one that fails ends the script: exits has that where it is said.
+func setting(s *syntax.Stmt) (exits *bool, ok bool) {
+	c, isCall := s.Cmd.(*syntax.CallExpr)
+	if !isCall || len(c.Args) < 2 || len(c.Assigns) > 0 || len(s.Redirs) > 0 || s.Negated || s.Background || s.Coprocess || c.Args[0].Lit() != "set" {
+		return nil, false
+	}
+	for _, word := range c.Args[1:] {
+		option := word.Lit()
+		if len(option) < 2 || option[0] != '-' && option[0] != '+' || strings.Trim(option[1:], "ex") != "" {
+			return nil, false
+		}
+		if strings.Contains(option, "e") {
+			on := option[0] == '-'
+			exits = &on
+		}
+	}
+	return exits, true
+}
+
+// isSimple reports whether a statement goes on to the next one, or ends the script with 0,
+// where it is not the failure of a command that ends it.
 func isSimple(s *syntax.Stmt) bool {
-	if s.Negated || s.Background || s.Coprocess {
+	if s.Background || s.Coprocess {
 		return false
 	}
 	switch c := s.Cmd.(type) {
 	case *syntax.BinaryCmd:
 		return isSimple(c.X) && isSimple(c.Y)
+	case *syntax.IfClause:
+		for ; c != nil; c = c.Else {
+			if !every(c.Cond, isSimple) || !every(c.Then, isSimple) {
+				return false
+			}
+		}
+		return true
 	case *syntax.CallExpr:
 		if mayFail(s) {
 			return false
@@ -152,6 +207,11 @@ func isSimple(s *syntax.Stmt) bool {
 		return name != "" && !slices.Contains(stops, name) && (name != ":" || len(s.Redirs) == 0)
 	}
 	return false
+}
+
+// every reports whether a test holds for all of some statements.
+func every(all []*syntax.Stmt, holds func(*syntax.Stmt) bool) bool {
+	return !slices.ContainsFunc(all, func(s *syntax.Stmt) bool { return !holds(s) })
 }
 
 // mayFail reports whether a shell may end where it fills something in.
@@ -171,8 +231,12 @@ func mayFail(s *syntax.Stmt) bool {
 	return found
 }
 
-// succeeds reports whether the status of a statement is 0 in any case.
+// succeeds reports whether the status of a statement is 0 in any case, and no command of it
+// that fails ends the script.
 func succeeds(s *syntax.Stmt) bool {
+	if s.Negated {
+		return false
+	}
 	for _, r := range s.Redirs {
 		to := r.Word.Lit()
 		kept := r.Op == syntax.DplOut && (to == "1" || to == "2") ||
@@ -189,17 +253,38 @@ func succeeds(s *syntax.Stmt) bool {
 		case syntax.AndStmt:
 			return succeeds(c.X) && succeeds(c.Y)
 		default: // the last command of a pipe says it
-			return succeeds(c.Y)
+			return succeeds(c.Y) || isCat(c.Y)
 		}
+	case *syntax.IfClause:
+		for ; c != nil; c = c.Else { // what a condition says only chooses
+			if !every(c.Then, succeeds) {
+				return false
+			}
+		}
+		return true
 	case *syntax.CallExpr:
-		return len(c.Args) > 0 && slices.Contains([]string{"true", ":", "echo", "exit"}, c.Args[0].Lit())
+		return len(c.Args) > 0 && slices.Contains([]string{"true", ":", "echo", "exit"}, c.Args[0].Lit()) || isSleep(c)
 	}
 	return false
 }
 
+// isCat reports whether a statement only passes on what it is given.
+func isCat(s *syntax.Stmt) bool {
+	c, ok := s.Cmd.(*syntax.CallExpr)
+	return ok && !s.Negated && len(s.Redirs) == 0 && len(c.Args) == 1 && c.Args[0].Lit() == "cat"
+}
+
+// isSleep reports whether a command only waits.
+func isSleep(c *syntax.CallExpr) bool {
+	return len(c.Args) == 2 && c.Args[0].Lit() == "sleep" && duration.MatchString(c.Args[1].Lit())
+}
+
+// duration is what every "sleep" takes.
+var duration = lazyregexp.New(`^[0-9]+[smhd]?$`)
+
 // isExplicit reports whether a statement says that failures do not count. Text that is
-// printed at the end of a script says no such thing.
+// printed at the end of a script says no such thing, nor does a pause.
 func isExplicit(s *syntax.Stmt) bool {
 	c, isCall := s.Cmd.(*syntax.CallExpr)
-	return !isCall || c.Args[0].Lit() != "echo"
+	return !isCall || c.Args[0].Lit() != "echo" && !isSleep(c)
 }
