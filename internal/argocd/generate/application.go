@@ -309,6 +309,9 @@ func (b *builder) sources(c *model.Component) ([]Source, error) {
 	if hasSmoke(c) {
 		sources = append(sources, b.own(path.Join(b.folder, smokesDir, c.Name)))
 	}
+	if len(sources) == 0 {
+		return nil, b.refuse(c.Position, "add chart, kustomize or manifests, or checks: smoke: [{endpoint: {service: <name>}}]", "the smoke %s has no source and no checks: an Application needs a source", c.Name)
+	}
 	if values {
 		sources = append(sources, Source{RepoURL: b.repoURL, TargetRevision: b.revision, Ref: valuesRef})
 	}

@@ -198,7 +198,9 @@ func (d *decoder) decode(f *yamldoc.Fields) {
 	d.unknown(retry, retry.Map("backoff"))
 	c.Health = d.health(f)
 	d.componentType(f)
-	needsSource := c.Enabled && (!smoke || c.Type != model.Smoke)
+	// A smoke that has neither is read, and told to test nothing.
+	_, declared := c.Fields["componentType"]
+	needsSource := c.Enabled && (c.Type != model.Smoke || !smoke && (!declared || d.ctx.PreArgo))
 	if len(c.Sources) == 0 && len(d.fatal) == 0 && needsSource {
 		d.refuse(c.Position, "add chart, kustomize or manifests, or put them beside the descriptor; only a smoke with checks needs none", "component %s has no source", c.Name)
 	}
