@@ -13,12 +13,13 @@ import (
 	"github.com/rollout-ladder/ladder/internal/cli"
 	_ "github.com/rollout-ladder/ladder/internal/cli/early" // before the packages of Kubernetes
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
+	"github.com/rollout-ladder/ladder/internal/cli/versioncmd"
 	"github.com/rollout-ladder/ladder/internal/confine/evaluate"
 	_ "github.com/rollout-ladder/ladder/internal/worker" // the command is its own worker
 )
 
-// version is stamped by the build.
-var version = "dev"
+// version is stamped by the build; empty where none does.
+var version string
 
 func main() {
 	os.Exit(run(time.Now(), os.Args))
@@ -42,5 +43,5 @@ func run(started time.Time, args []string) int {
 	}
 	log.SetOutput(io.Discard)
 	defer evaluate.Workers.Close()
-	return cli.Main(args[0], args[1:], version, streams)
+	return cli.Main(args[0], args[1:], versioncmd.Built(version), streams)
 }

@@ -59,6 +59,24 @@ func New(streams *stream.Streams, global *flags.Global, version string) *cobra.C
 	return cmd
 }
 
+// Built is the version of this binary: the one that its build stamped, or else that of the
+// module that it was built from, which "go install MODULE@VERSION" knows.
+func Built(stamped string) string {
+	build, _ := debug.ReadBuildInfo()
+	return built(stamped, build)
+}
+
+func built(stamped string, build *debug.BuildInfo) string {
+	switch {
+	case stamped != "":
+		return stamped
+	case build != nil && build.Main.Version != "" && build.Main.Version != "(devel)":
+		return build.Main.Version
+	default:
+		return "dev"
+	}
+}
+
 func read(version string) Info {
 	info := Info{FormatVersion: "1", Version: version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	build, ok := debug.ReadBuildInfo()
