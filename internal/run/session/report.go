@@ -106,6 +106,9 @@ func Report(loaded *analysis.Result, planned *plan.Plan, outcome executor.Outcom
 		if s, ok := states[c.Name]; ok {
 			fill(&rc, s, outcome.Blocked[c.Name])
 			rc.HealthyAt = report.Time(firstHealthy(outcome.Transitions, s))
+			if s.Status != rollout.Done && rc.Message != "" {
+				rc.Message += broughtBy(loaded.Dependencies, c.Name, s.Object, lacking)
+			}
 			switch {
 			case !lacking[c.Name]:
 				r.Judged++
