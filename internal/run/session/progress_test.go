@@ -86,3 +86,13 @@ func TestUnrenderedIsNotHealthy(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 }
+
+// Nothing of what could not be rendered is called applied.
+func TestUnrenderedIsNotApplied(t *testing.T) {
+	applied := rollout.Transition{Component: "far", From: rollout.Syncing, To: rollout.Waiting, Reason: "applied"}
+	for unrendered, want := range map[bool]string{false: "applied", true: "there is nothing of it to apply"} {
+		if _, to, reason := told(applied, unrendered); to != string(rollout.Waiting) || reason != want {
+			t.Errorf("unrendered %t: %s %q", unrendered, to, reason)
+		}
+	}
+}

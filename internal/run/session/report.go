@@ -139,7 +139,7 @@ func Report(loaded *analysis.Result, planned *plan.Plan, outcome executor.Outcom
 }
 
 // told is a transition as people and machines get it: what stands in as an empty component
-// is never called Healthy.
+// is never called applied, nor Healthy.
 func told(t rollout.Transition, unrendered bool) (from, to, reason string) {
 	state := func(s rollout.Status) string {
 		if unrendered && s == rollout.Done {
@@ -148,8 +148,11 @@ func told(t rollout.Transition, unrendered bool) (from, to, reason string) {
 		return string(s)
 	}
 	from, to, reason = state(t.From), state(t.To), t.Reason
-	if to == report.StateUnrendered {
+	switch {
+	case to == report.StateUnrendered:
 		reason = "it could not be rendered: nothing of it was applied or judged"
+	case unrendered && t.To == rollout.Waiting:
+		reason = "there is nothing of it to apply"
 	}
 	return from, to, reason
 }
