@@ -73,6 +73,7 @@ func outputComments() map[string]string {
 		"Rollout.Speed":              "Divides the simulated delays; 1 on a cluster.",
 		"Rollout.BoundSeconds":       "The least time that the expected durations need.",
 		"Rollout.ExpectedSeconds":    "The time that the plan expected, at speed 1.",
+		"Rollout.Errors":             "Errors of what a rehearsal read: the rollout went on without what they name.",
 		"Rollout.Untested":           "Smokes of which nothing can fail: that they are Healthy says nothing.",
 		"RolloutComponent.Object":    "The object that explains a state other than healthy.",
 		"RolloutComponent.Attempts":  "How often the component was synced.",

@@ -270,6 +270,7 @@ func TestWrittenDocumentsAreValid(t *testing.T) {
 			Transitions: []report.Transition{{At: at, Component: "a"}},
 			Unrendered:  []report.Unrendered{{Component: "c"}},
 			Against:     []report.PlanEdge{{From: "a", To: "b", Strength: "hard", Basis: "declared", Evidence: []finding.Evidence{}}},
+			Errors:      []finding.Finding{{Rule: "cycle", Severity: finding.Error, Scope: finding.Cross, Basis: finding.Declared, Evidence: []finding.Evidence{}}},
 			Untested:    []finding.Finding{{Rule: "smoke-tests-nothing", Severity: finding.Error, Scope: finding.Rule, Basis: finding.Declared, Evidence: []finding.Evidence{}}},
 		}},
 		"findings": {"findings", report.Findings{

@@ -40,9 +40,11 @@ func (e Explanation) Below(way string) Explanation {
 // Below is the report for people.
 func (r Rollout) Below(way string) Rollout {
 	r.Against, r.Unrendered = EdgesBelow(r.Against, way), UnrenderedBelow(r.Unrendered, way)
-	r.Untested = slices.Clone(r.Untested)
-	for i, f := range r.Untested {
-		r.Untested[i] = f.Below(way)
+	r.Errors, r.Untested = slices.Clone(r.Errors), slices.Clone(r.Untested)
+	for _, found := range [][]finding.Finding{r.Errors, r.Untested} {
+		for i, f := range found {
+			found[i] = f.Below(way)
+		}
 	}
 	return r
 }

@@ -55,7 +55,10 @@ type Rollout struct {
 	Against []PlanEdge `json:"against"`
 	// Untested are the smokes of a rehearsal of which nothing can fail: that they are
 	// Healthy says nothing, and so the result is failed.
-	Untested   []finding.Finding `json:"untested,omitempty"`
+	Untested []finding.Finding `json:"untested,omitempty"`
+	// Errors are the errors of what a rehearsal read and of the order that it declares: the
+	// rollout went on without what they name.
+	Errors     []finding.Finding `json:"errors,omitempty"`
 	Kubeconfig string            `json:"kubeconfig,omitempty"`
 }
 

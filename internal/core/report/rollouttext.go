@@ -19,6 +19,7 @@ func RolloutText(w io.Writer, r Rollout, style Style) error {
 	s := summarise(r)
 	writeUnrendered(&b, r.Unrendered, false)
 	writeAgainst(&b, r.Against)
+	writeErrors(&b, r.Errors)
 	writeUntested(&b, r.Untested)
 	for _, p := range s.phases {
 		b.WriteString(style.phaseLine(p) + "\n")
@@ -30,7 +31,7 @@ func RolloutText(w io.Writer, r Rollout, style Style) error {
 	if r.MakespanSeconds > 0 {
 		fmt.Fprintf(&b, " after %s", Clock(seconds(r.MakespanSeconds)))
 	}
-	b.WriteString(contradicted(r.Against) + untested(r.Untested) + "\n")
+	b.WriteString(shortcomings(r) + "\n")
 	b.WriteString(style.paint(faint, style.fold("  ", facts(r, s))) + "\n")
 	for _, a := range r.Approvals {
 		b.WriteString("  " + Plain(a.String()) + "\n")
@@ -208,25 +209,11 @@ func verdict(r Rollout, s summary) (glyph, colour string) {
 		return "▶", cyan
 	case r.Result != string(rollout.Succeeded):
 		return "✕", red
-	case s.unrendered > 0 || slices.ContainsFunc(r.Against, PlanEdge.hard):
+	case s.unrendered > 0 || shortcomings(r) != "":
 		return "!", yellow
 	default:
 		return "✓", green
 	}
-}
-
-// contradicted says how many requirements the order did not keep.
-func contradicted(against []PlanEdge) string {
-	n := 0
-	for _, e := range against {
-		if e.hard() {
-			n++
-		}
-	}
-	if n == 0 {
-		return ""
-	}
-	return fmt.Sprintf("; %s not kept by the order", finding.Count(n, "requirement"))
 }
 
 // needs is the reason of an edge as the end of a sentence about who requires.
@@ -254,12 +241,18 @@ func RolloutMarkdown(w io.Writer, r Rollout) error {
 	s := summarise(r)
 	glyph, _ := verdict(r, s)
 	fmt.Fprintf(&b, "## %s Rollout of %s %s\n\n", glyph, escape(r.Environment), r.Result)
-	fmt.Fprintf(&b, "%d of %d components Healthy%s after %s%s.\n\n", s.healthy, s.planned, removals(s)+notRendered(r, s), Clock(seconds(r.MakespanSeconds)), contradicted(r.Against)+untested(r.Untested))
+	fmt.Fprintf(&b, "%d of %d components Healthy%s after %s%s.\n\n", s.healthy, s.planned, removals(s)+notRendered(r, s), Clock(seconds(r.MakespanSeconds)), shortcomings(r))
 	fmt.Fprintf(&b, "%s.\n\n", facts(r, s))
 	for _, e := range r.Against {
 		fmt.Fprintf(&b, "- `%s` comes before `%s` in the ladder, yet it %s\n", escape(e.From), escape(e.To), escape(e.needs()))
 	}
 	if len(r.Against) > 0 {
+		b.WriteByte('\n')
+	}
+	for _, f := range r.Errors {
+		fmt.Fprintf(&b, "- %s (%s)\n", escape(f.Message), escape(f.Position.String()))
+	}
+	if len(r.Errors) > 0 {
 		b.WriteByte('\n')
 	}
 	for _, f := range r.Untested {

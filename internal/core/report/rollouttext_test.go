@@ -266,6 +266,38 @@ func TestOrderAgainstARequirement(t *testing.T) {
 	}
 }
 
+// TestErrorsOfTheRepository: a rollout that ends well although the repository asks for what
+// it cannot have says so.
+func TestErrorsOfTheRepository(t *testing.T) {
+	r := Rollout{
+		Result: "succeeded", MakespanSeconds: 9, Components: []RolloutComponent{{Name: "web", Phase: "250", State: "healthy"}},
+		Errors: []finding.Finding{{
+			Rule: "unknown-requirement", Severity: finding.Error, Message: "web requires nosuch, which does not exist",
+			Position: finding.Position{File: "web.yaml", Line: 5}, Fix: finding.Fix{Summary: "correct the name"},
+		}},
+	}
+	var text, markdown strings.Builder
+	if err := RolloutText(&text, r, Style{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := RolloutMarkdown(&markdown, r); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"! web requires nosuch, which does not exist\n    web.yaml:5  [unknown-requirement]\n    fix: correct the name\n\n",
+		"! succeeded: 1 of 1 components Healthy after 9.0s; 1 error in the repository\n",
+	} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("no %q in:\n%s", want, text.String())
+		}
+	}
+	for _, want := range []string{"after 9.0s; 1 error in the repository.\n", "\n- web requires nosuch, which does not exist (web.yaml:5)\n\n"} {
+		if !strings.Contains(markdown.String(), want) {
+			t.Errorf("no %q in:\n%s", want, markdown.String())
+		}
+	}
+}
+
 // A step that somebody let start says who, when and why, as one line.
 func TestRolloutTextOfApprovals(t *testing.T) {
 	r := Rollout{

@@ -126,9 +126,11 @@ func cleaned(r report.Rollout) report.Rollout {
 		u := &r.Unrendered[i]
 		u.Source, u.Reason = finding.Redact(u.Source), finding.Redact(u.Reason)
 	}
-	r.Untested = slices.Clone(r.Untested)
-	for i, f := range r.Untested {
-		r.Untested[i] = f.Redacted()
+	r.Errors, r.Untested = slices.Clone(r.Errors), slices.Clone(r.Untested)
+	for _, found := range [][]finding.Finding{r.Errors, r.Untested} {
+		for i, f := range found {
+			found[i] = f.Redacted()
+		}
 	}
 	for i := range r.Against {
 		e := &r.Against[i]

@@ -24,14 +24,17 @@ func (o Options) check(loaded *analysis.Result) error {
 
 // judge has a rehearsal fail that shows less than its components say: not everything was
 // rendered, so that something stood in as an empty component, or nothing of a smoke can
-// fail. The findings about such smokes are told in the report.
+// fail. The report tells such smokes, and all other errors.
 func (o Options) judge(r *Rehearsal, found []finding.Finding) {
 	for _, f := range found {
-		if f.Rule == lint.RuleSmokeTestsNothing && f.Severity == finding.Error {
-			f.Evidence = append([]finding.Evidence{}, f.Evidence...) // a list in JSON, empty or not
-			r.Report.Untested = append(r.Report.Untested, f)
-		} else {
+		f.Evidence = append([]finding.Evidence{}, f.Evidence...) // a list in JSON, empty or not
+		switch {
+		case f.Severity != finding.Error:
 			r.Findings = append(r.Findings, f)
+		case f.Rule == lint.RuleSmokeTestsNothing:
+			r.Report.Untested = append(r.Report.Untested, f)
+		default:
+			r.Report.Errors = append(r.Report.Errors, f)
 		}
 	}
 	lacking := len(r.Report.Unrendered) > 0 && !o.AllowUnrendered

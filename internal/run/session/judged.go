@@ -1,16 +1,20 @@
 package session
 
 import (
+	"slices"
+
 	"github.com/rollout-ladder/ladder/internal/analysis"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/lint"
 )
 
-// Untested are the smokes of which nothing can fail: that they become Healthy says
-// nothing.
-func Untested(loaded *analysis.Result) []finding.Finding {
+// Judged are the findings of a platform at the levels that it asks for, without those that
+// somebody suppressed, and with what a rollout does not show by itself: smokes of which
+// nothing can fail, and components that require each other.
+func Judged(loaded *analysis.Result) []finding.Finding {
 	p := loaded.Platform
-	found := lint.Run(loaded.Lint(), lint.Options{Only: []string{lint.RuleSmokeTestsNothing}, Levels: p.Lint.Rules})
+	rules := slices.DeleteFunc(lint.Rules(), func(r lint.Rule) bool { return r.ID != lint.RuleSmokeTestsNothing && r.ID != lint.RuleCycle })
+	found := lint.Run(loaded.Lint(), lint.Options{Rules: rules, Levels: p.Lint.Rules})
 	var by []lint.Suppression
 	for _, s := range p.Lint.Suppress {
 		by = append(by, lint.Suppression{Rule: s.Rule, Component: s.Component, Reason: s.Reason, Position: s.Position})
