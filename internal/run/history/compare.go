@@ -40,16 +40,18 @@ type Comparison struct {
 
 // Run names one side.
 type Run struct {
-	ID          string      `json:"id"`
-	Kind        string      `json:"kind"`
-	Environment string      `json:"environment"`
-	Revision    string      `json:"revision"`
-	Engine      string      `json:"engine"`
-	Policy      string      `json:"policy"`
-	Speed       float64     `json:"speed"`
-	Result      string      `json:"result"`
-	Started     report.Time `json:"started"`
-	Components  int         `json:"components"`
+	ID          string  `json:"id"`
+	Kind        string  `json:"kind"`
+	Environment string  `json:"environment"`
+	Revision    string  `json:"revision"`
+	Engine      string  `json:"engine"`
+	Policy      string  `json:"policy"`
+	Speed       float64 `json:"speed"`
+	Result      string  `json:"result"`
+	// Shortcomings are what the run does not show although it may have succeeded.
+	Shortcomings []string    `json:"shortcomings,omitempty"`
+	Started      report.Time `json:"started"`
+	Components   int         `json:"components"`
 }
 
 // Delta is a number on both sides.
@@ -197,7 +199,7 @@ func measure(e Entry, factor float64) measured {
 	m := measured{
 		run: Run{
 			ID: e.ID, Kind: e.Kind(), Environment: r.Environment, Revision: r.Revision, Engine: r.Engine, Policy: r.Policy,
-			Speed: speed(e), Result: r.Result, Started: r.Started, Components: len(r.Components),
+			Speed: speed(e), Result: r.Result, Shortcomings: r.Shortcomings(), Started: r.Started, Components: len(r.Components),
 		},
 		makespan: round(r.MakespanSeconds * factor), spans: map[string]*float64{}, components: map[string]report.RolloutComponent{},
 	}

@@ -236,3 +236,28 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// TestListTellsShortcomings: a run that succeeded although its order did not keep what is
+// required is not listed as one that shows it.
+func TestListTellsShortcomings(t *testing.T) {
+	list := func(r report.Rollout) string {
+		t.Helper()
+		entry, err := New("a", r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b strings.Builder
+		if err := ListText(&b, NewList([]Entry{entry}, nil), true); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	r := report.Rollout{Result: "succeeded", Against: []report.PlanEdge{{From: "a", To: "b", Strength: "soft"}}}
+	if got := list(r); !strings.Contains(got, "| succeeded |") {
+		t.Error(got)
+	}
+	r.Against[0].Strength = "hard"
+	if got := list(r); !strings.Contains(got, "| succeeded; 1 requirement not kept by the order |") {
+		t.Error(got)
+	}
+}

@@ -49,10 +49,15 @@ func ListText(w io.Writer, l List, markdown bool) error {
 	rows := [][]string{{"ID", "KIND", "ENGINE", "POLICY", "RESULT", "MAKESPAN", "COMPONENTS", "REVISION"}}
 	for _, e := range l.Entries {
 		rows = append(rows, []string{
-			e.ID, e.Kind, e.Engine, e.Policy, e.Result, clock(e.MakespanSeconds), strconv.Itoa(e.Components), e.Revision[:min(len(e.Revision), 12)],
+			e.ID, e.Kind, e.Engine, e.Policy, e.result(), clock(e.MakespanSeconds), strconv.Itoa(e.Components), e.Revision[:min(len(e.Revision), 12)],
 		})
 	}
 	return table(w, rows, markdown)
+}
+
+// result is the result with what it does not show.
+func (r Run) result() string {
+	return strings.Join(append([]string{r.Result}, r.Shortcomings...), "; ")
 }
 
 // CompareText writes a comparison for people, as Markdown or as plain text.
@@ -74,7 +79,7 @@ func CompareText(w io.Writer, c Comparison, markdown bool) error {
 	}
 	rows := [][]string{
 		{"", "BEFORE", "AFTER", "CHANGE"},
-		{"result", c.From.Result, c.To.Result, ""},
+		{"result", c.From.result(), c.To.result(), ""},
 		{"makespan", clock(c.Makespan.From), clock(c.Makespan.To), change(c.Makespan.From, c.Makespan.To)},
 		{"nothing in flight", share(c.Idle.From), share(c.Idle.To), signed(c.Idle.Delta*100, "%.0f points")},
 		{"mean in flight", fmt.Sprintf("%.1f", c.Parallel.From), fmt.Sprintf("%.1f", c.Parallel.To), signed(c.Parallel.Delta, "%.1f")},
