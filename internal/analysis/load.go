@@ -341,11 +341,7 @@ func (r *Result) infer(ctx context.Context, known *knowledge) {
 	r.findAside(ctx, objects)
 	r.placeValues()
 	r.findCertain(ctx)
-	if r.Platform.Flux != nil {
-		// What Flux applies first in any case waits for nothing that it applies later.
-		order := r.Platform.Flux.Ordered()
-		r.Edges = slices.DeleteFunc(r.Edges, func(e plan.Edge) bool { return e.Basis != finding.Declared && order.Compare(e.From, e.To) < 0 })
-	}
+	r.orderFlux()
 	r.Findings = append(slices.Clone(r.Platform.Findings), inferred.Findings...)
 	refused := decoded()
 	for i, c := range r.Platform.Components {

@@ -122,7 +122,11 @@ func (o *order) fluxReversed(l link, f finding.Finding, i, j int) (finding.Findi
 	default:
 		return f, false
 	}
-	f.Evidence = append(f.Evidence, where(provider.Position, "%s comes after %s", provider, consumer))
+	relation := "%[1]s comes after %[2]s"
+	if o.flux.Applies(i, j) {
+		relation = "%[2]s applies %[1]s"
+	}
+	f.Evidence = append(f.Evidence, where(provider.Position, relation, provider, consumer))
 	return f, true
 }
 
