@@ -55,7 +55,7 @@ func (o *argocdOptions) run(ctx context.Context, streams *stream.Streams, global
 	display := progress.New(streams, global, time.Now)
 	p, err := importer.FromArgoCD(ctx, importer.ArgoCDOptions{
 		Path: o.Path, Environments: o.Environments, Target: target,
-		Load: analysis.Options{Roots: o.Roots, Offline: o.Offline, AllowHosts: o.AllowHosts, Progress: display.Counted},
+		Load: analysis.Options{Roots: source.Roots(flags.Source{Path: o.Path, Roots: o.Roots}), Offline: o.Offline, AllowHosts: o.AllowHosts, Progress: display.Counted},
 	})
 	display.Close()
 	if err != nil {

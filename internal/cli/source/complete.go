@@ -24,7 +24,7 @@ func CompleteComponent(f *flags.Source) cobra.CompletionFunc {
 // componentNames lists the components of a platform with what they are; none
 // where it cannot be read.
 func componentNames(cmd *cobra.Command, path string, f *flags.Source) []string {
-	p, err := repo.Open(cmd.Context(), path, repo.Options{Environment: f.Environment, Roots: f.Roots})
+	p, err := repo.Open(cmd.Context(), path, repo.Options{Environment: f.Environment, Roots: Roots(*f)})
 	if err != nil {
 		return nil
 	}

@@ -23,7 +23,7 @@ func Options(f flags.Source) analysis.Options {
 	return analysis.Options{
 		Environment: f.Environment, KubeVersion: f.KubeVersion, APIVersions: f.APIVersions,
 		Offline: f.Offline, AllowHosts: f.AllowHosts, NoCache: f.NoCache,
-		Roots: f.Roots, Known: f.Known, KnownOf: f.Hub,
+		Roots: Roots(f), Known: f.Known, KnownOf: f.Hub,
 	}
 }
 

@@ -459,7 +459,7 @@ func (r *Repository) givenRoots() ([]entry, error) {
 		case r.tree.IsDir(p):
 			all = append(all, entry{folder: p})
 		default:
-			return nil, &repofs.InputError{Message: fmt.Sprintf("there is no root %s", written), Hint: "roots are files or folders, relative to the root of the platform"}
+			return nil, &repofs.InputError{Message: fmt.Sprintf("there is no root %s", written), Hint: "roots are files or folders, relative to where the command runs or to the root of the platform"}
 		}
 	}
 	return all, nil
