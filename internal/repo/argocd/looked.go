@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 	"github.com/rollout-ladder/ladder/internal/repo/clusters"
 	"github.com/rollout-ladder/ladder/internal/repo/descriptor"
 	"github.com/rollout-ladder/ladder/internal/repo/installation"
@@ -26,6 +27,7 @@ type looked struct {
 	values              []*yamldoc.Value
 	broken              *repofs.InputError // why it could not be parsed
 	waits               bool               // for another tool, which fills in what is no YAML
+	mistaken            bool               // it can be nothing but an object of Argo CD with a mistake
 	twice               *repofs.InputError // a key that is written twice
 }
 
@@ -94,8 +96,9 @@ func (r *Repository) look(file string) (l looked) {
 		if len(problem) == 0 {
 			return looked{}
 		}
-		l.broken = &repofs.InputError{Position: problem[0].Position, Message: unparsed(data, problem[0].Message)}
+		l.broken = &repofs.InputError{Position: problem[0].Position, Message: unparsed(data, problem[0].Message), Hint: problem[0].Hint}
 		l.waits = awaitsFilling(file, data)
+		l.mistaken = isMistaken(file, data)
 		if l.values, err = yamldoc.ParseLast(file, data); err == nil {
 			l.broken, l.twice = nil, problem[0]
 		}
@@ -119,11 +122,14 @@ func (r *Repository) take(file string, l looked) {
 		return
 	case l.broken != nil:
 		r.installation.Unread(file, l.unread)
-		// A template of some other tool is no reason to read nothing; a file that
-		// an Application needs is refused when it is read.
+		// A template of some other tool is no reason to read nothing, and a file that an
+		// Application needs is refused when it is read.
 		if l.own {
 			f := notRead(l.broken.Position, "", "%s", l.broken.Message)
 			f.Unread[0].Template = l.waits
+			if l.mistaken && !r.isUnused(file) {
+				f.Severity, f.Fix.Summary = finding.Error, l.broken.Hint
+			}
 			r.findings = append(r.findings, f)
 			r.broken = append(r.broken, l.broken)
 		}
@@ -159,4 +165,18 @@ func (r *Repository) take(file string, l looked) {
 	case l.own:
 		r.add(file, documents)
 	}
+}
+
+var (
+	// groupLine and kindLine match what an object of Argo CD begins with, as it stands.
+	groupLine = lazyregexp.New(`(?m)^apiVersion: *["']?argoproj\.io/v1alpha1["']?[ \t\r]*$`)
+	kindLine  = lazyregexp.New(`(?m)^kind: *["']?(?:Application|ApplicationSet|AppProject)["']?[ \t\r]*$`)
+	// evaluated matches what any tool may fill in, also those that placeholder does not know.
+	evaluated = lazyregexp.New("[$%@#]\\w*[{(]|\\(\\(|\\[\\[|\\{\\{|<%|\\{%|@@|%%|\\$[A-Za-z]|\\b__|<[A-Za-z]")
+)
+
+// isMistaken reports whether a file that is no YAML is an object of Argo CD with a mistake: nothing in
+// it looks as if another tool filled it in, so that whoever applies it is refused.
+func isMistaken(file string, data []byte) bool {
+	return !isDisabledName(file) && groupLine.Match(data) && kindLine.Match(data) && !evaluated.Match(data)
 }
