@@ -273,7 +273,7 @@ func (r *Repository) selectEnvironment(name string) (string, error) {
 	case name != "" && slices.Contains(r.environments, name):
 		return name, nil
 	case name == "all":
-		return "", &InputError{Message: "there is no environment \"all\"", Hint: "one environment at a time: " + list}
+		return "", &InputError{Message: "this goes through one environment at a time, not all", Hint: "name one with --environment: " + list}
 	case name != "":
 		return "", yamldoc.Unknown("environment", name, r.environments)
 	case len(r.environments) == 1:

@@ -22,6 +22,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
 	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/core/report"
+	"github.com/rollout-ladder/ladder/internal/repo"
 	"github.com/rollout-ladder/ladder/internal/repo/manifest"
 )
 
@@ -129,7 +130,11 @@ func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *
 		parts = append(parts, source.Part{Environment: environment, Content: content})
 	}
 	if len(parts) == 0 {
-		return source.Coded(absent) // from all of them
+		var input *repo.InputError
+		if len(environments) > 1 && errors.As(absent, &input) {
+			input.Message = fmt.Sprintf("there is no component %q in any environment (%s)", o.Component, strings.Join(environments, ", "))
+		}
+		return source.Coded(absent)
 	}
 	return o.print(streams, parts)
 }
