@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -12,6 +14,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 	"github.com/rollout-ladder/ladder/internal/repo/argocd"
 	"github.com/rollout-ladder/ladder/internal/repo/helmfile"
+	"github.com/rollout-ladder/ladder/internal/repo/ladderfile"
 	"github.com/rollout-ladder/ladder/internal/repo/repofs"
 )
 
@@ -32,7 +35,10 @@ func (r *Repository) noPlatform(ctx context.Context, dir string) *InputError {
 		Hint:    "a platform has environments/<name>/components/**/component.yaml, Argo CD Applications, or Kustomizations and HelmReleases of Flux",
 	}
 	templates, states := r.templatesOfApplications(ctx), r.stateFiles(ctx)
+	above := r.platformAbove()
 	switch {
+	case above != "":
+		found.Hint = fmt.Sprintf("%s holds one: give it as the PATH", filepath.Join(dir, above))
 	case len(templates) > 0:
 		found.Position = templates[0]
 		found.Message += fmt.Sprintf(", but %s of Applications, which another program fills in", finding.Count(len(templates), "template"))
@@ -53,6 +59,20 @@ func (r *Repository) noPlatform(ctx context.Context, dir string) *InputError {
 		found.Hint = "name the folder itself to read what lies in it"
 	}
 	return found
+}
+
+// platformAbove is the way to the nearest folder above that holds ladder.yaml, where no Git repository
+// says what belongs together; empty for none.
+func (r *Repository) platformAbove() string {
+	if _, err := os.Lstat(filepath.Join(r.tree.Repository, ".git")); err == nil {
+		return "" // up to its top, a platform was looked for already
+	}
+	for way, dir := "..", filepath.Dir(r.tree.Root); dir != filepath.Dir(dir); way, dir = filepath.Join("..", way), filepath.Dir(dir) {
+		if info, err := os.Stat(filepath.Join(dir, ladderfile.Name)); err == nil && info.Mode().IsRegular() {
+			return way
+		}
+	}
+	return ""
 }
 
 // findOthers tells of what other programs make a platform of, beside one that is read.
