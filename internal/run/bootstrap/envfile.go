@@ -26,9 +26,9 @@ func (v *values) readEnv(p Path) error {
 	if p.Path == "" {
 		return nil
 	}
-	v.env.name = p.Path
+	v.env.name = v.shown(p.Path)
 	wrong := func(why string) error {
-		return &repofs.InputError{Position: p.Position, Message: "envFile: " + p.Path + " " + why}
+		return &repofs.InputError{Position: p.Position, Message: "envFile: " + v.env.name + " " + why}
 	}
 	// A pipe would wait for its writer when it is opened.
 	info, err := os.Stat(v.path(p.Path))

@@ -83,10 +83,18 @@ func (v *values) path(file string) string {
 	return filepath.Join(v.folder, filepath.FromSlash(file))
 }
 
+// shown is a file that the configuration names as it opens from where people stand.
+func (v *values) shown(file string) string {
+	if strings.HasPrefix(file, "~/") {
+		return file
+	}
+	return filepath.ToSlash(v.path(file))
+}
+
 func (v *values) read(value Value) (string, error) {
 	file := v.path(value.File)
 	wrong := func(why string) error {
-		return &repofs.InputError{Position: value.Position, Message: fmt.Sprintf("%s: the file %s %s", value.Field, value.File, why)}
+		return &repofs.InputError{Position: value.Position, Message: fmt.Sprintf("%s: the file %s %s", value.Field, v.shown(value.File), why)}
 	}
 	info, err := os.Stat(file)
 	if err != nil {
