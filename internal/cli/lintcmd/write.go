@@ -29,8 +29,12 @@ func (j *judgement) write(streams *stream.Streams, global *flags.Global, o *Opti
 	if err != nil {
 		return err
 	}
-	if o.Format == "github" {
+	switch o.Format {
+	case "github":
 		return streams.WriteCommands(o.Output, b.Bytes())
+	case "text":
+		return streams.WriteResult(o.Output, streams.Folded(o.Output, b.Bytes()))
+	default:
+		return streams.WriteResult(o.Output, b.Bytes())
 	}
-	return streams.WriteResult(o.Output, b.Bytes())
 }

@@ -5,11 +5,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"text/tabwriter"
+	"unicode/utf8"
 
 	"github.com/rollout-ladder/ladder/internal/cli/flags"
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
 	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
+	"github.com/rollout-ladder/ladder/internal/core/report"
 )
 
 // Step is a command that may come next.
@@ -36,11 +37,18 @@ func Tell(streams *stream.Streams, global *flags.Global, from flags.Source, to f
 	}
 	var b strings.Builder
 	b.WriteString("\nWhat next:\n")
-	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	commands, reasons, width := 0, 0, streams.Width()
 	for _, s := range steps {
-		fmt.Fprintf(table, "  %s\t%s\n", s.line(from), s.Why)
+		commands, reasons = max(commands, utf8.RuneCountInString(s.line(from))), max(reasons, utf8.RuneCountInString(s.Why))
 	}
-	_ = table.Flush() // a strings.Builder takes everything
+	for _, s := range steps {
+		line := s.line(from)
+		if 2+commands+2+reasons > width { // a command stays in one line, for people to copy
+			b.WriteString("  " + line + "\n" + report.Fold("    "+s.Why, width) + "\n")
+			continue
+		}
+		fmt.Fprintf(&b, "  %s%s  %s\n", line, strings.Repeat(" ", commands-utf8.RuneCountInString(line)), s.Why)
+	}
 	_, _ = streams.Err.Write([]byte(b.String()))
 }
 

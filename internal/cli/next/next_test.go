@@ -2,6 +2,7 @@ package next
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 
 	"github.com/rollout-ladder/ladder/internal/cli/flags"
@@ -20,6 +21,7 @@ func TestTell(t *testing.T) {
 	}{
 		"here":         {true, flags.Global{}, flags.Source{Path: "."}, flags.Result{}, []Step{{Words: []string{"plan"}, Why: "the order"}}, "\nWhat next:\n  ladder plan  the order\n"},
 		"elsewhere":    {true, flags.Global{}, flags.Source{Path: "a b", Environment: "dev"}, flags.Result{}, []Step{{Words: []string{"plan"}, Why: "the order"}}, "\nWhat next:\n  ladder plan 'a b' -e dev  the order\n"},
+		"narrow":       {true, flags.Global{}, flags.Source{Path: "."}, flags.Result{}, []Step{{Words: []string{"explain"}, Name: strings.Repeat("a", 60), Why: "what it waits for"}, {Words: []string{"plan"}, Why: "the order"}}, "\nWhat next:\n  ladder explain " + strings.Repeat("a", 60) + "\n    what it waits for\n  ladder plan\n    the order\n"},
 		"same flags":   {true, flags.Global{}, flags.Source{Path: ".", Roots: []string{"apps", "it's"}, Offline: true, Hub: "prod"}, flags.Result{}, []Step{{Words: []string{"plan"}, Why: "the order"}}, "\nWhat next:\n  ladder plan --root apps --root 'it'\\''s' --offline --context prod  the order\n"},
 		"hostile name": {true, flags.Global{}, flags.Source{Path: "."}, flags.Result{}, []Step{step}, "\nWhat next:\n  ladder explain 'it'\\''s $(bad)'  why\n"},
 		"two lines":    {true, flags.Global{}, flags.Source{Path: "."}, flags.Result{}, []Step{{Words: []string{"explain"}, Name: "a\nladder b", Why: "why"}}, ""},

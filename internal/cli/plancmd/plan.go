@@ -135,6 +135,9 @@ func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *
 	if err != nil {
 		return err
 	}
+	if o.Format == "text" && !o.Suggest { // which are patches
+		content = streams.Folded(o.Output, content)
+	}
 	if err := streams.WriteResult(o.Output, content); err != nil {
 		return err
 	}

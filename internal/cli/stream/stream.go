@@ -12,6 +12,8 @@ import (
 
 	"golang.org/x/sys/unix"
 	"golang.org/x/term"
+
+	"github.com/rollout-ladder/ladder/internal/core/report"
 )
 
 // Streams are the inputs and outputs of one command.
@@ -34,15 +36,26 @@ func System() *Streams {
 	}
 }
 
-// Width returns the width of the terminal behind stderr in columns; 80 where
-// there is none.
+// Width returns the width of the terminal behind stderr, or else behind stdout, in
+// columns; 80 where there is none.
 func (s *Streams) Width() int {
-	if f, ok := s.Direct().(*os.File); ok {
-		if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {
-			return w
+	for _, w := range []io.Writer{s.Err, s.Out} {
+		if f, ok := unguarded(w).(*os.File); ok {
+			if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {
+				return w
+			}
 		}
 	}
 	return 80
+}
+
+// Folded is the text of a result with its lines folded, where it goes to a terminal. The file
+// is that of WriteResult.
+func (s *Streams) Folded(file string, text []byte) []byte {
+	if !s.OutTerminal || file != "" && file != "-" {
+		return text
+	}
+	return []byte(report.Fold(string(text), s.Width()))
 }
 
 // Color reports whether output may be coloured: on a terminal that is not dumb,
