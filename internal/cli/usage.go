@@ -78,7 +78,7 @@ func wrongFlags(cmd *cobra.Command, err error) error {
 	seen := map[string]bool{}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if f.Annotations[cobra.BashCompOneRequiredFlag] != nil && !f.Changed {
-			said = append(said, fmt.Sprintf("%s needs %s: %s", cmd.CommandPath(), written(f), usageOf(f)))
+			said = append(said, fmt.Sprintf("%s needs %s: %s", cmd.CommandPath(), written(f), strings.TrimSuffix(usageOf(f), " (required)")))
 		}
 		// Source: github.com/spf13/cobra, flag_groups.go.
 		for _, group := range f.Annotations["cobra_annotation_mutually_exclusive"] {

@@ -67,10 +67,14 @@ in; the file is then as secret as they are.`,
   ladder render --pre-argo -e prod --show-secrets | kubectl apply --server-side -f -
   ladder render --pre-argo --talos-patch --output talos-patch.yaml`,
 		Args: func(cmd *cobra.Command, args []string) error {
-			if o.PreArgo {
+			switch {
+			case o.PreArgo:
 				return cobra.MaximumNArgs(1)(cmd, args)
+			case o.TalosPatch:
+				return cobra.MaximumNArgs(2)(cmd, args) // check says what it goes with
+			default:
+				return cobra.RangeArgs(1, 2)(cmd, args)
 			}
-			return cobra.RangeArgs(1, 2)(cmd, args)
 		},
 		ValidArgsFunction: source.CompleteComponent(&o.Source),
 		RunE: func(cmd *cobra.Command, args []string) error {
