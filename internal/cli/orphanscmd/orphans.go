@@ -18,6 +18,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/cli/progress"
 	"github.com/rollout-ladder/ladder/internal/cli/source"
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
+	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/report"
 	"github.com/rollout-ladder/ladder/internal/orphans"
 	"github.com/rollout-ladder/ladder/internal/repo/manifest"
@@ -221,7 +222,7 @@ func (o *Options) apply(ctx context.Context, streams *stream.Streams, global *fl
 		for _, victim := range chosen {
 			fmt.Fprintf(streams.Err, "  %s\n", report.Plain(victim.Resource.Human()))
 		}
-		fmt.Fprintf(streams.Err, "Delete these %d objects of %s? Type %d to do it: ", len(chosen), c.Name, len(chosen))
+		fmt.Fprintf(streams.Err, "Delete %s of %s? Type %d to do it: ", finding.Count(len(chosen), "object"), c.Name, len(chosen))
 		if !confirmed(streams.In, len(chosen)) {
 			fmt.Fprintln(streams.Err, "Nothing was deleted.")
 			return exit.Silent(exit.No)
@@ -229,7 +230,7 @@ func (o *Options) apply(ctx context.Context, streams *stream.Streams, global *fl
 	}
 	deleted := 0
 	err := c.Remove(ctx, chosen, orphans.Removal{Timeout: o.Timeout, Told: told(streams, global, &deleted)})
-	if _, printed := fmt.Fprintf(streams.Out, "%d of %d objects deleted.\n", deleted, len(chosen)); err == nil {
+	if _, printed := fmt.Fprintf(streams.Out, "%d of %s deleted.\n", deleted, finding.Count(len(chosen), "object")); err == nil {
 		err = printed
 	}
 	var left *orphans.LeftError

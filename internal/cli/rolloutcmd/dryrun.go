@@ -13,6 +13,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/cli/progress"
 	"github.com/rollout-ladder/ladder/internal/cli/source"
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
+	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/report"
 	"github.com/rollout-ladder/ladder/internal/run/session"
 )
@@ -122,9 +123,21 @@ func printChanges(w io.Writer, doc changes) {
 		fmt.Fprintf(w, "- component %s, which the repository lacks\n", name)
 	}
 	s := doc.Summary
-	fmt.Fprintf(w, "%d objects are created, %d changed, %d deleted, %d hooks run, %d stay; %d of %d components stay as they are; nothing was changed\n",
-		s["create"], s["change"], s["delete"], s["run"], s["keep"], same, len(doc.Components))
+	fmt.Fprintln(w, summary(s, same, len(doc.Components)))
 	if s["refused"] > 0 {
-		fmt.Fprintf(w, "the API server refuses %d objects\n", s["refused"])
+		fmt.Fprintf(w, "the API server refuses %s\n", finding.Count(s["refused"], "object"))
 	}
+}
+
+// summary says in one line what a rollout would do with so many objects.
+func summary(s map[string]int, same, components int) string {
+	verb := func(n int, one, several string) string {
+		if n == 1 {
+			return one
+		}
+		return several
+	}
+	return fmt.Sprintf("%s %s created, %d changed, %d deleted, %s %s, %d %s; %d of %s stay as they are; nothing was changed",
+		finding.Count(s["create"], "object"), verb(s["create"], "is", "are"), s["change"], s["delete"], finding.Count(s["run"], "hook"), verb(s["run"], "runs", "run"),
+		s["keep"], verb(s["keep"], "stays", "stay"), same, finding.Count(components, "component"))
 }
