@@ -1,10 +1,12 @@
 package analysis
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/analysis/infer"
+	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/lint"
 	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/repo/manifest"
@@ -39,6 +41,25 @@ func (r *Result) images(c model.Component, o manifest.Object) []lint.Image {
 		out = append(out, lint.Image{Reference: text, Form: form, Position: at, Field: image.Field, Evidence: r.imageValues(c, text, at)})
 	}
 	return out
+}
+
+// smokeImage finds the image of ladder.yaml that is to run the checks of smokes, where generate
+// refuses it: it writes Jobs of it for components that have checks.
+func (r *Result) smokeImage() []finding.Finding {
+	image := r.Platform.ArgoCD.SmokeImage
+	form, ok := manifest.ImageForm(image)
+	if image == "" || ok || !slices.ContainsFunc(r.Platform.Components, func(c model.Component) bool { return c.Enabled && len(c.Smoke) > 0 }) {
+		return nil
+	}
+	why := "has no tag of its own, so that it means another one tomorrow"
+	if form == lint.ImageMalformed {
+		why = "is no image reference"
+	}
+	return []finding.Finding{{
+		Rule: lint.RuleImage, Severity: finding.Warning, Scope: finding.Rule, Basis: finding.Declared, Position: r.Platform.ArgoCD.At("smoke.image"),
+		Message: fmt.Sprintf("the image of smokes %q %s: generate refuses it", image, why),
+		Fix:     finding.Fix{Summary: "write a tag of its own, or a digest"},
+	}}
 }
 
 // lacksValue reports whether an image may be what it is for lack of a value: it has an empty part,

@@ -342,7 +342,7 @@ func (r *Result) infer(ctx context.Context, known *knowledge) {
 	r.placeValues()
 	r.findCertain(ctx)
 	r.orderFlux()
-	r.Findings = append(slices.Clone(r.Platform.Findings), inferred.Findings...)
+	r.Findings = slices.Concat(r.Platform.Findings, inferred.Findings, r.smokeImage())
 	refused := decoded()
 	for i, c := range r.Platform.Components {
 		r.Findings = append(r.Findings, r.wrongWaves(c, objects[c.Name])...)

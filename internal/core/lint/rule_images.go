@@ -9,7 +9,8 @@ import (
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 )
 
-const ruleImage = "image-reference"
+// RuleImage tells images that cannot be read, and those that mean another one tomorrow.
+const RuleImage = "image-reference"
 
 // ImageForm is what is wrong with the reference of an image.
 type ImageForm int
@@ -88,7 +89,7 @@ func imageReference(in Input) []finding.Finding {
 		}
 		first := images[0] // the names begin with it
 		f := finding.Finding{
-			Rule: ruleImage, Severity: finding.Info, Scope: finding.Rule, Component: k.component, Resource: first.resource,
+			Rule: RuleImage, Severity: finding.Info, Scope: finding.Rule, Component: k.component, Resource: first.resource,
 			Position: first.image.Position, Evidence: evidence, Basis: finding.Rendered,
 			Fix: finding.Fix{Summary: "name a version, or a digest: registry.example.com/app:1.2.3"},
 		}

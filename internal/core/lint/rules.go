@@ -103,7 +103,7 @@ func fluxRules() []Rule {
 // repositoryRules judge what a repository holds as a whole.
 func repositoryRules() []Rule {
 	return []Rule{
-		judged(ruleImage, finding.Warning, "An image reference is malformed, or names no version", imageReference),
+		judged(RuleImage, finding.Warning, "An image reference is malformed, or names no version", imageReference),
 		judged(ruleHelmfile, finding.Info, "A Helmfile installs what a component is now", installedByHelmfile),
 		judged(ruleDuplicate, finding.Warning, "Two components own one object", duplicateResource),
 		judged(ruleSkew, finding.Warning, "What is applied before Argo CD is another version than what comes later", versionSkew),
