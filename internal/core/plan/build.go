@@ -40,7 +40,7 @@ func Build(in Input) (*Plan, error) {
 	if !slices.Contains(rollout.Policies(), in.Policy) {
 		return nil, fmt.Errorf("plan: policy %q is not one of phases, edges, serial", in.Policy)
 	}
-	placed, err := placeAll(in.Components, in.Ladder)
+	placed, err := placeAll(in.Components, in.Ladder, in.unphased)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +51,7 @@ func Build(in Input) (*Plan, error) {
 	}
 	p := &Plan{
 		Environment: in.Environment, Policy: in.Policy, Only: in.Only,
-		Steps: placed.steps, Unplaced: placed.unplaced, graph: number(in, placed),
+		Steps: placed.steps, Unplaced: placed.unplaced, Phaseless: placed.phaseless, graph: number(in, placed),
 	}
 	p.classify(in.Edges)
 	p.gate()

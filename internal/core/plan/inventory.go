@@ -44,7 +44,7 @@ type Member struct {
 // TakeInventory lists every component of a plan, disabled ones too, by place, with the
 // providers among some edges. in is what the plan was built of.
 func TakeInventory(p *Plan, in Input, edges []Edge) (Inventory, error) {
-	placed, err := placeAll(in.Components, in.Ladder)
+	placed, err := placeAll(in.Components, in.Ladder, false)
 	if err != nil {
 		return Inventory{}, err
 	}

@@ -41,7 +41,7 @@ func layered(in Input, placed placement) placement {
 		}
 	}
 	layers, _ := dag.New(n, kept).Layers()
-	out := placement{stepOf: slices.Clone(placed.stepOf), unplaced: placed.unplaced}
+	out := placement{stepOf: slices.Clone(placed.stepOf), unplaced: placed.unplaced, phaseless: placed.phaseless}
 	last := 0
 	for i := range in.Components {
 		if placed.stepOf[i] >= 0 {

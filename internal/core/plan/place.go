@@ -45,6 +45,8 @@ type ladderIndex struct {
 	// parted are the ApplicationSets whose steps are among the waves of what their
 	// Applications apply: the others of the set stand beside those.
 	parted map[string]bool
+	// unphased is that of the input.
+	unphased bool
 }
 
 // indexLadder sorts the steps into the order in which they run: by tier in
@@ -108,7 +110,15 @@ func (x ladderIndex) find(c *model.Component) (p place, ok bool) {
 		}
 		p.waves = []int{0} // Argo CD's default
 	}
+	if x.unphased && phaseless(c) {
+		return place{later: true, step: -1, phase: model.NoPhase}, true
+	}
 	return p, len(p.waves) > 0
+}
+
+// phaseless tells a descriptor that nothing places but the phase that it has not.
+func phaseless(c *model.Component) bool {
+	return c.Phase < 0 && len(c.Waves) == 0 && !c.PreArgo && !c.Object
 }
 
 // step makes the step of a place.
@@ -145,12 +155,15 @@ type placement struct {
 	// for none.
 	stepOf   []int
 	unplaced []string // enabled ones only, sorted
+	// phaseless are those of unplaced that have no phase.
+	phaseless []string
 }
 
 // placeAll sorts components into steps. Steps of the ladder file that match
 // nothing are kept.
-func placeAll(components []model.Component, l Ladder) (placement, error) {
+func placeAll(components []model.Component, l Ladder, unphased bool) (placement, error) {
 	x := indexLadder(l)
+	x.unphased = unphased
 	x.parted = model.Parted(components)
 	out := placement{stepOf: make([]int, len(components))}
 	places := make([]place, len(components))
@@ -168,6 +181,9 @@ func placeAll(components []model.Component, l Ladder) (placement, error) {
 			out.stepOf[i] = -1
 			if c.Enabled {
 				out.unplaced = append(out.unplaced, c.Name)
+				if phaseless(c) {
+					out.phaseless = append(out.phaseless, c.Name)
+				}
 			}
 			continue
 		}
@@ -203,6 +219,7 @@ func placeAll(components []model.Component, l Ladder) (placement, error) {
 		out.steps = append(out.steps, s)
 	}
 	slices.Sort(out.unplaced)
+	slices.Sort(out.phaseless)
 	return out, nil
 }
 

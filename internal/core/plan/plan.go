@@ -34,6 +34,9 @@ type Input struct {
 	// MaxInFlight caps the components in flight under the policy edges; 0 means
 	// Ladder.MaxInFlight, and if that is 0 as well DefaultMaxInFlight.
 	MaxInFlight int
+	// unphased has descriptors without a phase stand before all steps, so that a place can
+	// be found for them.
+	unphased bool
 }
 
 // Plan is the order of one environment under one policy.
@@ -68,6 +71,8 @@ type Plan struct {
 	// Unplaced are the enabled components that no step matches. RollingSync
 	// never syncs them, and they are not planned.
 	Unplaced []string
+	// Phaseless are those of Unplaced that have no phase.
+	Phaseless []string
 	// CriticalPath is the longest chain of expected work through the gates of
 	// the policy, limits aside.
 	CriticalPath Path

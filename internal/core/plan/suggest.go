@@ -77,7 +77,10 @@ func Suggest(in Input) (*Suggestion, error) {
 		return nil, err
 	}
 	s := &Suggestion{Before: before}
-	r := newRungs(before, in)
+	r, err := newRungs(before, in)
+	if err != nil {
+		return nil, err
+	}
 	s.Stuck = r.stuck
 	moved := r.place()
 	after := in
@@ -85,8 +88,8 @@ func Suggest(in Input) (*Suggestion, error) {
 	after.Ladder.Steps = slices.Clone(in.Ladder.Steps)
 	for i := range after.Components {
 		c := &after.Components[i]
-		k, ok := before.graph.number[c.Name]
-		if !ok || moved[k] == r.today[k] && !unplaced(c) {
+		k, ok := r.plan.graph.number[c.Name]
+		if !ok || moved[k] == r.today[k] && !r.fresh[k] {
 			continue
 		}
 		move := Move{Component: c.Name, From: c.Order(), Phase: model.NoPhase, Because: r.because[k]}
@@ -104,7 +107,7 @@ func Suggest(in Input) (*Suggestion, error) {
 		s.Moves = append(s.Moves, move)
 	}
 	slices.SortFunc(s.Moves, func(a, b Move) int {
-		x, y := before.graph.number[a.Component], before.graph.number[b.Component]
+		x, y := r.plan.graph.number[a.Component], r.plan.graph.number[b.Component]
 		return cmp.Or(cmp.Compare(moved[x], moved[y]), cmp.Compare(a.Component, b.Component))
 	})
 	s.addSteps(&after)
@@ -135,12 +138,13 @@ func (s *Suggestion) addSteps(in *Input) {
 				step.MaxUpdate = slot.MaxUpdate
 			}
 		}
-		at, _ := slices.BinarySearchFunc(in.Ladder.Steps, m.Phase, func(l LadderStep, p model.Phase) int {
-			return cmp.Compare(slices.Min(l.Phases), p)
-		})
 		if len(in.Ladder.Sets) > 0 {
 			i := slices.IndexFunc(in.Components, func(c model.Component) bool { return c.Name == m.Component })
-			step.Set, at = in.Components[i].Domain, len(in.Ladder.Steps)
+			step.Set = in.Components[i].Domain
+		}
+		at := slices.IndexFunc(in.Ladder.Steps, func(l LadderStep) bool { return l.Set == step.Set && slices.Min(l.Phases) > m.Phase })
+		if at < 0 {
+			at = len(in.Ladder.Steps)
 		}
 		written := slices.ContainsFunc(in.Ladder.Steps, func(l LadderStep) bool { return l.Position.File != "" })
 		in.Ladder.Steps = slices.Insert(in.Ladder.Steps, at, step)
@@ -186,11 +190,20 @@ type rungs struct {
 	because     map[int][]Edge
 	stuck       []StuckEdge
 	steps       map[model.Phase]bool
+	fresh       []bool // what has no place yet: neither a phase nor a wave
 }
 
-func newRungs(p *Plan, in Input) *rungs {
+// newRungs makes the lines of a plan, and of what it cannot place for want of a phase.
+func newRungs(p *Plan, in Input) (*rungs, error) {
+	if len(p.Phaseless) > 0 {
+		in.unphased = true
+		var err error
+		if p, err = Build(in); err != nil {
+			return nil, err
+		}
+	}
 	n := len(p.graph.names)
-	r := &rungs{plan: p, in: in, today: make([]int, n), least: make([]int, n), most: make([]int, n), because: map[int][]Edge{}, steps: map[model.Phase]bool{}}
+	r := &rungs{plan: p, in: in, today: make([]int, n), least: make([]int, n), most: make([]int, n), because: map[int][]Edge{}, steps: map[model.Phase]bool{}, fresh: make([]bool, n)}
 	for _, step := range in.Ladder.Steps {
 		for _, phase := range step.Phases {
 			if step.Position.File != "" {
@@ -199,7 +212,8 @@ func newRungs(p *Plan, in Input) *rungs {
 		}
 	}
 	for k, c := range p.graph.components {
-		r.today[k], r.least[k], r.most[k] = r.rung(c)
+		r.fresh[k] = phaseless(c) && (c.Set == "" || in.unphased && p.Steps[p.graph.step[k]].Label == Unordered)
+		r.today[k], r.least[k], r.most[k] = r.rung(k, c)
 	}
 	var edges []dag.Edge
 	knot, _ := p.graph.all.Components()
@@ -225,22 +239,17 @@ func newRungs(p *Plan, in Input) *rungs {
 	r.graph = dag.New(n, edges)
 	r.order, _ = r.graph.Order() // edges inside a knot are left out
 	r.narrow()
-	return r
-}
-
-// unplaced tells a descriptor that has no place yet: neither a phase nor a wave.
-func unplaced(c *model.Component) bool {
-	return c.Phase < 0 && len(c.Waves) == 0 && c.Set == "" && !c.PreArgo && !c.Object
+	return r, nil
 }
 
 // rung is today's number of a component, and how far it may move.
-func (r *rungs) rung(c *model.Component) (today, least, most int) {
+func (r *rungs) rung(k int, c *model.Component) (today, least, most int) {
 	switch {
 	case c.PreArgo:
 		return math.MinInt32, math.MinInt32, math.MinInt32
 	case len(c.Waves) > 0:
 		return c.Waves[len(c.Waves)-1], math.MinInt16, math.MaxInt16
-	case c.Phase < 0 && !unplaced(c):
+	case c.Phase < 0 && !r.fresh[k]:
 		return 0, 0, 0 // Argo CD's default, on a line with nothing else
 	default:
 		tier := 0
@@ -334,7 +343,7 @@ func (r *rungs) keep() []bool {
 	var pairs [][2]int
 	for i := range n {
 		// Outside its bounds nothing can stay, whatever else moves.
-		keep[i] = !unplaced(r.plan.graph.components[i]) && r.today[i] >= r.least[i] && r.today[i] <= r.most[i]
+		keep[i] = !r.fresh[i] && r.today[i] >= r.least[i] && r.today[i] <= r.most[i]
 	}
 	join := func(i int) {
 		if number[i] == 0 {
@@ -418,7 +427,7 @@ func (r *rungs) conflicts(yield func(provider, consumer int)) {
 // nearest chooses a number between two bounds for a component that moves.
 func (r *rungs) nearest(i, least, most int) int {
 	c := r.plan.graph.components[i]
-	if len(c.Waves) > 0 || c.Phase < 0 && !unplaced(c) {
+	if len(c.Waves) > 0 || c.Phase < 0 && !r.fresh[i] {
 		return min(max(r.today[i], least), max(least, most))
 	}
 	best, cost := least, math.MaxInt

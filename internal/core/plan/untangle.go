@@ -52,7 +52,7 @@ func untangle(in Input, placed placement) placement {
 		}
 	}
 	layers, _ := dag.New(len(spots), ordered).Layers()
-	out := placement{stepOf: slices.Clone(placed.stepOf), unplaced: placed.unplaced}
+	out := placement{stepOf: slices.Clone(placed.stepOf), unplaced: placed.unplaced, phaseless: placed.phaseless}
 	labels := make([][]string, slices.Max(layers)+1)
 	for i, s := range spots {
 		if label := placed.steps[s.step].Label; !slices.Contains(labels[layers[i]], label) {

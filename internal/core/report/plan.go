@@ -193,9 +193,7 @@ func PlanText(w io.Writer, p *plan.Plan, unrendered []Unrendered, way string) er
 			fmt.Fprintf(&b, "\n✕ cycle: %s%s\n", strings.Join(c, " → "), stuck)
 		}
 	}
-	if len(p.Unplaced) > 0 {
-		fmt.Fprintf(&b, "\n✕ no step matches: %s\n", strings.Join(p.Unplaced, ", "))
-	}
+	writeUnplaced(&b, p)
 	if p.Policy == rollout.Edges && len(p.Against) > 0 {
 		b.WriteString("\nThe policy edges goes by requirements, not by the written order, in which these come too early:\n")
 	}
@@ -219,6 +217,17 @@ func PlanText(w io.Writer, p *plan.Plan, unrendered []Unrendered, way string) er
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// writeUnplaced tells what has no place: for want of a phase, or of a step for it.
+func writeUnplaced(b *strings.Builder, p *plan.Plan) {
+	if len(p.Phaseless) > 0 {
+		fmt.Fprintf(b, "\n✕ no phase, so that no step of the ladder matches: %s\n", strings.Join(p.Phaseless, ", "))
+	}
+	unmatched := slices.DeleteFunc(slices.Clone(p.Unplaced), func(name string) bool { return slices.Contains(p.Phaseless, name) })
+	if len(unmatched) > 0 {
+		fmt.Fprintf(b, "\n✕ no step matches: %s\n", strings.Join(unmatched, ", "))
+	}
 }
 
 // heading is what the labels of steps are.

@@ -90,16 +90,20 @@ func measure(p *plan.Plan) SuggestionMeasure {
 // SuggestionText writes a suggestion for people, the patch last.
 func SuggestionText(w io.Writer, s *plan.Suggestion, patch string, patched map[string]bool) error {
 	var b strings.Builder
-	if len(s.Moves) == 0 {
+	switch {
+	case len(s.Moves) == 0 && len(s.After.Unplaced) > 0:
+		fmt.Fprintf(&b, "No move is suggested for %s, and not every component has a place.\n", s.Before.Environment)
+	case len(s.Moves) == 0:
 		fmt.Fprintf(&b, "Every component of %s stands after what it requires: nothing has to move.\n", s.Before.Environment)
-	} else {
-		fmt.Fprintf(&b, "%s of %s would stand after all it requires if %s moved:\n\n", finding.Count(len(s.Before.Order), "component"), s.Before.Environment, finding.Count(len(s.Moves), "component"))
+	default:
+		fmt.Fprintf(&b, "%s of %s would stand after all it requires if %s moved:\n\n", finding.Count(len(s.After.Order), "component"), s.Before.Environment, finding.Count(len(s.Moves), "component"))
 		rows := [][]string{{"COMPONENT", "FROM", "TO", "BECAUSE"}}
 		for _, m := range s.Moves {
 			rows = append(rows, []string{m.Component, m.From, m.To, because(m)})
 		}
 		table(&b, rows)
 	}
+	writeUnplaced(&b, s.After)
 	if len(s.Steps) > 0 {
 		var phases []string
 		for _, phase := range s.Steps {
@@ -148,6 +152,9 @@ func because(m plan.Move) string {
 		}
 	}
 	if len(parts) == 0 {
+		if m.From == "" {
+			return "has no place yet"
+		}
 		return "makes room for what requires it"
 	}
 	if len(parts) > 3 {
