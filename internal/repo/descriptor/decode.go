@@ -250,7 +250,7 @@ func (d *decoder) phase(f *yamldoc.Fields) {
 	}
 	fix := "write a phase of the band, for example rolloutPhase: \"350\""
 	if wave, err := strconv.Atoi(written); err == nil && wave < 0 {
-		fix = fmt.Sprintf("phases begin at 0; a sync wave of Argo CD is syncWave: %d", wave)
+		fix = fmt.Sprintf("phases begin at 0; a sync wave of Argo CD is syncWave: %d, which the layout app-of-apps goes by", wave)
 	}
 	d.report(RulePhase, e.Position, fmt.Sprintf("%s %q is not a number from 0 to %d", e.Key, written, int(model.MaxPhase)), fix)
 }
