@@ -274,7 +274,7 @@ func (p *parity) place(r row) {
 		if m.Component == nil {
 			continue
 		}
-		at := placeOf(m.Component)
+		at := m.Order()
 		k := slices.IndexFunc(places, func(p place) bool { return p.name == at })
 		if k < 0 {
 			k = len(places)
@@ -306,14 +306,6 @@ func (p *parity) place(r row) {
 	f.Message = fmt.Sprintf("%s stands %s", r.name, strings.Join(parts, " and "))
 	f.Fix.Summary = "give it one place, or accept the difference with a reason under parity.accept in ladder.yaml"
 	p.add(f, others, usual)
-}
-
-// placeOf names the place of a component, "" for none.
-func placeOf(c *model.Component) string {
-	if order := c.Order(); order != "" || c.Step == 0 {
-		return order
-	}
-	return fmt.Sprintf("step %d", c.Step)
 }
 
 // held is an edge that some environments have.

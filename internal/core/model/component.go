@@ -180,7 +180,8 @@ func (c *Component) HasSyncOption(option string) bool {
 }
 
 // Order prints the place of the component: "350" for a phase, also below
-// parents with sync waves, "3" or "(10,30)" for sync waves alone, "pre" before Argo CD, "" for none.
+// parents with sync waves, "3" or "(10,30)" for sync waves alone, "step 2" for a
+// RollingSync step alone, "pre" before Argo CD, "" for none.
 func (c *Component) Order() string {
 	switch {
 	case c.PreArgo:
@@ -195,6 +196,8 @@ func (c *Component) Order() string {
 			parts[i] = strconv.Itoa(w)
 		}
 		return "(" + strings.Join(parts, ",") + ")"
+	case c.Phase < 0 && c.Step > 0:
+		return "step " + strconv.Itoa(c.Step)
 	default:
 		return c.Phase.String()
 	}

@@ -139,12 +139,26 @@ func (x ladderIndex) step(p place) Step {
 	case p.phase >= 0:
 		return Step{Label: p.phase.String(), Phases: []model.Phase{p.phase}}
 	default:
-		c := model.Component{Waves: p.waves, Phase: model.NoPhase, Step: p.rolling}
-		step := Step{Label: cmp.Or(c.Order(), Unordered)}
+		step := Step{Label: p.label()}
 		if len(p.waves) == 1 {
 			step.About = x.waves[p.waves[0]]
 		}
 		return step
+	}
+}
+
+// label names a place without a phase: its sync waves, unless they are Argo CD's default,
+// and its RollingSync step.
+func (p place) label() string {
+	waves := model.Component{Waves: p.waves, Phase: model.NoPhase}
+	step := model.Component{Phase: model.NoPhase, Step: p.rolling}
+	switch {
+	case p.rolling == 0:
+		return cmp.Or(waves.Order(), Unordered)
+	case slices.Equal(p.waves, []int{0}):
+		return step.Order()
+	default:
+		return strings.TrimSpace(waves.Order() + " " + step.Order())
 	}
 }
 

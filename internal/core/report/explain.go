@@ -95,6 +95,8 @@ func ExplainText(w io.Writer, e Explanation) error {
 		place = "wave " + e.Phase
 	}
 	switch {
+	case isStep(e.Phase):
+		place = e.Phase
 	case e.Phase == "" && e.Step > 0:
 		place = fmt.Sprintf("step %d", e.Step)
 	case e.Phase == "":

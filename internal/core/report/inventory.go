@@ -156,6 +156,8 @@ func InventoryPicture(w io.Writer, inv plan.Inventory, title string) error {
 			heading = "BEFORE ARGO CD"
 		case isPhase(g.Label):
 			heading = "PHASE " + g.Label
+		case isStep(g.Label):
+			heading = strings.ToUpper(g.Label)
 		default:
 			heading = "WAVE " + g.Label
 		}
@@ -188,6 +190,9 @@ func InventoryPicture(w io.Writer, inv plan.Inventory, title string) error {
 func isPhase(label string) bool {
 	return len(label) == 3 && strings.Trim(label, "0123456789") == ""
 }
+
+// isStep reports whether a place is a RollingSync step alone.
+func isStep(label string) bool { return strings.HasPrefix(label, "step ") }
 
 func nonEmpty(in ...string) []string {
 	var out []string

@@ -33,8 +33,11 @@ func groups(all []model.Component, bands []plan.Band, wanted []Path) []group {
 			continue
 		}
 		name := "wave " + c.Order()
-		if c.Order() == "" {
+		switch {
+		case c.Order() == "":
 			name = "no place"
+		case len(c.Waves) == 0 && c.Phase == model.NoPhase:
+			name = c.Order() // a RollingSync step
 		}
 		if c.Phase != model.NoPhase && len(c.Waves) == 0 {
 			name = "phase " + c.Order()
