@@ -13,23 +13,11 @@ import (
 // that it takes without, and 108 MiB instead of 89.
 const uncollected = 96 << 20
 
-// rehearsing is by how many percent the memory of a rehearsal, which has a control plane
-// in it, may grow until garbage is collected. Rehearsing examples/ameide takes 0.86 x the
-// CPU time that it takes with 100, and 690 MiB instead of 530.
-const rehearsing = 200
-
 // collectLate puts off the first collection of a command that reads a platform. From
 // then on it is as without; GOGC and GOMEMLIMIT of the environment stay in force. Most
-// platforms are judged before that. A rehearsal collects more seldom.
+// platforms are judged before that.
 func collectLate(args []string) {
-	if len(args) < 2 || os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
-		return
-	}
-	if args[1] == "rehearse" {
-		debug.SetGCPercent(rehearsing)
-		return
-	}
-	if !slices.Contains(rendering, args[1]) {
+	if len(args) < 2 || !slices.Contains(rendering, args[1]) || os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
 		return
 	}
 	percent := debug.SetGCPercent(-1)

@@ -37,17 +37,6 @@ func TestCollectLate(t *testing.T) {
 	}
 }
 
-// A rehearsal collects more seldom.
-func TestCollectSeldom(t *testing.T) {
-	t.Setenv("GOGC", "")
-	t.Setenv("GOMEMLIMIT", "")
-	before := debug.SetGCPercent(100)
-	collectLate([]string{"ladder", "rehearse", "."})
-	if percent := debug.SetGCPercent(before); percent != rehearsing {
-		t.Errorf("percent = %d", percent)
-	}
-}
-
 // What the environment says stays in force, and other commands collect as ever.
 func TestCollectAsSaid(t *testing.T) {
 	before := debug.SetMemoryLimit(math.MaxInt64)
