@@ -15,31 +15,28 @@ import (
 	"github.com/rollout-ladder/ladder/internal/repo/manifest"
 )
 
-// inert is the command of a Job or Pod that ends with 0 whatever the commands in it say,
-// and that nothing keeps from starting; empty where that is not certain.
-func inert(o manifest.Object) string {
+// inert reports whether a Job or Pod certainly ends with 0, whatever the commands in it say,
+// and nothing keeps it from starting.
+func inert(o manifest.Object) bool {
 	if kind := o.GetKind(); kind != "Job" && kind != "Pod" {
-		return ""
+		return false
 	}
 	pod, _, err := unstructured.NestedMap(o.Object, pods[o.GetKind()]...)
 	if err != nil || isDemanding(pod) {
-		return ""
+		return false
 	}
-	said := ""
+	some := false
 	for _, list := range []string{"containers", "initContainers"} {
 		containers, _ := pod[list].([]any)
 		for _, item := range containers {
 			container, _ := item.(map[string]any)
-			command := ends(container)
-			if command == "" {
-				return ""
+			if !ends(container) {
+				return false
 			}
-			if said == "" {
-				said = command
-			}
+			some = true
 		}
 	}
-	return said
+	return some
 }
 
 // findCertain finds the expressions of checks that say the same of every object. Those that
@@ -88,37 +85,23 @@ func isDemanding(pod map[string]any) bool {
 	return false
 }
 
-// ends is the command of a container that always ends with 0.
-func ends(container map[string]any) string {
+// ends reports whether the command of a container ends with 0 in any case.
+func ends(container map[string]any) bool {
 	words := commandOf(container)
 	if len(words) == 0 {
-		return "" // the image says what runs
+		return false // the image says what runs
 	}
 	switch path.Base(words[0]) {
 	case "true", "echo":
-		return strings.Join(words, " ")
+		return true
 	case "sleep":
-		if len(words) == 2 && duration.MatchString(words[1]) {
-			return strings.Join(words, " ")
-		}
+		return len(words) == 2 && duration.MatchString(words[1])
 	case "sh", "bash", "ash", "dash":
 		// Any other option may end a script in between.
-		if text, options, ok := scriptOf(words); ok && strings.Trim(options, "celx") == "" && endsScript(text, strings.Contains(options, "e")) {
-			return lastLine(text)
-		}
+		text, options, ok := scriptOf(words)
+		return ok && strings.Trim(options, "celx") == "" && endsScript(text, strings.Contains(options, "e"))
 	}
-	return ""
-}
-
-// lastLine is what a message shows of a script.
-func lastLine(script string) string {
-	lines := strings.Split(strings.TrimSpace(script), "\n")
-	last := strings.TrimSpace(lines[len(lines)-1])
-	if file := parseScript(script); last == "fi" && file != nil { // the end of a statement of several lines
-		begun, _, _ := strings.Cut(script[file.Stmts[len(file.Stmts)-1].Pos().Offset():], "\n")
-		return strings.TrimSpace(begun) + " ... fi"
-	}
-	return last
+	return false
 }
 
 // stops are commands by which a script ends early, or runs other text.

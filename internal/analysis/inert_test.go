@@ -119,28 +119,28 @@ func TestEndsScript(t *testing.T) {
 }
 
 func TestInert(t *testing.T) {
-	for spec, want := range map[string]string{
-		`containers: [{image: a, command: ["true"]}]`:                                                                               "true",
-		`containers: [{image: a, command: [/bin/sh, -ec], args: ["wget http://a\nwget http://b || true"]}]`:                         "",
-		`containers: [{image: a, command: [/bin/sh, -c], args: ["wget http://a\nwget http://b || true"]}]`:                          "wget http://b || true",
-		`containers: [{image: a, command: [sh, -c, "sleep 1\nif wget http://a; then\n  echo ok\nfi"]}]`:                             "if wget http://a; then ... fi",
-		`containers: [{image: a, command: [sleep, "5"]}]`:                                                                           "sleep 5",
-		`containers: [{image: a, command: [sleep, infinity]}]`:                                                                      "",
-		`containers: [{image: a, command: [sh, -uc, "echo $A\ntrue"]}]`:                                                             "",
-		`containers: [{image: a, command: [bash, -o, pipefail, -c, "true"]}]`:                                                       "",
-		`containers: [{image: a, args: ["true"]}]`:                                                                                  "", // the image says what runs
-		`containers: [{image: a}]`:                                                                                                  "",
-		`containers: []`:                                                                                                            "",
-		`{containers: [{image: a, command: ["true"]}, {image: b}]}`:                                                                 "",
-		`{containers: [{image: a, command: ["true"]}], initContainers: [{image: b, command: [wget, "http://web"]}]}`:                "",
-		`{containers: [{image: a, command: ["true"], envFrom: [{secretRef: {name: s}}]}]}`:                                          "", // it starts where the Secret is
-		`{containers: [{image: a, command: ["true"], env: [{name: A, valueFrom: {secretKeyRef: {name: s, key: k}}}]}]}`:             "",
-		`{containers: [{image: a, command: ["true"], env: [{name: A, value: b}]}]}`:                                                 "true",
-		`{containers: [{image: a, command: ["true"]}], volumes: [{name: d, persistentVolumeClaim: {claimName: data}}]}`:             "",
-		`{containers: [{image: a, command: ["true"]}], nodeSelector: {gpu: "true"}}`:                                                "",
-		`{containers: [{image: a, command: ["true"], resources: {limits: {nvidia.com/gpu: 1}}}]}`:                                   "",
-		`{containers: [{image: a, command: [sh, -c, "exit 0"]}], imagePullSecrets: [{name: login}]}`:                                "",
-		`{containers: [{image: a, command: [echo, fine]}, {image: a, command: [sh, -c, "exit 0"]}], serviceAccountName: of-a-test}`: "echo fine",
+	for spec, want := range map[string]bool{
+		`containers: [{image: a, command: ["true"]}]`:                                                                               true,
+		`containers: [{image: a, command: [/bin/sh, -ec], args: ["wget http://a\nwget http://b || true"]}]`:                         false,
+		`containers: [{image: a, command: [/bin/sh, -c], args: ["wget http://a\nwget http://b || true"]}]`:                          true,
+		`containers: [{image: a, command: [sh, -c, "sleep 1\nif wget http://a; then\n  echo ok\nfi"]}]`:                             true,
+		`containers: [{image: a, command: [sleep, "5"]}]`:                                                                           true,
+		`containers: [{image: a, command: [sleep, infinity]}]`:                                                                      false,
+		`containers: [{image: a, command: [sh, -uc, "echo $A\ntrue"]}]`:                                                             false,
+		`containers: [{image: a, command: [bash, -o, pipefail, -c, "true"]}]`:                                                       false,
+		`containers: [{image: a, args: ["true"]}]`:                                                                                  false, // the image says what runs
+		`containers: [{image: a}]`:                                                                                                  false,
+		`containers: []`:                                                                                                            false,
+		`{containers: [{image: a, command: ["true"]}, {image: b}]}`:                                                                 false,
+		`{containers: [{image: a, command: ["true"]}], initContainers: [{image: b, command: [wget, "http://web"]}]}`:                false,
+		`{containers: [{image: a, command: ["true"], envFrom: [{secretRef: {name: s}}]}]}`:                                          false, // it starts where the Secret is
+		`{containers: [{image: a, command: ["true"], env: [{name: A, valueFrom: {secretKeyRef: {name: s, key: k}}}]}]}`:             false,
+		`{containers: [{image: a, command: ["true"], env: [{name: A, value: b}]}]}`:                                                 true,
+		`{containers: [{image: a, command: ["true"]}], volumes: [{name: d, persistentVolumeClaim: {claimName: data}}]}`:             false,
+		`{containers: [{image: a, command: ["true"]}], nodeSelector: {gpu: "true"}}`:                                                false,
+		`{containers: [{image: a, command: ["true"], resources: {limits: {nvidia.com/gpu: 1}}}]}`:                                   false,
+		`{containers: [{image: a, command: [sh, -c, "exit 0"]}], imagePullSecrets: [{name: login}]}`:                                false,
+		`{containers: [{image: a, command: [echo, fine]}, {image: a, command: [sh, -c, "exit 0"]}], serviceAccountName: of-a-test}`: true,
 	} {
 		for _, kind := range []string{"Pod", "Job"} {
 			text := "kind: Pod\nspec:\n  " + spec
@@ -152,7 +152,7 @@ func TestInert(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got := inert(manifest.Object{Unstructured: &unstructured.Unstructured{Object: object}}); got != want {
-				t.Errorf("%s: %s: %q, want %q", kind, spec, got, want)
+				t.Errorf("%s: %s: %t, want %t", kind, spec, got, want)
 			}
 		}
 	}

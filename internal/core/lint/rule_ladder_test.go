@@ -157,7 +157,7 @@ func TestSmokesThatTestNothing(t *testing.T) {
 	job := Object{Component: "smoke", Resource: finding.Resource{Group: "batch", Kind: "Job", Namespace: "ns", Name: "test"}, Health: "workload"}
 	hook := Object{Component: "smoke", Resource: finding.Resource{Kind: "Pod", Namespace: "ns", Name: "test"}}
 	inert := job
-	inert.Inert = "exit 0"
+	inert.Inert = true
 	certain := smoke
 	certain.Smoke = []model.Check{{Kind: model.CheckCEL, ObjectKind: "ConfigMap", Namespace: "ns", Name: "script", Expression: "true"}}
 	all := smoke

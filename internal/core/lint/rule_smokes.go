@@ -109,8 +109,8 @@ func smokeTestsNothing(in Input) []finding.Finding {
 	}
 	for _, o := range in.Objects {
 		known[o.Component] = true
-		assessed[o.Component] = assessed[o.Component] || o.Health != "" && o.Inert == ""
-		if _, first := inert[o.Component]; !first && o.Inert != "" {
+		assessed[o.Component] = assessed[o.Component] || o.Health != "" && !o.Inert
+		if _, first := inert[o.Component]; !first && o.Inert {
 			inert[o.Component] = o
 		}
 		tested[o.Component] = tested[o.Component] || o.HelmTest
@@ -149,7 +149,7 @@ func smokeTestsNothing(in Input) []finding.Finding {
 		} else if o, ok := inert[c.Name]; ok {
 			f.Message = fmt.Sprintf("%s is a smoke whose %s can never fail: its command ends with 0 whatever the commands in it say", c.Name, o.Resource.Human())
 			f.Fix.Summary = "let the command fail when its test does"
-			f.Evidence = []finding.Evidence{{Text: fmt.Sprintf("%s runs %q", o.Resource.Human(), o.Inert), File: o.Position.File, Line: o.Position.Line}}
+			f.Evidence = []finding.Evidence{{Text: o.Resource.Human() + " always ends with 0", File: o.Position.File, Line: o.Position.Line}}
 		}
 		out = append(out, f)
 	}
