@@ -240,6 +240,7 @@ func (r *Repository) source(d document, s source, refs map[string]source, proble
 		to.Kind, to.Path = r.pluginKind(s, dir), dir
 		if to.Kind != model.Plugin {
 			to.Incomplete = fmt.Sprintf("what the plugin %s fills in is not known", s.value.TextAt("plugin", "name"))
+			r.pluginValues(&to, d, s, refs)
 		} else {
 			to.Refused = pluginRefused(s)
 		}
@@ -428,33 +429,6 @@ var kustomizePlugin = lazyregexp.New(`^kustomized?(-build)?(-with)?(-enable)?-he
 
 func (r *Repository) isKustomizePlugin(s source, dir string) bool {
 	return kustomizePlugin.MatchString(s.value.TextAt("plugin", "name")) && r.isKustomization(dir)
-}
-
-// pluginKind is what a plugin builds first, where its name says so and the folder
-// is one, or its definition in the repository: argocd-vault-plugin-kustomize, avp-helm. The
-// plugin lovely takes a folder for what it is, and kustomizes a chart that has a
-// kustomization beside it. What a plugin does to the result is not known. Source:
-// argocd-lovely-plugin, README.
-func (r *Repository) pluginKind(s source, dir string) model.SourceKind {
-	name := s.value.TextAt("plugin", "name")
-	program := r.installation.BuildsWith(name)
-	switch {
-	case strings.Contains(name, "lovely") && r.isKustomization(dir) != r.charts[dir]:
-		return r.kind(s, dir)
-	case (program == "kustomize" || strings.Contains(name, "kustomize")) && r.isKustomization(dir):
-		return model.Kustomize
-	case (program == "helm" || strings.Contains(name, "helm")) && r.charts[dir]:
-		return model.Chart
-	}
-	return model.Plugin
-}
-
-// pluginRefused says why a source of a plugin is not rendered.
-func pluginRefused(s source) string {
-	if name := s.value.TextAt("plugin", "name"); name != "" {
-		return "the plugin " + name + " is not run"
-	}
-	return "a plugin that Argo CD finds by itself builds it, which is not run"
 }
 
 // kindBySpec is the kind that the fields of a source ask for.

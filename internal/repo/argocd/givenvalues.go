@@ -50,7 +50,7 @@ func (r *Repository) givenValues(ctx context.Context, dir, base string) map[stri
 			continue
 		}
 		tried++
-		made, ok := r.madeWith(ctx, rootChart{dir: dir, values: file, dependencies: r.besideCharts(dir)}, base)
+		made, ok := r.madeWith(ctx, rootChart{dir: dir, values: []string{file}, dependencies: r.besideCharts(dir)}, base)
 		if !ok {
 			failed++
 		}
@@ -84,7 +84,7 @@ func (r *Repository) givenValues(ctx context.Context, dir, base string) map[stri
 
 // givenElsewhere reports whether the values of a chart lie outside of its folder.
 func (c rootChart) givenElsewhere() bool {
-	return c.values != "" && !strings.HasPrefix(c.values, c.dir+"/")
+	return c.dir != "." && slices.ContainsFunc(c.values, func(file string) bool { return !strings.HasPrefix(file, c.dir+"/") })
 }
 
 // withValues are the documents that may install a chart with its values: those that give it the same
@@ -93,7 +93,7 @@ func (r *Repository) withValues(documents []document, c rootChart) []document {
 	if !c.givenElsewhere() {
 		return documents
 	}
-	return slices.DeleteFunc(slices.Clone(documents), func(d document) bool { return !slices.Contains(r.valueFilesOf(d), c.values) })
+	return slices.DeleteFunc(slices.Clone(documents), func(d document) bool { return !slices.Contains(r.valueFilesOf(d), c.values[0]) })
 }
 
 // madeWith are the Applications that a chart makes, and nothing that is only assumed. There are none

@@ -17,8 +17,8 @@ import (
 // Applications: somebody installs it.
 type rootChart struct {
 	dir string
-	// values is the layer over the chart's own values; empty for none.
-	values string
+	// values are the layers over the chart's own values, the last of which wins.
+	values []string
 	// dependencies are charts of the repository that it depends on by an address.
 	dependencies map[string]string
 	// installed is how Terraform installs it; nil where it does not, or not all is known.
@@ -37,8 +37,10 @@ func (c rootChart) document(name, environment string) document {
 	src := model.Source{Kind: model.Chart, Path: c.dir, ReleaseName: name, Dependencies: c.dependencies, Position: at}
 	if c.installed != nil {
 		src = *c.installed
-	} else if c.values != "" {
-		src.ValueFiles = []model.ValueFile{{Path: c.values, Position: finding.Position{File: c.values, Line: 1}}}
+	} else {
+		for _, file := range c.values {
+			src.ValueFiles = append(src.ValueFiles, model.ValueFile{Path: file, Position: finding.Position{File: file, Line: 1}})
+		}
 	}
 	return document{value: v, written: v, chart: &model.Component{
 		Name: name, Environment: environment, Project: "default", Namespace: defaultNamespace, Phase: model.NoPhase,
@@ -161,23 +163,29 @@ func (r *Repository) chartEnvironments(ctx context.Context, root entry) (live, i
 	if root.chart.dir == "." {
 		base = defaultName
 	}
-	layers := map[string]string{}
+	layers := map[string][]string{}
 	for _, file := range r.within(root.chart.dir) {
 		rel, _ := below(root.chart.dir, file)
 		if m := valuesLayer.FindStringSubmatch(rel); m != nil {
-			layers[cmp.Or(m[1], m[2], m[3])] = file
+			layers[cmp.Or(m[1], m[2], m[3])] = []string{file}
 		}
+	}
+	if len(layers) < 2 {
+		layers = r.templatedLayers(root.chart.dir)
 	}
 	installed := r.installedBy(ctx, root.chart.dir)
 	switch {
-	case len(layers) < 2 || installed != nil:
-		layers = map[string]string{defaultName: ""}
+	case len(layers) == 0 || installed != nil:
+		layers = map[string][]string{defaultName: nil}
 	case !slices.ContainsFunc(slices.Collect(maps.Keys(layers)), func(name string) bool { return !slices.Contains(beforeProduction, name) }):
-		layers[defaultName] = "" // production has the chart's own values
+		layers[defaultName] = nil // production has the chart's own values
 	}
-	if len(layers) == 1 && installed == nil {
+	if len(layers) == 1 && layers[defaultName] == nil && installed == nil {
 		if given := r.givenValues(ctx, root.chart.dir, base); len(given) > 0 {
-			layers = given
+			layers = map[string][]string{}
+			for name, file := range given {
+				layers[name] = []string{file}
+			}
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(layers)) {
@@ -206,7 +214,8 @@ func (r *Repository) chartEnvironments(ctx context.Context, root entry) (live, i
 			return nil, nil, err
 		case y.applies():
 			e.idle = nil
-			if file := chart.values; chart.givenElsewhere() {
+			if chart.givenElsewhere() {
+				file := chart.values[0]
 				e.idle = []finding.Finding{newFinding(RuleAssumed, finding.Info, finding.Position{File: file, Line: 1}, e.roots[0].document.name(),
 					"the chart %s is rendered with the values of %s: it makes no Application with its own", root.chart.dir, file)}
 			}
