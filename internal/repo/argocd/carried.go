@@ -45,8 +45,8 @@ func (r *Repository) noteCarried(file string, kustomization *yamldoc.Value) {
 // isCarried reports whether a file is only the content of a ConfigMap or Secret.
 func (r *Repository) isCarried(file string) bool { return r.carried[file] && !r.resources[file] }
 
-// findHeld tells of an object that has Applications as text, as what carries them to another cluster
-// does.
+// findHeld tells of an object that has Applications as text or as a part, as what carries them to
+// another cluster does.
 func (r *Repository) findHeld(documents []document) {
 	for _, d := range documents {
 		if d.name() == "" || d.kind() == "CustomResourceDefinition" {
@@ -54,6 +54,8 @@ func (r *Repository) findHeld(documents []document) {
 		}
 		if at, ok := held(d.value); ok {
 			r.partNotRead(at, "", "%s %s holds Applications as text, which are not read: who takes them from there applies them", d.kind(), d.name())
+		} else if part := heldPart(d.value, 0); part != nil {
+			r.partNotRead(part.Position, "", "%s %s holds the %s %s, which is not read: who takes it from there applies it", d.kind(), d.name(), part.TextAt("kind"), part.TextAt("metadata", "name"))
 		}
 	}
 }
@@ -77,4 +79,28 @@ func held(v *yamldoc.Value) (at finding.Position, ok bool) {
 		}
 	}
 	return at, false
+}
+
+// maxHeldDepth bounds how deep an object is looked for within another one.
+const maxHeldDepth = 12
+
+// heldPart is the first Application or ApplicationSet that a part of a value is; nil for none.
+func heldPart(v *yamldoc.Value, depth int) *yamldoc.Value {
+	if v == nil || depth > maxHeldDepth {
+		return nil
+	}
+	if d := (document{value: v}); depth > 0 && d.applies() && v.At("spec") != nil {
+		return v
+	}
+	for _, item := range v.Items {
+		if part := heldPart(item, depth+1); part != nil {
+			return part
+		}
+	}
+	for _, e := range v.Entries {
+		if part := heldPart(e.Value, depth+1); part != nil {
+			return part
+		}
+	}
+	return nil
 }
