@@ -111,8 +111,13 @@ func (w *walk) roots(ctx context.Context) error {
 	return nil
 }
 
-// root reads one thing that somebody applies by hand.
+// root reads one thing that somebody applies by hand. What a chart makes with values that nobody says
+// are its own rests on that.
 func (w *walk) root(ctx context.Context, root entry, at place) error {
+	if root.chart.givenElsewhere() && root.document.chart != nil {
+		w.solved++
+		defer func() { w.solved-- }()
+	}
 	switch {
 	case root.folder != "":
 		err := w.overlay(ctx, root.folder)
