@@ -20,7 +20,7 @@ import (
 func (r *Repository) readTerraformed(ctx context.Context) {
 	i := slices.IndexFunc(r.all, func(file string) bool {
 		data, ok := r.terraform(file)
-		return ok && (bytes.Contains(data, []byte("argoproj.io")) || bytes.Contains(data, []byte("argocd-apps")))
+		return ok && (bytes.Contains(data, []byte("argoproj.io")) || bytes.Contains(data, []byte("argocd-apps")) || bytes.Contains(data, []byte(`"argocd_application`)))
 	})
 	if i < 0 {
 		return

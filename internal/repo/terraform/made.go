@@ -34,7 +34,7 @@ type Made struct {
 }
 
 // makes matches a file that may make something in a cluster, or a cluster that has something.
-var makes = lazyregexp.New(`"(?:kubernetes_\w+|kubectl_manifest|helm_release|google_container_cluster|terraform-google-modules/kubernetes-engine/[^"]*)"`)
+var makes = lazyregexp.New(`"(?:kubernetes_\w+|kubectl_manifest|helm_release|argocd_\w+|google_container_cluster|terraform-google-modules/kubernetes-engine/[^"]*)"`)
 
 // Makes reports whether a file may make something in a cluster.
 func Makes(f File) bool { return makes.Match(f.Content) }
@@ -102,6 +102,10 @@ func (made *Made) add(decided, undecided *module, b *hclsyntax.Block) {
 			made.manifest(decided, b.Body.Attributes["manifest"])
 		case what == "kubectl_manifest":
 			made.manifest(decided, b.Body.Attributes["yaml_body"])
+		case argoKinds[what] != "":
+			if v, ok := decided.argoObject(b); ok {
+				made.written(decided, v, position(b.TypeRange))
+			}
 		}
 	}
 	decided.each, undecided.each = nil, nil
@@ -160,15 +164,19 @@ func (made *Made) manifest(m *module, a *hclsyntax.Attribute) {
 	if call, ok := e.(*hclsyntax.FunctionCallExpr); ok && len(call.Args) == 1 && (call.Name == "yamldecode" || call.Name == "yamlencode" || call.Name == "jsonencode") {
 		e = call.Args[0]
 	}
-	v, ok := m.value(e)
-	if !ok || v.IsNull() || !v.IsKnown() {
-		return
+	if v, ok := m.value(e); ok && !v.IsNull() && v.IsKnown() {
+		made.written(m, v, position(a.SrcRange))
 	}
+}
+
+// written adds an object, or a text of YAML.
+func (made *Made) written(m *module, v cty.Value, at finding.Position) {
 	text, isText := asText(v)
 	if !isText {
 		if !v.Type().IsObjectType() {
 			return
 		}
+		var ok bool
 		if text, ok = encoded(closed(v)); !ok {
 			return
 		}
@@ -176,7 +184,7 @@ func (made *Made) manifest(m *module, a *hclsyntax.Attribute) {
 	text = appset.Fill(text, func(name string) (string, bool) { return asText(m.defaults[name]) })
 	text = appset.Fill(text, func(name string) (string, bool) { return "${" + name + "}", true })
 	if strings.Contains(text, "kind") {
-		made.Manifests = append(made.Manifests, Manifest{Text: text, Position: position(a.SrcRange)})
+		made.Manifests = append(made.Manifests, Manifest{Text: text, Position: at})
 	}
 }
 

@@ -82,6 +82,7 @@ func newModule(bodies []*hclsyntax.Body, set map[string]cty.Value) (*module, []*
 	m := &module{
 		variables: map[string]variable{}, locals: map[string]hclsyntax.Expression{}, set: set,
 		defaults: map[string]cty.Value{}, known: map[string]cty.Value{}, busy: map[string]bool{},
+		resources: map[string]*hclsyntax.Block{},
 	}
 	var blocks []*hclsyntax.Block
 	for _, body := range bodies {
@@ -129,6 +130,8 @@ func parse(file File) (*hclsyntax.Body, error) {
 // declare notes the variables and locals of a block.
 func (m *module) declare(b *hclsyntax.Block) {
 	switch {
+	case b.Type == "resource" && len(b.Labels) == 2:
+		m.resources[b.Labels[0]+"."+b.Labels[1]] = b
 	case b.Type == "locals":
 		for name, a := range b.Body.Attributes {
 			m.locals[name] = a.Expr

@@ -25,6 +25,8 @@ const maxDepth = 200
 type module struct {
 	variables map[string]variable
 	locals    map[string]hclsyntax.Expression
+	// resources are the blocks of resources, by type and name.
+	resources map[string]*hclsyntax.Block
 	// set are the values that files of variables give.
 	set map[string]cty.Value
 	// defaults are the values that marks of variables have unless something else sets
@@ -243,13 +245,41 @@ func (m *module) traversal(t hcl.Traversal) (cty.Value, bool) {
 			return unknown("each." + name.Name), true
 		}
 	default:
-		// What providers, resources and other modules give is not in the files.
+		if a := m.named(t); a != nil {
+			return m.value(a.Expr)
+		}
+		// What else providers, resources and other modules give is not in the files.
 		return unknown(written(t)), true
 	}
 	if !ok {
 		return cty.NilVal, false
 	}
 	return m.steps(v, t[2:], t.SourceRange())
+}
+
+// named is the attribute that a reference to the name of an object means, which another resource of
+// the module makes: kubernetes_namespace.x.metadata[0].name. It is nil for anything else.
+func (m *module) named(t hcl.Traversal) *hclsyntax.Attribute {
+	if len(t) != 5 {
+		return nil
+	}
+	name, ok := t[1].(hcl.TraverseAttr)
+	metadata, is := t[2].(hcl.TraverseAttr)
+	_, first := t[3].(hcl.TraverseIndex)
+	field, attr := t[4].(hcl.TraverseAttr)
+	b := m.resources[t.RootName()+"."+name.Name]
+	if !ok || !is || !first || !attr || metadata.Name != "metadata" || field.Name != "name" && field.Name != "namespace" || b == nil {
+		return nil
+	}
+	if b.Body.Attributes["count"] != nil || b.Body.Attributes["for_each"] != nil {
+		return nil
+	}
+	for _, inner := range b.Body.Blocks {
+		if inner.Type == "metadata" {
+			return inner.Body.Attributes[field.Name]
+		}
+	}
+	return nil
 }
 
 // steps follows the rest of a path from a value on.
