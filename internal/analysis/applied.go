@@ -63,7 +63,7 @@ func (r *Result) applied(setup *fluxcd.Setup, order *fluxcd.Order) []plan.Edge {
 			}
 			have[own] = true
 			e.Reason = fmt.Sprintf("is applied by %s, which %s", e.From, e.Reason)
-			e.From, e.Evidence = u.Component, slices.Clone(e.Evidence)
+			e.From, e.Evidence, e.Inherited = u.Component, slices.Clone(e.Evidence), true
 			all = append(all, e)
 		}
 	}

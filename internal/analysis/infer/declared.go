@@ -91,7 +91,9 @@ func (x *index) declared() (edges []plan.Edge, findings []finding.Finding) {
 					Fix: finding.Fix{Summary: fmt.Sprintf("enable %s, or disable %s as well, or drop the requirement", r.Text, c.Name)},
 				})
 			default:
-				edges = append(edges, declaredEdge(c.Name, r.Text, verb, r.Position, field))
+				e := declaredEdge(c.Name, r.Text, verb, r.Position, field)
+				e.Inherited = r.Inherited
+				edges = append(edges, e)
 			}
 		})
 	}

@@ -74,6 +74,7 @@ func merge(lists ...[]plan.Edge) []plan.Edge {
 		if n := len(out); n > 0 && joins(&out[n-1], &e) {
 			// The gravest comes first.
 			out[n-1].Evidence = append(out[n-1].Evidence, e.Evidence...)
+			out[n-1].Inherited = out[n-1].Inherited && e.Inherited
 			reasons = append(reasons, e.Reason)
 			continue
 		}

@@ -311,7 +311,7 @@ func (p *parity) place(r row) {
 // held is an edge that some environments have.
 type held struct {
 	from, to int
-	first    *plan.Edge // that of the first environment
+	first    *plan.Edge // that of the first environment where it is no inherited one
 	in       []bool     // by environment
 }
 
@@ -381,12 +381,13 @@ func (p *parity) partial(environments []Input) []*held {
 	}
 	if len(some) > 0 {
 		eachEdge(func(h holds, e *plan.Edge) {
-			if known := byEdge[h.edge()]; known != nil && known.first == nil {
+			if known := byEdge[h.edge()]; known != nil && known.first == nil && !e.Inherited {
 				known.first = e
 			}
 		})
 	}
-	return some
+	// An edge that is inherited wherever it is follows from a difference that is told of another component.
+	return slices.DeleteFunc(some, func(h *held) bool { return h.first == nil })
 }
 
 // edges reports what a component requires in some environments only, though both

@@ -27,6 +27,8 @@ func TestParity(t *testing.T) {
 	}
 	with := func(i lint.Input, edges ...plan.Edge) lint.Input { i.Edges = edges; return i }
 	hard := plan.Edge{From: "a", To: "b", Strength: plan.Hard, Basis: finding.Rendered, Reason: "reads Secret x/y"}
+	inherited := hard
+	inherited.Inherited = true
 	soft := plan.Edge{From: "a", To: "b", Strength: plan.Soft, Basis: finding.Rendered}
 	validates := plan.Edge{From: "a", To: "b", Strength: plan.Hard, Basis: finding.Declared, Reason: "validates"}
 	blind := func(i lint.Input, names ...string) lint.Input { i.Unrendered = names; return i }
@@ -78,6 +80,11 @@ func TestParity(t *testing.T) {
 		"a smoke": {
 			environments: []lint.Input{with(in("dev", c("a", 1), c("b", 2)), validates), in("prod", c("a", 1), c("b", 2))},
 			want:         []string{"warning prod/a: a validates b in dev and not in prod"},
+		},
+		"an inherited edge": {environments: []lint.Input{with(in("dev", c("a", 1), c("b", 2)), inherited), in("prod", c("a", 1), c("b", 2))}},
+		"an edge, inherited in another": {
+			environments: []lint.Input{with(in("dev", c("a", 1), c("b", 2)), inherited), with(in("prod", c("a", 1), c("b", 2)), hard), in("test", c("a", 1), c("b", 2))},
+			want:         []string{"warning test/a: a requires b in dev and prod and not in test"},
 		},
 		"a soft edge":                       {environments: []lint.Input{with(in("dev", c("a", 1), c("b", 2)), soft), in("prod", c("a", 1), c("b", 2))}},
 		"an edge of what was not rendered":  {environments: []lint.Input{with(in("dev", c("a", 1), c("b", 2)), hard), blind(in("prod", c("a", 1), c("b", 2)), "a")}},

@@ -211,6 +211,9 @@ type Requirement struct {
 	Position finding.Position
 	// Field is where it is written in the object at Position; empty in a descriptor.
 	Field string
+	// Inherited is set where it follows from what another component requires that stands for itself:
+	// Flux applies what a Kustomization holds once that may start.
+	Inherited bool
 }
 
 // Capability splits a requirement that names a capability. ok is false for one

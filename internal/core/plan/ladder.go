@@ -123,4 +123,7 @@ type Edge struct {
 	// Reason is one phrase: "declared", "reads Secret ameide/db".
 	Reason   string
 	Evidence []finding.Evidence
+	// Inherited is set where it follows from the edge of another component: a component of Flux
+	// waits for what the Kustomization waits for that applies it.
+	Inherited bool
 }

@@ -34,15 +34,18 @@ func (p *platform) edges() {
 			circle[u] = true
 		}
 	}
-	require := func(from, to int, position finding.Position) {
+	require := func(from, to int, position finding.Position, inherited bool) {
 		a, b := p.setup.Units[from].Component, p.setup.Units[to].Component
 		i, ok := at[a]
 		if !ok || b == "" || from == to || p.setup.Units[to].Suspended {
 			return
 		}
 		c := &p.components[i]
-		if !slices.ContainsFunc(c.Requires, func(r model.Requirement) bool { return r.Text == b }) {
-			c.Requires = append(c.Requires, model.Requirement{Text: b, Position: position, Field: "spec.dependsOn"})
+		known := slices.IndexFunc(c.Requires, func(r model.Requirement) bool { return r.Text == b })
+		if known < 0 {
+			c.Requires = append(c.Requires, model.Requirement{Text: b, Position: position, Field: "spec.dependsOn", Inherited: inherited})
+		} else if !inherited {
+			c.Requires[known].Inherited = false
 		}
 	}
 	pairs := 0
@@ -51,7 +54,7 @@ func (p *platform) edges() {
 			if d.Unit < 0 {
 				continue
 			}
-			require(i, d.Unit, d.Position)
+			require(i, d.Unit, d.Position, false)
 			// The units of a circle stand for themselves only: the circle is to be seen as
 			// it is written.
 			if circle[i] || circle[d.Unit] {
@@ -61,9 +64,11 @@ func (p *platform) edges() {
 			if pairs += len(waiting) * len(awaited); pairs > maxPairs {
 				return
 			}
+			// Where no components stand for both ends, the edge itself is not there to inherit from.
+			stands := p.setup.Units[i].Component != "" && p.setup.Units[d.Unit].Component != ""
 			for _, from := range waiting {
 				for _, to := range awaited {
-					require(from, to, d.Position)
+					require(from, to, d.Position, stands && (from != i || to != d.Unit))
 				}
 			}
 		}
