@@ -177,10 +177,13 @@ func (l *loader) fills(src model.Source, filled []manifest.Object) bool {
 	return false
 }
 
+// kustomizationFiles are the names that kustomize knows, in its order.
+var kustomizationFiles = []string{"kustomization.yaml", "kustomization.yml", "Kustomization"}
+
 func (l *loader) hasKustomization(dir string) bool { return l.kustomizationFile(dir) != "" }
 
 func (l *loader) kustomizationFile(dir string) string {
-	for _, name := range []string{"kustomization.yaml", "kustomization.yml", "Kustomization"} {
+	for _, name := range kustomizationFiles {
 		if l.tree.IsFile(path.Join(dir, name)) {
 			return path.Join(dir, name)
 		}

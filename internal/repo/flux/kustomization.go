@@ -181,17 +181,24 @@ func (l *loader) pathOf(o manifest.Object, k *Kustomization) string {
 	return ""
 }
 
-func (l *loader) elsewhere(k *Kustomization, kind, namespace, name, p string) {
-	k.Elsewhere = &Elsewhere{Kind: kind, Name: name, Path: p}
+// sourceless says of a Kustomization that it names no source.
+const sourceless = "it has no spec.sourceRef, so that Flux refuses it"
+
+func (l *loader) elsewhere(k *Kustomization, kind, namespace, name, folder string) {
+	k.Elsewhere = &Elsewhere{Kind: kind, Name: name, Path: folder}
 	if o, ok := l.sources[key(kind, namespace, name)]; ok {
 		k.Elsewhere.URL, k.Elsewhere.Revision = finding.WithoutUser(textAt(o.Object, "spec", "url")), revisionOf(o)
 	} else {
 		k.Elsewhere.Unwritten = !l.isSynced(name) && !l.isWritten(kind, name)
 	}
-	l.problem(Problem{
+	p := Problem{
 		Kind: Source, Name: k.Name, Position: k.Position, Hint: "vendor it into the repository",
 		Message: fmt.Sprintf("what it applies is in the %s %s, not in this repository", kind, name),
-	})
+	}
+	if kind == "" && name == "" {
+		p.Message, p.Hint = sourceless, "name a source in spec.sourceRef"
+	}
+	l.problem(p)
 }
 
 // isWritten reports whether a source of a name is written anywhere in the repository, or may be:

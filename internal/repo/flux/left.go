@@ -43,48 +43,40 @@ func (l *loader) left(s *searched) {
 	l.result.Left = slices.Compact(l.result.Left)
 }
 
-// isPatch reports whether a kustomization in the folder of a file, or above it, has the file as a
-// patch: then it is a part of what it changes.
+// isPatch reports whether a kustomization of the repository has a file as a patch: then it is a part
+// of what it changes.
 func (l *loader) isPatch(file string) bool {
-	for dir := path.Dir(file); ; dir = path.Dir(dir) {
-		if l.patches(dir)[file] {
-			return true
+	if l.patches == nil {
+		l.patches = map[string]bool{}
+		found, err := l.tree.Find(l.ctx, ".", func(name string) bool { return slices.Contains(kustomizationFiles, path.Base(name)) })
+		if err != nil {
+			return false // reading the repository told
 		}
-		if dir == "." {
-			return false
+		for _, name := range found {
+			l.addPatches(name)
 		}
 	}
+	return l.patches[file]
 }
 
-// patches are the files that the kustomization of a folder has as patches.
-func (l *loader) patches(dir string) map[string]bool {
-	all, known := l.patched[dir]
-	if known {
-		return all
-	}
-	all = map[string]bool{}
-	l.patched[dir] = all
-	name := l.kustomizationFile(dir)
-	if name == "" {
-		return all
-	}
+// addPatches notes the files that one kustomization has as patches.
+func (l *loader) addPatches(name string) {
 	data, err := l.tree.Read(name)
-	if err != nil {
-		return all
+	if err != nil || !strings.Contains(string(data), "patches") {
+		return
 	}
 	documents, err := yamldoc.Parse(name, data)
 	if err != nil {
-		return all // what builds it will tell
+		return // what builds it will tell
 	}
 	for _, d := range documents {
 		for _, patch := range d.At("patches").Elements() {
-			all[path.Join(dir, patch.TextAt("path"))] = true
+			l.patches[path.Join(path.Dir(name), patch.TextAt("path"))] = true
 		}
 		for _, patch := range d.At("patchesStrategicMerge").Elements() {
-			all[path.Join(dir, patch.Text)] = true
+			l.patches[path.Join(path.Dir(name), patch.Text)] = true
 		}
 	}
-	return all
 }
 
 // sameRepository reports whether two addresses are of one Git repository, whatever the

@@ -69,7 +69,7 @@ const (
 
 // Load reads the clusters of a repository.
 func Load(ctx context.Context, tree *repofs.Tree, o Options) (*Result, error) {
-	l := &loader{ctx: ctx, tree: tree, options: o, result: &Result{}, built: map[string]built{}, namespaces: map[string]string{}, read: map[written]bool{}, patched: map[string]map[string]bool{}, filled: map[string]filled{}, lines: manifest.NewLines(tree.Read)}
+	l := &loader{ctx: ctx, tree: tree, options: o, result: &Result{}, built: map[string]built{}, namespaces: map[string]string{}, read: map[written]bool{}, filled: map[string]filled{}, lines: manifest.NewLines(tree.Read)}
 	s, err := l.search()
 	if err != nil {
 		return nil, err
@@ -132,8 +132,8 @@ type loader struct {
 	options Options
 	result  *Result
 
-	// patched are the files that kustomizations have as patches, by folder.
-	patched map[string]map[string]bool
+	// patches are the files that kustomizations have as patches; nil until somebody asks.
+	patches map[string]bool
 	// filled are the objects of ResourceSets that were filled in, by what was asked; slow is how many
 	// took too long.
 	filled map[string]filled

@@ -233,6 +233,9 @@ func (p *platform) kustomization(i int) {
 		if e.Unwritten {
 			src.Refused = fmt.Sprintf("nothing in the repository makes its %s %s, so that what it applies is not known; write that down, or vendor what it holds", e.Kind, e.Name)
 		}
+		if e.Kind == "" && e.Name == "" {
+			src.Refused = sourceless
+		}
 		if strings.Contains(e.Path, "$") {
 			src.Refused = "its path " + e.Path + " has a variable that is not known"
 		}

@@ -179,7 +179,8 @@ func (s *searched) add(file string, d *yamldoc.Value) {
 		if !unused {
 			s.kustomizations = append(s.kustomizations, dir)
 		}
-		if d.At("spec", "sourceRef") != nil {
+		// One with a part of what every Kustomization must have is a patch.
+		if d.At("spec", "sourceRef") != nil || d.At("spec", "interval") != nil && d.At("spec", "prune") != nil {
 			s.note(d, kind)
 		}
 		if d.At("spec", "path") == nil {
