@@ -245,7 +245,10 @@ func Look(ctx context.Context, dir string, opts Options) (*Repository, error) {
 		}
 		if len(r.environments) == 0 {
 			if err := r.findClusters(ctx); err != nil {
-				return nil, cmp.Or(unreadable, err)
+				if unreadable != nil && (r.applications == nil || r.applications.Any()) {
+					err = unreadable
+				}
+				return nil, err
 			}
 		}
 		if len(r.environments) == 0 && unreadable != nil {
@@ -283,7 +286,13 @@ func (r *Repository) read(ctx context.Context, environment string, cluster flux.
 	overlay, ofArgo := r.overlays[environment]
 	switch {
 	case ofArgo:
-		return r.applications.Read(ctx, overlay)
+		reading, err := r.applications.Read(ctx, overlay)
+		if input := (*InputError)(nil); len(r.opts.Roots) > 0 && !r.applications.Any() && errors.As(err, &input) {
+			if refused := flux.NotSynced(ctx, r.tree, input.Position.File); !errors.Is(refused, flux.ErrNothing) {
+				return argocd.Reading{}, refused
+			}
+		}
+		return reading, err
 	case r.flux != nil:
 		return argocd.Reading{Components: cluster.Components, Findings: cluster.Findings}, ctx.Err()
 	}

@@ -23,6 +23,9 @@ func (r *Repository) Found() []Found {
 	return all
 }
 
+// Any reports whether a file of the repository has an Application or ApplicationSet.
+func (r *Repository) Any() bool { return len(r.files) > 0 }
+
 // Clusters are those of which all is known: the ladder file names them, or the
 // repository does.
 func (r *Repository) Clusters() []appset.Cluster {

@@ -2,6 +2,7 @@ package flux
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"path"
 	"slices"
@@ -89,7 +90,9 @@ func (l *loader) search() (*searched, error) {
 	l.rebase(s)
 	s.rename(l.options.Taken)
 	if len(l.options.Roots) > 0 {
-		s.given(l.options.Roots)
+		if err := l.given(s); err != nil {
+			return nil, err
+		}
 	}
 	if len(s.found) == 0 {
 		return nil, &repofs.InputError{
@@ -110,16 +113,41 @@ func concernsFlux(text string) bool {
 // ErrNothing is the cause of the error that says that there is nothing of Flux's.
 var ErrNothing = errors.New("there is nothing of Flux's")
 
-// given are roots that somebody named, where there is anything of Flux's at all.
-func (s *searched) given(roots []string) {
+// given takes the roots that somebody named, where there is anything of Flux's at all.
+func (l *loader) given(s *searched) error {
 	if len(s.found) == 0 {
-		return
+		return nil
 	}
+	starts := s.found
 	s.found = nil
-	for _, r := range roots {
+	for _, r := range l.options.Roots {
+		if !l.tree.IsDir(clean(r)) {
+			return &repofs.InputError{Message: "there is no folder " + r, Hint: startsAt(starts)}
+		}
 		s.found = append(s.found, rootFolder{path: clean(r), base: ".", position: finding.Position{File: clean(r)}})
 	}
 	s.found = named(s.found)
+	return nil
+}
+
+// startsAt says which folders may be named as roots.
+func startsAt(starts []rootFolder) string {
+	var folders []string
+	for _, r := range starts {
+		folders = append(folders, r.path)
+	}
+	return "a root is a folder that Flux syncs; here it starts at " + few(folders)
+}
+
+// NotSynced is the error that a root has nothing of Flux's in it; its cause is ErrNothing where the
+// repository has nothing either.
+func NotSynced(ctx context.Context, tree *repofs.Tree, root string) error {
+	l := &loader{ctx: ctx, tree: tree, options: Options{Path: "."}, result: &Result{}}
+	s, err := l.search()
+	if err != nil {
+		return err
+	}
+	return &repofs.InputError{Position: finding.Position{File: root}, Message: "the folder holds no Kustomization or HelmRelease of Flux", Hint: startsAt(s.found)}
 }
 
 // writtenSource is a source that is written somewhere in the repository, and its address.
