@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -221,4 +222,41 @@ func TestPeekTakesNoLock(t *testing.T) {
 	must(t, f.Close())
 	look("", store.Saved{Snapshot: json.RawMessage(`"new"`), Records: raw(`2`, `3`, `4`)})
 	open(t, dir)
+}
+
+// Who looks at a folder never keeps a run from taking it, also where a process that was killed has left its
+// name in the lock.
+func TestPeekRefusesNobody(t *testing.T) {
+	dir := t.TempDir()
+	left := []byte(`{"pid": 1, "host": "gone", "owner": "killed"}`)
+	must(t, os.WriteFile(filepath.Join(dir, "lock"), left, 0o600))
+	stop := make(chan struct{})
+	var lookers sync.WaitGroup
+	for range 8 {
+		lookers.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+					_, _, _ = store.Peek(dir) // what it reads matters nothing here
+				}
+			}
+		})
+	}
+	for range 100 {
+		f, err := store.Open(dir, store.Options{Owner: "test"})
+		if err != nil {
+			t.Error(err)
+			break
+		}
+		var locked *store.LockedError
+		if _, err := store.Open(dir, store.Options{}); !errors.As(err, &locked) {
+			t.Errorf("error = %v of what is held, want one that says so", err)
+		}
+		must(t, f.Close())
+		must(t, os.WriteFile(filepath.Join(dir, "lock"), left, 0o600))
+	}
+	close(stop)
+	lookers.Wait()
 }

@@ -63,11 +63,12 @@ func acquire(path, owner string, now time.Time) (*lock, error) {
 	if err != nil {
 		return nil, fmt.Errorf("lock state: %w", err)
 	}
-	for {
-		err = unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-		if !errors.Is(err, unix.EINTR) {
-			break
-		}
+	err = flock(file, unix.LOCK_EX)
+	for i := 0; i < looks && errors.Is(err, unix.EWOULDBLOCK) && flock(file, unix.LOCK_SH) == nil; i++ {
+		// A shared lock is granted beside no other holder than who only looks, for a moment.
+		_ = flock(file, unix.LOCK_UN)
+		time.Sleep(time.Millisecond)
+		err = flock(file, unix.LOCK_EX)
 	}
 	if errors.Is(err, unix.EWOULDBLOCK) {
 		locked := &LockedError{Path: path}
@@ -93,6 +94,18 @@ func acquire(path, owner string, now time.Time) (*lock, error) {
 		return nil, errors.Join(fmt.Errorf("lock state %s: %w", path, err), file.Close())
 	}
 	return &lock{file}, nil
+}
+
+// looks is how often a lock is tried again that only lookers hold.
+const looks = 2000
+
+// flock takes or gives up the lock of a file, without waiting.
+func flock(file *os.File, how int) error {
+	for {
+		if err := unix.Flock(int(file.Fd()), how|unix.LOCK_NB); !errors.Is(err, unix.EINTR) {
+			return err
+		}
+	}
 }
 
 func writeAt(file *os.File, data []byte) error {

@@ -47,8 +47,8 @@ func peek(dir string) (Saved, error) {
 	return Saved{Snapshot: e.State, Records: records}, nil
 }
 
-// holderOf says who holds a lock. A lock that names nobody is not tried: a process that
-// takes it at that moment would be refused.
+// holderOf says who holds a lock. It holds a shared one for a moment, which acquire does not take for
+// a holder.
 func holderOf(path string) Holder {
 	file, err := os.Open(path)
 	if err != nil {
@@ -56,7 +56,7 @@ func holderOf(path string) Holder {
 	}
 	defer file.Close() //nolint:errcheck // opened for reading
 	var h Holder
-	if json.NewDecoder(file).Decode(&h) != nil || !errors.Is(unix.Flock(int(file.Fd()), unix.LOCK_SH|unix.LOCK_NB), unix.EWOULDBLOCK) {
+	if json.NewDecoder(file).Decode(&h) != nil || !errors.Is(flock(file, unix.LOCK_SH), unix.EWOULDBLOCK) {
 		return Holder{}
 	}
 	return h
