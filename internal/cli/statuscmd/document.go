@@ -95,10 +95,15 @@ func Of(s running.Snapshot, now time.Time) Status {
 		last[t.Component] = t.At
 	}
 	for i, c := range s.State.Components {
-		doc.add(s, c, s.State.Spec.Steps[s.State.Spec.Components[i].Step].Label, last[c.Name], now)
+		spec := s.State.Spec.Components[i]
+		state := string(c.Status)
+		if spec.Unrendered && c.Status == rollout.Done {
+			state = report.StateUnrendered
+		}
+		doc.add(s, c, state, s.State.Spec.Steps[spec.Step].Label, last[c.Name], now)
 	}
 	for _, c := range s.State.Removals {
-		doc.add(s, c, "", last[c.Name], now)
+		doc.add(s, c, string(c.Status), "", last[c.Name], now)
 		doc.Components[len(doc.Components)-1].Removal = true
 	}
 	for _, a := range board(s, now).Approvals {
@@ -107,10 +112,10 @@ func Of(s running.Snapshot, now time.Time) Status {
 	return doc
 }
 
-func (d *Status) add(s running.Snapshot, c rollout.ComponentState, step string, since, now time.Time) {
-	d.Counts[string(c.Status)]++
+func (d *Status) add(s running.Snapshot, c rollout.ComponentState, state, step string, since, now time.Time) {
+	d.Counts[state]++
 	out := Component{
-		Name: c.Name, Step: step, State: string(c.Status), Since: report.Time(since), Attempts: c.Attempt, Message: c.Message,
+		Name: c.Name, Step: step, State: state, Since: report.Time(since), Attempts: c.Attempt, Message: c.Message,
 		BlockedBy: []Blocker{},
 		Evidence: Evidence{
 			Health: string(c.Seen.Health), Revision: c.Seen.Revision, Observed: report.Time(c.Seen.At), Message: c.Seen.Message,
@@ -147,6 +152,8 @@ func glyph(state string) string {
 		return "✕"
 	case rollout.Blocked:
 		return "·"
+	case report.StateUnrendered:
+		return "!"
 	default:
 		return "▶"
 	}

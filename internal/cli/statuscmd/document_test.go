@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rollout-ladder/ladder/internal/cli/running"
+	"github.com/rollout-ladder/ladder/internal/core/report"
 	"github.com/rollout-ladder/ladder/internal/core/rollout"
 )
 
@@ -29,6 +30,38 @@ func TestNotKept(t *testing.T) {
 	var b bytes.Buffer
 	printStatus(&b, doc, s, now)
 	if !strings.Contains(b.String(), "\n! web comes before db in the ladder, yet it requires it\n") {
+		t.Errorf("status:\n%s", b.String())
+	}
+}
+
+// TestUnrendered: what stood in as an empty component is never called Healthy.
+func TestUnrendered(t *testing.T) {
+	spec := rollout.Spec{
+		Policy: rollout.Phases, Steps: []rollout.StepSpec{{Label: "010"}},
+		Components: []rollout.ComponentSpec{{Name: "db"}, {Name: "web", Unrendered: true}},
+	}
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	m, err := rollout.NewMachine(spec, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := running.Snapshot{Machine: m, State: m.State()}
+	if doc := Of(s, now); doc.Components[1].State != string(rollout.Blocked) {
+		t.Errorf("state %q before it starts", doc.Components[1].State)
+	}
+	for i := range s.State.Components {
+		s.State.Components[i].Status = rollout.Done
+	}
+	doc := Of(s, now)
+	if doc.Components[0].State != string(rollout.Done) || doc.Components[1].State != report.StateUnrendered {
+		t.Errorf("states %q, %q", doc.Components[0].State, doc.Components[1].State)
+	}
+	if doc.Counts[string(rollout.Done)] != 1 || doc.Counts[report.StateUnrendered] != 1 {
+		t.Errorf("counts %v", doc.Counts)
+	}
+	var b bytes.Buffer
+	printStatus(&b, doc, s, now)
+	if !strings.Contains(b.String(), "! 010     web       unrendered ") {
 		t.Errorf("status:\n%s", b.String())
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
 	"github.com/rollout-ladder/ladder/internal/core/report"
 	"github.com/rollout-ladder/ladder/internal/core/rollout"
+	"github.com/rollout-ladder/ladder/internal/run/session"
 	"github.com/rollout-ladder/ladder/internal/store/incluster"
 )
 
@@ -146,14 +147,14 @@ func (v *view) show(s running.Snapshot) {
 	if !s.State.StartedAt.Equal(v.started) || len(s.Transitions) < v.shown {
 		v.started, v.shown = s.State.StartedAt, 0 // another rollout began
 	}
+	known := map[string]rollout.ComponentSpec{}
 	steps := map[string]string{}
 	for _, c := range s.State.Spec.Components {
-		steps[c.Name] = s.State.Spec.Steps[c.Step].Label
+		known[c.Name], steps[c.Name] = c, s.State.Spec.Steps[c.Step].Label
 	}
 	for _, t := range s.Transitions[v.shown:] {
-		v.display.Change(report.Change{
-			At: t.At, Phase: steps[t.Component], Component: t.Component, From: string(t.From), To: string(t.To), Reason: t.Reason,
-		})
+		from, to, reason := session.Told(t, known[t.Component].Unrendered)
+		v.display.Change(report.Change{At: t.At, Phase: steps[t.Component], Component: t.Component, From: from, To: to, Reason: reason})
 	}
 	v.shown = len(s.Transitions)
 	if v.display.Redraw() == 0 {

@@ -149,6 +149,8 @@ type SpecOptions struct {
 	// DegradedGrace ends an attempt that stays Degraded for longer; it is
 	// divided by Speed. 0 leaves it to the timeout.
 	DegradedGrace time.Duration
+	// Unrendered are the components that stand in as empty ones.
+	Unrendered map[string]bool
 }
 
 // CycleError says that components require each other, so that none of them can

@@ -50,7 +50,7 @@ func (p *Plan) Spec(o SpecOptions) (rollout.Spec, error) {
 	for k, i := range g.order {
 		c := g.components[i]
 		spec.Components[k] = rollout.ComponentSpec{
-			Name: c.Name, Step: g.step[i], Requires: g.requires(i),
+			Name: c.Name, Step: g.step[i], Unrendered: o.Unrendered[c.Name], Requires: g.requires(i),
 			Timeout:       g.timeout(c, o, scale),
 			DegradedGrace: scale(o.DegradedGrace),
 			Retry:         g.retry(c, o, scale),

@@ -41,6 +41,8 @@ func BoardOf(state rollout.State, names []string, blockedBy func(component strin
 			}
 		}
 		switch {
+		case c.Status == rollout.Done && state.Spec.Components[i].Unrendered:
+			step.Unrendered++
 		case c.Status == rollout.Done:
 			step.Done++
 		case c.Status.Bad():

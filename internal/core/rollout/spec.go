@@ -80,6 +80,9 @@ func (s StepSpec) held() bool { return s.Approval || s.Limit < 0 }
 type ComponentSpec struct {
 	Name string `json:"name"`
 	Step int    `json:"step"`
+	// Unrendered is set where it stands in as an empty component: nothing of it is applied, and that
+	// it is Healthy says nothing. The state machine does not read it.
+	Unrendered bool `json:"unrendered,omitempty"`
 	// Requires are the components that must be Healthy at the revision before
 	// this one starts. The builder of the Spec leaves out what the policy does
 	// not gate on.

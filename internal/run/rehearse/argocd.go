@@ -137,7 +137,7 @@ func (a *argoTarget) outcome(ctx context.Context, err error) (Rehearsal, error) 
 // it reads.
 func (a *argoTarget) prepare(ctx context.Context) error {
 	var err error
-	if a.spec, err = a.planned.Spec(a.specOptions(session.Revision(a.loaded))); err != nil {
+	if a.spec, err = a.planned.Spec(a.specOptions(a.loaded)); err != nil {
 		return err
 	}
 	folder := filepath.Join(a.plane.Dir, argoFolder)

@@ -211,7 +211,7 @@ func (s *target) runWhileUp(ctx context.Context, loaded *analysis.Result, planne
 // run runs the rollout on the open target.
 func (s *target) run(ctx context.Context, access *rest.Config, loaded *analysis.Result, planned *plan.Plan) (Rehearsal, error) {
 	o := s.options
-	options := s.specOptions(session.Revision(loaded))
+	options := s.specOptions(loaded)
 	spec, err := planned.Spec(options)
 	if err != nil {
 		return Rehearsal{}, err
@@ -285,10 +285,10 @@ func (s *target) run(ctx context.Context, access *rest.Config, loaded *analysis.
 }
 
 // specOptions are those of the rollout at a revision.
-func (s *target) specOptions(revision string) plan.SpecOptions {
+func (s *target) specOptions(loaded *analysis.Result) plan.SpecOptions {
 	o := s.options
 	spec := plan.SpecOptions{
-		Revision: revision, OnFailure: o.OnFailure, Speed: o.scale(), TimeoutFloor: o.LeastTimeout,
+		Revision: session.Revision(loaded), Unrendered: session.Lacking(loaded), OnFailure: o.OnFailure, Speed: o.scale(), TimeoutFloor: o.LeastTimeout,
 		Timeout: o.Timeout, MaxInFlight: o.MaxInFlight, DegradedGrace: degradedGrace,
 		// What did not become Healthy once does not a second time on a plane.
 		MaxTimeouts: 1,

@@ -11,13 +11,8 @@ import (
 // check refuses what would say nothing: faults that do nothing, and a platform of which
 // nothing is rendered.
 func (o Options) check(loaded *analysis.Result) error {
-	lacking := map[string]bool{}
-	unrendered := session.Unrendered(loaded)
-	for _, u := range unrendered {
-		lacking[u.Component] = true
-	}
-	if len(lacking) > 0 && len(lacking) == len(session.Enabled(loaded)) && !o.AllowUnrendered {
-		return &session.UnrenderedError{Unrendered: unrendered}
+	if lacking := session.Lacking(loaded); len(lacking) > 0 && len(lacking) == len(session.Enabled(loaded)) && !o.AllowUnrendered {
+		return &session.UnrenderedError{Unrendered: session.Unrendered(loaded)}
 	}
 	return checkFaults(loaded, o)
 }

@@ -55,13 +55,10 @@ func Run(ctx context.Context, observer Observer, loaded *analysis.Result, planne
 // NewProgress returns the progress of a rollout whose expected times are divided
 // by speed.
 func NewProgress(observer Observer, loaded *analysis.Result, planned *plan.Plan, speed float64, now func() time.Time) *Progress {
-	a := &Progress{observer: observer, phases: map[string]string{}, lacking: map[string]bool{}, redraw: observer.Redraw(), now: now, real: time.Now}
+	a := &Progress{observer: observer, phases: map[string]string{}, lacking: Lacking(loaded), redraw: observer.Redraw(), now: now, real: time.Now}
 	a.expected = time.Duration(float64(planned.Makespan) / speed)
 	for _, c := range loaded.Platform.Components {
 		a.phases[c.Name] = c.Order()
-	}
-	for _, u := range loaded.Unrendered {
-		a.lacking[u.Component] = true
 	}
 	a.names = StepNames(loaded, planned)
 	return a
@@ -70,7 +67,7 @@ func NewProgress(observer Observer, loaded *analysis.Result, planned *plan.Plan,
 // Notice is drive's sink.
 func (a *Progress) Notice(n executor.Notice) {
 	for _, t := range n.Transitions {
-		from, to, reason := told(t, a.lacking[t.Component])
+		from, to, reason := Told(t, a.lacking[t.Component])
 		a.observer.Change(report.Change{At: t.At, Phase: a.phases[t.Component], Component: t.Component, From: from, To: to, Reason: reason})
 	}
 	if a.redraw == 0 {
@@ -89,11 +86,6 @@ func (a *Progress) Notice(n executor.Notice) {
 // show shows a new board.
 func (a *Progress) show(state rollout.State, blockedBy func(string) []rollout.Blocker, at time.Time) {
 	board := report.BoardOf(state, a.names, blockedBy, a.expected, at)
-	for i, c := range state.Components {
-		if step := &board.Steps[state.Spec.Components[i].Step]; c.Status == rollout.Done && a.lacking[c.Name] {
-			step.Done, step.Unrendered = step.Done-1, step.Unrendered+1
-		}
-	}
 	a.board, a.taken, a.drawn, a.newer = board, at, a.real(), nil
 	a.observer.Board(board)
 }

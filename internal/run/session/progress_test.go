@@ -70,7 +70,7 @@ func TestUnrenderedIsNotHealthy(t *testing.T) {
 		now: func() time.Time { return now }, real: func() time.Time { return now },
 	}
 	m, err := rollout.NewMachine(rollout.Spec{
-		Revision: "r", Policy: rollout.Edges, Steps: []rollout.StepSpec{{Label: "100"}}, Components: []rollout.ComponentSpec{{Name: "far"}},
+		Revision: "r", Policy: rollout.Edges, Steps: []rollout.StepSpec{{Label: "100"}}, Components: []rollout.ComponentSpec{{Name: "far", Unrendered: true}},
 	}, now)
 	if err != nil {
 		t.Fatal(err)
@@ -91,7 +91,7 @@ func TestUnrenderedIsNotHealthy(t *testing.T) {
 func TestUnrenderedIsNotApplied(t *testing.T) {
 	applied := rollout.Transition{Component: "far", From: rollout.Syncing, To: rollout.Waiting, Reason: "applied"}
 	for unrendered, want := range map[bool]string{false: "applied", true: "there is nothing of it to apply"} {
-		if _, to, reason := told(applied, unrendered); to != string(rollout.Waiting) || reason != want {
+		if _, to, reason := Told(applied, unrendered); to != string(rollout.Waiting) || reason != want {
 			t.Errorf("unrendered %t: %s %q", unrendered, to, reason)
 		}
 	}

@@ -97,10 +97,7 @@ func Report(loaded *analysis.Result, planned *plan.Plan, outcome executor.Outcom
 	for _, s := range state.Removals {
 		removals[s.Name] = s
 	}
-	lacking := map[string]bool{}
-	for _, u := range r.Unrendered {
-		lacking[u.Component] = true
-	}
+	lacking := Lacking(loaded)
 	for _, c := range loaded.Typed() {
 		rc := report.RolloutComponent{Name: c.Name, Phase: c.Order(), Type: string(c.Type), State: string(rollout.Skipped), BlockedBy: []report.Blocker{}}
 		if s, ok := states[c.Name]; ok {
@@ -132,15 +129,15 @@ func Report(loaded *analysis.Result, planned *plan.Plan, outcome executor.Outcom
 		}
 	}
 	for _, t := range outcome.Transitions {
-		from, to, reason := told(t, lacking[t.Component])
+		from, to, reason := Told(t, lacking[t.Component])
 		r.Transitions = append(r.Transitions, report.Transition{At: report.Time(t.At), Component: t.Component, From: from, To: to, Reason: reason})
 	}
 	return r
 }
 
-// told is a transition as people and machines get it: what stands in as an empty component
+// Told is a transition as people and machines get it: what stands in as an empty component
 // is never called applied, nor Healthy.
-func told(t rollout.Transition, unrendered bool) (from, to, reason string) {
+func Told(t rollout.Transition, unrendered bool) (from, to, reason string) {
 	state := func(s rollout.Status) string {
 		if unrendered && s == rollout.Done {
 			return report.StateUnrendered
@@ -190,6 +187,15 @@ func fill(rc *report.RolloutComponent, s rollout.ComponentState, blocked []rollo
 		}
 		rc.BlockedBy = append(rc.BlockedBy, report.Blocker{Component: name, Reason: b.Reason})
 	}
+}
+
+// Lacking are the components that stand in as empty ones, or lack a part.
+func Lacking(loaded *analysis.Result) map[string]bool {
+	all := map[string]bool{}
+	for _, u := range loaded.Unrendered {
+		all[u.Component] = true
+	}
+	return all
 }
 
 // Unrendered lists what could not be rendered, in the order of the ladder.

@@ -51,6 +51,7 @@ func (o ClusterOptions) openTarget(ctx context.Context, clock *Clock, loaded *an
 	}
 	options := plan.SpecOptions{
 		Revision: revision, OnFailure: o.OnFailure, Speed: 1, Timeout: o.Timeout, MaxInFlight: o.MaxInFlight, DegradedGrace: degradedGrace,
+		Unrendered: Lacking(loaded),
 	}
 	spec, err := planned.Spec(options)
 	if err != nil {
