@@ -82,7 +82,7 @@ func (s *screen) finished() []string {
 				s.printed = map[string]bool{}
 			}
 			s.printed[step.Label] = true
-			lines = append(lines, s.style.StepLine(step))
+			lines = append(lines, s.style.StepLine(*s.board, step))
 		}
 	}
 	return lines

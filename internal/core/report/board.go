@@ -124,8 +124,17 @@ func IsColour(code string) bool {
 	return slices.Contains([]string{green, red, yellow, cyan, faint, bold, "0"}, code)
 }
 
-// StepLine prints a step on one line.
-func (s Style) StepLine(step BoardStep) string {
+// labels is how wide the labels of the steps are.
+func (b Board) labels() int {
+	width := 5
+	for _, step := range b.Steps {
+		width = max(width, utf8.RuneCountInString(step.Label))
+	}
+	return width
+}
+
+// StepLine prints a step of a board on one line.
+func (s Style) StepLine(b Board, step BoardStep) string {
 	glyph, code := "·", faint
 	switch {
 	case step.Failed > 0:
@@ -144,7 +153,7 @@ func (s Style) StepLine(step BoardStep) string {
 	if step.Unrendered > 0 {
 		elapsed += fmt.Sprintf("  %d not rendered", step.Unrendered)
 	}
-	return s.paint(code, fmt.Sprintf("%s %-5s %-13s %3d/%d", glyph, step.Label, step.Name, step.Done, step.Total)) + s.paint(faint, elapsed)
+	return s.paint(code, fmt.Sprintf("%s %-*s %-13s %3d/%d", glyph, b.labels(), step.Label, step.Name, step.Done, step.Total)) + s.paint(faint, elapsed)
 }
 
 // maxLive is the greatest height of the live block, in rows.
@@ -157,7 +166,7 @@ func (s Style) Live(b Board, width int) []string {
 	add := func(line string) { lines = append(lines, Clip(line, width)) }
 	for _, step := range b.Steps {
 		if step.Started && !step.Finished() && len(lines) < 4 {
-			add(s.StepLine(step))
+			add(s.StepLine(b, step))
 		}
 	}
 	for i, r := range b.Running {

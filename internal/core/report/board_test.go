@@ -43,6 +43,23 @@ func TestLiveBlock(t *testing.T) {
 	}
 }
 
+// The columns behind labels hold, however long these are.
+func TestLiveBlockOfLongLabels(t *testing.T) {
+	b := Board{Steps: []BoardStep{
+		{Label: "step 9", Name: "crds", Done: 1, Total: 4, Started: true},
+		{Label: "tier step 10", Name: "runtimes", Done: 3, Total: 6, Started: true},
+	}}
+	got := Style{}.Live(b, 60)
+	for i, want := range []string{
+		"▶ step 9       crds            1/4  0.0s",
+		"▶ tier step 10 runtimes        3/6  0.0s",
+	} {
+		if got[i] != want {
+			t.Errorf("got %q, want %q", got[i], want)
+		}
+	}
+}
+
 func TestLiveBlockNeverExceedsItsFrame(t *testing.T) {
 	b := testBoard()
 	for range 40 {
