@@ -23,6 +23,12 @@ func disabled(c model.Component) model.Component {
 	return c
 }
 
+// inFolder has the domain of a component be that of its folder, which nothing says.
+func inFolder(c model.Component) model.Component {
+	delete(c.Fields, "domain")
+	return c
+}
+
 func TestPhases(t *testing.T) {
 	input := func(l plan.Ladder, components ...model.Component) Input {
 		return Input{Ladder: l, Components: append(components, on(250, "other", "data", model.Runtime))}
@@ -38,6 +44,8 @@ func TestPhases(t *testing.T) {
 		"sync waves need no phase":           {input(ladder(250), at("a", 3)), nil},
 		"Applications need no phase":         {input(apps, on(model.NoPhase, "a", "data", model.Runtime)), nil},
 		"the band of another domain":         {input(ladder(250), on(250, "a", "platform", model.Runtime)), []string{"warning phase-outside-band a - -"}},
+		"a domain that is only its folder":   {input(ladder(250), inFolder(on(250, "a", "platform", model.Runtime))), nil},
+		"a folder, in no band at all":        {input(ladder(250, 450), inFolder(on(450, "a", "data", model.Runtime))), []string{"warning phase-outside-band a - -"}},
 		"no band at all":                     {input(ladder(250, 450), on(450, "a", "data", model.Runtime)), []string{"warning phase-outside-band a - -"}},
 		"a domain without a band":            {input(ladder(250), on(250, "a", "edge", model.Runtime)), nil},
 		"a domain without a band, elsewhere": {input(ladder(250, 450), on(450, "a", "edge", model.Runtime)), []string{"warning phase-outside-band a - -"}},

@@ -216,6 +216,9 @@ func phaseOutsideBand(in Input) []finding.Finding {
 			continue
 		}
 		own, owned := bandNamed(in.Ladder, c.Domain)
+		if _, written := c.Fields["domain"]; !written {
+			owned = false // its folder says where it lies, not when it runs
+		}
 		here, inside := bandAt(in.Ladder, c.Phase)
 		switch {
 		case owned && c.Phase >= own.From && c.Phase <= own.To, inFolderOf(in.Ladder, c):

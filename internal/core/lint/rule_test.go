@@ -68,6 +68,9 @@ func on(phase model.Phase, name, domain string, t model.Type) model.Component {
 	if phase >= 0 {
 		c.Fields["rolloutPhase"] = finding.Position{File: c.Position.File, Line: 3}
 	}
+	if domain != "" {
+		c.Fields["domain"] = finding.Position{File: c.Position.File, Line: 2}
+	}
 	if t != "" {
 		c.Fields["componentType"] = finding.Position{File: c.Position.File, Line: 4}
 	}
