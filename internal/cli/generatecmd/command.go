@@ -65,7 +65,7 @@ that are no release have none, and refuse to write such Jobs: make image makes o
 	source.TakesAll(cmd)
 	o.Result.Register(cmd, "text", "json")
 	f := cmd.Flags()
-	f.StringVar(&o.Out, "out", "", "folder that is written, relative to the root of the platform (default: argocd.out of ladder.yaml, else argocd)")
+	f.StringVar(&o.Out, "out", "", "folder that is written (default: argocd.out of ladder.yaml, else argocd)")
 	f.StringVar(&o.Layout, "layout", "", "single, tiers or app-of-apps (default: that of ladder.yaml)")
 	f.StringVar(&o.SmokeImage, "smoke-image", "", "`IMAGE` that runs the checks of smokes (default: argocd.smoke.image of ladder.yaml, else that of this version of Ladder, if it is a release)")
 	f.BoolVar(&o.Check, "check", false, "write nothing; fail with a diff when the files are stale")

@@ -121,7 +121,7 @@ func (o *Options) generate(ctx context.Context, l *analysis.Result) (*generated,
 	}
 	planned.Edges = l.PreciseEdges(planned.Edges)
 	g := &generated{environment: p.Environment, layout: cmp.Or(o.Layout, string(p.Ladder.Layout)), way: source.Way(o.Path)}
-	base, inside, err := o.base(p)
+	base, below, err := o.base(p, g.way)
 	if err != nil {
 		return nil, err
 	}
@@ -129,11 +129,9 @@ func (o *Options) generate(ctx context.Context, l *analysis.Result) (*generated,
 	in := generate.Input{
 		Platform: p, Plan: planned, Objects: l.Objects, Unrendered: unrendered(l), Layout: o.Layout, Image: generate.Image(o.version),
 	}
-	if inside {
-		in.Out = filepath.ToSlash(o.Out)
-	}
+	in.Out = filepath.ToSlash(below)
 	folder := ladderfile.Folder(cmp.Or(in.Out, p.ArgoCD.Out), p.Environment)
-	if inside {
+	if o.Out == "" || below != "" {
 		g.dir, g.named, g.shown = filepath.Join(p.Root, filepath.FromSlash(folder)), folder, path.Join(g.way, folder)
 	} else {
 		g.dir = filepath.FromSlash(ladderfile.Folder(filepath.ToSlash(base), p.Environment))
@@ -154,27 +152,33 @@ func (o *Options) generate(ctx context.Context, l *analysis.Result) (*generated,
 	return g, nil
 }
 
-// base is the folder that holds those of the environments. inside is set where it
-// lies below the root of the platform: then the objects point to it.
-func (o *Options) base(p *repo.Platform) (base string, inside bool, err error) {
-	switch {
-	case o.Out == "":
-		return filepath.Join(p.Root, filepath.FromSlash(p.ArgoCD.Out)), true, nil
-	case !filepath.IsAbs(o.Out):
-		base = filepath.Join(p.Root, o.Out)
-	default:
-		base = filepath.Clean(o.Out)
+// base is the folder that holds those of the environments. below is what --out names, relative to the
+// root of the platform, where it lies below that: then the objects point to it.
+func (o *Options) base(p *repo.Platform, way string) (base, below string, err error) {
+	if o.Out == "" {
+		return filepath.Join(p.Root, filepath.FromSlash(p.ArgoCD.Out)), "", nil
 	}
-	rel, err := filepath.Rel(p.Root, base)
-	outside := err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator))
+	base = filepath.Clean(o.Out)
+	if !filepath.IsAbs(base) {
+		// The root of the platform is where links lead to.
+		here, err := filepath.Abs(".")
+		if err == nil {
+			here, err = filepath.EvalSymlinks(here)
+		}
+		if err != nil {
+			return "", "", fmt.Errorf("--out %s: %w", o.Out, err)
+		}
+		base = filepath.Join(here, base)
+	}
+	below, err = filepath.Rel(p.Root, base)
+	outside := err != nil || below == ".." || strings.HasPrefix(below, ".."+string(filepath.Separator))
 	switch {
 	case outside && filepath.IsAbs(o.Out):
-		return base, false, nil
-	case outside, rel == ".":
-		return "", false, exit.With(exit.Usage, fmt.Errorf("--out %s is not a folder below the root of the platform; an absolute path writes a copy elsewhere", o.Out))
+		return base, "", nil
+	case outside, below == ".":
+		return "", "", exit.With(exit.Usage, fmt.Errorf("--out %s is not a folder below the root of the platform, %s; it starts where the command runs, and an absolute path writes a copy elsewhere", o.Out, way))
 	}
-	o.Out = rel
-	return base, true, nil
+	return base, below, nil
 }
 
 // refuseLinks refuses a folder that a symbolic link leads to: what is replaced
