@@ -60,10 +60,7 @@ volumeBindingMode: WaitForFirstConsumer
 	w.workload("local-path-storage", "local-path-provisioner")
 	sentinel := shortCRD(schema.GroupKind{Group: "test.example.com", Kind: "Sentinel"}, "sentinels")
 	install(t, w.dyn, sentinel)
-	assessor, err := health.New(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	assessor := health.New()
 	var played []unstructured.Unstructured
 	cases := 0 // that ran: somebody may have asked for some of them only
 	for _, c := range operated {

@@ -38,9 +38,7 @@ func NewInspector(config *rest.Config, assessor *health.Assessor) (*Inspector, e
 		return nil, err
 	}
 	if assessor == nil {
-		if assessor, err = health.New(context.Background()); err != nil {
-			return nil, err
-		}
+		assessor = health.New()
 	}
 	return &Inspector{client, restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(kinds)), assessor}, nil
 }

@@ -23,9 +23,6 @@ func (r *Regexp) Match(b []byte) bool { return r.compiled().Match(b) }
 // MatchString is [regexp.Regexp.MatchString].
 func (r *Regexp) MatchString(s string) bool { return r.compiled().MatchString(s) }
 
-// FindAll is [regexp.Regexp.FindAll].
-func (r *Regexp) FindAll(b []byte, n int) [][]byte { return r.compiled().FindAll(b, n) }
-
 // FindAllSubmatch is [regexp.Regexp.FindAllSubmatch].
 func (r *Regexp) FindAllSubmatch(b []byte, n int) [][][]byte {
 	return r.compiled().FindAllSubmatch(b, n)

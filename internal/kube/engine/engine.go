@@ -99,7 +99,7 @@ var _ executor.Engine = (*Engine)(nil)
 // New returns an engine. It fails on a component whose health checks do not
 // compile; it does not talk to the server yet. Close ends its watches, ctx does not.
 func New(ctx context.Context, config Config) (*Engine, error) {
-	if err := config.fill(ctx); err != nil {
+	if err := config.fill(); err != nil {
 		return nil, err
 	}
 	connection := rest.CopyConfig(config.RESTConfig)
@@ -131,7 +131,7 @@ func (e *Engine) Behind() bool { return !e.watching.Load() || e.observer.lags() 
 func (e *Engine) BlindAt() time.Time { return e.observer.blindAt() }
 
 // fill sets the defaults.
-func (c *Config) fill(ctx context.Context) error {
+func (c *Config) fill() error {
 	if c.Revision == "" {
 		return errors.New("an engine needs a revision")
 	}
@@ -163,11 +163,7 @@ func (c *Config) fill(ctx context.Context) error {
 		c.Smoke.Now = c.Clock.Now
 	}
 	if c.Health == nil {
-		a, err := health.New(ctx, health.WithClock(c.Server.Now))
-		if err != nil {
-			return err
-		}
-		c.Health = a
+		c.Health = health.New(health.WithClock(c.Server.Now))
 	}
 	return nil
 }

@@ -101,10 +101,7 @@ func TestExplain(t *testing.T) {
 			if web == nil {
 				t.Fatal("the Deployment was not seen")
 			}
-			a, err := health.New(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			a := health.New()
 			if diff := cmp.Diff(tc.want, o.explain(web, a.Assess(t.Context(), web))); diff != "" {
 				t.Error(diff)
 			}
@@ -140,10 +137,7 @@ func TestByWorkloads(t *testing.T) {
 			if r == nil {
 				t.Fatal("the RedisFailover was not seen")
 			}
-			a, err := health.New(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			a := health.New()
 			if diff := cmp.Diff(tc.want, o.byWorkloads(t.Context(), a.Assess, r)); diff != "" {
 				t.Error(diff)
 			}

@@ -55,12 +55,11 @@ type matched struct {
 // WithScripts adds scripts that go before those that Argo CD ships, the first
 // that matches before the others. They run in workers.
 func WithScripts(scripts []Script) Option {
-	return func(_ context.Context, a *Assessor) error {
+	return func(a *Assessor) {
 		a.custom = &customs{scripts: scripts, known: map[schema.GroupKind]matched{}}
 		for _, s := range scripts {
 			a.custom.patterns = append(a.custom.patterns, Script{Group: s.Group, Kind: s.Kind})
 		}
-		return nil
 	}
 }
 

@@ -99,10 +99,7 @@ func TestScriptsOfArgoCM(t *testing.T) {
 	if err != nil || len(problems) != 1 {
 		t.Fatalf("problems = %v, error = %v", problems, err)
 	}
-	a, err := health.New(t.Context(), health.WithScripts(scripts))
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := health.New(health.WithScripts(scripts))
 	own, err := a.With(t.Context(), []model.HealthCheck{{Group: "apps", Kind: "Deployment", Lua: "return {status = 'Healthy'}"}})
 	if err != nil {
 		t.Fatal(err)
@@ -136,12 +133,9 @@ func TestScriptsOfArgoCM(t *testing.T) {
 // object keeps them.
 func TestScriptsSeeNoSchemas(t *testing.T) {
 	crd := object(t, `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: a}, spec: {group: g, versions: [{name: v1, schema: {openAPIV3Schema: {type: object}}}]}}`)
-	a, err := health.New(t.Context(), health.WithScripts([]health.Script{{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition", Source: "test", Lua: `
+	a := health.New(health.WithScripts([]health.Script{{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition", Source: "test", Lua: `
 local v = obj.spec.versions[1]
 return {status = "Degraded", message = obj.spec.group .. v.name .. tostring(v.schema)}`}}))
-	if err != nil {
-		t.Fatal(err)
-	}
 	if got := a.Assess(t.Context(), crd); got.Message != "gv1nil" {
 		t.Errorf("the script saw %q", got.Message)
 	}

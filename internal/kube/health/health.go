@@ -30,37 +30,27 @@ type Assessor struct {
 }
 
 // Option configures an Assessor.
-type Option func(context.Context, *Assessor) error
+type Option func(*Assessor)
 
 // WithClock sets the clock that scripts see through os.time; the default is the
 // system clock.
 func WithClock(now func() time.Time) Option {
-	return func(_ context.Context, a *Assessor) error {
-		a.now = now
-		return nil
-	}
+	return func(a *Assessor) { a.now = now }
 }
 
-// WithChecks adds the readiness checks that a descriptor declares. An
-// expression or script that does not compile is an error that names its
-// position.
-func WithChecks(checks []model.HealthCheck) Option {
-	return func(ctx context.Context, a *Assessor) error { return a.addChecks(ctx, checks) }
-}
-
-// New returns an Assessor. ctx bounds how long it may take to compile checks.
-func New(ctx context.Context, options ...Option) (*Assessor, error) {
+// New returns an Assessor.
+func New(options ...Option) *Assessor {
 	a := &Assessor{scripts: newScripts(), now: time.Now, checks: map[schema.GroupKind][]check{}}
 	for _, option := range options {
-		if err := option(ctx, a); err != nil {
-			return nil, err
-		}
+		option(a)
 	}
-	return a, nil
+	return a
 }
 
-// With returns an Assessor that also applies the given checks. It shares the
-// compiled scripts of a, so one can be had per component.
+// With returns an Assessor that also applies the readiness checks that a descriptor
+// declares. It shares the compiled scripts of a, so one can be had per component. An
+// expression or script that does not compile is an error that names its position. ctx
+// bounds how long it may take to compile them.
 func (a *Assessor) With(ctx context.Context, checks []model.HealthCheck) (*Assessor, error) {
 	if len(checks) == 0 {
 		return a, nil

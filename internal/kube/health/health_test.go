@@ -103,10 +103,7 @@ func TestAssess(t *testing.T) {
 		"unknown kind generation": {`{apiVersion: example.com/v1, kind: Thing, metadata: {name: a, generation: 4}, status: {observedGeneration: 3}}`, rollout.Progressing, "generation 4"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a, err := health.New(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			a := health.New()
 			got := a.Assess(t.Context(), object(t, tc.object))
 			if got.Health != tc.want || !strings.Contains(got.Message, tc.message) {
 				t.Errorf("got %s %q, want %s %q", got.Health, got.Message, tc.want, tc.message)
@@ -118,10 +115,7 @@ func TestAssess(t *testing.T) {
 // Every script that is embedded compiles, and on an object without a status
 // says something other than Unknown.
 func TestEveryScriptOfOursWaitsForAStatus(t *testing.T) {
-	a, err := health.New(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := health.New()
 	kinds := health.OwnKinds()
 	if len(kinds) == 0 {
 		t.Fatal("no scripts are embedded")
@@ -166,7 +160,7 @@ func TestDescriptorChecks(t *testing.T) {
 				t.Skip("it uses a limit up")
 			}
 			tc.check.Group, tc.check.Kind = "example.com", "Thing"
-			a, err := health.New(t.Context(), health.WithChecks([]model.HealthCheck{tc.check}))
+			a, err := health.New().With(t.Context(), []model.HealthCheck{tc.check})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -189,7 +183,7 @@ func TestChecksThatDoNotCompile(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			check.Position.File, check.Position.Line = "component.yaml", 7
-			_, err := health.New(t.Context(), health.WithChecks([]model.HealthCheck{check}))
+			_, err := health.New().With(t.Context(), []model.HealthCheck{check})
 			if err == nil || !strings.Contains(err.Error(), "component.yaml:7") {
 				t.Errorf("error = %v", err)
 			}
@@ -199,10 +193,7 @@ func TestChecksThatDoNotCompile(t *testing.T) {
 
 func TestScriptsShareNothing(t *testing.T) {
 	// One script leaves a global behind; no other run may see it.
-	a, err := health.New(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := health.New()
 	leave, err := a.With(t.Context(), []model.HealthCheck{{Group: "example.com", Kind: "Thing",
 		Lua: `leak = (leak or 0) + 1 return {status = leak == 1 and "Healthy" or "Degraded"}`}})
 	if err != nil {
@@ -239,10 +230,7 @@ func TestWorse(t *testing.T) {
 }
 
 func BenchmarkScript(b *testing.B) {
-	a, err := health.New(b.Context(), health.WithClock(func() time.Time { return time.Unix(0, 0) }))
-	if err != nil {
-		b.Fatal(err)
-	}
+	a := health.New(health.WithClock(func() time.Time { return time.Unix(0, 0) }))
 	var u unstructured.Unstructured
 	if err := yaml.Unmarshal([]byte(`{apiVersion: external-secrets.io/v1, kind: ExternalSecret, metadata: {name: a}, status: {conditions: [{type: Ready, status: "True"}]}}`), &u.Object); err != nil {
 		b.Fatal(err)
@@ -256,7 +244,7 @@ func BenchmarkScript(b *testing.B) {
 // A script that is ended says as much of an object as one that fails: nothing where
 // there is no status yet. Scripts end with their caller.
 func TestScriptsThatAreEnded(t *testing.T) {
-	a, err := health.New(t.Context(), health.WithChecks([]model.HealthCheck{{Group: "example.com", Kind: "Thing", Lua: "while true do end"}}))
+	a, err := health.New().With(t.Context(), []model.HealthCheck{{Group: "example.com", Kind: "Thing", Lua: "while true do end"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -271,7 +259,7 @@ func TestScriptsThatAreEnded(t *testing.T) {
 }
 
 func BenchmarkForeignScript(b *testing.B) {
-	a, err := health.New(b.Context(), health.WithChecks([]model.HealthCheck{{Group: "example.com", Kind: "Thing", Lua: `return {status = "Healthy"}`}}))
+	a, err := health.New().With(b.Context(), []model.HealthCheck{{Group: "example.com", Kind: "Thing", Lua: `return {status = "Healthy"}`}})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -89,11 +89,7 @@ func (r *run) assessor(ctx context.Context) (*health.Assessor, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the health scripts of argocd-cm: %w", err)
 	}
-	a, err := health.New(ctx, health.WithClock(r.options.Clock.Now), health.WithScripts(scripts))
-	if err != nil {
-		return nil, fmt.Errorf("read the health scripts of argocd-cm: %w", err)
-	}
-	return a, nil
+	return health.New(health.WithClock(r.options.Clock.Now), health.WithScripts(scripts)), nil
 }
 
 // stagePreArgo applies the components that come before Argo CD, one after the

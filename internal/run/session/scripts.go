@@ -124,9 +124,5 @@ func Assessor(ctx context.Context, loaded *analysis.Result, now func() time.Time
 	if err != nil {
 		return nil, err
 	}
-	assessor, err := health.New(ctx, health.WithClock(now), health.WithScripts(scripts))
-	if err != nil {
-		return nil, fmt.Errorf("read the health scripts: %w", err)
-	}
-	return assessor, nil
+	return health.New(health.WithClock(now), health.WithScripts(scripts)), nil
 }

@@ -53,7 +53,7 @@ func TestExpressionsMeanTheSame(t *testing.T) {
 			if len(r.Notes) > 0 {
 				t.Fatal(r.Notes)
 			}
-			native, err := health.New(t.Context(), health.WithChecks([]model.HealthCheck{check}))
+			native, err := health.New().With(t.Context(), []model.HealthCheck{check})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -108,7 +108,7 @@ func TestExpressionsComeOnTop(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			check := model.HealthCheck{Group: test.gk.Group, Kind: test.gk.Kind, CEL: test.cel}
 			r := build(t, settings.Input{Components: []settings.Component{{Name: "a", Health: []model.HealthCheck{check}}}})
-			native, err := health.New(t.Context(), health.WithChecks([]model.HealthCheck{check}))
+			native, err := health.New().With(t.Context(), []model.HealthCheck{check})
 			if err != nil {
 				t.Fatal(err)
 			}

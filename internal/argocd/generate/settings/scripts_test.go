@@ -60,10 +60,7 @@ func assessor(t *testing.T, r settings.Result) *health.Assessor {
 	if err != nil || len(problems) > 0 {
 		t.Fatal(problems, err)
 	}
-	a, err := health.New(t.Context(), health.WithScripts(scripts))
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := health.New(health.WithScripts(scripts))
 	return a
 }
 
@@ -265,10 +262,7 @@ func TestScriptsSayWhatARehearsalSays(t *testing.T) {
 			t.Errorf("%s has a script and no states to test it with", gk)
 		}
 	}
-	native, err := health.New(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	native := health.New()
 	for gk, list := range all {
 		t.Run(gk.String(), func(t *testing.T) {
 			component := settings.Component{Name: "a", Waited: true, Objects: []manifest.Object{{Unstructured: state(t, gk, "")}}}

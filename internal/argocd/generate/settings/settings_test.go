@@ -144,10 +144,7 @@ func check(t *testing.T, gk schema.GroupKind, states map[string]rollout.Health, 
 	t.Helper()
 	r := build(t, settings.Input{Nested: true})
 	argo := assessor(t, r)
-	rehearsal, err := health.New(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	rehearsal := health.New()
 	for text, want := range states {
 		obj := state(t, gk, text)
 		if got := argo.Assess(t.Context(), obj); got.Health != want {
