@@ -19,7 +19,7 @@ func (r *Result) images(c model.Component, o manifest.Object) []lint.Image {
 	// Values that are not known may name another image.
 	incomplete := slices.ContainsFunc(c.Sources, func(s model.Source) bool { return s.Kind == model.Chart && s.Incomplete != "" })
 	var out []lint.Image
-	for _, image := range infer.Images(o) {
+	for _, image := range append(infer.Images(o), infer.OperatorImages(o)...) {
 		text := image.Reference
 		if text == "auto" || strings.ContainsAny(text, "${}<>%") || strings.HasPrefix(text, "ko://") || text != "" && strings.ToUpper(text) == text {
 			continue

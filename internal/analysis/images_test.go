@@ -52,3 +52,41 @@ func TestImages(t *testing.T) {
 		}
 	}
 }
+
+// TestOperatorImages: which fields of custom resources are images that run.
+func TestOperatorImages(t *testing.T) {
+	for name, test := range map[string]struct {
+		version, kind string
+		spec          map[string]any
+		want          string // the field that is told
+	}{
+		"a Cluster of CloudNativePG": {"postgresql.cnpg.io/v1", "Cluster", map[string]any{"imageName": "ghcr.io/cloudnative-pg/postgresql:latest"}, "spec.imageName"},
+		"without a tag":              {"k8s.keycloak.org/v2alpha1", "Keycloak", map[string]any{"image": "quay.io/keycloak/keycloak"}, "spec.image"},
+		"malformed":                  {"monitoring.coreos.com/v1", "Prometheus", map[string]any{"image": "quay.io/prometheus/prometheus:v3:v3"}, "spec.image"},
+		"below a part":               {"kafka.strimzi.io/v1", "Kafka", map[string]any{"kafka": map[string]any{"image": "quay.io/strimzi/kafka:latest"}}, "spec.kafka.image"},
+		"with a version":             {"elasticsearch.k8s.elastic.co/v1", "Elasticsearch", map[string]any{"image": "registry.example/elasticsearch:9.1.0"}, ""},
+		"an empty one":               {"k8s.keycloak.org/v2alpha1", "Keycloak", map[string]any{"image": ""}, ""},
+		"a part of one":              {"k8s.keycloak.org/v2alpha1", "Keycloak", map[string]any{"image": map[string]any{"repository": "quay.io/keycloak/keycloak"}}, ""},
+		"containers of any kind": {"example.org/v1", "Site", map[string]any{"podTemplate": map[string]any{"spec": map[string]any{
+			"containers": []any{map[string]any{"name": "web", "image": "registry.example/web:latest"}}}}}, "spec.podTemplate.spec.containers[0].image"},
+		"containers that a policy asks for": {"kyverno.io/v1", "ClusterPolicy", map[string]any{"pattern": map[string]any{
+			"containers": []any{map[string]any{"name": "*", "image": "registry.example/web"}}}}, ""},
+		"values of a chart": {"helm.toolkit.fluxcd.io/v2", "HelmRelease", map[string]any{"values": map[string]any{
+			"containers": []any{map[string]any{"name": "web", "image": "registry.example/web"}}}}, ""},
+		"a repository that is watched": {"image.toolkit.fluxcd.io/v1", "ImageRepository", map[string]any{"image": "ghcr.io/org/app"}, ""},
+		"a disk":                       {"infrastructure.example.org/v1", "Machine", map[string]any{"image": "ubuntu-22.04"}, ""},
+		"a picture":                    {"example.org/v1", "Link", map[string]any{"image": "https://example.org/logo.png"}, ""},
+		"what a build pushes":          {"shipwright.io/v1beta1", "Build", map[string]any{"output": map[string]any{"image": "registry.example/app:latest"}}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			resource := &unstructured.Unstructured{Object: map[string]any{"apiVersion": test.version, "kind": test.kind, "spec": test.spec}}
+			got := ""
+			for _, image := range new(Result).images(model.Component{}, manifest.Object{Unstructured: resource}) {
+				got += image.Field
+			}
+			if got != test.want {
+				t.Errorf("told %q, want %q", got, test.want)
+			}
+		})
+	}
+}

@@ -51,7 +51,7 @@ var valueOf = lazyregexp.New(`\.Values((?:\.[A-Za-z_][A-Za-z0-9_]*)+)`)
 func (r *Result) imageValues(c model.Component, image string, at finding.Position) []finding.Evidence {
 	chart, _, ok := strings.Cut(at.File, "/templates/")
 	line := r.line(at)
-	if !ok || !strings.Contains(line, "image:") {
+	if !ok || !strings.Contains(strings.ToLower(line), "image") {
 		return nil
 	}
 	var out []finding.Evidence
