@@ -173,8 +173,8 @@ type placement struct {
 	phaseless []string
 }
 
-// placeAll sorts components into steps. Steps of the ladder file that match
-// nothing are kept.
+// placeAll sorts components into steps. Steps and sync waves of the ladder file that
+// match nothing are kept.
 func placeAll(components []model.Component, l Ladder, unphased bool) (placement, error) {
 	x := indexLadder(l)
 	x.unphased = unphased
@@ -212,6 +212,7 @@ func placeAll(components []model.Component, l Ladder, unphased bool) (placement,
 			distinct = append(distinct, place{later: true, waves: wavesNear(used, i), step: i, phase: model.NoPhase})
 		}
 	}
+	distinct = append(distinct, x.emptyWaves(distinct)...)
 	slices.SortFunc(distinct, place.compare)
 	distinct = slices.CompactFunc(distinct, func(p, q place) bool { return p.compare(q) == 0 })
 	sizes := make([]int, len(distinct))
@@ -235,6 +236,20 @@ func placeAll(components []model.Component, l Ladder, unphased bool) (placement,
 	slices.Sort(out.unplaced)
 	slices.Sort(out.phaseless)
 	return out, nil
+}
+
+// emptyWaves are places of the sync waves that the ladder file tells of and that no place
+// has, nested ones included. It tells of waves only where a place is one wave by itself.
+func (x ladderIndex) emptyWaves(places []place) []place {
+	var empty []place
+	if slices.ContainsFunc(places, func(p place) bool { return len(p.waves) == 1 }) {
+		for n := range x.waves {
+			if !slices.ContainsFunc(places, func(p place) bool { return slices.Contains(p.waves, n) }) {
+				empty = append(empty, place{later: true, waves: []int{n}, step: -1, phase: model.NoPhase})
+			}
+		}
+	}
+	return empty
 }
 
 // wavesNear are the sync waves of a step that matches nothing: those of the step before
