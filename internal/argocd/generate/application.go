@@ -159,7 +159,8 @@ func (b *builder) annotations(c *model.Component) map[string]string {
 		for _, r := range requirements {
 			texts = append(texts, r.Text)
 		}
-		return strings.Join(texts, ",")
+		slices.Sort(texts) // as the template does
+		return strings.Join(slices.Compact(texts), ",")
 	}
 	annotations := map[string]string{compareAnnotation: compareOptions, annotationType: string(c.Type)}
 	if text := list(c.Requires); text != "" {

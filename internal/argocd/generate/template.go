@@ -163,7 +163,7 @@ func (b *builder) partLabels(line printf, stages []stage) {
 	line(`{{- $annotations := dict -}}`)
 	b.typeLines(line, stages)
 	for _, key := range [][2]string{{"requires", annotationRequires}, {"validates", annotationValidates}} {
-		line(`{{- if get . %q }}{{ $_ := set $annotations %q (join "," (get . %q)) }}{{ end -}}`, key[0], key[1], key[0])
+		line(`{{- if get . %q }}{{ $_ := set $annotations %q (get . %q | sortAlpha | uniq | join ",") }}{{ end -}}`, key[0], key[1], key[0])
 	}
 	line(`{{- if get . "timeout" }}{{ $_ := set $annotations %q (toString .timeout) }}{{ end -}}`, annotationTimeout)
 }
