@@ -1,7 +1,6 @@
 package analysis
 
 import (
-	"context"
 	"path"
 	"slices"
 	"strings"
@@ -9,9 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"mvdan.cc/sh/v3/syntax"
 
-	"github.com/rollout-ladder/ladder/internal/confine/evaluate"
 	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
-	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/repo/manifest"
 )
 
@@ -37,24 +34,6 @@ func inert(o manifest.Object) bool {
 		}
 	}
 	return some
-}
-
-// findCertain finds the expressions of checks that say the same of every object. Those that
-// do not compile are told where they are evaluated.
-func (r *Result) findCertain(ctx context.Context) {
-	for _, c := range r.Platform.Components {
-		for _, check := range c.Smoke {
-			if !c.Enabled || check.Kind != model.CheckCEL {
-				continue
-			}
-			if certain, err := evaluate.IsCertain(ctx, check.Expression, check.Variable()); err == nil && certain {
-				if r.certain == nil {
-					r.certain = map[string]bool{}
-				}
-				r.certain[check.Expression] = true
-			}
-		}
-	}
 }
 
 // isDemanding reports whether a pod needs more than an image to start: that it starts is

@@ -340,9 +340,8 @@ func (r *Result) infer(ctx context.Context, known *knowledge) {
 	r.Installations = inferred.Installations
 	r.findAside(ctx, objects)
 	r.placeValues()
-	r.findCertain(ctx)
 	r.orderFlux()
-	r.Findings = slices.Concat(r.Platform.Findings, inferred.Findings, r.smokeImage())
+	r.Findings = slices.Concat(r.Platform.Findings, inferred.Findings, r.smokeImage(), r.expressions(ctx))
 	refused := decoded()
 	for i, c := range r.Platform.Components {
 		r.Findings = append(r.Findings, r.wrongWaves(c, objects[c.Name])...)
