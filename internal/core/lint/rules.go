@@ -73,6 +73,7 @@ func argoRules() []Rule {
 		judged(ruleExcluded, finding.Warning, "The settings of Argo CD hide a kind that the repository applies", kindExcluded),
 		judged(ruleUnwatched, finding.Warning, "Argo CD does not look for Applications in a namespace", applicationUnwatched),
 		judged(ruleSyncTimeout, finding.Warning, "Argo CD ends a sync before a hook or Job of it has to be done", syncTimeoutTooShort),
+		judged(ruleHooksOnly, finding.Warning, "An Application of hooks alone is never synced by itself", hooksNeverSync),
 		judged(ruleLongName, finding.Error, "The name of an Application does not fit into the label that tracks what it applies", nameTooLong),
 		judged(ruleBuild, finding.Warning, "Argo CD cannot build a kustomization with the options of its settings", buildOptionMissing),
 		judged(ruleQuoted, finding.Error, "Argo CD passes on the quotes in the options of kustomize", buildOptionQuoted),
