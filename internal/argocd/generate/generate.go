@@ -28,6 +28,9 @@ const Mark = ladderfile.GeneratedMark
 // Input is what the objects are made from.
 type Input struct {
 	Platform *repo.Platform
+	// Components are those of the platform with the types that their contents tell; nil
+	// for those that are written alone.
+	Components []model.Component
 	// Plan is that of the policy phases.
 	Plan *plan.Plan
 	// Objects are those that components render to, by name, as far as they are
@@ -226,8 +229,12 @@ func newBuilder(ctx context.Context, in Input) (*builder, error) {
 	b.folder = ladderfile.Folder(cmp.Or(in.Out, p.ArgoCD.Out), p.Environment)
 	to := p.ArgoCD.In(p.Environment)
 	b.destination = Destination{Server: to.Server, Name: to.Name}
-	for i := range p.Components {
-		if c := &p.Components[i]; c.Enabled && !c.PreArgo {
+	components := in.Components
+	if components == nil {
+		components = p.Components
+	}
+	for i := range components {
+		if c := &components[i]; c.Enabled && !c.PreArgo {
 			b.components[c.Name] = c
 		}
 	}

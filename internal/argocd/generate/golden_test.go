@@ -93,7 +93,7 @@ func generated(t *testing.T, platform string) map[string]string {
 	planned.Edges = loaded.PreciseEdges(planned.Edges)
 	said := ""
 	r, err := generate.Build(context.Background(), generate.Input{
-		Platform: loaded.Platform, Plan: planned, Objects: loaded.Objects, Image: "registry.example.com/ladder:1",
+		Platform: loaded.Platform, Components: loaded.Typed(), Plan: planned, Objects: loaded.Objects, Image: "registry.example.com/ladder:1",
 	})
 	if err != nil {
 		return map[string]string{"said": err.Error() + "\n"}

@@ -127,7 +127,7 @@ func (o *Options) generate(ctx context.Context, l *analysis.Result) (*generated,
 	}
 	p.ArgoCD.SmokeImage = cmp.Or(o.SmokeImage, p.ArgoCD.SmokeImage)
 	in := generate.Input{
-		Platform: p, Plan: planned, Objects: l.Objects, Unrendered: unrendered(l), Layout: o.Layout, Image: generate.Image(o.version),
+		Platform: p, Components: l.Typed(), Plan: planned, Objects: l.Objects, Unrendered: unrendered(l), Layout: o.Layout, Image: generate.Image(o.version),
 	}
 	in.Out = filepath.ToSlash(below)
 	folder := ladderfile.Folder(cmp.Or(in.Out, p.ArgoCD.Out), p.Environment)

@@ -190,7 +190,7 @@ func (r *run) generated(ctx context.Context, s *sources, loaded *analysis.Result
 		}
 	}
 	in := generate.Input{
-		Platform: loaded.Platform, Plan: planned, Objects: loaded.Objects, Unrendered: unrendered, Image: r.options.Image,
+		Platform: loaded.Platform, Components: loaded.Typed(), Plan: planned, Objects: loaded.Objects, Unrendered: unrendered, Image: r.options.Image,
 		RepoURL: r.options.Config.Root.RepoURL, Revision: r.options.Config.Root.Revision,
 	}
 	if err := address(&in); err != nil {

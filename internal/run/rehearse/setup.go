@@ -75,7 +75,7 @@ func (a *argoTarget) generatedSetup(ctx context.Context, dir string) (setup, err
 		return setup{}, fmt.Errorf("plan what is generated: %w", err)
 	}
 	made, err := generate.Build(ctx, generate.Input{
-		Platform: p, Plan: planned, Objects: a.loaded.Objects, Unrendered: unrendered,
+		Platform: p, Components: a.loaded.Typed(), Plan: planned, Objects: a.loaded.Objects, Unrendered: unrendered,
 		RepoURL: snapshot.Address(dir), Revision: snapshot.Branch, Image: rehearsedImage,
 	})
 	if err != nil {
