@@ -22,7 +22,8 @@ type To struct {
 	// Format of the output is json, markdown or text; Output is its file, empty for
 	// the standard output.
 	Format, Output string
-	// Path is that of the platform: text has positions that open from where the command runs.
+	// Path is that of the platform: what people read has positions that open from where the
+	// command runs.
 	Path string
 }
 
@@ -44,17 +45,18 @@ func (to To) Write(streams *stream.Streams, r report.Rollout) error {
 	}
 	var b bytes.Buffer
 	var err error
+	below := r.Below(source.Way(to.Path))
 	switch to.Format {
 	case "json":
 		err = report.JSON(&b, r)
 	case "markdown":
-		err = report.RolloutMarkdown(&b, r)
+		err = report.RolloutMarkdown(&b, below)
 	default:
 		style := report.Style{Color: to.Output == "" && streams.Color(streams.OutTerminal)}
 		if to.OnTerminal(streams) {
 			style.Width = streams.Width()
 		}
-		err = report.RolloutText(&b, r.Below(source.Way(to.Path)), style)
+		err = report.RolloutText(&b, below, style)
 	}
 	if err != nil {
 		return err
@@ -62,7 +64,7 @@ func (to To) Write(streams *stream.Streams, r report.Rollout) error {
 	if err := streams.WriteResult(to.Output, b.Bytes()); err != nil {
 		return exit.With(exit.CouldNotRun, err)
 	}
-	summarise(streams, r)
+	summarise(streams, below)
 	return nil
 }
 

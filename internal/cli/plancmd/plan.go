@@ -239,7 +239,7 @@ func write(b *bytes.Buffer, p *plan.Plan, loaded *analysis.Result, o *Options) e
 	case "svg":
 		return report.PlanSVG(b, p)
 	case "html":
-		return report.PlanHTML(b, p, unrendered)
+		return report.PlanHTML(b, p, unrendered, source.Way(o.Path))
 	default:
 		return report.PlanText(b, p, unrendered, source.Way(o.Path))
 	}

@@ -11,8 +11,11 @@ import (
 )
 
 // PlanHTML writes a page that stands alone: the picture of PlanSVG and the same
-// in tables, for those who cannot see it and for the browser's search.
-func PlanHTML(w io.Writer, p *plan.Plan, unrendered []Unrendered) error {
+// in tables, for those who cannot see it and for the browser's search; way leads from where
+// they stand to the root of the platform.
+func PlanHTML(w io.Writer, p *plan.Plan, unrendered []Unrendered, way string) error {
+	doc := PlanDocument(p, UnrenderedBelow(unrendered, way))
+	doc.Against = EdgesBelow(doc.Against, way)
 	var picture strings.Builder
 	writeSVG(&picture, p)
 	return planPage.Execute(w, struct {
@@ -27,7 +30,7 @@ func PlanHTML(w io.Writer, p *plan.Plan, unrendered []Unrendered) error {
 		Name   func(component string) string
 		Judged []finding.Finding
 	}{
-		PlanDocument(p, unrendered), stepsOf(p), Clock(p.Makespan), Clock(p.Bound), Clock(p.CriticalPath.Duration),
+		doc, stepsOf(p), Clock(p.Makespan), Clock(p.Bound), Clock(p.CriticalPath.Duration),
 		template.HTML(picture.String()), //nolint:gosec // made by writeSVG, which escapes every text
 		slices.ContainsFunc(p.Steps, func(s plan.Step) bool { return s.Title+s.Purpose != "" }),
 		func(component string) string { return boxName(component, p.Only) }, p.Judged,

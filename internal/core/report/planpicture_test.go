@@ -58,7 +58,7 @@ func TestOneCountOfSteps(t *testing.T) {
 	p.Steps = append(p.Steps, plan.Step{Index: 5, Label: "400"})
 	forms := map[string]func(io.Writer, *plan.Plan) error{
 		"text": func(w io.Writer, p *plan.Plan) error { return PlanText(w, p, nil, "") },
-		"html": func(w io.Writer, p *plan.Plan) error { return PlanHTML(w, p, nil) },
+		"html": func(w io.Writer, p *plan.Plan) error { return PlanHTML(w, p, nil, ".") },
 		"svg":  func(w io.Writer, p *plan.Plan) error { return PlanSVG(w, p) },
 	}
 	for name, form := range forms {
@@ -214,14 +214,14 @@ func TestPlanSVGFoldsWhatIsTooMuch(t *testing.T) {
 
 func TestPlanHTMLEscapesAndStandsAlone(t *testing.T) {
 	page := written(t, func(w io.Writer, p *plan.Plan) error {
-		return PlanHTML(w, p, []Unrendered{{Component: "far", Reason: "<script>", File: "far.yaml", Line: 3}})
+		return PlanHTML(w, p, []Unrendered{{Component: "far", Reason: "<script>", File: "far.yaml", Line: 3}}, "platform")
 	}, pictured(t))
 	for _, forbidden := range []string{"<script", "http://", "https://", `app <"1">`} {
 		if i := strings.Index(strings.ReplaceAll(page, `xmlns="http://www.w3.org/2000/svg"`, ""), forbidden); i >= 0 {
 			t.Errorf("the page holds %q", forbidden)
 		}
 	}
-	for _, want := range []string{"&lt;script&gt;", "far.yaml:3", "Against the order", "<svg", "reads ConfigMap a/late"} {
+	for _, want := range []string{"&lt;script&gt;", "<code>platform/far.yaml:3</code>", "<code>platform/", "Against the order", "<svg", "reads ConfigMap a/late"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q", want)
 		}
