@@ -18,7 +18,8 @@ import (
 
 // Checkout is what is known of one; empty fields are not known.
 type Checkout struct {
-	// URL is the address of the remote origin, without credentials.
+	// URL is the address of the remote origin, without credentials; empty where it is a folder of this
+	// machine, which says nothing of where others have the repository.
 	URL string
 	// Branch is the one that HEAD points to; empty where HEAD is detached.
 	Branch string
@@ -55,8 +56,16 @@ func Read(top string) (Checkout, error) {
 	if err != nil {
 		return Checkout{}, err
 	}
-	c.URL = finding.WithoutCredentials(origin(config))
+	if address := origin(config); !isFolder(address) {
+		c.URL = finding.WithoutCredentials(address)
+	}
 	return c, nil
+}
+
+// isFolder reports whether an address is a path. Source: git-clone, "Git URLs".
+func isFolder(address string) bool {
+	before, _, colon := strings.Cut(address, ":")
+	return !colon || strings.Contains(before, "/") || strings.HasPrefix(address, "file:")
 }
 
 // gitDir follows a file .git, as worktrees and submodules have it, to the folder.

@@ -39,6 +39,7 @@ func TestRead(t *testing.T) {
 	}{
 		"no checkout":     {files: map[string]string{"a": ""}},
 		"a branch":        {files: map[string]string{".git/HEAD": "ref: refs/heads/feature/x\n", ".git/config": config("https://git.example.com/a.git")}, want: checkout.Checkout{URL: "https://git.example.com/a.git", Branch: "feature/x"}},
+		"a mirror":        {files: map[string]string{".git/HEAD": "ref: refs/heads/main\n", ".git/config": config("/srv/mirror/a.git")}, want: checkout.Checkout{Branch: "main"}},
 		"detached":        {files: map[string]string{".git/HEAD": "0123456789abcdef\n", ".git/config": config("git@git.example.com:a/b.git")}, want: checkout.Checkout{URL: "git@git.example.com:a/b.git"}},
 		"no origin":       {files: map[string]string{".git/HEAD": "ref: refs/heads/main\n", ".git/config": "[core]\n"}, want: checkout.Checkout{Branch: "main"}},
 		"credentials":     {files: map[string]string{".git/HEAD": "", ".git/config": config("https://bot:hunter2@git.example.com/a.git")}, want: checkout.Checkout{URL: "https://git.example.com/a.git"}},
