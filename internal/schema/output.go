@@ -50,6 +50,7 @@ func outputComments() map[string]string {
 		"ListedComponent.Order":      "The phase (\"350\"), sync waves (\"3\", \"(10,30)\"), or \"pre\" before Argo CD.",
 		"ListedComponent.Source":     "The file that defines the component.",
 		"Finding.Rule":               "The rule; ladder explain RULE describes it.",
+		"Finding.Also":               "Further findings that the same change of the order mends, each whole; they are not counted.",
 		"Finding.Scope":              "cross: between two components; within: inside one; rule: about one file or object.",
 		"Finding.Provider":           "The other component, where there is one.",
 		"Finding.Basis":              "What the finding rests on.",

@@ -241,6 +241,9 @@ func (e *evaluator) lint(ctx context.Context, repository, commit string) (*linte
 	if err := json.Unmarshal(stdout.Bytes(), l); err != nil {
 		return nil, fmt.Errorf("lint %s: %w", key, err)
 	}
+	for _, f := range l.Findings { // cases and readings name each by itself
+		l.Findings = append(l.Findings, f.Also...)
+	}
 	e.seen[key] = l
 	return l, os.RemoveAll(folder)
 }

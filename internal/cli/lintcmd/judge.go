@@ -258,8 +258,9 @@ func (j *judgement) document(o *Options) report.Lint {
 			})
 		}
 	}
-	l.Findings = make([]finding.Finding, 0, len(j.findings))
-	for _, f := range j.findings {
+	repairs := lint.OneRepair(j.findings)
+	l.Findings = make([]finding.Finding, 0, len(repairs))
+	for _, f := range repairs {
 		if f.Severity.Rank() > finding.Severity(o.Severity).Rank() {
 			l.Milder++
 			continue

@@ -1,6 +1,9 @@
 package finding
 
-import "path"
+import (
+	"path"
+	"slices"
+)
 
 // Below is the position as seen from a folder that way leads from to the root of the
 // platform: what people read opens from where they stand.
@@ -15,6 +18,10 @@ func (p Position) Below(way string) Position {
 func (f Finding) Below(way string) Finding {
 	f.Position = f.Position.Below(way)
 	f.Evidence = EvidenceBelow(f.Evidence, way)
+	f.Also = slices.Clone(f.Also)
+	for i := range f.Also {
+		f.Also[i] = f.Also[i].Below(way)
+	}
 	return f
 }
 

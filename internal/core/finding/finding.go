@@ -109,6 +109,9 @@ type Fix struct {
 	Summary string `json:"summary"`
 	// Patch is a unified diff, empty where the change is not mechanical.
 	Patch string `json:"patch"`
+	// Order is the change of the order of two components that mends the finding, alone or
+	// as one of the ways that Summary has; empty where no such change does.
+	Order string `json:"-"`
 	// Edits are what Patch is made from, all or none of them; a rule that cannot
 	// read files proposes them instead of a patch.
 	Edits []Edit `json:"-"`
@@ -139,6 +142,8 @@ type Finding struct {
 	Evidence    []Evidence `json:"evidence"`
 	Basis       Basis      `json:"basis"`
 	Fix         Fix        `json:"fix"`
+	// Also are further findings that the same change of the order mends, the gravest first.
+	Also []Finding `json:"also,omitempty"`
 	// Says tells findings of one rule and provider apart that do not say the same, whatever
 	// they name; empty where the rule says one thing.
 	Says string `json:"-"`

@@ -15,5 +15,9 @@ func (f Finding) Redacted() Finding {
 	for i := range f.Unread {
 		f.Unread[i].Name, f.Unread[i].Reason = Plain(Redact(f.Unread[i].Name)), Plain(Redact(f.Unread[i].Reason))
 	}
+	f.Also = slices.Clone(f.Also)
+	for i := range f.Also {
+		f.Also[i] = f.Also[i].Redacted()
+	}
 	return f
 }

@@ -114,7 +114,8 @@ func (o *order) fluxReversed(l link, f finding.Finding, i, j int) (finding.Findi
 	case l.Effect == dependency.Apply && l.Rule != ruleWebhook && o.flux.ReadyBefore(i, j):
 		f.Message = fmt.Sprintf("%s %s, which %s provides, but that waits until %s is Ready: neither ever is",
 			whose(l.Consumer), l.Reason, l.provider.Name, consumer)
-		f.Fix.Summary = fmt.Sprintf("turn the dependency round: %s has to be Ready first", provider)
+		f.Fix.Order = fmt.Sprintf("turn the dependency round: %s has to be Ready first", provider)
+		f.Fix.Summary = f.Fix.Order
 	case l.Effect == dependency.Ready && o.flux.ReadyBefore(i, j) && consumer.Wait && o.kstatus(l):
 		f.Message = fmt.Sprintf("%s %s, which %s provides, but that waits until %s is Ready, which waits for its own objects: neither ever is",
 			whose(l.Consumer), l.Reason, l.provider.Name, consumer)
@@ -174,10 +175,12 @@ func (o *order) fluxForgotten(l link, f finding.Finding, i, j int) finding.Findi
 		f.Evidence = append(f.Evidence, where(through.Position, "%s has neither wait nor a health check of %s", through, provider))
 		return f
 	}
-	f.Fix.Summary = o.flux.mend(i, j)
 	if o.needs().refused[[2]int{o.flux.outer(j), o.flux.outer(i)}] { // neither can come first as a whole
 		f.Fix.Summary = o.flux.apart(who(l.Consumer), i, j)
+		return f
 	}
+	f.Fix.Order = o.flux.mend(i, j)
+	f.Fix.Summary = f.Fix.Order
 	return f
 }
 

@@ -44,7 +44,8 @@ func declaredAgainstOrder(in Input) []finding.Finding {
 			continue
 		}
 		f.Evidence = append(f.Evidence, o.placed(consumer), o.placed(provider))
-		f.Fix.Summary = o.after(consumer, provider)
+		f.Fix.Order = o.after(consumer, provider)
+		f.Fix.Summary = f.Fix.Order
 		out = append(out, f)
 	}
 	return out

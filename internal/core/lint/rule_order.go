@@ -227,6 +227,7 @@ func (o *order) useAcross(l link) (f finding.Finding, wrong bool) {
 	default:
 		f.Fix.Summary = o.after(consumer, provider)
 	}
+	f.Fix.Order = f.Fix.Summary
 	if onlyCreated(l) && l.consumer.Namespace == l.Required.Name {
 		f.Fix.Summary = fmt.Sprintf("give %s the sync option CreateNamespace=true as well, or %s", consumer.Name, f.Fix.Summary)
 	}

@@ -121,7 +121,8 @@ func bootstrapBeforeRuntime(in Input) []finding.Finding {
 			doubt(&f, bootstrap, runtime)
 		}
 		f.Evidence = append(f.Evidence, o.placed(bootstrap), o.placed(runtime))
-		f.Fix.Summary = o.after(bootstrap, runtime) + "; post-runtime bootstraps have x55 and x60"
+		f.Fix.Order = o.after(bootstrap, runtime)
+		f.Fix.Summary = f.Fix.Order + "; post-runtime bootstraps have x55 and x60"
 		out = append(out, f)
 	}
 	return oneEach(out)
@@ -227,7 +228,8 @@ func (o *order) judgeStore(f *finding.Finding, consumer, runtime *model.Componen
 		return false
 	}
 	f.Evidence = append(f.Evidence, o.placed(consumer), o.placed(runtime))
-	f.Fix.Summary = o.after(consumer, runtime)
+	f.Fix.Order = o.after(consumer, runtime)
+	f.Fix.Summary = f.Fix.Order
 	return true
 }
 

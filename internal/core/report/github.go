@@ -39,7 +39,7 @@ func GitHub(w io.Writer, l Lint) error {
 		}
 		properties = append(properties, "title="+githubProperty(title))
 		message := []string{f.Message}
-		for _, e := range f.Evidence {
+		for _, e := range grounds(f.Finding) {
 			text := e.Text
 			if at := (finding.Position{File: l.inRepository(e.File), Line: e.Line}).String(); at != "" {
 				text += " (" + at + ")"

@@ -75,12 +75,28 @@ func FindingsDocument(l Lint) Findings {
 			Errors: l.number(finding.Error), Warnings: l.number(finding.Warning), Coverage: l.Coverage.Sorted(),
 		},
 	}
-	for i, f := range d.Findings {
-		if f.Evidence == nil {
-			d.Findings[i].Evidence = []finding.Evidence{}
-		}
-	}
+	withEvidence(d.Findings)
 	return d
+}
+
+// withEvidence gives findings without evidence an empty list.
+func withEvidence(all []finding.Finding) {
+	for i := range all {
+		if all[i].Evidence == nil {
+			all[i].Evidence = []finding.Evidence{}
+		}
+		all[i].Also = slices.Clone(all[i].Also)
+		withEvidence(all[i].Also)
+	}
+}
+
+// grounds are the evidence of a finding, and what else the same change mends.
+func grounds(f finding.Finding) []finding.Evidence {
+	all := slices.Clone(f.Evidence)
+	for _, a := range f.Also {
+		all = append(all, finding.Evidence{Text: "also: " + a.Message + " [" + a.Rule + "]", File: a.Position.File, Line: a.Position.Line})
+	}
+	return all
 }
 
 // number counts the findings of a severity.
@@ -141,6 +157,14 @@ func merged(findings []finding.Finding) []shared {
 		}
 		if !slices.Contains(out[i].environments, f.Environment) {
 			out[i].environments = append(out[i].environments, f.Environment)
+		}
+		for _, a := range f.Also {
+			alike := func(b finding.Finding) bool {
+				return a.Rule == b.Rule && a.Message == b.Message && a.Position == b.Position
+			}
+			if !slices.ContainsFunc(out[i].Also, alike) {
+				out[i].Also = append(slices.Clip(out[i].Also), a)
+			}
 		}
 	}
 	return out

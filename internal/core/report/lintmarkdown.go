@@ -47,7 +47,7 @@ func (l Lint) item(b *strings.Builder, f shared) {
 		fmt.Fprintf(b, "in %s ", markdown(strings.Join(f.environments, ", ")))
 	}
 	fmt.Fprintf(b, "%s\n", markdown(f.Message))
-	for _, e := range f.Evidence {
+	for _, e := range grounds(f.Finding) {
 		fmt.Fprintf(b, "  - %s %s\n", l.code(finding.Position{File: e.File, Line: e.Line}), markdown(e.Text))
 	}
 	if fix := f.WayOut(); fix != "" {

@@ -124,18 +124,44 @@ func (t *lintText) group(findings []shared) {
 		causes[i] = append(causes[i], f)
 	}
 	for _, cause := range causes {
+		var others []finding.Finding
 		for i, f := range cause {
 			if i == 0 || t.verbose {
 				t.whole(f)
-				continue
+				others = append(others, f.Also...)
+			} else {
+				others = append(append(others, f.Finding), f.Also...)
 			}
-			if i > alike {
-				fmt.Fprintf(t.b, "    and %d more like this; --verbose shows them\n", len(cause)-i)
+			if t.verbose {
+				for _, a := range others {
+					t.also(a, f.Rule)
+					for _, e := range a.Evidence {
+						if !slices.Contains(f.Evidence, e) {
+							t.evidence(e)
+						}
+					}
+				}
+				others = nil
+			}
+		}
+		for i, f := range others {
+			if i == alike {
+				fmt.Fprintf(t.b, "    and %d more like this; --verbose shows them\n", len(others)-i)
 				break
 			}
-			fmt.Fprintf(t.b, "    also %s: %s\n", Plain(f.Position.String()), Plain(f.Message))
+			t.also(f, cause[0].Rule)
 		}
 	}
+}
+
+// also writes a finding below one that was written whole, and its rule where that is another.
+func (t *lintText) also(f finding.Finding, rule string) {
+	if f.Rule == rule {
+		rule = ""
+	} else {
+		rule = t.style.paint(faint, " ["+f.Rule+"]")
+	}
+	fmt.Fprintf(t.b, "    also %s: %s%s\n", Plain(f.Position.String()), Plain(f.Message), rule)
 }
 
 func (t *lintText) whole(f shared) {

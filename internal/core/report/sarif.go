@@ -180,7 +180,7 @@ func (l Lint) result(f shared, index map[string]int) sarifResult {
 	if i, ok := index[f.Rule]; ok {
 		r.RuleIndex = &i
 	}
-	for _, e := range f.Evidence {
+	for _, e := range grounds(f.Finding) {
 		for _, at := range l.locations(finding.Position{File: e.File, Line: e.Line}, finding.Resource{}) {
 			id := len(r.Related) + 1
 			at.ID, at.Message = &id, &sarifText{Plain(e.Text)}
