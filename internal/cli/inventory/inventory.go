@@ -16,7 +16,6 @@ import (
 	"github.com/rollout-ladder/ladder/internal/cli/flags"
 	"github.com/rollout-ladder/ladder/internal/cli/source"
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
-	"github.com/rollout-ladder/ladder/internal/core/lint"
 	"github.com/rollout-ladder/ladder/internal/core/plan"
 	"github.com/rollout-ladder/ladder/internal/core/report"
 	"github.com/rollout-ladder/ladder/internal/core/rollout"
@@ -118,7 +117,7 @@ func one(loaded *analysis.Result, only map[string][]string, o *Options) ([]byte,
 	if err != nil {
 		return nil, exit.With(exit.Usage, err)
 	}
-	p.Against = lint.Milder(loaded.Lint(), p.Against)
+	p.Against = session.Milder(loaded, p.Against)
 	inv, err := plan.TakeInventory(p, input, infer.Declared(loaded.Platform.Components))
 	if err != nil {
 		return nil, exit.With(exit.Usage, err)

@@ -175,7 +175,7 @@ func one(loaded *analysis.Result, expected map[string]time.Duration, only map[st
 		}
 		wrong = judge(p, loaded) + len(p.Unplaced)
 		if p.Policy != rollout.Edges { // which goes by requirements alone
-			p.Against = lint.Milder(loaded.Lint(), p.Against)
+			p.Against = session.Milder(loaded, p.Against)
 			wrong += hard(p.Against)
 		}
 		p.Edges, p.Against = loaded.PreciseEdges(p.Edges), loaded.PreciseEdges(p.Against)
@@ -193,8 +193,8 @@ func judge(p *plan.Plan, loaded *analysis.Result) int {
 	}
 	in := loaded.Lint()
 	in.Findings = nil
-	p.Judged = []finding.Finding{}
-	p.Judged = append(p.Judged, lint.Run(in, lint.Options{Rules: lint.All(), Only: []string{lint.RuleCycle}, Levels: loaded.Platform.Lint.Rules})...)
+	kept, _ := session.Unsuppressed(loaded, lint.Run(in, lint.Options{Rules: lint.All(), Only: []string{lint.RuleCycle}, Levels: loaded.Platform.Lint.Rules}))
+	p.Judged = append([]finding.Finding{}, kept...)
 	n := 0
 	for _, f := range p.Judged {
 		if f.Severity == finding.Error {

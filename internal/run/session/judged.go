@@ -6,6 +6,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/analysis"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/lint"
+	"github.com/rollout-ladder/ladder/internal/core/plan"
 )
 
 // Judged are the findings of a platform at the levels that it asks for, without those that
@@ -14,7 +15,22 @@ import (
 func Judged(loaded *analysis.Result) []finding.Finding {
 	p := loaded.Platform
 	rules := slices.DeleteFunc(lint.Rules(), func(r lint.Rule) bool { return r.ID != lint.RuleSmokeTestsNothing && r.ID != lint.RuleCycle })
-	found := lint.Run(loaded.Lint(), lint.Options{Rules: rules, Levels: p.Lint.Rules})
+	kept, _ := Unsuppressed(loaded, lint.Run(loaded.Lint(), lint.Options{Rules: rules, Levels: p.Lint.Rules}))
+	return kept
+}
+
+// Milder gives requirements that the order contradicts the strength that lint finds in them.
+func Milder(loaded *analysis.Result, against []plan.Edge) []plan.Edge {
+	return lint.Milder(loaded.Lint(), against, lint.Options{Levels: loaded.Platform.Lint.Rules},
+		func(found []finding.Finding) ([]finding.Finding, []lint.Suppressed) {
+			return Unsuppressed(loaded, found)
+		})
+}
+
+// Unsuppressed parts findings into those that stay and those that somebody suppressed, in
+// the files that they are about or in ladder.yaml.
+func Unsuppressed(loaded *analysis.Result, found []finding.Finding) (kept []finding.Finding, hidden []lint.Suppressed) {
+	p := loaded.Platform
 	var by []lint.Suppression
 	for _, s := range p.Lint.Suppress {
 		by = append(by, lint.Suppression{Rule: s.Rule, Component: s.Component, Reason: s.Reason, Position: s.Position})
@@ -37,6 +53,6 @@ func Judged(loaded *analysis.Result) []finding.Finding {
 			}
 		}
 	}
-	kept, _, _ := lint.Suppress(found, by, p.Components)
-	return kept
+	kept, hidden, _ = lint.Suppress(found, by, p.Components)
+	return kept, hidden
 }
