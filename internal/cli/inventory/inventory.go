@@ -44,7 +44,10 @@ itself holds: charts of other places are not rendered.
 
 As a picture the ladder is drawn in boxes, one frame per phase or wave, for
 documents. With --check the command changes nothing and exits with 1 when the
-file given by --output differs from what would be written.`,
+file given by --output differs from what would be written.
+
+Exit code 1: the file is stale, or the repository has error findings. An order that
+contradicts a requirement is marked and changes no exit code: lint and plan judge it.`,
 		Example: `  ladder inventory
   ladder inventory --environment prod --format json
   ladder inventory -e all
