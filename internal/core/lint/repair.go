@@ -8,12 +8,12 @@ import (
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 )
 
-// repair is one change of the order of two components.
-type repair struct{ environment, component, provider, order string }
+// repair is what a rule finds wrong with the order of two components, and the change that mends it.
+type repair struct{ environment, rule, component, provider, order string }
 
-// OneRepair makes one finding of those that one change of the order of two components
-// mends, whatever their rules and objects: the gravest speaks, and has the others. It is for
-// what is shown: each of them is suppressed, and known to a baseline, by itself.
+// OneRepair makes one finding of those of a rule that one change of the order of two components
+// mends, however many objects prove it: the gravest speaks, and has the others. It is for what is
+// shown: each of them is suppressed, and known to a baseline, by itself.
 func OneRepair(found []finding.Finding) []finding.Finding {
 	found = slices.Clone(found)
 	finding.Sort(found)
@@ -24,7 +24,7 @@ func OneRepair(found []finding.Finding) []finding.Finding {
 	first := map[repair]int{}
 	var out []finding.Finding
 	for _, f := range found {
-		r := repair{f.Environment, f.Component, f.Provider, f.Fix.Order}
+		r := repair{f.Environment, f.Rule, f.Component, f.Provider, f.Fix.Order}
 		i, known := first[r]
 		switch {
 		case r.order == "":

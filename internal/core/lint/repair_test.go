@@ -9,8 +9,8 @@ import (
 	"github.com/rollout-ladder/ladder/internal/core/lint"
 )
 
-// What one change of the order mends is one finding; what another change mends, or none of
-// the order, is not.
+// What a rule finds that one change of the order mends is one finding; what another change
+// mends, or none of the order, is not.
 func TestOneRepair(t *testing.T) {
 	const order = "give web a later sync wave than vault, or vault an earlier one"
 	between := func(rule string, severity finding.Severity, line int, fix finding.Fix) finding.Finding {
@@ -22,7 +22,7 @@ func TestOneRepair(t *testing.T) {
 	plain := finding.Fix{Summary: order, Order: order}
 	created := finding.Fix{Summary: "give vault the sync option CreateNamespace=true as well, or " + order, Order: order}
 	namespace := between("namespace-before-use", finding.Error, 1, created)
-	controller := between("controller-before-use", finding.Warning, 2, plain)
+	milder := between("namespace-before-use", finding.Warning, 2, plain)
 	secret := between("secret-before-use", finding.Error, 3, plain)
 	alone := between("secret-before-use", finding.Error, 4, finding.Fix{Summary: "give Secret x an earlier sync wave than web", Order: "give Secret x an earlier sync wave than web"})
 	duplicate := between("duplicate-resource", finding.Warning, 5, finding.Fix{Summary: "remove one of the two"})
@@ -38,17 +38,15 @@ func TestOneRepair(t *testing.T) {
 		f.Also = others
 		return f
 	}
-	mended := also(namespace, controller)
+	mended := also(namespace, milder)
 	mended.Fix.Summary = order
-	withPatch := also(between("bootstrap-before-runtime", finding.Error, 1, plain), patched)
+	withPatch := also(between("secret-before-use", finding.Error, 1, plain), patched)
 	withPatch.Fix.Patch, withPatch.Fix.Moves = "diff", true
 
 	for name, test := range map[string]struct{ found, want []finding.Finding }{
-		"the gravest speaks, which only the order mends": {
-			[]finding.Finding{controller, namespace, secret}, []finding.Finding{also(secret, namespace, controller)},
-		},
-		"a fix that mends all":   {[]finding.Finding{controller, namespace}, []finding.Finding{mended}},
-		"the patch of another":   {[]finding.Finding{between("bootstrap-before-runtime", finding.Error, 1, plain), patched}, []finding.Finding{withPatch}},
+		"the gravest speaks":     {[]finding.Finding{milder, namespace}, []finding.Finding{mended}},
+		"of each rule":           {[]finding.Finding{namespace, secret}, []finding.Finding{namespace, secret}},
+		"the patch of another":   {[]finding.Finding{between("secret-before-use", finding.Error, 1, plain), patched}, []finding.Finding{withPatch}},
 		"another change":         {[]finding.Finding{secret, alone}, []finding.Finding{secret, alone}},
 		"no change of the order": {[]finding.Finding{secret, duplicate, twice}, []finding.Finding{secret, duplicate, twice}},
 		"another environment":    {[]finding.Finding{elsewhere, secret}, []finding.Finding{secret, elsewhere}},
