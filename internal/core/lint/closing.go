@@ -2,6 +2,7 @@ package lint
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/core/dag"
 	"github.com/rollout-ladder/ladder/internal/core/dependency"
@@ -26,6 +27,7 @@ type thing struct {
 const (
 	begun   = iota // its dry run knows all kinds, and nothing else keeps it from beginning
 	applied        // nothing of it is refused
+	running        // its pods answer: all of it but what leads others to them is Healthy
 	whole          // all of it is Healthy
 	healed
 )
@@ -195,9 +197,16 @@ func (n *knot) provider(l link, to int) thing {
 		return thing{component: to, object: l.Provider.Object, moment: applied}
 	case l.Provider.Object.Kind != "" && (l.Static || !runs || runsPods(l.Provider.Object)):
 		return thing{component: to, object: l.Provider.Object}
+	case runs && l.Rule != "" && l.Rule != ruleDeadlock:
+		return thing{component: to, moment: running}
 	default:
 		return thing{component: to, moment: whole}
 	}
+}
+
+// isRoute reports whether an object leads others to pods, which do not wait for it.
+func isRoute(r finding.Resource) bool {
+	return r.Group == "networking.k8s.io" && r.Kind == "Ingress" || r.Group == "gateway.networking.k8s.io" && strings.HasSuffix(r.Kind, "Route")
 }
 
 // closes reports whether what a link waits for waits for what the link holds up.
@@ -222,7 +231,8 @@ func (n *knot) place(component int, e dependency.End) {
 func (n *knot) sync(component int) {
 	at := func(moment int) thing { return thing{component: component, moment: moment} }
 	n.need(at(applied), at(begun))
-	n.need(at(whole), at(applied))
+	n.need(at(running), at(applied))
+	n.need(at(whole), at(running))
 	var places []dependency.Place
 	for _, p := range n.placed[component] {
 		places = append(places, p)
@@ -243,6 +253,9 @@ func (n *knot) sync(component int) {
 		n.need(o, at(behind))
 		n.need(thing{component: component, object: object, moment: applied}, at(behind))
 		n.need(at(whole), o)
+		if !isRoute(object) {
+			n.need(at(running), o)
+		}
 		if by, known := health[dependency.End{Component: n.enabled[component].Name, Object: object}]; !known || by != "" || p.IsHook {
 			n.need(at(healed+i), o)
 		}
