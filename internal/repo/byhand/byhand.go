@@ -165,7 +165,7 @@ func (t text) speaks() bool {
 	if t.rank == remark { // most manifests say nothing of the kind
 		return remarks.Match(t.content)
 	}
-	return bytes.Contains(t.content, []byte("kubectl")) || bytes.Contains(t.content, []byte("oc ")) || bytes.Contains(t.content, []byte("helm"))
+	return bytes.Contains(t.content, []byte("kubectl")) || bytes.Contains(t.content, []byte("oc ")) || bytes.Contains(t.content, []byte("helm")) || bytes.Contains(t.content, []byte("istioctl"))
 }
 
 // What a file is for who looks for commands, the surest first.
@@ -269,6 +269,9 @@ func namespaces(file string, content []byte) []Namespace {
 		}
 		for _, m := range creates.FindAllStringSubmatch(c.text, -1) {
 			all = append(all, Namespace{Name: m[1], Position: finding.Position{File: file, Line: c.line}})
+		}
+		if mesh.MatchString(c.text) {
+			all = append(all, Namespace{Name: meshNamespace, Position: finding.Position{File: file, Line: c.line}})
 		}
 		for _, part := range segment.Split(c.text, -1) {
 			m := intoNamespace.FindStringSubmatch(part)

@@ -57,6 +57,7 @@ func TestReleases(t *testing.T) {
 			"helm install v oci://v.example.org/v --values v.yaml -f \"$DIR/w.yaml,../x.yaml\"\n" +
 			"helm install v oci://v.example.org/v -f none.yaml\nhelm install v oci://v.example.org/v -f ../../outside.yaml --skip-crds\n",
 		"bootstrap/wrapped.sh": "helm_apply issuer jetstack/trust-manager cert-manager --version 0.9.0\nhelm_apply other unknown/chart namespace\nhelm_wait jetstack/c\n",
+		"bootstrap/mesh.sh":    "istioctl install -f \"${operator}\" -y\nistioctl proxy-status\n",
 		"bootstrap/v.yaml":     "a: 1\n", "v.yaml": "a: 2\n", "w.yaml": "b: 1\n", "x.yaml": "c: 1\n",
 		"bootstrap/apps.sh": "kustomize build --enable-helm -o ../apps/k/more.yaml ../apps/l |\n  kubectl apply --filename -\n" +
 			"kustomize build ../apps/k | kubectl apply -f -\n",
@@ -84,6 +85,8 @@ func TestReleases(t *testing.T) {
 	want := []string{
 		"bootstrap/apps.sh:1 oci://l.example.org l  map[] partial=true skips",
 		"bootstrap/apps.sh:1 https://k.example.org k 3.0.0 map[] partial=false files=[apps/k/more.yaml] values=map[a:1]",
+		"bootstrap/mesh.sh:1 https://istio-release.storage.googleapis.com/charts base  map[] partial=true",
+		"bootstrap/mesh.sh:1 https://istio-release.storage.googleapis.com/charts istiod  map[] partial=true",
 		"bootstrap/up.sh:1 https://argo.example.org argo-cd 9.0.0 map[] partial=true",
 		"bootstrap/up.sh:2 oci://v.example.org v  map[] partial=false files=[bootstrap/v.yaml w.yaml x.yaml] values=map[]",
 		"bootstrap/up.sh:3 oci://v.example.org v  map[] partial=true",
@@ -428,6 +431,14 @@ func TestPowerShell(t *testing.T) {
 		t.Errorf("instructions: %v", all)
 	}
 	if all := namespaces("scripts/up.ps1", []byte(script)); len(all) != 1 || all[0].Name != "external-secrets" || all[0].Position.Line != 1 {
+		t.Errorf("namespaces: %v", all)
+	}
+}
+
+// istioctl creates the namespace of Istio.
+func TestMesh(t *testing.T) {
+	all := namespaces("README.md", []byte("```shell\nistioctl install -y\nistioctl uninstall --purge\n```\n"))
+	if len(all) != 1 || all[0].Name != "istio-system" || all[0].Position.Line != 2 {
 		t.Errorf("namespaces: %v", all)
 	}
 }

@@ -32,6 +32,7 @@ type Release struct {
 var (
 	installs  = lazyregexp.New(`\bhelm\b[^|;&]*\s(install|upgrade)\s`)
 	wrapped   = lazyregexp.New(`^\s*(?:helm_(?:apply|install|upgrade|deploy)\w*|(?:apply|install|upgrade|deploy)_helm\w*)\s`)
+	mesh      = lazyregexp.New(`\bistioctl\s(?:[^|;&]*\s)?(?:install|upgrade|manifest\s+apply)(?:\s|$)`)
 	templates = lazyregexp.New(`\bhelm\s+template\s`)
 	added     = lazyregexp.New(`\bhelm\s+repo\s+add\s+([\w.-]+)\s+(https?://[^\s"'` + "`" + `<>|;()\\]+)`)
 	// ends is where a command ends within its line.
@@ -55,6 +56,8 @@ func releases(tree *repofs.Tree, file string, content []byte, repositories map[s
 			all = append(all, charts(tree, c.text[min(found[1], len(c.text)):], at, repositories)...)
 		} else if found := wrapped.FindStringIndex(c.text); found != nil {
 			all = append(all, charts(tree, withChart(c.text[found[1]:], repositories), at, repositories)...)
+		} else if mesh.MatchString(c.text) {
+			all = append(all, meshCharts(at)...)
 		} else if handsOver(c.text) {
 			all = append(all, templated(tree, c.text, at, repositories)...)
 		}
@@ -74,6 +77,23 @@ func chartFolders(tree *repofs.Tree, file string, content []byte) []Instruction 
 		if dir := find(chart, func(p string) bool { return tree.IsFile(path.Join(p, "Chart.yaml")) }, path.Dir(file), "."); dir != "" {
 			all = append(all, Instruction{Address: dir, Through: dir, Position: finding.Position{File: file, Line: c.line}})
 		}
+	}
+	return all
+}
+
+// meshNamespace is the namespace that istioctl creates, unless its options name another one, and
+// meshRepository has the charts that it installs in every profile but the empty one. Source: istioctl
+// install --help; istio, manifests/profiles.
+const (
+	meshNamespace  = "istio-system"
+	meshRepository = "https://istio-release.storage.googleapis.com/charts"
+)
+
+// meshCharts are the charts that istioctl installs; its options may change their values.
+func meshCharts(at finding.Position) []Release {
+	var all []Release
+	for _, chart := range []string{"base", "istiod"} {
+		all = append(all, Release{Repository: meshRepository, Chart: chart, Name: chart, Namespace: meshNamespace, Set: map[string]string{}, Partial: true, Position: at})
 	}
 	return all
 }
