@@ -70,10 +70,14 @@ func NamedByHand(file string) finding.Resource { return finding.Resource{Name: "
 // maybeNamed makes a finding milder where a command names the file that has what is needed: who sets
 // up the cluster applies that before all others.
 func (in Input) maybeNamed(f *finding.Finding, file string) {
+	in.maybeFile(f, file, NamedByHand(file))
+}
+
+func (in Input) maybeFile(f *finding.Finding, file string, asked finding.Resource) {
 	if in.ByHand == nil || f.Severity == finding.Info || file == "" {
 		return
 	}
-	if told, ok := in.ByHand(NamedByHand(file)); ok {
+	if told, ok := in.ByHand(asked); ok {
 		f.Severity = finding.Info
 		f.Message += fmt.Sprintf("; %s has %s applied by hand, so that it may be there before", told.File, file)
 		f.Evidence = append(f.Evidence, told)

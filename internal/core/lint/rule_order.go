@@ -64,6 +64,10 @@ func judgeUse(in Input, rule string) []finding.Finding {
 		if l.within {
 			if f, ok = o.useWithin(l); ok {
 				in.maybeCreated(&f, l.Provider.Position.File)
+				// Of one component, a document that names one of its files says which comes first.
+				if file := l.Provider.Position.File; file != l.Consumer.Position.File {
+					in.maybeFile(&f, file, FileByHand(file))
+				}
 			}
 		} else {
 			f, ok = o.useAcross(l)

@@ -139,13 +139,25 @@ func (w *walk) project(ctx context.Context, parent string, d document) {
 	w.setup.Projects = append(w.setup.Projects, p)
 }
 
-// project reads an AppProject. Source: Argo CD, "Projects".
+// project reads an AppProject. The project default is there before anybody applies it, and allows
+// all, so that fields which are not written keep what they have. Source: Argo CD, "Projects";
+// server/server.go, initializeDefaultProject.
 func project(d document) argo.Project {
 	spec := d.value.At("spec")
+	kept := func(field string) bool { return d.name() == defaultName && spec.At(field) == nil }
 	p := argo.Project{
 		Name: d.name(), SourceRepos: strs(spec.At("sourceRepos")), Position: d.position(),
 		ClusterAllow: kinds(spec, "clusterResourceWhitelist"), ClusterDeny: kinds(spec, "clusterResourceBlacklist"),
 		NamespaceAllow: kinds(spec, "namespaceResourceWhitelist"), NamespaceDeny: kinds(spec, "namespaceResourceBlacklist"),
+	}
+	if kept("sourceRepos") {
+		p.SourceRepos = []string{"*"}
+	}
+	if kept("clusterResourceWhitelist") {
+		p.ClusterAllow = []argo.GroupKind{{Group: "*", Kind: "*"}}
+	}
+	if kept("destinations") {
+		p.Destinations = []argo.Destination{{Server: "*", Namespace: "*"}}
 	}
 	if list := spec.At("destinations"); list != nil {
 		for _, item := range list.Items {

@@ -62,6 +62,8 @@ func (r *Repository) split(ctx context.Context, e Environment) ([]Environment, e
 	if err != nil {
 		return nil, err
 	}
+	// What is all in another repository says nothing of the environments of this one.
+	generated = slices.DeleteFunc(generated, r.isElsewhere)
 	for _, key := range environmentKeys() {
 		values := map[string]bool{}
 		for _, app := range generated {
@@ -85,6 +87,14 @@ func (r *Repository) split(ctx context.Context, e Environment) ([]Environment, e
 		return all, nil
 	}
 	return []Environment{e}, nil
+}
+
+// isElsewhere reports whether all that an Application takes is in folders of other repositories.
+func (r *Repository) isElsewhere(d document) bool {
+	return !slices.ContainsFunc(d.sources(), func(s source) bool {
+		_, local := r.local(s)
+		return local || s.path() == "" || isOCI(s) || hasPlaceholder(s.repoURL())
+	})
 }
 
 // alternatives reports whether the values of a parameter tell environments apart,
