@@ -31,9 +31,11 @@ type contents struct {
 	folders []string
 	// overlay is the folder that was read, where no Application names it.
 	overlay string
-	// more is set where the source applies more than the documents tell; self, where the Application
-	// that it is of is among what it applies, which the documents leave out.
-	more, self bool
+	// more is set where the source applies more than the documents tell.
+	more bool
+	// self is the Application that it is of, where that is among what it applies; the documents leave
+	// it out.
+	self document
 }
 
 // applies reports whether the source makes its Application a parent.
@@ -257,11 +259,13 @@ func (r *Repository) yieldSources(ctx context.Context, d document) (contents, er
 		all.more = all.more || y.more || len(y.documents) == 0
 	}
 	// Argo CD may manage its own root: an Application in its own source.
-	n := len(all.documents)
 	all.documents = slices.DeleteFunc(all.documents, func(o document) bool {
-		return o.isApplication() && o.name() == d.name()
+		own := o.isApplication() && o.name() == d.name()
+		if own {
+			all.self = o
+		}
+		return own
 	})
-	all.self = len(all.documents) < n
 	return all, nil
 }
 

@@ -133,6 +133,11 @@ func (w *walk) set(ctx context.Context, parent string, d document, at place, t t
 	return ctx.Err()
 }
 
+// samePlaces reports whether two readings of an Application take the same folders.
+func samePlaces(a, b document) bool {
+	return slices.EqualFunc(a.sources(), b.sources(), func(s, o source) bool { return s.path() == o.path() })
+}
+
 // application reads an Application: a parent, or one that becomes a component.
 func (w *walk) application(ctx context.Context, parent string, d document, at place, t trail) error {
 	r := w.repository
@@ -161,10 +166,13 @@ func (w *walk) application(ctx context.Context, parent string, d document, at pl
 		return err
 	}
 	r.excuse(d, r.findings[before:])
+	if self := below.self; parent == "" && d.generated == nil && d.chart == nil && self.value != nil && samePlaces(d, self) {
+		d = self // once it was applied, this is who it is
+	}
 	w.applied[d.name()] = true
 	w.reached[d.key()] = true
 	index := w.recordApplication(parent, d)
-	w.setup.Applications[index].Self = below.self
+	w.setup.Applications[index].Self = below.self.value != nil
 	if !below.applies() {
 		w.leaf(d, at, index)
 		last := &w.met[len(w.met)-1]
