@@ -14,6 +14,7 @@ import (
 // cluster applies them beside what it starts with. What lies in the folder of a cluster
 // or takes one is of that cluster alone.
 func (l *loader) searchByHand(s *searched) {
+	l.joinSources(s)
 	taken := func(dir string) bool {
 		return slices.ContainsFunc(s.found, func(r rootFolder) bool { return within(dir, r.path) || within(r.path, dir) })
 	}
@@ -55,6 +56,25 @@ func (l *loader) searchByHand(s *searched) {
 			l.applied = append(l.applied, file)
 		}
 	}
+}
+
+// joinSources takes folders with sources alone, which somebody has Flux sync beside the one cluster
+// that there is: they are no clusters, and the files that say so are applied to that one.
+func (l *loader) joinSources(s *searched) {
+	releases := func(r rootFolder) bool {
+		return slices.ContainsFunc(s.others, func(dir string) bool { return within(dir, r.path) })
+	}
+	clusters := slices.Clone(s.found)
+	clusters = slices.DeleteFunc(clusters, func(r rootFolder) bool { return r.guessed && !releases(r) && path.Dir(r.position.File) == r.path })
+	if len(clusters) != 1 {
+		return
+	}
+	for _, r := range s.found {
+		if r.path != clusters[0].path {
+			l.applied = append(l.applied, r.position.File)
+		}
+	}
+	s.found = clusters
 }
 
 // byHand takes what scripts apply to the cluster, but for what has the name of something
