@@ -209,7 +209,7 @@ func TestFiles(t *testing.T) {
 		"1 projects/one.yaml", "1 projects/two.yml", "1 root.yaml",
 		"2 deep/a.yaml", "2 deep/er/b.json", "3 deep/a.yaml", "3 root.yaml",
 		"4 overlays/base/base.yaml", "4 overlays/hub/app.yaml",
-		"6 overlays/base/base.yaml", "6 overlays/hub/app.yaml",
+		"6 overlays/base/base.yaml", "6 overlays/hub/app.yaml", "8 deep/a.yaml",
 		"9 bootstrap/here.yaml", "9 root.yaml",
 	}
 	if got := of(told.Files); !slices.Equal(got, want) {
@@ -400,9 +400,10 @@ spec:
 func TestTasks(t *testing.T) {
 	root := t.TempDir()
 	for name, text := range map[string]string{
-		".taskfiles/cluster/tasks.yml":            "version: \"3\"\ntasks:\n  bootstrap:\n    cmds:\n      - kubectl apply -f {{.CLUSTER_DIR}}/flux/vars/settings.yaml\n      - kubectl create secret generic -n flux-system cluster-secrets --from-literal=a=b\n      - kubectl apply -f {{.CLUSTER_DIR}}/settings.yaml\n",
-		"kubernetes/main/flux/vars/settings.yaml": "kind: ConfigMap\n",
-		"kubernetes/main/other/settings.yaml":     "kind: ConfigMap\n",
+		".taskfiles/cluster/tasks.yml":                "version: \"3\"\nvars:\n  SECRETS_FILE: \"{{ .CLUSTER_DIR }}/flux/vars/secrets.sops.yaml\"\ntasks:\n  bootstrap:\n    cmds:\n      - kubectl apply -f {{.CLUSTER_DIR}}/flux/vars/settings.yaml\n      - sops --decrypt {{ .SECRETS_FILE }} | kubectl apply --server-side --filename -\n      - kubectl create secret generic -n flux-system cluster-secrets --from-literal=a=b\n      - kubectl apply -f {{.CLUSTER_DIR}}/settings.yaml\n",
+		"kubernetes/main/flux/vars/settings.yaml":     "kind: ConfigMap\n",
+		"kubernetes/main/flux/vars/secrets.sops.yaml": "kind: Secret\n",
+		"kubernetes/main/other/settings.yaml":         "kind: ConfigMap\n",
 	} {
 		if err := os.MkdirAll(filepath.Join(root, filepath.Dir(name)), 0o700); err != nil {
 			t.Fatal(err)
@@ -416,7 +417,7 @@ func TestTasks(t *testing.T) {
 	for _, one := range told.Files {
 		files = append(files, one.Address)
 	}
-	if !slices.Equal(files, []string{"kubernetes/main/flux/vars/settings.yaml"}) {
+	if !slices.Equal(files, []string{"kubernetes/main/flux/vars/settings.yaml", "kubernetes/main/flux/vars/secrets.sops.yaml"}) {
 		t.Errorf("files: %v", files)
 	}
 	if !slices.ContainsFunc(told.Objects, func(o Object) bool { return o.Matches("Secret", "flux-system", "cluster-secrets") }) {

@@ -13,6 +13,8 @@ var (
 	segment = lazyregexp.New(`[|;&]+|\$\(|[()]`)
 	// builds is a command that prints what a kustomization makes, with its arguments.
 	builds = lazyregexp.New(`\b(?:kustomize\s+build|(?:kubectl|oc)\s+kustomize)\s+(.+)`)
+	// prints is a command that prints a file, or decrypts it.
+	prints = lazyregexp.New(`(?:^|\s)(?:sops\s+(?:-d|--decrypt|decrypt)|cat|envsubst\s*<)\s+(.+)`)
 	// hands is a command that applies what another one prints.
 	hands = lazyregexp.New("\\s(?:-f\\s*|--filename[\\s=]\\s*)-(?:[\\s\"'`]|$)")
 )
@@ -31,10 +33,14 @@ type argument struct {
 	folder string
 }
 
-// built are the folders that a command which prints what a kustomization makes may mean:
-// its arguments that are no flags. The value of a flag is no folder with a kustomization.
+// built are the folders that a command which prints what a kustomization makes may mean, or the files
+// of one that prints files: its arguments that are no flags. The value of a flag is no folder with a
+// kustomization.
 func built(part string) []argument {
-	m := builds.FindStringSubmatch(part)
+	m, kustomize := builds.FindStringSubmatch(part), true
+	if m == nil {
+		m, kustomize = prints.FindStringSubmatch(part), false
+	}
 	if m == nil {
 		return nil
 	}
@@ -43,7 +49,7 @@ func built(part string) []argument {
 	charts := slices.Contains(words, "--enable-helm") || slices.Contains(words, "--enable-helm=true")
 	for _, word := range words {
 		if !strings.HasPrefix(word, "-") {
-			all = append(all, argument{written: word, kustomize: true, charts: charts})
+			all = append(all, argument{written: word, kustomize: kustomize, charts: charts})
 		}
 	}
 	return all

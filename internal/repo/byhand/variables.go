@@ -19,6 +19,9 @@ type variables struct {
 var (
 	// assigned is a line that sets a variable: of a shell, of make, or of just.
 	assigned = lazyregexp.New("(?m)^\\s*(?:export\\s+|readonly\\s+|local\\s+|declare\\s+-r\\s+)*([A-Za-z_][A-Za-z0-9_]*)(?:=|\\s*(?::=|\\?=|=)\\s*)(?:\"([^\"$`{}]*)\"|'([^'$`{}]*)'|([^\\s\"'$`{}()<>|;&#]+))\\s*(?:#.*)?$")
+	// ofTasks is a file of Task, and ofTask one of its variables, which may begin with another one.
+	ofTasks = lazyregexp.New(`(?m)^tasks:`)
+	ofTask  = lazyregexp.New(`(?m)^\s+([A-Z][A-Z0-9_]*):\s*["']?((?:\{\{\s*\.[A-Za-z0-9_]+\s*\}\})?[\w./-]+)["']?\s*(?:#.*)?$`)
 	// sets is any command that sets a variable.
 	sets = lazyregexp.New(`(?m)(?:^|[\s;&|(])(?:([A-Za-z_][A-Za-z0-9_]*)\+?=|for\s+([A-Za-z_][A-Za-z0-9_]*)\s+in\b|read\s+(?:-\S+\s+)*([A-Za-z_][A-Za-z0-9_]*))`)
 	// loops is a loop over the files that a pattern matches: one text stands for all of them.
@@ -45,7 +48,13 @@ const (
 func variablesOf(content []byte) *variables {
 	text := ofArgument.ReplaceAllString(string(content), "")
 	known, times := map[string]string{}, map[string]int{}
-	for _, m := range assigned.FindAllStringSubmatch(text, -1) {
+	all := assigned.FindAllStringSubmatch(text, -1)
+	if ofTasks.MatchString(text) {
+		for _, m := range ofTask.FindAllStringSubmatch(text, -1) {
+			all = append(all, []string{m[0], m[1], strings.ReplaceAll(m[2], " ", ""), "", ""})
+		}
+	}
+	for _, m := range all {
 		name, value := m[1], m[2]+m[3]+m[4]
 		if have, ok := known[name]; ok && have != value || len(value) > maxValue {
 			times[name] = -len(text) // whatever sets it, it is not known
