@@ -206,7 +206,7 @@ func (r *Repository) addClusters(ctx context.Context) error {
 }
 
 // withoutPassedOver leaves the environments of Argo CD out that lie in what Flux applies, and
-// that it leaves out: nobody applies them.
+// that it leaves out, and those of examples: nobody applies them.
 func (r *Repository) withoutPassedOver(ctx context.Context, result *flux.Result) {
 	var applied []string
 	for _, c := range result.Clusters {
@@ -218,13 +218,17 @@ func (r *Repository) withoutPassedOver(ctx context.Context, result *flux.Result)
 	}
 	r.environments = slices.DeleteFunc(r.environments, func(name string) bool {
 		e := r.overlays[name]
-		if !r.applications.PassedOver(ctx, e, applied) {
+		at, why := finding.Position{Line: 1}, ""
+		if examples := r.applications.OnlyExamples(ctx, e); len(examples) > 0 {
+			at.File, why = examples[0], "it is an example, and Flux syncs what is none"
+		} else if r.applications.PassedOver(ctx, e, applied) {
+			at.File, why = e.ByHand()[0].Folder, "Flux applies the folder that it lies in, whose kustomization leaves it out"
+		} else {
 			return false
 		}
-		at := finding.Position{File: e.ByHand()[0].Folder, Line: 1}
 		f := finding.Finding{
 			Rule: argocd.RuleNotRead, Severity: finding.Info, Scope: finding.Rule, Basis: finding.Declared, Position: at,
-			Message: fmt.Sprintf("what %s has for Argo CD is not read: Flux applies the folder that it lies in, whose kustomization leaves it out", at.File),
+			Message: fmt.Sprintf("what %s has for Argo CD is not read: %s", at.File, why),
 		}
 		r.besides = append(r.besides, f)
 		delete(r.overlays, name)

@@ -106,3 +106,18 @@ func (r *Repository) PassedOver(ctx context.Context, e Environment, applied []st
 			slices.ContainsFunc(r.closure(one.Folder), func(p string) bool { return r.isHanded(ctx, p) })
 	})
 }
+
+// OnlyExamples are the files with which an environment starts, where all of them lie in folders of
+// examples or documents and no command applies one; nil otherwise.
+func (r *Repository) OnlyExamples(ctx context.Context, e Environment) []string {
+	var all []string
+	for _, root := range e.roots {
+		file := root.file()
+		if root.chart.dir != "" || !isExample(file+"/") || r.isHanded(ctx, file) {
+			return nil
+		}
+		all = append(all, file)
+	}
+	slices.Sort(all)
+	return all
+}
