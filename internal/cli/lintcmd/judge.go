@@ -258,7 +258,7 @@ func (j *judgement) document(o *Options) report.Lint {
 			})
 		}
 	}
-	repairs := lint.OneRepair(j.findings)
+	repairs := lint.OneReason(lint.OneRepair(j.findings))
 	l.Findings = make([]finding.Finding, 0, len(repairs))
 	for _, f := range repairs {
 		if f.Severity.Rank() > finding.Severity(o.Severity).Rank() {

@@ -40,6 +40,28 @@ func OneRepair(found []finding.Finding) []finding.Finding {
 	return out
 }
 
+// OneReason makes one finding of those of several components that cannot be rendered for one reason,
+// as for a repository of charts that none of them has. It is for what is shown, as OneRepair.
+func OneReason(found []finding.Finding) []finding.Finding {
+	type reason struct{ environment, message string }
+	first := map[reason]int{}
+	var out []finding.Finding
+	for _, f := range found {
+		r := reason{f.Environment, f.Message}
+		i, known := first[r]
+		switch {
+		case f.Rule != RuleRenderFailed || f.Severity != finding.Warning:
+			out = append(out, f)
+		case known:
+			out[i].Also = append(slices.Clip(out[i].Also), f)
+		default:
+			first[r] = len(out)
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
 // withAlso is a finding with a milder or equal one that the same change mends.
 func withAlso(f, other finding.Finding) finding.Finding {
 	f.Also = append(slices.Clip(f.Also), other)

@@ -58,3 +58,18 @@ func TestOneRepair(t *testing.T) {
 		}
 	}
 }
+
+// What several components cannot be rendered for is told once in each environment.
+func TestOneReason(t *testing.T) {
+	failed := func(component, message string) finding.Finding {
+		return finding.Finding{Rule: lint.RuleRenderFailed, Severity: finding.Warning, Component: component, Message: message}
+	}
+	a, b, c := failed("a", "no repository"), failed("b", "no repository"), failed("c", "another reason")
+	elsewhere, graver := failed("d", "no repository"), failed("e", "no repository")
+	elsewhere.Environment, graver.Severity = "prod", finding.Error
+	both := a
+	both.Also = []finding.Finding{b}
+	if diff := cmp.Diff([]finding.Finding{both, c, elsewhere, graver}, lint.OneReason([]finding.Finding{a, b, c, elsewhere, graver})); diff != "" {
+		t.Error(diff)
+	}
+}
