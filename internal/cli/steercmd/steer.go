@@ -73,8 +73,9 @@ func New(streams *stream.Streams, global *flags.Global) []*cobra.Command {
 It says what it would do and asks before it does it; --yes does not ask. The
 process that runs the rollout takes the request and answers when it is saved.
 
-Exit codes: 0 done; 1 refused, nobody runs the rollout, or not confirmed; 3 the
-cluster or the run does not answer.`),
+Exit codes: 0 done; 1 refused, nobody runs the rollout, or not confirmed; 2 nobody is
+at a terminal to confirm it, and --yes is not given; 3 the cluster or the run does
+not answer.`),
 			Example: v.example(),
 			Args:    v.args,
 			RunE: func(cmd *cobra.Command, args []string) error {

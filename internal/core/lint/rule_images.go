@@ -95,7 +95,10 @@ func imageReference(in Input) []finding.Finding {
 		}
 		switch shown := few(names); k.form {
 		case ImageEmpty:
-			f.Severity = finding.Warning
+			f.Severity = finding.Warning // of a custom resource, the operator may have one of its own
+			if slices.ContainsFunc(images, func(n named) bool { return slices.Contains([]string{"", "apps", "batch"}, n.resource.Group) }) {
+				f.Severity = finding.Error
+			}
 			f.Message = k.component + " runs an empty image: the API server refuses it"
 		case ImageMalformed:
 			f.Severity = finding.Warning

@@ -46,7 +46,7 @@ func TestImagesHaveTheirPlaces(t *testing.T) {
 		}
 	}
 	found = imageReference(Input{Objects: []Object{{Component: "c", Images: []Image{{Form: ImageEmpty}}}}})
-	if len(found) != 1 || found[0].Severity != finding.Warning || found[0].Message != "c runs an empty image: the API server refuses it" {
+	if len(found) != 1 || found[0].Severity != finding.Error || found[0].Message != "c runs an empty image: the API server refuses it" {
 		t.Errorf("an empty image: %v", found)
 	}
 }

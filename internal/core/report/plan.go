@@ -205,9 +205,9 @@ func PlanText(w io.Writer, p *plan.Plan, unrendered []Unrendered, way string) er
 		case p.Policy == rollout.Edges:
 			fmt.Fprintf(&b, "  %s, before %s: %s\n", e.From, e.To, e.Reason)
 		case e.Strength == plan.Hard:
-			fmt.Fprintf(&b, "\n✕ %s comes before %s, which it requires: %s\n", e.From, e.To, e.Reason)
+			fmt.Fprintf(&b, "\n✕ %s comes before %s, which it requires%s\n", e.From, e.To, reasonOf(e))
 		case slices.ContainsFunc(p.Edges, required):
-			fmt.Fprintf(&b, "\n! %s comes before %s, which it requires: %s; ladder lint says why that is no error\n", e.From, e.To, e.Reason)
+			fmt.Fprintf(&b, "\n! %s comes before %s, which it requires%s; ladder lint says why that is no error\n", e.From, e.To, reasonOf(e))
 		default:
 			fmt.Fprintf(&b, "\n! %s comes before %s, which it wants and heals without: %s\n", e.From, e.To, e.Reason)
 		}
@@ -295,4 +295,12 @@ func ComparisonDocument(environment string, cs []plan.Comparison) Comparison {
 		})
 	}
 	return d
+}
+
+// reasonOf is why an edge is one, behind a colon; a declared one says no more than that it is.
+func reasonOf(e plan.Edge) string {
+	if e.Reason == "requires" || e.Reason == "validates" {
+		return ""
+	}
+	return ": " + e.Reason
 }

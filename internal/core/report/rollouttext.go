@@ -218,10 +218,11 @@ func verdict(r Rollout, s summary) (glyph, colour string) {
 
 // needs is the reason of an edge as the end of a sentence about who requires.
 func (e PlanEdge) needs() string {
-	if reason := strings.TrimSpace(e.Reason); reason != "requires" {
-		return reason
+	reason := strings.TrimSpace(e.Reason)
+	if reason == "requires" || reason == "validates" {
+		return reason + " it"
 	}
-	return "requires it"
+	return reason
 }
 
 func (e PlanEdge) hard() bool { return e.Strength == string(plan.Hard) }

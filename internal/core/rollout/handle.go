@@ -40,13 +40,16 @@ func (m *Machine) handle(event Event) {
 	}
 }
 
-// approve keeps the first approval of a step.
+// approve keeps the first approval of a step, to which who gave it may add the reason.
 func (m *Machine) approve(e Approve) {
 	if e.Step < 0 || e.Step >= len(m.state.Spec.Steps) {
 		return
 	}
 	k, found := slices.BinarySearchFunc(m.state.Approvals, e.Step, func(a Approval, step int) int { return a.Step - step })
 	if found {
+		if a := &m.state.Approvals[k]; a.Reason == "" && a.By == e.By && e.Reason != "" {
+			a.Reason, m.progress = e.Reason, true
+		}
 		return
 	}
 	m.state.Approvals = slices.Insert(m.state.Approvals, k, Approval{Step: e.Step, At: m.now, By: e.By, Reason: e.Reason})

@@ -96,6 +96,12 @@ func (d *steering) event(r incluster.Request) (event rollout.Event, message, ref
 		return rollout.Abort{By: r.By}, fmt.Sprintf("aborted: %d in flight stopped, %d never start", inFlight, waiting), ""
 	case incluster.Approve:
 		step, refused := d.stepOf(r.Target)
+		if i := slices.IndexFunc(d.progress.Approvals, func(a rollout.Approval) bool { return a.Step == step }); step >= 0 && i >= 0 {
+			if a := d.progress.Approvals[i]; a.Reason != "" || r.Reason == "" || a.By != r.By {
+				return nil, "", fmt.Sprintf("step %s is approved already", d.spec.Steps[step].Label)
+			}
+			return rollout.Approve{Step: step, By: r.By, Reason: r.Reason}, "kept the reason of the approval of step " + d.spec.Steps[step].Label, ""
+		}
 		if refused != "" {
 			return nil, "", refused
 		}
@@ -129,7 +135,7 @@ func (d *steering) retry(name string) (event rollout.Event, message, refused str
 	return rollout.Retry{Component: name}, "retried: " + name + " starts again", ""
 }
 
-// stepOf finds a step by its label or one of its phases.
+// stepOf finds a step by its label or one of its phases; -1 where it is none that is approved.
 func (d *steering) stepOf(text string) (step int, refused string) {
 	var held []string
 	for i, s := range d.spec.Steps {
@@ -140,11 +146,8 @@ func (d *steering) stepOf(text string) (step int, refused string) {
 		if s.Label != text && !slices.Contains(strings.Split(s.Label, ","), text) {
 			continue
 		}
-		switch {
-		case !byHand:
-			return 0, fmt.Sprintf("step %s needs no approval", s.Label)
-		case d.progress.Approved(i):
-			return 0, fmt.Sprintf("step %s is approved already", s.Label)
+		if !byHand {
+			return -1, fmt.Sprintf("step %s needs no approval", s.Label)
 		}
 		return i, ""
 	}
@@ -152,5 +155,5 @@ func (d *steering) stepOf(text string) (step int, refused string) {
 	if len(held) > 0 {
 		message += "; steps that wait for an approval: " + strings.Join(held, ", ")
 	}
-	return 0, message
+	return -1, message
 }
