@@ -4,6 +4,7 @@ package roles
 
 import (
 	"cmp"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -35,6 +36,13 @@ func Of(c *model.Component, bands []plan.Band, objects []manifest.Object, render
 	if described {
 		return c.Type
 	}
+	switch {
+	case !rendered:
+	case h.secrets > 0 && h.secrets+h.namespaces == len(objects):
+		return model.Secrets
+	case h.configs > 0 && h.configs+h.namespaces == len(objects):
+		return model.Config
+	}
 	chart := ""
 	for _, s := range c.Sources {
 		if s.Kind == model.Chart {
@@ -50,7 +58,7 @@ func Of(c *model.Component, bands []plan.Band, objects []manifest.Object, render
 }
 
 // held counts the objects of a component that tell its type.
-type held struct{ crds, namespaces, workloads, volumes int }
+type held struct{ crds, namespaces, workloads, volumes, secrets, configs int }
 
 func holds(objects []manifest.Object) (h held) {
 	for _, o := range objects {
@@ -66,6 +74,13 @@ func holds(objects []manifest.Object) (h held) {
 			}
 		case "PersistentVolumeClaim":
 			h.volumes++
+		case "ConfigMap":
+			h.configs++
+		default:
+			// Secret, ExternalSecret, SealedSecret, ClusterSecretStore and their like.
+			if strings.HasSuffix(gk.Kind, "Secret") || strings.HasSuffix(gk.Kind, "SecretStore") {
+				h.secrets++
+			}
 		}
 	}
 	return h
