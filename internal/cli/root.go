@@ -106,6 +106,7 @@ input; 3 could not run; 4 timed out; 130 interrupted (state saved).`,
 	root.SetOut(streams.Out)
 	root.SetErr(streams.Err)
 	root.SetFlagErrorFunc(unknownFlag)
+	root.SetHelpFunc(folded(streams, root.HelpFunc()))
 	global.Register(root)
 	root.AddCommand(
 		bootstrapcmd.New(streams, global),

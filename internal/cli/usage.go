@@ -1,15 +1,19 @@
 package cli
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/rollout-ladder/ladder/internal/cli/exit"
+	"github.com/rollout-ladder/ladder/internal/cli/stream"
+	"github.com/rollout-ladder/ladder/internal/core/report"
 	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
 )
 
@@ -35,6 +39,28 @@ func group(root *cobra.Command) {
 	}
 	for _, cmd := range root.Commands() {
 		cmd.GroupID = of[cmd.Name()]
+	}
+}
+
+// folded is a help that is folded on a terminal, but for the examples, which people copy.
+func folded(streams *stream.Streams, help func(*cobra.Command, []string)) func(*cobra.Command, []string) {
+	return func(cmd *cobra.Command, args []string) {
+		var b bytes.Buffer
+		out := cmd.OutOrStdout()
+		cmd.SetOut(&b)
+		help(cmd, args)
+		cmd.SetOut(out)
+		text := b.String()
+		if streams.OutTerminal {
+			rest, _ := strings.CutPrefix(text, cmd.Long)
+			before, after, found := strings.Cut(rest, cmd.Example)
+			width := streams.Width()
+			text = report.Reflow(text[:len(text)-len(rest)], width) + report.Fold(before, width)
+			if found {
+				text += cmd.Example + report.Fold(after, width)
+			}
+		}
+		_, _ = io.WriteString(out, text) // nobody is left to be told
 	}
 }
 

@@ -177,7 +177,7 @@ func (o *Options) write(streams *stream.Streams, b report.Bootstrap) error {
 		err = report.BootstrapText(&text, b, report.Style{Color: o.Output == "" && streams.Color(streams.OutTerminal)})
 	}
 	if err == nil {
-		err = streams.WriteResult(o.Output, text.Bytes())
+		err = streams.WriteFormat(o.Format, o.Output, text.Bytes())
 	}
 	return exit.With(exit.CouldNotRun, err)
 }

@@ -60,5 +60,5 @@ func list(streams *stream.Streams, o *flags.Result) error {
 	if err := w.Flush(); err != nil {
 		return exit.With(exit.CouldNotRun, err)
 	}
-	return streams.WriteResult(o.Output, b.Bytes())
+	return streams.WriteFormat(o.Format, o.Output, b.Bytes())
 }

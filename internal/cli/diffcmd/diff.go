@@ -103,7 +103,7 @@ func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *
 	if err != nil {
 		return err
 	}
-	if err := streams.WriteResult(o.Output, b.Bytes()); err != nil {
+	if err := streams.WriteFormat(o.Format, o.Output, b.Bytes()); err != nil {
 		return exit.With(exit.CouldNotRun, err)
 	}
 	if o.ExitCode && document.Differs {

@@ -102,7 +102,7 @@ func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *
 	if err != nil {
 		return err
 	}
-	if err := streams.WriteResult(o.Output, content); err != nil {
+	if err := streams.WriteFormat(o.Format, o.Output, content); err != nil {
 		return err
 	}
 	if !required {

@@ -34,7 +34,7 @@ func listRules(streams *stream.Streams, o *Options) error {
 	if o.Format == "json" {
 		return writeRules(streams, o, rules)
 	}
-	return streams.WriteResult(o.Output, []byte(report.RulesText(rules)))
+	return streams.WriteFormat(o.Format, o.Output, []byte(report.RulesText(rules)))
 }
 
 func writeRules(streams *stream.Streams, o *Options, rules []lint.Rule) error {

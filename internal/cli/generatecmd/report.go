@@ -55,7 +55,11 @@ func (o *Options) report(streams *stream.Streams, made []*generated) error {
 			return err
 		}
 	}
-	if err := streams.WriteResult(o.Output, b.Bytes()); err != nil {
+	format := o.Format
+	if o.Check { // with differences of files
+		format = "patch"
+	}
+	if err := streams.WriteFormat(format, o.Output, b.Bytes()); err != nil {
 		return err
 	}
 	if o.Check && isStale {

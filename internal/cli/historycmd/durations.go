@@ -90,7 +90,7 @@ func (o *durationsOptions) run(ctx context.Context, streams *stream.Streams, glo
 	if err != nil {
 		return err
 	}
-	return exit.With(exit.CouldNotRun, streams.WriteResult(o.Output, b.Bytes()))
+	return exit.With(exit.CouldNotRun, streams.WriteFormat(o.Format, o.Output, b.Bytes()))
 }
 
 // chosen are the entries that count, the newest first.

@@ -200,7 +200,7 @@ func showing(streams *stream.Streams, cmd *cobra.Command, look func(ctx context.
 		if err != nil {
 			return err
 		}
-		return exit.With(exit.CouldNotRun, streams.WriteResult(result.Output, b.Bytes()))
+		return exit.With(exit.CouldNotRun, streams.WriteFormat(result.Format, result.Output, b.Bytes()))
 	}
 	return cmd
 }

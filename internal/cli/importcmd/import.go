@@ -168,7 +168,7 @@ func (o *Options) finish(ctx context.Context, streams *stream.Streams, global *f
 	if err != nil {
 		return exit.With(exit.CouldNotRun, err)
 	}
-	if err := streams.WriteResult(o.Output, b.Bytes()); err != nil {
+	if err := streams.WriteFormat(o.Format, o.Output, b.Bytes()); err != nil {
 		return exit.With(exit.CouldNotRun, err)
 	}
 	if refused {

@@ -103,6 +103,9 @@ func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *
 	if o.Check {
 		return check(streams, o.Output, content)
 	}
+	if o.Format == "markdown" { // of lists, which mean the same when they are folded
+		content = []byte(streams.Folded(o.Output, string(content)))
+	}
 	if err := streams.WriteResult(o.Output, content); err != nil {
 		return err
 	}

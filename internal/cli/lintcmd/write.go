@@ -29,12 +29,8 @@ func (j *judgement) write(streams *stream.Streams, global *flags.Global, o *Opti
 	if err != nil {
 		return err
 	}
-	switch o.Format {
-	case "github":
+	if o.Format == "github" {
 		return streams.WriteCommands(o.Output, b.Bytes())
-	case "text":
-		return streams.WriteResult(o.Output, streams.Folded(o.Output, b.Bytes()))
-	default:
-		return streams.WriteResult(o.Output, b.Bytes())
 	}
+	return streams.WriteFormat(o.Format, o.Output, b.Bytes())
 }

@@ -49,7 +49,7 @@ func Tell(streams *stream.Streams, global *flags.Global, from flags.Source, to f
 		}
 		fmt.Fprintf(&b, "  %s%s  %s\n", line, strings.Repeat(" ", commands-utf8.RuneCountInString(line)), s.Why)
 	}
-	_, _ = streams.Err.Write([]byte(b.String()))
+	_, _ = streams.Whole().Write([]byte(b.String()))
 }
 
 // line is the command as it is typed.

@@ -135,10 +135,11 @@ func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *
 	if err != nil {
 		return err
 	}
-	if o.Format == "text" && !o.Suggest { // which are patches
-		content = streams.Folded(o.Output, content)
+	format := o.Format
+	if o.Suggest {
+		format = "patch"
 	}
-	if err := streams.WriteResult(o.Output, content); err != nil {
+	if err := streams.WriteFormat(format, o.Output, content); err != nil {
 		return err
 	}
 	if o.Format == "text" && !o.Suggest {

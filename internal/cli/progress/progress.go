@@ -44,7 +44,7 @@ func New(streams *stream.Streams, global *flags.Global, now func() time.Time) Di
 	case mode == "tty" && streams.ErrTerminal:
 		return newTerminal(streams)
 	case mode == "json":
-		return &lines{out: streams.Err, now: now, print: printJSON, starts: true}
+		return &lines{out: streams.Whole(), now: now, print: printJSON, starts: true}
 	case mode == "none":
 		return silent{}
 	default:

@@ -187,7 +187,7 @@ func run(cmd *cobra.Command, args []string, streams *stream.Streams, global *fla
 		return err
 	}
 	if result.Interrupted && !global.Quiet {
-		interrupted(streams.Err, at, kept, cmd, args)
+		interrupted(streams, at, kept, cmd, args)
 	}
 	if !result.Interrupted && o.Format == "text" {
 		next.Tell(streams, global, o.Source, o.Result, o.after(result.Report, kept)...)

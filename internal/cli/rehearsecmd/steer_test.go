@@ -37,14 +37,15 @@ func TestHowToGoOn(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
-			cmd := New(&stream.Streams{Err: &out, Getenv: func(string) string { return "" }}, &flags.Global{})
+			streams := &stream.Streams{Err: &out, Getenv: func(string) string { return "" }}
+			cmd := New(streams, &flags.Global{})
 			cmd.RunE = func(cmd *cobra.Command, args []string) error {
 				h := steering.New(cmd.Context(), progress.Thrown, nil)
 				defer h.Leave()
 				if tc.left {
 					h.Do(progress.Request{Leave: true})
 				}
-				interrupted(&out, h, cmd.Flags().Changed("keep") || cmd.Flags().Changed("plane"), cmd, args)
+				interrupted(streams, h, cmd.Flags().Changed("keep") || cmd.Flags().Changed("plane"), cmd, args)
 				return nil
 			}
 			root := &cobra.Command{Use: "ladder"}

@@ -64,7 +64,7 @@ func dryRun(ctx context.Context, streams *stream.Streams, global *flags.Global, 
 	if err != nil {
 		return err
 	}
-	if err := streams.WriteResult(o.Output, b.Bytes()); err != nil {
+	if err := streams.WriteFormat(o.Format, o.Output, b.Bytes()); err != nil {
 		return exit.With(exit.CouldNotRun, err)
 	}
 	if doc.Summary["refused"] > 0 {

@@ -180,7 +180,8 @@ func run(cmd *cobra.Command, args []string, streams *stream.Streams, global *fla
 		return err
 	}
 	if result.Interrupted && !global.Quiet {
-		fmt.Fprintf(streams.Err, "ladder: the state of the rollout is in the cluster, and nothing new starts. Go on with:\n  %s\n", steering.Resuming(cmd, args))
+		fmt.Fprint(streams.Err, "ladder: the state of the rollout is in the cluster, and nothing new starts. Go on with:\n")
+		fmt.Fprintf(streams.Whole(), "  %s\n", steering.Resuming(cmd, args))
 	}
 	return outcome.Verdict(result.Report, result.Interrupted)
 }

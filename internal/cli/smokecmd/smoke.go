@@ -295,7 +295,7 @@ func (o *Options) write(streams *stream.Streams, result report.Smoke) error {
 	if err != nil {
 		return exit.With(exit.CouldNotRun, err)
 	}
-	if err := streams.WriteResult(o.Output, b.Bytes()); err != nil {
+	if err := streams.WriteFormat(o.Format, o.Output, b.Bytes()); err != nil {
 		return exit.With(exit.CouldNotRun, err)
 	}
 	return nil

@@ -106,7 +106,7 @@ func run(ctx context.Context, streams *stream.Streams, o *Options) error {
 			verdict = exit.Silent(exit.No)
 		}
 	}
-	if err := streams.WriteResult(o.Output, b.Bytes()); err != nil {
+	if err := streams.WriteFormat(o.Format, o.Output, b.Bytes()); err != nil {
 		return exit.With(exit.CouldNotRun, err)
 	}
 	return verdict

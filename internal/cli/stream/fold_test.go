@@ -23,7 +23,7 @@ func TestFolded(t *testing.T) {
 		"out of a job": {false, "plan.txt", false},
 	} {
 		s := &stream.Streams{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}, OutTerminal: test.terminal}
-		if got := string(s.Folded(test.file, []byte(text))); (got != text) != test.folded {
+		if got := s.Folded(test.file, text); (got != text) != test.folded {
 			t.Errorf("%s: %q", name, got)
 		}
 	}

@@ -29,6 +29,8 @@ type guard struct {
 	mu     sync.Mutex
 	out    io.Writer
 	colour bool
+	// width is that of the terminal that lines are folded for; nil where they are not.
+	width func() int
 	// rest is the beginning of a character or a sequence.
 	rest []byte
 	line line
@@ -42,7 +44,9 @@ type line struct {
 }
 
 // Write implements io.Writer.
-func (g *guard) Write(text []byte) (int, error) {
+func (g *guard) Write(text []byte) (int, error) { return g.write(text, g.width) }
+
+func (g *guard) write(text []byte, width func() int) (int, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	var b bytes.Buffer
@@ -51,7 +55,11 @@ func (g *guard) Write(text []byte) (int, error) {
 		left = slices.Concat(g.rest, text)
 	}
 	g.rest = g.pass(&b, left, false)
-	if _, err := g.out.Write(b.Bytes()); err != nil {
+	passed := b.Bytes()
+	if width != nil {
+		passed = []byte(report.Fold(b.String(), width()))
+	}
+	if _, err := g.out.Write(passed); err != nil {
 		return 0, err
 	}
 	return len(text), nil
@@ -155,8 +163,27 @@ func (s *Streams) Guarded() *Streams {
 	}
 	guarded := *s
 	guarded.Out = &guard{out: s.Out, colour: s.Color(s.OutTerminal)}
-	guarded.Err = &guard{out: s.Err, colour: s.Color(s.ErrTerminal)}
+	messages := &guard{out: s.Err, colour: s.Color(s.ErrTerminal)}
+	if s.ErrTerminal {
+		messages.width = s.Width
+	}
+	guarded.Err = messages
 	return &guarded
+}
+
+// whole is a guard whose lines are not folded.
+type whole struct{ *guard }
+
+// Write implements io.Writer.
+func (w whole) Write(text []byte) (int, error) { return w.write(text, nil) }
+
+// Whole is stderr with lines as they are on a terminal as well: what machines read, and
+// commands for people to copy.
+func (s *Streams) Whole() io.Writer {
+	if g, ok := s.Err.(*guard); ok {
+		return whole{g}
+	}
+	return s.Err
 }
 
 // Flush writes what the streams hold back.

@@ -49,13 +49,22 @@ func (s *Streams) Width() int {
 	return 80
 }
 
+// WriteFormat writes a result in a format, as WriteResult does. What is in the format text
+// is for people, and is folded where it goes to a terminal.
+func (s *Streams) WriteFormat(format, file string, content []byte) error {
+	if format == "text" {
+		content = []byte(s.Folded(file, string(content)))
+	}
+	return s.WriteResult(file, content)
+}
+
 // Folded is the text of a result with its lines folded, where it goes to a terminal. The file
 // is that of WriteResult.
-func (s *Streams) Folded(file string, text []byte) []byte {
+func (s *Streams) Folded(file, text string) string {
 	if !s.OutTerminal || file != "" && file != "-" {
 		return text
 	}
-	return []byte(report.Fold(string(text), s.Width()))
+	return report.Fold(text, s.Width())
 }
 
 // Color reports whether output may be coloured: on a terminal that is not dumb,

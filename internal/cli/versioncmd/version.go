@@ -119,5 +119,5 @@ func write(streams *stream.Streams, result *flags.Result, info Info) error {
 	if info.Confinement != nil {
 		text += "Repositories are evaluated in " + info.Confinement.String() + "\n"
 	}
-	return streams.WriteResult(result.Output, []byte(text))
+	return streams.WriteFormat(result.Format, result.Output, []byte(text))
 }

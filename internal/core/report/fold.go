@@ -7,7 +7,8 @@ import (
 
 // Fold breaks the lines of a text that are wider than a terminal between words, and
 // indents what follows: below the last column of a line of columns, else below its
-// beginning. Words stay whole, so that paths can be copied.
+// beginning. A last column that begins far to the right gets lines of its own. Words stay
+// whole, so that paths can be copied.
 func Fold(text string, width int) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
@@ -20,32 +21,54 @@ func Fold(text string, width int) string {
 	return b.String()
 }
 
+// Reflow folds a text whose paragraphs are broken into lines already: those too wide for a
+// terminal are broken anew as a whole.
+func Reflow(text string, width int) string {
+	paragraphs := strings.Split(text, "\n\n")
+	for i, p := range paragraphs {
+		if folded := Fold(p, width); folded == p || strings.HasPrefix(p, " ") || strings.Contains(p, "\n ") {
+			paragraphs[i] = folded
+			continue
+		}
+		paragraphs[i] = strings.Join(wrap(p, width), "\n")
+	}
+	return strings.Join(paragraphs, "\n\n")
+}
+
 func foldLine(b *strings.Builder, line string, width int) {
-	indent := hanging(line, width)
-	for column := 0; ; column = indent {
+	column, indent := 0, min(columns(line[:len(line)-len(strings.TrimLeft(line, " "))])+2, width/2)
+	if at := lastColumn(line); at > 0 && breakAt(line, width) >= 0 {
+		if start := columns(line[:at]); start <= width*3/5 {
+			indent = start
+		} else {
+			b.WriteString(foldWords(strings.TrimRight(line[:at], " "), width, 0, indent) + "\n" + strings.Repeat(" ", indent))
+			line, column = line[at:], indent
+		}
+	}
+	b.WriteString(foldWords(line, width, column, indent))
+}
+
+// foldWords breaks a line that begins in a column.
+func foldWords(line string, width, column, indent int) string {
+	var b strings.Builder
+	for ; ; column = indent {
 		at := breakAt(line, width-column)
 		if at < 0 {
-			b.WriteString(line)
-			return
+			return b.String() + line
 		}
-		b.WriteString(strings.TrimRight(line[:at], " "))
-		b.WriteString("\n" + strings.Repeat(" ", indent))
+		b.WriteString(strings.TrimRight(line[:at], " ") + "\n" + strings.Repeat(" ", indent))
 		line = strings.TrimLeft(line[at:], " ")
 	}
 }
 
-// hanging is the indentation of what follows a line.
-func hanging(line string, width int) int {
-	rest := strings.TrimLeft(line, " ")
-	begin := len(line) - len(rest)
-	last := 0
-	if at := strings.LastIndex(rest, "  "); at >= 0 {
-		last = begin + columns(rest[:at+2])
+// lastColumn is where the last column of a line of columns begins; 0 where it has one.
+func lastColumn(line string) int {
+	line = strings.TrimRight(line, " ")
+	begin := len(line) - len(strings.TrimLeft(line, " "))
+	if at := strings.LastIndex(line[begin:], "  "); at >= 0 {
+		return begin + at + 2
 	}
-	if last > 0 && last <= width/2 {
-		return last
-	}
-	return min(begin+2, width/2)
+	return 0
 }
 
 // breakAt is where a line is broken, at a space; -1 where it fits, or is one word.
