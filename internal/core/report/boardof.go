@@ -158,14 +158,17 @@ func roots(reasons []rollout.Blocker) []string {
 }
 
 // CausesFirst puts what a component waits for in the end before what it waits
-// for next: a failure it leads back to, then a halt, then the rest.
+// for next: a failure it leads back to, then a halt, then the rest. That the rollout has
+// ended holds up everything that has not started, and tells least.
 func CausesFirst(blocked []rollout.Blocker) []rollout.Blocker {
 	rank := func(b rollout.Blocker) int {
 		switch {
 		case b.Root != "":
 			return 0
-		case b.Kind == rollout.OnHalt || b.Kind == rollout.OnEnd:
+		case b.Kind == rollout.OnHalt:
 			return 1
+		case b.Kind == rollout.OnEnd:
+			return 3
 		default:
 			return 2
 		}

@@ -112,7 +112,7 @@ func facts(r Rollout, s summary) string {
 // writeTrouble says what failed, and what waits for it: the cause once, not
 // once for every component behind it.
 func writeTrouble(b *strings.Builder, r Rollout, style Style) {
-	waiting := map[string][]string{}
+	waiting := map[waited][]string{}
 	cause := causes(r)
 	for _, c := range r.Components {
 		switch rollout.Status(c.State) {
@@ -138,15 +138,15 @@ func writeTrouble(b *strings.Builder, r Rollout, style Style) {
 			}
 		}
 	}
-	ons := make([]string, 0, len(waiting))
+	ons := make([]waited, 0, len(waiting))
 	for on := range waiting {
 		ons = append(ons, on)
 	}
-	slices.SortFunc(ons, func(x, y string) int {
-		return cmp.Or(cmp.Compare(len(waiting[y]), len(waiting[x])), cmp.Compare(x, y))
+	slices.SortFunc(ons, func(x, y waited) int {
+		return cmp.Or(cmp.Compare(len(waiting[y]), len(waiting[x])), cmp.Compare(x.component, y.component), cmp.Compare(x.phrase, y.phrase))
 	})
 	for _, on := range ons {
-		fmt.Fprintf(b, "\n%s\n", style.paint(yellow, fmt.Sprintf("… %s on %s:", waits(len(waiting[on])), Plain(on))))
+		fmt.Fprintf(b, "\n%s\n", style.paint(yellow, "… "+waits(len(waiting[on]))+on.String()+":"))
 		narrow := style
 		if narrow.Width = 100; style.Width > 0 {
 			narrow.Width = min(style.Width, 100)
@@ -163,28 +163,42 @@ func standing(c RolloutComponent) string {
 	return c.Phase
 }
 
+// waited is what components wait for: a component, or a sentence where it is none.
+type waited struct{ component, phrase string }
+
+// String is the end of a sentence about what waits.
+func (w waited) String() string {
+	if w.component != "" {
+		return " on " + Plain(w.component)
+	}
+	return ", as " + Plain(w.phrase)
+}
+
 // causes finds what a blocked component waits for in the end: the first thing
 // in its chain that is not blocked itself.
-func causes(r Rollout) func(RolloutComponent) string {
+func causes(r Rollout) func(RolloutComponent) waited {
 	blocked := map[string]RolloutComponent{}
 	for _, c := range r.Components {
 		if c.State == string(rollout.Blocked) {
 			blocked[c.Name] = c
 		}
 	}
-	return func(c RolloutComponent) string {
+	return func(c RolloutComponent) waited {
 		for range len(blocked) + 1 { // a chain is no longer; cycles end
 			if len(c.BlockedBy) == 0 {
-				return "nothing that is known"
+				return waited{phrase: "nothing is known of why"}
 			}
 			first := c.BlockedBy[0]
 			next, ok := blocked[first.Component]
+			if first.Component == "" {
+				return waited{phrase: first.Reason}
+			}
 			if !ok {
-				return cmp.Or(first.Component, first.Reason)
+				return waited{component: first.Component}
 			}
 			c = next
 		}
-		return c.Name
+		return waited{component: c.Name}
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/rollout"
 )
 
 func at(s int) Time { return Time(time.Date(2026, 1, 2, 3, 4, s, 0, time.UTC)) }
@@ -57,6 +58,34 @@ func TestRolloutText(t *testing.T) {
     far, web
 `
 	if diff := cmp.Diff(want, b.String()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// What waits for no component waits as a sentence says.
+func TestRolloutTextOfWaits(t *testing.T) {
+	r := failedReport()
+	r.Components[3].BlockedBy = []Blocker{{Reason: "the rollout is paused by anna"}}
+	r.Components[4].BlockedBy = nil
+	var b strings.Builder
+	if err := RolloutText(&b, r, Style{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"\n… 1 component waits, as nothing is known of why:\n    web\n",
+		"\n… 1 component waits, as the rollout is paused by anna:\n    far\n",
+	} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("lacks %q:\n%s", want, b.String())
+		}
+	}
+}
+
+// That a rollout has ended tells less than what timed out before what did not start.
+func TestCausesOfAnEnd(t *testing.T) {
+	end := rollout.Blocker{Kind: rollout.OnEnd, Reason: "the rollout timed out after 15s"}
+	step := rollout.Blocker{Kind: rollout.OnStep, Component: "web", Reason: "step 1 comes first: it timed out"}
+	if diff := cmp.Diff([]rollout.Blocker{step, end}, CausesFirst([]rollout.Blocker{step, end})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
