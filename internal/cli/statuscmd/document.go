@@ -186,11 +186,7 @@ func printStatus(w io.Writer, d Status, s running.Snapshot, now time.Time) {
 		fmt.Fprintf(w, "\n! %s comes before %s in the ladder, yet it requires it", r.From, r.To)
 	}
 	fmt.Fprint(w, "\n\n")
-	width := 9
-	for _, c := range d.Components {
-		width = max(width, len(c.Name))
-	}
-	fmt.Fprintf(w, "  %-7s %-*s %-12s %-7s %s\n", "STEP", width, "COMPONENT", "STATE", "SEEN", "WHY")
+	rows := [][]string{{"  STEP", "COMPONENT", "STATE", "SEEN", "WHY"}}
 	for _, c := range d.Components {
 		why := c.Message
 		if c.State != string(rollout.Done) && len(c.BlockedBy) > 0 {
@@ -204,8 +200,9 @@ func printStatus(w io.Writer, d Status, s running.Snapshot, now time.Time) {
 		if c.Removal {
 			step = "removal"
 		}
-		fmt.Fprintf(w, "%s %-7s %-*s %-12s %-7s %s\n", glyph(c.State), step, width, c.Name, c.State, age(time.Time(c.Evidence.Observed), now), report.Plain(why))
+		rows = append(rows, []string{glyph(c.State) + " " + step, c.Name, c.State, age(time.Time(c.Evidence.Observed), now), report.Plain(why)})
 	}
+	report.Table(w, rows)
 	whys := slices.DeleteFunc(board(s, now).Why, func(y report.BoardWhy) bool { return len(y.Components) == 0 })
 	if len(whys) > 0 {
 		fmt.Fprint(w, "\nwhat holds up most:\n")

@@ -14,7 +14,7 @@ import (
 // TestNotKept: a status tells what the order did not keep, as the report of the rollout does.
 func TestNotKept(t *testing.T) {
 	spec := rollout.Spec{
-		Policy: rollout.Phases, Steps: []rollout.StepSpec{{Label: "010"}}, Components: []rollout.ComponentSpec{{Name: "web"}},
+		Policy: rollout.Phases, Steps: []rollout.StepSpec{{Label: "platform-operators"}}, Components: []rollout.ComponentSpec{{Name: "web"}},
 		NotKept: []rollout.Requirement{{From: "web", To: "db"}},
 	}
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -29,6 +29,9 @@ func TestNotKept(t *testing.T) {
 	}
 	var b bytes.Buffer
 	printStatus(&b, doc, s, now)
+	if !strings.Contains(b.String(), "\n  STEP                COMPONENT  STATE ") || !strings.Contains(b.String(), "\n· platform-operators  web        blocked ") {
+		t.Errorf("columns:\n%s", b.String())
+	}
 	if !strings.Contains(b.String(), "\n! web comes before db in the ladder, yet it requires it\n") {
 		t.Errorf("status:\n%s", b.String())
 	}
@@ -61,7 +64,7 @@ func TestUnrendered(t *testing.T) {
 	}
 	var b bytes.Buffer
 	printStatus(&b, doc, s, now)
-	if !strings.Contains(b.String(), "! 010     web       unrendered ") {
+	if !strings.Contains(b.String(), "! 010   web        unrendered ") {
 		t.Errorf("status:\n%s", b.String())
 	}
 }

@@ -74,11 +74,7 @@ func follow(ctx context.Context, o *Options) (Applications, error) {
 }
 
 func printApplications(w io.Writer, d Applications, _ report.Style) {
-	width := 11
-	for _, a := range d.Applications {
-		width = max(width, len(a.Name))
-	}
-	fmt.Fprintf(w, "  %-*s %-12s %s\n", width, "APPLICATION", "HEALTH", "WHY")
+	rows := [][]string{{"  APPLICATION", "HEALTH", "WHY"}}
 	for _, a := range d.Applications {
 		sign, why := "✓", ""
 		if a.Health != string(rollout.Healthy) {
@@ -97,7 +93,8 @@ func printApplications(w io.Writer, d Applications, _ report.Style) {
 				why += "  (since " + age(c.Since, time.Now()) + ")"
 			}
 		}
-		fmt.Fprintf(w, "%s %-*s %-12s %s\n", sign, width, a.Name, a.Health, why)
+		rows = append(rows, []string{sign + " " + a.Name, a.Health, why})
 	}
+	report.Table(w, rows)
 	fmt.Fprintf(w, "%d of %d Healthy\n", d.Healthy, len(d.Applications))
 }

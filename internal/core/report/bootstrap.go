@@ -108,7 +108,7 @@ func BootstrapText(w io.Writer, b Bootstrap, style Style) error {
 		}
 		rows = append(rows, []string{s.Name, s.State, seconds, text})
 	}
-	table(&out, rows)
+	Table(&out, rows)
 	for _, s := range b.Stages {
 		s.details(&out, b.DryRun, style)
 	}

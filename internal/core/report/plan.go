@@ -178,7 +178,7 @@ func PlanText(w io.Writer, p *plan.Plan, unrendered []Unrendered, way string) er
 		}
 		rows = append(rows, []string{strconv.Itoa(s.Index), s.Label, s.MaxUpdate, names})
 	}
-	table(&b, rows)
+	Table(&b, rows)
 	fmt.Fprintf(&b, "\nCritical path, %s: %s\n", Clock(p.CriticalPath.Duration), strings.Join(p.CriticalPath.Components, " → "))
 	fmt.Fprintf(&b, "Expected time: %s (lower bound %s)\n", Clock(p.Makespan), Clock(p.Bound))
 	for _, f := range p.Judged {
@@ -264,7 +264,7 @@ func CompareText(w io.Writer, cs []plan.Comparison) error {
 		rows = append(rows, []string{string(c.Policy), Clock(c.Makespan), Clock(c.Bound), Clock(c.CriticalPath.Duration), gain})
 	}
 	var b strings.Builder
-	table(&b, rows)
+	Table(&b, rows)
 	_, err := io.WriteString(w, b.String())
 	return err
 }

@@ -169,7 +169,17 @@ func (r Rollout) left(c RolloutComponent) bool {
 	return r.Result == ResultInterrupted && time.Time(c.EndedAt).IsZero()
 }
 
-func (s Style) phaseLine(p phaseSummary) string {
+// labels is how wide the column with the labels of the phases is.
+func (s summary) labels() int {
+	width := 7
+	for _, p := range s.phases {
+		width = max(width, utf8.RuneCountInString(p.label))
+	}
+	return width
+}
+
+// phaseLine prints a phase; its label takes a number of columns.
+func (s Style) phaseLine(p phaseSummary, labels int) string {
 	glyph, colour := "·", faint
 	switch {
 	case p.failed > 0:
@@ -181,7 +191,7 @@ func (s Style) phaseLine(p phaseSummary) string {
 	case p.inFlight > 0:
 		glyph, colour = "▶", cyan
 	}
-	row := fmt.Sprintf("%s %-7s %-10s %3d/%-3d", glyph, p.label, p.role(), p.done, p.total)
+	row := fmt.Sprintf("%s %-*s %-10s %3d/%-3d", glyph, labels, p.label, p.role(), p.done, p.total)
 	took := fmt.Sprintf(" %7s", p.took())
 	var text strings.Builder
 	text.WriteString(s.paint(colour, row) + took)

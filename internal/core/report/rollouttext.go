@@ -22,7 +22,7 @@ func RolloutText(w io.Writer, r Rollout, style Style) error {
 	writeErrors(&b, r.Errors)
 	writeUntested(&b, r.Untested)
 	for _, p := range s.phases {
-		b.WriteString(style.phaseLine(p) + "\n")
+		b.WriteString(style.phaseLine(p, s.labels()) + "\n")
 	}
 	b.WriteByte('\n')
 	glyph, colour := verdict(r, s)

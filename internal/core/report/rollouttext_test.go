@@ -62,6 +62,21 @@ func TestRolloutText(t *testing.T) {
 	}
 }
 
+// The column of the phases is as wide as the widest of them.
+func TestRolloutTextOfLongPhases(t *testing.T) {
+	r := failedReport()
+	r.Components[2].Phase = "platform-operators"
+	var b strings.Builder
+	if err := RolloutText(&b, r, Style{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"\n✓ 110                crds  ", "\n✕ platform-operators runtime  ", "\n· 650                runtime  "} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("lacks %q:\n%s", want, b.String())
+		}
+	}
+}
+
 // What waits for no component waits as a sentence says.
 func TestRolloutTextOfWaits(t *testing.T) {
 	r := failedReport()

@@ -33,7 +33,7 @@ func RulesText(rules []lint.Rule) string {
 		rows = append(rows, []string{r.ID, string(r.Severity), r.Summary})
 	}
 	var b strings.Builder
-	table(&b, rows)
+	Table(&b, rows)
 	return b.String()
 }
 

@@ -101,7 +101,7 @@ func SuggestionText(w io.Writer, s *plan.Suggestion, patch string, patched map[s
 		for _, m := range s.Moves {
 			rows = append(rows, []string{m.Component, m.From, m.To, because(m)})
 		}
-		table(&b, rows)
+		Table(&b, rows)
 	}
 	writeUnplaced(&b, s.After)
 	if len(s.Steps) > 0 {
@@ -120,7 +120,7 @@ func SuggestionText(w io.Writer, s *plan.Suggestion, patch string, patched map[s
 		for _, l := range s.Limits {
 			rows = append(rows, []string{l.Label, l.From, l.To, Clock(l.Saves)})
 		}
-		table(&b, rows)
+		Table(&b, rows)
 	}
 	fmt.Fprintf(&b, "\nExpected time: %s, with the suggestion %s\n", Clock(s.Before.Makespan), Clock(s.After.Makespan))
 	fmt.Fprintf(&b, "Critical path, %s: %s\n", Clock(s.After.CriticalPath.Duration), strings.Join(s.After.CriticalPath.Components, " → "))

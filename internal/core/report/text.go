@@ -1,13 +1,15 @@
 package report
 
 import (
+	"fmt"
+	"io"
 	"strings"
 	"unicode/utf8"
 )
 
-// table writes rows with aligned columns, two blanks apart; the last column is
+// Table writes rows with aligned columns, two blanks apart; the last column is
 // not padded.
-func table(b *strings.Builder, rows [][]string) {
+func Table(w io.Writer, rows [][]string) {
 	var widths []int
 	for _, row := range rows {
 		for i, cell := range row {
@@ -26,6 +28,6 @@ func table(b *strings.Builder, rows [][]string) {
 			}
 			line.WriteString(cell + strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)+2))
 		}
-		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+		fmt.Fprintln(w, strings.TrimRight(line.String(), " "))
 	}
 }
