@@ -427,11 +427,18 @@ func TestTheTerminalSurvives(t *testing.T) {
 		c := onTerminal(t, dir, "rehearse", "--speed", "100", "--least-timeout", "10m")
 		c.sees(gateWaits)
 		for _, pid := range children(c.shell.Process.Pid) {
-			if err := syscall.Kill(pid, syscall.SIGTERM); err != nil {
-				t.Fatal(err)
+			for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGCONT} { // as timeout does
+				if err := syscall.Kill(pid, signal); err != nil {
+					t.Fatal(err)
+				}
 			}
 		}
 		c.ends(130)
+		for drawn := range strings.SplitSeq(string(c.output), "\x1b[J") {
+			if strings.Count(drawn, " Healthy  elapsed ") > 1 {
+				t.Errorf("a board stays on the terminal:\n%s", plainText([]byte(drawn)))
+			}
+		}
 	})
 	t.Run("a suspension", func(t *testing.T) {
 		c := onTerminal(t, dir, "rehearse", "--speed", "100", "--least-timeout", "10m")

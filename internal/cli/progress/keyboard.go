@@ -139,8 +139,10 @@ func (k *keyboard) pause() bool {
 }
 
 // suspend gives the terminal back while the process is stopped (Ctrl-Z), and
-// takes it again when it goes on in the foreground.
+// takes it again when it goes on in the foreground. What ends a process sends it
+// SIGCONT as well, as timeout of coreutils does: then nothing was printed meanwhile.
 func (k *keyboard) suspend() {
+	stopped := false
 	for {
 		select {
 		case <-k.stop:
@@ -148,12 +150,16 @@ func (k *keyboard) suspend() {
 		case s := <-k.signals:
 			if s == unix.SIGTSTP {
 				k.restore()
+				stopped = true
 				_ = unix.Kill(unix.Getpid(), unix.SIGSTOP) // ourselves
 				continue
 			}
 			if foreground(k.fd) {
 				_ = k.listen() // without keys the run goes on all the same
-				k.moved()
+				if stopped {
+					k.moved()
+				}
+				stopped = false
 			}
 		}
 	}
