@@ -118,13 +118,14 @@ func wrapAll(lines []string, limit int) []string {
 // entry is the start of a line with a word of its own in front of what it says of it.
 var entry = lazyregexp.New(`^ *\S+ {2,}`)
 
-// wrapped breaks a line between words. What follows stands below the text of the first row.
+// wrapped breaks a line between words. What follows stands below the text of the first row,
+// or a little to the right of its beginning where that text begins far to the right.
 func wrapped(line string, limit int) []string {
 	if limit <= 0 || strings.Contains(line, "\x1b") {
 		return []string{line} // a coloured one is short
 	}
 	hang := len(line) - len(strings.TrimLeft(line, " ")) + 2
-	if start := columns(entry.FindString(line)); start > hang {
+	if start := columns(entry.FindString(line)); start > hang && start <= limit/2 {
 		hang = start
 	}
 	if hang > limit/2 {

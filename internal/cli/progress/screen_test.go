@@ -240,6 +240,7 @@ func TestWrapped(t *testing.T) {
 		"0123456789 more":          {"0123456789", "  more"},
 		"0123456789abcdef":         {"0123456789", "  abcdef"},
 		"a   what it says":         {"a   what", "    it", "    says"},
+		"abcdef  what":             {"abcdef", "  what"},
 		"\x1b[32mcoloured\x1b[0m…": {"\x1b[32mcoloured\x1b[0m…"},
 		"世界世界世界":                   {"世界世界世", "  界"},
 	}
