@@ -84,8 +84,11 @@ func Of(s running.Snapshot, now time.Time) Status {
 		Counts: map[string]int{}, Components: []Component{}, Approvals: []string{},
 		NotKept: append([]rollout.Requirement{}, s.State.Spec.NotKept...),
 	}
-	if s.Rehearsal != nil {
-		doc.Plane = s.Rehearsal.Plane
+	if k := s.Rehearsal; k != nil {
+		doc.Plane = k.Plane
+		if p.Result == rollout.Succeeded && k.Unshown != "" { // as its report says
+			doc.Result, doc.Message = string(rollout.ResultFailed), "the rollout succeeded, and the rehearsal failed: "+k.Unshown
+		}
 	}
 	if s.Run.Alive {
 		doc.Runner = s.Run.Holder.String()

@@ -9,6 +9,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/cli/running"
 	"github.com/rollout-ladder/ladder/internal/core/report"
 	"github.com/rollout-ladder/ladder/internal/core/rollout"
+	"github.com/rollout-ladder/ladder/internal/run/rehearse"
 )
 
 // TestNotKept: a status tells what the order did not keep, as the report of the rollout does.
@@ -61,6 +62,12 @@ func TestUnrendered(t *testing.T) {
 	}
 	if doc.Counts[string(rollout.Done)] != 1 || doc.Counts[report.StateUnrendered] != 1 {
 		t.Errorf("counts %v", doc.Counts)
+	}
+	s.State.Result = rollout.Succeeded
+	s.Rehearsal = &rehearse.Kept{Unshown: "1 component not rendered"}
+	doc = Of(s, now)
+	if doc.Result != string(rollout.ResultFailed) || !strings.Contains(doc.Message, "the rehearsal failed: 1 component not rendered") {
+		t.Errorf("result %s, message %q", doc.Result, doc.Message)
 	}
 	var b bytes.Buffer
 	printStatus(&b, doc, s, now)

@@ -29,6 +29,9 @@ type Kept struct {
 	Environment string `json:"environment"`
 	// Path is the absolute path of the platform.
 	Path string `json:"path"`
+	// Unshown says why the rehearsal fails although its rollout succeeds; empty where it does
+	// not.
+	Unshown string `json:"unshown,omitempty"`
 
 	dir string
 }
@@ -76,9 +79,12 @@ func (s *target) tell(loaded *analysis.Result) {
 		return
 	}
 	key := session.KeyOf(loaded.Platform)
-	text, err := json.Marshal(Kept{Platform: key.Platform, Environment: key.Environment, Path: loaded.Platform.Root})
+	text, err := json.Marshal(Kept{
+		Platform: key.Platform, Environment: key.Environment, Path: loaded.Platform.Root,
+		Unshown: s.options.unshown(session.Unrendered(loaded), loaded.Findings),
+	})
 	if err != nil {
-		return // three texts are JSON
+		return // texts are JSON
 	}
 	file := filepath.Join(s.plane.Dir, stateFolder, aboutFile)
 	// Without it the rehearsal goes on, and "ladder status" does not find it.

@@ -1,9 +1,13 @@
 package rehearse
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/rollout-ladder/ladder/internal/analysis"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/lint"
+	"github.com/rollout-ladder/ladder/internal/core/report"
 	"github.com/rollout-ladder/ladder/internal/core/rollout"
 	"github.com/rollout-ladder/ladder/internal/run/session"
 )
@@ -26,14 +30,27 @@ func (o Options) judge(r *Rehearsal, found []finding.Finding) {
 		switch {
 		case f.Severity != finding.Error:
 			r.Findings = append(r.Findings, f)
-		case f.Rule == lint.RuleSmokeTestsNothing:
+		case testsNothing(f):
 			r.Report.Untested = append(r.Report.Untested, f)
 		default:
 			r.Report.Errors = append(r.Report.Errors, f)
 		}
 	}
-	lacking := len(r.Report.Unrendered) > 0 && !o.AllowUnrendered
-	if r.Report.Result == string(rollout.Succeeded) && (lacking || len(r.Report.Untested) > 0) {
+	if r.Report.Result == string(rollout.Succeeded) && o.unshown(r.Report.Unrendered, found) != "" {
 		r.Report.Result = string(rollout.ResultFailed)
 	}
+}
+
+// unshown says why a rehearsal fails whose rollout succeeds; empty where it does not.
+func (o Options) unshown(unrendered []report.Unrendered, found []finding.Finding) string {
+	var reasons []string
+	if n := report.NotWhole(unrendered); n > 0 && !o.AllowUnrendered {
+		reasons = append(reasons, finding.Count(n, "component")+" not rendered (only --allow-unrendered lets that pass)")
+	}
+	untested := slices.DeleteFunc(slices.Clone(found), func(f finding.Finding) bool { return !testsNothing(f) })
+	return strings.Join(append(reasons, report.Rollout{Untested: untested}.Shortcomings()...), "; ")
+}
+
+func testsNothing(f finding.Finding) bool {
+	return f.Severity == finding.Error && f.Rule == lint.RuleSmokeTestsNothing
 }
