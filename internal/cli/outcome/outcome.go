@@ -61,7 +61,7 @@ func (to To) Write(streams *stream.Streams, r report.Rollout) error {
 	if err != nil {
 		return err
 	}
-	if err := streams.WriteFormat(to.Format, to.Output, b.Bytes()); err != nil {
+	if err := streams.WriteResult(to.Output, b.Bytes()); err != nil {
 		return exit.With(exit.CouldNotRun, err)
 	}
 	summarise(streams, below)

@@ -37,11 +37,25 @@ func RolloutText(w io.Writer, r Rollout, style Style) error {
 		b.WriteString("  " + Plain(a.String()) + "\n")
 	}
 	writeTrouble(&b, r, style)
-	if r.Kubeconfig != "" {
-		fmt.Fprintf(&b, "\nThe plane stays up: export KUBECONFIG=%s\n", r.Kubeconfig)
+	text := b.String()
+	if style.Width > 0 {
+		text = Fold(text, style.Width)
 	}
-	_, err := io.WriteString(w, b.String())
+	_, err := io.WriteString(w, text+style.keptPlane(r.Kubeconfig))
 	return err
+}
+
+// keptPlane says how to look at a plane that stays up. The command stays in one line, for
+// people to copy.
+func (s Style) keptPlane(kubeconfig string) string {
+	if kubeconfig == "" {
+		return ""
+	}
+	command := "export KUBECONFIG=" + kubeconfig
+	if line := "The plane stays up: " + command; s.Width == 0 || columns(line) <= s.Width {
+		return "\n" + line + "\n"
+	}
+	return "\nThe plane stays up:\n  " + command + "\n"
 }
 
 // String says who let the step start.

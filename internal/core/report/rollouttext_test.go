@@ -110,6 +110,8 @@ func TestCausesOfAnEnd(t *testing.T) {
 func TestRolloutTextOfATerminal(t *testing.T) {
 	r := failedReport()
 	r.Components[0].Name = "a-component-with-a-name-that-is-rather-long"
+	r.Kubeconfig = "/home/of/somebody/.local/state/ladder/planes/rehearsal/plane/kubeconfig"
+	r.Components[3].BlockedBy = []Blocker{{Reason: "the rollout is paused by somebody who has a long name"}}
 	var b strings.Builder
 	if err := RolloutText(&b, r, Style{Width: 60, Color: true}); err != nil {
 		t.Fatal(err)
@@ -121,6 +123,8 @@ func TestRolloutTextOfATerminal(t *testing.T) {
 		"  environment dev, policy phases, times are real, with\n  simulated delays divided by 60, seed 1, the plan expected\n  5m00s at speed 1, 1 skipped, revision abc\n",
 		"· 650     runtime      0/2         -  2 blocked …\n",
 		"    reason: timed out: pod db-0: secret \"db\" not found [2J\n",
+		"\n… 1 component waits, as the rollout is paused by somebody\n  who has a long name:\n    far\n",
+		"\nThe plane stays up:\n  export KUBECONFIG=" + r.Kubeconfig + "\n",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in:\n%s", want, text)
