@@ -163,14 +163,14 @@ func glyph(state string) string {
 }
 
 // printStatus writes the status for people: the whole, each component, and the
-// root causes of all waiting.
+// root causes of all waiting. What to do is left to printCommands.
 func printStatus(w io.Writer, d Status, s running.Snapshot, now time.Time) {
 	fmt.Fprintf(w, "%s/%s  %s", d.Platform, d.Environment, d.Result)
 	switch {
 	case d.Paused:
 		fmt.Fprintf(w, ", paused by %s", cmp.Or(d.PausedBy, "somebody"))
 	case d.Result == "running" && d.Runner == "":
-		fmt.Fprintf(w, ", but nobody drives it (go on with: %s)", s.Resuming())
+		fmt.Fprint(w, ", but nobody drives it")
 	}
 	fmt.Fprintf(w, "\nrevision %s, policy %s, started %s ago", d.Revision, d.Policy, age(time.Time(d.Started), now))
 	if !time.Time(d.Finished).IsZero() {
@@ -224,8 +224,15 @@ func printStatus(w io.Writer, d Status, s running.Snapshot, now time.Time) {
 		}
 		fmt.Fprintf(w, "%s\n    holds up %d\n", line, len(y.Components))
 	}
+}
+
+// printCommands says what to do. A command has a line of its own, for people to copy.
+func printCommands(w io.Writer, d Status, s running.Snapshot) {
+	if !d.Paused && d.Result == "running" && d.Runner == "" {
+		fmt.Fprintf(w, "go on with:\n  %s\n", s.Resuming())
+	}
 	for _, label := range d.Approvals {
-		fmt.Fprintf(w, "step %s waits for an approval: %s\n", label, approving(s, label))
+		fmt.Fprintf(w, "step %s waits for an approval:\n  %s\n", label, approving(s, label))
 	}
 }
 

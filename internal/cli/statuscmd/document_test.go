@@ -75,3 +75,14 @@ func TestUnrendered(t *testing.T) {
 		t.Errorf("status:\n%s", b.String())
 	}
 }
+
+// TestCommands: what to do is told as commands on lines of their own.
+func TestCommands(t *testing.T) {
+	var b bytes.Buffer
+	s := running.Snapshot{Rehearsal: &rehearse.Kept{Plane: "left", Path: "/my platform", Environment: "dev"}}
+	printCommands(&b, Status{Result: "running", Approvals: []string{"400"}}, s)
+	goOn := "  ladder rehearse '/my platform' --environment dev --plane left --resume"
+	if want := "go on with:\n" + goOn + "\nstep 400 waits for an approval:\n" + goOn + " --approve 400\n"; b.String() != want {
+		t.Errorf("got %q, want %q", b.String(), want)
+	}
+}

@@ -64,7 +64,7 @@ func run(ctx context.Context, streams *stream.Streams, o *Options) error {
 	if err := flags.OneOf("engine", o.Engine, "native", "argocd"); err != nil {
 		return err
 	}
-	var b bytes.Buffer
+	var b, commands bytes.Buffer // which are not folded
 	var verdict error
 	style := report.Style{Color: o.Output == "" && streams.Color(streams.OutTerminal)}
 	if o.Engine == "argocd" {
@@ -98,6 +98,7 @@ func run(ctx context.Context, streams *stream.Streams, o *Options) error {
 			err = report.JSON(&b, doc)
 		} else {
 			printStatus(&b, doc, s, now)
+			printCommands(&commands, doc, s)
 		}
 		if err != nil {
 			return err
@@ -106,7 +107,11 @@ func run(ctx context.Context, streams *stream.Streams, o *Options) error {
 			verdict = exit.Silent(exit.No)
 		}
 	}
-	if err := streams.WriteFormat(o.Format, o.Output, b.Bytes()); err != nil {
+	content := b.String()
+	if o.Format == "text" {
+		content = streams.Folded(o.Output, content) + commands.String()
+	}
+	if err := streams.WriteResult(o.Output, []byte(content)); err != nil {
 		return exit.With(exit.CouldNotRun, err)
 	}
 	return verdict
