@@ -128,7 +128,7 @@ func (r *Repository) platform(ctx context.Context, environment string) (*Platfor
 	switch {
 	case len(pre) > 0:
 	case ofArgo:
-		p.Namespaces = r.applications.Namespaces(read.Components)
+		p.Namespaces = r.applications.Namespaces(read)
 	case ofFlux:
 		p.Namespaces = fluxRead.Namespaces
 	}

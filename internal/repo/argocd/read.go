@@ -21,6 +21,8 @@ type Reading struct {
 	Setup      argo.Setup
 	// Findings say what is wrong or was left out.
 	Findings []finding.Finding
+	// created are the Namespaces that parents make.
+	created []string
 }
 
 // walk collects the components of one environment.
@@ -90,7 +92,7 @@ func (r *Repository) Read(ctx context.Context, e Environment) (Reading, error) {
 		components[i].IgnoreDifferences = append(components[i].IgnoreDifferences, r.installation.Ignored()...)
 	}
 	found := slices.Concat(folded(distinct(r.findings)), waiting(components))
-	return Reading{Components: components, Setup: w.setup, Findings: found}, ctx.Err()
+	return Reading{Components: components, Setup: w.setup, Findings: found, created: w.madeByParents(components)}, ctx.Err()
 }
 
 // roots reads everything that nothing in the repository applies.
