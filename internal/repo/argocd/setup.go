@@ -262,6 +262,7 @@ func (r *Repository) Setup(ctx context.Context, components []model.Component) (a
 			w.setup.Applications[index].Component = components[at].Name
 			w.setup.ApplicationSets[i].Applications = append(w.setup.ApplicationSets[i].Applications, app.name())
 			components[at].Set, components[at].Step = set.name(), stepOf(steps, labels(app))
+			withOptions(&components[at], app)
 		}
 		if len(twice) > 0 {
 			found = append(found, madeTwice(first[twice[0]], set, twice))
@@ -272,6 +273,30 @@ func (r *Repository) Setup(ctx context.Context, components []model.Component) (a
 	}
 	w.finishSetup(ctx, components)
 	return w.setup, found, ctx.Err()
+}
+
+// withOptions adds the sync options of the Application that a set makes of a descriptor. What
+// the Application says is what Argo CD goes by.
+func withOptions(c *model.Component, app document) {
+	options := strs(app.value.At("spec", "syncPolicy", "syncOptions"))
+	if len(options) == 0 {
+		return
+	}
+	said := map[string]bool{}
+	for _, o := range options {
+		said[optionName(o)] = true
+	}
+	own := slices.DeleteFunc(c.SyncOptions, func(o string) bool { return said[optionName(o)] })
+	if len(own) == 0 {
+		c.Fields["syncOptions"] = app.at("spec", "syncPolicy", "syncOptions")
+	}
+	c.SyncOptions = slices.Concat(own, options)
+}
+
+// optionName is the name of a sync option such as "CreateNamespace=true".
+func optionName(option string) string {
+	name, _, _ := strings.Cut(option, "=")
+	return strings.TrimSpace(name)
 }
 
 // noList tells of sync options that a template writes as one text: a placeholder fills
