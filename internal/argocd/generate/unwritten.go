@@ -74,7 +74,7 @@ func (b *builder) inFolders() map[string]string {
 	kinds := map[string]string{}
 	for name, c := range b.components {
 		named := false
-		for _, field := range []string{"chart", "kustomize", "manifests", "path", "smoke"} {
+		for _, field := range []string{"chart", "kustomize", "manifests", "path"} {
 			_, written := c.Fields[field]
 			named = named || written
 		}
@@ -91,17 +91,24 @@ func (b *builder) ownFolder(line printf) {
 	if len(kinds) == 0 {
 		return
 	}
+	// Checks alone need no source: what lies beside them is told by name.
+	smoke, others := `(get . "smoke")`, false
 	for name, kind := range kinds {
-		if kind == string(model.Manifests) {
+		_, checks := b.components[name].Fields["smoke"]
+		others = others || checks
+		if kind == string(model.Manifests) && !checks {
 			delete(kinds, name)
 		}
+	}
+	if others {
+		smoke = fmt.Sprintf(`(and (get . "smoke") (not (hasKey (%s) .name)))`, dict(kinds))
 	}
 	folder := `.path.path`
 	if b.prefix != "." {
 		folder = fmt.Sprintf(`(trimPrefix %q .path.path)`, b.prefix+"/")
 	}
 	line(`{{- /* A descriptor without a source is for its folder. */ -}}`)
-	line(`{{- if not (or (get . "chart") (get . "kustomize") (get . "manifests") (get . "smoke")) }}`)
+	line(`{{- if not (or (get . "chart") (get . "kustomize") (get . "manifests") %s) }}`, smoke)
 	line(`  {{- $own := dict "path" %s }}`, folder)
 	line(`  {{- $kind := get (%s) .name | default %q }}`, dict(kinds), model.Manifests)
 	line(`  {{- if kindIs "slice" (get $of "values") }}{{ $_ := set $own "valueFiles" (get $of "values") }}{{ end }}`)

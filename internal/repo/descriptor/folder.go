@@ -11,7 +11,7 @@ import (
 
 // folder finds the source of a descriptor that names neither chart nor kustomize nor
 // manifests: what lies at its path, and without one what lies beside it, as for an
-// ApplicationSet whose template says path: '{{path}}'. A smoke with checks needs none.
+// ApplicationSet whose template says path: '{{path}}'. Its checks come on top.
 func (d *decoder) folder(f *yamldoc.Fields) {
 	own := path.Dir(d.c.Position.File)
 	beside := slices.Contains([]string{FileName, DisabledFileName}, path.Base(d.c.Position.File))
@@ -34,7 +34,7 @@ func (d *decoder) folder(f *yamldoc.Fields) {
 			}
 		}
 		s.Position = d.c.At("path")
-	case beside && (!f.Has("smoke") || d.c.HelmTest):
+	case beside:
 		if s, found = d.lying(own); !found {
 			return
 		}
