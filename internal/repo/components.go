@@ -24,7 +24,7 @@ func (r *Repository) foldersOf(environment string) []string {
 		folders = append(folders, path.Clean(p.Path))
 	}
 	if len(folders) == 0 {
-		return []string{path.Join(environmentsFolder, environment, "components")}
+		return []string{path.Join(environmentsFolder, environment, componentsFolder)}
 	}
 	return folders
 }

@@ -39,7 +39,7 @@ func (r *Repository) findEnvironments() ([]string, error) {
 		if !r.tree.IsDir(folder) {
 			continue
 		}
-		components := path.Join(environmentsFolder, name, "components")
+		components := path.Join(environmentsFolder, name, componentsFolder)
 		if _, err := r.tree.Resolve(components, finding.Position{}); err != nil {
 			return nil, err
 		}

@@ -20,8 +20,12 @@ import (
 	"github.com/rollout-ladder/ladder/internal/repo/repofs"
 )
 
-// environmentsFolder holds one folder per environment.
-const environmentsFolder = "environments"
+// environmentsFolder holds one folder per environment, with its descriptors in
+// componentsFolder.
+const (
+	environmentsFolder = "environments"
+	componentsFolder   = "components"
+)
 
 // defaultEnvironment is the one that is opened when several exist and none is
 // named.
@@ -291,6 +295,9 @@ func (r *Repository) read(ctx context.Context, environment string, cluster flux.
 			if refused := flux.NotSynced(ctx, r.tree, input.Position.File); !errors.Is(refused, flux.ErrNothing) {
 				return argocd.Reading{}, refused
 			}
+		}
+		if err == nil {
+			err = r.declare(ctx, environment, reading.Components)
 		}
 		return reading, err
 	case r.flux != nil:

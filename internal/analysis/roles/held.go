@@ -18,7 +18,7 @@ import (
 // what it holds, else, for an Application, the one that its name tells where nothing that it
 // holds contradicts it. rendered is set where the objects are known.
 func Of(c *model.Component, bands []plan.Band, objects []manifest.Object, rendered bool) model.Type {
-	described := !c.Object && !c.PreArgo
+	described := c.Described || !c.Object && !c.PreArgo
 	if _, written := c.Fields["componentType"]; written || c.Type != model.Runtime || described && descriptor.HasSlots(c.Phase, bands) {
 		return c.Type
 	}

@@ -101,6 +101,8 @@ type Component struct {
 	// Object marks a component that is an object of Argo CD or Flux, and no descriptor:
 	// there is no rolloutPhase to write into it.
 	Object bool
+	// Described marks such an object whose component a descriptor declares as well.
+	Described bool
 	// AppOfApps marks a parent that applies other objects next to its
 	// Applications. The component stands for those objects only: the
 	// Applications, ApplicationSets and AppProjects among what it renders to are

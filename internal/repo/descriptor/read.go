@@ -123,6 +123,12 @@ func Overwritten(first, second model.Component) finding.Finding {
 	return f
 }
 
+// ReadFile reads what one descriptor in a folder of descriptors declares, as far as it can be
+// read.
+func ReadFile(file, folder string, against Context) model.Component {
+	return readFile(file, folder, against).component
+}
+
 func readFile(file, folder string, against Context) read {
 	data, err := against.Tree.Read(file)
 	if err != nil {
