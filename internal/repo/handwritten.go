@@ -125,6 +125,23 @@ func (r *Repository) readPlaced(ctx context.Context) error {
 	return ctx.Err()
 }
 
+// appliedSets are the sets that the parents in the repository make of descriptors, by file, as
+// far as they agree on it.
+func (r *Repository) appliedSets(ctx context.Context) (map[string]string, error) {
+	if err := r.readPlaced(ctx); err != nil {
+		return nil, err
+	}
+	sets := map[string]string{}
+	for made := range r.placed {
+		if other, known := sets[made.file]; known && other != made.set {
+			sets[made.file] = ""
+			continue
+		}
+		sets[made.file] = made.set
+	}
+	return sets, nil
+}
+
 // matched are the labels by which the steps of a set that somebody wrote know the
 // phases of descriptors: those of the ladder file, or the one label that every step
 // matches.

@@ -313,14 +313,15 @@ func (r *Repository) read(ctx context.Context, environment string, cluster flux.
 			return argocd.Reading{}, err
 		}
 	}
-	setup, twice, err := r.applications.Setup(ctx, components)
+	setup, twice, err := r.applications.Setup(ctx, components, r.appliedSets)
+	if err != nil {
+		return argocd.Reading{}, err
+	}
 	if r.shares(environment) {
 		twice = nil // each environment has its set, and its own Argo CD perhaps
 	}
 	findings = append(append(findings, twice...), keepLadder(r.file.Ladder.Layout, components)...)
-	if err == nil {
-		setup.Above, err = r.placeSets(ctx, components)
-	}
+	setup.Above, err = r.placeSets(ctx, components)
 	return argocd.Reading{Components: components, Setup: setup, Findings: findings}, err
 }
 

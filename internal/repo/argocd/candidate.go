@@ -79,6 +79,8 @@ func (w *walk) finish(ctx context.Context) []model.Component {
 	kept := map[string]int{} // the place in all of each name
 	var all []model.Component
 	twice := sharing{}
+	var alike overlaps
+	leftToFirst := map[int]bool{}
 	var left []model.Component
 	alone, assumed := map[string]bool{}, map[string]bool{}
 	documents := map[string]document{}
@@ -109,6 +111,18 @@ func (w *walk) finish(ctx context.Context) []model.Component {
 				if stands[c.Name] = m.application; m.application >= 0 {
 					w.setup.Applications[m.application].Component = c.Name
 				}
+				continue
+			}
+			if other.Set != "" && sameBySets(documents[c.Name], m.document) {
+				one, loser, application := documents[c.Name], m.document, m.application
+				sooner := len(c.Parents) > 0 && len(other.Parents) > 0 && c.Parents[0] == other.Parents[0] && slices.Compare(c.Waves, other.Waves) < 0
+				if sooner {
+					one, loser, application = m.document, documents[c.Name], stands[c.Name]
+					all[at], documents[c.Name], stands[c.Name] = c, m.document, m.application
+					w.setup.Applications[m.application].Component = c.Name
+				}
+				alike.add(one.generated.set, loser.generated.set, loser.name())
+				leftToFirst[application] = true
 				continue
 			}
 			// Of two that one parent applies the last counts. Source: Argo CD,
@@ -142,6 +156,8 @@ func (w *walk) finish(ctx context.Context) []model.Component {
 		}
 	}
 	w.repository.findings = append(w.repository.findings, twice.findings()...)
+	w.repository.findings = append(w.repository.findings, alike.findings()...)
+	w.leave(alike, leftToFirst)
 	if len(left) > 0 {
 		w.repository.findings = append(w.repository.findings, namesakes(left))
 	}

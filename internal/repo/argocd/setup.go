@@ -231,9 +231,9 @@ func (w *walk) finishSetup(ctx context.Context, components []model.Component) {
 // Setup is what a repository says to Argo CD about components that were read
 // elsewhere, from descriptors: the ApplicationSets that generate of their files,
 // and what stands beside them. Components that an ApplicationSet generates get its
-// name and their step; of two sets that generate one Application, the first in the order
-// of the files counts.
-func (r *Repository) Setup(ctx context.Context, components []model.Component) (argo.Setup, []finding.Finding, error) {
+// name and their step. Of two sets that generate one Application, the one counts that applied
+// names for the file, else the first in the order of the files.
+func (r *Repository) Setup(ctx context.Context, components []model.Component, applied func(context.Context) (map[string]string, error)) (argo.Setup, []finding.Finding, error) {
 	before := slices.Clone(r.findings)
 	defer func() { r.findings = before }()
 	w := r.walk(Environment{})
@@ -241,38 +241,37 @@ func (r *Repository) Setup(ctx context.Context, components []model.Component) (a
 	for i, c := range components {
 		byFile[c.Position.File] = i
 	}
+	owners, err := r.owners(ctx, byFile, applied)
+	if err != nil {
+		return argo.Setup{}, nil, err
+	}
 	var found []finding.Finding
-	first := map[string]document{}
+	var twice overlaps
 	for _, set := range r.sets {
 		steps := steps(set)
 		generated := r.expand(ctx, set)
 		i := w.recordSet("", set)
-		var twice []string
 		for _, app := range generated {
 			at, ok := byFile[app.generated.element.File]
 			if !ok {
 				continue
 			}
-			if other, taken := first[app.name()]; taken && other.position() != set.position() {
-				twice = append(twice, app.name())
+			if owner := owners[app.name()]; owner.position() != set.position() {
+				twice.add(owner, set, app.name())
 				continue
 			}
-			first[app.name()] = set
 			index := w.recordApplication("", app)
 			w.setup.Applications[index].Component = components[at].Name
 			w.setup.ApplicationSets[i].Applications = append(w.setup.ApplicationSets[i].Applications, app.name())
 			components[at].Set, components[at].Step = set.name(), stepOf(steps, labels(app))
 			withOptions(&components[at], app)
 		}
-		if len(twice) > 0 {
-			found = append(found, madeTwice(first[twice[0]], set, twice))
-		}
 		if len(w.setup.ApplicationSets[i].Applications) > 0 {
 			found = append(found, noList(set)...)
 		}
 	}
 	w.finishSetup(ctx, components)
-	return w.setup, found, ctx.Err()
+	return w.setup, append(found, twice.findings()...), ctx.Err()
 }
 
 // withOptions adds the sync options of the Application that a set makes of a descriptor. What
@@ -309,18 +308,4 @@ func noList(set document) []finding.Finding {
 	f := newFinding(descriptor.RuleInvalid, finding.Error, set.at(keys...), set.name(), "%s of the ApplicationSet %s is a scalar, not a list: the API server refuses the set", strings.Join(keys, "."), set.name())
 	f.Fix.Summary = "write a list here, or fill in those of each descriptor by a templatePatch, as ladder generate writes it"
 	return []finding.Finding{f}
-}
-
-// madeTwice tells of two ApplicationSets that make the same Applications.
-func madeTwice(first, second document, applications []string) finding.Finding {
-	what := applications[0]
-	if more := len(applications) - 1; more > 0 {
-		what += fmt.Sprintf(" and %d more", more)
-	}
-	f := newFinding(RuleShared, finding.Warning, second.position(), "", "ApplicationSets %s and %s both make the Application %s: the controller gives it to the one that comes first, and fails for the other",
-		first.name(), second.name(), what)
-	at := first.position()
-	f.Evidence = []finding.Evidence{{Text: "ApplicationSet " + first.name(), File: at.File, Line: at.Line}}
-	f.Fix.Summary = "leave each descriptor to the generators of one set"
-	return f
 }
