@@ -93,7 +93,7 @@ input; 3 could not run; 4 timed out; 130 interrupted (state saved).`,
 			if err := errors.Join(cmd.ValidateRequiredFlags(), cmd.ValidateFlagGroups()); err != nil {
 				return exit.With(exit.Usage, wrongFlags(cmd, err))
 			}
-			if err := errors.Join(global.Validate(), flags.Format(cmd)); err != nil {
+			if err := errors.Join(global.Validate(), flags.Format(cmd), flags.Target(cmd)); err != nil {
 				return err
 			}
 			return confined(cmd.Context(), streams, global)

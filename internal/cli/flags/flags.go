@@ -13,6 +13,7 @@ import (
 
 	"github.com/rollout-ladder/ladder/internal/cli/exit"
 	"github.com/rollout-ladder/ladder/internal/confine"
+	"github.com/rollout-ladder/ladder/internal/core/plan"
 	"github.com/rollout-ladder/ladder/internal/repo/fetch"
 	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
 )
@@ -74,6 +75,24 @@ func (s *Source) Register(cmd *cobra.Command) {
 	f.StringSliceVar(&s.APIVersions, "api-versions", nil, "further API versions the charts may ask for, as group/version/Kind")
 	f.BoolVar(&s.NoCache, "no-cache", false, "render everything again")
 	f.StringSliceVar(&s.Roots, "root", nil, "file or folder that is applied by hand, relative to the repository (default: those of ladder.yaml, else what nothing else applies)")
+}
+
+// Target refuses versions of the target that charts cannot be rendered for.
+func Target(cmd *cobra.Command) error {
+	f := cmd.Flags()
+	if v := f.Lookup("kube-version"); v != nil && v.Value.String() != "" && !plan.ValidKubeVersion(v.Value.String()) {
+		return exit.Usagef("--kube-version %q: write a version of Kubernetes, such as 1.36 or v1.36.2", v.Value)
+	}
+	if f.Lookup("api-versions") == nil {
+		return nil
+	}
+	versions, err := f.GetStringSlice("api-versions")
+	for _, v := range versions {
+		if !plan.ValidAPIVersion(v) {
+			return exit.Usagef("--api-versions %q: write group/version or group/version/Kind, such as monitoring.coreos.com/v1; for the core group v1", v)
+		}
+	}
+	return err
 }
 
 // AllowHosts adds --allow-host. A repository cannot say it for itself.

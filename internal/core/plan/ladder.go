@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 	"github.com/rollout-ladder/ladder/internal/core/model"
 )
 
@@ -102,6 +103,19 @@ type Environment struct {
 	KubeVersion string
 	APIVersions []string
 }
+
+var (
+	kubeVersion = lazyregexp.New(`^v?[0-9]+\.[0-9]+(\.[0-9]+)?([-+].*)?$`)
+	apiVersion  = lazyregexp.New(`^(v[0-9]+((alpha|beta)[0-9]+)?|[a-z0-9.-]+/[a-z0-9][a-z0-9-]*)(/[A-Za-z][A-Za-z0-9-]*)?$`)
+)
+
+// ValidKubeVersion reports whether a text has the form of a version of Kubernetes, such as
+// 1.36 or v1.33.4-gke.1245000.
+func ValidKubeVersion(text string) bool { return kubeVersion.MatchString(text) }
+
+// ValidAPIVersion reports whether a text has the form in which charts ask for an API:
+// version, group/version, or either with a kind, such as v1/Pod.
+func ValidAPIVersion(text string) bool { return apiVersion.MatchString(text) }
 
 // Strength says what happens when an edge is not kept.
 type Strength string

@@ -42,7 +42,17 @@ func (d *decoder) environments(f *yamldoc.Fields) {
 				env.Values = append(env.Values, model.ValueFile{Path: item.Text, Optional: true, Position: item.Position})
 			}
 			env.KubeVersion = strings.TrimPrefix(m.Text("kubeVersion"), "v")
-			env.APIVersions = m.Strings("apiVersions")
+			if env.KubeVersion != "" && !plan.ValidKubeVersion(env.KubeVersion) {
+				m.Wrong("kubeVersion", "write a version such as \"1.36\"", "%s.kubeVersion %q is no version of Kubernetes", m.Path, env.KubeVersion)
+				env.KubeVersion = ""
+			}
+			for _, v := range m.Texts("apiVersions") {
+				if !plan.ValidAPIVersion(v.Text) {
+					m.Wrong("apiVersions", "write group/version or group/version/Kind", "%s.apiVersions names %q, which is no version of an API", m.Path, v.Text)
+					continue
+				}
+				env.APIVersions = append(env.APIVersions, v.Text)
+			}
 			folders.Components = patterns(m, "components")
 			folders.Overlay = m.Text("path")
 			if to, ok := d.destination(m); ok {
