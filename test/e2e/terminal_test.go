@@ -349,7 +349,7 @@ func TestDetachAndResume(t *testing.T) {
 	for _, flags := range [][]string{nil, {"--plane", "left"}, {"--kubeconfig", left.Kubeconfig}} {
 		status("rehearsed on plane left", flags...)
 	}
-	goOn := "ladder rehearse " + dir + " --environment dev --plane left --resume"
+	goOn := "ladder rehearse " + dir + " --environment dev --plane left --least-timeout 10m0s --speed 100 --resume"
 	if out := ladder(t, dir, "approve", "400", "--yes"); out.code != 1 || !strings.Contains(out.stderr, goOn) {
 		t.Errorf("approve what nobody runs: exit code %d, %s", out.code, out.stderr)
 	}

@@ -62,6 +62,10 @@ type Source struct {
 	Known []byte
 }
 
+// Again are the flags of a source that the next command about the same platform needs,
+// as package next tells it.
+var Again = []string{"environment", "root", "offline", "context", "allow-host", "kube-version", "api-versions"}
+
 // All is the environment that stands for every one.
 const All = "all"
 
@@ -97,14 +101,43 @@ func Target(cmd *cobra.Command) error {
 
 // AllowHosts adds --allow-host. A repository cannot say it for itself.
 func AllowHosts(f *pflag.FlagSet, hosts *[]string) {
-	f.Func("allow-host", "allow plain http and private addresses for `HOST[:PORT]`; may be given several times", func(host string) error {
-		if !fetch.ValidHost(host) {
-			return errors.New("give a host name or an IP address, with a port or without")
-		}
-		*hosts = append(*hosts, host)
-		return nil
-	})
+	f.Var((*hostList)(hosts), "allow-host", "allow plain http and private addresses for `HOST[:PORT]`; may be given several times")
 }
+
+// hostList is a list of hosts as the value of a flag.
+type hostList []string
+
+// Set adds a host.
+func (l *hostList) Set(host string) error { return l.Append(host) }
+
+// Append implements pflag.SliceValue.
+func (l *hostList) Append(host string) error {
+	if !fetch.ValidHost(host) {
+		return errors.New("give a host name or an IP address, with a port or without")
+	}
+	*l = append(*l, host)
+	return nil
+}
+
+// Replace implements pflag.SliceValue.
+func (l *hostList) Replace(hosts []string) error {
+	*l = nil
+	for _, h := range hosts {
+		if err := l.Append(h); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// GetSlice implements pflag.SliceValue.
+func (l *hostList) GetSlice() []string { return *l }
+
+// String implements pflag.Value.
+func (l *hostList) String() string { return strings.Join(*l, ",") }
+
+// Type implements pflag.Value.
+func (l *hostList) Type() string { return "hosts" }
 
 // SetPath takes the optional PATH argument.
 func (s *Source) SetPath(args []string) {

@@ -70,6 +70,15 @@ func (s Step) line(from flags.Source) string {
 	if from.Offline {
 		words = append(words, "--offline")
 	}
+	for _, host := range from.AllowHosts {
+		words = append(words, "--allow-host", host)
+	}
+	if from.KubeVersion != "" {
+		words = append(words, "--kube-version", from.KubeVersion)
+	}
+	for _, version := range from.APIVersions {
+		words = append(words, "--api-versions", version)
+	}
 	if from.Hub != "" {
 		words = append(words, "--context", from.Hub)
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -177,6 +178,7 @@ func run(cmd *cobra.Command, args []string, streams *stream.Streams, global *fla
 	if o.Engine == rehearse.EngineArgoCD && !o.driven {
 		options.Check = ofArgoCD(at.Check)
 	}
+	options.Flags = goingOn(cmd)
 	result, err := rehearse.Run(at.Context, options)
 	display.Close()
 	if err != nil {
@@ -190,13 +192,13 @@ func run(cmd *cobra.Command, args []string, streams *stream.Streams, global *fla
 		interrupted(streams, at, kept, cmd, args)
 	}
 	if !result.Interrupted && o.Format == "text" {
-		next.Tell(streams, global, o.Source, o.Result, o.after(result.Report, kept)...)
+		next.Tell(streams, global, o.Source, o.Result, after(cmd, result.Report, kept)...)
 	}
 	return outcome.Verdict(result.Report, result.Interrupted)
 }
 
 // after is what people may do after a rehearsal.
-func (o *Options) after(r report.Rollout, kept bool) []next.Step {
+func after(cmd *cobra.Command, r report.Rollout, kept bool) []next.Step {
 	if r.Result == string(rollout.Succeeded) {
 		return []next.Step{
 			{Words: []string{"plan", "--compare"}, Why: "what another policy would take"},
@@ -217,10 +219,7 @@ func (o *Options) after(r report.Rollout, kept bool) []next.Step {
 		return []next.Step{{Words: []string{"lint", "--verbose"}, Why: "what is not rendered, and where to mend it"}}
 	}
 	if !kept {
-		again := []string{"rehearse", "--keep"}
-		if o.AllowUnrendered {
-			again = append(again, "--allow-unrendered")
-		}
+		again := append([]string{"rehearse", "--keep"}, steering.Flags(cmd, slices.Concat(ofOneRun, flags.Again)...)...)
 		steps = append(steps, next.Step{Words: again, Why: "keep the plane, and look around with kubectl"})
 	}
 	return steps

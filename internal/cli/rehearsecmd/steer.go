@@ -2,12 +2,30 @@ package rehearsecmd
 
 import (
 	"fmt"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"github.com/rollout-ladder/ladder/internal/cli/steering"
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
 )
+
+// ofOneRun are the flags that say where one run is and what is told of it.
+var ofOneRun = []string{"environment", "plane", "keep", "fresh", "resume", "format", "output", "report", "progress", "quiet", "verbose"}
+
+// goingOn are the flags that a rehearsal needs that goes on with this one, whoever starts
+// it wherever.
+func goingOn(cmd *cobra.Command) []string {
+	words := steering.Flags(cmd, ofOneRun...)
+	for i, w := range words {
+		if (w == "--durations" || w == "--argocd-binary") && i+1 < len(words) {
+			if file, err := filepath.Abs(words[i+1]); err == nil {
+				words[i+1] = file
+			}
+		}
+	}
+	return words
+}
 
 // interrupted says how to go on with a run that was left or interrupted.
 func interrupted(streams *stream.Streams, h *steering.Helm, kept bool, cmd *cobra.Command, args []string) {

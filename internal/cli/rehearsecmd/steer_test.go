@@ -11,6 +11,8 @@ import (
 	"github.com/rollout-ladder/ladder/internal/cli/progress"
 	"github.com/rollout-ladder/ladder/internal/cli/steering"
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
+	"github.com/rollout-ladder/ladder/internal/core/report"
+	"github.com/rollout-ladder/ladder/internal/core/rollout"
 )
 
 // TestHowToGoOn prints the command that goes on with this one: its own words,
@@ -22,10 +24,10 @@ func TestHowToGoOn(t *testing.T) {
 		want string
 	}{
 		"detached": {
-			args: []string{"my platform", "--plane", "x", "--fresh", "--fail", "db=slow:5m", "--fail", "it's", "--speed", "100", "--allow-unrendered"},
+			args: []string{"my platform", "--plane", "x", "--fresh", "--fail", "db=slow:5m", "--fail", "it's", "--speed", "100", "--allow-unrendered", "--allow-host", "charts.local:8080"},
 			left: true,
 			want: "ladder: detached; the plane stays up, the state of the rollout is saved, and nothing new starts. Go on with:\n" +
-				`  ladder rehearse 'my platform' --allow-unrendered --fail db=slow:5m --fail 'it'\''s' --plane x --speed 100 --resume` + "\n",
+				`  ladder rehearse 'my platform' --allow-host charts.local:8080 --allow-unrendered --fail db=slow:5m --fail 'it'\''s' --plane x --speed 100 --resume` + "\n",
 		},
 		"interrupted": {
 			args: []string{"--keep", "--resume"},
@@ -58,5 +60,23 @@ func TestHowToGoOn(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestSameAgain: what is offered after a failure fails in the same way.
+func TestSameAgain(t *testing.T) {
+	cmd := New(&stream.Streams{Getenv: func(string) string { return "" }}, &flags.Global{})
+	args := []string{
+		"-e", "dev", "--offline", "--fail", "db=slow:5m", "--fail", "web", "--speed", "60", "--timeout", "2m",
+		"--allow-unrendered", "--report", "r.json", "--kube-version", "1.30",
+	}
+	if err := cmd.ParseFlags(args); err != nil {
+		t.Fatal(err)
+	}
+	r := report.Rollout{Result: string(rollout.ResultFailed), Components: []report.RolloutComponent{{Name: "db", State: string(rollout.Failed)}}}
+	steps := after(cmd, r, false)
+	want := []string{"rehearse", "--keep", "--allow-unrendered", "--fail", "db=slow:5m", "--fail", "web", "--speed", "60", "--timeout", "2m0s"}
+	if diff := cmp.Diff(want, steps[len(steps)-1].Words); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -145,7 +145,11 @@ func (s Snapshot) Now(now time.Time) time.Time {
 // Resuming is the command that goes on with a rollout that nobody runs.
 func (s Snapshot) Resuming() string {
 	if k := s.Rehearsal; k != nil {
-		return fmt.Sprintf("ladder rehearse %s --environment %s --plane %s --resume", steering.Quoted(k.Path), k.Environment, k.Plane)
+		words := append([]string{"ladder", "rehearse", k.Path, "--environment", k.Environment, "--plane", k.Plane}, k.Flags...)
+		for i, w := range words {
+			words[i] = steering.Quoted(w)
+		}
+		return strings.Join(append(words, "--resume"), " ")
 	}
 	return "ladder rollout --resume"
 }

@@ -187,31 +187,33 @@ func Resuming(cmd *cobra.Command, args []string) string {
 	for _, a := range args {
 		words = append(words, Quoted(a))
 	}
-	cmd.Flags().Visit(func(f *pflag.Flag) {
-		if f.Name == "fresh" || f.Name == "resume" {
-			return
-		}
-		if list, ok := f.Value.(pflag.SliceValue); ok {
-			for _, v := range list.GetSlice() {
-				words = append(words, "--"+f.Name, Quoted(v))
-			}
-			return
-		}
-		words = append(words, "--"+f.Name+assigned(f))
-	})
+	for _, w := range Flags(cmd, "fresh", "resume") {
+		words = append(words, Quoted(w))
+	}
 	return strings.Join(append(words, "--resume"), " ")
 }
 
-// assigned is the value of a flag as it follows its name.
-func assigned(f *pflag.Flag) string {
-	switch {
-	case f.Value.Type() != "bool":
-		return " " + Quoted(f.Value.String())
-	case f.Value.String() != "true":
-		return "=" + f.Value.String()
-	default:
-		return ""
-	}
+// Flags are the words of the flags that a command was given, without those that are
+// named.
+func Flags(cmd *cobra.Command, without ...string) []string {
+	var words []string
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		list, isList := f.Value.(pflag.SliceValue)
+		switch {
+		case slices.Contains(without, f.Name):
+		case isList:
+			for _, v := range list.GetSlice() {
+				words = append(words, "--"+f.Name, v)
+			}
+		case f.Value.Type() != "bool":
+			words = append(words, "--"+f.Name, f.Value.String())
+		case f.Value.String() != "true":
+			words = append(words, "--"+f.Name+"="+f.Value.String())
+		default:
+			words = append(words, "--"+f.Name)
+		}
+	})
+	return words
 }
 
 // Quoted makes a word that a shell takes as it is.

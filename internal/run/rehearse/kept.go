@@ -32,6 +32,9 @@ type Kept struct {
 	// Unshown says why the rehearsal fails although its rollout succeeds; empty where it does
 	// not.
 	Unshown string `json:"unshown,omitempty"`
+	// Flags are the words of the command line that a rehearsal that goes on with it needs
+	// besides the environment and the plane.
+	Flags []string `json:"flags,omitempty"`
 
 	dir string
 }
@@ -82,6 +85,7 @@ func (s *target) tell(loaded *analysis.Result) {
 	text, err := json.Marshal(Kept{
 		Platform: key.Platform, Environment: key.Environment, Path: loaded.Platform.Root,
 		Unshown: s.options.unshown(session.Unrendered(loaded), loaded.Findings),
+		Flags: s.options.Flags,
 	})
 	if err != nil {
 		return // texts are JSON

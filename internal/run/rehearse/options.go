@@ -61,6 +61,9 @@ type Options struct {
 	// Resume takes up the rollout that was interrupted on the plane; Fresh
 	// forgets it.
 	Resume, Fresh bool
+	// Flags are the words of the command line that make a rehearsal that goes on with
+	// this one what it was. They are kept with the plane, for people.
+	Flags []string
 
 	// Check may refuse what is planned before anything is rolled out; nil refuses
 	// nothing.
