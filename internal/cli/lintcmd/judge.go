@@ -253,6 +253,9 @@ func (j *judgement) document(o *Options) report.Lint {
 		l.Edges += plan.Pairs(in.Edges)
 		l.Components = slices.Grow(l.Components, len(in.Components))
 		for _, c := range in.Components {
+			if !c.Enabled {
+				l.Disabled++
+			}
 			l.Components = append(l.Components, report.ListedComponent{
 				Name: c.Name, Environment: in.Environment, Order: c.Order(), Source: c.Position.File,
 			})

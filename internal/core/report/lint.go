@@ -15,7 +15,9 @@ import (
 type Lint struct {
 	Environments []string
 	Components   []ListedComponent
-	Edges        int
+	// Disabled is the number of those components that no plan has, since they are disabled.
+	Disabled int
+	Edges    int
 	// Findings that are shown, sorted.
 	Findings   []finding.Finding
 	Suppressed []lint.Suppressed
@@ -184,7 +186,10 @@ func (l Lint) summary(all []shared) string {
 	if n := number[finding.Info]; n > 0 {
 		text += ", " + finding.Count(n, "note")
 	}
-	text += " in " + finding.Count(len(l.Components), "component")
+	text += " in " + finding.Count(len(l.Components)-l.Disabled, "component")
+	if l.Disabled > 0 {
+		text += fmt.Sprintf(" and %d disabled", l.Disabled)
+	}
 	if l.Coverage.Parents > 0 {
 		text += " and " + finding.Count(l.Coverage.Parents, "parent")
 	}

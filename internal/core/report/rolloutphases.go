@@ -13,17 +13,23 @@ import (
 type phaseSummary struct {
 	label       string
 	done, total int
-	skipped     int
-	// unrendered are those of which something was not rendered, whatever became of them;
-	// empty those of them that stood in until the end.
-	unrendered, empty int
-	blocked           int
-	inFlight          int
-	failed            int
-	first, last       time.Time
-	slowest           string
-	slowestLength     time.Duration
-	types             map[string]int
+	// empty are those that were not rendered and stood in until the end. Like each of the
+	// others it counts no component of another: together with done they are all.
+	failed, blocked, inFlight, empty, skipped tally
+	first, last                               time.Time
+	slowest                                   string
+	slowestLength                             time.Duration
+	types                                     map[string]int
+}
+
+// tally counts components, and those among them of which something was not rendered.
+type tally struct{ all, unrendered int }
+
+func (t *tally) add(unrendered bool) {
+	t.all++
+	if unrendered {
+		t.unrendered++
+	}
 }
 
 // role is the type that most of its components have, the least by name where
@@ -55,12 +61,15 @@ func (p phaseSummary) length() time.Duration {
 
 // summary counts a report.
 type summary struct {
-	phases                         []phaseSummary
-	healthy, bad, blocked, skipped int
-	inFlight                       int
-	planned                        int
-	removed, toRemove              int
-	unrendered                     int
+	phases                                    []phaseSummary
+	healthy, planned                          int
+	failed, blocked, inFlight, empty, skipped tally
+	removed, toRemove                         int
+}
+
+// unrendered counts those of which something was not rendered, whatever became of them.
+func (s summary) unrendered() int {
+	return s.failed.unrendered + s.blocked.unrendered + s.inFlight.unrendered + s.empty.unrendered + s.skipped.unrendered
 }
 
 func summarise(r Rollout) summary {
@@ -77,11 +86,11 @@ func summarise(r Rollout) summary {
 			case status == rollout.Removed:
 				s.removed++
 			case status == rollout.Blocked:
-				s.blocked++
+				s.blocked.add(false)
 			case r.left(c):
-				s.inFlight++
+				s.inFlight.add(false)
 			default:
-				s.bad++
+				s.failed.add(false)
 			}
 			continue
 		}
@@ -103,34 +112,29 @@ func summarise(r Rollout) summary {
 		if length := ended.Sub(started); !started.IsZero() && length > p.slowestLength {
 			p.slowest, p.slowestLength = c.Name, length
 		}
-		if lacking[c.Name] || c.State == StateUnrendered {
-			s.unrendered++
-			p.unrendered++
-		}
-		if c.State == string(rollout.Skipped) {
-			s.skipped++
-			p.skipped++
-			continue
-		}
-		s.planned++
-		p.total++
-		if c.State == StateUnrendered {
-			p.empty++
-			continue
-		}
+		whole, phase := &s.failed, &p.failed
 		switch status := rollout.Status(c.State); {
+		case status == rollout.Skipped:
+			whole, phase = &s.skipped, &p.skipped
+		case c.State == StateUnrendered:
+			whole, phase = &s.empty, &p.empty
 		case status == rollout.Done:
 			s.healthy++
 			p.done++
+			whole, phase = nil, nil
 		case status == rollout.Blocked:
-			s.blocked++
-			p.blocked++
+			whole, phase = &s.blocked, &p.blocked
 		case r.left(c):
-			s.inFlight++
-			p.inFlight++
-		default:
-			s.bad++
-			p.failed++
+			whole, phase = &s.inFlight, &p.inFlight
+		}
+		if whole != nil {
+			unrendered := lacking[c.Name] || c.State == StateUnrendered
+			whole.add(unrendered)
+			phase.add(unrendered)
+		}
+		if whole != &s.skipped {
+			s.planned++
+			p.total++
 		}
 	}
 	return s
@@ -182,13 +186,13 @@ func (s summary) labels() int {
 func (s Style) phaseLine(p phaseSummary, labels int) string {
 	glyph, colour := "·", faint
 	switch {
-	case p.failed > 0:
+	case p.failed.all > 0:
 		glyph, colour = "✕", red
 	case p.total > 0 && p.done == p.total:
 		glyph, colour = "✓", green
-	case p.total > 0 && p.done+p.empty == p.total:
+	case p.total > 0 && p.done+p.empty.all == p.total:
 		glyph, colour = "!", yellow
-	case p.inFlight > 0:
+	case p.inFlight.all > 0:
 		glyph, colour = "▶", cyan
 	}
 	row := fmt.Sprintf("%s %-*s %-10s %3d/%-3d", glyph, labels, p.label, p.role(), p.done, p.total)
@@ -220,11 +224,15 @@ const more = " …"
 func (p phaseSummary) notes() []string {
 	var notes []string
 	for _, count := range []struct {
-		n    int
+		tally
 		text string
-	}{{p.failed, "failed"}, {p.blocked, "blocked"}, {p.inFlight, "in flight"}, {p.unrendered, "not rendered"}, {p.skipped, "skipped"}} {
-		if count.n > 0 {
-			notes = append(notes, fmt.Sprintf("  %d %s", count.n, count.text))
+	}{{p.failed, "failed"}, {p.blocked, "blocked"}, {p.inFlight, "in flight"}, {tally{all: p.empty.all}, "not rendered"}, {p.skipped, "skipped"}} {
+		if count.all == 0 {
+			continue
+		}
+		notes = append(notes, fmt.Sprintf("  %d %s", count.all, count.text))
+		if count.unrendered > 0 {
+			notes = append(notes, fmt.Sprintf(" (%d not rendered)", count.unrendered))
 		}
 	}
 	if p.slowest != "" {

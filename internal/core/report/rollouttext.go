@@ -82,12 +82,24 @@ func removals(s summary) string {
 // notRendered says of how many components something was not rendered, as the head of the
 // report does: whether they started or not.
 func notRendered(r Rollout, s summary) string {
-	if s.unrendered == 0 {
+	if s.unrendered() == 0 {
 		return ""
 	}
-	text := fmt.Sprintf(", %d not rendered", s.unrendered)
-	if r.Result == string(rollout.ResultFailed) && s.bad+s.blocked == 0 {
-		text += " (only --allow-unrendered lets that pass)"
+	text := fmt.Sprintf(", %d not rendered", s.unrendered())
+	if r.Result == string(rollout.ResultFailed) && s.failed.all+s.blocked.all == 0 {
+		return text + " (only --allow-unrendered lets that pass)"
+	}
+	var instead []string
+	for _, count := range []struct {
+		n    int
+		text string
+	}{{s.failed.unrendered, "failed"}, {s.blocked.unrendered, "blocked"}, {s.inFlight.unrendered, "in flight"}, {s.skipped.unrendered, "skipped"}} {
+		if count.n > 0 {
+			instead = append(instead, fmt.Sprintf("%d %s", count.n, count.text))
+		}
+	}
+	if len(instead) > 0 {
+		text += " (of these " + strings.Join(instead, ", ") + ")"
 	}
 	return text
 }
@@ -117,8 +129,8 @@ func facts(r Rollout, s summary) string {
 	if r.PlaneReadySeconds > 0 {
 		parts = append(parts, "plane ready after "+Clock(seconds(r.PlaneReadySeconds)))
 	}
-	if s.skipped > 0 {
-		parts = append(parts, fmt.Sprintf("%d skipped", s.skipped))
+	if s.skipped.all > 0 {
+		parts = append(parts, fmt.Sprintf("%d skipped", s.skipped.all))
 	}
 	return strings.Join(append(parts, "revision "+r.Revision), ", ")
 }
@@ -237,7 +249,7 @@ func verdict(r Rollout, s summary) (glyph, colour string) {
 		return "▶", cyan
 	case r.Result != string(rollout.Succeeded):
 		return "✕", red
-	case s.unrendered > 0 || shortcomings(r) != "":
+	case s.unrendered() > 0 || shortcomings(r) != "":
 		return "!", yellow
 	default:
 		return "✓", green
@@ -311,7 +323,7 @@ func RolloutMarkdown(w io.Writer, r Rollout) error {
 		}
 		fmt.Fprintf(&b, "| %s | %d/%d | %s | %s |\n", escape(p.label), p.done, p.total, p.took(), slowest)
 	}
-	if s.bad+s.blocked+s.inFlight > 0 {
+	if s.failed.all+s.blocked.all+s.inFlight.all > 0 {
 		b.WriteString("\n| component | phase | state | why |\n| --- | --- | --- | --- |\n")
 		for _, c := range r.Components {
 			if state := rollout.Status(c.State); state == rollout.Done || state == rollout.Skipped || state == rollout.Removed || state == StateUnrendered {

@@ -44,9 +44,9 @@ func TestRolloutText(t *testing.T) {
 
 ✓ 110     crds         1/1      2.0s  1 skipped  slowest crds 2.0s
 ✕ 250     runtime      0/1      7.0s  1 failed  slowest db 7.0s
-· 650     runtime      0/2         -  2 blocked  1 not rendered
+· 650     runtime      0/2         -  2 blocked (1 not rendered)
 
-✕ failed: 1 of 4 components Healthy, 1 not rendered after 9.0s
+✕ failed: 1 of 4 components Healthy, 1 not rendered (of these 1 blocked) after 9.0s
   environment dev, policy phases, times are real, with simulated delays divided by 60, seed 1, the plan expected 5m00s at speed 1, 1 skipped, revision abc
 
 ✕ db (250) timed-out
