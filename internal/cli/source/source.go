@@ -71,14 +71,14 @@ func PrintFindings(w io.Writer, f flags.Source, findings []finding.Finding, leas
 	way := Way(f.Path)
 	errorCount := 0
 	for _, f := range findings {
-		f = f.Redacted()
+		f = f.Redacted().Below(way)
 		if f.Severity == finding.Error {
 			errorCount++
 		}
 		if f.Severity.Rank() > least.Rank() {
 			continue
 		}
-		fmt.Fprintf(w, "%s: %s: %s [%s]\n", f.Position.Below(way), f.Severity, f.Message, f.Rule)
+		fmt.Fprintf(w, "%s: %s: %s [%s]\n", f.Position, f.Severity, f.Message, f.Rule)
 		if fix := f.WayOut(); fix != "" {
 			fmt.Fprintf(w, "  fix: %s\n", fix)
 		}
