@@ -161,7 +161,7 @@ func (d Document) Decode() (any, error) {
 	}
 	raw, err := yaml.YAMLToJSON(text)
 	if err != nil {
-		return nil, syntaxError(err, first)
+		return nil, syntaxError(err, text, first)
 	}
 	var value any
 	if err := utiljson.Unmarshal(raw, &value); err != nil {
@@ -191,9 +191,12 @@ func integers(value any) any {
 var yamlLine = lazyregexp.New(`^yaml: line (\d+): (?s:(.*))$`)
 
 // syntaxError puts an error of the YAML library into our words. first is the
-// line of the stream at which the document begins.
-func syntaxError(err error, first int) error {
+// line of the stream at which the text of the document begins.
+func syntaxError(err error, text []byte, first int) error {
 	message := strings.TrimPrefix(err.Error(), "error converting YAML to JSON: ")
+	if strings.Contains(message, "invalid map key: ") { // the library tells it in types of Go
+		return &SyntaxError{Line: first + oddKey(text) - 1, Message: "a map or a list stands as a key; a value that begins with { is text only in quotes"}
+	}
 	if m := yamlLine.FindStringSubmatch(message); m != nil {
 		n, convErr := strconv.Atoi(m[1])
 		if convErr == nil {

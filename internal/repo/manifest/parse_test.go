@@ -38,6 +38,7 @@ func TestParse(t *testing.T) {
 		"scalar":         {text: "a: 1\n---\nhello\n", err: "line 1: document is not a Kubernetes object: it has no apiVersion and kind"},
 		"second is bad":  {text: "apiVersion: v1\nkind: A\n---\n\n- x\n", err: "line 5: document is not a Kubernetes object"},
 		"syntax":         {text: "apiVersion: v1\nkind: A\n---\na: 1\nb: }\n", err: "line 4: "},
+		"key":            {text: "apiVersion: v1\nkind: A\n---\n\n# of a chart\na: 1\nname: {{ .Values.name }}\n", err: "line 7: a map or a list stands as a key; a value that begins with { is text only in quotes"},
 		"metadata":       {text: "apiVersion: v1\nkind: A\nmetadata: [x]\n", err: "line 1: metadata of A is not a mapping"},
 		"item":           {text: "apiVersion: v1\nkind: List\nitems: [1]\n", err: "line 1: item 0 of List is not a Kubernetes object"},
 		"aliases":        {text: "a: &a {b: 1}\napiVersion: v1\nkind: A\nc: *a\n", want: []string{"1 A/"}},
