@@ -87,7 +87,13 @@ func InventoryMarkdown(w io.Writer, inv plan.Inventory) error {
 	if disabled > 0 {
 		fmt.Fprintf(&b, ", %d of them disabled", disabled)
 	}
-	fmt.Fprintf(&b, ", %s.\n\n", finding.Count(len(inv.Steps), "step"))
+	empty := 0
+	for _, s := range inv.Steps {
+		if len(s.Components) == 0 {
+			empty++
+		}
+	}
+	fmt.Fprintf(&b, ", %s.\n\n", countSteps(len(inv.Steps), empty))
 	b.WriteString("## Components\n\nComponent (descriptor) – domain / project / namespace\n\n")
 	for _, g := range inv.Phases {
 		label := g.Label
