@@ -57,6 +57,10 @@ func (r *Repository) noPlatform(ctx context.Context, dir string) *InputError {
 		found.Position = unused.Position
 		found.Message += ", but Applications " + unused.Where
 		found.Hint = "name the folder itself to read what lies in it"
+	default:
+		if up, err := filepath.Rel(r.tree.Root, r.tree.Repository); err == nil && up != "." {
+			found.Hint += fmt.Sprintf("; if it is further up in this Git repository, give its folder as the PATH, as %s", filepath.Join(dir, up))
+		}
 	}
 	return found
 }
