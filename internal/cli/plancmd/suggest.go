@@ -8,6 +8,7 @@ import (
 
 	"github.com/rollout-ladder/ladder/internal/analysis"
 	"github.com/rollout-ladder/ladder/internal/cli/exit"
+	"github.com/rollout-ladder/ladder/internal/cli/source"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/core/plan"
@@ -29,7 +30,26 @@ func suggest(b *bytes.Buffer, input plan.Input, loaded *analysis.Result, o *Opti
 	if o.Format == "json" {
 		return report.JSON(b, report.SuggestionDocument(s, diff, patched))
 	}
-	return report.SuggestionText(b, s, diff, patched)
+	return report.SuggestionText(b, s, diff, patched, placesOf(loaded, source.Way(o.Path)))
+}
+
+// placesOf says where the places of components are written, for people: way leads to the root
+// of the platform.
+func placesOf(loaded *analysis.Result, way string) map[string]string {
+	places := map[string]string{}
+	for _, c := range loaded.Platform.Components {
+		places[c.Name] = c.Position.Below(way).String()
+	}
+	for _, a := range loaded.Platform.Argo.Applications {
+		switch at := a.Wave.Position.Below(way).String(); {
+		case a.Wave.Of == "" || a.Set != "":
+		case a.Wave.Template:
+			places[a.Component] = at + ", which makes it of " + a.Wave.Of
+		default:
+			places[a.Component] = at + ", the value " + a.Wave.Of
+		}
+	}
+	return places
 }
 
 // movesPatch is the unified diff of moves, and the components it moves: those

@@ -87,8 +87,9 @@ func measure(p *plan.Plan) SuggestionMeasure {
 	}
 }
 
-// SuggestionText writes a suggestion for people, the patch last.
-func SuggestionText(w io.Writer, s *plan.Suggestion, patch string, patched map[string]bool) error {
+// SuggestionText writes a suggestion for people, the patch last. where says of what is not
+// in the patch where its place is written.
+func SuggestionText(w io.Writer, s *plan.Suggestion, patch string, patched map[string]bool, where map[string]string) error {
 	var b strings.Builder
 	switch {
 	case len(s.Moves) == 0 && len(s.After.Unplaced) > 0:
@@ -127,11 +128,15 @@ func SuggestionText(w io.Writer, s *plan.Suggestion, patch string, patched map[s
 	var byHand []string
 	for _, m := range s.Moves {
 		if !patched[m.Component] {
-			byHand = append(byHand, m.Component)
+			line := "  " + m.Component
+			if at := where[m.Component]; at != "" {
+				line += ": " + Plain(at)
+			}
+			byHand = append(byHand, line)
 		}
 	}
 	if len(byHand) > 0 {
-		fmt.Fprintf(&b, "\nNot in the patch, since their place is not written in a file that can be changed mechanically: %s\n", strings.Join(byHand, ", "))
+		fmt.Fprintf(&b, "\nNot in the patch, since their place is not written in a file that can be changed mechanically:\n%s\n", strings.Join(byHand, "\n"))
 	}
 	if patch != "" {
 		b.WriteString("\n" + patch)
