@@ -181,10 +181,25 @@ func Format(cmd *cobra.Command) error {
 		}
 		return err
 	}
-	if output := cmd.Flags().Lookup("output"); output != nil && slices.Contains(allowed, output.Value.String()) {
-		return exit.With(exit.Usage, fmt.Errorf("--output %s would be a file: the format is --format %[1]s, or -o %[1]s", output.Value))
+	output := cmd.Flags().Lookup("output")
+	if output == nil {
+		return nil
+	}
+	switch word := strings.ToLower(output.Value.String()); {
+	case slices.Contains(allowed, word):
+		return exit.Usagef("--output %s would be a file: the format is --format %s, or -o %[2]s", output.Value, word)
+	case isFormat(cmd.Root(), word):
+		return exit.Usagef("--output %s would be a file: the formats of this command are %s, by --format; a file of that name is --output ./%[1]s", output.Value, strings.Join(allowed, ", "))
 	}
 	return nil
+}
+
+// isFormat reports whether a command, or one below it, has a format of that name.
+func isFormat(cmd *cobra.Command, word string) bool {
+	if f := cmd.Flags().Lookup("format"); f != nil && slices.Contains(f.Annotations[formatsOf], word) {
+		return true
+	}
+	return slices.ContainsFunc(cmd.Commands(), func(below *cobra.Command) bool { return isFormat(below, word) })
 }
 
 // OneOf refuses a flag value that is not in the list.
