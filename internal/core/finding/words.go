@@ -21,6 +21,30 @@ func Count(n int, noun string) string {
 	}
 }
 
+// Clock prints a duration as people read it: "2.1s", "1m02s", "1h05m".
+func Clock(d time.Duration) string {
+	switch {
+	case d < 0:
+		return "0.0s"
+	case d < 10*time.Second:
+		return fmt.Sprintf("%.1fs", d.Seconds())
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm%02ds", int(d.Minutes()), int(d.Seconds())%60)
+	default:
+		return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
+	}
+}
+
+// Limit prints the duration of a limit as Clock does, without tenths where it has none.
+func Limit(d time.Duration) string {
+	if d > 0 && d < time.Minute {
+		return d.String()
+	}
+	return Clock(d)
+}
+
 // Duration prints a duration as people write it: "5s", "3m", "1h30m".
 func Duration(d time.Duration) string {
 	text := d.String()

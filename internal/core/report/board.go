@@ -215,20 +215,7 @@ func (b Board) Foot() string {
 }
 
 // Clock prints a duration as people read it: "2.1s", "1m02s", "1h05m".
-func Clock(d time.Duration) string {
-	switch {
-	case d < 0:
-		return "0.0s"
-	case d < 10*time.Second:
-		return fmt.Sprintf("%.1fs", d.Seconds())
-	case d < time.Minute:
-		return fmt.Sprintf("%ds", int(d.Seconds()))
-	case d < time.Hour:
-		return fmt.Sprintf("%dm%02ds", int(d.Minutes()), int(d.Seconds())%60)
-	default:
-		return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
-	}
-}
+func Clock(d time.Duration) string { return finding.Clock(d) }
 
 // Plain makes a text one line that does not steer the terminal, whatever a cluster
 // or a chart says.

@@ -248,18 +248,18 @@ func (m *Machine) timeoutMessage(i int) string {
 	var what string
 	switch c.Status {
 	case Syncing:
-		what = fmt.Sprintf("timed out after %s while it was being applied", timeout)
+		what = fmt.Sprintf("timed out after %s while it was being applied", finding.Limit(timeout))
 		if seen, ok := c.seenInAttempt(); ok {
 			return joinMessage(what, seen.Message)
 		}
 	case Regressed:
-		what = fmt.Sprintf("timed out after %s unhealthy since it was Healthy", timeout)
+		what = fmt.Sprintf("timed out after %s unhealthy since it was Healthy", finding.Limit(timeout))
 	case Unconfirmed:
-		what = fmt.Sprintf("timed out after %s without an observation since the run was interrupted", timeout)
+		what = fmt.Sprintf("timed out after %s without an observation since the run was interrupted", finding.Limit(timeout))
 	default:
-		what = fmt.Sprintf("timed out after %s waiting for its health", timeout)
+		what = fmt.Sprintf("timed out after %s waiting for its health", finding.Limit(timeout))
 		if c.Object.Name != "" {
-			what = fmt.Sprintf("timed out after %s waiting for %s", timeout, c.Object.Human())
+			what = fmt.Sprintf("timed out after %s waiting for %s", finding.Limit(timeout), c.Object.Human())
 		}
 		if c.Seen.Health == "" {
 			return what + ": it was never observed"

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/rollout-ladder/ladder/internal/core/finding"
 )
 
 // handle applies what an event says; what follows from it is Step's business.
@@ -199,7 +201,7 @@ func (m *Machine) aborted(e Abort) {
 
 // timeOut ends the rollout because its own time is up.
 func (m *Machine) timeOut(after time.Duration) {
-	message := fmt.Sprintf("the rollout timed out after %s", after)
+	message := fmt.Sprintf("the rollout timed out after %s", finding.Limit(after))
 	m.stop(TimedOut, message)
 	if failures := m.failures(); failures != "" {
 		message += "; " + failures

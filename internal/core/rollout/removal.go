@@ -281,7 +281,7 @@ func (m *Machine) expireRemovals() {
 			continue
 		}
 		f := failure{
-			message: fmt.Sprintf("timed out after %s while it was being deleted", m.state.Spec.Remove[i].Timeout),
+			message: fmt.Sprintf("timed out after %s while it was being deleted", finding.Limit(m.state.Spec.Remove[i].Timeout)),
 			timeout: true,
 		}
 		if seen, ok := c.seenInAttempt(); ok {
