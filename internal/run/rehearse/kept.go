@@ -85,7 +85,7 @@ func (s *target) tell(loaded *analysis.Result) {
 	text, err := json.Marshal(Kept{
 		Platform: key.Platform, Environment: key.Environment, Path: loaded.Platform.Root,
 		Unshown: s.options.unshown(session.Unrendered(loaded), loaded.Findings),
-		Flags: s.options.Flags,
+		Flags:   s.options.Flags,
 	})
 	if err != nil {
 		return // texts are JSON
