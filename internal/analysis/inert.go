@@ -13,9 +13,15 @@ import (
 )
 
 // inert reports whether a Job or Pod certainly ends with 0, whatever the commands in it say,
-// and nothing keeps it from starting.
+// and nothing keeps it from starting; or whether a CronJob is suspended, which Argo CD
+// assesses as Healthy.
 func inert(o manifest.Object) bool {
-	if kind := o.GetKind(); kind != "Job" && kind != "Pod" {
+	switch o.GetKind() {
+	case "CronJob":
+		suspended, _, err := unstructured.NestedBool(o.Object, "spec", "suspend")
+		return err == nil && suspended
+	case "Job", "Pod":
+	default:
 		return false
 	}
 	pod, _, err := unstructured.NestedMap(o.Object, pods[o.GetKind()]...)
@@ -27,7 +33,7 @@ func inert(o manifest.Object) bool {
 		containers, _ := pod[list].([]any)
 		for _, item := range containers {
 			container, _ := item.(map[string]any)
-			if !ends(container) {
+			if !ends(container, deadline(o) > 0) {
 				return false
 			}
 			some = true
@@ -64,8 +70,9 @@ func isDemanding(pod map[string]any) bool {
 	return false
 }
 
-// ends reports whether the command of a container ends with 0 in any case.
-func ends(container map[string]any) bool {
+// ends reports whether the command of a container ends with 0 in any case; limited is set
+// where one that takes long fails.
+func ends(container map[string]any, limited bool) bool {
 	words := commandOf(container)
 	if len(words) == 0 {
 		return false // the image says what runs
@@ -78,7 +85,7 @@ func ends(container map[string]any) bool {
 	case "sh", "bash", "ash", "dash":
 		// Any other option may end a script in between.
 		text, options, ok := scriptOf(words)
-		return ok && strings.Trim(options, "celx") == "" && endsScript(text, strings.Contains(options, "e"))
+		return ok && strings.Trim(options, "celx") == "" && endsScript(text, strings.Contains(options, "e"), limited)
 	}
 	return false
 }
@@ -89,10 +96,12 @@ var stops = []string{
 }
 
 // endsScript reports whether a script of a shell ends with 0 whatever its commands say: it
-// says so itself, with "|| true" or "exit 0" at its end, or all that it runs succeeds.
-// errexit is set where the first command that fails ends it. Of a script with more than
-// simple commands, "if", and "&&", "||" and "|" between them nothing is said.
-func endsScript(script string, errexit bool) bool {
+// says so itself, with "|| true" or "exit 0" at its end, or all that it runs succeeds, or it
+// ends with an "echo" behind commands that answer. errexit is set where the first command
+// that fails ends it, limited where one that takes long fails. Of a script with more than
+// simple commands, "if", "for", parentheses, and "&&", "||" and "|" between them nothing is
+// said.
+func endsScript(script string, errexit, limited bool) bool {
 	file := parseScript(script)
 	if file == nil || len(file.Stmts) == 0 {
 		return false
@@ -105,18 +114,16 @@ func endsScript(script string, errexit bool) bool {
 			}
 			continue
 		}
-		if !isSimple(s) {
+		if !isSimple(s, false) {
 			return false
 		}
-		if !succeeds(s) {
-			if errexit {
-				return false
-			}
-			all = false
+		if errexit && !succeeds(s, true) {
+			return false
 		}
+		all = all && succeeds(s, true)
 	}
 	last := file.Stmts[len(file.Stmts)-1]
-	return all || succeeds(last) && isExplicit(last)
+	return all || succeeds(last, errexit) && (isExplicit(last) || !limited && answers(file))
 }
 
 // setting reports whether a statement is a "set" that changes nothing but whether commands are
@@ -140,21 +147,31 @@ func setting(s *syntax.Stmt) (exits *bool, ok bool) {
 }
 
 // isSimple reports whether a statement goes on to the next one, or ends the script with 0,
-// where it is not the failure of a command that ends it.
-func isSimple(s *syntax.Stmt) bool {
+// where it is not the failure of a command that ends it. In a loop it may leave that.
+func isSimple(s *syntax.Stmt, looped bool) bool {
 	if s.Background || s.Coprocess {
 		return false
 	}
+	simple := func(all []*syntax.Stmt, looped bool) bool {
+		return !slices.ContainsFunc(all, func(s *syntax.Stmt) bool { return !isSimple(s, looped) })
+	}
 	switch c := s.Cmd.(type) {
 	case *syntax.BinaryCmd:
-		return isSimple(c.X) && isSimple(c.Y)
+		return isSimple(c.X, looped) && isSimple(c.Y, looped)
 	case *syntax.IfClause:
 		for ; c != nil; c = c.Else {
-			if !every(c.Cond, isSimple) || !every(c.Then, isSimple) {
+			if !simple(c.Cond, looped) || !simple(c.Then, looped) {
 				return false
 			}
 		}
 		return true
+	case *syntax.ForClause:
+		words, ok := c.Loop.(*syntax.WordIter)
+		return ok && !c.Select && !slices.ContainsFunc(words.Items, func(w *syntax.Word) bool { return mayFail(w) }) && simple(c.Do, true)
+	case *syntax.Subshell:
+		return simple(c.Stmts, false)
+	case *syntax.Block:
+		return simple(c.Stmts, looped)
 	case *syntax.CallExpr:
 		if mayFail(s) {
 			return false
@@ -163,21 +180,19 @@ func isSimple(s *syntax.Stmt) bool {
 			return true
 		}
 		name := c.Args[0].Lit()
-		if name == "exit" {
+		switch {
+		case name == "exit":
 			return len(c.Args) == 2 && c.Args[1].Lit() == "0"
+		case looped && len(c.Args) == 1 && (name == "break" || name == "continue"):
+			return true
 		}
 		return name != "" && !slices.Contains(stops, name) && (name != ":" || len(s.Redirs) == 0)
 	}
 	return false
 }
 
-// every reports whether a test holds for all of some statements.
-func every(all []*syntax.Stmt, holds func(*syntax.Stmt) bool) bool {
-	return !slices.ContainsFunc(all, func(s *syntax.Stmt) bool { return !holds(s) })
-}
-
 // mayFail reports whether a shell may end where it fills something in.
-func mayFail(s *syntax.Stmt) bool {
+func mayFail(s syntax.Node) bool {
 	found := false
 	syntax.Walk(s, func(n syntax.Node) bool {
 		switch n := n.(type) {
@@ -194,8 +209,8 @@ func mayFail(s *syntax.Stmt) bool {
 }
 
 // succeeds reports whether the status of a statement is 0 in any case, and no command of it
-// that fails ends the script.
-func succeeds(s *syntax.Stmt) bool {
+// that fails ends the script, which it would where errexit is set.
+func succeeds(s *syntax.Stmt, errexit bool) bool {
 	if s.Negated {
 		return false
 	}
@@ -207,23 +222,36 @@ func succeeds(s *syntax.Stmt) bool {
 			return false
 		}
 	}
+	// all reports whether the status of the last of some statements is that of all.
+	all := func(list []*syntax.Stmt) bool {
+		if !errexit {
+			list = list[max(0, len(list)-1):]
+		}
+		return !slices.ContainsFunc(list, func(s *syntax.Stmt) bool { return !succeeds(s, errexit) })
+	}
 	switch c := s.Cmd.(type) {
 	case *syntax.BinaryCmd:
 		switch c.Op {
 		case syntax.OrStmt:
-			return succeeds(c.X) || succeeds(c.Y)
+			return succeeds(c.X, errexit) || succeeds(c.Y, errexit)
 		case syntax.AndStmt:
-			return succeeds(c.X) && succeeds(c.Y)
+			return succeeds(c.X, errexit) && succeeds(c.Y, errexit)
 		default: // the last command of a pipe says it
-			return succeeds(c.Y) || isCat(c.Y)
+			return succeeds(c.Y, errexit) || isCat(c.Y)
 		}
 	case *syntax.IfClause:
 		for ; c != nil; c = c.Else { // what a condition says only chooses
-			if !every(c.Then, succeeds) {
+			if !all(c.Then) {
 				return false
 			}
 		}
 		return true
+	case *syntax.ForClause:
+		return all(c.Do)
+	case *syntax.Subshell:
+		return all(c.Stmts)
+	case *syntax.Block:
+		return all(c.Stmts)
 	case *syntax.CallExpr:
 		return len(c.Args) > 0 && slices.Contains([]string{"true", ":", "echo", "exit"}, c.Args[0].Lit()) || isSleep(c)
 	}
@@ -243,10 +271,3 @@ func isSleep(c *syntax.CallExpr) bool {
 
 // duration is what every "sleep" takes.
 var duration = lazyregexp.New(`^[0-9]+[smhd]?$`)
-
-// isExplicit reports whether a statement says that failures do not count. Text that is
-// printed at the end of a script says no such thing, nor does a pause.
-func isExplicit(s *syntax.Stmt) bool {
-	c, isCall := s.Cmd.(*syntax.CallExpr)
-	return !isCall || c.Args[0].Lit() != "echo" && !isSleep(c)
-}

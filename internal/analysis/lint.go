@@ -86,14 +86,15 @@ func (r *Result) lintObjects(c model.Component, versioned bool) (applied, unappl
 			continue
 		}
 		gk := o.GroupVersionKind().GroupKind()
+		health := r.assess.by(gk, c.Health)
 		applied = append(applied, lint.Object{
 			Component: c.Name, Resource: o.Resource(), SyncOptions: syncOptions(o), Labels: o.GetLabels(),
 			Place:    dependency.Place{Hook: int(places[i].Phase), Wave: places[i].Wave, Kind: places[i].Kind, IsHook: places[i].Hook},
 			Wave:     manifest.SyncWave(o.Unstructured),
-			Health:   r.assess.by(gk, c.Health),
+			Health:   health,
 			Deadline: deadline(o),
 			HelmTest: manifest.IsHelmTest(o.Unstructured),
-			Inert:    inert(o),
+			Inert:    inert(o) && (gk.Kind != "CronJob" || health != byConfiguration),
 			Once:     o.GetAnnotations()[appliesAnnotation] == "IfNotPresent" || o.GetAnnotations()[appliesAnnotation] == "Ignore",
 			Position: o.Origin.Position(),
 			Images:   r.images(c, o),

@@ -75,8 +75,9 @@ type Object struct {
 	Deadline time.Duration
 	// HelmTest is set of the test hooks of charts.
 	HelmTest bool
-	// Inert is set for a Job or Pod that ends with 0 whatever the commands in it say. The
-	// commands are not told: they may hold what a template has filled in of a secret.
+	// Inert is set for a Job or Pod that ends with 0 whatever the commands in it say, and for
+	// a CronJob that is suspended. The commands are not told: they may hold what a template
+	// has filled in of a secret.
 	Inert bool
 	// Once is set of what Flux applies only where it is not there, or never.
 	Once bool

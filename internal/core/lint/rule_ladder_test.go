@@ -166,6 +166,8 @@ func TestSmokesThatTestNothing(t *testing.T) {
 	hook := Object{Component: "smoke", Resource: finding.Resource{Kind: "Pod", Namespace: "ns", Name: "test"}}
 	inert := job
 	inert.Inert = true
+	suspended := inert
+	suspended.Resource.Kind = "CronJob"
 	certain := smoke
 	certain.Smoke = []model.Check{{Kind: model.CheckCEL, ObjectKind: "ConfigMap", Namespace: "ns", Name: "script", Expression: "true"}}
 	all := smoke
@@ -185,6 +187,7 @@ func TestSmokesThatTestNothing(t *testing.T) {
 		"checks":                    {input(checks, Input{Objects: []Object{config}}), nil},
 		"what is not rendered":      {input(smoke, Input{Unrendered: []string{"smoke"}, Objects: []Object{config}}), nil},
 		"what nobody has looked at": {input(smoke, Input{}), nil},
+		"a suspended CronJob":       {input(smoke, Input{Objects: []Object{suspended}}), nothing},
 		"a Job that cannot fail":    {input(smoke, Input{Objects: []Object{config, inert}}), nothing},
 		"two Jobs, one can fail":    {input(smoke, Input{Objects: []Object{config, inert, job}}), nil},
 		"what is always true":       {input(certain, Input{Objects: []Object{config}}), nothing},

@@ -149,7 +149,12 @@ func smokeTestsNothing(in Input) []finding.Finding {
 		} else if o, ok := inert[c.Name]; ok {
 			f.Message = fmt.Sprintf("%s is a smoke whose %s can never fail: its command ends with 0 whatever the commands in it say", c.Name, o.Resource.Human())
 			f.Fix.Summary = "let the command fail when its test does"
-			f.Evidence = []finding.Evidence{{Text: o.Resource.Human() + " always ends with 0", File: o.Position.File, Line: o.Position.Line}}
+			does := " always ends with 0"
+			if o.Resource.Kind == "CronJob" {
+				f.Message = fmt.Sprintf("%s is a smoke whose %s can never fail: it is suspended and runs nothing", c.Name, o.Resource.Human())
+				f.Fix.Summary, does = "make it a Job, which runs in the sync", " is suspended"
+			}
+			f.Evidence = []finding.Evidence{{Text: o.Resource.Human() + does, File: o.Position.File, Line: o.Position.Line}}
 		}
 		out = append(out, f)
 	}
