@@ -37,12 +37,16 @@ func TestPhases(t *testing.T) {
 	notNumeric.Fields["rolloutPhase"] = finding.Position{File: "a.yaml", Line: 3}
 	apps := ladder(250)
 	apps.Layout = plan.AppOfApps
+	object := on(model.NoPhase, "a", "data", model.Runtime)
+	object.Object = true
 	cases{
 		"no phase":                           {input(ladder(250), on(model.NoPhase, "a", "data", model.Runtime)), []string{"error phase-missing a - -"}},
 		"no phase, disabled":                 {input(ladder(250), disabled(on(model.NoPhase, "a", "data", model.Runtime))), []string{"warning phase-missing a - -"}},
 		"a phase that is no number":          {input(ladder(250), notNumeric), nil},
 		"sync waves need no phase":           {input(ladder(250), at("a", 3)), nil},
-		"Applications need no phase":         {input(apps, on(model.NoPhase, "a", "data", model.Runtime)), nil},
+		"sync waves, nobody has a phase":     {Input{Ladder: apps, Components: []model.Component{on(model.NoPhase, "a", "data", model.Runtime)}}, nil},
+		"sync waves, one has a phase":        {input(apps, on(model.NoPhase, "a", "data", model.Runtime), at("c", 3)), []string{"error phase-missing a - -"}},
+		"Applications need no phase":         {input(apps, object), nil},
 		"the band of another domain":         {input(ladder(250), on(250, "a", "platform", model.Runtime)), []string{"warning phase-outside-band a - -"}},
 		"a domain that is only its folder":   {input(ladder(250), inFolder(on(250, "a", "platform", model.Runtime))), nil},
 		"a folder, in no band at all":        {input(ladder(250, 450), inFolder(on(450, "a", "data", model.Runtime))), []string{"warning phase-outside-band a - -"}},

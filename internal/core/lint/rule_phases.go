@@ -36,6 +36,11 @@ func byPhase(in Input) []*model.Component {
 	if in.Ladder.Layout == plan.AppOfApps || in.Ladder.Layout == plan.DependsOn {
 		return nil
 	}
+	return withoutWaves(in)
+}
+
+// withoutWaves lists the components of descriptors that no sync wave orders.
+func withoutWaves(in Input) []*model.Component {
 	var all []*model.Component
 	for i := range in.Components {
 		c := &in.Components[i]
@@ -77,6 +82,9 @@ func phaseMissing(in Input) []finding.Finding {
 	if len(all) == 0 && len(out) == 0 && (in.Ladder.Layout == plan.Single || in.Ladder.Layout == plan.Tiers) {
 		return nobodyHasAPhase(byPhase(in))
 	}
+	if in.Ladder.Layout == plan.AppOfApps {
+		return partlyPhased(in)
+	}
 	for _, c := range all {
 		if _, written := c.Fields[phaseField]; c.Phase < 0 && !written {
 			waves := ""
@@ -86,6 +94,24 @@ func phaseMissing(in Input) []finding.Finding {
 			out = append(out, aboutPhase(c, rulePhaseMissing, milder(c),
 				fmt.Sprintf("add rolloutPhase: a phase of the band %s", bandName(in.Ladder, c)),
 				"%s has no phase, so that no step matches it and Argo CD never syncs it%s", c.Name, waves))
+		}
+	}
+	return out
+}
+
+// partlyPhased finds components without a phase and a sync wave beside others with a phase,
+// where sync waves order: these follow the phases, and leave the others no place.
+func partlyPhased(in Input) []finding.Finding {
+	all := withoutWaves(in)
+	if !slices.ContainsFunc(all, func(c *model.Component) bool { return c.Phase >= 0 }) {
+		return nil
+	}
+	var out []finding.Finding
+	for _, c := range all {
+		if _, written := c.Fields[phaseField]; c.Phase < 0 && !written {
+			out = append(out, aboutPhase(c, rulePhaseMissing, milder(c),
+				"give it a rolloutPhase or a syncWave, or none a phase: then Ladder computes the sync waves of all",
+				"%s has no phase, so that it has no place among the others, which have: ladder generate refuses it", c.Name))
 		}
 	}
 	return out
