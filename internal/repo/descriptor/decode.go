@@ -102,6 +102,12 @@ func Decode(v *yamldoc.Value, place Place, ctx Context) (model.Component, []find
 			d.c.Unknown = map[string]any{}
 		}
 		d.c.Unknown[e.Key] = e.Value.Any()
+		if slices.Contains(olderRequires, e.Key) {
+			if !ctx.PreArgo && !ofOthers(e) {
+				d.shapeless(e)
+			}
+			continue
+		}
 		// Fields of others are welcome here; only what is all but the name of
 		// one of ours is worth a word, and what ladders of before were written with.
 		if now := meant(e.Key, f.Known()); now != "" && !ctx.PreArgo {
@@ -175,8 +181,8 @@ func (d *decoder) decode(f *yamldoc.Fields) {
 		required = f.Texts("requires") // which tells what is wrong
 	}
 	c.Requires = d.requirements("requires", required, true)
-	for _, older := range []string{"dependsOn", "dependencies", "depends_on", "needs"} {
-		if required, ok := names(f.Value.At(older)); ok { // else it is a field of others
+	for _, older := range olderRequires {
+		if required, ok := names(f.Value.At(older)); ok {
 			f.Has(older)
 			c.Requires = append(c.Requires, d.requirements(older, required, true)...)
 		}

@@ -197,6 +197,32 @@ func TestOlderNamesOfRequires(t *testing.T) {
 	}
 }
 
+// TestShapesOfOlderNames are told where they hold no names, and those of others are not.
+func TestShapesOfOlderNames(t *testing.T) {
+	for text, want := range map[string]string{
+		"dependencies: {base: true}":                                   "dependencies is a map, not a list of names of components, so that nothing of it is read; write requires: [<component>, ...]",
+		"dependencies: [{component: base}]":                            "dependencies is a list of more than names, not a list of names",
+		"dependencies: [{name: base, namespace: x}]":                   "dependencies is a list of more than names",
+		"dependencies: {components: [base]}":                           "dependencies is a map",
+		"needs: {base: {condition: service_healthy}}":                  "needs is a map",
+		"depends_on: {base: {condition: service_healthy}}":             "depends_on is a map",
+		"dependsOn: {base: \"1\"}":                                     "dependsOn is a map",
+		"dependencies: [{name: z, version: 1.0.0}, {name: y}]":         "",
+		"dependencies: [{name: z, repository: \"https://a.example\"}]": "",
+		"dependencies: {z: {version: 1.0.0}}":                          "",
+		"dependencies: {z: ^1.0.0}":                                    "",
+		"needs: {cpu: 2}":                                              "",
+	} {
+		c, findings, err := decode(t, "name: a\nmanifests: m\n"+text+"\n", descriptor.Place{})
+		switch {
+		case err != nil || len(c.Requires) > 0 || (want == "") != (len(findings) == 0):
+			t.Errorf("%s: requires %v; %v, %v", text, c.Requires, findings, err)
+		case want != "" && (findings[0].Rule != descriptor.RuleUnknown || findings[0].Severity != finding.Warning || !strings.Contains(findings[0].Message, want)):
+			t.Errorf("%s: %v", text, findings)
+		}
+	}
+}
+
 func required(c model.Component) []string {
 	var names []string
 	for _, r := range c.Requires {
@@ -227,7 +253,7 @@ func TestNamesOfOtherLadders(t *testing.T) {
 		"rollout-phase: 10": "did you mean rolloutPhase?", "sync_wave: 1": "did you mean syncWave?", "healthChecks: []": "did you mean health?",
 		"maxUpdate: 2": "did you mean maxUpdate of a step in ladder.yaml?", "wave: -10": "a sync wave of Argo CD is syncWave: -10",
 		"max_update: 2": "did you mean maxUpdate of a step in ladder.yaml?", "maxupdate: 2": "did you mean maxUpdate of a step in ladder.yaml?",
-		"dependson: [b]": "did you mean requires?", "depends-on: [b]": "did you mean requires?", "dependsOn: [{component: b}]": "did you mean requires?",
+		"dependson: [b]": "did you mean requires?", "depends-on: [b]": "did you mean requires?", "dependsOn: [{component: b}]": "write requires: [<component>, ...]",
 		"phase: 10": "did you mean rolloutPhase?", "Wave: 3": "did you mean wave?", "component-type: crds": "did you mean componentType?",
 		"requirs: [b]": "did you mean requires?", "requires: [{component: b}]": "",
 	} {
