@@ -190,6 +190,8 @@ func (c *Component) Order() string {
 		return "pre"
 	case c.Phase >= 0 && c.Set != "":
 		return c.Phase.String()
+	case c.Phase < 0 && c.Step > 0 && slices.Equal(c.Waves, []int{0}): // Argo CD's default says nothing
+		return "step " + strconv.Itoa(c.Step)
 	case len(c.Waves) == 1:
 		return strconv.Itoa(c.Waves[0])
 	case len(c.Waves) > 1:

@@ -86,3 +86,17 @@ func TestCompareIsAntisymmetric(t *testing.T) {
 		}
 	})
 }
+
+// TestOrderOfWavesAndSteps: the default wave of Argo CD says nothing beside a step.
+func TestOrderOfWavesAndSteps(t *testing.T) {
+	for want, c := range map[string]Component{
+		"step 2": {Phase: NoPhase, Waves: []int{0}, Set: "s", Step: 2},
+		"0":      {Phase: NoPhase, Waves: []int{0}},
+		"3":      {Phase: NoPhase, Waves: []int{3}, Set: "s", Step: 2},
+		"250":    {Phase: 250, Waves: []int{0}, Set: "s", Step: 2},
+	} {
+		if got := c.Order(); got != want {
+			t.Errorf("%+v stands at %q, want %q", c, got, want)
+		}
+	}
+}
