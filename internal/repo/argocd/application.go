@@ -128,6 +128,9 @@ func (r *Repository) component(d document, environment string, waves []int) mode
 	c.Sources = r.sources(d, &problems)
 	withoutNamespace(&c, d)
 	for _, p := range problems.List {
+		if d.generated != nil && p.Field == "spec.syncPolicy.syncOptions" && len(noList(d.generated.set)) > 0 {
+			continue // it is told of the template
+		}
 		at := p.Position
 		if !slices.ContainsFunc(mapValues(c.Fields), func(known finding.Position) bool { return known == at }) {
 			at = c.Position

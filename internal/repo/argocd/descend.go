@@ -117,6 +117,7 @@ func (w *walk) set(ctx context.Context, parent string, d document, at place, t t
 	r.templateWave(d)
 	r.complete(d, d.value.At("spec", "template", "spec"), "spec.template.spec")
 	r.misplacedPolicy(d, "spec", "template", "spec")
+	r.findings = append(r.findings, noList(d)...)
 	for _, app := range generated {
 		read := w.application
 		if !w.environment.takes(app) {
