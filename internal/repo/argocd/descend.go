@@ -3,7 +3,9 @@ package argocd
 import (
 	"context"
 	"fmt"
+	"path"
 	"slices"
+	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/model"
@@ -30,7 +32,7 @@ func (w *walk) overlay(ctx context.Context, dir string) error {
 	}
 	y.overlay = dir
 	if !y.applies() {
-		return &repofs.InputError{Position: finding.Position{File: dir}, Message: "the overlay yields no Application", Hint: "path names a kustomization, or a folder of YAML, with Applications in it"}
+		return r.yieldsNothing(dir)
 	}
 	for _, d := range y.documents {
 		parent := !d.isArgo() || d.argo("AppProject")
@@ -132,6 +134,30 @@ func (w *walk) set(ctx context.Context, parent string, d document, at place, t t
 		}
 	}
 	return ctx.Err()
+}
+
+// yieldsNothing is the error of a folder that no Application comes from; it tells of folders
+// below that hold some.
+func (r *Repository) yieldsNothing(dir string) error {
+	message := "the folder holds no Application or ApplicationSet"
+	if kustomizationFile(r.tree, dir) != "" {
+		message = "the kustomization makes no Application or ApplicationSet"
+	}
+	var folders []string
+	for _, d := range slices.Concat(r.applications, r.sets) {
+		if _, ok := below(dir, d.position().File); ok {
+			folders = append(folders, path.Dir(d.position().File))
+		}
+	}
+	slices.Sort(folders)
+	hint := "name a kustomization, or a folder of YAML, with Applications in it"
+	switch folders = slices.Compact(folders); {
+	case len(folders) == 1:
+		hint = fmt.Sprintf("name %s, which does", folders[0])
+	case len(folders) > 1:
+		hint = fmt.Sprintf("name one of the folders below that do: %s", strings.Join(folders[:min(3, len(folders))], ", "))
+	}
+	return &repofs.InputError{Position: finding.Position{File: dir}, Message: message, Hint: hint}
 }
 
 // samePlaces reports whether two readings of an Application take the same folders.
