@@ -50,11 +50,17 @@ func smokes(w *world.World) (kubelet.Smoke, error) {
 			patience = e.Wait
 		}
 		deadline := w.Clock.Now().Add(w.Clock.AtLeast(patience, smokeLeastPatience))
+		last, told := "", ""
 		for {
 			err := askOnce(ctx, own, client, e.Checks)
 			if err == nil || w.Clock.Now().After(deadline) {
 				return err
 			}
+			if failure := err.Error(); e.Tell != nil && failure == last && failure != told {
+				e.Tell(failure)
+				told = failure
+			}
+			last = err.Error()
 			select {
 			case <-ctx.Done():
 				return context.Cause(ctx)

@@ -49,6 +49,9 @@ type Examination struct {
 	Namespace, ServiceAccount string
 	// Wait is how long the pod repeats its checks; 0 where it does not say.
 	Wait time.Duration
+	// Tell is told what does not hold, once it does not hold twice in a row; nil where
+	// nobody listens.
+	Tell func(failure string)
 }
 
 // Kubelet runs every pod that is bound to a node.
@@ -202,7 +205,9 @@ func (k *Kubelet) judge(ctx context.Context, pod *corev1.Pod, comp string) error
 	switch {
 	case ok:
 	case isHelmTest(pod, k.world.Owner(pod)):
-		return k.smoke(ctx, Examination{Checks: asked(pod)})
+		return k.smoke(ctx, Examination{Checks: asked(pod), Tell: func(failure string) {
+			k.world.Event(ctx, "kubelet", pod, world.Pods, "v1", corev1.EventTypeWarning, "TestFails", failure)
+		}})
 	default:
 		return k.smoke(ctx, Examination{Checks: k.world.Config().Components[comp].Checks})
 	}
