@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/rollout-ladder/ladder/internal/confine/evaluate"
+	"github.com/rollout-ladder/ladder/internal/core/plan"
 	"github.com/rollout-ladder/ladder/internal/repo/appset"
 	"github.com/rollout-ladder/ladder/internal/repo/descriptor"
 	"github.com/rollout-ladder/ladder/internal/repo/repofs"
@@ -57,9 +58,19 @@ func (b *builder) differs(set ApplicationSet, stages []stage) (string, error) {
 		}
 	}
 	if len(wanted) > 0 {
-		return slices.Sorted(maps.Keys(wanted))[0] + " would not be generated", nil
+		return b.unselected(slices.Sorted(maps.Keys(wanted))[0], stages), nil
 	}
 	return "", nil
+}
+
+// unselected says why the git generator of some stages leaves a component out: its descriptor
+// may say another domain than the tier, which is the band of its phase.
+func (b *builder) unselected(name string, stages []stage) string {
+	reason := name + " would not be generated"
+	if c := b.components[name]; b.layout == plan.Tiers && !b.tierInFolder(stages) && c.Domain != stages[0].set {
+		reason += fmt.Sprintf(": its descriptor says %s, and its phase %s is of the band %s; name the bands in ladder.yaml as the descriptors do, or correct the phase", c.Domain, c.Phase, stages[0].set)
+	}
+	return reason
 }
 
 // compare says how a generated Application differs from the one that is wanted.
