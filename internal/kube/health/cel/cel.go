@@ -57,7 +57,13 @@ func (c *Expression) IsCertain() bool {
 	if err != nil {
 		return false
 	}
-	program, err := c.env.Program(c.ast, cel.CostLimit(celCost), cel.EvalOptions(cel.OptPartialEval))
+	known := c.ast
+	if c.variable == listVariable {
+		if simpler, issues := cel.NewStaticOptimizer(counted{}).Optimize(c.env, known); issues.Err() == nil {
+			known = simpler
+		}
+	}
+	program, err := c.env.Program(known, cel.CostLimit(celCost), cel.EvalOptions(cel.OptPartialEval))
 	if err != nil {
 		return false
 	}
