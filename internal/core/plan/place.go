@@ -42,6 +42,8 @@ type ladderIndex struct {
 	anySet  map[model.Phase]int
 	noSteps bool
 	waves   map[int]About
+	// computes is set where sync waves order those of which none has a phase.
+	computes bool
 	// parted are the ApplicationSets whose steps are among the waves of what their
 	// Applications apply: the others of the set stand beside those.
 	parted map[string]bool
@@ -55,6 +57,7 @@ func indexLadder(l Ladder) ladderIndex {
 	x := ladderIndex{
 		steps: slices.Clone(l.Steps), inSet: make(map[string]map[model.Phase]int),
 		anySet: make(map[model.Phase]int), noSteps: len(l.Steps) == 0, waves: l.Waves,
+		computes: l.Layout == AppOfApps,
 	}
 	if len(l.Sets) > 0 {
 		slices.SortStableFunc(x.steps, func(a, b LadderStep) int {
@@ -142,6 +145,9 @@ func (x ladderIndex) step(p place) Step {
 		step := Step{Label: p.label()}
 		if len(p.waves) == 1 {
 			step.About = x.waves[p.waves[0]]
+		}
+		if x.computes && step.Label == Unordered {
+			step.Purpose = "ladder generate orders it by sync waves, which it computes of what each requires"
 		}
 		return step
 	}

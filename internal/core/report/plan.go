@@ -193,6 +193,11 @@ func PlanText(w io.Writer, p *plan.Plan, unrendered []Unrendered, way string) er
 			fmt.Fprintf(&b, "\n✕ cycle: %s%s\n", strings.Join(c, " → "), stuck)
 		}
 	}
+	for _, s := range p.Steps {
+		if s.Label == plan.Unordered && s.Purpose != "" {
+			fmt.Fprintf(&b, "\n%s: %s\n", s.Label, s.Purpose)
+		}
+	}
 	writeUnplaced(&b, p)
 	if p.Policy == rollout.Edges && len(p.Against) > 0 {
 		b.WriteString("\nThe policy edges goes by requirements, not by the written order, in which these come too early:\n")
