@@ -234,6 +234,9 @@ func (l *loader) isOwn(namespace, name, p string) bool {
 	if own := l.ownAddress(); own != "" && address != "" {
 		return sameRepository(own, address) && l.tree.IsDir(p)
 	}
+	if l.isOfAnother(address) {
+		return false
+	}
 	// The repository of a root has the folder of the root; another one rarely has
 	// the same folders.
 	return len(l.root.path) > 0 && l.tree.IsDir(p) && textAt(source.Object, "spec", "include") == "" && p != l.at(l.root.base, ".")
@@ -266,8 +269,14 @@ func (l *loader) isAnother(name string) bool {
 	if own := l.ownAddress(); own != "" || address == "" {
 		return address != "" && !sameRepository(own, address)
 	}
+	return l.isOfAnother(address)
+}
+
+// isOfAnother reports whether an address is that of a repository with another name than this one,
+// which may be a fork.
+func (l *loader) isOfAnother(address string) bool {
 	c, err := checkout.Read(l.tree.Repository)
-	return err == nil && c.URL != "" && path.Base(plainAddress(c.URL)) != path.Base(plainAddress(address))
+	return address != "" && !holdsVariable(address) && err == nil && c.URL != "" && path.Base(plainAddress(c.URL)) != path.Base(plainAddress(address))
 }
 
 // ownAddress is that of what is synced; empty where it is not known.

@@ -99,6 +99,9 @@ func (l *loader) locate(s *searched) error {
 	}
 	var found []rootFolder
 	for _, r := range s.starts {
+		if r.guessed && l.isOfAnother(s.sources[key("GitRepository", "", r.source)].address) {
+			continue
+		}
 		if r.base == "" {
 			holds, ok := l.baseOf(path.Dir(r.position.File), r.path)
 			if !ok || holds != "." && r.guessed {

@@ -23,8 +23,9 @@ type rootFolder struct {
 	base string
 	// sync is the name of the Kustomization that applies it, and of its source.
 	sync string
-	// address is that of the repository that is synced; empty where it is not known.
-	address string
+	// address is that of the repository that is synced; empty where it is not known. source is the name
+	// of the GitRepository that has it.
+	address, source string
 	// sourced is set where the source of the Kustomization that applies it is written here as well.
 	sourced bool
 	// guessed is set where nothing says that it is synced for certain: a Kustomization in
@@ -224,7 +225,7 @@ func (s *searched) add(file string, d *yamldoc.Value) {
 		}
 		s.declared = append(s.declared, declared{file, p, d.Position})
 		if !unused {
-			s.starts = append(s.starts, rootFolder{path: p, guessed: !sync, position: d.Position, written: sync})
+			s.starts = append(s.starts, rootFolder{path: p, guessed: !sync, position: d.Position, written: sync, source: d.TextAt("spec", "sourceRef", "name")})
 		}
 	case group == groupHelm && kind == "HelmRelease":
 		s.others = append(s.others, dir)

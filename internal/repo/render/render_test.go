@@ -374,7 +374,7 @@ kind: [
 		"o: kust/cm.yaml:6 ConfigMap apps/my-two",
 		"o: kust/kustomization.yaml:1 ConfigMap apps/my-made",
 		"f: folder/list.json:1 ConfigMap apps/l",
-		"t: template/t.yaml:1: render t: not valid YAML: ",
+		"t: template/t.yaml:3: render t: not valid YAML: a map or a list stands as a key",
 		"m: mixed/a.yaml:5: render m: document is not a Kubernetes object: it has no apiVersion and kind",
 		"y: bad/a.yaml:2: render y: not valid YAML: did not find expected node content",
 		"x: x.yaml:3: render x: manifests: ../outside leaves the repository; keep what is rendered inside it",
