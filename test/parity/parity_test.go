@@ -34,6 +34,8 @@ var explained = map[string]string{
 	"nested-apps":                             "a wave that is no text: the API server refuses the Application, and lint says so",
 	"nothing-applied":                         "a folder of another revision holds nothing in the checkout, which Argo CD renders as nothing; Ladder says that it is not rendered",
 	"prefix-of-another":                       "the repository is a folder of the one that its addresses name; here the paths are not at the top",
+	"self-patched":                            "the root is what its own kustomization makes of it as soon as it is applied; Argo CD's side begins with what it was before",
+	"sets-overlapping-root":                   "two sets make one Application, whose owner is whoever is first; Argo CD's side takes the first file",
 	"submodule":                               "Argo CD fetches submodules, of which none is at hand here",
 	"terraform-hub":                           "Terraform sets up two installations of Argo CD; the comparison has one, with the clusters of both",
 	"waves-unheeded":                          "a wave that is no text: the API server refuses the Application, and lint says so",
