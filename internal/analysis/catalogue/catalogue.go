@@ -89,6 +89,9 @@ func (c *Catalogue) Find(asked Asked) (Answer, bool) {
 		if answer, ok := c.ofProject(a, asked); ok {
 			return answer, true
 		}
+		if answer, ok := c.ofFile(a); ok {
+			return answer, true
+		}
 	}
 	return Answer{}, false
 }
@@ -277,9 +280,12 @@ func (c *Catalogue) set(name string) []CRD {
 	return crds
 }
 
+// setFolders hold one file for each set of CRDs.
+var setFolders = []string{"data/added/crds", "data/generated/crds"}
+
 // embeddedSet reads a set; an added one replaces a generated one.
 func embeddedSet(name string) ([]CRD, error) {
-	for _, folder := range []string{"data/added/crds", "data/generated/crds"} {
+	for _, folder := range setFolders {
 		raw, err := data.ReadFile(path.Join(folder, name+".yaml"))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue

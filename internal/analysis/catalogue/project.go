@@ -2,15 +2,20 @@ package catalogue
 
 import (
 	"bytes"
+	"io/fs"
 	"path"
 	"slices"
+	"strings"
 
+	"github.com/rollout-ladder/ladder/internal/analysis/infer"
 	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 )
 
 var (
 	// project is the owner and the name of a repository on GitHub in an address of manifests.
 	project = lazyregexp.New(`^(?:github\.com|raw\.githubusercontent\.com)/([\w.-]+/[\w.-]+)/`)
+	// oneCRD is the name of a file that holds one CRD.
+	oneCRD = lazyregexp.New(`^([a-z0-9-]+(?:\.[a-z0-9-]+)+)_([a-z0-9]+)\.ya?ml$`)
 	// allCRDs is the name of a file, or of a folder, that holds all CRDs of a project.
 	allCRDs = lazyregexp.New(`(?i)(?:^|[-_.])(?:crds?|customresourcedefinitions?)(?:[-_.](?:v?\d[\w.-]*|only|all|bundle))*(?:\.ya?ml)?$`)
 )
@@ -40,6 +45,34 @@ func (c *Catalogue) ofProject(address string, asked Asked) (Answer, bool) {
 			}
 			answer := c.fill(Entry{Chart: e.Chart, Version: e.Version, Source: e.Source, CRDs: crds}, asked)
 			return answer, len(answer.CRDs) > 0
+		}
+	}
+	return Answer{}, false
+}
+
+// ofFile answers for a file that controller-gen wrote of one CRD, by its name: the group, and the plural
+// of a kind that the catalogue has in some set. Source: controller-tools, pkg/crd, Generate.
+func (c *Catalogue) ofFile(address string) (Answer, bool) {
+	m := oneCRD.FindStringSubmatch(path.Base(address))
+	if m == nil {
+		return Answer{}, false
+	}
+	for _, folder := range setFolders {
+		files, err := fs.ReadDir(data, folder)
+		if err != nil {
+			continue // an embedded folder that is not there is empty
+		}
+		for _, file := range files {
+			raw, err := data.ReadFile(path.Join(folder, file.Name()))
+			if err != nil || !bytes.Contains(raw, []byte("- "+m[2]+"."+m[1]+" ")) {
+				continue
+			}
+			for _, crd := range c.set(strings.TrimSuffix(file.Name(), ".yaml")) {
+				if crd.Group == m[1] && crd.Plural == m[2] {
+					known := infer.Known{Source: path.Base(address), Kinds: []infer.KnownKind{{Group: crd.Group, Kind: crd.Kind, Plural: crd.Plural}}}
+					return Answer{Entry: Entry{Chart: path.Base(address)}, Known: known, CRDs: []CRD{crd}}, true
+				}
+			}
 		}
 	}
 	return Answer{}, false
