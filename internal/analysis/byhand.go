@@ -138,11 +138,11 @@ func (r *run) handed(ctx context.Context, tree *repofs.Tree, k *knowledge) func(
 			}
 			evidence := finding.Evidence{Text: finding.Redact(shown) + how, File: one.Position.File, Line: one.Position.Line}
 			var names []string
-			if answer, ok := charts.Find(catalogue.Asked{Source: model.Source{Kind: model.Manifests, RepoURL: one.Address}}); ok {
+			if m := ofCRD.FindStringSubmatch(path.Base(one.Address)); m != nil {
+				names = append(names, m[2]+"."+m[1])
+			} else if answer, ok := charts.Find(catalogue.Asked{Source: model.Source{Kind: model.Manifests, RepoURL: one.Address}}); ok {
 				evidence.Text += ", the CRDs of " + answer.Entry.Chart
 				names = namesOf(answer)
-			} else if m := ofCRD.FindStringSubmatch(path.Base(one.Address)); m != nil {
-				names = append(names, m[2]+"."+m[1])
 			}
 			note(evidence, names)
 		}
