@@ -19,10 +19,6 @@ import (
 	"github.com/rollout-ladder/ladder/internal/repo/repofs"
 )
 
-// ofCRD matches the name of a file that controller-gen writes: the group and the plural
-// of the CRD in it. Source: controller-tools, pkg/crd, Generate.
-var ofCRD = lazyregexp.New(`^([a-z0-9-]+(?:\.[a-z0-9-]+)+)_([a-z0-9]+)\.ya?ml$`)
-
 // namesOf are the names of CRDs and Namespaces, and of webhooks as ofWebhook has them.
 func namesOf(answer catalogue.Answer) []string {
 	var names []string
@@ -138,8 +134,8 @@ func (r *run) handed(ctx context.Context, tree *repofs.Tree, k *knowledge) func(
 			}
 			evidence := finding.Evidence{Text: finding.Redact(shown) + how, File: one.Position.File, Line: one.Position.Line}
 			var names []string
-			if m := ofCRD.FindStringSubmatch(path.Base(one.Address)); m != nil {
-				names = append(names, m[2]+"."+m[1])
+			if group, plural, ok := catalogue.OfFile(path.Base(one.Address)); ok {
+				names = append(names, plural+"."+group)
 			} else if answer, ok := charts.Find(catalogue.Asked{Source: model.Source{Kind: model.Manifests, RepoURL: one.Address}}); ok {
 				evidence.Text += ", the CRDs of " + answer.Entry.Chart
 				names = namesOf(answer)

@@ -6,6 +6,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/rollout-ladder/ladder/internal/analysis/infer"
 	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
@@ -16,6 +17,8 @@ var (
 	project = lazyregexp.New(`^(?:github\.com|raw\.githubusercontent\.com)/([\w.-]+/[\w.-]+)/`)
 	// oneCRD is the name of a file that holds one CRD.
 	oneCRD = lazyregexp.New(`^([a-z0-9-]+(?:\.[a-z0-9-]+)+)_([a-z0-9]+)\.ya?ml$`)
+	// inSet is a line of a set: "- applications.argoproj.io Application v1alpha1".
+	inSet = lazyregexp.New(`(?m)^- ([a-z0-9.-]+) `)
 	// allCRDs is the name of a file, or of a folder, that holds all CRDs of a project.
 	allCRDs = lazyregexp.New(`(?i)(?:^|[-_.])(?:crds?|customresourcedefinitions?)(?:[-_.](?:v?\d[\w.-]*|only|all|bundle))*(?:\.ya?ml)?$`)
 )
@@ -50,13 +53,34 @@ func (c *Catalogue) ofProject(address string, asked Asked) (Answer, bool) {
 	return Answer{}, false
 }
 
-// ofFile answers for a file that controller-gen wrote of one CRD, by its name: the group, and the plural
-// of a kind that the catalogue has in some set. Source: controller-tools, pkg/crd, Generate.
-func (c *Catalogue) ofFile(address string) (Answer, bool) {
-	m := oneCRD.FindStringSubmatch(path.Base(address))
+// OfFile is the group and the plural of the CRD in a file that controller-gen wrote, by its name; ok is
+// false for other files. Source: controller-tools, pkg/crd, Generate.
+func OfFile(name string) (group, plural string, ok bool) {
+	m := oneCRD.FindStringSubmatch(name)
 	if m == nil {
+		return "", "", false
+	}
+	return m[1], m[2], true
+}
+
+// ofFile answers for such a file, where a set has the kind.
+func (c *Catalogue) ofFile(address string) (Answer, bool) {
+	group, plural, ok := OfFile(path.Base(address))
+	if !ok {
 		return Answer{}, false
 	}
+	for _, crd := range c.set(setOf()[plural+"."+group]) {
+		if crd.Group == group && crd.Plural == plural {
+			known := infer.Known{Source: path.Base(address), Kinds: []infer.KnownKind{{Group: group, Kind: crd.Kind, Plural: plural}}}
+			return Answer{Entry: Entry{Chart: path.Base(address)}, Known: known, CRDs: []CRD{crd}}, true
+		}
+	}
+	return Answer{}, false
+}
+
+// setOf has the name of a set for each CRD of one, read once: a repository may name many files.
+var setOf = sync.OnceValue(func() map[string]string {
+	all := map[string]string{}
 	for _, folder := range setFolders {
 		files, err := fs.ReadDir(data, folder)
 		if err != nil {
@@ -64,19 +88,18 @@ func (c *Catalogue) ofFile(address string) (Answer, bool) {
 		}
 		for _, file := range files {
 			raw, err := data.ReadFile(path.Join(folder, file.Name()))
-			if err != nil || !bytes.Contains(raw, []byte("- "+m[2]+"."+m[1]+" ")) {
+			if err != nil {
 				continue
 			}
-			for _, crd := range c.set(strings.TrimSuffix(file.Name(), ".yaml")) {
-				if crd.Group == m[1] && crd.Plural == m[2] {
-					known := infer.Known{Source: path.Base(address), Kinds: []infer.KnownKind{{Group: crd.Group, Kind: crd.Kind, Plural: crd.Plural}}}
-					return Answer{Entry: Entry{Chart: path.Base(address)}, Known: known, CRDs: []CRD{crd}}, true
+			for _, m := range inSet.FindAllSubmatch(raw, -1) {
+				if name := string(m[1]); all[name] == "" {
+					all[name] = strings.TrimSuffix(file.Name(), ".yaml")
 				}
 			}
 		}
 	}
-	return Answer{}, false
-}
+	return all
+})
 
 // readIn reports whether the files of a chart say that it was read in a repository.
 func readIn(chart, repository string) bool {
