@@ -310,7 +310,9 @@ func (r *run) prove(ctx context.Context, p *repo.Platform) (*Result, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	out.infer(ctx, known)
+	refused, certain := r.expressions(ctx, enabled)
+	out.certain = certain
+	out.infer(ctx, known, refused)
 	return out, nil
 }
 
@@ -325,8 +327,9 @@ func (r *Result) missingSecrets() map[string]bool {
 	return names
 }
 
-// infer finds what the objects require and provide.
-func (r *Result) infer(ctx context.Context, known *knowledge) {
+// infer finds what the objects require and provide. It adds the expressions that are refused to
+// the findings.
+func (r *Result) infer(ctx context.Context, known *knowledge, refused []finding.Finding) {
 	r.Placed = known.placed
 	objects := maps.Clone(r.Partial)
 	maps.Copy(objects, r.Objects)
@@ -341,12 +344,12 @@ func (r *Result) infer(ctx context.Context, known *knowledge) {
 	r.findAside(ctx, objects)
 	r.placeValues()
 	r.orderFlux()
-	r.Findings = slices.Concat(r.Platform.Findings, inferred.Findings, r.smokeImage(), r.expressions(ctx))
-	refused := decoded()
+	r.Findings = slices.Concat(r.Platform.Findings, inferred.Findings, r.smokeImage(), refused)
+	undecoded := decoded()
 	for i, c := range r.Platform.Components {
 		r.Findings = append(r.Findings, r.wrongWaves(c, objects[c.Name])...)
 		r.Findings = append(r.Findings, r.repeats(c, objects[c.Name])...)
-		r.Findings = append(r.Findings, refused[i]...)
+		r.Findings = append(r.Findings, undecoded[i]...)
 		r.Findings = append(r.Findings, r.tooLong(c, objects[c.Name])...)
 		r.Findings = append(r.Findings, r.ignoredOptions(c, objects[c.Name])...)
 		r.Findings = append(r.Findings, r.unreadApplications(c, r.Objects[c.Name])...)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"math"
 	"os"
 	"path"
 	"path/filepath"
@@ -164,7 +165,7 @@ func notTaken(files []finding.Position, noun, of, why string) finding.Finding {
 // includes.
 func (r *Repository) stateFiles(ctx context.Context) []finding.Position {
 	var all []finding.Position
-	for _, place := range helmfile.Places(ctx, r.tree, ".") {
+	for _, place := range helmfile.Places(ctx, r.tree, ".", math.MaxInt) {
 		for _, file := range place.Files {
 			text, err := r.tree.Read(file)
 			if err != nil {

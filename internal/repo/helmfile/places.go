@@ -16,10 +16,10 @@ type Place struct {
 	Files []string
 }
 
-// Places finds the state files below a folder by their names, those of higher folders first: they
-// may include those below. Folders that nobody applies are left out.
-func Places(ctx context.Context, tree *repofs.Tree, below string) []Place {
-	found, _ := tree.Find(ctx, below, func(name string) bool {
+// Places finds the state files below a folder by their names, at most depth folders below it, those
+// of higher folders first: they may include those below. Folders that nobody applies are left out.
+func Places(ctx context.Context, tree *repofs.Tree, below string, depth int) []Place {
+	found, _ := tree.FindNear(ctx, below, depth, func(name string) bool {
 		ext := path.Ext(strings.TrimSuffix(name, ".gotmpl"))
 		return ext == ".yaml" || ext == ".yml"
 	})

@@ -1,14 +1,14 @@
 package render
 
 import (
-	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/rollout-ladder/ladder/internal/cachedir"
 )
 
 // maxVariants is how many results are kept for one key: the branches somebody
@@ -112,7 +112,7 @@ func (c *cache) add(key, variant string, data []byte) {
 		}
 		names = names[old:]
 	}
-	writeFile(filepath.Join(c.folder(key), name), data)
+	cachedir.Write(filepath.Join(c.folder(key), name), data)
 	names = append(names, name)
 	slices.Sort(names)
 	s.names[key] = names
@@ -124,23 +124,4 @@ func (c *cache) age(key, name string) (at time.Time) {
 		at = info.ModTime()
 	}
 	return at
-}
-
-// writeFile puts a file into the cache, whole or not at all. A cache that
-// cannot be written is no failure.
-func writeFile(name string, data []byte) {
-	dir := filepath.Dir(name)
-	temp, err := os.CreateTemp(dir, ".new-")
-	if errors.Is(err, fs.ErrNotExist) && os.MkdirAll(dir, 0o700) == nil {
-		temp, err = os.CreateTemp(dir, ".new-")
-	}
-	if err != nil {
-		return
-	}
-	defer func() { _ = os.Remove(temp.Name()) }() // gone already after the rename
-	_, err = temp.Write(data)
-	if closeErr := temp.Close(); err != nil || closeErr != nil {
-		return
-	}
-	_ = os.Rename(temp.Name(), name)
 }

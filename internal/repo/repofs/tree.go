@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path"
 	"path/filepath"
@@ -269,11 +270,16 @@ func (t *Tree) List(dir string) ([]string, error) {
 // when a folder or a matching file hangs on it. Folders named .git are left
 // out.
 func (t *Tree) Find(ctx context.Context, dir string, match func(name string) bool) ([]string, error) {
+	return t.FindNear(ctx, dir, math.MaxInt, match)
+}
+
+// FindNear is Find in dir and the folders that are at most depth folders below it.
+func (t *Tree) FindNear(ctx context.Context, dir string, depth int, match func(name string) bool) ([]string, error) {
 	abs, err := t.Resolve(dir, finding.Position{})
 	if err != nil {
 		return nil, err
 	}
-	s := search{tree: t, match: match}
+	s := search{tree: t, match: match, depth: depth}
 	if err := s.visit(ctx, path.Clean(dir), abs, nil); err != nil {
 		return nil, err
 	}
@@ -284,6 +290,7 @@ func (t *Tree) Find(ctx context.Context, dir string, match func(name string) boo
 type search struct {
 	tree     *Tree
 	match    func(string) bool
+	depth    int
 	found    []string
 	problems []error
 	visited  int
@@ -295,7 +302,7 @@ func (s *search) visit(ctx context.Context, dir, abs string, trail []string) err
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if slices.Contains(trail, abs) {
+	if len(trail) > s.depth || slices.Contains(trail, abs) {
 		return nil
 	}
 	entries, err := s.tree.entries(abs)
@@ -306,10 +313,15 @@ func (s *search) visit(ctx context.Context, dir, abs string, trail []string) err
 		return &InputError{Position: finding.Position{File: dir}, Message: fmt.Sprintf("cannot be read: %v", Reason(err)), Err: err}
 	}
 	trail = append(slices.Clip(trail), abs)
-	s.tree.listAll(ctx, abs, entries)
+	if len(trail) <= s.depth {
+		s.tree.listAll(ctx, abs, entries)
+	}
 	for _, e := range entries {
 		if s.visited++; s.visited > maxEntries {
 			return &InputError{Position: finding.Position{File: dir}, Message: fmt.Sprintf("holds more than %d files and folders", maxEntries), Hint: "look for symbolic links that lead in circles"}
+		}
+		if e.mode.IsRegular() && !s.match(e.name) {
+			continue // most entries: they need no path
 		}
 		name := path.Join(dir, e.name)
 		mode, target := e.mode, filepath.Join(abs, e.name)

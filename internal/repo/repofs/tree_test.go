@@ -189,6 +189,26 @@ func TestFind(t *testing.T) {
 	}
 }
 
+func TestFindNear(t *testing.T) {
+	tr := tree(t, map[string]string{
+		"repo/c.yaml": "", "repo/a/c.yaml": "", "repo/a/b/c.yaml": "", "repo/platform/x/c.yaml": "", "repo/link": "-> a/b",
+	})
+	match := func(name string) bool { return name == "c.yaml" }
+	for depth, want := range [][]string{
+		{"../c.yaml"},
+		{"../a/c.yaml", "../c.yaml", "../link/c.yaml"},
+		{"../a/b/c.yaml", "../a/c.yaml", "../c.yaml", "../link/c.yaml", "../platform/x/c.yaml"},
+	} {
+		got, err := tr.FindNear(t.Context(), "..", depth, match)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("depth %d:\n%s", depth, diff)
+		}
+	}
+}
+
 func TestFindRefusesLinksThatLeave(t *testing.T) {
 	for name, link := range map[string]string{"a folder": "x/away", "a matching file": "x/c.yaml"} {
 		t.Run(name, func(t *testing.T) {
