@@ -2,6 +2,7 @@ package argocd
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"maps"
 	"path"
@@ -18,18 +19,27 @@ import (
 // readTerraformed reads the Applications, sets and projects that Terraform applies: those of
 // manifests that are written out in it, and those that it installs a chart of Applications with.
 func (r *Repository) readTerraformed(ctx context.Context) {
-	i := slices.IndexFunc(r.all, func(file string) bool {
+	first := ""
+	folders := map[string]bool{}
+	for _, file := range r.all {
 		data, ok := r.terraform(file)
-		return ok && (bytes.Contains(data, []byte("argoproj.io")) || bytes.Contains(data, []byte("argocd-apps")) || bytes.Contains(data, []byte(`"argocd_application`)))
-	})
-	if i < 0 {
+		if ok && (bytes.Contains(data, []byte("argoproj.io")) || bytes.Contains(data, []byte("argocd-apps")) || bytes.Contains(data, []byte(`"argocd_application`))) {
+			first, folders[path.Dir(file)] = cmp.Or(first, file), true
+		}
+	}
+	if first == "" {
 		return
 	}
 	told := r.told(ctx)
 	if told.Unread != nil && ctx.Err() == nil {
-		at := finding.Position{File: r.all[i], Line: 1}
+		at := finding.Position{File: first, Line: 1}
 		r.terraformUnread = &repofs.InputError{Position: at, Message: told.Unread.Error()}
 		r.partNotRead(at, "", "what Terraform applies for Argo CD is not read, whole or in part: %v", told.Unread)
+	}
+	for _, one := range told.Broken {
+		if folders[path.Dir(one.Position.File)] {
+			r.partNotRead(one.Position, "", "what the Terraform of this folder applies for Argo CD is not read: %s", one.Summary)
+		}
 	}
 	found := map[string][]document{}
 	add := func(file string, documents []document) {

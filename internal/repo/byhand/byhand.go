@@ -51,6 +51,8 @@ type Told struct {
 	Charts    []terraform.Release
 	// Unread is why Terraform of the repository could not be read or evaluated, whole or in part; nil where it was.
 	Unread error
+	// Broken are why folders of Terraform are not read.
+	Broken []terraform.SyntaxError
 }
 
 // Namespace is a namespace that a command creates.

@@ -31,7 +31,7 @@ func (told *Told) terraformed(ctx context.Context, tree *repofs.Tree) {
 		told.Unread = err
 		return
 	}
-	told.Manifests, told.Charts = made.Manifests, made.Releases
+	told.Manifests, told.Charts, told.Broken = made.Manifests, made.Releases, made.Broken
 	for _, one := range made.Objects {
 		if one.Kind != "Namespace" {
 			told.Objects = append(told.Objects, Object(one))

@@ -1,6 +1,8 @@
 package terraform
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -31,6 +33,8 @@ type Made struct {
 	Objects   []Object   `json:"objects"`
 	Releases  []Release  `json:"releases"`
 	Manifests []Manifest `json:"manifests"`
+	// Broken are why folders are not read, sorted by folder.
+	Broken []SyntaxError `json:"broken"`
 }
 
 // makes matches a file that may make something in a cluster, or a cluster that has something.
@@ -50,7 +54,7 @@ var plainName = lazyregexp.New(`^[a-z0-9*](?:[a-z0-9*.-]*[a-z0-9*])?$`)
 
 // MadeBy reads what all Terraform of a repository makes. A folder that others call as a module
 // is read with the values that they give; the defaults of variables hold, unless they decide
-// whether something is made at all. A folder that is no Terraform says nothing.
+// whether something is made at all. A folder with a file that is no Terraform is not read.
 func MadeBy(all Repository) (Made, error) {
 	var made Made
 	r := newRepository(all)
@@ -63,6 +67,9 @@ func MadeBy(all Repository) (Made, error) {
 				made.add(decided, undecided, b)
 			}
 		}
+	}
+	for _, dir := range slices.Sorted(maps.Keys(r.broken)) {
+		made.Broken = append(made.Broken, *r.broken[dir])
 	}
 	made.Objects = distinct(made.Objects, func(o Object) Object { return o })
 	made.Manifests = distinct(made.Manifests, func(m Manifest) Manifest { return m })

@@ -2,7 +2,6 @@ package terraform
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -109,20 +108,29 @@ func valuesOf(files []File) map[string]cty.Value {
 	return set
 }
 
-// parse reads a file. Its error quotes nothing of it, which may be secret.
+// SyntaxError is a file that is no Terraform. It quotes nothing of the file, which may be secret.
+type SyntaxError struct {
+	Position finding.Position `json:"position"`
+	Summary  string           `json:"summary"`
+}
+
+func (e *SyntaxError) Error() string { return e.Position.String() + ": " + e.Summary }
+
+// parse reads a file. Its error is a *SyntaxError.
 func parse(file File) (*hclsyntax.Body, error) {
 	parsed, problems := hclsyntax.ParseConfig(file.Content, file.Path, hcl.InitialPos)
 	for _, p := range problems {
 		if p.Severity == hcl.DiagError && p.Subject != nil {
-			return nil, fmt.Errorf("%s:%d: %s", file.Path, p.Subject.Start.Line, p.Summary)
+			return nil, &SyntaxError{finding.Position{File: file.Path, Line: p.Subject.Start.Line}, p.Summary}
 		}
 	}
+	none := &SyntaxError{finding.Position{File: file.Path, Line: 1}, "it is no Terraform"}
 	if problems.HasErrors() || parsed == nil {
-		return nil, fmt.Errorf("%s is no Terraform", file.Path)
+		return nil, none
 	}
 	body, ok := parsed.Body.(*hclsyntax.Body)
 	if !ok {
-		return nil, fmt.Errorf("%s is no Terraform", file.Path)
+		return nil, none
 	}
 	return body, nil
 }

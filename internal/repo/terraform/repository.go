@@ -1,6 +1,8 @@
 package terraform
 
 import (
+	"cmp"
+	"errors"
 	"path"
 	"slices"
 	"strings"
@@ -28,6 +30,7 @@ type repository struct {
 	calls   map[string][]call
 	set     map[string][]map[string]cty.Value // what settings found
 	busy    map[string]bool                   // folders whose settings are being found
+	broken  map[string]*SyntaxError           // the first one of folders that are not read
 }
 
 // call is a block of a folder that has another one as its module.
@@ -39,20 +42,20 @@ type call struct {
 func newRepository(all Repository) *repository {
 	r := &repository{
 		folders: map[string][]*hclsyntax.Body{}, runs: map[string][][]File{}, calls: map[string][]call{},
-		set: map[string][]map[string]cty.Value{}, busy: map[string]bool{},
+		set: map[string][]map[string]cty.Value{}, busy: map[string]bool{}, broken: map[string]*SyntaxError{},
 	}
-	broken := map[string]bool{}
 	for _, f := range all.Files {
 		dir := path.Dir(f.Path)
 		body, err := parse(f)
-		if err != nil {
-			broken[dir] = true
+		var syntax *SyntaxError
+		if errors.As(err, &syntax) {
+			r.broken[dir] = cmp.Or(r.broken[dir], syntax)
 			continue
 		}
 		r.folders[dir] = append(r.folders[dir], body)
 	}
 	for dir := range r.folders {
-		if !broken[dir] {
+		if r.broken[dir] == nil {
 			r.dirs = append(r.dirs, dir)
 		}
 	}
