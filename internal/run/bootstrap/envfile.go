@@ -3,6 +3,7 @@ package bootstrap
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -28,7 +29,7 @@ func (v *values) readEnv(p Path) error {
 	}
 	v.env.name = v.shown(p.Path)
 	wrong := func(why string) error {
-		return &repofs.InputError{Position: p.Position, Message: "envFile: " + v.env.name + " " + why}
+		return &repofs.InputError{Position: p.Position, Message: "envFile: " + v.env.name + why}
 	}
 	// A pipe would wait for its writer when it is opened.
 	info, err := os.Stat(v.path(p.Path))
@@ -36,29 +37,49 @@ func (v *values) readEnv(p Path) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
-		return wrong("cannot be read")
+		return wrong(" cannot be read")
 	case !info.Mode().IsRegular():
-		return wrong("is no regular file")
+		return wrong(" is no regular file")
 	}
 	f, err := os.Open(v.path(p.Path))
 	if err != nil {
-		return wrong("cannot be read")
+		return wrong(" cannot be read")
 	}
 	defer func() { _ = f.Close() }()
 	text, err := io.ReadAll(io.LimitReader(f, maxSecret+1))
 	switch {
 	case err != nil:
-		return wrong("cannot be read")
+		return wrong(" cannot be read")
 	case len(text) > maxSecret:
-		return wrong("is larger than 1 MiB")
+		return wrong(" is larger than 1 MiB")
 	}
 	v.env.there = true
 	// The error quotes the file, secrets and all.
 	if v.env.values, err = godotenv.Parse(bytes.NewReader(text)); err != nil {
-		return wrong("is no list of NAME=value, a line each")
+		return wrong(fmt.Sprintf(":%d is not NAME=value", malformed(text)))
 	}
 	return nil
 }
+
+// malformed is the line of a file of variables where the first one begins that cannot be read;
+// a quoted value goes on over lines.
+func malformed(text []byte) int {
+	begin, line := 1, 0
+	var variable []byte
+	for l := range bytes.Lines(text) {
+		line++
+		variable = append(variable, l...)
+		if _, err := godotenv.Parse(bytes.NewReader(variable)); err == nil {
+			variable, begin = variable[:0], line+1
+		} else if line-begin > maxVariable {
+			break
+		}
+	}
+	return begin
+}
+
+// maxVariable is how many lines of a value are looked through for its end.
+const maxVariable = 200
 
 // lacks says that a variable is not in the file either, and how it gets there.
 func (e envFile) lacks(variable string) (also, hint string) {

@@ -2,7 +2,7 @@
 # Made by ladder new devcontainer: from a new container to a cluster on which the
 # platform converges. Run it again at any time: it goes on where it has stopped.
 #
-# Switches, set to 1 on the host or in the file .env:
+# Switches, set to 1 on the host or in the file .env; the host has the last word:
 #   DEVCONTAINER_SKIP_WAVE_VALIDATION  does not prove the order before the bootstrap
 #   DEVCONTAINER_SKIP_BOOTSTRAP        installs the tools and proves the order only
 #   DEVCONTAINER_RESET_CLUSTER         deletes the cluster and makes it anew
@@ -24,10 +24,12 @@ note() { printf 'postCreate: %s\n' "$*" >&2; }
 on() { [[ "${!1:-}" == 1 ]]; }
 
 if [[ -f .env ]]; then
+  host="$(export -p | grep -v '^declare -x [A-Za-z_][A-Za-z0-9_]*=""$')"
   set -a
   # shellcheck source=/dev/null
   source .env
   set +a
+  eval "$host"
 fi
 
 # Tools. The image and its features have the others.
