@@ -255,6 +255,15 @@ func describeComponent(b *bytes.Buffer, c model.Component) {
 	if len(c.SyncOptions) > 0 {
 		fmt.Fprintf(b, "  sync options %s\n", strings.Join(c.SyncOptions, " "))
 	}
+	if len(c.NamespaceLabels)+len(c.NamespaceAnnotations) > 0 {
+		fmt.Fprintf(b, "  namespace labels=%v annotations=%v\n", c.NamespaceLabels, c.NamespaceAnnotations)
+	}
+	if c.Retry.Limit != nil {
+		fmt.Fprintf(b, "  retries %d, the first one after %s\n", *c.Retry.Limit, c.Retry.Duration)
+	}
+	for _, d := range c.IgnoreDifferences {
+		fmt.Fprintf(b, "  ignores %s %s %v\n", d.Kind, d.Name, slices.Concat(d.JSONPointers, d.JQPathExpressions, d.ManagedFieldsManagers))
+	}
 	for _, check := range c.Smoke {
 		fmt.Fprintf(b, "  smoke %s at %s\n", check, check.Position)
 	}

@@ -118,6 +118,9 @@ func (b *builder) application(c *model.Component) (Application, error) {
 	}
 	retry, retryErr := b.retry(c)
 	app.Spec.SyncPolicy = &SyncPolicy{Automated: b.automated(), SyncOptions: b.syncOptions(c), Retry: retry}
+	if len(c.NamespaceLabels)+len(c.NamespaceAnnotations) > 0 {
+		app.Spec.SyncPolicy.ManagedNamespaceMetadata = &NamespaceMetadata{Labels: c.NamespaceLabels, Annotations: c.NamespaceAnnotations}
+	}
 	for _, d := range c.IgnoreDifferences {
 		app.Spec.IgnoreDifferences = append(app.Spec.IgnoreDifferences, IgnoreDifference(d))
 	}

@@ -163,6 +163,14 @@ type SyncPolicy struct {
 	Automated   *Automated `json:"automated,omitempty"`
 	SyncOptions []string   `json:"syncOptions,omitempty"`
 	Retry       *Retry     `json:"retry,omitempty"`
+
+	ManagedNamespaceMetadata *NamespaceMetadata `json:"managedNamespaceMetadata,omitempty"`
+}
+
+// NamespaceMetadata is what Argo CD gives the namespace that it creates for an Application.
+type NamespaceMetadata struct {
+	Labels      map[string]string `json:"labels,omitempty"`
+	Annotations map[string]string `json:"annotations,omitempty"`
 }
 
 // Automated is what Argo CD does by itself. In an ApplicationSet with RollingSync

@@ -105,17 +105,8 @@ func (r *Repository) component(d document, environment string, waves []int) mode
 	}
 	if spec := d.value.At("spec"); spec != nil && spec.Kind == yamldoc.Map {
 		f := yamldoc.Read(spec, "spec", &problems)
-		c.IgnoreDifferences = descriptor.IgnoreDifferences(f.Maps("ignoreDifferences"))
-		policy := f.Map("syncPolicy")
-		c.SyncOptions = policy.Strings("syncOptions")
-		namespace := policy.Map("managedNamespaceMetadata")
-		c.NamespaceLabels, c.NamespaceAnnotations = namespace.TextMap("labels"), namespace.TextMap("annotations")
-		if retry := policy.Map("retry"); retry != nil {
-			c.Retry = descriptor.Retry(retry)
-			if c.Retry.Limit == nil {
-				c.Retry.Limit = new(int) // Argo CD tries five times only where nothing is said of it
-			}
-		}
+		c.SyncOptions = f.Map("syncPolicy").Strings("syncOptions")
+		takePolicy(&c, f)
 	}
 	if metadata := d.value.At("metadata"); metadata != nil && metadata.Kind == yamldoc.Map {
 		f := yamldoc.Read(metadata, "metadata", &problems)
@@ -138,6 +129,23 @@ func (r *Repository) component(d document, environment string, waves []int) mode
 		r.findings = append(r.findings, newFinding(RuleInvalid, finding.Error, at, c.Name, "%s", p.Message))
 	}
 	return c
+}
+
+// takePolicy gives a component what the spec of its Application says of syncs, aside from sync
+// options: what it does not say stays.
+func takePolicy(c *model.Component, spec *yamldoc.Fields) {
+	if ignored := descriptor.IgnoreDifferences(spec.Maps("ignoreDifferences")); len(ignored) > 0 {
+		c.IgnoreDifferences = ignored
+	}
+	policy := spec.Map("syncPolicy")
+	namespace := policy.Map("managedNamespaceMetadata")
+	c.NamespaceLabels, c.NamespaceAnnotations = namespace.TextMap("labels"), namespace.TextMap("annotations")
+	if retry := policy.Map("retry"); retry != nil {
+		c.Retry = descriptor.Retry(retry)
+		if c.Retry.Limit == nil {
+			c.Retry.Limit = new(int) // Argo CD tries five times only where nothing is said of it
+		}
+	}
 }
 
 // withoutNamespace takes from a component a namespace that is made of parameters which are

@@ -264,7 +264,7 @@ func (r *Repository) Setup(ctx context.Context, components []model.Component, ap
 			w.setup.Applications[index].Component = components[at].Name
 			w.setup.ApplicationSets[i].Applications = append(w.setup.ApplicationSets[i].Applications, app.name())
 			components[at].Set, components[at].Step = set.name(), stepOf(steps, labels(app))
-			withOptions(&components[at], app)
+			withPolicy(&components[at], app)
 		}
 		if len(w.setup.ApplicationSets[i].Applications) > 0 {
 			found = append(found, noList(set)...)
@@ -274,9 +274,14 @@ func (r *Repository) Setup(ctx context.Context, components []model.Component, ap
 	return w.setup, append(found, twice.findings()...), ctx.Err()
 }
 
-// withOptions adds the sync options of the Application that a set makes of a descriptor. What
-// the Application says is what Argo CD goes by.
-func withOptions(c *model.Component, app document) {
+// withPolicy gives a component the sync policy and ignoreDifferences of the Application that a set
+// makes of its descriptor, and adds its sync options. What the Application says is what Argo CD
+// goes by.
+func withPolicy(c *model.Component, app document) {
+	var told yamldoc.Problems // by the set
+	if spec := app.value.At("spec"); spec != nil && spec.Kind == yamldoc.Map {
+		takePolicy(c, yamldoc.Read(spec, "spec", &told))
+	}
 	options := strs(app.value.At("spec", "syncPolicy", "syncOptions"))
 	if len(options) == 0 {
 		return
