@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
@@ -186,10 +187,11 @@ func InventoryPicture(w io.Writer, inv plan.Inventory, title string) error {
 		}
 		p.Frames = append(p.Frames, f)
 	}
-	p.Notes = []string{
-		"Frames run from top to bottom; each waits until everything in the one before is Healthy",
-		"Components in one frame roll out in parallel, as far as maxUpdate of its step allows",
+	parallel := "Components in one frame roll out in parallel"
+	if slices.ContainsFunc(inv.Steps, func(s plan.Step) bool { return s.MaxUpdate != "" }) {
+		parallel += ", as far as maxUpdate of its step allows"
 	}
+	p.Notes = []string{"Frames run from top to bottom; each waits until everything in the one before is Healthy", parallel}
 	return WritePicture(w, p)
 }
 
