@@ -48,6 +48,9 @@ type Unit struct {
 	// any health checks. They do not count where Wait is set.
 	Checks  []int
 	Checked bool
+	// CRDs are the names of the CustomResourceDefinitions that its health checks name, whoever brings
+	// them: it is Ready once they are there. They do not count where Wait is set.
+	CRDs []string
 	// Workloads is set where it applies objects itself that take time to be Ready.
 	Workloads bool
 	Suspended bool

@@ -38,7 +38,24 @@ func (f *fluxOrder) pair(a, b *model.Component) (i, j int, ok bool) {
 func (f *fluxOrder) forgotten(l link, consumer, provider *model.Component, rule []link) bool {
 	i, j, ok := f.pair(consumer, provider)
 	return ok && l.Strength == plan.Hard && l.Effect == dependency.Apply && !f.StartsBefore(i, j) && !f.StartsBefore(j, i) &&
-		!slices.ContainsFunc(rule, func(m link) bool { return f.proves(m, l, i) })
+		!f.awaitsKind(l, i) && !slices.ContainsFunc(rule, func(m link) bool { return f.proves(m, l, i) })
+}
+
+// awaitsKind reports whether a unit that is Ready before another starts waits for the kind that this one
+// needs: by a health check of its CRD, or of another one of its group, which comes with it.
+func (f *fluxOrder) awaitsKind(l link, i int) bool {
+	if l.Rule != ruleCRD {
+		return false
+	}
+	_, group, _ := strings.Cut(l.Required.Name, ".")
+	ofGroup := func(crd string) bool { return strings.HasSuffix(crd, "."+group) }
+	for k := range f.units {
+		u := &f.units[k]
+		if !u.Wait && slices.ContainsFunc(u.CRDs, ofGroup) && f.ReadyBefore(k, i) {
+			return true
+		}
+	}
+	return false
 }
 
 // proves reports whether the unit that starts at i finds what it needs because another,

@@ -27,8 +27,8 @@ func (l *loader) objects(dir string, k *Kustomization) ([]manifest.Object, error
 	if k != nil {
 		at, name = k.Position, k.Name
 		src = k.source()
-	} else if l.isMisnamed(dir) {
-		src = model.Source{Kind: model.Manifests, Path: dir, Position: at}
+	} else if only := l.onlyOf(dir); only != "" || l.isMisnamed(dir) {
+		src = (&Kustomization{Path: dir, Plain: true, Only: only, Position: at}).source()
 	}
 	if _, err := l.tree.Resolve(dir, at); err != nil {
 		l.problem(Problem{Kind: Build, Name: name, Position: at, Message: oneLine(err)})
@@ -46,6 +46,13 @@ func (l *loader) objects(dir string, k *Kustomization) ([]manifest.Object, error
 		if k != nil && l.options.Import {
 			k.Filled = !l.hasKustomization(dir) || l.fills(src, found)
 		}
+		return found, nil
+	}
+	if len(found) > 0 {
+		l.problem(Problem{
+			Kind: Build, Name: name, Position: finding.Position{File: dir}, Mild: true,
+			Message: fmt.Sprintf("the kustomization %s is read without a part (%s)", dir, oneLine(err)),
+		})
 		return found, nil
 	}
 	// The order must not be lost with what cannot be built.
@@ -128,7 +135,7 @@ func (l *loader) namespaceIn(dir string) string {
 // source is what the Kustomization is built from.
 func (k *Kustomization) source() model.Source {
 	if k.Plain {
-		return model.Source{Kind: model.Manifests, Path: k.Path, PostBuild: k.PostBuild, Position: k.Position}
+		return model.Source{Kind: model.Manifests, Path: k.Path, Recurse: k.Only != "", Include: k.Only, PostBuild: k.PostBuild, Position: k.Position}
 	}
 	return model.Source{
 		Kind: model.Kustomize, Path: k.Path, Kustomize: kustomizeOptions(k.Options), PostBuild: k.PostBuild, Position: k.Position,

@@ -289,8 +289,8 @@ func (l *loader) start() (pending, error) {
 		return pending{l.root.path, -1}, nil
 	}
 	k := Kustomization{
-		Namespace: systemName, Name: cmp.Or(l.root.sync, systemName), Path: l.root.path, Made: !l.root.written, Plain: !l.root.written && l.isMisnamed(l.root.path), Parent: -1, Position: l.root.position,
-		PostBuild: &model.PostBuild{},
+		Namespace: systemName, Name: cmp.Or(l.root.sync, systemName), Path: l.root.path, Made: !l.root.written, Only: l.root.only, Parent: -1, Position: l.root.position,
+		Plain: l.root.only != "" || !l.root.written && l.isMisnamed(l.root.path), PostBuild: &model.PostBuild{},
 	}
 	l.seen[key("Kustomization", k.Namespace, k.Name)] = 0
 	l.current.Kustomizations = append(l.current.Kustomizations, k)

@@ -105,8 +105,10 @@ type Kustomization struct {
 	// Made is set for the one that a cluster starts with where nothing in the
 	// repository writes it down.
 	Made bool
-	// Plain is set where the files of its folder are applied one by one, whatever one is called.
+	// Plain is set where the files of its folder are applied one by one, whatever one is called; Only
+	// are those of them that are, as a glob, empty for all.
 	Plain bool
+	Only  string
 	// Parent is the index of the Kustomization that applies it; -1 for none.
 	Parent    int
 	DependsOn []Reference

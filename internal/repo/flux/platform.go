@@ -107,6 +107,9 @@ func (p *platform) units() *fluxcd.Setup {
 			u.Component = p.names.kustomization(k)
 		}
 		for _, check := range k.HealthChecks {
+			if check.Kind == "CustomResourceDefinition" {
+				u.CRDs = append(u.CRDs, check.Name)
+			}
 			id := key(check.Kind, check.Namespace, check.Name)
 			if check.Kind == "HelmRelease" {
 				id = releaseKey(c.remote(i), check.Namespace, check.Name)

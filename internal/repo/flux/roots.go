@@ -33,7 +33,10 @@ type rootFolder struct {
 	guessed bool
 	// gathers is set where it is the folder that all of Flux's objects lie in, since nothing says what
 	// applies any of them.
-	gathers  bool
+	gathers bool
+	// only is set where somebody applies single files of it, as a glob of these: what others in it say is
+	// applied is not applied with it.
+	only     string
 	position finding.Position
 	// written is set where a Kustomization at the position applies it, whatever the folder itself
 	// lists of it.
@@ -88,6 +91,7 @@ func (l *loader) search() (*searched, error) {
 		return nil, err
 	}
 	s.choose(l.options.Started)
+	l.narrow(s)
 	l.rebase(s)
 	s.rename(l.options.Taken)
 	if len(l.options.Roots) > 0 {
