@@ -88,11 +88,11 @@ func (r *Result) broken(objects map[string][]manifest.Object) []string {
 	return all
 }
 
-// findElsewhere says which file away from a component has a claim that nothing provides: people
-// apply volumes by hand.
+// findElsewhere says which file away from a component has a claim or a Namespace that nothing
+// provides: people apply these by hand.
 func (r *Result) findElsewhere(ctx context.Context, used map[string]bool, files func() kustomized) {
 	lacking := func(m dependency.Missing) bool {
-		return m.Required.Kind == "PersistentVolumeClaim" && m.Aside.File == ""
+		return (m.Required.Kind == "PersistentVolumeClaim" || m.Required.Kind == "Namespace") && m.Aside.File == ""
 	}
 	if !slices.ContainsFunc(r.Missing, lacking) {
 		return

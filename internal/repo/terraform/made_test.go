@@ -92,7 +92,16 @@ func TestMadeBy(t *testing.T) {
 locals { namespace = "cert-manager" }
 variable "version_of" { default = "v1.14.0" }
 `}, "Namespace cert-manager\ncert-manager https://charts.jetstack.io v1.14.0 cert-manager/cert-manager"},
-		"no Terraform beside some": {map[string]string{"a/x.tf": "resource {", "b/x.tf": one("", `"web"`)}, "Namespace web"},
+		"a release of a chart by default": {map[string]string{"main.tf": `resource "helm_release" "x" {
+  name       = "eso"
+  repository = var.repository
+  chart      = var.chart
+}
+variable "repository" { default = "https://charts.external-secrets.io" }
+variable "chart" { default = "external-secrets" }
+`}, "external-secrets https://charts.external-secrets.io  /eso"},
+		"a release of a chart that nobody says": {map[string]string{"main.tf": "resource \"helm_release\" \"x\" {\n  name = \"x\"\n  chart = var.chart\n}\nvariable \"chart\" {}"}, ""},
+		"no Terraform beside some":              {map[string]string{"a/x.tf": "resource {", "b/x.tf": one("", `"web"`)}, "Namespace web"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := made(t, test.files); got != test.want {

@@ -61,8 +61,8 @@ type Pair struct {
 	Position finding.Position `json:"position"`
 }
 
-// Releases reads the releases of a chart that a folder installs. Nothing is taken to be as
-// the defaults of variables have it: of a choice what each way has is there.
+// Releases reads the releases of a chart that a folder installs. Nothing but the name of the chart
+// is taken to be as the defaults of variables have it: of a choice what each way has is there.
 func Releases(of OfChart) ([]Release, error) {
 	m, blocks, err := load(of.Folder)
 	if err != nil {
@@ -75,7 +75,7 @@ func Releases(of OfChart) ([]Release, error) {
 			continue
 		}
 		folder := m.chartFolder(b.Body)
-		if of.Local != (folder != "") || !of.Local && path.Base(m.literal(b.Body, "chart")) != of.Chart {
+		if of.Local != (folder != "") || !of.Local && path.Base(m.filled(b.Body, "chart")) != of.Chart {
 			continue
 		}
 		if r, ok := m.release(b); ok {
@@ -118,7 +118,7 @@ func (m *module) chartFolder(b *hclsyntax.Body) string {
 // of them is shown. Source: the provider helm, helm_release.
 func (m *module) release(b *hclsyntax.Block) (Release, bool) {
 	r := Release{
-		Chart: m.literal(b.Body, "chart"), Repository: m.literal(b.Body, "repository"), Version: m.literal(b.Body, "version"),
+		Chart: m.filled(b.Body, "chart"), Repository: m.literal(b.Body, "repository"), Version: m.literal(b.Body, "version"),
 		Name: m.literal(b.Body, "name"), Namespace: m.literal(b.Body, "namespace"), Position: position(b.TypeRange),
 	}
 	local := m.chartFolder(b.Body) != ""
