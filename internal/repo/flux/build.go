@@ -57,6 +57,9 @@ func (l *loader) objects(dir string, k *Kustomization) ([]manifest.Object, error
 	}
 	// The order must not be lost with what cannot be built.
 	what, without := "the kustomization "+dir, "without its patches"
+	if k != nil {
+		k.Unpatched = true
+	}
 	if !l.hasKustomization(dir) {
 		what, without = "the folder "+dir, "one by one"
 		if k != nil {

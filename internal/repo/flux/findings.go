@@ -19,6 +19,7 @@ func (p *platform) tell() {
 	}
 	p.references()
 	p.unknownChecks()
+	p.undecrypted()
 	for _, problem := range p.result.Problems {
 		if problem.Cluster == p.cluster.Name {
 			p.problem(problem)

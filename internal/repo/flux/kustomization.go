@@ -82,7 +82,7 @@ func (l *loader) kustomization(o manifest.Object, parent int) (next pending, ok 
 	k := Kustomization{
 		Namespace: namespaceOf(o, owner), Name: o.GetName(), Parent: parent, Suspend: flagAt(o.Object, "spec", "suspend"),
 		Timeout: durationAt(o.Object, "spec", "timeout"), RetryInterval: durationAt(o.Object, "spec", "interval"),
-		KubeConfig: kubeConfig(o), Position: at, Options: options(o.Object),
+		KubeConfig: kubeConfig(o), Decrypts: textAt(o.Object, "spec", "decryption", "provider") != "", Position: at, Options: options(o.Object),
 	}
 	if retry := durationAt(o.Object, "spec", "retryInterval"); retry > 0 {
 		k.RetryInterval = retry
@@ -470,6 +470,9 @@ func (l *loader) keep(k *Kustomization, objects []manifest.Object) {
 				Hint:    "make an ExternalSecret or a SealedSecret of it",
 			})
 		default:
+			if !k.Decrypts && k.Encrypted.File == "" && l.isEncrypted(o) {
+				k.Encrypted = o.Origin.Position()
+			}
 			k.Objects = append(k.Objects, o)
 			l.unfilled(k, o)
 		}

@@ -129,6 +129,12 @@ type Kustomization struct {
 	// Objects are what it applies, without Flux's own kinds, with its options and
 	// variables applied. For an import, what is encrypted is not among them.
 	Objects []manifest.Object
+	// Decrypts is set where it has a provider that decrypts; Encrypted is the first Secret that is
+	// encrypted in a file of its own, the zero value for none.
+	Decrypts  bool
+	Encrypted finding.Position
+	// Unpatched is set where its folder could not be built, so that it was read without its patches.
+	Unpatched bool
 	// Removed are the objects of the built folder that are not among Objects.
 	Removed []Identity
 	// Options are what it sets over the folder, as a kustomization writes them.
