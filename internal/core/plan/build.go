@@ -40,14 +40,9 @@ func Build(in Input) (*Plan, error) {
 	if !slices.Contains(rollout.Policies(), in.Policy) {
 		return nil, fmt.Errorf("plan: policy %q is not one of phases, edges, serial", in.Policy)
 	}
-	placed, err := placeAll(in.Components, in.Ladder, in.unphased)
+	placed, err := in.place()
 	if err != nil {
 		return nil, err
-	}
-	if in.Ladder.Layout == DependsOn {
-		placed = layered(in, placed)
-	} else {
-		placed = untangle(in, placed)
 	}
 	p := &Plan{
 		Environment: in.Environment, Policy: in.Policy, Only: in.Only,
@@ -58,6 +53,18 @@ func Build(in Input) (*Plan, error) {
 	p.fillSteps(in.Components, placed)
 	p.measure()
 	return p, nil
+}
+
+// place sorts the components into the steps of the plan.
+func (in Input) place() (placement, error) {
+	placed, err := placeAll(in.Components, in.Ladder, in.unphased)
+	if err != nil {
+		return placement{}, err
+	}
+	if in.Ladder.Layout == DependsOn {
+		return layered(in, placed), nil
+	}
+	return untangle(in, placed), nil
 }
 
 // number gives the planned components their numbers.

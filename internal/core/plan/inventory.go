@@ -44,12 +44,9 @@ type Member struct {
 // TakeInventory lists every component of a plan, disabled ones too, by place, with the
 // providers among some edges. in is what the plan was built of.
 func TakeInventory(p *Plan, in Input, edges []Edge) (Inventory, error) {
-	placed, err := placeAll(in.Components, in.Ladder, false)
+	placed, err := in.place()
 	if err != nil {
 		return Inventory{}, err
-	}
-	if in.Ladder.Layout == DependsOn {
-		placed = layered(in, placed)
 	}
 	requires := make(map[string][]string)
 	for _, e := range edges {

@@ -46,9 +46,23 @@ func TestUntangle(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, err := Build(Input{Components: components, Edges: c.edges, Policy: rollout.Phases})
+			in := Input{Components: components, Edges: c.edges, Policy: rollout.Phases}
+			p, err := Build(in)
 			if err != nil {
 				t.Fatal(err)
+			}
+			inv, err := TakeInventory(p, in, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			listed := map[string]string{}
+			for _, g := range inv.Phases {
+				for _, m := range g.Members {
+					listed[m.Name] = inv.Steps[g.Step-1].Label
+				}
+			}
+			if diff := cmp.Diff(c.want, listed); diff != "" {
+				t.Errorf("inventory (-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff(c.want, steps(p)); diff != "" {
 				t.Errorf("steps (-want +got):\n%s", diff)

@@ -278,6 +278,11 @@ func (r *Repository) add(file string, documents []document) {
 	for _, d := range documents {
 		switch {
 		case d.name() == "":
+		case isSkeleton(d):
+			f := notRead(d.position(), "", "the %s %s is a template that another tool fills in", d.value.TextAt("kind"), d.name())
+			f.Unread[0].Template = true
+			r.findings = append(r.findings, f)
+			r.broken = append(r.broken, &repofs.InputError{Position: d.position(), Message: f.Message})
 		case d.argo("AppProject"):
 			r.files[file] = documents
 			r.projects = append(r.projects, d)
