@@ -12,6 +12,9 @@ import (
 // objects outside the folders that its Kustomizations apply: nothing syncs the whole repository, of
 // which these are a part, and somebody applies the files by hand.
 func (l *loader) narrow(s *searched) {
+	if l.tree.Rel(l.tree.Repository) != "." {
+		return // the folder of the platform may be what is synced
+	}
 	for i := range s.found {
 		r := &s.found[i]
 		if !r.guessed || r.path != "." || l.kustomizationFile(".") != "" {
