@@ -3,6 +3,7 @@ package generate
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"maps"
 	"path"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/argocd/generate/project"
 	"github.com/rollout-ladder/ladder/internal/core/plan"
 	"github.com/rollout-ladder/ladder/internal/repo/ladderfile"
+	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
 )
 
 // called fills in the template of a name.
@@ -115,9 +117,41 @@ func (b *builder) misnamed() error {
 			}
 			of[name] = what
 		}
+		for _, tier := range slices.Sorted(maps.Keys(names.ApplicationSets.Of)) {
+			if !slices.Contains(b.sets(), tier) {
+				problems = append(problems, b.refuse(b.platform.ArgoCD.At("names.applicationSets."+tier), meant(tier, b.sets()), "argocd.names.applicationSets names %q, which is no tier", tier))
+			}
+		}
 	default: // Applications alone, with the names of components
 	}
+	b.strayProjects()
 	return errors.Join(problems...)
+}
+
+// strayProjects warns of names for projects that no component has. Those of other environments may
+// have it.
+func (b *builder) strayProjects() {
+	known := []string{b.platform.ArgoCD.Project}
+	for _, c := range b.platform.Components {
+		known = append(known, c.Project, c.Domain)
+	}
+	for _, of := range slices.Sorted(maps.Keys(b.platform.ArgoCD.Names.Projects.Of)) {
+		if !slices.Contains(known, of) {
+			text := fmt.Sprintf("argocd.names.projects names %q, which no component of %s has as its project", of, b.platform.Environment)
+			if near := meant(of, known); near != "" {
+				text += "; " + near
+			}
+			b.warn(b.platform.ArgoCD.At("names.projects."+of), "%s", text)
+		}
+	}
+}
+
+// meant asks for the nearest of some words; it is empty where none is near.
+func meant(word string, known []string) string {
+	if near := yamldoc.Nearest(word, known); near != "" {
+		return "did you mean " + near + "?"
+	}
+	return ""
 }
 
 // unique refuses two files of one path: the ladder file says where they land.

@@ -88,6 +88,9 @@ func (e envFile) lacks(variable string) (also, hint string) {
 		return "", ""
 	case e.there:
 		also = ", nor in " + e.name
+		if _, written := e.values[variable]; written {
+			return ", and has no value in " + e.name, "write its value into that file, or "
+		}
 	default:
 		also = ", and " + e.name + " is not there"
 	}
