@@ -204,8 +204,8 @@ func (c *component) observe(ctx context.Context, o *observer, revision string, n
 }
 
 // worst returns the object with the worst health, the first in the order of the
-// sync where several are equal; missing objects apart; and a revision other than
-// the wanted one that an object carries.
+// sync where several are equal, and of one kind the first with a warning; missing
+// objects apart; and a revision other than the wanted one that an object carries.
 func (c *component) worst(ctx context.Context, o *observer, revision string) (worst, missing *verdict, other string) {
 	for _, t := range c.tasks {
 		if t.hook {
@@ -218,7 +218,7 @@ func (c *component) worst(ctx context.Context, o *observer, revision string) (wo
 			if missing == nil {
 				missing = &v
 			}
-		case worst == nil || health.Worse(v.status.Health, worst.status.Health):
+		case worst == nil || health.Worse(v.status.Health, worst.status.Health) || o.tellsMore(&v, worst):
 			worst = &v
 		}
 		if v.object != nil && other == "" && !t.adoptedIs(v.object) && v.object.GetAnnotations()[RevisionAnnotation] != revision {
@@ -229,6 +229,13 @@ func (c *component) worst(ctx context.Context, o *observer, revision string) (wo
 		worst = nil // Missing outweighs what is only Progressing
 	}
 	return worst, missing, other
+}
+
+// tellsMore reports whether an object has the health and kind of another, and a warning, which the
+// other has not: of two claims that are not bound one may only wait for the other.
+func (o *observer) tellsMore(v, than *verdict) bool {
+	return v.object != nil && than.object != nil && v.status.Health == than.status.Health && v.task.resource.Kind == than.task.resource.Kind &&
+		o.warning(than.object) == "" && o.warning(v.object) != ""
 }
 
 // duringSync words the health of a component that is not wholly applied: what

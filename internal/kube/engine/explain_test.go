@@ -164,3 +164,32 @@ func TestSlim(t *testing.T) {
 		})
 	}
 }
+
+// Of two claims that are not bound, the one with a warning is what a pod waits for.
+func TestClaimsWithWarningsTellMore(t *testing.T) {
+	const claims = `
+{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data, uid: c1}, status: {phase: Pending}}
+---
+{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: logs, uid: c2}, status: {phase: Pending}}
+`
+	const warning = `---
+{apiVersion: v1, kind: Event, metadata: {name: e}, type: Warning, reason: ProvisioningFailed, message: none, involvedObject: {uid: c2, kind: PersistentVolumeClaim, name: logs, namespace: a}}`
+	for name, tc := range map[string]struct {
+		text string
+		want bool
+	}{"none has a warning": {claims, false}, "one has": {claims + warning, true}} {
+		t.Run(name, func(t *testing.T) {
+			o := observing(t, tc.text)
+			look := func(name string) *verdict {
+				r := finding.Resource{Kind: "PersistentVolumeClaim", Namespace: "a", Name: name}
+				return &verdict{task: &task{resource: r}, object: o.get(r).object, status: health.Status{Health: rollout.Progressing}}
+			}
+			if got := o.tellsMore(look("logs"), look("data")); got != tc.want {
+				t.Errorf("%t", got)
+			}
+			if o.tellsMore(look("data"), look("logs")) {
+				t.Error("the one without a warning tells more")
+			}
+		})
+	}
+}
