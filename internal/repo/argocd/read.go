@@ -74,7 +74,7 @@ func (r *Repository) Read(ctx context.Context, e Environment) (Reading, error) {
 	left := slices.DeleteFunc(slices.Clone(e.unapplied), func(d document) bool { return w.reached[d.key()] || d.isPatch() })
 	below, left := w.leftBelow(ctx, left)
 	r.findings = append(r.findings, below...)
-	if len(left) > 0 {
+	if left = slices.Concat(left, r.skeletons); len(left) > 0 {
 		r.findings = append(r.findings, r.unapplied(left)...)
 	}
 	r.findings = append(r.findings, e.idle...)

@@ -117,6 +117,8 @@ type Repository struct {
 	misplaced    []argo.Misplaced
 	// templated are chart templates that hold Applications, sorted.
 	templated []string
+	// skeletons are the Applications and sets that another tool fills in before they can be applied.
+	skeletons []document
 	// written are those of them that a source takes as plain YAML.
 	written map[string][]document
 	// broken are files with something of Argo CD's that are no YAML.
@@ -279,10 +281,8 @@ func (r *Repository) add(file string, documents []document) {
 		switch {
 		case d.name() == "":
 		case isSkeleton(d):
-			f := notRead(d.position(), "", "the %s %s is a template that another tool fills in", d.value.TextAt("kind"), d.name())
-			f.Unread[0].Template = true
-			r.findings = append(r.findings, f)
-			r.broken = append(r.broken, &repofs.InputError{Position: d.position(), Message: f.Message})
+			r.skeletons = append(r.skeletons, d)
+			r.broken = append(r.broken, &repofs.InputError{Position: d.position(), Message: fmt.Sprintf("the %s %s is a template that another tool fills in", d.kind(), d.name())})
 		case d.argo("AppProject"):
 			r.files[file] = documents
 			r.projects = append(r.projects, d)
