@@ -3,6 +3,7 @@ package repo
 import (
 	"context"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -106,7 +107,7 @@ func (r *Repository) readPlaced(ctx context.Context) error {
 	if r.placed != nil {
 		return nil
 	}
-	r.placed = map[generated]placed{}
+	r.placed, r.single = map[generated]placed{}, map[string]bool{}
 	environments, err := r.applications.Environments(ctx)
 	if err != nil {
 		return ctx.Err()
@@ -117,8 +118,14 @@ func (r *Repository) readPlaced(ctx context.Context) error {
 			return ctx.Err()
 		}
 		for i := range reading.Components {
-			if c := &reading.Components[i]; c.Set != "" && len(c.Waves) > 0 {
+			c := &reading.Components[i]
+			if c.Set != "" && len(c.Waves) > 0 {
 				r.placed[generated{c.Set, c.Position.File}] = placed{c, reading.Setup.Applications}
+			}
+			if c.Set == "" {
+				for _, s := range c.Sources {
+					r.single[s.Path] = true
+				}
 			}
 		}
 	}
@@ -140,6 +147,40 @@ func (r *Repository) appliedSets(ctx context.Context) (map[string]string, error)
 		sets[made.file] = made.set
 	}
 	return sets, nil
+}
+
+// applied are the components without the descriptors that nothing in the repository makes
+// anything of, where parents apply the ApplicationSets of the others: a set or an Application
+// makes all there is then. Beside what Ladder generated nothing is left out, since that is not
+// read.
+func (r *Repository) applied(ctx context.Context, p *Platform) ([]model.Component, error) {
+	left := func(c model.Component) bool {
+		return c.Set == "" && !c.PreArgo && !c.Object && !r.hasApplication(path.Dir(c.Position.File))
+	}
+	if len(p.Argo.Above) == 0 || !slices.ContainsFunc(p.Components, left) {
+		return p.Components, nil
+	}
+	files, err := r.tree.Find(ctx, ".", func(name string) bool { return path.Ext(name) == ".yaml" || path.Ext(name) == ".yml" })
+	if err != nil {
+		return nil, err
+	}
+	for _, file := range files {
+		if content, err := r.tree.Read(file); err == nil && ladderfile.IsGenerated(content) {
+			return p.Components, nil
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(p.Components), left), nil
+}
+
+// hasApplication reports whether an Application that somebody wrote applies a folder, or one
+// that it lies in.
+func (r *Repository) hasApplication(folder string) bool {
+	for ; folder != "."; folder = path.Dir(folder) {
+		if r.single[folder] {
+			return true
+		}
+	}
+	return r.single["."]
 }
 
 // matched are the labels by which the steps of a set that somebody wrote know the

@@ -142,9 +142,16 @@ func (r *Repository) platform(ctx context.Context, environment string) (*Platfor
 	labels := r.labels(p, ofArgo)
 	readPhases(p.Argo, p.Components, labels)
 	if len(p.Ladder.Steps) == 0 {
-		var sets int
-		p.Ladder.Steps, sets = rollingSteps(p.Argo, p.Components, labels)
-		if sets == 1 && ofArgo && !r.file.LayoutSet {
+		applied, err := r.applied(ctx, p)
+		if err != nil {
+			return nil, err
+		}
+		var sets []string
+		p.Ladder.Steps, sets = rollingSteps(p.Argo, applied, labels)
+		if !p.Argo.Settings.Unordered() {
+			p.Ladder.RollingSets = sets
+		}
+		if len(sets) == 1 && ofArgo && !r.file.LayoutSet {
 			p.Ladder.Layout = plan.Single
 		}
 	}
@@ -203,6 +210,8 @@ type Repository struct {
 	// placed are the components that sets below parents generate of descriptors; nil
 	// until it is asked for.
 	placed map[generated]placed
+	// single are the folders that Applications apply which no set makes; known with placed.
+	single map[string]bool
 	// besides says what is written for others than Argo CD, in a repository that is read
 	// as Argo CD reads it.
 	besides []finding.Finding

@@ -67,9 +67,9 @@ func rollingSet(setup argo.Setup, name string) (argo.ApplicationSet, bool) {
 // rollingSteps are the steps of the ladder where ApplicationSets generate every
 // component that has a phase, and their RollingSync steps name these phases; nil
 // where that is not so. Several sets stand in the order of the sync waves of what
-// applies them, and share no phase. sets is their number. Source: Argo CD,
+// applies them, and share no phase. sets are their names. Source: Argo CD,
 // "Progressive Syncs".
-func rollingSteps(setup argo.Setup, components []model.Component, labels func(argo.ApplicationSet) ladderfile.Labels) (steps []plan.LadderStep, sets int) {
+func rollingSteps(setup argo.Setup, components []model.Component, labels func(argo.ApplicationSet) ladderfile.Labels) (steps []plan.LadderStep, sets []string) {
 	var names []string
 	waves := map[string][]int{}
 	for _, c := range components {
@@ -79,7 +79,7 @@ func rollingSteps(setup argo.Setup, components []model.Component, labels func(ar
 		known, ok := waves[c.Set]
 		switch {
 		case c.Set == "" || ok && !slices.Equal(known, c.Waves):
-			return nil, 0
+			return nil, nil
 		case !ok:
 			names = append(names, c.Set)
 			waves[c.Set] = c.Waves
@@ -91,24 +91,24 @@ func rollingSteps(setup argo.Setup, components []model.Component, labels func(ar
 	taken := map[model.Phase]bool{}
 	for i, name := range names {
 		if i > 0 && slices.Equal(waves[name], waves[names[i-1]]) {
-			return nil, 0 // nothing orders the two sets
+			return nil, nil // nothing orders the two sets
 		}
 		set, ok := rollingSet(setup, name)
 		own := ladderSteps(set, labels(set))
 		if !ok || len(own) == 0 {
-			return nil, 0
+			return nil, nil
 		}
 		for _, s := range own {
 			for _, p := range s.Phases {
 				if taken[p] {
-					return nil, 0
+					return nil, nil
 				}
 				taken[p] = true
 			}
 		}
 		steps = append(steps, own...)
 	}
-	return steps, len(names)
+	return steps, names
 }
 
 // limitBySets gives the derived steps of a ladder, all of whose components stand in one

@@ -39,12 +39,13 @@ func byPhase(in Input) []*model.Component {
 	return withoutWaves(in)
 }
 
-// withoutWaves lists the components of descriptors that no sync wave orders.
+// withoutWaves lists the components of descriptors that no sync wave orders, without those
+// that nothing applies.
 func withoutWaves(in Input) []*model.Component {
 	var all []*model.Component
 	for i := range in.Components {
 		c := &in.Components[i]
-		if !c.PreArgo && !c.Object && c.Set == "" && len(c.Waves) == 0 {
+		if !c.PreArgo && !c.Object && c.Set == "" && len(c.Waves) == 0 && !in.Ladder.NeverSynced(c) {
 			all = append(all, c)
 		}
 	}

@@ -53,6 +53,16 @@ func phaseWithoutStep(in Input) []finding.Finding {
 				fmt.Sprintf("add a step with phase %s to ladder.yaml, or choose the phase of a step", c.Phase), "%s", message))
 		}
 	}
+	for i := range in.Components {
+		c := &in.Components[i]
+		if c.Enabled && c.Set == "" && in.Ladder.NeverSynced(c) {
+			out = append(out, finding.Finding{
+				Rule: rulePhaseStep, Severity: finding.Warning, Scope: finding.Rule, Component: c.Name, Position: c.Position, Basis: finding.Declared,
+				Message: fmt.Sprintf("no ApplicationSet makes an Application of %s, and no Application names its folder, so that nothing in this repository applies it", c.Name),
+				Fix:     finding.Fix{Summary: "let the generator of a set match its descriptor, or drop the descriptor"},
+			})
+		}
+	}
 	for _, g := range generated(in.Argo) {
 		for _, app := range g.applications {
 			if len(g.steps(app)) > 0 {

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slices"
 	"time"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
@@ -77,6 +78,11 @@ type Ladder struct {
 	Slots   []Slot
 	// Steps in the order in which they run, over all tiers.
 	Steps []LadderStep
+	// RollingSets are the ApplicationSets whose RollingSync steps Steps are; empty where
+	// somebody wrote the steps, or they follow from the phases. Argo CD never syncs what
+	// such a set generates and no step of it matches, nor a descriptor that none of them
+	// generates of.
+	RollingSets []string
 	// Waves are the sync waves of which the file tells something, by number.
 	Waves map[int]About
 	// Sets are the tiers in parent order (layout tiers).
@@ -91,6 +97,19 @@ type Ladder struct {
 	// Defaults gives the expected duration of a component by type.
 	Durations map[model.Type]time.Duration
 	Position  finding.Position
+}
+
+// NeverSynced reports whether a component stands outside the RollingSync steps that the
+// ladder consists of.
+func (l *Ladder) NeverSynced(c *model.Component) bool {
+	switch {
+	case len(l.RollingSets) == 0, c.PreArgo, c.Step > 0:
+		return false
+	case c.Set == "":
+		return !c.Object && len(c.Waves) == 0
+	default:
+		return slices.Contains(l.RollingSets, c.Set)
+	}
 }
 
 // Environment is one overlay of the platform.

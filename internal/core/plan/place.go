@@ -49,6 +49,8 @@ type ladderIndex struct {
 	parted map[string]bool
 	// unphased is that of the input.
 	unphased bool
+	// ladder is what the steps are of.
+	ladder *Ladder
 }
 
 // indexLadder sorts the steps into the order in which they run: by tier in
@@ -57,7 +59,7 @@ func indexLadder(l Ladder) ladderIndex {
 	x := ladderIndex{
 		steps: slices.Clone(l.Steps), inSet: make(map[string]map[model.Phase]int),
 		anySet: make(map[model.Phase]int), noSteps: len(l.Steps) == 0, waves: l.Waves,
-		computes: l.Layout == AppOfApps,
+		computes: l.Layout == AppOfApps, ladder: &l,
 	}
 	if len(l.Sets) > 0 {
 		slices.SortStableFunc(x.steps, func(a, b LadderStep) int {
@@ -88,6 +90,9 @@ func (x ladderIndex) find(c *model.Component) (p place, ok bool) {
 	if c.PreArgo {
 		p.waves = nil
 		return p, true
+	}
+	if x.ladder.NeverSynced(c) {
+		return p, false
 	}
 	if c.Phase >= 0 {
 		if i, found := x.inSet[c.Domain][c.Phase]; found {
