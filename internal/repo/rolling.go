@@ -28,7 +28,10 @@ func readPhases(setup argo.Setup, components []model.Component, labels func(argo
 			continue
 		}
 		set, ok := rollingSet(setup, c.Set)
-		if !ok || len(ladderSteps(set, labels(set))) == 0 {
+		if !ok {
+			continue
+		}
+		if _, ok := ladderSteps(set, labels(set), nil); !ok {
 			continue
 		}
 		if phase, err := model.ParsePhase(c.Labels[labels(set).Phase]); err == nil {
@@ -94,8 +97,8 @@ func rollingSteps(setup argo.Setup, components []model.Component, labels func(ar
 			return nil, nil // nothing orders the two sets
 		}
 		set, ok := rollingSet(setup, name)
-		own := ladderSteps(set, labels(set))
-		if !ok || len(own) == 0 {
+		own, matched := ladderSteps(set, labels(set), components)
+		if !ok || !matched {
 			return nil, nil
 		}
 		for _, s := range own {
@@ -184,18 +187,22 @@ func reversed(setup argo.Setup, steps []plan.LadderStep, components []model.Comp
 	return found
 }
 
-// ladderSteps reads the steps of a set as those of a ladder; nil where one of
-// them matches by anything but phases, and parts of them. The parts of one step
-// are one.
-func ladderSteps(set argo.ApplicationSet, labels ladderfile.Labels) []plan.LadderStep {
-	var steps []plan.LadderStep
-	for _, s := range set.Steps {
+// ladderSteps reads the steps of a set as those of a ladder; ok is false where one of
+// them matches by anything but phases, and parts of them, and where there are none. The parts
+// of one step are one. A step that excludes phases has those of the components that it
+// matches, and is left out where it matches none.
+func ladderSteps(set argo.ApplicationSet, labels ladderfile.Labels, components []model.Component) (steps []plan.LadderStep, ok bool) {
+	taken := map[model.Phase]bool{} // by steps that exclude phases: a later step has none of them
+	for i, s := range set.Steps {
 		step := plan.LadderStep{MaxUpdate: maxUpdate(s.MaxUpdate), Position: s.Position}
-		part := false
+		part, phases, listed := false, false, true
 		for _, e := range s.MatchExpressions {
 			switch {
+			case e.Key == labels.Phase && e.Operator != "In":
+				phases, listed = true, false
+				continue
 			case e.Operator != "In" || e.Key != labels.Phase && e.Key != labels.Part:
-				return nil
+				return nil, false
 			case e.Key == labels.Part:
 				part = true
 				continue
@@ -203,20 +210,44 @@ func ladderSteps(set argo.ApplicationSet, labels ladderfile.Labels) []plan.Ladde
 			for _, value := range e.Values {
 				phase, err := model.ParsePhase(value)
 				if err != nil {
-					return nil
+					return nil, false
 				}
+				phases = true
 				step.Phases = append(step.Phases, phase)
 			}
 		}
+		if !phases {
+			return nil, false
+		}
+		if listed {
+			step.Phases = slices.DeleteFunc(step.Phases, func(p model.Phase) bool { return taken[p] })
+		} else {
+			step.Phases = phasesIn(set.Name, i+1, components)
+			for _, p := range step.Phases {
+				taken[p] = true
+			}
+		}
 		if len(step.Phases) == 0 {
-			return nil
+			continue
 		}
 		if last := len(steps) - 1; part && last >= 0 && slices.Equal(steps[last].Phases, step.Phases) {
 			continue
 		}
 		steps = append(steps, step)
 	}
-	return steps
+	return steps, len(set.Steps) > 0
+}
+
+// phasesIn are the phases of the components in a step of an ApplicationSet, sorted.
+func phasesIn(set string, step int, components []model.Component) []model.Phase {
+	var phases []model.Phase
+	for i := range components {
+		if c := &components[i]; c.Set == set && c.Step == step && c.Phase != model.NoPhase {
+			phases = append(phases, c.Phase)
+		}
+	}
+	slices.Sort(phases)
+	return slices.Compact(phases)
 }
 
 // maxUpdate reads a count or a percentage; nothing written is no limit.
