@@ -55,14 +55,30 @@ func (o *order) moves(consumer, provider *model.Component) (later, earlier move,
 // comes of the same ApplicationSet, which has the wave.
 func (o *order) moved(name string) []int {
 	var all []int
-	set := o.made[name]
-	moves := func(p string) bool { return p == name || set != "" && o.made[p] == set }
+	set := o.setOf(name)
+	moves := func(p string) bool { return p == name || set != "" && o.setOf(p) == set }
 	for i, c := range o.enabled {
 		if moves(c.Name) || len(c.Parents) > 1 && slices.ContainsFunc(c.Parents[1:], moves) {
 			all = append(all, i)
 		}
 	}
 	return all
+}
+
+// setOf is the ApplicationSet that makes an Application, which has its sync wave; "" for none.
+func (o *order) setOf(name string) string {
+	if c, ok := o.byName[name]; ok && o.made[name] == "" {
+		return c.Set
+	}
+	return o.made[name]
+}
+
+// waved is what has the sync wave of an Application: its ApplicationSet, or itself.
+func (o *order) waved(name string) string {
+	if set := o.setOf(name); set != "" {
+		return "ApplicationSet " + set
+	}
+	return name
 }
 
 // at is a component where the move puts it.

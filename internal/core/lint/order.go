@@ -479,12 +479,7 @@ func (o *order) afterByWaves(late, early *model.Component) string {
 	case of != "" && set == of:
 		return fmt.Sprintf("order what ApplicationSet %s generates by RollingSync steps, or take %s out of it, as an Application with an earlier sync wave", of, provider)
 	case of != "":
-		if set != "" {
-			consumer = "ApplicationSet " + set
-		}
-		return fmt.Sprintf("take %s out of ApplicationSet %s, which is Healthy as soon as it has generated, as an Application with an earlier sync wave than %s", provider, of, consumer)
-	case set != "":
-		consumer = "ApplicationSet " + set
+		return fmt.Sprintf("take %s out of ApplicationSet %s, which is Healthy as soon as it has generated, as an Application with an earlier sync wave than %s", provider, of, o.waved(consumer))
 	}
-	return o.way(late, early, consumer, provider)
+	return o.way(late, early, o.waved(consumer), o.waved(provider))
 }
