@@ -299,11 +299,11 @@ func (p places) parentWaits(a argo.Application, project argo.Project, all []argo
 const maxParents = 16
 
 // later reports whether the first of two is applied in a later wave of a parent of both, and
-// the levels of both there.
+// the levels of both there. Nothing orders two roots: no sync applies them both.
 func later(a, b []level) (first, second level, ok bool) {
 	for i := range min(len(a), len(b)) {
 		switch {
-		case a[i].parent != b[i].parent:
+		case a[i].parent != b[i].parent, a[i].parent == "" && a[i].name != b[i].name:
 			return first, second, false
 		case a[i].wave != b[i].wave:
 			return a[i], b[i], a[i].wave > b[i].wave
