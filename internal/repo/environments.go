@@ -2,6 +2,7 @@ package repo
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -101,6 +102,9 @@ func (r *Repository) findApplications(ctx context.Context) error {
 	if !r.file.LayoutSet {
 		r.file.Ladder.Layout = plan.AppOfApps
 	}
+	if len(all) == 1 && len(r.opts.Roots) > 0 {
+		all[0].Name = cmp.Or(r.environmentOfRoots(), all[0].Name)
+	}
 	r.overlays = map[string]argocd.Environment{}
 	for _, e := range all {
 		r.overlays[e.Name] = e
@@ -115,6 +119,32 @@ func (r *Repository) findApplications(ctx context.Context) error {
 	}
 	r.findBesides(ctx)
 	return ctx.Err()
+}
+
+// environmentOfRoots is the environment of descriptors in whose folders all roots lie that
+// somebody names, such as environments/dev/argocd/root.yaml or argocd/dev; empty for none.
+func (r *Repository) environmentOfRoots() string {
+	names, err := r.findEnvironments()
+	if err != nil {
+		return "" // what is wrong with descriptors matters where they are read
+	}
+	found := ""
+	for i, root := range r.opts.Roots {
+		of := ""
+		for _, folder := range strings.Split(path.Clean(root), "/") {
+			if slices.Contains(names, folder) {
+				if of != "" && of != folder {
+					return ""
+				}
+				of = folder
+			}
+		}
+		if of == "" || i > 0 && of != found {
+			return ""
+		}
+		found = of
+	}
+	return found
 }
 
 // rootsOfFlux reports whether the roots that somebody names hold objects of Flux and none of
