@@ -355,7 +355,10 @@ func TestDetachAndResume(t *testing.T) {
 	}
 
 	openGate(t, clusterOf(t, registry, "left")) // the plane is up
-	flags := []string{".", "--plane", "left", "--speed", "100", "--least-timeout", "10m", "--resume"}
+	if out := ladder(t, dir, "rehearse", "--plane", "left", "--speed", "50", "--resume"); out.code != 2 || !strings.Contains(out.stderr, "was started with --speed 100") {
+		t.Errorf("resumed at another speed: exit code %d, %s", out.code, out.stderr)
+	}
+	flags := []string{".", "--plane", "left", "--resume"} // at the speed that it was started with
 	refused := ladder(t, dir, append([]string{"rehearse", "--progress", "none"}, flags...)...)
 	if refused.code != 2 || !strings.Contains(refused.stderr, "step 400 starts by hand") || !strings.Contains(refused.stderr, "--approve 400") {
 		t.Errorf("nobody approves step 400: exit code %d, %s", refused.code, refused.stderr)
@@ -363,6 +366,9 @@ func TestDetachAndResume(t *testing.T) {
 	// What was paused goes on: there is nobody to resume it.
 	r, done := rehearsal(t, dir, append(flags, "--approve", "400")...)
 	wantHealthy(t, r, done)
+	if r.Speed != 100 {
+		t.Errorf("went on at speed %g", r.Speed)
+	}
 }
 
 func TestStopIsAnAbort(t *testing.T) {

@@ -133,7 +133,7 @@ detached (with --keep or --plane the state is saved; go on with --resume).`,
 	f.BoolVar(&o.AllowUnrendered, "allow-unrendered", false, "let the rehearsal succeed although components that cannot be rendered stood in as empty ones")
 	f.StringVar(&o.Plane, "plane", "", "rehearse on the plane of this name, which stays up (see ladder plane)")
 	f.BoolVar(&o.Keep, "keep", false, "leave the plane running and print its kubeconfig")
-	f.BoolVar(&o.Resume, "resume", false, "go on with the interrupted rollout of a kept plane")
+	f.BoolVar(&o.Resume, "resume", false, "go on with the interrupted rollout of a kept plane, by the flags that it was started with")
 	f.BoolVar(&o.Fresh, "fresh", false, "forget the interrupted rollout of a kept plane")
 	f.StringVar(&o.Report, "report", "", "write the JSON report to this file as well")
 	f.StringArrayVar(&o.Approve, "approve", nil, "approve a step that starts by hand (maxUpdate 0), by its phase, or all of them: all; may be repeated")
@@ -155,6 +155,11 @@ var choices = map[string][]string{
 }
 
 func run(cmd *cobra.Command, args []string, streams *stream.Streams, global *flags.Global, o *Options) error {
+	if o.Resume {
+		if err := resuming(cmd, o); err != nil {
+			return coded(err)
+		}
+	}
 	o.driven = o.Engine == rehearse.EngineArgoCD && cmd.Flags().Changed("policy")
 	options, err := o.parse()
 	if err != nil {

@@ -1,6 +1,7 @@
 package rehearse
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -59,20 +60,45 @@ func AllKept(ctx context.Context) ([]Kept, error) {
 	}
 	var all []Kept
 	for _, p := range planes {
-		k := Kept{Plane: p.Name, Server: p.Server, dir: filepath.Join(p.Dir, stateFolder)}
-		text, err := os.ReadFile(filepath.Join(k.dir, aboutFile))
-		if errors.Is(err, fs.ErrNotExist) {
-			continue // nothing was rehearsed on it
-		}
-		if err == nil {
-			err = json.Unmarshal(text, &k)
-		}
+		k, found, err := keptOn(p)
 		if err != nil {
-			return nil, fmt.Errorf("read about the rehearsal on plane %s: %w", p.Name, err)
+			return nil, err
 		}
-		all = append(all, k)
+		if found {
+			all = append(all, k)
+		}
 	}
 	return all, nil
+}
+
+// KeptOn is the rehearsal on the plane of a name, which is that of --keep where the name
+// is empty; found is false where nothing was rehearsed on it. A plane that is not up is a
+// *plane.NotFoundError.
+func KeptOn(ctx context.Context, name string) (k Kept, found bool, err error) {
+	registry, err := plane.DefaultRegistry()
+	if err != nil {
+		return Kept{}, false, err
+	}
+	p, err := registry.Get(ctx, cmp.Or(name, keptName))
+	if err != nil {
+		return Kept{}, false, err
+	}
+	return keptOn(p)
+}
+
+func keptOn(p *plane.Plane) (k Kept, found bool, err error) {
+	k = Kept{Plane: p.Name, Server: p.Server, dir: filepath.Join(p.Dir, stateFolder)}
+	text, err := os.ReadFile(filepath.Join(k.dir, aboutFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return Kept{}, false, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &k)
+	}
+	if err != nil {
+		return Kept{}, false, fmt.Errorf("read about the rehearsal on plane %s: %w", p.Name, err)
+	}
+	return k, true, nil
 }
 
 // tell writes whose rollout the state on a kept plane is. It is called once the state is
