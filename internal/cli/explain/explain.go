@@ -78,7 +78,7 @@ func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *
 	}
 	all, err := source.LoadEach(ctx, streams, global, o.Source)
 	if err != nil {
-		return err
+		return orRule(err, o.Subject)
 	}
 	var parts []source.Part
 	var absent error

@@ -2,15 +2,18 @@ package explain
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/rollout-ladder/ladder/internal/cli/exit"
 	"github.com/rollout-ladder/ladder/internal/cli/flags"
 	"github.com/rollout-ladder/ladder/internal/cli/source"
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
 	"github.com/rollout-ladder/ladder/internal/core/lint"
 	"github.com/rollout-ladder/ladder/internal/core/report"
+	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
 )
 
 // explainRule prints the documentation of a rule. done is false where the
@@ -26,6 +29,16 @@ func explainRule(streams *stream.Streams, o *Options) (done bool, err error) {
 		return true, streams.WriteResult(o.Output, []byte(report.RuleDocument(r)))
 	}
 	return false, nil
+}
+
+// orRule adds to the error of a platform that cannot be read which rule the subject may
+// mean: rules need no platform.
+func orRule(err error, subject string) error {
+	meant := yamldoc.Meant(subject, lint.IDs(lint.All()))
+	if exit.Of(err) != exit.Usage || meant == "" {
+		return err
+	}
+	return fmt.Errorf("%w\nOr a rule: %s", err, meant)
 }
 
 // listRules prints every rule.
