@@ -193,6 +193,9 @@ func edge(streams *stream.Streams, o *Options, e report.Explanation, provider st
 		if slices.Contains(e.Dependencies, provider) {
 			message += ", only through others"
 		}
+		if slices.ContainsFunc(e.RequiredBy, func(edge report.PlanEdge) bool { return edge.From == provider }) {
+			message += fmt.Sprintf("; it is the other way round: ladder explain '%s->%s'", provider, e.Component)
+		}
 		fmt.Fprintln(streams.Err, message)
 	}
 	return b.Bytes(), len(found) > 0, err
