@@ -138,6 +138,7 @@ input; 3 could not run; 4 timed out; 130 interrupted (state saved).`,
 		rendercmd.New(streams, global),
 	)...)
 	root.InitDefaultCompletionCmd()
+	helpUsage(root)
 	group(root)
 	usageErrors(root)
 	return root

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -185,6 +186,29 @@ func usageErrors(cmd *cobra.Command) {
 	}
 	for _, sub := range cmd.Commands() {
 		usageErrors(sub)
+	}
+}
+
+// helpUsage has the help of what is no command say so, as the command itself does.
+func helpUsage(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	for _, cmd := range root.Commands() {
+		if cmd.Name() != "help" {
+			continue
+		}
+		cmd.Run = nil
+		cmd.RunE = func(_ *cobra.Command, args []string) error {
+			asked := root
+			for _, name := range args {
+				i := slices.IndexFunc(asked.Commands(), func(c *cobra.Command) bool { return c.Name() == name || c.HasAlias(name) })
+				if i < 0 {
+					return unknownCommand(asked, name)
+				}
+				asked = asked.Commands()[i]
+			}
+			asked.InitDefaultHelpFlag()
+			return asked.Help()
+		}
 	}
 }
 

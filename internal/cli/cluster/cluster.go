@@ -128,7 +128,7 @@ func openPlane(ctx context.Context, name string) (*Access, error) {
 	var badName *plane.NameError
 	switch {
 	case errors.As(err, &notFound):
-		return nil, exit.With(exit.CouldNotRun, NotUp(ctx, registry, notFound))
+		return nil, exit.With(exit.Usage, NotUp(ctx, registry, notFound))
 	case errors.As(err, &badName):
 		return nil, exit.With(exit.Usage, err)
 	case err != nil:
