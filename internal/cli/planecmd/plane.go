@@ -39,7 +39,7 @@ only, and its data is thrown away when it goes down.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(up(streams, global), down(streams), kubeconfig(streams), list(streams))
+	cmd.AddCommand(up(streams, global), down(streams), kubeconfig(streams), newList(streams))
 	return cmd
 }
 
@@ -163,30 +163,6 @@ func kubeconfig(streams *stream.Streams) *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&path, "path", false, "print the path of the file instead of its content")
 	return cmd
-}
-
-func list(streams *stream.Streams) *cobra.Command {
-	return &cobra.Command{
-		Use:     "list",
-		Aliases: []string{"status"},
-		Short:   "List the planes that are up",
-		Example: "  ladder plane list",
-		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			registry, err := plane.DefaultRegistry()
-			if err != nil {
-				return exit.With(exit.CouldNotRun, err)
-			}
-			planes, err := registry.List(cmd.Context())
-			if err != nil {
-				return coded(cmd.Context(), registry, err)
-			}
-			for _, p := range planes {
-				fmt.Fprintf(streams.Out, "%s\t%s\tpid %d\tsince %s\n", p.Name, p.Server, p.PID, p.Started.Format(time.RFC3339))
-			}
-			return nil
-		},
-	}
 }
 
 func running(ctx context.Context, registry *plane.Registry) ([]string, error) {
