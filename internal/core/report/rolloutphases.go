@@ -200,24 +200,16 @@ func (s Style) phaseLine(p phaseSummary, labels int) string {
 	var text strings.Builder
 	text.WriteString(s.paint(colour, row) + took)
 	width := utf8.RuneCountInString(row + took)
-	notes := p.notes()
-	for i, part := range notes {
-		width += utf8.RuneCountInString(part)
-		room := s.Width
-		if i < len(notes)-1 {
-			room -= utf8.RuneCountInString(more)
-		}
-		if s.Width > 0 && width > room {
-			text.WriteString(s.paint(faint, more))
+	for _, part := range p.notes() {
+		// What is left out is in the verdict or below. A mark of it would look like work
+		// that goes on.
+		if width += utf8.RuneCountInString(part); s.Width > 0 && width > s.Width {
 			break
 		}
 		text.WriteString(s.paint(faint, part))
 	}
 	return text.String()
 }
-
-// more marks a row for whose notes there is no room.
-const more = " …"
 
 // notes are what a row adds to its figures, as far as there is room: what matters most
 // first.

@@ -105,8 +105,8 @@ func TestCausesOfAnEnd(t *testing.T) {
 	}
 }
 
-// On a terminal no row is longer than that is wide, no word is broken, and what is left out
-// is marked.
+// On a terminal no row is longer than that is wide, no word is broken, and a note for which
+// there is no room is left out as a whole.
 func TestRolloutTextOfATerminal(t *testing.T) {
 	r := failedReport()
 	r.Components[0].Name = "a-component-with-a-name-that-is-rather-long"
@@ -118,10 +118,10 @@ func TestRolloutTextOfATerminal(t *testing.T) {
 	}
 	text := stripped(b.String())
 	for _, want := range []string{
-		"✓ 110     crds         1/1      2.0s  1 skipped …\n",
-		"✕ 250     runtime      0/1      7.0s  1 failed …\n",
+		"✓ 110     crds         1/1      2.0s  1 skipped\n",
+		"✕ 250     runtime      0/1      7.0s  1 failed\n",
 		"  environment dev, policy phases, times are real, with\n  simulated delays divided by 60, seed 1, the plan expected\n  5m00s at speed 1, 1 skipped, revision abc\n",
-		"· 650     runtime      0/2         -  2 blocked …\n",
+		"· 650     runtime      0/2         -  2 blocked\n",
 		"    reason: timed out: pod db-0: secret \"db\" not found [2J\n",
 		"\n… 1 component waits, as the rollout is paused by somebody\n  who has a long name:\n    far\n",
 		"\nThe plane stays up:\n  export KUBECONFIG=" + r.Kubeconfig + "\n",
