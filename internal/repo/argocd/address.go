@@ -196,9 +196,10 @@ func (r *Repository) matches(kind, pattern string) bool {
 func (r *Repository) decide(t tallies) {
 	var weak []string
 	var fresh []string
+	only := len(r.tallied) == 0 && t.addresses() == 1 && isUnaddressed(r.tree)
 	for _, url := range slices.Sorted(maps.Keys(t)) {
 		counted := t[url]
-		if base := counted.base(); base != "" && r.bases[url] == "" && r.here[url] < len(counted.paths) {
+		if base := counted.base(only); base != "" && r.bases[url] == "" && r.here[url] < len(counted.paths) {
 			r.own[url], r.tallied[url], r.bases[url] = true, true, base
 			r.moved = append(r.moved, newFinding(RuleAssumed, finding.Info, counted.first, "",
 				"the address %s is taken to be that of the folder %s, where all the paths are that this repository does not have", url, base))

@@ -39,15 +39,16 @@ type tally struct {
 // that this repository does not have; empty where there is none. What generators find
 // there is not looked for. An address that is written out and that is not called like
 // the folder is another repository, whose folders may have the names of those here, unless
-// all paths say more than one name and none of them exists outside of the folder.
-func (t *tally) base() string {
+// none of the paths exists outside of the folder, and all say more than one name or it is
+// the only address in a tree that has none of its own.
+func (t *tally) base(only bool) string {
 	if t.here*2 >= t.all || len(t.paths) < minSure || t.taken < t.all {
 		return ""
 	}
 	var all []string
 	for folder, found := range t.below {
 		called := path.Base(folder) == path.Base(normaliseURL(t.address))
-		if len(found) == len(t.paths) && (called || hasPlaceholder(t.address) || t.here == 0 && t.deep()) {
+		if len(found) == len(t.paths) && (called || hasPlaceholder(t.address) || t.here == 0 && (only || t.deep())) {
 			all = append(all, folder)
 		}
 	}
@@ -112,6 +113,17 @@ func (t tallies) at(url string) *tally {
 		t[url] = &tally{places: places{}}
 	}
 	return t[url]
+}
+
+// addresses is how many addresses something is taken of.
+func (t tallies) addresses() int {
+	n := 0
+	for _, of := range t {
+		if of.all > 0 || of.weak {
+			n++
+		}
+	}
+	return n
 }
 
 // add counts what one object takes.
