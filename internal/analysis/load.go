@@ -420,7 +420,7 @@ func (r *run) knowledge(p *repo.Platform) (*knowledge, error) {
 		KubeVersion: cmp.Or(r.options.KubeVersion, target.KubeVersion),
 		APIVersions: slices.Concat(target.APIVersions, r.options.APIVersions),
 		Offline:     r.options.Offline || r.options.LocalCharts, CacheDir: r.options.CacheDir, NoCache: r.options.NoCache, SecretKeysOnly: r.options.SecretKeysOnly,
-		Fetch: r.fetch(p.Repository), Partial: true, Known: known.crds,
+		Fetch: r.fetch(p.Repository), Partial: true, Known: known.crds, Unaddressed: isUnaddressed(p),
 	})
 	return known, nil
 }

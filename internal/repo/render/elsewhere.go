@@ -18,16 +18,24 @@ import (
 	"github.com/rollout-ladder/ladder/internal/repo/render/source"
 )
 
+// mayBeHere says how to tell that an address is this repository's, where nothing else does.
+func (r *Renderer) mayBeHere() string {
+	if !r.opts.Unaddressed {
+		return ""
+	}
+	return "; no remote of Git tells that this folder is a copy of it: if it is, list the address in ladder.yaml (repository.aliases)"
+}
+
 // elsewhere renders a folder of another repository, which is fetched. Everything that is
 // found in it stands where the source is written: its own files are not here.
 func (r *Renderer) elsewhere(ctx context.Context, c model.Component, src model.Source, versions []string) (wire.Reply, error) {
 	if r.opts.Offline || r.opts.Fetch.Repository == nil {
-		return wire.Reply{}, source.Errorf(src.Position, "%s of repository %s is not in this repository, so it is not rendered; vendor it, or run Ladder there",
-			src.Name, source.Address(src))
+		return wire.Reply{}, source.Errorf(src.Position, "%s of repository %s is not in this repository, so it is not rendered; vendor it, or run Ladder there%s",
+			src.Name, source.Address(src), r.mayBeHere())
 	}
 	base, err := r.opts.Fetch.Repository(ctx, folderOf(src))
 	if err != nil {
-		return wire.Reply{}, source.Errorf(src.Position, "%s of repository %s cannot be fetched: %w; check address, path and revision, or vendor it", src.Name, source.Address(src), err)
+		return wire.Reply{}, source.Errorf(src.Position, "%s of repository %s cannot be fetched: %w; check address, path and revision, or vendor it%s", src.Name, source.Address(src), err, r.mayBeHere())
 	}
 	view := base.Tree.View()
 	there, err := asOwn(view, src, base.Path)

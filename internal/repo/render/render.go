@@ -30,6 +30,8 @@ type Options struct {
 	// APIVersions of the target beyond those of Kubernetes and of the
 	// repository's CRDs: "group/version" or "group/version/Kind".
 	APIVersions []string
+	// Unaddressed says that nothing tells which repository this is.
+	Unaddressed bool
 	// Offline forbids the network.
 	Offline bool
 	// CacheDir is where results are kept between runs; default
