@@ -5,6 +5,7 @@ package flags
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -163,11 +164,18 @@ func (r *Result) Register(cmd *cobra.Command, formats ...string) {
 	_ = f.SetAnnotation("format", formatsOf, formats)
 }
 
+// endings are what files of an ending hold: first the format that is called so, then those
+// that are written in the same language.
+var endings = map[string][]string{
+	".dot": {"dot"}, ".htm": {"html"}, ".html": {"html"}, ".json": {"json", "sarif"}, ".md": {"markdown"}, ".mmd": {"mermaid"},
+	".sarif": {"sarif"}, ".svg": {"svg"}, ".xml": {"junit"}, ".yaml": {"yaml", "json"}, ".yml": {"yaml", "json"},
+}
+
 // formatsOf is the annotation of --format that lists its values.
 const formatsOf = "formats"
 
-// Format refuses a format that the command does not have, and a file that is called as
-// one: other tools have other meanings of -o.
+// Format refuses a format that the command does not have, a file that is called as one,
+// since other tools have other meanings of -o, and a file with the ending of another one.
 func Format(cmd *cobra.Command) error {
 	format := cmd.Flags().Lookup("format")
 	if format == nil || format.Annotations == nil {
@@ -185,11 +193,14 @@ func Format(cmd *cobra.Command) error {
 	if output == nil {
 		return nil
 	}
+	ending := endings[strings.ToLower(filepath.Ext(output.Value.String()))]
 	switch word := strings.ToLower(output.Value.String()); {
 	case slices.Contains(allowed, word):
 		return exit.Usagef("--output %s would be a file: the format is --format %s, or -o %[2]s", output.Value, word)
 	case isFormat(cmd.Root(), word):
 		return exit.Usagef("--output %s would be a file: the formats of this command are %s, by --format; a file of that name is --output ./%[1]s", output.Value, strings.Join(allowed, ", "))
+	case len(ending) > 0 && slices.Contains(allowed, ending[0]) && !slices.Contains(ending, given):
+		return exit.Usagef("--output %s would hold %s: add --format %s, or name the file otherwise", output.Value, given, ending[0])
 	}
 	return nil
 }
