@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -63,5 +64,27 @@ func TestExamplesLintJSON(t *testing.T) {
 				t.Errorf("a second run differs:\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestLintVerdictFirst: where one of several environments is linted, that is said after the
+// verdict.
+func TestLintVerdictFirst(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	dir := t.TempDir()
+	for _, environment := range []string{"dev", "prod"} {
+		folder := filepath.Join(dir, "environments", environment, "components", "web")
+		if err := os.MkdirAll(folder, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(folder, "component.yaml"), []byte("name: web\nrolloutPhase: \"650\"\nenabled: false\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var terminal bytes.Buffer
+	code := Main("ladder", []string{"lint", dir, "--offline", "--progress", "none"}, "test", &stream.Streams{Out: &terminal, Err: &terminal, Getenv: func(string) string { return "" }})
+	verdict, aside := strings.Index(terminal.String(), "0 errors"), strings.Index(terminal.String(), "only dev is linted, not prod")
+	if code != 0 || verdict < 0 || aside < verdict {
+		t.Errorf("exit code %d, the verdict at %d, the rest at %d:\n%s", code, verdict, aside, terminal.String())
 	}
 }

@@ -47,6 +47,8 @@ type judgement struct {
 	complete bool
 	// broken are the environments that cannot be read, where others can.
 	broken error
+	// aside says which environments were not linted; it follows the verdict.
+	aside string
 
 	findings   []finding.Finding
 	suppressed []lint.Suppressed
@@ -79,10 +81,9 @@ func judge(ctx context.Context, streams *stream.Streams, global *flags.Global, o
 	if err != nil {
 		return nil, err
 	}
-	if o.Environment == "" && o.revision == nil && len(chosen) < len(existing) && !global.Quiet {
+	if o.Environment == "" && o.revision == nil && len(chosen) < len(existing) {
 		others := slices.DeleteFunc(slices.Clone(existing), func(e string) bool { return slices.Contains(chosen, e) })
-		fmt.Fprintf(streams.Err, "only %s is linted, not %s; -e all lints and compares them\n",
-			strings.Join(chosen, ", "), strings.Join(others, ", "))
+		j.aside = fmt.Sprintf("only %s is linted, not %s; -e all lints and compares them", strings.Join(chosen, ", "), strings.Join(others, ", "))
 	}
 	p := loaded[0].Platform
 	j.tree = p.Tree()

@@ -222,6 +222,9 @@ func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *
 	if err := j.write(streams, global, o); err != nil {
 		return err
 	}
+	if j.aside != "" && !global.Quiet {
+		fmt.Fprintln(streams.Err, j.aside)
+	}
 	if o.Format == "text" {
 		next.Tell(streams, global, o.Source, o.Result, j.next()...)
 	}
