@@ -46,9 +46,9 @@ func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *
 		return source.Coded(err)
 	}
 	var made []*generated
-	warned := map[string]bool{}
+	warned, said := map[string]bool{}, source.Said{}
 	for _, l := range loaded {
-		if wrong := source.PrintFindings(streams.Err, o.Source, l.Findings, source.Least(global)); wrong > 0 {
+		if wrong := source.PrintFindings(streams.Err, o.Source, said.New(l.Findings), source.Least(global)); wrong > 0 {
 			fmt.Fprintf(streams.Err, "%s: nothing was written: the findings above are errors\n", l.Platform.Environment)
 			return exit.Silent(exit.No)
 		}

@@ -86,10 +86,10 @@ func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *
 	if o.Format == "picture" {
 		only = source.Only(ctx, o.Source)
 	}
-	wrong := 0
+	wrong, said := 0, source.Said{}
 	for _, loaded := range all {
 		p := loaded.Platform
-		wrong += source.PrintFindings(streams.Err, o.Source, p.Findings, source.Least(global))
+		wrong += source.PrintFindings(streams.Err, o.Source, said.New(p.Findings), source.Least(global))
 		content, err := one(loaded, only, o)
 		if err != nil {
 			return err

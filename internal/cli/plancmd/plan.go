@@ -114,13 +114,13 @@ func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *
 	if o.Format != "text" && o.Format != "json" {
 		only = source.Only(ctx, o.Source)
 	}
-	wrong := 0
+	wrong, said := 0, source.Said{}
 	for _, loaded := range all {
 		findings := slices.Clone(loaded.Findings)
 		if !o.Compare && !o.Suggest && (o.Policy == "" || o.Policy == string(rollout.Phases)) {
 			findings = append(findings, lint.WithoutPhases(loaded.Lint(), lint.Options{Levels: loaded.Platform.Lint.Rules})...)
 		}
-		wrong += source.PrintFindings(streams.Err, o.Source, findings, source.Least(global))
+		wrong += source.PrintFindings(streams.Err, o.Source, said.New(findings), source.Least(global))
 		content, n, err := one(loaded, expected, only, o)
 		if err != nil {
 			return err

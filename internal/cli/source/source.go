@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/rollout-ladder/ladder/internal/analysis"
@@ -63,6 +64,19 @@ func Load(ctx context.Context, streams *stream.Streams, global *flags.Global, f 
 	options.Progress = display.Counted
 	loaded, err := analysis.Load(ctx, f.Path, options)
 	return loaded, Coded(Placed(err, f.Path))
+}
+
+// Said are findings that were printed of another environment.
+type Said map[string]bool
+
+// New are the findings that no environment before had in the same words at the same place.
+func (s Said) New(findings []finding.Finding) []finding.Finding {
+	return slices.DeleteFunc(slices.Clone(findings), func(f finding.Finding) bool {
+		words := fmt.Sprintf("%s %s %s %s", f.Position, f.Severity, f.Rule, f.Message)
+		before := s[words]
+		s[words] = true
+		return before
+	})
 }
 
 // PrintFindings writes findings of at least a severity about the platform of a command,
