@@ -182,7 +182,14 @@ func (l Lint) summary(all []shared) string {
 	for _, f := range all {
 		number[f.Severity]++
 	}
-	text := fmt.Sprintf("%s, %s", finding.Count(number[finding.Error], "error"), finding.Count(number[finding.Warning], "warning"))
+	count := func(s finding.Severity, what string) string {
+		text := finding.Count(number[s], what)
+		if n := l.number(s); n != number[s] && len(l.Environments) > 1 {
+			text += fmt.Sprintf(" (%d by environment)", n) // as the summary of the JSON document counts
+		}
+		return text
+	}
+	text := count(finding.Error, "error") + ", " + count(finding.Warning, "warning")
 	if n := number[finding.Info]; n > 0 {
 		text += ", " + finding.Count(n, "note")
 	}

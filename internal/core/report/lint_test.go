@@ -240,7 +240,7 @@ func TestLintText(t *testing.T) {
 		"    also c.yaml:7: reads Secret c\n",
 		"    and 1 more like this; --verbose shows them\n",
 		"platform in dev\n  info: about the platform [not-a-listed-rule]\n", "rests on the catalogue",
-		"✕ 7 errors, 0 warnings, 1 note in 2 components (3 edges, dev, prod); 2 of 4 Applications judged: 1 not read, 1 not rendered; 2 suppressed; 2 in the baseline; 1 milder and not shown\n",
+		"✕ 7 errors (8 by environment), 0 warnings, 1 note in 2 components (3 edges, dev, prod); 2 of 4 Applications judged: 1 not read, 1 not rendered; 2 suppressed; 2 in the baseline; 1 milder and not shown\n",
 	} {
 		if !strings.Contains(plain, want) {
 			t.Errorf("no %q in\n%s", want, plain)
