@@ -51,11 +51,15 @@ type Conditions struct {
 
 // notKept are the requirements that the order does not keep. Under the policy edges everything
 // waits for what it requires, whatever the order says.
-func notKept(p *plan.Plan) []report.PlanEdge {
+func notKept(loaded *analysis.Result, p *plan.Plan) []report.PlanEdge {
 	if p.Policy == rollout.Edges {
 		return []report.PlanEdge{}
 	}
-	return report.PlanDocument(p, nil).Against
+	against := report.PlanDocument(p, nil).Against
+	for i := range against {
+		against[i].Evidence = loaded.Precise(against[i].Evidence)
+	}
+	return against
 }
 
 // Report turns the outcome into the report, components in the order of the
@@ -77,7 +81,7 @@ func Report(loaded *analysis.Result, planned *plan.Plan, outcome executor.Outcom
 		Components:    []report.RolloutComponent{},
 		Transitions:   []report.Transition{},
 		Unrendered:    Unrendered(loaded),
-		Against:       notKept(planned),
+		Against:       notKept(loaded, planned),
 	}
 	r.ExpectedSeconds = planned.Makespan.Seconds()
 	if r.Result == "" {
