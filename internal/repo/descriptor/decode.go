@@ -109,8 +109,12 @@ func Decode(v *yamldoc.Value, place Place, ctx Context) (model.Component, []find
 			continue
 		}
 		// Fields of others are welcome here; only what is all but the name of
-		// one of ours is worth a word, and what ladders of before were written with.
-		if now := meant(e.Key, f.Known()); now != "" && !ctx.PreArgo {
+		// one of ours is worth a word, what ladders of before were written with, and
+		// what means the source of the component.
+		if why, fix := d.unread(e); why != "" && !ctx.PreArgo {
+			d.report(RuleUnknown, e.Position, fmt.Sprintf("%s is not read: %s; %s", e.Key, why, fix), fix)
+			d.findings[len(d.findings)-1].Severity = finding.Warning
+		} else if now := meant(e.Key, f.Known()); now != "" && !ctx.PreArgo {
 			d.unknownField(e, e.Key, now)
 		}
 	}

@@ -335,3 +335,59 @@ func TestValuesAloneAreNoSource(t *testing.T) {
 		t.Errorf("error = %v", err)
 	}
 }
+
+// TestKeysBesideSources: keys that mean the source of a component and are not read are told
+// with the place where they count, and those of others are not.
+func TestKeysBesideSources(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"redis/Chart.yaml": "{apiVersion: v2, name: redis, version: 1.0.0}\n", "plain/a.yaml": "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n",
+		"other/b.yaml": "{apiVersion: v1, kind: ConfigMap, metadata: {name: b}}\n",
+	} {
+		file := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const counts = "path is not read: it counts only without chart, kustomize and manifests; "
+	for text, want := range map[string]string{
+		"chart: redis\nvalues: {a: outside}":                    "values is not read: only values of chart count; write chart.values",
+		"chart: {path: redis}\nvalues: [a.yaml]":                "values is not read: only values of chart count; write chart.valueFiles",
+		"chart: {path: redis}\nvalueFiles: [a.yaml]":            "valueFiles is not read: only values of chart count; write chart.valueFiles",
+		"path: redis\nvalueFiles: [a.yaml]":                     "valueFiles is not read: only values of chart count; write values: [<file>, ...]",
+		"path: redis\nvalues: {}\nvalueFiles: [a.yaml]":         "write chart: {path: redis, valueFiles: ...}",
+		"path: redis\nhelm: {valueFiles: [a.yaml]}":             "helm is not read: a descriptor has no such field; write values: [<file>, ...]",
+		"path: redis\nhelm: {releaseName: a, valuesObject: {}}": "write chart: {path: redis, releaseName: ..., values: ...}",
+		"chart: redis\nhelm: {valueFiles: [a.yaml], values: x}": "write chart.valueFiles, chart.values",
+		"chart: redis\nhelm: {fileParameters: []}":              "write the values themselves: chart.values",
+		"manifests: plain\nvalues: [a.yaml]":                    "values is not read: values are for a chart, and plain is none; leave values out",
+		"path: plain\nhelm: {values: x}":                        "helm is not read: values are for a chart, and plain is none; leave helm out",
+		"smoke: [{endpoint: {service: a}}]\nvalues: {a: 1}":     "values is not read: values are for a chart, and the component has no source",
+		"chart: redis\npath: plain":                             counts + "write manifests: {path: plain}, or leave it out",
+		"manifests: plain\npath: ./other":                       counts + "leave it out",
+		// Fields of others, and what says nothing else.
+		"chart: redis\npath: redis":                "",
+		"chart: redis\npath: /login":               "",
+		"chart: redis\npath: not/there":            "",
+		"chart: redis\npath: {base: a}":            "",
+		"chart: redis\nvalues: small":              "",
+		"chart: redis\nvalues:":                    "",
+		"chart: redis\nhelm: true":                 "",
+		"chart: redis\nhelm: {chart: a, repo: b}":  "",
+		"chart: redis\nvalueFiles: {dev: a.yaml}":  "",
+		"path: redis\nvalues: [redis/Chart.yaml]":  "",
+		"smoke: [{endpoint: {service: a}}]\npath:": "",
+	} {
+		v, err := yamldoc.ParseOne("component.yaml", []byte("name: a\n"+text+"\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, findings, err := descriptor.Decode(v, descriptor.Place{}, descriptor.Context{Tree: &repofs.Tree{Root: dir, Repository: dir}})
+		switch {
+		case err != nil || (want == "") != (len(findings) == 0):
+			t.Errorf("%q: %v, %v", text, findings, err)
+		case want != "" && (len(findings) > 1 || findings[0].Rule != descriptor.RuleUnknown || findings[0].Severity != finding.Warning || !strings.Contains(findings[0].Message, want)):
+			t.Errorf("%q: %v", text, findings)
+		}
+	}
+}
