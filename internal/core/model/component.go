@@ -213,7 +213,8 @@ func (c *Component) Order() string {
 type Requirement struct {
 	Text     string
 	Position finding.Position
-	// Field is where it is written in the object at Position; empty in a descriptor.
+	// Field is where it is written in the object at Position; in a descriptor it is set for the
+	// older names of requires alone.
 	Field string
 	// Inherited is set where it follows from what another component requires that stands for itself:
 	// Flux applies what a Kustomization holds once that may start.

@@ -382,6 +382,9 @@ func (d *decoder) requirements(key string, items []yamldoc.Item, capabilities bo
 	for _, item := range items {
 		r := model.Requirement{Text: strings.TrimSpace(item.Text), Position: item.Position}
 		field := fmt.Sprintf("%s[%d]", key, item.Index)
+		if slices.Contains(olderRequires, key) {
+			r.Field = field
+		}
 		if strings.Contains(r.Text, "/") {
 			c, ok := r.Capability()
 			if !capabilities {
