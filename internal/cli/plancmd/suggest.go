@@ -93,9 +93,5 @@ func placeEdit(c *model.Component, m plan.Move) (e finding.Edit, ok bool) {
 		}, c.Set == ""
 	}
 	at := c.At("rolloutPhase")
-	key := "rolloutPhase"
-	if old, older := c.Fields["wave"]; older && old == at {
-		key = "wave"
-	}
-	return finding.Edit{File: at.File, Line: at.Line, Op: finding.Set, Path: []string{key}, Value: strconv.Quote(m.Phase.String())}, c.Set == ""
+	return finding.Edit{File: at.File, Line: at.Line, Op: finding.Set, Path: []string{c.PhaseField()}, Value: strconv.Quote(m.Phase.String())}, c.Set == ""
 }

@@ -219,7 +219,7 @@ func (m *mender) laterPhase(consumer *model.Component) []finding.Edit {
 		moved := *consumer
 		moved.Phase = phase
 		if phase > consumer.Phase && inBand(m.in.Ladder, &moved) && inSlot(m.in.Ladder, &moved) && m.fits(&moved) {
-			return []finding.Edit{edit(finding.Set, at, fmt.Sprintf(`"%s"`, phase), "rolloutPhase")}
+			return []finding.Edit{edit(finding.Set, at, fmt.Sprintf(`"%s"`, phase), consumer.PhaseField())}
 		}
 	}
 	return nil

@@ -86,7 +86,7 @@ func atPlace(place string) string {
 func (o *order) placed(c *model.Component) finding.Evidence {
 	field, at := "", c.Position
 	if p, ok := c.Fields["rolloutPhase"]; ok {
-		field, at = "rolloutPhase", p
+		field, at = c.PhaseField(), p
 	}
 	text := c.Name + " " + atPlace(o.place(c))
 	if wave, ok := o.valued[c.Name]; ok {

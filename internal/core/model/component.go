@@ -150,6 +150,15 @@ func (c *Component) At(field string) finding.Position {
 	return c.Position
 }
 
+// PhaseField is the field in which a descriptor writes its phase: rolloutPhase, or the older
+// wave, whose position is that of both.
+func (c *Component) PhaseField() string {
+	if at, older := c.Fields["wave"]; older && at == c.Fields["rolloutPhase"] {
+		return "wave"
+	}
+	return "rolloutPhase"
+}
+
 // InCluster is the name of the cluster that Argo CD runs in. Source: Argo CD,
 // "Declarative Setup", clusters.
 const InCluster = "in-cluster"
