@@ -97,7 +97,11 @@ func SuggestionText(w io.Writer, s *plan.Suggestion, patch string, patched map[s
 	case len(s.Moves) == 0:
 		fmt.Fprintf(&b, "Every component of %s stands after what it requires: nothing has to move.\n", s.Before.Environment)
 	default:
-		fmt.Fprintf(&b, "%s of %s would stand after all it requires if %s moved:\n\n", finding.Count(len(s.After.Order), "component"), s.Before.Environment, finding.Count(len(s.Moves), "component"))
+		require := "they require"
+		if len(s.After.Order) == 1 {
+			require = "it requires"
+		}
+		fmt.Fprintf(&b, "%s of %s would stand after all %s if %s moved:\n\n", finding.Count(len(s.After.Order), "component"), s.Before.Environment, require, finding.Count(len(s.Moves), "component"))
 		rows := [][]string{{"COMPONENT", "FROM", "TO", "BECAUSE"}}
 		for _, m := range s.Moves {
 			rows = append(rows, []string{m.Component, m.From, m.To, because(m)})
