@@ -226,5 +226,6 @@ func (g *generated) diff(c change, folder string) string {
 	if c.state != stale || strings.Contains(string(c.before), "kind: Secret") {
 		return ""
 	}
-	return finding.Redact(patch.Change{File: path.Join(folder, c.path), Before: c.before, After: c.after}.Diff())
+	file := strings.TrimPrefix(path.Join(folder, c.path), "/") // an absolute path is relative to the root, as git writes it
+	return finding.Redact(patch.Change{File: file, Before: c.before, After: c.after}.Diff())
 }
