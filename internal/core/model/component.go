@@ -483,6 +483,12 @@ func (c Check) String() string {
 		return "tcp " + c.Address
 	default:
 		kind := cmp.Or(c.ObjectKind, string(c.Kind))
+		switch {
+		case c.Name == "" && c.Namespace == "":
+			return string(c.Kind) + " " + kind
+		case c.Name == "": // all of them
+			return string(c.Kind) + " " + kind + " in " + c.Namespace
+		}
 		return string(c.Kind) + " " + finding.Resource{Kind: kind, Namespace: c.Namespace, Name: c.Name}.Human()
 	}
 }
