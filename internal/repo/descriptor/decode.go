@@ -180,11 +180,7 @@ func (d *decoder) decode(f *yamldoc.Fields) {
 	d.phase(f)
 	d.domain(f)
 
-	required, ok := names(f.Value.At("requires"))
-	if f.Has("requires") && !ok {
-		required = f.Texts("requires") // which tells what is wrong
-	}
-	c.Requires = d.requirements("requires", required, true)
+	c.Requires = d.requirements("requires", d.required(f), true)
 	for _, older := range olderRequires {
 		if required, ok := names(f.Value.At(older)); ok {
 			f.Has(older)
@@ -375,6 +371,57 @@ func names(v *yamldoc.Value) (items []yamldoc.Item, ok bool) {
 		items = append(items, yamldoc.Item{Index: i, Text: v.Text, Position: v.Position})
 	}
 	return items, true
+}
+
+// required reads requires, and tells what is wrong with it.
+func (d *decoder) required(f *yamldoc.Fields) []yamldoc.Item {
+	const key = "requires"
+	v := f.Value.At(key)
+	if items, ok := names(v); !f.Has(key) || ok {
+		return items
+	}
+	if v.Kind != yamldoc.List {
+		if !d.surplus(key, v) {
+			f.Texts(key) // which tells what it is
+		}
+		return nil
+	}
+	var all []yamldoc.Item
+	for i, item := range v.Items {
+		field := fmt.Sprintf("%s[%d]", key, i)
+		items, ok := names(item)
+		switch {
+		case !ok && item.Kind == yamldoc.Scalar, item.Kind == yamldoc.Null:
+			d.problems.Add(field, item.Position, "", "%s is empty", field)
+		case !ok || item.Kind == yamldoc.List:
+			if !d.surplus(field, item) {
+				d.problems.Add(field, item.Position, "write the name of a component", "%s is %s, not text", field, item.Kind)
+			}
+		default:
+			items[0].Index = i
+			all = append(all, items...)
+		}
+	}
+	return all
+}
+
+// surplus tells of a map that holds more than a name.
+func (d *decoder) surplus(field string, v *yamldoc.Value) bool {
+	name := v.At("name")
+	if name == nil || name.Kind != yamldoc.Scalar {
+		return false
+	}
+	var more []string
+	for _, e := range v.Entries {
+		if e.Key != "name" {
+			more = append(more, e.Key)
+		}
+	}
+	if len(more) == 0 {
+		return false
+	}
+	d.problems.Add(field, v.Position, "write the name alone: "+name.Text, "%s has more than a name, and nothing else is known there: %s", field, strings.Join(more, ", "))
+	return true
 }
 
 func (d *decoder) requirements(key string, items []yamldoc.Item, capabilities bool) []model.Requirement {

@@ -247,6 +247,27 @@ func TestFormsOfRequires(t *testing.T) {
 	}
 }
 
+// TestWrongRequires: what is wrong in requires is told at its place, and the rest counts.
+func TestWrongRequires(t *testing.T) {
+	for value, want := range map[string]string{
+		"[{name: b}, {name: c, foo: d}, e]": "requires[1] has more than a name, and nothing else is known there: foo; write the name alone: c",
+		"[b, {component: c}, e]":            "requires[1] is a map, not text; write the name of a component",
+		"[b, [c], e]":                       "requires[1] is a list, not text",
+		"[b, '', e]":                        "requires[1] is empty",
+		"[b, null, e]":                      "requires[1] is empty",
+		"{name: b, foo: d}":                 "requires has more than a name, and nothing else is known there: foo; write the name alone: b",
+		"{component: b}":                    "requires is a map, not a list",
+	} {
+		c, findings, err := decode(t, "name: a\nmanifests: m\nrequires: "+value+"\n", descriptor.Place{})
+		if err != nil || len(findings) != 1 || findings[0].Rule != descriptor.RuleInvalid || !strings.Contains(findings[0].Message, want) {
+			t.Errorf("%s: %v, %v", value, findings, err)
+		}
+		if got := strings.Join(required(c), " "); got != "b e" && value[0] == '[' || got != "" && value[0] == '{' {
+			t.Errorf("%s requires %s", value, got)
+		}
+	}
+}
+
 // TestNamesOfOtherLadders are told with the right one.
 func TestNamesOfOtherLadders(t *testing.T) {
 	for text, want := range map[string]string{
