@@ -6,24 +6,46 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
+	"github.com/rollout-ladder/ladder/internal/core/lint"
 	"github.com/rollout-ladder/ladder/internal/repo/manifest"
 )
 
-// inert reports whether a Job or Pod certainly ends with 0, whatever the commands in it say,
-// and nothing keeps it from starting; or whether a CronJob is suspended, which Argo CD
-// assesses as Healthy.
-func inert(o manifest.Object) bool {
-	switch o.GetKind() {
-	case "CronJob":
+// inert says why nothing of an object can fail in a rollout: a Job or Pod certainly ends with
+// 0, and nothing keeps it from starting; a CronJob is Healthy before it runs, and a Service
+// that asks for no load balancer at once, unless a health check of the repository is set for
+// them.
+func inert(o manifest.Object, configured bool) lint.Inert {
+	switch o.GroupVersionKind().GroupKind() {
+	case schema.GroupKind{Group: "batch", Kind: "CronJob"}:
 		suspended, _, err := unstructured.NestedBool(o.Object, "spec", "suspend")
-		return err == nil && suspended
-	case "Job", "Pod":
-	default:
-		return false
+		switch {
+		case configured || err != nil:
+			return ""
+		case suspended:
+			return lint.Suspended
+		}
+		return lint.Scheduled
+	case schema.GroupKind{Kind: "Service"}:
+		kind, _, err := unstructured.NestedString(o.Object, "spec", "type")
+		if configured || err != nil || kind == "LoadBalancer" {
+			return ""
+		}
+		return lint.Idle
+	case schema.GroupKind{Group: "batch", Kind: "Job"}, schema.GroupKind{Kind: "Pod"}:
+		if endsWell(o) {
+			return lint.EndsWell
+		}
 	}
+	return ""
+}
+
+// endsWell reports whether a Job or Pod certainly ends with 0, whatever the commands in it
+// say, and nothing keeps it from starting.
+func endsWell(o manifest.Object) bool {
 	pod, _, err := unstructured.NestedMap(o.Object, pods[o.GetKind()]...)
 	if err != nil || isDemanding(pod) {
 		return false

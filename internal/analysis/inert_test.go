@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
+	"github.com/rollout-ladder/ladder/internal/core/lint"
 	"github.com/rollout-ladder/ladder/internal/repo/manifest"
 )
 
@@ -159,14 +160,33 @@ func TestEndsScript(t *testing.T) {
 	}
 }
 
-func TestInertCronJob(t *testing.T) {
-	for spec, want := range map[string]bool{`{suspend: true}`: true, `{suspend: false}`: false, `{}`: false} {
+// TestInertKinds: what is Healthy before anything runs, by its kind.
+func TestInertKinds(t *testing.T) {
+	for text, want := range map[string]lint.Inert{
+		"{apiVersion: batch/v1, kind: CronJob, spec: {suspend: true}}":                        lint.Suspended,
+		"{apiVersion: batch/v1, kind: CronJob, spec: {suspend: false}}":                       lint.Scheduled,
+		"{apiVersion: batch/v1, kind: CronJob, spec: {}}":                                     lint.Scheduled,
+		"{apiVersion: example.io/v1, kind: CronJob, spec: {suspend: true}}":                   "",
+		"{apiVersion: v1, kind: Service, spec: {ports: [{port: 80}]}}":                        lint.Idle,
+		"{apiVersion: v1, kind: Service, spec: {type: NodePort}}":                             lint.Idle,
+		"{apiVersion: v1, kind: Service, spec: {type: LoadBalancer}}":                         "", // it waits for its address
+		"{apiVersion: serving.knative.dev/v1, kind: Service, spec: {}}":                       "",
+		"{apiVersion: v1, kind: PersistentVolumeClaim, spec: {}}":                             "",
+		"{apiVersion: apps/v1, kind: Deployment, spec: {}}":                                   "",
+		"{apiVersion: batch.volcano.sh/v1alpha1, kind: Job, spec: {template: {spec: {}}}}":    "",
+		"{apiVersion: networking.k8s.io/v1, kind: Ingress, spec: {defaultBackend: {}}}":       "",
+		"{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, spec: {maxReplicas: 2}}": "",
+	} {
 		var object map[string]any
-		if err := yaml.Unmarshal([]byte("kind: CronJob\nspec: "+spec), &object); err != nil {
+		if err := yaml.Unmarshal([]byte(text), &object); err != nil {
 			t.Fatal(err)
 		}
-		if got := inert(manifest.Object{Unstructured: &unstructured.Unstructured{Object: object}}); got != want {
-			t.Errorf("%s: %t, want %t", spec, got, want)
+		o := manifest.Object{Unstructured: &unstructured.Unstructured{Object: object}}
+		if got := inert(o, false); got != want {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
+		if got := inert(o, true); got != "" {
+			t.Errorf("%s with a health check: %q", text, got)
 		}
 	}
 }
@@ -196,15 +216,15 @@ func TestInert(t *testing.T) {
 		`{containers: [{image: a, command: [echo, fine]}, {image: a, command: [sh, -c, "exit 0"]}], serviceAccountName: of-a-test}`: true,
 	} {
 		for _, kind := range []string{"Pod", "Job"} {
-			text := "kind: Pod\nspec:\n  " + spec
+			text := "apiVersion: v1\nkind: Pod\nspec:\n  " + spec
 			if kind == "Job" {
-				text = "kind: Job\nspec:\n  template:\n    spec:\n      " + spec
+				text = "apiVersion: batch/v1\nkind: Job\nspec:\n  template:\n    spec:\n      " + spec
 			}
 			var object map[string]any
 			if err := yaml.Unmarshal([]byte(text), &object); err != nil {
 				t.Fatal(err)
 			}
-			if got := inert(manifest.Object{Unstructured: &unstructured.Unstructured{Object: object}}); got != want {
+			if got := inert(manifest.Object{Unstructured: &unstructured.Unstructured{Object: object}}, false) == lint.EndsWell; got != want {
 				t.Errorf("%s: %s: %t, want %t", kind, spec, got, want)
 			}
 		}

@@ -94,7 +94,7 @@ func (r *Result) lintObjects(c model.Component, versioned bool) (applied, unappl
 			Health:   health,
 			Deadline: deadline(o),
 			HelmTest: manifest.IsHelmTest(o.Unstructured),
-			Inert:    inert(o) && (gk.Kind != "CronJob" || health != byConfiguration),
+			Inert:    inert(o, health == byConfiguration),
 			Once:     o.GetAnnotations()[appliesAnnotation] == "IfNotPresent" || o.GetAnnotations()[appliesAnnotation] == "Ignore",
 			Position: o.Origin.Position(),
 			Images:   r.images(c, o),

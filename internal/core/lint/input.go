@@ -61,6 +61,22 @@ type Input struct {
 	order *order
 }
 
+// Inert says why nothing of an object can fail in a rollout.
+type Inert string
+
+// Why nothing can fail. The commands of a Job are not told: they may hold what a template has
+// filled in of a secret.
+const (
+	// EndsWell is a Job or Pod that ends with 0 in any case.
+	EndsWell Inert = "its command ends with 0 whatever the commands in it say"
+	// Suspended is a CronJob that never runs, which Argo CD assesses as Healthy.
+	Suspended Inert = "it is suspended and runs nothing"
+	// Scheduled is a CronJob, which is Healthy before its first run.
+	Scheduled Inert = "its schedule runs it, not the sync, and it is Healthy before"
+	// Idle is what runs nothing and waits for nothing.
+	Idle Inert = "it runs nothing and waits for nothing"
+)
+
 // Object is what rules need to know of a rendered object.
 type Object struct {
 	Component string
@@ -75,10 +91,9 @@ type Object struct {
 	Deadline time.Duration
 	// HelmTest is set of the test hooks of charts.
 	HelmTest bool
-	// Inert is set for a Job or Pod that ends with 0 whatever the commands in it say, and for
-	// a CronJob that is suspended. The commands are not told: they may hold what a template
-	// has filled in of a secret.
-	Inert bool
+	// Inert says why nothing of it can fail in a rollout, although its kind is assessed; empty
+	// where something can.
+	Inert Inert
 	// Once is set of what Flux applies only where it is not there, or never.
 	Once bool
 	// Health says who assesses the health of the kind: "builtin", "configured",

@@ -169,9 +169,11 @@ func TestSmokesThatTestNothing(t *testing.T) {
 	job := Object{Component: "smoke", Resource: finding.Resource{Group: "batch", Kind: "Job", Namespace: "ns", Name: "test"}, Health: "workload"}
 	hook := Object{Component: "smoke", Resource: finding.Resource{Kind: "Pod", Namespace: "ns", Name: "test"}}
 	inert := job
-	inert.Inert = true
-	suspended := inert
-	suspended.Resource.Kind = "CronJob"
+	inert.Inert = EndsWell
+	suspended := Object{Component: "smoke", Resource: finding.Resource{Group: "batch", Kind: "CronJob", Namespace: "ns", Name: "test"}, Health: "builtin", Inert: Suspended}
+	scheduled := suspended
+	scheduled.Inert = Scheduled
+	service := Object{Component: "smoke", Resource: finding.Resource{Kind: "Service", Namespace: "ns", Name: "test"}, Health: "builtin", Inert: Idle}
 	certain := smoke
 	certain.Smoke = []model.Check{{Kind: model.CheckCEL, ObjectKind: "ConfigMap", Namespace: "ns", Name: "script", Expression: "true"}}
 	all := smoke
@@ -192,6 +194,9 @@ func TestSmokesThatTestNothing(t *testing.T) {
 		"what is not rendered":      {input(smoke, Input{Unrendered: []string{"smoke"}, Objects: []Object{config}}), nil},
 		"what nobody has looked at": {input(smoke, Input{}), nil},
 		"a suspended CronJob":       {input(smoke, Input{Objects: []Object{suspended}}), nothing},
+		"a CronJob":                 {input(smoke, Input{Objects: []Object{scheduled}}), nothing},
+		"a Service alone":           {input(smoke, Input{Objects: []Object{service}}), nothing},
+		"a Service beside a Job":    {input(smoke, Input{Objects: []Object{service, scheduled, job}}), nil},
 		"a Job that cannot fail":    {input(smoke, Input{Objects: []Object{config, inert}}), nothing},
 		"two Jobs, one can fail":    {input(smoke, Input{Objects: []Object{config, inert, job}}), nil},
 		"what is always true":       {input(certain, Input{Objects: []Object{config}}), nothing},

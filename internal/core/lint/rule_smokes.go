@@ -109,8 +109,8 @@ func smokeTestsNothing(in Input) []finding.Finding {
 	}
 	for _, o := range in.Objects {
 		known[o.Component] = true
-		assessed[o.Component] = assessed[o.Component] || o.Health != "" && !o.Inert
-		if _, first := inert[o.Component]; !first && o.Inert {
+		assessed[o.Component] = assessed[o.Component] || o.Health != "" && o.Inert == ""
+		if _, first := inert[o.Component]; !first && o.Inert != "" && o.Inert != Idle {
 			inert[o.Component] = o
 		}
 		tested[o.Component] = tested[o.Component] || o.HelmTest
@@ -147,13 +147,12 @@ func smokeTestsNothing(in Input) []finding.Finding {
 			}
 			f.Evidence = []finding.Evidence{{Text: o.Resource.Human() + " is not applied", File: o.Position.File, Line: o.Position.Line}}
 		} else if o, ok := inert[c.Name]; ok {
-			f.Message = fmt.Sprintf("%s is a smoke whose %s can never fail: its command ends with 0 whatever the commands in it say", c.Name, o.Resource.Human())
-			f.Fix.Summary = "let the command fail when its test does"
-			does := " always ends with 0"
-			if o.Resource.Kind == "CronJob" {
-				f.Message = fmt.Sprintf("%s is a smoke whose %s can never fail: it is suspended and runs nothing", c.Name, o.Resource.Human())
-				f.Fix.Summary, does = "make it a Job, which runs in the sync", " is suspended"
+			f.Message = fmt.Sprintf("%s is a smoke whose %s can never fail: %s", c.Name, o.Resource.Human(), o.Inert)
+			f.Fix.Summary = "make it a Job, which runs in the sync"
+			if o.Inert == EndsWell {
+				f.Fix.Summary = "let the command fail when its test does"
 			}
+			does := map[Inert]string{EndsWell: " always ends with 0", Suspended: " is suspended", Scheduled: " runs by its schedule"}[o.Inert]
 			f.Evidence = []finding.Evidence{{Text: o.Resource.Human() + does, File: o.Position.File, Line: o.Position.Line}}
 		}
 		out = append(out, f)
