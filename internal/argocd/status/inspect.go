@@ -1,13 +1,19 @@
 package status
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
@@ -95,6 +101,30 @@ func hasNoHealth(group, kind string) bool {
 	return false
 }
 
+// pods finds what the newest pod of a hook that has something to say waits for; its words
+// are empty where none has.
+func (i *Inspector) pods(ctx context.Context, hook finding.Resource) (inspected, error) {
+	found := inspected{health: rollout.Progressing, object: hook}
+	selector := metav1.ListOptions{LabelSelector: batchv1.JobNameLabel + "=" + hook.Name}
+	if hook.Kind == "Pod" {
+		selector = metav1.ListOptions{FieldSelector: "metadata.name=" + hook.Name}
+	}
+	pods, err := i.client.Resource(corev1.SchemeGroupVersion.WithResource("pods")).Namespace(hook.Namespace).List(ctx, selector)
+	if err != nil {
+		return found, fmt.Errorf("list the pods of %s: %w", hook.Human(), err)
+	}
+	slices.SortFunc(pods.Items, func(a, b unstructured.Unstructured) int {
+		return cmp.Or(b.GetCreationTimestamp().Compare(a.GetCreationTimestamp().Time), strings.Compare(a.GetName(), b.GetName()))
+	})
+	for _, pod := range pods.Items {
+		if reason := health.PodReason(&pod); reason != "" {
+			found.words = fmt.Sprintf("pod %s: %s", pod.GetName(), reason)
+			break
+		}
+	}
+	return found, nil
+}
+
 func (i *Inspector) assess(ctx context.Context, r Result) (health.Status, error) {
 	m, err := i.mapper.RESTMapping(schema.GroupKind{Group: r.Group, Kind: r.Kind}, r.Version)
 	if meta.IsNoMatchError(err) {
@@ -139,8 +169,13 @@ const (
 
 // isVague reports whether the live objects tell more than a judgement.
 func (w *Watcher) isVague(a *Application, j Judgement) bool {
-	return a != nil && w.config.Inspector.Reaches(a) && (j.Code == Hidden || j.Code == ObjectHealth && j.Object == a.Ref.Resource()) &&
+	return a != nil && w.config.Inspector.Reaches(a) && (j.Code == Hidden || j.Code == ObjectHealth && j.Object == a.Ref.Resource() || isOfPods(j)) &&
 		a.Status.OperationState != nil
+}
+
+// isOfPods reports whether a hook runs of which the pods say what it waits for.
+func isOfPods(j Judgement) bool {
+	return j.Code == HookWaits && (j.Object.Kind == "Job" && j.Object.Group == "batch" || j.Object.Kind == "Pod" && j.Object.Group == "")
 }
 
 // refine adds what the live objects tell to a judgement; the caller holds mu.
@@ -151,6 +186,11 @@ func (w *Watcher) refine(a *Application, j Judgement) Judgement {
 	seen := w.inspections[a.Ref]
 	switch {
 	case seen == nil || !seen.of.Equal(a.Status.OperationState.FinishedAt):
+		return j
+	case j.Code == HookWaits: // the message says enough where the pods cannot be seen
+		if seen.found != nil && seen.found.object == j.Object && seen.found.words != "" {
+			j.Message = words(j.Message + "; " + seen.found.words)
+		}
 		return j
 	case seen.problem != nil && seen.found == nil:
 		j.Message = words(j.Message + "; its objects cannot be looked at: " + seen.problem.Error())
@@ -200,13 +240,17 @@ func (w *Watcher) keepInspecting(ref Ref) {
 			w.mu.Unlock()
 			return
 		}
-		a := e.application
-		urgent := w.plain(e).Code == Hidden && w.inspections[ref].found == nil
+		a, j := e.application, w.plain(e)
+		urgent := j.Code == Hidden && w.inspections[ref].found == nil
 		w.mu.Unlock()
 		if !urgent && !w.pause(pause) {
 			continue
 		}
-		found, err := w.config.Inspector.inspect(w.ctx, a)
+		look := func() (inspected, error) { return w.config.Inspector.inspect(w.ctx, a) }
+		if isOfPods(j) {
+			look = func() (inspected, error) { return w.config.Inspector.pods(w.ctx, j.Object) }
+		}
+		found, err := look()
 		w.mu.Lock()
 		seen := w.inspections[ref]
 		news := seen.found == nil || *seen.found != found || !seen.of.Equal(a.Status.OperationState.FinishedAt)

@@ -57,8 +57,12 @@ func (a *argoTarget) spanning() map[string]bool {
 func (a *followed) run(ctx context.Context) error {
 	o := a.options
 	o.Observer.Stage(fmt.Sprintf("Argo CD %s rolls out %s", a.version, finding.Count(len(a.spec.Components), "component")))
+	inspector, err := status.NewInspector(a.access, nil)
+	if err != nil {
+		return err
+	}
 	watcher, err := status.New(status.Config{
-		REST: a.access, Namespace: a.setup.namespace, Applications: a.applications(),
+		REST: a.access, Namespace: a.setup.namespace, Applications: a.applications(), Inspector: inspector,
 		Want: status.Want{Revision: a.setup.revision, Repositories: []string{a.setup.address}}, Mode: status.Follow, Clock: a.clock,
 	})
 	if err != nil {
