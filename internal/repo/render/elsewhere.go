@@ -35,7 +35,11 @@ func (r *Renderer) elsewhere(ctx context.Context, c model.Component, src model.S
 	}
 	base, err := r.opts.Fetch.Repository(ctx, folderOf(src))
 	if err != nil {
-		return wire.Reply{}, source.Errorf(src.Position, "%s of repository %s cannot be fetched: %w; check address, path and revision, or vendor it%s", src.Name, source.Address(src), err, r.mayBeHere())
+		here := ""
+		if finding.LacksNetwork(err.Error()) { // else the repository itself has answered
+			here = r.mayBeHere()
+		}
+		return wire.Reply{}, source.Errorf(src.Position, "%s of repository %s cannot be fetched: %w; check address, path and revision, or vendor it%s", src.Name, source.Address(src), err, here)
 	}
 	view := base.Tree.View()
 	there, err := asOwn(view, src, base.Path)
