@@ -171,7 +171,7 @@ type PlaceError struct{ Components []string }
 
 // Error implements error.
 func (e *PlaceError) Error() string {
-	return "no step of the ladder matches " + strings.Join(e.Components, ", ")
+	return "no step of the ladder matches " + strings.Join(e.Components, ", ") + "; ladder lint says of each what to do"
 }
 
 // DefaultDuration is the expected time from start to Healthy of a component of

@@ -369,7 +369,7 @@ func TestSpecRefuses(t *testing.T) {
 	cyclic.Components = append(cyclic.Components, comp("lost", 99))
 	_, err = build(t, cyclic).Spec(SpecOptions{})
 	var place *PlaceError
-	if !errors.As(err, &place) || place.Error() != "no step of the ladder matches lost" {
+	if !errors.As(err, &place) || place.Error() != "no step of the ladder matches lost; ladder lint says of each what to do" {
 		t.Errorf("component without a step: %v", err)
 	}
 }
