@@ -28,6 +28,7 @@ var explained = map[string]string{
 	"pointer-of-generator":                    "Argo CD fetches what Git LFS keeps, which is not at hand here: it generates nothing then, and Ladder says what it does not know",
 	"cycle-of-sets":                           "a wave that is no text: the API server refuses the ApplicationSet, and lint says so",
 	"crd-cr-without-skip-dry-run-two-parents": "two parents apply one Application, whose owner is whoever is last",
+	"folder-copied":                           "a folder becomes a repository of its own; here the paths are not at the top",
 	"folder-of-another-name":                  "a folder becomes a repository of its own; here the paths are not at the top",
 	"folder-of-its-own":                       "a folder becomes a repository of its own; here the paths are not at the top",
 	"given":                                   "ladder.yaml gives the parameters of generators that ask what is outside",
