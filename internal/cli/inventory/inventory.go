@@ -16,6 +16,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/cli/flags"
 	"github.com/rollout-ladder/ladder/internal/cli/source"
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
+	"github.com/rollout-ladder/ladder/internal/core/lint"
 	"github.com/rollout-ladder/ladder/internal/core/plan"
 	"github.com/rollout-ladder/ladder/internal/core/report"
 	"github.com/rollout-ladder/ladder/internal/core/rollout"
@@ -90,6 +91,8 @@ func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *
 	for _, loaded := range all {
 		p := loaded.Platform
 		wrong += source.PrintFindings(streams.Err, o.Source, said.New(p.Findings), source.Least(global))
+		// An inventory lists what there is: that it has no order is said, and no failure.
+		source.PrintFindings(streams.Err, o.Source, said.New(lint.WithoutPhases(loaded.Lint(), lint.Options{Levels: p.Lint.Rules})), source.Least(global))
 		content, err := one(loaded, only, o)
 		if err != nil {
 			return err

@@ -86,7 +86,7 @@ func Run(ctx context.Context, o Options) (Rehearsal, error) {
 	loaded.Findings = append(loaded.Findings, session.Spread(loaded.Platform.Components)...)
 	loaded.Findings = append(loaded.Findings, session.ParentsAtOnce(loaded)...)
 	loaded.Findings = slices.Concat(loaded.Findings, toldOfOLM(loaded), toldOfClasses(loaded))
-	loaded.Findings = session.Judged(loaded)
+	loaded.Findings = session.Judged(loaded, o.Policy)
 	return world.runWhileUp(ctx, loaded, planned)
 }
 

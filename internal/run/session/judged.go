@@ -7,15 +7,21 @@ import (
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/lint"
 	"github.com/rollout-ladder/ladder/internal/core/plan"
+	"github.com/rollout-ladder/ladder/internal/core/rollout"
 )
 
 // Judged are the findings of a platform at the levels that it asks for, without those that
-// somebody suppressed, and with what a rollout does not show by itself: smokes of which
-// nothing can fail, and components that require each other.
-func Judged(loaded *analysis.Result) []finding.Finding {
+// somebody suppressed, and with what a rollout under a policy does not show by itself: smokes
+// of which nothing can fail, components that require each other, and phases that nobody has.
+func Judged(loaded *analysis.Result, policy rollout.Policy) []finding.Finding {
 	p := loaded.Platform
 	rules := slices.DeleteFunc(lint.Rules(), func(r lint.Rule) bool { return r.ID != lint.RuleSmokeTestsNothing && r.ID != lint.RuleCycle })
-	kept, _ := Unsuppressed(loaded, lint.Run(loaded.Lint(), lint.Options{Rules: rules, Levels: p.Lint.Rules}))
+	in, options := loaded.Lint(), lint.Options{Rules: rules, Levels: p.Lint.Rules}
+	found := lint.Run(in, options)
+	if policy != rollout.Edges {
+		found = append(found, lint.WithoutPhases(in, options)...)
+	}
+	kept, _ := Unsuppressed(loaded, found)
 	return kept
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rollout-ladder/ladder/internal/analysis"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/rollout"
 )
 
 // TestJudgedSmokes: a smoke that cannot fail is told, unless somebody says why.
@@ -31,7 +32,7 @@ func TestJudgedSmokes(t *testing.T) {
 				"smoke/job.yaml": "apiVersion: batch/v1\nkind: Job\nmetadata: {name: ask, namespace: default}\n" +
 					"spec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: \"a:1\", command: [sh, -c, \"" + c.command + "\"]}]}}}\n",
 			})
-			if found := Judged(loaded); len(found) != c.told || c.told > 0 && found[0].Component != "store-smoke" {
+			if found := Judged(loaded, rollout.Phases); len(found) != c.told || c.told > 0 && found[0].Component != "store-smoke" {
 				t.Errorf("found %v", found)
 			}
 		})
@@ -60,7 +61,7 @@ func TestJudgedOrder(t *testing.T) {
 				files["environments/dev/components/"+component+"/component.yaml"] = "name: " + component + "\n" + rest + "\nmanifests: {path: site}\n"
 			}
 			var got []string
-			for _, f := range Judged(load(t, files)) {
+			for _, f := range Judged(load(t, files), rollout.Phases) {
 				if f.Severity == finding.Error {
 					got = append(got, f.Rule)
 				}
@@ -89,4 +90,17 @@ func load(t *testing.T, files map[string]string) *analysis.Result {
 		t.Fatal(err)
 	}
 	return loaded
+}
+
+// That nobody has a phase is no error where requirements alone order.
+func TestJudgedWithoutPhases(t *testing.T) {
+	files := map[string]string{
+		"environments/dev/components/web/component.yaml": "name: web\ndomain: apps\nnamespace: default\n",
+		"environments/dev/components/web/web.yaml":       "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\n",
+	}
+	for policy, want := range map[rollout.Policy]int{rollout.Phases: 1, rollout.Serial: 1, rollout.Edges: 0} {
+		if found := Judged(load(t, files), policy); len(found) != want || want > 0 && found[0].Rule != "phase-missing" {
+			t.Errorf("%s: %v", policy, found)
+		}
+	}
 }
