@@ -141,9 +141,6 @@ func (r *Repository) platform(ctx context.Context, environment string) (*Platfor
 	p.Findings = append(p.Findings, findings...)
 	labels := r.labels(p, ofArgo)
 	readPhases(p.Argo, p.Components, labels)
-	if !ofArgo && !ofFlux {
-		p.Findings = append(p.Findings, r.regenerated(ctx, p)...)
-	}
 	if len(p.Ladder.Steps) > 0 {
 		p.Findings = append(p.Findings, r.overridden(p)...)
 	} else {
