@@ -3,6 +3,7 @@ package repo
 import (
 	"context"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/core/plan"
+	"github.com/rollout-ladder/ladder/internal/repo/byhand"
 	"github.com/rollout-ladder/ladder/internal/repo/ladderfile"
 )
 
@@ -150,37 +152,58 @@ func (r *Repository) appliedSets(ctx context.Context) (map[string]string, error)
 }
 
 // applied are the components without the descriptors that nothing in the repository makes
-// anything of, where parents apply the ApplicationSets of the others: a set or an Application
-// makes all there is then. Beside what Ladder generated nothing is left out, since that is not
-// read.
-func (r *Repository) applied(ctx context.Context, p *Platform) ([]model.Component, error) {
-	left := func(c model.Component) bool {
-		return c.Set == "" && !c.PreArgo && !c.Object && !r.hasApplication(path.Dir(c.Position.File))
-	}
-	if len(p.Argo.Above) == 0 || !slices.ContainsFunc(p.Components, left) {
-		return p.Components, nil
+// anything of, where parents apply the ApplicationSets of the others: a set, an Application or
+// somebody's command makes all there is then. unapplied are the names of those without. Beside
+// what Ladder generated nothing is left out, since that is not read.
+func (r *Repository) applied(ctx context.Context, p *Platform) (all []model.Component, unapplied []string, err error) {
+	alone := func(c model.Component) bool { return c.Set == "" && !c.PreArgo && !c.Object && len(c.Waves) == 0 }
+	if len(p.Argo.Above) == 0 || !slices.ContainsFunc(p.Components, alone) {
+		return p.Components, nil, nil
 	}
 	files, err := r.tree.Find(ctx, ".", func(name string) bool { return path.Ext(name) == ".yaml" || path.Ext(name) == ".yml" })
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for _, file := range files {
 		if content, err := r.tree.Read(file); err == nil && ladderfile.IsGenerated(content) {
-			return p.Components, nil
+			return p.Components, nil, nil
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(p.Components), left), nil
+	taken := r.taken(ctx)
+	for _, c := range p.Components {
+		if alone(c) && !isTaken(c, taken) {
+			unapplied = append(unapplied, c.Name)
+			continue
+		}
+		all = append(all, c)
+	}
+	return all, unapplied, nil
 }
 
-// hasApplication reports whether an Application that somebody wrote applies a folder, or one
-// that it lies in.
-func (r *Repository) hasApplication(folder string) bool {
-	for ; folder != "."; folder = path.Dir(folder) {
-		if r.single[folder] {
-			return true
+// taken are the files and folders that Applications which somebody wrote take, and commands.
+func (r *Repository) taken(ctx context.Context) []string {
+	all := slices.Sorted(maps.Keys(r.single))
+	told := byhand.Find(ctx, r.tree)
+	for _, command := range slices.Concat(told.Files, told.Shown, told.Folders) {
+		all = append(all, command.Address, command.Through)
+	}
+	return slices.DeleteFunc(all, func(p string) bool { return p == "" })
+}
+
+// isTaken reports whether one of some paths is the folder of a descriptor or of a source of its,
+// lies in it, or holds it.
+func isTaken(c model.Component, paths []string) bool {
+	own := []string{path.Dir(c.Position.File)}
+	for _, s := range c.Sources {
+		if s.Path != "" && s.RepoURL == "" {
+			own = append(own, s.Path)
 		}
 	}
-	return r.single["."]
+	holds := func(dir, p string) bool { return dir == "." || dir == p || strings.HasPrefix(p, dir+"/") }
+	return slices.ContainsFunc(paths, func(p string) bool {
+		p = path.Clean(p)
+		return slices.ContainsFunc(own, func(o string) bool { return holds(p, o) || holds(o, p) })
+	})
 }
 
 // matched are the labels by which the steps of a set that somebody wrote know the

@@ -144,14 +144,14 @@ func (r *Repository) platform(ctx context.Context, environment string) (*Platfor
 	if len(p.Ladder.Steps) > 0 {
 		p.Findings = append(p.Findings, r.overridden(p)...)
 	} else {
-		applied, err := r.applied(ctx, p)
+		applied, unapplied, err := r.applied(ctx, p)
 		if err != nil {
 			return nil, err
 		}
 		var sets []string
 		p.Ladder.Steps, sets = rollingSteps(p.Argo, applied, labels)
 		if !p.Argo.Settings.Unordered() {
-			p.Ladder.RollingSets = sets
+			p.Ladder.RollingSets, p.Ladder.Unapplied = sets, unapplied
 		}
 		if len(sets) == 1 && ofArgo && !r.file.LayoutSet {
 			p.Ladder.Layout = plan.Single

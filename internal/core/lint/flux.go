@@ -42,20 +42,31 @@ func (f *fluxOrder) forgotten(l link, consumer, provider *model.Component, rule 
 }
 
 // awaitsKind reports whether a unit that is Ready before another starts waits for the kind that this one
-// needs: by a health check of its CRD, or of another one of its group, which comes with it.
+// needs, by a health check of its CRD.
 func (f *fluxOrder) awaitsKind(l link, i int) bool {
 	if l.Rule != ruleCRD {
 		return false
 	}
-	_, group, _ := strings.Cut(l.Required.Name, ".")
-	ofGroup := func(crd string) bool { return strings.HasSuffix(crd, "."+group) }
 	for k := range f.units {
 		u := &f.units[k]
-		if !u.Wait && slices.ContainsFunc(u.CRDs, ofGroup) && f.ReadyBefore(k, i) {
+		of := func(crd string) bool { return isCRDOf(crd, l.Required.Name) }
+		if !u.Wait && u.Elsewhere == f.units[i].Elsewhere && slices.ContainsFunc(u.CRDs, of) && f.ReadyBefore(k, i) {
 			return true
 		}
 	}
 	return false
+}
+
+// isCRDOf reports whether a CRD is the one that is required: by its name, or by its kind as in
+// Schedule.k8up.io, of which the CRD has the plural.
+func isCRDOf(crd, required string) bool {
+	plural, group, _ := strings.Cut(crd, ".")
+	kind, of, _ := strings.Cut(strings.ToLower(required), ".")
+	if group != of {
+		return false
+	}
+	stem, isY := strings.CutSuffix(kind, "y")
+	return slices.Contains([]string{kind, kind + "s", kind + "es"}, plural) || isY && plural == stem+"ies"
 }
 
 // proves reports whether the unit that starts at i finds what it needs because another,

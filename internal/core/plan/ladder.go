@@ -80,9 +80,9 @@ type Ladder struct {
 	Steps []LadderStep
 	// RollingSets are the ApplicationSets whose RollingSync steps Steps are; empty where
 	// somebody wrote the steps, or they follow from the phases. Argo CD never syncs what
-	// such a set generates and no step of it matches, nor a descriptor that none of them
-	// generates of.
-	RollingSets []string
+	// such a set generates and no step of it matches. Unapplied are the components that
+	// none of them generates, and nothing else applies.
+	RollingSets, Unapplied []string
 	// Waves are the sync waves of which the file tells something, by number.
 	Waves map[int]About
 	// Sets are the tiers in parent order (layout tiers).
@@ -106,7 +106,7 @@ func (l *Ladder) NeverSynced(c *model.Component) bool {
 	case len(l.RollingSets) == 0, c.PreArgo, c.Step > 0:
 		return false
 	case c.Set == "":
-		return !c.Object && len(c.Waves) == 0
+		return slices.Contains(l.Unapplied, c.Name)
 	default:
 		return slices.Contains(l.RollingSets, c.Set)
 	}

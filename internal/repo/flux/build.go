@@ -48,6 +48,9 @@ func (l *loader) objects(dir string, k *Kustomization) ([]manifest.Object, error
 		}
 		return found, nil
 	}
+	if k != nil {
+		k.Unpatched = true
+	}
 	if len(found) > 0 {
 		l.problem(Problem{
 			Kind: Build, Name: name, Position: finding.Position{File: dir}, Mild: true,
@@ -57,9 +60,6 @@ func (l *loader) objects(dir string, k *Kustomization) ([]manifest.Object, error
 	}
 	// The order must not be lost with what cannot be built.
 	what, without := "the kustomization "+dir, "without its patches"
-	if k != nil {
-		k.Unpatched = true
-	}
 	if !l.hasKustomization(dir) {
 		what, without = "the folder "+dir, "one by one"
 		if k != nil {

@@ -8,9 +8,10 @@ import (
 	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
 )
 
-// isEncrypted reports whether an object is a Secret that SOPS has encrypted in its file.
+// isEncrypted reports whether an object is a Secret that SOPS has encrypted in its file. Where a source
+// ignores files it may be one of them.
 func (l *loader) isEncrypted(o manifest.Object) bool {
-	if o.GetKind() != "Secret" || o.GroupVersionKind().Group != "" {
+	if o.GetKind() != "Secret" || o.GroupVersionKind().Group != "" || l.ignores {
 		return false
 	}
 	data, err := l.tree.Read(o.Origin.File)

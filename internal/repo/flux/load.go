@@ -76,6 +76,7 @@ func Load(ctx context.Context, tree *repofs.Tree, o Options) (*Result, error) {
 	}
 	l.result.part = l.top != "."
 	l.result.Before, l.result.Poll, l.written, l.retries = s.before, cmp.Or(s.poll, fluxcd.Poll), s.sources, s.retries
+	l.ignores = s.ignores
 	l.searchByHand(s)
 	if err := l.searchTemplates(); err != nil {
 		return nil, err
@@ -172,6 +173,8 @@ type loader struct {
 	folders []string
 	// retries is set where helm-controller is told to try every install again.
 	retries bool
+	// ignores is set where a source of the repository leaves files out.
+	ignores bool
 	// read are the objects of Flux that were read, by where they are written.
 	read map[written]bool
 }

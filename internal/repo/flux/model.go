@@ -133,7 +133,7 @@ type Kustomization struct {
 	// encrypted in a file of its own, the zero value for none.
 	Decrypts  bool
 	Encrypted finding.Position
-	// Unpatched is set where its folder could not be built, so that it was read without its patches.
+	// Unpatched is set where its folder could not be built as a whole, so that patches may be missing.
 	Unpatched bool
 	// Removed are the objects of the built folder that are not among Objects.
 	Removed []Identity

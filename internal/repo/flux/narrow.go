@@ -27,10 +27,11 @@ func (l *loader) narrow(s *searched) {
 	}
 }
 
-// outside are the files with objects of Flux beside Kustomizations that lie in none of some folders.
+// outside are the files with objects of Flux, beside Kustomizations and HelmReleases, that lie in none of
+// some folders.
 func (l *loader) outside(s *searched, folders []string) []string {
 	var files []string
-	for _, dir := range s.kustomizations {
+	for _, dir := range slices.Concat(s.kustomizations, s.others) {
 		if slices.ContainsFunc(folders, func(p string) bool { return within(dir, p) }) {
 			continue
 		}

@@ -181,6 +181,8 @@ type searched struct {
 	before []Before
 	// retries is set where helm-controller is told to try every install again.
 	retries bool
+	// ignores is set where a source leaves files out.
+	ignores bool
 	// poll is the longest time that controllers are told to wait between two looks; 0 where none is.
 	poll time.Duration
 	// installs are the files that install Flux: who applies one applies all that is in it.
@@ -238,6 +240,7 @@ func (s *searched) add(file string, d *yamldoc.Value) {
 		}
 		s.instances(d, 0)
 	case strings.HasSuffix(group, "fluxcd.io"):
+		s.ignores = s.ignores || d.At("spec", "ignore") != nil
 		if id := key(kind, "", d.TextAt("metadata", "name")); s.sources[id].position.File == "" && d.At("spec", "url") != nil {
 			s.sources[id] = writtenSource{d.Position, d.TextAt("spec", "url")}
 		}
