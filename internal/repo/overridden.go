@@ -63,7 +63,7 @@ func stepsApart(set argo.ApplicationSet, steps []plan.LadderStep, components []m
 			continue
 		}
 		own := set.Steps[c.Step-1]
-		if here, there := steps[at].MaxUpdate, maxUpdate(own.MaxUpdate); here != there {
+		if here, there := limited(steps[at].MaxUpdate), limited(maxUpdate(own.MaxUpdate)); here != there {
 			add(own.Position, "phase %s has %s in ApplicationSet %s, and %s in the plan", c.Phase, limitOf(there), set.Name, limitOf(here))
 		}
 		switch other := first[at]; {
@@ -82,4 +82,12 @@ func limitOf(m plan.MaxUpdate) string {
 		return "no maxUpdate"
 	}
 	return "maxUpdate " + m.String()
+}
+
+// limited is a limit, or none where it is all there is.
+func limited(m plan.MaxUpdate) plan.MaxUpdate {
+	if m.Percent && m.Count >= 100 {
+		return plan.MaxUpdate{}
+	}
+	return m
 }

@@ -128,9 +128,12 @@ func (b *builder) misnamed() error {
 	return errors.Join(problems...)
 }
 
-// strayProjects warns of names for projects that no component has. Those of other environments may
-// have it.
+// strayProjects warns of names for projects that no component has, where there is no other environment
+// whose components may have them.
 func (b *builder) strayProjects() {
+	if len(b.platform.Ladder.Environments) > 1 {
+		return
+	}
 	known := []string{b.platform.ArgoCD.Project}
 	for _, c := range b.platform.Components {
 		known = append(known, c.Project, c.Domain)

@@ -96,9 +96,18 @@ func (g *kustomizeView) withoutAddresses(key string, v *yamldoc.Value) any {
 	return kept
 }
 
-// dropPatches keeps the patches that are for Argo CD's own objects.
+// dropPatches keeps the patches that are for Argo CD's own objects, and drops generators that change
+// what may be left out.
 func (g *kustomizeView) dropPatches(dir string, content map[string]any) {
 	delete(content, "replacements")
+	for _, key := range []string{"configMapGenerator", "secretGenerator"} {
+		if list, ok := content[key].([]any); ok {
+			content[key] = slices.DeleteFunc(slices.Clone(list), func(item any) bool {
+				m, _ := item.(map[string]any)
+				return m["behavior"] == "merge" || m["behavior"] == "replace"
+			})
+		}
+	}
 	patches, _ := content["patches"].([]any)
 	content["patches"] = slices.DeleteFunc(slices.Clone(patches), func(patch any) bool {
 		m, _ := patch.(map[string]any)

@@ -2,18 +2,21 @@ package argocd
 
 import "strings"
 
-// isSkeleton reports whether an Application or a set cannot be applied before another tool fills it in,
-// which says what it takes as well: its name, and the address of its source. Of what has a name like
-// ${{ values.name }} or {{ .Env.NAME }} every part may be filled in.
+// isSkeleton reports whether an Application or a set is one that another tool makes others of: the whole
+// name is filled in, and of one source the path as well. ${{ }} is of scaffolders, whatever is filled in.
+// An Application of which a part of the name is open, or of which the folder is known, is read as it is.
 func isSkeleton(d document) bool {
 	if !d.applies() || !hasPlaceholder(d.name()) {
 		return false
 	}
-	if strings.Contains(d.name(), "{{") || strings.Contains(d.name(), "{%") {
+	if strings.Contains(d.name(), "${{") {
 		return true
 	}
+	if filledIn.ReplaceAllString(d.name(), "") != "" {
+		return false
+	}
 	for _, s := range d.sources() {
-		if hasPlaceholder(s.repoURL()) || hasPlaceholder(s.path()) {
+		if hasPlaceholder(s.path()) {
 			return true
 		}
 	}

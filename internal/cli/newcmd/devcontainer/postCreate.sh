@@ -24,7 +24,7 @@ note() { printf 'postCreate: %s\n' "$*" >&2; }
 on() { [[ "${!1:-}" == 1 ]]; }
 
 if [[ -f .env ]]; then
-  host="$(export -p | grep -v '^declare -x [A-Za-z_][A-Za-z0-9_]*=""$')"
+  host="$(export -p | grep -Ev '^declare -([a-z]*r|x PATH=|x [A-Za-z_][A-Za-z0-9_]*=""$)')"
   set -a
   # shellcheck source=/dev/null
   source .env
