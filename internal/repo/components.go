@@ -63,7 +63,7 @@ func (r *Repository) descriptors(ctx context.Context, environment string) ([]mod
 }
 
 func (r *Repository) context(environment string) descriptor.Context {
-	ctx := descriptor.Context{Tree: r.tree, Environment: environment, Bands: r.file.Ladder.Bands}
+	ctx := descriptor.Context{Tree: r.tree, Environment: environment, Bands: r.file.Ladder.Bands, Templates: r.applications != nil && r.applications.HasSets()}
 	for _, e := range r.file.Ladder.Environments {
 		if e.Name == environment {
 			ctx.Layers = e.Values

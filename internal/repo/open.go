@@ -314,15 +314,15 @@ func (r *Repository) read(ctx context.Context, environment string, cluster flux.
 	case r.flux != nil:
 		return argocd.Reading{Components: cluster.Components, Findings: cluster.Findings}, ctx.Err()
 	}
-	components, findings, err := r.descriptors(ctx, environment)
-	if err != nil {
-		return argocd.Reading{}, err
-	}
 	if r.applications == nil {
 		// What was generated of the descriptors says nothing that they do not.
 		if err := r.scan(ctx, ladderfile.IsGenerated); err != nil {
 			return argocd.Reading{}, err
 		}
+	}
+	components, findings, err := r.descriptors(ctx, environment)
+	if err != nil {
+		return argocd.Reading{}, err
 	}
 	setup, twice, err := r.applications.Setup(ctx, components, r.appliedSets)
 	if err != nil {

@@ -305,6 +305,9 @@ func (r *Repository) add(file string, documents []document) {
 	}
 }
 
+// HasSets reports whether somebody wrote an ApplicationSet.
+func (r *Repository) HasSets() bool { return len(r.sets) > 0 }
+
 // Unreadable says why a repository without environments has none, as far as
 // that is known: what its ApplicationSets or charts generate cannot be read. It
 // returns nil for a repository that has nothing of Argo CD's.

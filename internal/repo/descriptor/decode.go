@@ -32,6 +32,8 @@ type Context struct {
 	Layers []model.ValueFile
 	// PreArgo reads an entry of preArgo: "path" says what lies there.
 	PreArgo bool
+	// Templates is set where ApplicationSets that somebody wrote may read fields of their own.
+	Templates bool
 }
 
 // misnamed are older and near names of fields, spelled as spelling has them, and what
@@ -111,7 +113,7 @@ func Decode(v *yamldoc.Value, place Place, ctx Context) (model.Component, []find
 		// Fields of others are welcome here; only what is all but the name of
 		// one of ours is worth a word, what ladders of before were written with, and
 		// what means the source of the component.
-		if why, fix := d.unread(e); why != "" && !ctx.PreArgo {
+		if why, fix := d.unread(e); why != "" && !ctx.PreArgo && !ctx.Templates {
 			d.report(RuleUnknown, e.Position, fmt.Sprintf("%s is not read: %s; %s", e.Key, why, fix), fix)
 			d.findings[len(d.findings)-1].Severity = finding.Warning
 		} else if now := meant(e.Key, f.Known()); now != "" && !ctx.PreArgo {
