@@ -3,7 +3,6 @@ package generate
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"maps"
 	"path"
 	"slices"
@@ -128,24 +127,20 @@ func (b *builder) misnamed() error {
 	return errors.Join(problems...)
 }
 
-// strayProjects warns of names for projects that no component has, where there is no other environment
-// whose components may have them.
+// strayProjects warns of names for projects that no component has, and that are spelled nearly like one
+// that some have. Components of other environments may have any other.
 func (b *builder) strayProjects() {
-	if len(b.platform.Ladder.Environments) > 1 {
-		return
-	}
 	known := []string{b.platform.ArgoCD.Project}
 	for _, c := range b.platform.Components {
 		known = append(known, c.Project, c.Domain)
 	}
-	for _, of := range slices.Sorted(maps.Keys(b.platform.ArgoCD.Names.Projects.Of)) {
-		if !slices.Contains(known, of) {
-			text := fmt.Sprintf("argocd.names.projects names %q, which no component of %s has as its project", of, b.platform.Environment)
-			if near := meant(of, known); near != "" {
-				text += "; " + near
-			}
-			b.warn(b.platform.ArgoCD.At("names.projects."+of), "%s", text)
+	names := b.platform.ArgoCD.Names.Projects.Of
+	for _, of := range slices.Sorted(maps.Keys(names)) {
+		near := yamldoc.Nearest(of, known)
+		if _, both := names[near]; near == "" || both || slices.Contains(known, of) {
+			continue
 		}
+		b.warn(b.platform.ArgoCD.At("names.projects."+of), "argocd.names.projects names %q, which no component of %s has as its project; did you mean %s?", of, b.platform.Environment, near)
 	}
 }
 
