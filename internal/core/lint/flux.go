@@ -38,7 +38,13 @@ func (f *fluxOrder) pair(a, b *model.Component) (i, j int, ok bool) {
 func (f *fluxOrder) forgotten(l link, consumer, provider *model.Component, rule []link) bool {
 	i, j, ok := f.pair(consumer, provider)
 	return ok && l.Strength == plan.Hard && l.Effect == dependency.Apply && !f.StartsBefore(i, j) && !f.StartsBefore(j, i) &&
-		!f.awaitsKind(l, i) && !slices.ContainsFunc(rule, func(m link) bool { return f.proves(m, l, i) })
+		!f.waitsForNobody(i) && !f.awaitsKind(l, i) && !slices.ContainsFunc(rule, func(m link) bool { return f.proves(m, l, i) })
+}
+
+// waitsForNobody reports whether a unit depends on one that nothing which was read defines: it never
+// starts, or what defines the other orders it.
+func (f *fluxOrder) waitsForNobody(i int) bool {
+	return slices.ContainsFunc(f.units[i].DependsOn, func(r fluxcd.Reference) bool { return r.Unit < 0 })
 }
 
 // awaitsKind reports whether a unit that is Ready before another starts waits for the kind that this one
@@ -189,7 +195,12 @@ func (o *order) fluxForgotten(l link, f finding.Finding, i, j int) finding.Findi
 		f.Severity = finding.Info // whether the webhook is there first is luck, and it heals
 	}
 	f.Message = fmt.Sprintf("%s %s, which %s provides, and no dependsOn orders the two: %s", whose(l.Consumer), l.Reason, l.provider.Name, again(l.Rule, consumer))
-	if k := o.flux.unawaited(i, j); k >= 0 {
+	k := o.flux.unawaited(i, j)
+	if k >= 0 && o.flux.ReadyBefore(k, j) { // what the provider waits for cannot wait for the provider
+		f.Fix.Summary = fmt.Sprintf("move %s to a Kustomization of its own with wait: true, and add dependsOn on that to %s", provider, &o.flux.units[o.flux.outer(i)])
+		return f
+	}
+	if k >= 0 {
 		through := &o.flux.units[k]
 		f.Message = fmt.Sprintf("%s %s, which %s provides; %s depends on %s, which is Ready without waiting for that: %s",
 			whose(l.Consumer), l.Reason, l.provider.Name, l.consumer.Name, through, again(l.Rule, consumer))
@@ -284,7 +295,7 @@ func (f *fluxOrder) unawaited(consumer, provider int) int {
 // mend says which dependsOn is missing.
 func (f *fluxOrder) mend(consumer, provider int) string {
 	c, p := &f.units[consumer], &f.units[provider]
-	if c.Kind == p.Kind {
+	if c.Kind == p.Kind && !f.Applies(consumer, provider) {
 		return fmt.Sprintf("add dependsOn: [{name: %s%s}] to %s", p.Name, namespaceWhere(p, c), c)
 	}
 	// A Kustomization and a HelmRelease cannot depend on each other: the Kustomizations
@@ -293,6 +304,14 @@ func (f *fluxOrder) mend(consumer, provider int) string {
 	c, p = &f.units[i], &f.units[j]
 	if i == j {
 		return fmt.Sprintf("move %s to a Kustomization of its own, and add dependsOn", f.units[consumer].Name)
+	}
+	if f.Applies(i, j) {
+		// What applies the provider cannot wait for it.
+		what := f.units[consumer].String()
+		if consumer == i {
+			what = "what needs it in " + what
+		}
+		return fmt.Sprintf("move %s to a Kustomization of its own, with dependsOn: [{name: %s}]", what, p.Name) + f.awaited(p, j)
 	}
 	if f.Applies(j, i) {
 		// What waits for all that it applies would wait for the consumer.

@@ -73,6 +73,9 @@ func unprovided(in Input) []finding.Finding {
 			f.Message = fmt.Sprintf("%s %s, which nothing that is applied provides; %s has it", whose(m.Consumer), m.Reason, m.Elsewhere)
 			f.Evidence = append(f.Evidence, finding.Evidence{Text: m.Required.Human() + " is not applied", File: m.Elsewhere.File, Line: m.Elsewhere.Line})
 			f.Fix.Summary = fmt.Sprintf("have an Application take %s, or correct the name", m.Elsewhere.File)
+			if in.Flux != nil {
+				f.Fix.Summary = fmt.Sprintf("have a Kustomization apply %s, or correct the name", m.Elsewhere.File)
+			}
 		}
 		if m.Near != "" {
 			f.Message += fmt.Sprintf("; there is one of nearly the same name, %s", m.Near)
