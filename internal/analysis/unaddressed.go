@@ -15,6 +15,5 @@ func isUnaddressed(p *repo.Platform) bool {
 	if slices.ContainsFunc(p.Components, func(c model.Component) bool { return slices.ContainsFunc(c.Sources, here) }) {
 		return false
 	}
-	c, err := checkout.Read(p.Repository)
-	return err != nil || c.URL == ""
+	return !checkout.IsAddressed(p.Repository)
 }

@@ -118,7 +118,7 @@ func (b *builder) misnamed() error {
 		}
 		for _, tier := range slices.Sorted(maps.Keys(names.ApplicationSets.Of)) {
 			if !slices.Contains(b.sets(), tier) {
-				problems = append(problems, b.refuse(b.platform.ArgoCD.At("names.applicationSets."+tier), meant(tier, b.sets()), "argocd.names.applicationSets names %q, which is no tier", tier))
+				problems = append(problems, b.refuse(b.platform.ArgoCD.At("names.applicationSets."+tier), yamldoc.Meant(tier, b.sets()), "argocd.names.applicationSets names %q, which is no tier", tier))
 			}
 		}
 	default: // Applications alone, with the names of components
@@ -142,14 +142,6 @@ func (b *builder) strayProjects() {
 		}
 		b.warn(b.platform.ArgoCD.At("names.projects."+of), "argocd.names.projects names %q, which no component of %s has as its project; did you mean %s?", of, b.platform.Environment, near)
 	}
-}
-
-// meant asks for the nearest of some words; it is empty where none is near.
-func meant(word string, known []string) string {
-	if near := yamldoc.Nearest(word, known); near != "" {
-		return "did you mean " + near + "?"
-	}
-	return ""
 }
 
 // unique refuses two files of one path: the ladder file says where they land.

@@ -12,6 +12,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/confine/evaluate"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/repo/appset"
+	"github.com/rollout-ladder/ladder/internal/repo/checkout"
 	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
 )
 
@@ -196,7 +197,7 @@ func (r *Repository) matches(kind, pattern string) bool {
 func (r *Repository) decide(t tallies) {
 	var weak []string
 	var fresh []string
-	only := len(r.tallied) == 0 && t.addresses() == 1 && isUnaddressed(r.tree)
+	only := len(r.tallied) == 0 && t.addresses() == 1 && !checkout.IsAddressed(r.tree.Repository)
 	for _, url := range slices.Sorted(maps.Keys(t)) {
 		counted := t[url]
 		if base := counted.base(only); base != "" && r.bases[url] == "" && r.here[url] < len(counted.paths) {

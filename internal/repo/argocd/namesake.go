@@ -20,13 +20,6 @@ func originOf(tree *repofs.Tree) string {
 	return normaliseURL(c.URL)
 }
 
-// isUnaddressed reports whether nothing tells where a tree comes from: it is no checkout, or one
-// without a remote.
-func isUnaddressed(tree *repofs.Tree) bool {
-	c, err := checkout.Read(tree.Repository)
-	return err != nil || c.URL == ""
-}
-
 // cloned are those of several addresses from which the repository was cloned: the address that
 // its checkout has, else those that are called as its folder is.
 func (r *Repository) cloned(addresses []string) []string {

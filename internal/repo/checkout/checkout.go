@@ -25,6 +25,12 @@ type Checkout struct {
 	Branch string
 }
 
+// IsAddressed reports whether a remote tells where a folder comes from: it is a checkout that has one.
+func IsAddressed(top string) bool {
+	c, err := Read(top)
+	return err == nil && c.URL != ""
+}
+
 // Read reads the checkout whose top is a folder. What is no checkout is the zero
 // value; the error is one of reading files.
 func Read(top string) (Checkout, error) {
