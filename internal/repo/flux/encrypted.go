@@ -14,20 +14,34 @@ func (l *loader) isEncrypted(o manifest.Object) bool {
 	if o.GetKind() != "Secret" || o.GroupVersionKind().Group != "" || l.ignores {
 		return false
 	}
-	data, err := l.tree.Read(o.Origin.File)
+	names, known := l.encryptedIn[o.Origin.File]
+	if !known {
+		names = l.encryptedSecrets(o.Origin.File)
+		if l.encryptedIn == nil {
+			l.encryptedIn = map[string]map[string]bool{}
+		}
+		l.encryptedIn[o.Origin.File] = names
+	}
+	return names[o.GetName()]
+}
+
+// encryptedSecrets are the names of the Secrets in a file that SOPS has encrypted.
+func (l *loader) encryptedSecrets(file string) map[string]bool {
+	data, err := l.tree.Read(file)
 	if err != nil || !bytes.Contains(data, []byte("ENC[")) {
-		return false
+		return nil
 	}
-	documents, err := yamldoc.Parse(o.Origin.File, data)
+	documents, err := yamldoc.Parse(file, data)
 	if err != nil {
-		return false
+		return nil
 	}
+	names := map[string]bool{}
 	for _, d := range documents {
-		if d.TextAt("kind") == "Secret" && d.TextAt("metadata", "name") == o.GetName() && d.At("sops", "mac") != nil {
-			return true
+		if d.TextAt("kind") == "Secret" && d.At("sops", "mac") != nil {
+			names[d.TextAt("metadata", "name")] = true
 		}
 	}
-	return false
+	return names
 }
 
 // undecrypted tells of Kustomizations that apply an encrypted Secret and do not decrypt: Flux refuses

@@ -175,6 +175,9 @@ type loader struct {
 	retries bool
 	// ignores is set where a source of the repository leaves files out.
 	ignores bool
+	// encryptedIn are the names of encrypted Secrets by file, as far as files were asked for: one
+	// may hold thousands.
+	encryptedIn map[string]map[string]bool
 	// read are the objects of Flux that were read, by where they are written.
 	read map[written]bool
 }
