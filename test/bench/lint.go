@@ -34,8 +34,54 @@ func (s *suite) lint(ctx context.Context) error {
 		if err := s.lintExample(ctx, filepath.Join("examples", example.name), example.environment); err != nil {
 			return err
 		}
+		if s.base == "" {
+			continue
+		}
+		if err := s.lintBase(ctx, filepath.Join("examples", example.name), example.environment); err != nil {
+			return err
+		}
 	}
 	return s.lintScale(ctx)
+}
+
+// lintBase measures one example against an older build. The two take turns, so
+// that both meet the same machine: once with a cold cache, then five times with a
+// warm one, which is short and noisy.
+func (s *suite) lintBase(ctx context.Context, root, environment string) error {
+	older := *s
+	older.ladder = s.base
+	sides := []struct {
+		suite      *suite
+		cache      string
+		cold, warm []float64
+	}{{suite: s, cache: filepath.Join(s.temp, "lint-new")}, {suite: &older, cache: filepath.Join(s.temp, "lint-base")}}
+	for n := range 6 * s.runs {
+		for i := range sides {
+			side := &sides[i]
+			times := &side.warm
+			if n%6 == 0 {
+				times = &side.cold
+				if err := os.RemoveAll(side.cache); err != nil {
+					return err
+				}
+			}
+			one, err := side.suite.lintOnce(ctx, side.cache, root, environment)
+			if err != nil {
+				return err
+			}
+			*times = append(*times, one.seconds)
+		}
+	}
+	for _, m := range []struct {
+		cache     string
+		now, then float64
+	}{{"cold", median(sides[0].cold), median(sides[1].cold)}, {"warm", median(sides[0].warm), median(sides[1].warm)}} {
+		s.add(row{
+			what: fmt.Sprintf("lint of %s, %s cache, against the older build", root, m.cache), measured: fmt.Sprintf("%.3f s", m.now),
+			against: fmt.Sprintf("%.3f s", m.then), ratio: fmt.Sprintf("%.2f", m.now/m.then), target: "<= 1.2", ok: m.now <= 1.2*m.then,
+		})
+	}
+	return nil
 }
 
 // lintExample measures one example, cold and warm.

@@ -1,7 +1,7 @@
 // Command bench measures Ladder as ratios against peers and bounds of the same
 // run, and prints a table. It never compares absolute times: machines differ.
 //
-//	go run ./test/bench [-only engines,lint,makespan,plane,planner,policies,render] [-runs 3] [-quick]
+//	go run ./test/bench [-only engines,lint,makespan,plane,planner,policies,render] [-runs 3] [-quick] [-base BINARY]
 package main
 
 import (
@@ -27,6 +27,7 @@ func main() {
 type suite struct {
 	ladder string // the binary
 	argocd string // ladder-argocd; empty where it is not built
+	base   string // an older ladder to compare lint with; empty for none
 	temp   string
 	runs   int // repetitions of which the median counts
 	quick  bool
@@ -48,6 +49,7 @@ func run() error {
 	only := flag.String("only", "", "comma-separated benchmarks to run: engines, lint, makespan, plane, planner, policies, render")
 	runs := flag.Int("runs", 3, "repetitions of which the median counts")
 	quick := flag.Bool("quick", false, "leave out the 1,000-component rollout, and let the engines roll out a platform of 24 components")
+	base := flag.String("base", "", "an older ladder binary, built in the same way: lint is measured against it as well")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -72,7 +74,7 @@ func run() error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(temp) }()
-	s := &suite{ladder: binary, argocd: argo, temp: temp, runs: *runs, quick: *quick}
+	s := &suite{ladder: binary, argocd: argo, base: *base, temp: temp, runs: *runs, quick: *quick}
 
 	var failed []error
 	for _, b := range []struct {
