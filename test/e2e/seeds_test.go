@@ -15,7 +15,7 @@ import (
 // what reads a Secret at wave 24 comes before what provides it at wave 35, which is an error.
 func TestSeed001ConsumerBeforeProducer(t *testing.T) {
 	t.Parallel()
-	archive, err := txtar.ParseFile(filepath.Join(repositoryRoot(t), "internal", "cli", "testdata", "script", "seed_001_sets_by_hand.txtar"))
+	archive, err := txtar.ParseFile(filepath.Join(repositoryRoot(t), "internal", "cli", "testdata", "script", "seed_001_4.1_sets_by_hand.txtar"))
 	if err != nil {
 		t.Fatal(err)
 	}
