@@ -98,7 +98,7 @@ func (m *mender) moveWave(f finding.Finding) []finding.Edit {
 
 // dropDependsOn removes a field that Argo CD does not have.
 func (m *mender) dropDependsOn(f finding.Finding) []finding.Edit {
-	for _, a := range m.in.Argo.Applications {
+	for _, a := range slices.Concat(m.in.Argo.Applications, m.in.Argo.Above) {
 		if a.DependsOn != f.Position {
 			continue
 		}

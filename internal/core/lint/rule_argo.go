@@ -1,6 +1,8 @@
 package lint
 
 import (
+	"slices"
+
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 )
 
@@ -14,7 +16,7 @@ const (
 func dependsOnForbidden(in Input) []finding.Finding {
 	seen := map[finding.Position]bool{}
 	var out []finding.Finding
-	for _, app := range in.Argo.Applications {
+	for _, app := range slices.Concat(in.Argo.Applications, in.Argo.Above) {
 		at := app.DependsOn
 		if at == (finding.Position{}) || seen[at] {
 			continue // all Applications of a template have it from one line
