@@ -224,15 +224,19 @@ func matched(set argo.ApplicationSet, labels ladderfile.Labels) ladderfile.Label
 	return labels
 }
 
-// sideBySide tells of sets that nothing orders, although the plan has their phases one
-// after the other: Argo CD begins with all of them at once.
-func sideBySide(setup argo.Setup, components []model.Component) []finding.Finding {
+// sideBySide tells of sets that nothing orders, although the plan has their phases, or the
+// steps of descriptors without, one after the other: Argo CD begins with all of them at once.
+func sideBySide(setup argo.Setup, components []model.Component, ofArgo bool) []finding.Finding {
 	var first *model.Component
 	var names []string
+	by := "steps"
 	for i := range components {
 		c := &components[i]
-		if _, rolling := rollingSet(setup, c.Set); !rolling || c.Phase == model.NoPhase {
+		if _, rolling := rollingSet(setup, c.Set); !rolling || c.Phase == model.NoPhase && (ofArgo || c.Step == 0) {
 			continue
+		}
+		if c.Phase != model.NoPhase {
+			by = "phases"
 		}
 		if first == nil {
 			first = c
@@ -251,7 +255,7 @@ func sideBySide(setup argo.Setup, components []model.Component) []finding.Findin
 	set, _ := rollingSet(setup, names[0])
 	return []finding.Finding{{
 		Rule: ruleReversed, Severity: finding.Warning, Scope: finding.Rule, Basis: finding.Declared, Position: set.Position,
-		Message: "nothing orders the ApplicationSets " + strings.Join(names, ", ") + ": Argo CD rolls them out side by side, while the plan goes by the phases of all of them",
+		Message: "nothing orders the ApplicationSets " + strings.Join(names, ", ") + ": Argo CD rolls them out side by side, while the plan goes by the " + by + " of all of them",
 		Fix:     finding.Fix{Summary: "let one parent apply them by Applications with sync waves, as the layout tiers generates them"},
 	}}
 }

@@ -162,7 +162,7 @@ func (r *Repository) platform(ctx context.Context, environment string) (*Platfor
 		limitBySets(p)
 	}
 	if !ofFlux {
-		apart := sideBySide(p.Argo, p.Components)
+		apart := sideBySide(p.Argo, p.Components, ofArgo)
 		for i := range apart {
 			if ofArgo {
 				apart[i].Severity = finding.Info // it is the plan that says less
