@@ -75,6 +75,8 @@ func (w *walk) children(ctx context.Context, parent document, y contents, own pl
 		name, by = parent.name(), parent.name()
 	case y.overlay != "" && len(w.environment.roots) > 1:
 		by = model.AtRoot(y.overlay)
+	case y.overlay != "" && y.overlay == w.environment.Overlay:
+		by = y.overlay + "/" // one parent applies what the ladder file names, whoever it is
 	}
 	for _, folder := range y.folders {
 		if _, ok := w.folders[folder]; !ok {
