@@ -1,11 +1,9 @@
 package e2e
 
 import (
-	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
-
-	"golang.org/x/tools/txtar"
 
 	"github.com/rollout-ladder/ladder/test/fixtures"
 )
@@ -15,16 +13,7 @@ import (
 // what reads a Secret at wave 24 comes before what provides it at wave 35, which is an error.
 func TestSeed001ConsumerBeforeProducer(t *testing.T) {
 	t.Parallel()
-	archive, err := txtar.ParseFile(filepath.Join(repositoryRoot(t), "internal", "cli", "testdata", "script", "seed_001_4.1_sets_by_hand.txtar"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	for _, f := range archive.Files {
-		if name, ok := strings.CutPrefix(f.Name, "platform/"); ok {
-			fixtures.Write(t, dir, name, string(f.Data))
-		}
-	}
+	dir := fixtures.Script(t, repositoryRoot(t), "seed_001_4.1_sets_by_hand", "platform")
 	for name, root := range map[string][]string{
 		"descriptors": nil,
 		"root":        {"--root", "environments/dev/argocd/applications/ameide.yaml"},
@@ -52,6 +41,58 @@ func TestSeed001ConsumerBeforeProducer(t *testing.T) {
 			}
 			if len(r.Against) != 1 || r.Against[0].From != "data-db-migrations" || r.Against[0].To != "platform-keycloak" {
 				t.Errorf("ladder rehearse: against the order are %v", r.Against)
+			}
+		})
+	}
+}
+
+// TestSeedsAsWritten rehearses what the design documents print, as far as there is something
+// to apply. What stands against the order is told where nothing fails by it, and what the API
+// server would refuse starts nothing.
+func TestSeedsAsWritten(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		script  string
+		healthy int
+		against []string
+		refused string
+	}{
+		{script: "seed_000_target", healthy: 24},
+		{script: "seed_001_3_waves", healthy: 62},
+		{script: "seed_002_edges", healthy: 66, against: []string{
+			"data-db-migrations platform-postgres-clusters",
+			"foundation-bootstrap-smoke foundation-vault-secret-store",
+			"foundation-bootstrap-smoke foundation-vault-secrets-observability",
+			"foundation-bootstrap-smoke foundation-vault-secrets-platform",
+			"platform-gateway platform-cert-manager-config",
+			"platform-grafana-datasources platform-grafana",
+			"platform-langfuse-bootstrap platform-langfuse",
+		}},
+		{script: "seed_003_1_own_folder", healthy: 3},
+		{script: "seed_003_2_set", refused: "syncOptions of the ApplicationSet platform is a scalar, not a list: the API server refuses the set"},
+	} {
+		t.Run(test.script, func(t *testing.T) {
+			t.Parallel()
+			dir := fixtures.Script(t, repositoryRoot(t), test.script, "platform")
+			if test.refused != "" {
+				out := ladder(t, dir, "rehearse", "--offline", "--progress", "none")
+				if out.code != 2 || !strings.Contains(out.stderr, test.refused) {
+					t.Errorf("exit code %d, want 2, and %q in\n%s", out.code, test.refused, out.stderr)
+				}
+				return
+			}
+			r, out := rehearsal(t, dir, "--offline")
+			wantHealthy(t, r, out)
+			if len(r.Components) != test.healthy {
+				t.Errorf("%d components, want %d", len(r.Components), test.healthy)
+			}
+			var against []string
+			for _, e := range r.Against {
+				against = append(against, e.From+" "+e.To)
+			}
+			slices.Sort(against)
+			if !slices.Equal(against, test.against) {
+				t.Errorf("against the order are %q, want %q", against, test.against)
 			}
 		})
 	}
