@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/core/report"
 )
 
@@ -229,7 +230,7 @@ func (p Place) apart(other Place) string {
 	if !slices.Equal(p.Parents, other.Parents) {
 		var names []string
 		for _, parent := range p.Parents {
-			if parent == "" {
+			if parent == "" || parent == model.AtOverlay {
 				parent = "by hand"
 			}
 			names = append(names, parent)

@@ -17,6 +17,10 @@ const rootOf = "kustomization "
 // hand beside others: kubectl knows no waves, so that those of two commands do not compare.
 func AtRoot(folder string) string { return rootOf + folder + "/" }
 
+// AtOverlay is the parent, in Component.Parents, of what the overlay holds that the ladder file names
+// for an environment: one parent applies all of it, whoever that is.
+const AtOverlay = "/"
+
 // IsRoot reports whether a parent is a kustomization that somebody applies by hand.
 func IsRoot(parent string) bool { return strings.HasPrefix(parent, rootOf) }
 

@@ -76,7 +76,7 @@ func (w *walk) children(ctx context.Context, parent document, y contents, own pl
 	case y.overlay != "" && len(w.environment.roots) > 1:
 		by = model.AtRoot(y.overlay)
 	case y.overlay != "" && y.overlay == w.environment.Overlay:
-		by = y.overlay + "/" // one parent applies what the ladder file names, whoever it is
+		by = model.AtOverlay
 	}
 	for _, folder := range y.folders {
 		if _, ok := w.folders[folder]; !ok {

@@ -25,7 +25,7 @@ func (s sharing) add(first, second model.Component) {
 
 // parentOf is the Application that applies a component; empty where people do.
 func parentOf(c model.Component) string {
-	if last := len(c.Parents) - 1; last >= 0 && !model.IsRoot(c.Parents[last]) {
+	if last := len(c.Parents) - 1; last >= 0 && !model.IsRoot(c.Parents[last]) && c.Parents[last] != model.AtOverlay {
 		return c.Parents[last]
 	}
 	return ""
