@@ -211,7 +211,7 @@ func (p *platform) kustomization(i int) {
 		return
 	}
 	namespace, _ := k.Options["namespace"].(string)
-	c := p.component(i, cmp.Or(namespace, "default"), k.Position)
+	c := p.component(i, namespace, k.Position)
 	c.Cluster, c.Timeout, c.Type = p.cluster.remote(i), k.Timeout, model.Config
 	if p.setup.Units[i].Workloads {
 		c.Type = model.Runtime
