@@ -77,7 +77,7 @@ func isCRDOf(crd, required string) bool {
 
 // proves reports whether the unit that starts at i finds what it needs because another,
 // which is Ready before, or a Kustomization that applies it, was refused without it: of that nothing
-// but CRDs, Namespaces and classes is applied while anything is refused. The kinds of one provider come at once, but
+// but definitions and classes is applied while anything is refused. The kinds of one provider come at once, but
 // for those that Helm installs before the templates.
 func (f *fluxOrder) proves(m, l link, i int) bool {
 	if m.provider != l.provider || m.weak || !m.refuses || !m.across() || l.Rule != ruleCRD && m.Required != l.Required || beforeTemplates(m) && inTemplates(l) {
@@ -119,6 +119,9 @@ func (o *order) fluxAcross(l link) (f finding.Finding, wrong bool) {
 	case o.flux.forgotten(l, l.consumer, l.provider, o.byRule[l.Rule]):
 		f, wrong = o.fluxForgotten(l, f, i, j), true
 	}
+	if wrong && len(l.Refused) > 1 {
+		f.Evidence = append(f.Evidence, furtherEnds(slices.DeleteFunc(slices.Clone(l.Refused), func(e dependency.End) bool { return e == l.Consumer })))
+	}
 	if before := o.flux.units[j].Before; wrong && before.File != "" {
 		f.Severity = finding.Info
 		f.Message += fmt.Sprintf("; %s installs %s before Flux runs, so that it may be there", before.File, l.provider.Name)
@@ -139,13 +142,17 @@ func (o *order) fluxReversed(l link, f finding.Finding, i, j int) (finding.Findi
 	case l.Strength != plan.Hard || consumer.Supposed && o.flux.Applies(i, j):
 		return f, false
 	case l.Effect == dependency.Apply && l.Rule != ruleWebhook && o.flux.Applies(i, j):
-		f.Message = fmt.Sprintf("%s %s, which %s provides, and %s applies that itself: the dry run of %s fails, so that nothing in its folder is applied but CRDs, Namespaces and classes, %s neither",
-			whose(l.Consumer), l.Reason, l.provider.Name, consumer, l.consumer.Name, provider)
-		f.Fix.Summary = o.flux.apart(who(l.Consumer), i, j)
+		beside, how := o.flux.beside(i, j), "applies that itself"
+		if beside != provider {
+			how = fmt.Sprintf("applies %s, which brings that", beside)
+		}
+		f.Message = fmt.Sprintf("%s %s, which %s provides, and %s %s: the dry run of %s fails, so that nothing in its folder is applied but %s, not even %s",
+			whose(l.Consumer), l.Reason, l.provider.Name, consumer, how, l.consumer.Name, appliedFirst, beside)
+		f.Fix.Summary = o.flux.apart(consumers(l), i, j)
 		if onlyCreated(l) {
 			f.Fix.Summary = fmt.Sprintf("add %s to what %s applies", l.Required.Human(), consumer)
 		}
-	case l.Effect == dependency.Apply && l.Rule != ruleWebhook && o.flux.ReadyBefore(i, j):
+	case (l.Effect == dependency.Apply && l.Rule != ruleWebhook || l.Consumer.Object.Kind == string(fluxcd.HelmRelease)) && o.flux.ReadyBefore(i, j):
 		f.Message = fmt.Sprintf("%s %s, which %s provides, but that waits until %s is Ready: neither ever is",
 			whose(l.Consumer), l.Reason, l.provider.Name, consumer)
 		f.Fix.Order = fmt.Sprintf("turn the dependency round: %s has to be Ready first", provider)
@@ -157,12 +164,35 @@ func (o *order) fluxReversed(l link, f finding.Finding, i, j int) (finding.Findi
 	default:
 		return f, false
 	}
-	relation := "%[1]s comes after %[2]s"
-	if o.flux.Applies(i, j) {
-		relation = "%[2]s applies %[1]s"
+	if !o.flux.Applies(i, j) {
+		f.Evidence = append(f.Evidence, where(provider.Position, "%s comes after %s", provider, consumer))
+		return f, true
 	}
-	f.Evidence = append(f.Evidence, where(provider.Position, relation, provider, consumer))
+	for k := j; k != i; k = o.flux.units[k].Parent {
+		at := &o.flux.units[k]
+		f.Evidence = append(f.Evidence, where(at.Position, "%s applies %s", &o.flux.units[at.Parent], at))
+	}
 	return f, true
+}
+
+// appliedFirst is what Flux applies of a Kustomization before the dry run of all else. Source:
+// github.com/fluxcd/pkg/ssa, ApplyAllStaged, IsClusterDefinition and IsClassDefinition.
+const appliedFirst = "CRDs, Namespaces, ClusterRoles and classes"
+
+// beside is what a unit applies itself on the way to one that it applies, which may be that one.
+func (f *fluxOrder) beside(unit, applied int) *fluxcd.Unit {
+	for f.units[applied].Parent != unit {
+		applied = f.units[applied].Parent
+	}
+	return &f.units[applied]
+}
+
+// consumers names the consumer of a link, with how many others are refused for the same kind.
+func consumers(l link) string {
+	if more := len(l.Refused) - 1; more > 0 {
+		return fmt.Sprintf("%s and %d more of the kind", who(l.Consumer), more)
+	}
+	return who(l.Consumer)
 }
 
 // kstatus reports whether Flux waits for the consumer until it has what it needs: a
@@ -197,7 +227,7 @@ func (o *order) fluxForgotten(l link, f finding.Finding, i, j int) finding.Findi
 	f.Message = fmt.Sprintf("%s %s, which %s provides, and no dependsOn orders the two: %s", whose(l.Consumer), l.Reason, l.provider.Name, again(l.Rule, consumer))
 	k := o.flux.unawaited(i, j)
 	if k >= 0 && o.flux.ReadyBefore(k, j) { // what the provider waits for cannot wait for the provider
-		f.Fix.Summary = fmt.Sprintf("move %s to a Kustomization of its own with wait: true, and add dependsOn on that to %s", provider, &o.flux.units[o.flux.outer(i)])
+		f.Fix.Summary = fmt.Sprintf("move %s to a Kustomization of its own with wait: true, and name that in dependsOn of %s", provider, &o.flux.units[o.flux.outer(i)])
 		return f
 	}
 	if k >= 0 {
@@ -215,7 +245,7 @@ func (o *order) fluxForgotten(l link, f finding.Finding, i, j int) finding.Findi
 		return f
 	}
 	if o.needs().refused[[2]int{o.flux.outer(j), o.flux.outer(i)}] { // neither can come first as a whole
-		f.Fix.Summary = o.flux.apart(who(l.Consumer), i, j)
+		f.Fix.Summary = o.flux.apart(consumers(l), i, j)
 		return f
 	}
 	f.Fix.Order = o.flux.mend(i, j)
@@ -315,7 +345,7 @@ func (f *fluxOrder) mend(consumer, provider int) string {
 	}
 	if f.Applies(j, i) {
 		// What waits for all that it applies would wait for the consumer.
-		return fmt.Sprintf("move %s to a Kustomization of its own with wait: true, and add dependsOn on that to %s", &f.units[provider], c)
+		return fmt.Sprintf("move %s to a Kustomization of its own with wait: true, and name that in dependsOn of %s", &f.units[provider], c)
 	}
 	return fmt.Sprintf("add dependsOn: [{name: %s%s}] to %s", p.Name, namespaceWhere(p, c), c) + f.awaited(p, j)
 }
@@ -335,9 +365,9 @@ func (f *fluxOrder) apart(object string, unit, provider int) string {
 	case u.Parent >= 0:
 		return fmt.Sprintf("move %s to a Kustomization of its own, with dependsOn: [{name: %s}]%s", object, u.Name, f.awaited(u, unit))
 	case provider != unit:
-		return fmt.Sprintf("move %s to a Kustomization of its own with wait: true, and %s to another with dependsOn on that", p, object)
+		return fmt.Sprintf("move %s to a Kustomization of its own with wait: true, and %s to another that depends on it", p, object)
 	default:
-		return fmt.Sprintf("move what it needs to a Kustomization of its own with wait: true, and %s to another with dependsOn on that", object)
+		return fmt.Sprintf("move what it needs to a Kustomization of its own with wait: true, and %s to another that depends on it", object)
 	}
 }
 
@@ -371,9 +401,9 @@ func namespaceWhere(p, c *fluxcd.Unit) string {
 	return ", namespace: " + p.Namespace
 }
 
-// fluxWithin judges a dependency between two objects of one Kustomization. CRDs,
-// Namespaces and classes are applied first, and waited for; of all others there is a
-// dry run before any is applied. Source: github.com/fluxcd/pkg/ssa, ApplyAllStaged.
+// fluxWithin judges a dependency between two objects of one Kustomization. Definitions and
+// classes are applied first, and waited for; of all others there is a dry run before any is
+// applied: see appliedFirst.
 func (o *order) fluxWithin(l link) (f finding.Finding, wrong bool) {
 	i, ok := o.flux.Unit(l.Consumer.Component)
 	if ok && l.Consumer.Object.Group == "kustomize.toolkit.fluxcd.io" && l.Rule != ruleNamespace {
@@ -395,8 +425,8 @@ func (o *order) fluxWithin(l link) (f finding.Finding, wrong bool) {
 	}
 	f = fromDependency(l, finding.Within)
 	f.Severity = finding.Error
-	f.Message = fmt.Sprintf("%s %s, which %s brings only once it is applied, in the same Kustomization: the dry run fails, so that nothing in its folder is applied but CRDs, Namespaces and classes",
-		who(l.Consumer), l.Reason, who(l.Provider))
+	f.Message = fmt.Sprintf("%s %s, which %s brings only once it is applied, in the same Kustomization: the dry run fails, so that nothing in its folder is applied but %s",
+		who(l.Consumer), l.Reason, who(l.Provider), appliedFirst)
 	f.Fix.Summary = o.flux.apart(who(l.Consumer), i, i)
 	return f, true
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rollout-ladder/ladder/internal/core/dependency"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 )
 
@@ -71,6 +72,15 @@ func furtherObjects(others []finding.Finding) finding.Evidence {
 	places := make([]finding.Position, len(others))
 	for i, f := range others {
 		places[i] = f.Position
+	}
+	return furtherPlaces(places)
+}
+
+// furtherEnds does so for ends of dependencies.
+func furtherEnds(others []dependency.End) finding.Evidence {
+	places := make([]finding.Position, len(others))
+	for i, e := range others {
+		places[i] = e.Position
 	}
 	return furtherPlaces(places)
 }

@@ -41,11 +41,7 @@ func dryRunOnMissing(in Input) []finding.Finding {
 		}
 		f := in.dryRunFails(o, l.of(failing[0]))
 		if len(failing) > 1 {
-			places := make([]finding.Position, len(failing)-1)
-			for i, e := range failing[1:] {
-				places[i] = e.Position
-			}
-			f.Evidence = append(f.Evidence, furtherPlaces(places))
+			f.Evidence = append(f.Evidence, furtherEnds(failing[1:]))
 		}
 		in.maybeThere(&f)
 		in.maybeInstalled(&f, l.provider)
