@@ -360,18 +360,24 @@ func (r *Result) infer(ctx context.Context, known *knowledge, refused []finding.
 	finding.Sort(r.Findings)
 }
 
-// filled are the Kustomizations of Flux that fill in variables.
+// filled are the Kustomizations of Flux that fill in variables, and all HelmReleases.
 func filled(setup *fluxcd.Setup) map[string]infer.Filled {
 	if setup == nil {
 		return nil
 	}
 	all := map[string]infer.Filled{}
 	for i := range setup.Units {
-		if u := &setup.Units[i]; u.Component != "" && len(u.Variables) > 0 {
-			all[u.Component] = infer.Filled{
-				Object:   finding.Resource{Group: "kustomize.toolkit.fluxcd.io", Kind: string(u.Kind), Namespace: u.Namespace, Name: u.Name},
-				Position: u.Position, From: u.Variables,
-			}
+		u := &setup.Units[i]
+		if u.Component == "" || u.Kind == fluxcd.Kustomization && len(u.Sources) == 0 {
+			continue
+		}
+		group := "kustomize.toolkit.fluxcd.io"
+		if u.Kind == fluxcd.HelmRelease {
+			group = "helm.toolkit.fluxcd.io"
+		}
+		all[u.Component] = infer.Filled{
+			Object:   finding.Resource{Group: group, Kind: string(u.Kind), Namespace: u.Namespace, Name: u.Name},
+			Position: u.Position, From: u.Sources,
 		}
 	}
 	return all

@@ -18,8 +18,8 @@ type Input struct {
 	Objects map[string][]manifest.Object
 	// Placed are objects that need nothing but their namespace, by component: those of Flux itself.
 	Placed map[string][]manifest.Object
-	// Filled are the Secrets and ConfigMaps that a Kustomization of Flux takes values of variables
-	// from, by component: without them it applies nothing.
+	// Filled are the Kustomizations and HelmReleases of Flux that take values from Secrets and
+	// ConfigMaps, by component.
 	Filled map[string]Filled
 	// Catalogue says what is known of the chart of a component; nil knows
 	// nothing.
@@ -85,6 +85,7 @@ func Infer(in Input) Result {
 		x.requireKnown(found)
 		x.requireLands(found)
 		x.requireFilled(found)
+		x.requireInstalled(found)
 		x.webhooks(found)
 		x.bindings(found)
 		for _, i := range x.partial {

@@ -56,44 +56,6 @@ func (x *index) require(found *collection) {
 	}
 }
 
-// Filled are the Secrets and ConfigMaps, as "Kind name", that lie in the namespace of a
-// Kustomization of Flux, which is the object.
-type Filled struct {
-	Object   finding.Resource
-	Position finding.Position
-	From     []string
-}
-
-// requireFilled finds the values of variables that a Kustomization applies itself: it fails
-// before it applies them.
-func (x *index) requireFilled(found *collection) {
-	for i := range x.in.Components {
-		filled := x.in.Filled[x.name(i)]
-		for _, from := range filled.From {
-			kind, name, _ := strings.Cut(from, " ")
-			k := secretKey(filled.Object.Namespace, name)
-			if kind == "ConfigMap" {
-				k = configMapKey(filled.Object.Namespace, name)
-			}
-			p, ok := x.find(k, i, dependency.Place{Hook: 1})
-			if !ok || p.component != i || p.object == nil {
-				continue
-			}
-			// What applies the Kustomization may apply it, too.
-			above := func(p provider) bool { return slices.Contains(x.in.Components[i].Parents, x.name(p.component)) }
-			if slices.ContainsFunc(x.provide[k], above) {
-				continue
-			}
-			reason := "fills in variables of " + from
-			found.add(&dependency.Dependency{
-				Rule: ruleOf(k.Kind), Required: x.world.required(k), Strength: plan.Hard, Effect: dependency.Apply, Basis: finding.Rendered, Reason: reason,
-				Consumer: dependency.End{Component: x.name(i), Object: filled.Object, Place: dependency.Place{Hook: 1}, Position: filled.Position}, Provider: x.end(p),
-				Evidence: []finding.Evidence{{Text: filled.Object.Human() + " " + reason, File: filled.Position.File, Line: filled.Position.Line, Object: filled.Object.String(), Field: "spec.postBuild.substituteFrom"}, x.provided(p)},
-			}, i, i, plan.Hard)
-		}
-	}
-}
-
 // look finds the provider of one need.
 func (x *index) look(found *collection, o *object, n need) {
 	if !plausible(n.key) || builtin(n.key) && !x.ownAccount(n.key) || x.runsArgo(o, n.key) {

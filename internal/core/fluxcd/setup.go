@@ -61,9 +61,9 @@ type Unit struct {
 	// Supposed is set for one that is written nowhere, and stands for what nobody is known to
 	// apply: what it holds may be applied by several.
 	Supposed bool
-	// Variables are the Secrets and ConfigMaps, as "Kind name", without which a Kustomization
-	// applies nothing: they have the values of its variables.
-	Variables []string
+	// Sources are the Secrets and ConfigMaps in its namespace that it takes values from: without
+	// them a Kustomization applies nothing, and a HelmRelease installs nothing.
+	Sources []Source
 	// Retries is set where a failed apply or install is tried again without a change.
 	Retries bool
 	// RetryInterval is the time between two tries; 0 where it grows.
@@ -73,6 +73,9 @@ type Unit struct {
 	Before   finding.Position
 	Position finding.Position
 }
+
+// Source is a Secret or ConfigMap that has values, and the field that names it.
+type Source struct{ Kind, Name, Field string }
 
 // Reference is an entry of dependsOn.
 type Reference struct {

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/fluxcd"
 	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/repo/manifest"
 )
@@ -120,9 +121,8 @@ type Kustomization struct {
 	Timeout       time.Duration
 	// RetryInterval is the time after which a failed apply is tried again.
 	RetryInterval time.Duration
-	// Variables are the Secrets and ConfigMaps, as "Kind name", that must be there for it to
-	// fill variables in.
-	Variables []string
+	// Sources are the Secrets and ConfigMaps that must be there for it to fill variables in.
+	Sources []fluxcd.Source
 	// KubeConfig names what gives access to the cluster that it applies to; empty for
 	// the cluster that Flux runs in.
 	KubeConfig string
@@ -193,6 +193,8 @@ type Release struct {
 	Incomplete []string
 	Withheld   []Withheld
 	SkipCRDs   bool
+	// Sources are the Secrets and ConfigMaps that must be there for it to have its values.
+	Sources []fluxcd.Source
 	// PostRendered is set where Flux changes what the chart renders to.
 	PostRendered    bool
 	CreateNamespace bool

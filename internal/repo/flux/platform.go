@@ -99,7 +99,7 @@ func (p *platform) units() *fluxcd.Setup {
 		k := &c.Kustomizations[i]
 		u := fluxcd.Unit{
 			Kind: fluxcd.Kustomization, Namespace: k.Namespace, Name: k.Name, Parent: k.Parent, DependsOn: references("Kustomization", "", k.DependsOn),
-			Wait: k.WaitAll, Checked: len(k.HealthChecks) > 0, Suspended: c.Suspended(i), Retries: true, RetryInterval: k.RetryInterval, Variables: k.Variables, Position: k.Position, Elsewhere: k.KubeConfig != "", Unawaited: c.unawaited[key("Kustomization", k.Namespace, k.Name)],
+			Wait: k.WaitAll, Checked: len(k.HealthChecks) > 0, Suspended: c.Suspended(i), Retries: true, RetryInterval: k.RetryInterval, Sources: k.Sources, Position: k.Position, Elsewhere: k.KubeConfig != "", Unawaited: c.unawaited[key("Kustomization", k.Namespace, k.Name)],
 			Workloads: slices.ContainsFunc(k.Objects, func(o manifest.Object) bool { return slices.Contains(workloads[:], o.GetKind()) }),
 		}
 		u.Supposed = k.Made && c.gathers
@@ -129,7 +129,7 @@ func (p *platform) units() *fluxcd.Setup {
 			Kind: fluxcd.HelmRelease, Namespace: r.Namespace, Name: r.Name, Component: p.names.release(r), Parent: r.Kustomization, Also: r.Also,
 			DependsOn: references("HelmRelease", r.Remote, r.DependsOn), Wait: r.Waits, Workloads: true,
 			Suspended: r.Suspend || c.Suspended(r.Kustomization), Retries: r.Retries, RetryInterval: r.RetryInterval, Position: r.Position,
-			Before: p.before(r), Unawaited: c.unawaited[key("HelmRelease", r.Namespace, r.Name)],
+			Sources: r.Sources, Before: p.before(r), Unawaited: c.unawaited[key("HelmRelease", r.Namespace, r.Name)],
 		})
 	}
 	return setup

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/core/fluxcd"
 	"github.com/rollout-ladder/ladder/internal/repo/manifest"
 	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
 )
@@ -191,10 +192,13 @@ func (l *loader) fromSpec(spec map[string]any, namespace string, r *Release) {
 // values reads the values of ConfigMaps that the repository holds, then the
 // inline ones. Those of Secrets are listed.
 func (l *loader) values(o manifest.Object, r *Release) {
-	for _, item := range listAt(o.Object, "spec", "valuesFrom") {
+	for i, item := range listAt(o.Object, "spec", "valuesFrom") {
 		m, ok := item.(map[string]any)
 		if !ok {
 			continue
+		}
+		if kubeConfig(o) == "" && !flagAt(m, "optional") { // else its component stands in another cluster than what it reads
+			r.Sources = append(r.Sources, fluxcd.Source{Kind: textAt(m, "kind"), Name: textAt(m, "name"), Field: fmt.Sprintf("spec.valuesFrom[%d].name", i)})
 		}
 		l.valuesFrom(m, r)
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rollout-ladder/ladder/internal/core/fluxcd"
 	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/repo/manifest"
@@ -25,14 +26,14 @@ func (l *loader) postBuild(o manifest.Object, k *Kustomization) {
 	}
 	p := k.PostBuild
 	p.Variables = map[string]string{}
-	for _, item := range listAt(build, "substituteFrom") {
+	for i, item := range listAt(build, "substituteFrom") {
 		m, ok := item.(map[string]any)
 		if !ok {
 			continue
 		}
 		kind, name := textAt(m, "kind"), textAt(m, "name")
 		if !flagAt(m, "optional") {
-			k.Variables = append(k.Variables, kind+" "+name)
+			k.Sources = append(k.Sources, fluxcd.Source{Kind: kind, Name: name, Field: fmt.Sprintf("spec.postBuild.substituteFrom[%d].name", i)})
 		}
 		data, known := map[string]any(nil), false
 		if kind == "ConfigMap" {
