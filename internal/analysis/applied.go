@@ -19,7 +19,13 @@ func (r *Result) orderFlux() {
 	}
 	order := setup.Ordered()
 	// What Flux applies first in any case waits for nothing that it applies later.
-	r.Edges = slices.DeleteFunc(r.Edges, func(e plan.Edge) bool { return e.Basis != finding.Declared && order.Compare(e.From, e.To) < 0 })
+	r.Edges = slices.DeleteFunc(r.Edges, func(e plan.Edge) bool {
+		reversed := e.Basis != finding.Declared && order.Compare(e.From, e.To) < 0
+		if reversed {
+			r.Reversed = append(r.Reversed, e)
+		}
+		return reversed
+	})
 	r.Edges = append(r.Edges, r.applied(setup, order)...)
 }
 

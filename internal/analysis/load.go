@@ -96,6 +96,8 @@ type Result struct {
 	// Installations are the operators that OLM installs.
 	Installations []dependency.Installation
 	Edges         []plan.Edge
+	// Reversed are the edges that are not among Edges because Flux applies the consumer first.
+	Reversed []plan.Edge
 	// Argo is what the repository says to Argo CD.
 	Argo argo.Setup
 	// Findings of intake and inference, sorted.

@@ -118,6 +118,7 @@ func one(streams *stream.Streams, loaded *analysis.Result, o *Options) (content 
 	if err != nil {
 		return nil, false, exit.With(exit.Usage, err)
 	}
+	p.Reversed = session.Reversed(loaded)
 	consumer, provider, isEdge := strings.Cut(o.Subject, "->")
 	var rules []string
 	if !isEdge {

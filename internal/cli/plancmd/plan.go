@@ -144,7 +144,10 @@ func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *
 	}
 	if o.Format == "text" && !o.Suggest {
 		steps := []next.Step{{Words: []string{"rehearse"}, Why: "try this order on a control plane in this binary"}}
-		if wrong > 0 {
+		switch {
+		case wrong > 0 && all[0].Platform.Flux != nil: // which knows no places that moves could change
+			steps = []next.Step{{Words: []string{"lint"}, Why: "what is wrong with this order, with a way out"}}
+		case wrong > 0:
 			steps = []next.Step{{Words: []string{"plan", "--suggest"}, Why: "the fewest moves that keep every requirement, as a patch"}}
 		}
 		next.Tell(streams, global, o.Source, o.Result, append(steps, next.Step{Words: []string{"plan", "--compare"}, Why: "what another policy would take"})...)
@@ -179,6 +182,8 @@ func one(loaded *analysis.Result, expected map[string]time.Duration, only map[st
 			p.Against = session.Milder(loaded, p.Against)
 			wrong += hard(p.Against)
 		}
+		p.Reversed = loaded.PreciseEdges(session.Reversed(loaded))
+		wrong += len(p.Reversed)
 		p.Edges, p.Against = loaded.PreciseEdges(p.Edges), loaded.PreciseEdges(p.Against)
 		err = write(&b, p, loaded, o)
 		return b.Bytes(), wrong, err

@@ -48,7 +48,8 @@ func Milder(in Input, against []plan.Edge, o Options, suppress func([]finding.Fi
 			// The steps of an ApplicationSet keep it where the plan, which goes by phases, has
 			// them the other way round: see steps-against-plan.
 			consumer, provider, ok := in.order.pair(e.From, e.To)
-			known = ok && consumer.Set != "" && consumer.Set == provider.Set && in.order.compare(consumer, provider) > 0
+			// What Flux applies first and no rule finds wrong heals.
+			known = ok && in.order.flux != nil && in.order.compare(consumer, provider) < 0 || ok && consumer.Set != "" && consumer.Set == provider.Set && in.order.compare(consumer, provider) > 0
 		}
 		if known && !v.wrong && e.Strength == plan.Hard {
 			milder[i].Strength = plan.Soft

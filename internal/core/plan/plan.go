@@ -58,6 +58,9 @@ type Plan struct {
 	// their consumer. They gate under the policy edges only. Who judges them may make
 	// them softer than they are among Edges.
 	Against []Edge
+	// Reversed are requirements outside of Edges that nothing can keep, because Flux applies the
+	// consumer first. Who judges the order sets them.
+	Reversed []Edge
 	// Dropped are the soft edges left out because they would close a cycle.
 	Dropped []Edge
 	// Unplanned are the edges with an end that is disabled, unplaced or unknown.

@@ -60,7 +60,7 @@ func Explain(p *plan.Plan, c model.Component, unrendered []Unrendered) Explanati
 			}
 		}
 	}
-	for _, group := range [][]plan.Edge{p.Edges, p.Dropped, p.Unplanned} {
+	for _, group := range [][]plan.Edge{p.Edges, p.Reversed, p.Dropped, p.Unplanned} {
 		for _, edge := range group {
 			switch c.Name {
 			case edge.From:
@@ -70,7 +70,7 @@ func Explain(p *plan.Plan, c model.Component, unrendered []Unrendered) Explanati
 			}
 		}
 	}
-	for _, edge := range p.Against {
+	for _, edge := range slices.Concat(p.Against, p.Reversed) {
 		if edge.From == c.Name && !slices.Contains(e.Against, edge.To) {
 			e.Against = append(e.Against, edge.To)
 		}

@@ -79,7 +79,7 @@ type PlanSpan struct {
 func PlanDocument(p *plan.Plan, unrendered []Unrendered) Plan {
 	d := Plan{
 		FormatVersion: FormatVersion, Environment: p.Environment, Policy: string(p.Policy),
-		Order: list(p.Order), Steps: []PlanStep{}, Edges: edges(p.Edges), Against: edges(p.Against), Dropped: edges(p.Dropped),
+		Order: list(p.Order), Steps: []PlanStep{}, Edges: edges(p.Edges), Against: edges(slices.Concat(p.Against, p.Reversed)), Dropped: edges(p.Dropped),
 		Cycles: [][]string{}, Unplaced: list(p.Unplaced),
 		CriticalPath: PlanPath{Components: list(p.CriticalPath.Components), Seconds: p.CriticalPath.Duration.Seconds()},
 		Makespan:     PlanMakespan{Seconds: p.Makespan.Seconds(), Bound: p.Bound.Seconds()},
@@ -199,6 +199,10 @@ func PlanText(w io.Writer, p *plan.Plan, unrendered []Unrendered, way string) er
 		}
 	}
 	writeUnplaced(&b, p)
+	for _, e := range p.Reversed {
+		fmt.Fprintf(&b, "\n✕ Flux applies %s before %s, which it requires: %s; ladder lint says the way out\n", e.From, e.To, e.Reason)
+		writeEvidence(&b, e, way)
+	}
 	if p.Policy == rollout.Edges && len(p.Against) > 0 {
 		b.WriteString("\nThe policy edges goes by requirements, not by the written order, in which these come too early:\n")
 	}
@@ -216,12 +220,16 @@ func PlanText(w io.Writer, p *plan.Plan, unrendered []Unrendered, way string) er
 		default:
 			fmt.Fprintf(&b, "\n! %s comes before %s, which it wants and heals without: %s\n", e.From, e.To, e.Reason)
 		}
-		for _, v := range e.Evidence {
-			fmt.Fprintf(&b, "    %s  %s\n", position(v.File, v.Line).Below(way), v.Text)
-		}
+		writeEvidence(&b, e, way)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+func writeEvidence(b *strings.Builder, e plan.Edge, way string) {
+	for _, v := range e.Evidence {
+		fmt.Fprintf(b, "    %s  %s\n", position(v.File, v.Line).Below(way), v.Text)
+	}
 }
 
 // writeUnplaced tells what has no place: for want of a phase, or of a step for it.

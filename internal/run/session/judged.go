@@ -33,6 +33,12 @@ func Milder(loaded *analysis.Result, against []plan.Edge) []plan.Edge {
 		})
 }
 
+// Reversed are the requirements that can never be kept because Flux applies the consumer first, as
+// lint finds.
+func Reversed(loaded *analysis.Result) []plan.Edge {
+	return slices.DeleteFunc(Milder(loaded, slices.Clone(loaded.Reversed)), func(e plan.Edge) bool { return e.Strength != plan.Hard })
+}
+
 // Unsuppressed parts findings into those that stay and those that somebody suppressed, in
 // the files that they are about or in ladder.yaml.
 func Unsuppressed(loaded *analysis.Result, found []finding.Finding) (kept []finding.Finding, hidden []lint.Suppressed) {
