@@ -18,31 +18,43 @@ func (r *Result) orderFlux() {
 		return
 	}
 	order := setup.Ordered()
-	// What Flux applies first in any case waits for nothing that it applies later.
-	r.Edges = slices.DeleteFunc(r.Edges, func(e plan.Edge) bool {
-		reversed := e.Basis != finding.Declared && order.Compare(e.From, e.To) < 0
-		if reversed {
-			r.Reversed = append(r.Reversed, e)
+	applies := func(e plan.Edge) bool {
+		i, known := order.Unit(e.To)
+		j, both := order.Unit(e.From)
+		return known && both && order.Applies(i, j)
+	}
+	number := map[string]int{}
+	for i := range r.Platform.Components {
+		number[r.Platform.Components[i].Name] = i
+	}
+	var all []dag.Edge
+	kept := r.Edges[:0]
+	for _, e := range r.Edges {
+		if e.Basis != finding.Declared && order.Compare(e.From, e.To) < 0 {
+			r.Reversed = append(r.Reversed, e) // what Flux applies first waits for nothing that it applies later
+			continue
 		}
-		return reversed
+		kept = append(kept, e)
+		all = append(all, dag.Edge{From: number[e.From], To: number[e.To]})
+	}
+	// What applies the consumer is there before in any case, so that this closes no circle.
+	knot, _ := dag.New(len(r.Platform.Components), all).Components()
+	r.Edges = slices.DeleteFunc(kept, func(e plan.Edge) bool {
+		return e.Basis != finding.Declared && applies(e) && knot[number[e.From]] == knot[number[e.To]]
 	})
-	r.Edges = append(r.Edges, r.applied(setup, order)...)
+	r.Edges = append(r.Edges, r.applied(setup, order, number)...)
 }
 
 // applied are the edges that components have because a Kustomization of Flux applies them: while
 // something of that is refused, nothing of it is applied, so that they wait for what provides it as
 // well. No edge closes a circle: the rules tell of what waits for itself.
-func (r *Result) applied(setup *fluxcd.Setup, order *fluxcd.Order) []plan.Edge {
+func (r *Result) applied(setup *fluxcd.Setup, order *fluxcd.Order, number map[string]int) []plan.Edge {
 	type pair struct{ from, to string }
 	refused := map[pair]bool{}
 	for i := range r.Dependencies {
 		if d := &r.Dependencies[i]; d.Effect == dependency.Apply && d.Strength == plan.Hard {
 			refused[pair{d.Consumer.Component, d.Provider.Component}] = true
 		}
-	}
-	number := map[string]int{}
-	for i := range r.Platform.Components {
-		number[r.Platform.Components[i].Name] = i
 	}
 	var known []dag.Edge
 	have := map[pair]bool{}
