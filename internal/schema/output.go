@@ -60,7 +60,7 @@ func outputComments() map[string]string {
 		"Evidence.Field":             "The path of the field.",
 		"Fix.Patch":                  "A unified diff; empty where the change is not mechanical.",
 		"Plan.Order":                 "The components, providers before consumers.",
-		"Plan.Against":               "Edges that contradict the order of the steps.",
+		"Plan.Against":               "Edges that contradict the order of the steps, or that Flux contradicts by what it applies first.",
 		"Plan.Dropped":               "Soft edges that would close a cycle.",
 		"Plan.Cycles":                "Each cycle is named whole; its first component is repeated at the end.",
 		"Plan.Unplaced":              "Components that no step matches.",
