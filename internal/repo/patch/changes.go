@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/aymanbagabas/go-udiff"
-
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 )
@@ -22,22 +20,18 @@ type Change struct {
 // Diff is the change as a unified diff, as git apply and patch -p1 take it in
 // the root of the platform.
 //
-// Where the lines around a change hold a Secret or credentials they are left out;
-// git apply takes that with --unidiff-zero.
+// In a file that may hold a Secret or credentials, only lines that say nothing but a
+// key or what an object is called stand around a change. Where none stands behind one,
+// the diff says that git apply needs --unidiff-zero.
 func (c Change) Diff() string {
 	before := string(c.Before)
-	edits := udiff.Lines(before, string(c.After))
-	around := udiff.DefaultContextLines
-	diff := func() string {
-		// Edits that were computed from the text fit it.
-		text, _ := udiff.ToUnified("a/"+c.File, "b/"+c.File, before, edits, around)
-		return text
+	if !confidential.MatchString(before) {
+		if text := c.unified(func(int) bool { return true }); finding.Redact(text) == text {
+			return text
+		}
 	}
-	if text := diff(); !confidential.MatchString(before) && finding.Redact(text) == text {
-		return text
-	}
-	around = 0
-	return diff()
+	plain := plainLines(before)
+	return c.unified(func(line int) bool { return plain[line] })
 }
 
 // confidential finds files whose lines are not shown beside a change: Secrets,
