@@ -101,6 +101,9 @@ type Component struct {
 	// Object marks a component that is an object of Argo CD or Flux, and no descriptor:
 	// there is no rolloutPhase to write into it.
 	Object bool
+	// ByHand marks such an object that commands of the repository apply, and no parent:
+	// sync waves do not order it.
+	ByHand bool
 	// Described marks such an object whose component a descriptor declares as well.
 	Described bool
 	// AppOfApps marks a parent that applies other objects next to its

@@ -273,6 +273,8 @@ func (r *rungs) unmovable(from, to int, knot []int) string {
 		return a.Name + " is applied before Argo CD exists"
 	case b.PreArgo:
 		return ""
+	case a.ByHand && b.ByHand:
+		return "kubectl applies both, and heeds no sync waves; have one Application apply them"
 	case len(a.Waves) != len(b.Waves) || len(a.Waves) > 0 && !slices.Equal(a.Waves[:len(a.Waves)-1], b.Waves[:len(b.Waves)-1]):
 		return "the two have different parents, whose order decides"
 	case r.least[to] > r.most[from]:

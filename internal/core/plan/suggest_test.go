@@ -85,6 +85,15 @@ func TestSuggest(t *testing.T) {
 			want:  []string{"user 3>6"},
 			stuck: []string{"x->y: the two have different parents, whose order decides"},
 		},
+		"what commands apply one by one is stuck, and moves beside what they do not": {
+			components: []model.Component{
+				{Name: "crds", Object: true, ByHand: true, Phase: model.NoPhase, Enabled: true}, {Name: "user", Object: true, ByHand: true, Phase: model.NoPhase, Enabled: true},
+				{Name: "other", Object: true, Phase: model.NoPhase, Enabled: true},
+			},
+			edges: []Edge{hard("user", "crds"), hard("other", "crds")},
+			want:  []string{"other >1"},
+			stuck: []string{"user->crds: kubectl applies both, and heeds no sync waves; have one Application apply them"},
+		},
 		"nothing goes below phase 0": {
 			components: []model.Component{phased("a", 0, "", model.Runtime), phased("b", 0, "", model.Runtime), phased("c", 0, "", model.Runtime)},
 			edges:      []Edge{hard("c", "b"), hard("b", "a")},

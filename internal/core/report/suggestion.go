@@ -94,6 +94,8 @@ func SuggestionText(w io.Writer, s *plan.Suggestion, patch string, patched map[s
 	switch {
 	case len(s.Moves) == 0 && len(s.After.Unplaced) > 0:
 		fmt.Fprintf(&b, "No move is suggested for %s, and not every component has a place.\n", s.Before.Environment)
+	case len(s.Moves) == 0 && len(s.Stuck) > 0:
+		fmt.Fprintf(&b, "No move is suggested for %s, and not every component stands after what it requires.\n", s.Before.Environment)
 	case len(s.Moves) == 0:
 		fmt.Fprintf(&b, "Every component of %s stands after what it requires: nothing has to move.\n", s.Before.Environment)
 	default:

@@ -206,6 +206,9 @@ func (w *walk) application(ctx context.Context, parent string, d document, at pl
 		w.leaf(d, at, index)
 		last := &w.met[len(w.met)-1]
 		last.alone = parent == "" && d.generated == nil
+		if last.alone && len(at.waves) == 0 {
+			_, last.component.ByHand = r.appliedAt(ctx, d.position().File)
+		}
 		last.assumed = d.assumed || d.generated != nil && d.generated.assumed
 		last.component.Assumed = last.assumed
 		for _, p := range below.documents {

@@ -55,6 +55,10 @@ func (r *Repository) handed(ctx context.Context) map[string]finding.Position {
 	if r.byScript == nil {
 		told := r.told(ctx)
 		r.byScript, r.noted, r.scripted, r.ran = map[string]finding.Position{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
+		r.chosen = map[string]finding.Position{}
+		for _, one := range slices.Backward(told.Chosen) {
+			r.chosen[one.Address] = one.Position
+		}
 		note := func(one byhand.Instruction) {
 			if _, known := r.byScript[one.Address]; !known {
 				r.byScript[one.Address] = one.Position
@@ -80,6 +84,15 @@ func (r *Repository) handed(ctx context.Context) map[string]finding.Position {
 func (r *Repository) isHanded(ctx context.Context, file string) bool {
 	_, ok := r.handed(ctx)[file]
 	return ok
+}
+
+// appliedAt is where a command applies a file, or one that it chooses by a variable and that the file may be.
+func (r *Repository) appliedAt(ctx context.Context, file string) (finding.Position, bool) {
+	at, ok := r.handed(ctx)[file]
+	if !ok {
+		at, ok = r.chosen[file]
+	}
+	return at, ok
 }
 
 // isNamed reports whether a comment of a kustomization has people apply a file, or a script

@@ -105,7 +105,9 @@ type Repository struct {
 	// noted are those of them that a comment of a kustomization names, ran those that a script
 	// applies, scripted those that one applies by their names.
 	noted, ran, scripted map[string]bool
-	clusters             foundClusters
+	// chosen are the files of which commands apply one at a time, with the first command of each.
+	chosen   map[string]finding.Position
+	clusters foundClusters
 	// terraformed are the folders of Terraform by the files that it reads as texts:
 	// Applications in them are applied by it.
 	terraformed map[string]string

@@ -28,7 +28,8 @@ func (w *walk) withoutParents(ctx context.Context, elsewhere map[string]string) 
 			below[dir] = append(below[dir], d)
 		case assumed:
 			below[parent] = append(below[parent], d)
-			kept[parent] = kept[parent] || !r.isHanded(ctx, d.position().File)
+			_, byHand := r.appliedAt(ctx, d.position().File)
+			kept[parent] = kept[parent] || !byHand
 		}
 	}
 	maps.DeleteFunc(elsewhere, func(_, parent string) bool { return !kept[parent] })
@@ -62,7 +63,7 @@ func (w *walk) unheeded(ctx context.Context, applications []document) {
 	f := newFinding(RuleUnheeded, finding.Warning, writtenWave(first).Position, "", "")
 	var commands []string
 	for _, d := range applications {
-		by := r.handed(ctx)[d.position().File]
+		by, _ := r.appliedAt(ctx, d.position().File)
 		if writtenWave(d).Written == "" || slices.Contains(commands, by.File) {
 			continue
 		}

@@ -36,7 +36,9 @@ type Told struct {
 	// do: an example may be among them. Noted are those of Shown that a comment of a
 	// kustomization names.
 	Files, Shown, Noted []Instruction
-	Releases            []Release
+	// Chosen are the files of which commands apply one at a time, named by a variable.
+	Chosen   []Instruction
+	Releases []Release
 	// Folders are the charts of the repository that scripts install, by their folders.
 	Folders []Instruction
 	// Helmfiles are the commands that give state files to Helmfile.
@@ -90,6 +92,7 @@ func Find(ctx context.Context, tree *repofs.Tree) Told {
 		applied := files.read(t.file, t.content)
 		told.Instructions = append(told.Instructions, applied.addresses...)
 		told.Releases = append(told.Releases, applied.releases...)
+		told.Chosen = append(told.Chosen, applied.chosen...)
 		told.Namespaces = append(told.Namespaces, files.namespaces(applied.files, t.rank != script)...)
 		switch t.rank {
 		case aside:
@@ -290,7 +293,9 @@ type command struct {
 	text string
 	// written is the text without the values of variables: one may be a secret.
 	written string
-	line    int
+	// open is the text where a loop gives its variable one word after the other.
+	open string
+	line int
 }
 
 // addresses are those in a command, each with how it is written.
@@ -334,8 +339,9 @@ func linesOf(content string, pipes bool, known *variables) []command {
 			parts[j] = strings.TrimSuffix(parts[j], `\`)
 		}
 		if text := strings.Join(parts, " "); !strings.HasPrefix(text, "#") {
-			for _, one := range known.each(known.fill(text)) {
-				all = append(all, command{one, text, first + 1})
+			filled := known.fill(text)
+			for _, one := range known.each(filled) {
+				all = append(all, command{one, text, filled, first + 1})
 			}
 		}
 	}

@@ -61,17 +61,20 @@ type made struct {
 // applied is what the commands of a file apply.
 type applied struct {
 	files, addresses []Instruction
-	releases         []Release
+	// chosen are the files of a folder of which one is applied at a time.
+	chosen   []Instruction
+	releases []Release
 }
 
 // read finds what the commands of a file apply, in their order: files, those of folders,
-// and what kustomizations are made of. A file whose name a variable makes is not known.
+// and what kustomizations are made of. Of files whose name a variable makes, it may be any.
 func (x *applying) read(file string, content []byte) applied {
 	var all applied
 	there := func(p string) bool { return x.tree.IsFile(p) || x.tree.IsDir(p) }
 	var sh shell
 	for _, c := range commands(file, content) {
 		at := finding.Position{File: file, Line: c.line}
+		all.chosen = append(all.chosen, x.chosen(sh, c.open, path.Dir(file), at)...)
 		for _, a := range sh.given(c.text) {
 			folders := []string{".", path.Dir(file)}
 			if dir := find(a.folder, x.tree.IsDir, folders...); dir != "" {
@@ -103,6 +106,32 @@ func (x *applying) read(file string, content []byte) applied {
 				}
 				all.add(behind, p, at)
 			}
+		}
+	}
+	return all
+}
+
+// chosenFile is the name of a manifest with a variable in it.
+var chosenFile = lazyregexp.New(`^([\w./-]*/)?([\w.-]*)\$(?:\w+|\{\w+\})([\w.-]*\.(?:ya?ml|json))$`)
+
+// chosen are the manifests of which a command applies one, named by a variable: those of the folder
+// whose names may be meant.
+func (x *applying) chosen(sh shell, text, dir string, at finding.Position) []Instruction {
+	if !strings.Contains(text, "$") {
+		return nil
+	}
+	var all []Instruction
+	for _, a := range sh.given(text) {
+		m := chosenFile.FindStringSubmatch(start.ReplaceAllString(a.written, ""))
+		if m == nil || a.kustomize {
+			continue
+		}
+		folders := []string{".", dir}
+		if dir := find(a.folder, x.tree.IsDir, folders...); dir != "" {
+			folders = append([]string{dir}, folders...)
+		}
+		for _, p := range x.globbed(m[1]+m[2]+"*"+m[3], folders) {
+			all = append(all, Instruction{Address: p, Through: p, Position: at})
 		}
 	}
 	return all
