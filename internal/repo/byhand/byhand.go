@@ -127,7 +127,7 @@ type text struct {
 // texts are those of a repository, the surest first, and the repositories of charts that
 // commands in them add, by their names. What comes with a chart or as the data of tests is
 // not about this repository. Files that cannot be read say nothing, and neither do those
-// that set up a cluster for trial alone.
+// that set up a cluster for trial alone: but where a script of the platform runs one, it is its cluster.
 func texts(ctx context.Context, tree *repofs.Tree) (all []text, repositories map[string]string) {
 	found, _ := tree.Find(ctx, ".", func(name string) bool { return rank(name) < unread || name == "Chart.yaml" })
 	charts := map[string]bool{}
@@ -138,6 +138,7 @@ func texts(ctx context.Context, tree *repofs.Tree) (all []text, repositories map
 	}
 	repositories = map[string]string{}
 	found = slices.DeleteFunc(found, isWorkflow)
+	var ofPlatform []text
 	for _, file := range append(workflows(ctx, tree), found...) {
 		t := text{file: file, rank: rank(path.Base(file))}
 		if isWorkflow(file) || isTask(file) {
@@ -147,22 +148,43 @@ func texts(ctx context.Context, tree *repofs.Tree) (all []text, repositories map
 			continue
 		}
 		var err error
-		if t.content, err = tree.Read(file); err != nil || !t.speaks() {
+		if t.content, err = tree.Read(file); err != nil {
+			continue
+		}
+		if t.rank == script && !isWorkflow(file) && platform.Match(t.content) {
+			ofPlatform = append(ofPlatform, t)
+		}
+		if !t.speaks() {
 			continue
 		}
 		if t.rank == aside || t.rank == remark {
 			t.content = comments(t.content)
 		}
-		if t.rank != remark && !t.speaks() || trial.Match(t.content) && (isWorkflow(file) || !platform.Match(t.content)) {
-			continue
+		if t.rank == remark || t.speaks() {
+			all = append(all, t)
 		}
-		all = append(all, t)
+	}
+	all = slices.DeleteFunc(all, func(t text) bool {
+		return trial.Match(t.content) && (isWorkflow(t.file) || !platform.Match(t.content) && !slices.ContainsFunc(ofPlatform, func(one text) bool { return one.runs(t.file) }))
+	})
+	for _, t := range all {
 		for _, m := range added.FindAllSubmatch(t.content, -1) {
 			repositories[string(m[1])] = string(m[2])
 		}
 	}
 	slices.SortStableFunc(all, func(a, b text) int { return cmp.Compare(a.rank, b.rank) })
 	return all, repositories
+}
+
+// runs reports whether a script has a command with the name of another one.
+func (t text) runs(file string) bool {
+	for line := range strings.Lines(string(t.content)) {
+		before, after, found := strings.Cut(line, path.Base(file))
+		if found && !strings.Contains(before, "#") && strings.HasSuffix(strings.TrimRight(before, `"'`), "/") && (after == "" || strings.ContainsAny(after[:1], " \t\r\n;&|)\"'")) {
+			return true
+		}
+	}
+	return false
 }
 
 // speaks reports whether a text has the name of a client.

@@ -109,6 +109,9 @@ func TestFind(t *testing.T) {
 		"hack/up.sh":                    "kubectl apply -f https://example.org/script.yaml",
 		"hack/kind.sh":                  "kind create cluster\nkubectl apply -f https://example.org/trial.yaml",
 		"hack/local.sh":                 "kind create cluster\nkubectl apply -f https://example.org/local.yaml\nkubectl apply -n argocd -f root.yaml",
+		"run.sh":                        "./hack/cluster.sh\n# hack/kind.sh\nhack/kind.sh.old\n./argocd.sh",
+		"hack/cluster.sh":               "kind create cluster\nkubectl apply -f https://example.org/cluster.yaml",
+		"trial.sh":                      "./hack/kind.sh\nkubectl get nodes",
 		"deploy.yaml":                   "run: kubectl apply -f https://example.org/no.yaml",
 		"charts/a/Chart.yaml":           "name: a",
 		"charts/a/README.md":            "kubectl apply -f https://example.org/of-a-chart.yaml",
@@ -121,7 +124,7 @@ func TestFind(t *testing.T) {
 	for _, one := range Find(context.Background(), &repofs.Tree{Root: root, Repository: root}).Instructions {
 		got = append(got, one.Position.String()+" "+one.Address)
 	}
-	want := []string{"Makefile:2 https://example.org/make.yaml", "hack/local.sh:2 https://example.org/local.yaml", "hack/up.sh:1 https://example.org/script.yaml", "README.md:1 https://example.org/readme.yaml"}
+	want := []string{"Makefile:2 https://example.org/make.yaml", "hack/cluster.sh:2 https://example.org/cluster.yaml", "hack/local.sh:2 https://example.org/local.yaml", "hack/up.sh:1 https://example.org/script.yaml", "README.md:1 https://example.org/readme.yaml"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
