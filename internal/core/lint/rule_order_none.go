@@ -53,15 +53,26 @@ func (o *order) leftToRetries(in Input, rule string) []finding.Finding {
 	f := fromDependency(first, finding.Cross)
 	f.Severity, f.Says = finding.Info, saysUnordered
 	f.Message = fmt.Sprintf("nothing orders the components: %s %s, which %s provides", whose(first.Consumer), first.Reason, first.provider.Name)
-	if n := len(all) - 1; n > 0 {
-		f.Message += fmt.Sprintf(", and so it is between %d more", n)
-		for _, l := range all[1:min(n+1, named+1)] {
+	var others []string
+	for i, l := range all[1:] {
+		if i < named {
 			f.Evidence = append(f.Evidence, where(l.Consumer.Position, "%s %s, which %s provides", whose(l.Consumer), l.Reason, l.provider.Name))
 		}
+		other := l.consumer.Name
+		if l.provider != first.provider {
+			other += " with " + l.provider.Name
+		}
+		others = append(others, other)
 	}
-	f.Message += "; on a fresh cluster such a sync fails, and heals only if what it lacks is there while Argo CD tries again"
-	if first.consumer.Retry.Limit == nil {
-		f.Message += ", 5 times within 3 minutes"
+	if len(others) > 0 {
+		f.Message += "; the same holds for " + few(others)
+	}
+	f.Message += "; on a fresh cluster its sync fails until what it lacks is there"
+	switch limit := first.consumer.Retry.Limit; {
+	case limit == nil:
+		f.Message += ", and Argo CD gives up after 5 retries within 3 minutes"
+	case *limit >= 0:
+		f.Message += fmt.Sprintf(", and Argo CD gives up after %s", finding.Count(*limit, "retry"))
 	}
 	f.Fix.Summary = o.after(first.consumer, first.provider) + "; ladder plan shows an order for all"
 	return []finding.Finding{f}
