@@ -205,6 +205,37 @@ func TestGroups(t *testing.T) {
 	}
 }
 
+// TestRequiresOfVersions: a chart has objects of another kind since a version, and keeps the old one for
+// who asks for it. Of a range the newest version counts.
+func TestRequiresOfVersions(t *testing.T) {
+	c := New()
+	for name, test := range map[string]struct {
+		version string
+		values  map[string]any
+		want    string
+	}{
+		"old":               {"3.2.6", nil, "ClusterPolicy"},
+		"new":               {"3.9.0", nil, "ValidatingPolicy"},
+		"newest":            {"*", nil, "ValidatingPolicy"},
+		"new, old kind":     {"v3.9.1", map[string]any{"policyType": "ClusterPolicy"}, "ClusterPolicy"},
+		"newest, old kind":  {"3.x", map[string]any{"policyType": "ClusterPolicy"}, "ClusterPolicy"},
+		"old, new kind":     {"3.8.0", map[string]any{"policyType": "ValidatingPolicy"}, ""},
+		"none by default":   {"3.9.0", map[string]any{"podSecurityStandard": "privileged"}, ""},
+		"old, other kind":   {"3.2.6", map[string]any{"policyKind": "Policy"}, ""},
+		"the other profile": {"3.2.6", map[string]any{"podSecurityStandard": "restricted"}, "ClusterPolicy"},
+	} {
+		src := model.Source{Kind: model.Chart, RepoURL: "https://kyverno.github.io/kyverno", Name: "kyverno-policies", Version: test.version}
+		a, ok := c.Find(Asked{Source: src, Values: test.values})
+		var got []string
+		for _, k := range a.Known.Requires {
+			got = append(got, k.Kind)
+		}
+		if !ok || strings.Join(got, " ") != test.want {
+			t.Errorf("%s: found %t, requires %v, want %q", name, ok, got, test.want)
+		}
+	}
+}
+
 // TestGuarded: charts that ask whether a kind is there before they use it, in any
 // version, require none.
 func TestGuarded(t *testing.T) {

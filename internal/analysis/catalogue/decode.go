@@ -134,8 +134,10 @@ func (e *Entry) check() error {
 	}
 	for _, r := range e.Requires {
 		kind("requires.kind", r.Kind)
-		if _, err := semver.NewVersion(r.Since); r.Since != "" && err != nil {
-			problems = append(problems, fmt.Errorf("%s: requires.since %q is no version: %w", e.Chart, r.Since, err))
+		for _, version := range []string{r.Since, r.Before} {
+			if _, err := semver.NewVersion(version); version != "" && err != nil {
+				problems = append(problems, fmt.Errorf("%s: requires: %q is no version: %w", e.Chart, version, err))
+			}
 		}
 		when("requires", r.When)
 	}

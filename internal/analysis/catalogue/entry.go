@@ -136,8 +136,9 @@ type APIGroup struct {
 // be there.
 type Required struct {
 	Kind string `json:"kind"` // "group/Kind"
-	// Since is the first version of the chart that is known to render them; of older ones
-	// nothing is claimed.
-	Since string `json:"since,omitempty"`
-	When  *When  `json:"when,omitempty"`
+	// Since is the first version of the chart that is known to render them, Before the first
+	// that does not any more; of other versions nothing is claimed.
+	Since  string `json:"since,omitempty"`
+	Before string `json:"before,omitempty"`
+	When   *When  `json:"when,omitempty"`
 }

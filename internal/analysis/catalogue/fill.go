@@ -97,21 +97,21 @@ func (c *Catalogue) fill(e Entry, asked Asked) Answer {
 		}
 	}
 	for _, r := range e.Requires {
-		if r.When.claims(v) && !r.isOlder(asked.Source.Version) {
+		if r.When.claims(v) && r.isOf(asked.Source.Version) {
 			a.Known.Requires = append(a.Known.Requires, knownKinds([]string{r.Kind})...)
 		}
 	}
 	return a
 }
 
-// isOlder reports whether a version is older than the first that renders the kind. A range
-// takes the newest of its versions, which is not known.
-func (r Required) isOlder(version string) bool {
-	if r.Since == "" {
-		return false
-	}
+// isOf reports whether a version renders the kind. A range takes the newest of its versions,
+// which is not known.
+func (r Required) isOf(version string) bool {
 	given, err := semver.StrictNewVersion(strings.TrimPrefix(version, "v"))
-	return err == nil && given.LessThan(semver.MustParse(r.Since))
+	if err != nil {
+		return r.Before == ""
+	}
+	return (r.Since == "" || !given.LessThan(semver.MustParse(r.Since))) && (r.Before == "" || given.LessThan(semver.MustParse(r.Before)))
 }
 
 // places reports whether values write annotations that place objects in the sync
