@@ -79,17 +79,17 @@ func choicesOf(tree *repofs.Tree, t text) []choice {
 
 // Either is where a script chooses between another one and one that has Argo CD or Helm apply a chart
 // of the repository, by its folder.
-func (t *Told) Either(file, chart string) (finding.Position, bool) {
+func (told *Told) Either(file, chart string) (finding.Position, bool) {
 	source := regexp.MustCompile(`(?m)^\s*path:\s*["']?(?:\./)?` + regexp.QuoteMeta(chart) + `/?["']?\s*$`)
 	known := map[string]bool{}
 	applies := func(script string) bool {
 		if _, ok := known[script]; !ok {
-			known[script] = source.Match(t.scripts[script]) || slices.ContainsFunc(t.Folders, func(one Instruction) bool { return one.Address == chart && one.Position.File == script })
+			known[script] = source.Match(told.scripts[script]) || slices.ContainsFunc(told.Folders, func(one Instruction) bool { return one.Address == chart && one.Position.File == script })
 		}
 		return known[script]
 	}
 	is := func(script string) bool { return script == file }
-	for _, c := range t.choices {
+	for _, c := range told.choices {
 		one, other := branchOf(c, is), branchOf(c, applies)
 		if one >= 0 && other >= 0 && one != other {
 			return c.position, true

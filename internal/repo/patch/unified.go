@@ -2,13 +2,14 @@ package patch
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/aymanbagabas/go-udiff"
 	"go.yaml.in/yaml/v3"
 )
 
-// uncertain stands above a diff with a change that git apply would look for at the end of the file alone.
+// uncertain stands above a diff with a change that git apply would look for in another place.
 const uncertain = "# git apply needs --unidiff-zero: lines that may hold a secret are left out\n"
 
 // hunks writes a unified diff.
@@ -65,7 +66,8 @@ func (h *hunks) write(before string, edits []udiff.Edit) []udiff.Edit {
 	behind := h.around(at, 1, min(udiff.DefaultContextLines, next-at))
 	write(&body, " ", h.lines[at:at+behind])
 	at += behind
-	h.uncertain = h.uncertain || behind == 0 && at < len(h.lines)
+	// Nothing behind a change stands for the end of the file, and a hunk of line 1 for its beginning.
+	h.uncertain = h.uncertain || behind == 0 && at < len(h.lines) || begin == 1 && at == begin
 	fmt.Fprintf(&h.text, "@@ -%s +%s @@\n%s", span(begin, at-begin), span(begin+h.moved, at-begin+grown), body.String())
 	h.done, h.moved = at, h.moved+grown
 	return edits
@@ -95,7 +97,7 @@ func span(others, count int) string {
 	case 0:
 		return fmt.Sprintf("%d,0", others)
 	case 1:
-		return fmt.Sprint(others + 1)
+		return strconv.Itoa(others + 1)
 	default:
 		return fmt.Sprintf("%d,%d", others+1, count)
 	}

@@ -80,6 +80,9 @@ func TestDiffApplies(t *testing.T) {
 		if len(c.After) == 0 {
 			return // git takes the file away
 		}
+		if strings.HasPrefix(diff, "#") && !strings.HasSuffix(string(c.Before), "\n") {
+			return // without lines around, git takes a last line without an end for any that begins with it
+		}
 		if got := gitApply(t, c.File, string(c.Before), diff); got != string(c.After) {
 			t.Fatalf("%q\nwant %q\nof\n%s", got, c.After, diff)
 		}
