@@ -197,6 +197,9 @@ func syntaxError(err error, text []byte, first int) error {
 	if strings.Contains(message, "invalid map key: ") { // the library tells it in types of Go
 		return &SyntaxError{Line: first + oddKey(text) - 1, Message: "a map or a list stands as a key; a value that begins with { is text only in quotes"}
 	}
+	if line := ConflictLine(text); line > 0 {
+		return &SyntaxError{Line: first + line - 1, Message: Conflict}
+	}
 	if m := yamlLine.FindStringSubmatch(message); m != nil {
 		n, convErr := strconv.Atoi(m[1])
 		if convErr == nil {
@@ -204,6 +207,21 @@ func syntaxError(err error, text []byte, first int) error {
 		}
 	}
 	return &SyntaxError{Line: first, Message: strings.TrimPrefix(message, "yaml: ")}
+}
+
+// Conflict says why a text does not parse that holds the markers of a merge by git.
+const Conflict = "unresolved merge conflict; keep one of its sides, and remove the lines of the markers"
+
+var conflictMarker = lazyregexp.New(`(?m)^(?:<<<<<<<|>>>>>>>) `)
+
+// ConflictLine is the first line of a text that is a marker of a merge conflict, counting
+// from 1; 0 where none is. A text that parses may hold one and mean it.
+func ConflictLine(text []byte) int {
+	at := conflictMarker.FindIndex(text)
+	if at == nil {
+		return 0
+	}
+	return bytes.Count(text[:at[0]], []byte("\n")) + 1
 }
 
 // Parsed is one object of a stream and the line of its document.

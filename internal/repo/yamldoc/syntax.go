@@ -13,6 +13,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 	"github.com/rollout-ladder/ladder/internal/repo/confidential"
+	"github.com/rollout-ladder/ladder/internal/repo/manifest"
 	"github.com/rollout-ladder/ladder/internal/repo/repofs"
 )
 
@@ -29,6 +30,9 @@ func syntaxMessage(err error) string {
 }
 
 func syntaxError(file string, data []byte, err error) error {
+	if line := manifest.ConflictLine(data); line > 0 {
+		return &repofs.InputError{Position: finding.Position{File: file, Line: line}, Message: "not valid YAML: " + manifest.Conflict, Err: err}
+	}
 	message := syntaxMessage(err)
 	hint := ""
 	switch {
