@@ -51,7 +51,8 @@ func GitHub(w io.Writer, l Lint) error {
 		}
 		fmt.Fprintf(&b, "::%s %s::%s\n", command, strings.Join(properties, ","), githubData(strings.Join(message, "\n")))
 	}
-	for _, u := range distinct(l.Unrendered) {
+	left, _ := untold(l.Unrendered, l.Findings)
+	for _, u := range left {
 		fmt.Fprintf(&b, "not rendered: %s: %s\n", Plain(u.Component), Plain(u.Reason))
 	}
 	b.WriteString(l.summary(all) + "\n")

@@ -14,9 +14,9 @@ func LintMarkdown(w io.Writer, l Lint) error {
 	var b strings.Builder
 	all := merged(l.Findings)
 	fmt.Fprintf(&b, "## Ladder lint\n\n%s.\n", markdown(l.summary(all)))
-	if len(l.Unrendered) > 0 {
+	if left, _ := untold(l.Unrendered, l.Findings); len(left) > 0 {
 		b.WriteString("\n### Not rendered\n\nNothing is known of what these hold.\n\n")
-		for _, u := range distinct(l.Unrendered) {
+		for _, u := range left {
 			fmt.Fprintf(&b, "- %s %s: %s\n", l.code(finding.Position{File: u.File, Line: u.Line}), markdown(u.Component), markdown(u.Reason))
 		}
 	}

@@ -25,7 +25,7 @@ func LintText(w io.Writer, l Lint, style Style, verbose bool) error {
 	if len(all)+len(l.Unrendered) > 0 {
 		b.WriteByte('\n')
 	}
-	writeUnrendered(&b, l.Unrendered, verbose)
+	writeUnrendered(&b, l.Unrendered, l.Findings, verbose)
 	for i := range all {
 		all[i].header = t.header(all[i])
 	}

@@ -161,7 +161,7 @@ func countSteps(total, empty int) string {
 // platform.
 func PlanText(w io.Writer, p *plan.Plan, unrendered []Unrendered, way string) error {
 	var b strings.Builder
-	writeUnrendered(&b, UnrenderedBelow(unrendered, way), false)
+	writeUnrendered(&b, UnrenderedBelow(unrendered, way), nil, false)
 	fmt.Fprintf(&b, "Plan of %s under policy %s: %s in %s\n\n", p.Environment, p.Policy,
 		finding.Count(len(p.Order), "component"), stepsOf(p))
 	rows := [][]string{{"STEP", heading(p.Steps), "MAX", "COMPONENTS"}}

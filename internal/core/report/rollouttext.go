@@ -17,7 +17,7 @@ import (
 func RolloutText(w io.Writer, r Rollout, style Style) error {
 	var b strings.Builder
 	s := summarise(r)
-	writeUnrendered(&b, r.Unrendered, false)
+	writeUnrendered(&b, r.Unrendered, nil, false)
 	writeAgainst(&b, r.Against)
 	writeErrors(&b, r.Errors)
 	writeUntested(&b, r.Untested)

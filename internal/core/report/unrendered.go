@@ -10,13 +10,14 @@ import (
 
 // writeUnrendered says at the top of a report what could not be rendered: what is not
 // rendered is never called clean. Of those with one cause the first is written whole and
-// the others are named, or all are with verbose.
-func writeUnrendered(b *strings.Builder, all []Unrendered, verbose bool) {
-	components := NotWhole(all)
-	all = distinct(all)
+// the others are named, or all are with verbose. Of those that a finding tells whole, which
+// is shown, the components are named.
+func writeUnrendered(b *strings.Builder, all []Unrendered, shown []finding.Finding, verbose bool) {
 	if len(all) == 0 {
 		return
 	}
+	components := NotWhole(all)
+	all, told := untold(all, shown)
 	verb := "are"
 	if components == 1 {
 		verb = "is"
@@ -25,7 +26,30 @@ func writeUnrendered(b *strings.Builder, all []Unrendered, verbose bool) {
 	for _, line := range UnrenderedLines(all, verbose) {
 		b.WriteString("    " + line + "\n")
 	}
+	if len(told) > 0 {
+		names := strings.Join(told, ", ")
+		if !verbose {
+			names = few(told)
+		}
+		b.WriteString("    findings below say why: " + Plain(names) + "\n")
+	}
 	b.WriteByte('\n')
+}
+
+// untold leaves of what is not rendered what no finding says that is shown, each once, and names
+// the components of the rest.
+func untold(all []Unrendered, shown []finding.Finding) (left []Unrendered, told []string) {
+	for _, u := range all {
+		if !slices.ContainsFunc(shown, func(f finding.Finding) bool {
+			return f.Environment == u.Environment && f.Component == u.Component && f.Position == (finding.Position{File: u.File, Line: u.Line}) &&
+				strings.HasPrefix(f.Message, strings.TrimSpace(u.Reason))
+		}) {
+			left = append(left, u)
+		} else if !slices.Contains(told, u.Component) {
+			told = append(told, u.Component)
+		}
+	}
+	return distinct(left), told
 }
 
 // UnrenderedLines says why components are not rendered, cause by cause: one of each cause
