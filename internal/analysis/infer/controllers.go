@@ -138,6 +138,10 @@ func requiresController(w *world, o *object, add func(need)) {
 	if !customGroup(o.g) || ownKind(o.g, o.k) || configures(o.g, o.k) {
 		return
 	}
-	add(need{key: controllerKey(o.g, o.k), or: []key{controllerKey(o.g, "*"), controllerKey(o.g, w.resource(o.g, o.k))}, field: "kind",
+	or := []key{controllerKey(o.g, "*")}
+	for _, name := range w.resources(o.g, o.k) {
+		or = append(or, controllerKey(o.g, name))
+	}
+	add(need{key: controllerKey(o.g, o.k), or: or, field: "kind",
 		strength: plan.Hard, effect: dependency.Ready, verb: "is reconciled by the controller of " + o.g})
 }

@@ -354,7 +354,7 @@ func (x *index) selects(hook webhook, o *object, pods bool) bool {
 // type; custom says that one names their custom group. Source: Kubernetes,
 // apiserver, admission/plugin/webhook/predicates/rules.
 func (x *index) ruled(rules []any, t typeKey) (custom, ok bool) {
-	resource := x.world.resource(t.group, t.kind)
+	resources := x.world.resources(t.group, t.kind)
 	each(rules, "", func(rule map[string]any, _ string) {
 		switch scope := text(rule, "scope"); {
 		case scope == "Cluster" && !t.clusterWide, scope == "Namespaced" && t.clusterWide:
@@ -367,7 +367,7 @@ func (x *index) ruled(rules []any, t typeKey) (custom, ok bool) {
 		if !slices.ContainsFunc(list(rule, "resources"), func(v any) bool {
 			text, _ := v.(string)
 			name, sub, _ := strings.Cut(text, "/")
-			return (sub == "" || sub == "*") && (name == "*" || name == resource)
+			return (sub == "" || sub == "*") && (name == "*" || slices.Contains(resources, name))
 		}) {
 			return
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rollout-ladder/ladder/internal/core/dependency"
 	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/repo/manifest"
 )
@@ -129,6 +130,15 @@ func makesNothing(group string) bool {
 		"karpenter.sh", "karpenter.k8s.aws", "networking.gke.io", "cloud.google.com", "elbv2.k8s.aws", "k8s.cni.cncf.io", "projectcalico.org", "longhorn.io",
 		"velero.io", "policy.linkerd.io", "secrets.hashicorp.com", "configuration.konghq.com",
 		"barmancloud.cnpg.io", "projectcontour.io", "isindir.github.com", "template.openshift.io"}, group)
+}
+
+// resources are the names that a kind may have in the rules of webhooks and roles: that of its
+// CRD, else all that people choose.
+func (w *world) resources(group, kind string) []string {
+	if plural, ok := w.plurals[group+"/"+kind]; ok {
+		return []string{plural}
+	}
+	return dependency.ResourceNames(kind)
 }
 
 // resource returns the plural of a kind: from its CRD, else by the rule that

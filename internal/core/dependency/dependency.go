@@ -1,6 +1,8 @@
 package dependency
 
 import (
+	"strings"
+
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/plan"
 )
@@ -163,4 +165,15 @@ type Lack struct {
 	Provider End
 	// Evidence is the requirement first, then every provider.
 	Evidence []finding.Evidence
+}
+
+// ResourceNames are the names that the resource of a kind may have in the API where its CRD is
+// not known: people write CRDs whose plural is the kind itself.
+func ResourceNames(kind string) []string {
+	kind = strings.ToLower(kind)
+	names := []string{kind + "s", kind + "es", kind}
+	if stem, ok := strings.CutSuffix(kind, "y"); ok {
+		names = append(names, stem+"ies")
+	}
+	return names
 }

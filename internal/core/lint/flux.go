@@ -68,11 +68,7 @@ func (f *fluxOrder) awaitsKind(l link, i int) bool {
 func isCRDOf(crd, required string) bool {
 	plural, group, _ := strings.Cut(crd, ".")
 	kind, of, _ := strings.Cut(strings.ToLower(required), ".")
-	if group != of {
-		return false
-	}
-	stem, isY := strings.CutSuffix(kind, "y")
-	return slices.Contains([]string{kind, kind + "s", kind + "es"}, plural) || isY && plural == stem+"ies"
+	return group == of && slices.Contains(dependency.ResourceNames(kind), plural)
 }
 
 // proves reports whether the unit that starts at i finds what it needs because another,
