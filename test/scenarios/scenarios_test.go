@@ -130,10 +130,17 @@ func found(t *testing.T, archive *txtar.Archive, side string) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	rules := map[string]lint.Rule{}
+	for _, r := range lint.All() {
+		rules[r.ID] = r
+	}
 	lines := []string{}
 	for _, environment := range all {
 		for _, f := range lint.Run(environment.Lint(), lint.Options{}) {
 			lines = append(lines, line(f))
+			if r := rules[f.Rule]; f.Severity.Rank() < r.Severity.Rank() && f.Severity != r.Gravest {
+				t.Errorf("%s: a finding of %s is graver than its page says: %s", side, f.Rule, f.Severity)
+			}
 			if f.Message == "" || f.Position.File == "" {
 				t.Errorf("%s: a finding of %s at %q says %q", side, f.Rule, f.Position, f.Message)
 			}

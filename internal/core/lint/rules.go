@@ -34,7 +34,7 @@ func orderRules() []Rule {
 		judged(ruleWait, finding.Warning, "A chart waits for what the order can see to", waitInChart),
 		judged(ruleDeclared, finding.Error, "A declared requirement stands later than what requires it", declaredAgainstOrder),
 		judged(RuleCycle, finding.Error, "Components require each other", cycles),
-		judged(ruleUnprovided, finding.Warning, "Nothing provides what an object requires", unprovided),
+		judged(ruleUnprovided, finding.Warning, "Nothing provides what an object requires", unprovided).withErrors(),
 		judged(ruleKey, finding.Error, "A pod reads a key that its Secret or ConfigMap does not have", keyMissing),
 		judged(ruleListener, finding.Error, "A route names a listener that its Gateway does not have", listenerMissing),
 	)
@@ -75,7 +75,7 @@ func argoRules() []Rule {
 		judged(ruleSyncTimeout, finding.Warning, "Argo CD ends a sync before a hook or Job of it has to be done", syncTimeoutTooShort),
 		judged(ruleHooksOnly, finding.Warning, "An Application of hooks alone is never synced by itself", hooksNeverSync),
 		judged(ruleLongName, finding.Error, "The name of an Application does not fit into the label that tracks what it applies", nameTooLong),
-		judged(ruleBuild, finding.Warning, "Argo CD cannot build a kustomization with the options of its settings", buildOptionMissing),
+		judged(ruleBuild, finding.Warning, "Argo CD cannot build a kustomization with the options of its settings", buildOptionMissing).withErrors(),
 		judged(ruleQuoted, finding.Error, "Argo CD passes on the quotes in the options of kustomize", buildOptionQuoted),
 		judged(ruleDryRun, finding.Error, "A dry run fails for a kind that the same sync would bring", dryRunOnMissing),
 		judged(ruleProjectLate, finding.Error, "An Application is applied before its AppProject", projectBeforeUse),
@@ -86,7 +86,7 @@ func argoRules() []Rule {
 // olmRules judge what the Operator Lifecycle Manager is told to install.
 func olmRules() []Rule {
 	return []Rule{
-		judged(ruleApproval, finding.Warning, "Nothing approves the InstallPlan of an operator", installPlanApproval),
+		judged(ruleApproval, finding.Warning, "Nothing approves the InstallPlan of an operator", installPlanApproval).withErrors(),
 		judged(ruleGroupMissing, finding.Error, "A Subscription has no OperatorGroup in its namespace", operatorGroupMissing),
 		judged(ruleSeveralGroups, finding.Error, "Two OperatorGroups are in one namespace", operatorGroupsSeveral),
 		judged(ruleInstallMode, finding.Error, "An operator does not support what its OperatorGroup targets", installModeUnsupported),
@@ -106,7 +106,7 @@ func repositoryRules() []Rule {
 	return []Rule{
 		judged(RuleImage, finding.Warning, "An image reference is malformed, or names no version", imageReference),
 		judged(ruleHelmfile, finding.Info, "A Helmfile installs what a component is now", installedByHelmfile),
-		judged(ruleDuplicate, finding.Warning, "Two components own one object", duplicateResource),
+		judged(ruleDuplicate, finding.Warning, "Two components own one object", duplicateResource).withErrors(),
 		judged(ruleSkew, finding.Warning, "What is applied before Argo CD is another version than what comes later", versionSkew),
 	}
 }

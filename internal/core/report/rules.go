@@ -11,7 +11,11 @@ import (
 // RuleDocument is the documentation of a rule, in Markdown.
 func RuleDocument(r lint.Rule) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# %s\n\n%s. Severity: %s.\n\n%s\n", r.ID, r.Summary, r.Severity, strings.TrimSpace(r.Doc))
+	severity := string(r.Severity)
+	if r.Gravest != "" {
+		severity += " or " + string(r.Gravest)
+	}
+	fmt.Fprintf(&b, "# %s\n\n%s. Severity: %s.\n\n%s\n", r.ID, r.Summary, severity, strings.TrimSpace(r.Doc))
 	if !strings.Contains(r.Doc, lint.IgnoreComment+" "+r.ID) {
 		fmt.Fprintf(&b, `
 ## Suppress
