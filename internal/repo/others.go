@@ -47,7 +47,7 @@ func (r *Repository) noPlatform(ctx context.Context, dir string) *InputError {
 	case len(states) > 0:
 		found.Position = states[0]
 		found.Message += fmt.Sprintf(", but %s of Helmfile", finding.Count(len(states), "state file"))
-		found.Hint = fmt.Sprintf("ladder import helmfile %s makes a platform of it", states[0].File)
+		found.Hint = importing(states)
 	case r.applications != nil && r.applications.TerraformUnread() != nil:
 		unread := r.applications.TerraformUnread()
 		found.Position = unread.Position
@@ -84,8 +84,12 @@ func (r *Repository) platformAbove() string {
 func (r *Repository) findOthers(ctx context.Context) {
 	r.others = nil
 	if states := r.stateFiles(ctx); len(states) > 0 {
-		r.others = append(r.others, notTaken(states, "state file", "of Helmfile",
-			fmt.Sprintf("only what is installed before Argo CD or Flux counts; ladder import helmfile %s makes a platform of it", states[0].File)))
+		f := notTaken(states, "state file", "of Helmfile", "only what is installed before Argo CD or Flux counts")
+		f.Message += "; " + importing(states)
+		for i := range states {
+			f.Unread[i].Reason += "; " + importing(states[i:i+1])
+		}
+		r.others = append(r.others, f)
 	}
 	if r.overlays == nil && r.flux == nil {
 		return // descriptors, and what they are generated with
@@ -159,6 +163,23 @@ func notTaken(files []finding.Position, noun, of, why string) finding.Finding {
 		f.Unread = append(f.Unread, finding.Unread{Position: at, Part: true, Template: noun == template, Reason: "a " + noun + " " + of + " is not read: " + why})
 	}
 	return f
+}
+
+// importing says how state files of Helmfile become a platform.
+func importing(states []finding.Position) string {
+	const most = 3
+	if len(states) == 1 {
+		return fmt.Sprintf("ladder import helmfile %s makes a platform of it", states[0].File)
+	}
+	var names []string
+	for _, at := range states[:min(len(states), most)] {
+		names = append(names, at.File)
+	}
+	text := "ladder import helmfile makes a platform of each: " + strings.Join(names, ", ")
+	if more := len(states) - most; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
 }
 
 // stateFiles are the state files of Helmfile, each at the line of its releases or of what it
