@@ -165,6 +165,9 @@ func (t templated) place(application *yamldoc.Value) {
 			first = first && field == nil
 		}
 		t.placeField(source, "targetRevision")
+		for _, file := range source.At("helm", "valueFiles").Elements() {
+			t.placeFile(file)
+		}
 	}
 	if spec != nil {
 		for i, e := range spec.Entries {
@@ -172,6 +175,24 @@ func (t templated) place(application *yamldoc.Value) {
 				spec.Entries[i].Position = e.Value.Position
 			}
 		}
+	}
+}
+
+// placeFile gives a value file the line that writes it, where one line does.
+func (t templated) placeFile(file *yamldoc.Value) {
+	at := -1
+	for i, line := range t.lines {
+		words := strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" \t\"'[],{}", r) })
+		if !slices.Contains(words, file.Text) || words[0] != "-" && !slices.Contains(words, "valueFiles:") {
+			continue
+		}
+		if at >= 0 {
+			return
+		}
+		at = i
+	}
+	if at >= 0 {
+		file.Position = finding.Position{File: t.at.File, Line: t.at.Line + at}
 	}
 }
 

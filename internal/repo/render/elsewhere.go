@@ -84,7 +84,7 @@ func (r *Renderer) valueFiles(view *source.Recording, src model.Source) ([]model
 			case missing && file.Optional:
 				continue
 			case missing:
-				return nil, source.Errorf(file.Position, "value file %s does not exist; add it, or mark it optional (ignoreMissingValueFiles)", file.Path)
+				return nil, &source.Error{Position: file.Position, Reason: source.NoValueFile(file.Path)}
 			case err != nil:
 				return nil, source.Errorf(file.Position, "value file %s cannot be read: %w", file.Path, err)
 			}

@@ -41,6 +41,11 @@ func Absent(at finding.Position, what, name string) *Error {
 	}
 }
 
+// NoValueFile says that a value file is not there, and what helps.
+func NoValueFile(name string) string {
+	return "value file " + name + " does not exist; add it, or mark it optional (ignoreMissingValueFiles), so that the chart renders without its values"
+}
+
 // ErrEncrypted is under errors about a file that only its owner can read.
 var ErrEncrypted = errors.New("encrypted")
 

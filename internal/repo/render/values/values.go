@@ -45,8 +45,7 @@ func Layer(view source.View, src model.Source) (Layered, error) {
 			continue
 		}
 		if errors.Is(err, fs.ErrNotExist) {
-			return Layered{}, &source.Error{Position: at, Err: err,
-				Reason: "value file " + file.Path + " does not exist; add it, or mark it optional (ignoreMissingValueFiles)"}
+			return Layered{}, &source.Error{Position: at, Err: err, Reason: source.NoValueFile(file.Path)}
 		}
 		if err != nil {
 			return Layered{}, source.Errorf(at, "value file: %w", err)
