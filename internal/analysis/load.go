@@ -355,6 +355,7 @@ func (r *Result) infer(ctx context.Context, known *knowledge, refused []finding.
 		r.Findings = append(r.Findings, r.tooLong(c, objects[c.Name])...)
 		r.Findings = append(r.Findings, r.ignoredOptions(c, objects[c.Name])...)
 		r.Findings = append(r.Findings, r.unreadApplications(c, r.Objects[c.Name])...)
+		r.Findings = append(r.Findings, r.nothing(ctx, c)...)
 	}
 	for i := range r.Findings {
 		r.Findings[i].Environment = cmp.Or(r.Findings[i].Environment, r.Platform.Environment)

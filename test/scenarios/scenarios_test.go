@@ -23,7 +23,7 @@ import (
 // command have them.
 var elsewhere = []string{
 	lint.RuleParity, lint.RuleUnusedSuppression, lint.RuleFileMissing, lint.RuleRenderFailed,
-	"assumed", "invalid-field", "not-read", "nothing-applied", "unknown-field", "parent-at-once", "several-clusters", "sync-option",
+	"assumed", "invalid-field", "not-read", "unknown-field", "parent-at-once", "several-clusters", "sync-option",
 }
 
 func TestScenarios(t *testing.T) {
