@@ -210,7 +210,7 @@ func syntaxError(err error, text []byte, first int) error {
 }
 
 // Conflict says why a text does not parse that holds the markers of a merge by git.
-const Conflict = "unresolved merge conflict; keep one of its sides, and remove the lines of the markers"
+const Conflict = "unresolved merge conflict; merge its sides, and remove the markers"
 
 var conflictMarker = lazyregexp.New(`(?m)^(?:<<<<<<<|>>>>>>>) `)
 
