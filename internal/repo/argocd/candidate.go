@@ -6,7 +6,6 @@ import (
 	"path"
 	"reflect"
 	"slices"
-	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/model"
@@ -50,24 +49,6 @@ func (w *walk) add(c model.Component, destination string, index int) {
 	w.applied[c.Name] = true
 	c.Solved = w.solved > 0
 	w.met = append(w.met, candidate{component: c, destination: destination, application: index})
-}
-
-// either is where a script chooses between two components: one that a script applies by itself, and one
-// of a chart of the repository.
-func (w *walk) either(ctx context.Context, a, b model.Component) (finding.Position, bool) {
-	told := w.repository.told(ctx)
-	for _, pair := range [][2]model.Component{{a, b}, {b, a}} {
-		by, ok := w.repository.appliedAt(ctx, pair[0].Position.File)
-		for _, root := range w.environment.roots {
-			if !ok || root.chart.dir == "" || !strings.HasPrefix(pair[1].Position.File, root.chart.dir+"/") {
-				continue
-			}
-			if at, chosen := told.Either(by.File, root.chart.dir); chosen {
-				return at, true
-			}
-		}
-	}
-	return finding.Position{}, false
 }
 
 // disabled adds the Applications that are switched off by the name of their
@@ -159,11 +140,6 @@ func (w *walk) finish(ctx context.Context) []model.Component {
 			if m.alone && alone[c.Name] && w.repository.isHanded(ctx, c.Position.File) && !w.repository.isHanded(ctx, other.Position.File) {
 				last, f.Severity = true, finding.Info
 				f.Message = fmt.Sprintf("duplicate name %s: a command applies this one, and none that at %s", c.Name, other.At("name"))
-			}
-			if at, ok := w.either(ctx, c, other); ok {
-				f.Severity = finding.Info
-				f.Message = fmt.Sprintf("duplicate name %s, ignored: %s applies either this one or that at %s", c.Name, at.File, other.At("name"))
-				f.Evidence = append(f.Evidence, finding.Evidence{Text: "one of the two is chosen", File: at.File, Line: at.Line})
 			}
 			w.repository.findings = append(w.repository.findings, f)
 			if !last {

@@ -55,9 +55,6 @@ type Told struct {
 	Unread error
 	// Broken are why folders of Terraform are not read.
 	Broken []terraform.SyntaxError
-	// choices are the conditions of scripts, scripts the texts of all.
-	choices []choice
-	scripts map[string][]byte
 }
 
 // Namespace is a namespace that a command creates.
@@ -73,7 +70,7 @@ type Namespace struct {
 // since documents may tell of another way, and comments of kustomizations last, each by
 // file and line.
 func Find(ctx context.Context, tree *repofs.Tree) Told {
-	told := Told{scripts: map[string][]byte{}}
+	var told Told
 	all, repositories := texts(ctx, tree)
 	files := &applying{ctx: ctx, tree: tree, known: map[argument]made{}, listed: map[string]kustomization{}, named: map[string]namespaced{}, kept: map[string]made{}}
 	for _, t := range all {
@@ -89,10 +86,6 @@ func Find(ctx context.Context, tree *repofs.Tree) Told {
 		}
 		told.Instructions = append(told.Instructions, Read(t.file, t.content)...)
 		told.Namespaces = append(told.Namespaces, namespaces(t.file, t.content)...)
-		if path.Ext(t.file) == ".sh" || path.Ext(t.file) == ".bash" {
-			told.choices = append(told.choices, choicesOf(tree, t)...)
-			told.scripts[t.file] = t.content
-		}
 		if t.rank != aside {
 			told.Objects = append(told.Objects, objects(t.file, t.content)...)
 		}
