@@ -115,8 +115,9 @@ func (o *order) fluxAcross(l link) (f finding.Finding, wrong bool) {
 	case o.flux.forgotten(l, l.consumer, l.provider, o.byRule[l.Rule]):
 		f, wrong = o.fluxForgotten(l, f, i, j), true
 	}
-	if wrong && len(l.Refused) > 1 {
-		f.Evidence = append(f.Evidence, furtherEnds(slices.DeleteFunc(slices.Clone(l.Refused), func(e dependency.End) bool { return e == l.Consumer })))
+	others := slices.DeleteFunc(slices.Clone(l.Refused), func(e dependency.End) bool { return e == l.Consumer })
+	if wrong && len(others) > 0 {
+		f.Evidence = append(f.Evidence, furtherEnds(others))
 	}
 	if before := o.flux.units[j].Before; wrong && before.File != "" {
 		f.Severity = finding.Info
