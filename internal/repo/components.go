@@ -3,7 +3,6 @@ package repo
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"path"
 	"reflect"
@@ -90,7 +89,7 @@ func (r *Repository) preArgo(environment string) ([]model.Component, []finding.F
 		findings = append(findings, ladderfile.UnknownFields(entry, c.Unknown)...)
 		problems = append(problems, err)
 	}
-	return components, findings, errors.Join(problems...)
+	return components, findings, descriptor.Join(problems...)
 }
 
 // merge puts the pre-Argo components first and reports names used in both.

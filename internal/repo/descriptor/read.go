@@ -53,7 +53,38 @@ func Read(ctx context.Context, folders []string, against Context) ([]model.Compo
 		components = append(slices.DeleteFunc(components, func(c model.Component) bool { return replaced[c.Name] }), cs...)
 		findings = append(slices.DeleteFunc(findings, func(f finding.Finding) bool { return replaced[f.Component] }), fs...)
 	}
-	return components, findings, errors.Join(problems...)
+	return components, findings, Join(problems...)
+}
+
+// Join is errors.Join for the errors of descriptors. What several components have at one place, such
+// as a layer of values in ladder.yaml, is one error that says how many they are.
+func Join(problems ...error) error {
+	type cause struct {
+		at            finding.Position
+		message, hint string
+	}
+	var all []error
+	first, components := map[cause]*repofs.InputError{}, map[cause]int{}
+	for _, problem := range problems {
+		inputs := repofs.InputErrors(problem)
+		if len(inputs) == 0 {
+			all = append(all, problem)
+		}
+		for _, in := range inputs {
+			c := cause{in.Position, in.Message, in.Hint}
+			if components[c]++; components[c] == 1 {
+				told := *in
+				first[c] = &told
+				all = append(all, &told)
+			}
+		}
+	}
+	for c, n := range components {
+		if n > 1 {
+			first[c].Message += fmt.Sprintf("; this concerns %d components", n)
+		}
+	}
+	return errors.Join(all...)
 }
 
 func readFolder(ctx context.Context, folder string, against Context) ([]model.Component, []finding.Finding, error) {

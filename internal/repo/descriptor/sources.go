@@ -234,6 +234,10 @@ func (d *decoder) path(written string, at finding.Position) (string, bool) {
 	}
 	p := strings.TrimPrefix(expanded, "$values/")
 	if _, err := d.ctx.Tree.Resolve(p, at); err != nil {
+		// What is wrong before placeholders are filled in is one error for all components.
+		if _, before := d.ctx.Tree.Resolve(strings.TrimPrefix(written, "$values/"), at); before != nil {
+			err = before
+		}
 		d.fatal = append(d.fatal, err)
 		return "", false
 	}
