@@ -36,6 +36,7 @@ import (
 type Options struct {
 	flags.Source
 	flags.Result
+	steering.UpFront
 
 	Engine          string
 	ArgoCD          string
@@ -55,7 +56,6 @@ type Options struct {
 	Resume          bool
 	Fresh           bool
 	Report          string
-	Approve         []string
 
 	// driven is set where a policy was asked for: with Argo CD as the engine Ladder
 	// then drives its Applications, else it follows them.
@@ -136,7 +136,7 @@ detached (with --keep or --plane the state is saved; go on with --resume).`,
 	f.BoolVar(&o.Resume, "resume", false, "go on with the interrupted rollout of a kept plane, by the flags that it was started with")
 	f.BoolVar(&o.Fresh, "fresh", false, "forget the interrupted rollout of a kept plane")
 	f.StringVar(&o.Report, "report", "", "write the JSON report to this file as well")
-	f.StringArrayVar(&o.Approve, "approve", nil, "approve a step that starts by hand (maxUpdate 0), by its phase, or all of them: all; may be repeated")
+	o.UpFront.Register(cmd)
 	cmd.MarkFlagsMutuallyExclusive("resume", "fresh")
 	source.CompleteFault(cmd, &o.Source)
 	for flag, values := range choices {
@@ -170,7 +170,7 @@ func run(cmd *cobra.Command, args []string, streams *stream.Streams, global *fla
 	if kept {
 		place = progress.KeptPlane
 	}
-	at := steering.New(cmd.Context(), place, o.Approve)
+	at := steering.New(cmd.Context(), place, o.UpFront)
 	defer at.Leave()
 	display := progress.New(streams, global, time.Now)
 	defer display.Close() // a panic as well leaves the terminal as it was
@@ -237,6 +237,9 @@ func (o *Options) parse() (rehearse.Options, error) {
 		if err := flags.OneOf(check.flag, check.value, choices[check.flag]...); err != nil {
 			return none, err
 		}
+	}
+	if err := o.CheckUpFront(); err != nil {
+		return none, err
 	}
 	speed, err := o.speed()
 	if err != nil {

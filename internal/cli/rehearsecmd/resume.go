@@ -43,8 +43,8 @@ func takeOver(cmd *cobra.Command, words []string) error {
 		if flag.Name == "speed" {
 			was = value
 		}
-		if given[flag.Name] {
-			return nil
+		if given[flag.Name] || flag.Name == "reason" && given["approve"] {
+			return nil // a reason is that of the approvals beside it
 		}
 		return cmd.Flags().Set(flag.Name, value)
 	})

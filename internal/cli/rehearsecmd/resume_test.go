@@ -30,6 +30,16 @@ func TestTakeOver(t *testing.T) {
 			kept: []string{"--confine", "off", "--fail", "db", "--speed", "60"},
 			want: []string{"--fail", "cache", "--speed", "60"},
 		},
+		"approvals and their reason": {
+			args: []string{"--keep", "--resume"},
+			kept: []string{"--approve", "250", "--reason", "OPS-12"},
+			want: []string{"--approve", "250", "--reason", "OPS-12"},
+		},
+		"other approvals, without the reason": {
+			args: []string{"--keep", "--resume", "--approve", "350"},
+			kept: []string{"--approve", "250", "--reason", "OPS-12"},
+			want: []string{"--approve", "350"},
+		},
 		"another speed":    {args: []string{"--keep", "--resume", "--speed", "10"}, kept: []string{"--speed", "60"}, refused: "--speed 10: the rehearsal that is to go on was started with --speed 60"},
 		"no longer skips":  {args: []string{"--keep", "--resume", "--speed", "10"}, refused: "was started with --speed skip"},
 		"skips as before":  {args: []string{"--keep", "--resume", "--speed", "skip"}, want: []string{"--speed", "skip"}},

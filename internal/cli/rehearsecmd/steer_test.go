@@ -42,7 +42,7 @@ func TestHowToGoOn(t *testing.T) {
 			streams := &stream.Streams{Err: &out, Getenv: func(string) string { return "" }}
 			cmd := New(streams, &flags.Global{})
 			cmd.RunE = func(cmd *cobra.Command, args []string) error {
-				h := steering.New(cmd.Context(), progress.Thrown, nil)
+				h := steering.New(cmd.Context(), progress.Thrown, steering.UpFront{})
 				defer h.Leave()
 				if tc.left {
 					h.Do(progress.Request{Leave: true})

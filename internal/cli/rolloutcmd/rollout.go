@@ -34,6 +34,7 @@ type Options struct {
 	flags.Source
 	flags.Result
 	cluster.Flags
+	steering.UpFront
 
 	Engine          string
 	Policy          string
@@ -49,7 +50,6 @@ type Options struct {
 	Fresh           bool
 	DryRun          bool
 	Report          string
-	Approve         []string
 	ArgoNamespace   string
 	Revision        string
 	SelfHeal        string
@@ -114,7 +114,7 @@ nobody approves; 3 the cluster does not answer, or another run holds the rollout
 	f.BoolVar(&o.Fresh, "fresh", false, "forget the interrupted rollout and start anew")
 	f.BoolVar(&o.DryRun, "dry-run", false, "say what would change, and change nothing")
 	f.StringVar(&o.Report, "report", "", "write the JSON report to this file as well")
-	f.StringArrayVar(&o.Approve, "approve", nil, "approve a step that starts by hand (maxUpdate 0), by its phase, or all of them: all; may be repeated")
+	o.UpFront.Register(cmd)
 	f.StringVar(&o.ArgoNamespace, "argocd-namespace", "", "namespace of Argo CD (default: that of ladder.yaml, else argocd)")
 	f.StringVar(&o.Revision, "revision", "", "commit that the engine argocd rolls out (default: HEAD of the checkout)")
 	f.StringVar(&o.SelfHeal, "self-heal", "end", "when the engine argocd gives Applications their automated sync back: at the end, or each when it is healthy")
@@ -156,7 +156,7 @@ func run(cmd *cobra.Command, args []string, streams *stream.Streams, global *fla
 	if o.DryRun {
 		return dryRun(ctx, streams, global, o, options)
 	}
-	at := steering.New(ctx, progress.RealCluster, o.Approve)
+	at := steering.New(ctx, progress.RealCluster, o.UpFront)
 	at.Note = func(text string) { fmt.Fprintln(streams.Err, "ladder: "+text) }
 	defer at.Leave()
 	display := progress.New(streams, global, time.Now)
@@ -201,6 +201,9 @@ func (o *Options) parse(ctx context.Context) (session.ClusterOptions, error) {
 		return none, exit.Usagef("--revision, --argocd-namespace and --self-heal are for --engine argocd")
 	case o.Engine == session.ArgoCD && o.DryRun:
 		return none, exit.Usagef("--dry-run is for --engine native: ask Argo CD with argocd app diff")
+	}
+	if err := o.CheckUpFront(); err != nil {
+		return none, err
 	}
 	for _, file := range []string{o.Output, o.Report} {
 		if err := stream.CheckResult(file); err != nil {

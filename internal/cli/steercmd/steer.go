@@ -84,7 +84,7 @@ not answer.`),
 		}
 		o.Register(cmd)
 		if v.action == incluster.Approve {
-			cmd.Flags().StringVar(&o.reason, "reason", "", "why, for the report and the history")
+			cmd.Flags().StringVar(&o.reason, "reason", "", steering.WhyApproved)
 		}
 		cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")
 		out = append(out, cmd)
@@ -92,12 +92,9 @@ not answer.`),
 	return out
 }
 
-// maxReason bounds what the state of a rollout keeps of an approval.
-const maxReason = 500
-
 func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *options, v verb, target string) error {
-	if len(o.reason) > maxReason {
-		return exit.With(exit.Usage, fmt.Errorf("--reason is longer than %d bytes; name a ticket that says it", maxReason))
+	if err := steering.CheckReason(o.reason); err != nil {
+		return err
 	}
 	found, err := o.Find(ctx)
 	if err != nil {

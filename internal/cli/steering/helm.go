@@ -3,6 +3,7 @@
 package steering
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,7 +34,7 @@ type Helm struct {
 	Note func(string)
 
 	place   progress.Place
-	approve []string
+	upFront UpFront
 	// keys says that somebody can answer, left that they left the run.
 	keys bool
 	left atomic.Bool
@@ -43,8 +44,8 @@ type Helm struct {
 const waiting = 16
 
 // New returns the helm of a run at a place, with what its flags approve up front.
-func New(parent context.Context, place progress.Place, approve []string) *Helm {
-	h := &Helm{place: place, approve: approve, Control: make(chan rollout.Event, waiting)}
+func New(parent context.Context, place progress.Place, upFront UpFront) *Helm {
+	h := &Helm{place: place, upFront: upFront, Control: make(chan rollout.Event, waiting)}
 	h.Context, h.Leave = context.WithCancel(parent)
 	return h
 }
@@ -78,7 +79,7 @@ func (h *Helm) Do(r progress.Request) {
 // approved up front. On a cluster people may approve from elsewhere. A rollout that
 // was interrupted in a pause goes on.
 func (h *Helm) Check(p *plan.Plan) error {
-	approved, err := Approvals(p, h.approve)
+	approved, err := Approvals(p, h.upFront.Approve)
 	if err != nil {
 		return err
 	}
@@ -95,7 +96,7 @@ func (h *Helm) Check(p *plan.Plan) error {
 	go func() {
 		h.send(rollout.Resume{})
 		for _, step := range approved {
-			h.send(rollout.Approve{Step: step, By: Person(), Reason: "up front, by --approve"})
+			h.send(rollout.Approve{Step: step, By: Person(), Reason: cmp.Or(h.upFront.Reason, "up front, by --approve")})
 		}
 	}()
 	return nil

@@ -30,6 +30,7 @@ func planned() *plan.Plan {
 func TestApprovals(t *testing.T) {
 	cases := map[string]struct {
 		approve []string
+		reason  string
 		keys    bool
 		cluster bool
 		want    []int
@@ -41,6 +42,7 @@ func TestApprovals(t *testing.T) {
 		"somebody is there":         {keys: true},
 		"somebody may be elsewhere": {cluster: true, approve: []string{"200"}, want: []int{1}, noted: "step 300 starts by hand (maxUpdate 0), when somebody runs: ladder approve 300"},
 		"all":                       {approve: []string{"all"}, want: []int{1, 2}},
+		"all, with a reason":        {approve: []string{"all"}, reason: "OPS-12", want: []int{1, 2}},
 		"one by one":                {approve: []string{"300", "210"}, want: []int{1, 2}},
 		"by label, twice":           {approve: []string{"200,210", "200"}, keys: true, want: []int{1}},
 		"one is left":               {approve: []string{"200"}, refused: "step 300 starts by hand"},
@@ -53,7 +55,7 @@ func TestApprovals(t *testing.T) {
 			if tc.cluster {
 				place = progress.RealCluster
 			}
-			h := New(t.Context(), place, tc.approve)
+			h := New(t.Context(), place, UpFront{Approve: tc.approve, Reason: tc.reason})
 			defer h.Leave()
 			noted := ""
 			h.Note = func(text string) { noted += text }
@@ -75,6 +77,13 @@ func TestApprovals(t *testing.T) {
 			for range tc.want {
 				a, _ := received(t, h).(rollout.Approve)
 				got = append(got, a.Step)
+				want := tc.reason
+				if want == "" {
+					want = "up front, by --approve"
+				}
+				if a.Reason != want {
+					t.Errorf("step %d is approved with the reason %q, want %q", a.Step, a.Reason, want)
+				}
 			}
 			if noted != tc.noted {
 				t.Errorf("noted %q, want %q", noted, tc.noted)
@@ -99,7 +108,7 @@ func received(t *testing.T, h *Helm) rollout.Event {
 
 // Without steps by hand an unattended rehearsal is not refused.
 func TestAutomaticLadderNeedsNobody(t *testing.T) {
-	h := New(t.Context(), progress.Thrown, []string{"all"})
+	h := New(t.Context(), progress.Thrown, UpFront{Approve: []string{"all"}})
 	defer h.Leave()
 	if err := h.Check(&plan.Plan{Steps: planned().Steps[:1]}); err != nil {
 		t.Error(err)
@@ -107,7 +116,7 @@ func TestAutomaticLadderNeedsNobody(t *testing.T) {
 }
 
 func TestLeavingEndsTheRun(t *testing.T) {
-	h := New(t.Context(), progress.KeptPlane, nil)
+	h := New(t.Context(), progress.KeptPlane, UpFront{})
 	h.Do(progress.Request{Event: rollout.Pause{}})
 	if _, ok := received(t, h).(rollout.Pause); !ok || h.Context.Err() != nil {
 		t.Error("a pause is passed on, and ends nothing")
