@@ -19,7 +19,7 @@ func (m *Machine) deadline(timeout time.Duration) time.Time {
 // start begins the next attempt of a component.
 func (m *Machine) start(i int) {
 	c := &m.state.Components[i]
-	reason := "everything it waits for is Healthy"
+	reason := m.opened(i)
 	if c.Status == Retrying {
 		reason = fmt.Sprintf("attempt %d", c.Attempt+1)
 	}
@@ -27,6 +27,19 @@ func (m *Machine) start(i int) {
 	m.begin(i)
 	m.move(i, Syncing, reason)
 	m.arm(i)
+}
+
+// opened says why a component may start. Under Phases and Serial the order decides that, which
+// need not keep every requirement.
+func (m *Machine) opened(i int) string {
+	switch {
+	case m.after[i] > 0 && m.bad() > 0: // under Continue
+		return "nothing before it in the order is under way"
+	case m.state.Spec.Policy == Edges:
+		return "everything it waits for is Healthy"
+	default:
+		return "everything before it in the order is Healthy"
+	}
 }
 
 // begin resets what belongs to one attempt and asks for its sync.

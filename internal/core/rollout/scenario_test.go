@@ -33,6 +33,7 @@ import (
 //	after DURATION                 time passes, with every tick that is due
 //	expect NAME=STATUS...          statuses of components; * for all others
 //	why NAME TEXT                  a blocker of the component says TEXT
+//	because NAME TEXT              its last transition has the reason TEXT
 //	message NAME TEXT              its message holds TEXT
 //	attempts NAME N
 //	result RESULT [TEXT]           running, or how it ended
@@ -47,7 +48,7 @@ func TestScenarios(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p := &player{t: t, now: epoch}
+			p := &player{t: t, now: epoch, because: map[string]string{}}
 			for _, f := range archive.Files {
 				if f.Name == "ladder" {
 					p.machine = parseLadder(t, string(f.Data))
@@ -159,6 +160,8 @@ type player struct {
 	t       *testing.T
 	machine *Machine
 	now     time.Time
+	// because is the reason of the last transition of each component.
+	because map[string]string
 }
 
 func (p *player) play(line string) error {
@@ -217,6 +220,10 @@ func (p *player) play(line string) error {
 		}) {
 			return fmt.Errorf("it waits for %+v", blockers)
 		}
+	case "because":
+		if got := p.because[first]; got != strings.Join(args[1:], " ") {
+			return fmt.Errorf("the reason is %q", got)
+		}
 	case "message":
 		c, _ := p.machine.Component(first)
 		if want := strings.Join(args[1:], " "); !strings.Contains(c.Message, want) {
@@ -249,7 +256,11 @@ func failureText(args []string) (text string, final bool) {
 	return strings.Join(args[1:], " "), final
 }
 
-func (p *player) step(e Event) { p.machine.Step(e, p.now) }
+func (p *player) step(e Event) {
+	for _, t := range p.machine.Step(e, p.now).Change.Transitions {
+		p.because[t.Component] = t.Reason
+	}
+}
 
 func (p *player) observation(args []string) Observed {
 	seen := Observed{Component: args[0], Health: Health(args[1]), Revision: revision, At: p.now}
