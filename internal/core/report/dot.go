@@ -18,9 +18,6 @@ func PlanDOT(w io.Writer, p *plan.Plan) error {
 	fmt.Fprintf(&b, "digraph %s {\n", dotText("ladder of "+p.Environment))
 	b.WriteString("  rankdir=LR; newrank=true; node [shape=box, style=rounded, fontname=\"sans-serif\"]; edge [color=gray40];\n")
 	for _, s := range p.Steps {
-		if len(s.Components) == 0 {
-			continue
-		}
 		fmt.Fprintf(&b, "  subgraph cluster_%d {\n    label=%s; %srank=same; color=gray70;\n", s.Index, dotText(stepTitle(s)), dotTip(s))
 		for _, name := range s.Components {
 			var attributes []string
@@ -35,6 +32,9 @@ func PlanDOT(w io.Writer, p *plan.Plan) error {
 				text = " [" + strings.Join(attributes, ", ") + "]"
 			}
 			fmt.Fprintf(&b, "    %s%s;\n", dotText(name), text)
+		}
+		if len(s.Components) == 0 { // Graphviz draws no cluster without nodes
+			fmt.Fprintf(&b, "    %s [label=%s, shape=plaintext];\n", dotText("nothing in step "+strconv.Itoa(s.Index)), dotText(nothing))
 		}
 		b.WriteString("  }\n")
 	}
@@ -55,6 +55,9 @@ func PlanDOT(w io.Writer, p *plan.Plan) error {
 	_, err := io.WriteString(w, b.String())
 	return err
 }
+
+// nothing stands in a step that holds no component.
+const nothing = "(none)"
 
 // dotTip tells in a tooltip what a step is for, and what is true before the next.
 func dotTip(s plan.Step) string {

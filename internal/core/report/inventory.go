@@ -151,10 +151,7 @@ func InventoryPicture(w io.Writer, inv plan.Inventory, title string) error {
 	for _, s := range inv.Steps {
 		sets[s.Index] = s.Set
 	}
-	for _, g := range inv.Phases {
-		if len(g.Members) == 0 {
-			continue
-		}
+	for _, g := range withEmpty(inv) {
 		var heading string
 		switch {
 		case g.Label == "":
@@ -195,8 +192,27 @@ func InventoryPicture(w io.Writer, inv plan.Inventory, title string) error {
 	return WritePicture(w, p)
 }
 
+// withEmpty are the places of the ladder, those of the steps that hold no component as well.
+func withEmpty(inv plan.Inventory) []plan.PhaseGroup {
+	var groups []plan.PhaseGroup
+	rest := inv.Phases
+	for _, s := range inv.Steps {
+		n := 0
+		for n < len(rest) && rest[n].Step == s.Index {
+			n++
+		}
+		if n == 0 {
+			groups = append(groups, plan.PhaseGroup{Label: s.Label, Step: s.Index, About: s.About})
+		}
+		groups, rest = append(groups, rest[:n]...), rest[n:]
+	}
+	return append(groups, rest...) // without a step
+}
+
+// isPhase reports whether a place is a phase, or a step of several.
 func isPhase(label string) bool {
-	return len(label) == 3 && strings.Trim(label, "0123456789") == ""
+	first, _, _ := strings.Cut(label, ",")
+	return len(first) == 3 && strings.Trim(first, "0123456789") == ""
 }
 
 // isStep reports whether a place is a RollingSync step alone.

@@ -18,13 +18,13 @@ func PlanMermaid(w io.Writer, p *plan.Plan) error {
 	var b strings.Builder
 	b.WriteString("flowchart LR\n")
 	for _, s := range p.Steps {
-		if len(s.Components) == 0 {
-			continue
-		}
 		fmt.Fprintf(&b, "  subgraph s%d[\"%s\"]\n", s.Index, mermaidText(stepTitle(s)))
 		for _, name := range s.Components {
 			id[name] = fmt.Sprintf("c%d", len(id)+1)
 			fmt.Fprintf(&b, "    %s[\"%s\"]\n", id[name], mermaidText(boxName(name, p.Only)))
+		}
+		if len(s.Components) == 0 {
+			fmt.Fprintf(&b, "    none%d[\"%s\"]\n", s.Index, nothing)
 		}
 		b.WriteString("  end\n")
 	}

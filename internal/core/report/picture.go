@@ -81,7 +81,7 @@ func frame(b *strings.Builder, f Frame, inner int) {
 		row(b, f.Boxes[start:min(start+perRow, len(f.Boxes))], inner)
 	}
 	if len(f.Boxes) == 0 {
-		line(b, "  (none)", inner)
+		line(b, "  "+nothing, inner)
 	}
 	if f.Text != "" {
 		for i, l := range wrap(f.Text, inner-6) {

@@ -74,6 +74,44 @@ func TestOneCountOfSteps(t *testing.T) {
 	}
 }
 
+// A step that holds no component is drawn in its place, also one of several phases, and the last.
+func TestEmptyStepsAreDrawn(t *testing.T) {
+	in := plan.Input{
+		Environment: "dev", Policy: rollout.Phases,
+		Components: []model.Component{{Name: "web", Phase: 120, Enabled: true}, {Name: "lost", Phase: 700, Enabled: true}},
+		Ladder: plan.Ladder{Steps: []plan.LadderStep{
+			{Phases: []model.Phase{110, 115}, About: plan.About{Title: "CRDs"}}, {Phases: []model.Phase{120}}, {Phases: []model.Phase{130}},
+		}},
+	}
+	p, err := plan.Build(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inv, err := plan.TakeInventory(p, in, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	if err := InventoryPicture(&b, inv, ""); err != nil {
+		t.Fatal(err)
+	}
+	got := regexp.MustCompile(`(PHASE|NO PLACE|WAVE)[^│]*`).FindAllString(b.String(), -1)
+	for i := range got {
+		got[i] = strings.TrimSpace(got[i])
+	}
+	if diff := cmp.Diff([]string{"PHASE 110,115: CRDS", "PHASE 120", "PHASE 130", "PHASE 700"}, got); diff != "" {
+		t.Error(diff)
+	}
+	if n := strings.Count(b.String(), nothing); n != 2 {
+		t.Errorf("%d frames are empty, want 2", n)
+	}
+	for name, form := range map[string]func(io.Writer, *plan.Plan) error{"dot": PlanDOT, "mermaid": PlanMermaid, "svg": PlanSVG} {
+		if n := strings.Count(written(t, form, p), nothing); n != 2 {
+			t.Errorf("%s: %d steps are empty, want 2", name, n)
+		}
+	}
+}
+
 func TestPlanDOT(t *testing.T) {
 	want := `digraph "ladder of dev" {
   rankdir=LR; newrank=true; node [shape=box, style=rounded, fontname="sans-serif"]; edge [color=gray40];

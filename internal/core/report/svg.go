@@ -53,10 +53,22 @@ type column struct {
 // boxes is where the boxes end.
 func (c column) boxes() float64 {
 	n := len(c.shown)
-	if c.folded > 0 {
+	if c.more() != "" {
 		n++
 	}
 	return c.head + float64(n)*(svgBox+svgBoxGap)
+}
+
+// more stands below the boxes.
+func (c column) more() string {
+	switch {
+	case len(c.shown) == 0:
+		return nothing
+	case c.folded > 0:
+		return fmt.Sprintf("and %d more", c.folded)
+	default:
+		return ""
+	}
 }
 
 func (c column) height() float64 { return c.boxes() + float64(len(c.gate))*svgLine }
@@ -158,9 +170,6 @@ func (d *drawing) fill() {
 		matters[a.Consumer] += weight
 	}
 	for _, s := range d.plan.Steps {
-		if len(s.Components) == 0 {
-			continue
-		}
 		c := column{step: s, shown: s.Components}
 		if fold && len(s.Components) > svgTop {
 			sorted := slices.Clone(s.Components)
@@ -299,8 +308,8 @@ func (d *drawing) column(b *strings.Builder, c column) {
 		fmt.Fprintf(b, `<g%s><title>%s</title><rect class="box" x="%.0f" y="%.0f" width="%.0f" height="%d" rx="5"/>`, class, svgText(d.tooltip(name)), c.x, y, c.width, svgBox)
 		fmt.Fprintf(b, `<text class="name" x="%.0f" y="%.0f">%s</text></g>`+"\n", c.x+8, y+16, svgText(pad(boxName(name, d.plan.Only), int((c.width-14)/svgGlyph))))
 	}
-	if c.folded > 0 {
-		fmt.Fprintf(b, `<text class="more" x="%.0f" y="%.0f">and %d more</text>`+"\n", c.x+8, c.y+c.head+float64(len(c.shown))*(svgBox+svgBoxGap)+16, c.folded)
+	if more := c.more(); more != "" {
+		fmt.Fprintf(b, `<text class="more" x="%.0f" y="%.0f">%s</text>`+"\n", c.x+8, c.y+c.head+float64(len(c.shown))*(svgBox+svgBoxGap)+16, more)
 	}
 }
 
