@@ -16,6 +16,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/cli/flags"
 	"github.com/rollout-ladder/ladder/internal/cli/source"
 	"github.com/rollout-ladder/ladder/internal/cli/stream"
+	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/lint"
 	"github.com/rollout-ladder/ladder/internal/core/plan"
 	"github.com/rollout-ladder/ladder/internal/core/report"
@@ -126,7 +127,7 @@ func one(loaded *analysis.Result, only map[string][]string, o *Options) ([]byte,
 	if err != nil {
 		return nil, exit.With(exit.Usage, err)
 	}
-	p.Against = session.Milder(loaded, p.Against)
+	p.Against = session.Milder(loaded, p.Against, finding.Warning) // what lint tells is marked
 	inv, err := plan.TakeInventory(p, input, infer.Declared(loaded.Platform.Components))
 	if err != nil {
 		return nil, exit.With(exit.Usage, err)

@@ -179,7 +179,7 @@ func one(loaded *analysis.Result, expected map[string]time.Duration, only map[st
 		}
 		wrong = judge(p, loaded) + len(p.Unplaced)
 		if p.Policy != rollout.Edges { // which goes by requirements alone
-			p.Against = session.Milder(loaded, p.Against)
+			p.Against = session.Milder(loaded, p.Against, finding.Error)
 			wrong += hard(p.Against)
 		}
 		p.Reversed = loaded.PreciseEdges(session.Reversed(loaded))

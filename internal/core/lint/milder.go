@@ -8,9 +8,10 @@ import (
 )
 
 // Milder gives requirements that the order contradicts the strength that rules find in
-// them, at the levels of the settings: one of which no error is left is soft. So the plan says
-// of an order what lint says of it. suppress takes off what somebody suppressed.
-func Milder(in Input, against []plan.Edge, o Options, suppress func([]finding.Finding) (kept []finding.Finding, hidden []Suppressed)) []plan.Edge {
+// them, at the levels of the settings: one of which nothing at a level, or above it, is left is
+// soft. So the plan says of an order what lint says of it. suppress takes off what somebody
+// suppressed.
+func Milder(in Input, against []plan.Edge, least finding.Severity, o Options, suppress func([]finding.Finding) (kept []finding.Finding, hidden []Suppressed)) []plan.Edge {
 	if !slices.ContainsFunc(against, func(e plan.Edge) bool { return e.Strength == plan.Hard }) {
 		return against
 	}
@@ -35,7 +36,7 @@ func Milder(in Input, against []plan.Edge, o Options, suppress func([]finding.Fi
 	kept, hidden := suppress(Settle(found, o))
 	for _, f := range kept {
 		v := of(f)
-		v.wrong = v.wrong || f.Severity == finding.Error
+		v.wrong = v.wrong || f.Severity.Rank() <= least.Rank()
 	}
 	for _, s := range hidden {
 		of(s.Finding).hide(where(s.By.Position, "%s is suppressed: %s", s.Finding.Rule, s.By.Reason))

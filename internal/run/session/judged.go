@@ -25,9 +25,10 @@ func Judged(loaded *analysis.Result, policy rollout.Policy) []finding.Finding {
 	return kept
 }
 
-// Milder gives requirements that the order contradicts the strength that lint finds in them.
-func Milder(loaded *analysis.Result, against []plan.Edge) []plan.Edge {
-	return lint.Milder(loaded.Lint(), against, lint.Options{Levels: loaded.Platform.Lint.Rules},
+// Milder gives requirements that the order contradicts the strength that lint finds in them:
+// soft where it finds nothing that is at least so severe.
+func Milder(loaded *analysis.Result, against []plan.Edge, least finding.Severity) []plan.Edge {
+	return lint.Milder(loaded.Lint(), against, least, lint.Options{Levels: loaded.Platform.Lint.Rules},
 		func(found []finding.Finding) ([]finding.Finding, []lint.Suppressed) {
 			return Unsuppressed(loaded, found)
 		})
@@ -36,7 +37,7 @@ func Milder(loaded *analysis.Result, against []plan.Edge) []plan.Edge {
 // Reversed are the requirements that can never be kept because Flux applies the consumer first, as
 // lint finds.
 func Reversed(loaded *analysis.Result) []plan.Edge {
-	return slices.DeleteFunc(Milder(loaded, slices.Clone(loaded.Reversed)), func(e plan.Edge) bool { return e.Strength != plan.Hard })
+	return slices.DeleteFunc(Milder(loaded, slices.Clone(loaded.Reversed), finding.Error), func(e plan.Edge) bool { return e.Strength != plan.Hard })
 }
 
 // Unsuppressed parts findings into those that stay and those that somebody suppressed, in
