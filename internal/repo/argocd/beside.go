@@ -7,13 +7,20 @@ import (
 	"github.com/rollout-ladder/ladder/internal/core/argo"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/model"
+	"github.com/rollout-ladder/ladder/internal/repo/ladderfile"
 	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
 )
 
 // others adds the component of what a parent applies next to its Applications.
-// Its place is that of the first of these objects.
+// Its place is that of the first of these objects. Beside the Applications that ladder
+// generate wrote are settings of Argo CD alone, which are of no component.
 func (w *walk) others(parent document, y contents, own place) {
 	r := w.repository
+	if parent.value != nil {
+		if data, err := r.tree.Read(parent.position().File); err == nil && ladderfile.IsGenerated(data) {
+			return
+		}
+	}
 	first, count := 0, 0
 	for _, d := range y.documents {
 		// A kustomization and its like are no objects of a cluster.
