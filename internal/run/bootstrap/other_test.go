@@ -298,6 +298,45 @@ esac
 	}
 }
 
+// TestFilesOfRoot tells how the files that Argo CD reads differ from what is applied, where a run
+// comes to have it read them.
+func TestFilesOfRoot(t *testing.T) {
+	w := &world{t: t, dir: filepath.Join(t.TempDir(), "platform")}
+	copyPlatform(t, w.dir)
+	w.edit("bootstrap/dev.yaml", "paths: [bootstrap/root.yaml]", "generate: true")
+	w.edit("bootstrap/dev.yaml", "timeout: 4m", "cluster:\n  create: {tool: k3d, name: dev}")
+	bin := t.TempDir()
+	write(t, filepath.Join(bin, "k3d"), "#!/bin/sh\necho '[]'\n")
+	if err := os.Chmod(filepath.Join(bin, "k3d"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin)
+	dryRun := func(o *bootstrap.Options) { o.DryRun, o.Image = true, "registry.example.com/ladder:1" }
+	expect := func(b report.Bootstrap, result string, want ...string) {
+		t.Helper()
+		if b.Result != result || !slices.Equal(b.Warnings, append([]string{}, want...)) {
+			t.Errorf("result %s, warnings %q, want %s, %q", b.Result, b.Warnings, result, want)
+		}
+	}
+	expect(w.run(t.Context(), dryRun), report.BootstrapPlanned,
+		"argocd/dev has none of the files that Argo CD reads: write them with ladder generate -e dev, and push them")
+
+	w.edit("bootstrap/dev.yaml", "cluster:\n  create: {tool: k3d, name: dev}", "timeout: 4m")
+	expect(w.run(t.Context(), func(o *bootstrap.Options) {
+		dryRun(o)
+		o.Connect = func(context.Context, string, string) (*bootstrap.Access, error) {
+			return nil, &bootstrap.UnreachableError{Err: errors.New("connection refused")}
+		}
+	}), report.BootstrapUnreachable)
+
+	w.edit("bootstrap/dev.yaml", "timeout: 4m", "cluster:\n  create: {tool: k3d, name: dev}")
+	write(t, filepath.Join(w.dir, "argocd", "dev", "root.yaml"), "# of somebody\n")
+	b := w.run(t.Context(), dryRun)
+	if len(b.Warnings) != 1 || !strings.Contains(b.Warnings[0], "of the files below argocd/dev are not as ladder generate would write them") {
+		t.Errorf("warnings %q", b.Warnings)
+	}
+}
+
 // TestToolMissing says how to do without the command.
 func TestToolMissing(t *testing.T) {
 	w := &world{t: t, dir: filepath.Join(t.TempDir(), "platform")}

@@ -43,6 +43,8 @@ type sources struct {
 	install []manifest.Object
 	// root is applied when Argo CD runs.
 	root []manifest.Object
+	// unlike says how the files that Argo CD reads differ from what is applied of them.
+	unlike string
 	// secrets are those of the configuration.
 	secrets  []manifest.Object
 	warnings []string
@@ -176,8 +178,8 @@ func (r *run) rootObjects(ctx context.Context, s *sources, loaded *analysis.Resu
 	return settings, nil
 }
 
-// generated is what ladder generate would write, and a warning where the files
-// that Argo CD reads are other ones.
+// generated is what ladder generate would write. It notes where the files that Argo CD
+// reads are other ones.
 func (r *run) generated(ctx context.Context, s *sources, loaded *analysis.Result) ([]manifest.Object, error) {
 	planned, err := plan.Build(session.PlanInput(loaded, rollout.Phases, nil, 0))
 	if err != nil {
@@ -201,11 +203,14 @@ func (r *run) generated(ctx context.Context, s *sources, loaded *analysis.Result
 		return nil, &repofs.InputError{Position: finding.Position{File: r.options.Config.File}, Message: err.Error(), Err: err}
 	}
 	var out []manifest.Object
-	stale := 0
+	stale, missing := 0, 0
 	for _, f := range made.Files {
 		there, err := os.ReadFile(filepath.Join(s.platform.Root, filepath.FromSlash(f.Path)))
 		if err != nil || string(there) != string(f.Content) {
 			stale++
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			missing++
 		}
 		if !byHand(strings.TrimPrefix(f.Path, made.Folder+"/")) {
 			continue
@@ -216,8 +221,11 @@ func (r *run) generated(ctx context.Context, s *sources, loaded *analysis.Result
 		}
 		out = append(out, objects...)
 	}
-	if stale > 0 {
-		s.warnings = append(s.warnings, fmt.Sprintf("%d of the files below %s are not as ladder generate would write them: Argo CD reads those of the repository, so write and push them", stale, made.Folder))
+	switch {
+	case missing == len(made.Files):
+		s.unlike = fmt.Sprintf("%s has none of the files that Argo CD reads: write them with ladder generate -e %s, and push them", made.Folder, s.platform.Environment)
+	case stale > 0:
+		s.unlike = fmt.Sprintf("%d of the files below %s are not as ladder generate would write them: Argo CD reads those of the repository, so write and push them", stale, made.Folder)
 	}
 	return out, nil
 }

@@ -313,5 +313,11 @@ func object(apiVersion, kind, namespace, name string) manifest.Object {
 // stageRoot applies the projects and what Argo CD finds everything else by.
 func (r *run) stageRoot(ctx context.Context, s *report.BootstrapStage) error {
 	r.note("applying the projects and the root of the Applications")
-	return r.applyAll(ctx, s, r.sources.root, ArgoManager, healthy)
+	if err := r.applyAll(ctx, s, r.sources.root, ArgoManager, healthy); err != nil {
+		return err
+	}
+	if r.sources.unlike != "" { // of no interest before Argo CD reads the files
+		r.sources.warnings = append(r.sources.warnings, r.sources.unlike)
+	}
+	return nil
 }
