@@ -7,6 +7,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"regexp"
+	"strings"
 
 	"github.com/joho/godotenv"
 
@@ -19,6 +21,8 @@ type envFile struct {
 	name   string
 	there  bool
 	values map[string]string
+	// shortened are the variables whose values refer to one that is not set before them.
+	shortened map[string]bool
 }
 
 // readEnv reads the file of variables. Its values are secret; those that nothing
@@ -56,18 +60,42 @@ func (v *values) readEnv(p Path) error {
 	v.env.there = true
 	// The error quotes the file, secrets and all.
 	if v.env.values, err = godotenv.Parse(bytes.NewReader(text)); err != nil {
-		return wrong(fmt.Sprintf(":%d is not NAME=value", malformed(text)))
+		at, why := malformed(text)
+		return wrong(fmt.Sprintf(":%d %s", at, why))
 	}
+	v.env.shortened = shortened(text, v.env.values)
 	return nil
 }
 
-// malformed is the line of a file of variables where the first one begins that cannot be read;
-// a quoted value goes on over lines.
-func malformed(text []byte) int {
+var reference = regexp.MustCompile(`\$\{?([A-Z0-9_]+)`)
+
+// shortened finds the variables of a file that other values come out with where all that is
+// referred to has a value from the beginning.
+func shortened(text []byte, values map[string]string) map[string]bool {
+	var set bytes.Buffer
+	for _, name := range reference.FindAllSubmatch(text, -1) {
+		fmt.Fprintf(&set, "%s=set\n", name[1])
+	}
+	all, err := godotenv.Parse(io.MultiReader(&set, bytes.NewReader(text)))
+	if err != nil {
+		return nil
+	}
+	found := map[string]bool{}
+	for name, value := range values {
+		found[name] = all[name] != value
+	}
+	return found
+}
+
+// malformed is the line of a file of variables where the first one begins that cannot be read,
+// and what is wrong with it; a quoted value goes on over lines.
+func malformed(text []byte) (int, string) {
 	begin, line := 1, 0
-	var variable []byte
+	var variable, first []byte
 	for l := range bytes.Lines(text) {
-		line++
+		if line++; line == begin {
+			first = l
+		}
 		variable = append(variable, l...)
 		if _, err := godotenv.Parse(bytes.NewReader(variable)); err == nil {
 			variable, begin = variable[:0], line+1
@@ -75,7 +103,10 @@ func malformed(text []byte) int {
 			break
 		}
 	}
-	return begin
+	if _, err := godotenv.Parse(bytes.NewReader(first)); err != nil && strings.HasPrefix(err.Error(), "unterminated quoted value") {
+		return begin, "has a quote that is not closed"
+	}
+	return begin, "is not NAME=value"
 }
 
 // maxVariable is how many lines of a value are looked through for its end.

@@ -27,6 +27,8 @@ type values struct {
 	env envFile
 	// secret are the texts that came from environment variables and files.
 	secret []string
+	// warnings are about values that may not be what somebody meant.
+	warnings []string
 	// variables are the environment variables that hold values.
 	variables []string
 }
@@ -45,6 +47,9 @@ func (v *values) get(value Value) (string, error) {
 		}
 		if text == "" {
 			text = v.env.values[value.Env]
+			if warning := fmt.Sprintf("%s: the value of %s refers with a $ to a variable that is not set before it: put a value that has a $ into single quotes", v.env.name, value.Env); v.env.shortened[value.Env] && !slices.Contains(v.warnings, warning) {
+				v.warnings = append(v.warnings, warning)
+			}
 		}
 		if text == "" {
 			also, hint := v.env.lacks(value.Env)

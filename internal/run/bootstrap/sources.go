@@ -82,6 +82,7 @@ func (r *run) read(ctx context.Context) (*sources, error) {
 	installed := r.installation(ctx, s, settings)
 	var secrets error
 	s.secrets, secrets = r.values.secretObjects(o.Config, s.namespace)
+	s.warnings = append(s.warnings, r.values.warnings...)
 	return s, toMend(early, r.checkBands(s.platform), r.checkCluster(s.tree), root, installed, secrets)
 }
 
