@@ -53,22 +53,10 @@ type column struct {
 // boxes is where the boxes end.
 func (c column) boxes() float64 {
 	n := len(c.shown)
-	if c.more() != "" {
+	if n == 0 || c.folded > 0 {
 		n++
 	}
 	return c.head + float64(n)*(svgBox+svgBoxGap)
-}
-
-// more stands below the boxes.
-func (c column) more() string {
-	switch {
-	case len(c.shown) == 0:
-		return nothing
-	case c.folded > 0:
-		return fmt.Sprintf("and %d more", c.folded)
-	default:
-		return ""
-	}
 }
 
 func (c column) height() float64 { return c.boxes() + float64(len(c.gate))*svgLine }
@@ -150,9 +138,10 @@ const svgStyle = `<style>
 .step{font:600 13px sans-serif;fill:#1b1f24}.limit{font:11px sans-serif;fill:#57606a}
 .box{fill:#f6f8fa;stroke:#8c959f}.name{font:11px ui-monospace,monospace;fill:#1b1f24}
 .critical .box{stroke:#0550ae;stroke-width:2.5;fill:#ddf4ff}.more,.gate{font:italic 11px sans-serif;fill:#57606a}.small{font-size:12px}
+.step,.limit,.more,.gate{paint-order:stroke;stroke:#fff;stroke-width:3;stroke-linejoin:round}
 .edge{fill:none;stroke:#8c959f;stroke-width:1;opacity:.45}.soft{stroke-dasharray:4 3}
 .edge.way{stroke:#0550ae;stroke-width:2.5;stroke-linejoin:round;opacity:1}.edge.against{stroke:#cf222e;stroke-width:2.5;opacity:1}
-@media (prefers-color-scheme:dark){.page{fill:#0d1117}.title,.step,.name{fill:#e6edf3}.about,.limit,.more,.gate{fill:#9198a1}
+@media (prefers-color-scheme:dark){.page{fill:#0d1117}.title,.step,.name{fill:#e6edf3}.about,.limit,.more,.gate{fill:#9198a1}.step,.limit,.more,.gate{stroke:#0d1117}
 .box{fill:#161b22;stroke:#6e7681}.critical .box{fill:#0c2d6b;stroke:#58a6ff}.edge{stroke:#6e7681}.edge.way{stroke:#58a6ff}.edge.against{stroke:#ff7b72}}
 </style>
 `
@@ -282,7 +271,11 @@ func (d *drawing) sort(c *column) {
 }
 
 func (d *drawing) column(b *strings.Builder, c column) {
-	fmt.Fprintf(b, `<text class="step" x="%.0f" y="%.0f">%s</text>`, c.x, c.y+16, svgText(stepName(c.step)))
+	none := "" // beside the name: an arrow may run where the boxes would be
+	if len(c.shown) == 0 {
+		none = ` <tspan class="more">` + nothing + `</tspan>`
+	}
+	fmt.Fprintf(b, `<text class="step" x="%.0f" y="%.0f">%s%s</text>`, c.x, c.y+16, svgText(stepName(c.step)), none)
 	y := c.y + 31
 	if limit := stepLimit(c.step); limit != "" {
 		fmt.Fprintf(b, `<text class="limit" x="%.0f" y="%.0f">%s</text>`, c.x, y, svgText(limit))
@@ -308,8 +301,8 @@ func (d *drawing) column(b *strings.Builder, c column) {
 		fmt.Fprintf(b, `<g%s><title>%s</title><rect class="box" x="%.0f" y="%.0f" width="%.0f" height="%d" rx="5"/>`, class, svgText(d.tooltip(name)), c.x, y, c.width, svgBox)
 		fmt.Fprintf(b, `<text class="name" x="%.0f" y="%.0f">%s</text></g>`+"\n", c.x+8, y+16, svgText(pad(boxName(name, d.plan.Only), int((c.width-14)/svgGlyph))))
 	}
-	if more := c.more(); more != "" {
-		fmt.Fprintf(b, `<text class="more" x="%.0f" y="%.0f">%s</text>`+"\n", c.x+8, c.y+c.head+float64(len(c.shown))*(svgBox+svgBoxGap)+16, more)
+	if c.folded > 0 {
+		fmt.Fprintf(b, `<text class="more" x="%.0f" y="%.0f">and %d more</text>`+"\n", c.x+8, c.y+c.head+float64(len(c.shown))*(svgBox+svgBoxGap)+16, c.folded)
 	}
 }
 
