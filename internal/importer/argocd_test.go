@@ -185,7 +185,7 @@ apiVersion: v1
 kind: Namespace
 metadata: {name: x}
 `)
-	result := importHelmfile(t, dir, "helmfile.yaml", false)
+	result := importHelmfile(t, dir, "helmfile.yaml", "platform", false)
 	if len(result.Platform.Components) != 2 || result.Platform.Components[0].Phase != result.Platform.Components[1].Phase {
 		t.Fatal("nothing but the objects orders them")
 	}

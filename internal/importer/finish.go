@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,6 +17,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/core/plan"
 	"github.com/rollout-ladder/ladder/internal/core/rollout"
 	"github.com/rollout-ladder/ladder/internal/repo"
+	"github.com/rollout-ladder/ladder/internal/repo/descriptor"
 )
 
 // FinishOptions say how a platform is completed.
@@ -57,7 +60,10 @@ func Finish(ctx context.Context, p *Platform, target *Target, o FinishOptions) (
 		added := false
 		if err := target.try(files, func(dir string) error {
 			var err error
-			if err = p.prove(ctx, dir); err == nil && o.Infer && round < maxInferred-1 {
+			if err = p.prove(ctx, dir); err != nil || !o.Infer || round == maxInferred-1 {
+				return err
+			}
+			if err = target.link(dir); err == nil {
 				added, err = p.infer(ctx, dir, o)
 			}
 			return err
@@ -69,7 +75,12 @@ func Finish(ctx context.Context, p *Platform, target *Target, o FinishOptions) (
 		}
 	}
 	if len(p.StateFiles) > 0 { // whose releases leave them by what the notes say
-		if err := target.try(r.Files, func(dir string) error { return p.untested(ctx, dir, o.Load) }); err != nil {
+		if err := target.try(r.Files, func(dir string) error {
+			if err := target.link(dir); err != nil {
+				return err
+			}
+			return p.untested(ctx, dir, o.Load)
+		}); err != nil {
 			return nil, err
 		}
 	}
@@ -120,14 +131,14 @@ func (p *Platform) build(groups bool) ([]File, error) {
 	return p.Emit()
 }
 
-// try writes files beside the target, runs something on them and removes them.
+// try writes files into a folder of their own, runs something on them and removes them.
 // Paths that lead out of the target lead to the same place from there.
 func (t *Target) try(all []File, do func(dir string) error) (err error) {
-	parent := filepath.Dir(t.Folder)
+	parent := t.beside()
 	if info, err := os.Stat(parent); err != nil || !info.IsDir() {
 		return fmt.Errorf("write to %s: there is no folder %s", t.shown, filepath.Dir(t.shown))
 	}
-	dir, err := os.MkdirTemp(parent, ".ladder-import-*")
+	dir, err := os.MkdirTemp(parent, temporaryFolders)
 	if err != nil {
 		return fmt.Errorf("write to %s: %w", t.shown, err)
 	}
@@ -145,6 +156,50 @@ func (t *Target) try(all []File, do func(dir string) error) (err error) {
 		}
 	}
 	return do(dir)
+}
+
+// link links what the target holds, as far as dir does not have it, for descriptors that
+// name something there. Descriptors are left out: those that are tried may replace them.
+func (t *Target) link(dir string) error {
+	if !t.referenced {
+		return nil
+	}
+	if err := t.linkFolder(dir, "."); err != nil {
+		return fmt.Errorf("try what would be written to %s: %w", t.shown, err)
+	}
+	return nil
+}
+
+func (t *Target) linkFolder(dir, folder string) error {
+	entries, err := os.ReadDir(filepath.Join(t.Folder, filepath.FromSlash(folder)))
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		name := path.Join(folder, e.Name())
+		top, _, _ := strings.Cut(name, "/")
+		described := top == "environments" // what may hold descriptors
+		temporary, err := path.Match(temporaryFolders, e.Name())
+		if err != nil || temporary || e.Name() == ".git" || described && (e.Name() == descriptor.FileName || e.Name() == descriptor.DisabledFileName) {
+			continue
+		}
+		to := filepath.Join(dir, filepath.FromSlash(name))
+		info, err := os.Lstat(to)
+		switch missing := errors.Is(err, fs.ErrNotExist); {
+		case err != nil && !missing:
+			return err
+		case e.IsDir() && (missing && described || !missing && info.IsDir()):
+			if err = os.MkdirAll(to, 0o755); err == nil { //nolint:gosec // a folder of a repository
+				err = t.linkFolder(dir, name)
+			}
+		case missing:
+			err = os.Symlink(filepath.Join(t.Folder, filepath.FromSlash(name)), to)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // prove reads what was written, and plans it: every component is there with the
@@ -210,6 +265,7 @@ func (p *Platform) infer(ctx context.Context, dir string, o FinishOptions) (adde
 		if err != nil {
 			return false, fmt.Errorf("render what would be written: %w", err)
 		}
+		p.unrendered(env, loaded, func(*Component) bool { return true }, "what it requires is not inferred")
 		for _, e := range loaded.Edges {
 			if e.Strength != plan.Hard || e.Basis == finding.Declared {
 				continue
@@ -220,6 +276,15 @@ func (p *Platform) infer(ctx context.Context, dir string, o FinishOptions) (adde
 		}
 	}
 	return added, nil
+}
+
+// unrendered notes the components that could not be rendered, and what is not known for it.
+func (p *Platform) unrendered(env string, loaded *analysis.Result, counts func(*Component) bool, unknown string) {
+	for _, u := range loaded.Unrendered {
+		if c := p.component(u.Component); c != nil && c.In[env] != nil && counts(c) {
+			p.note(Note{Level: Told, What: "render", Environment: env, Component: c.Name, Position: c.In[env].Position, Message: finding.Redact(fmt.Sprintf("%s, since it cannot be rendered: %s", unknown, oneLine(u.Reason)))})
+		}
+	}
 }
 
 // inferred adds one edge; it reports whether it is new.

@@ -69,16 +69,15 @@ type fataler interface {
 	Fatalf(format string, args ...any)
 }
 
-// importHelmfile imports the state files at a path of a repository into its folder
-// platform.
-func importHelmfile(t fataler, dir, path string, groups bool) *importer.Result {
+// importHelmfile imports the state files at a path of a repository into a folder of it.
+func importHelmfile(t fataler, dir, path, out string, groups bool) *importer.Result {
 	t.Helper()
 	tree, err := repofs.Discover(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	tree = &repofs.Tree{Root: tree.Repository, Repository: tree.Repository}
-	target, err := importer.NewTarget(filepath.Join(dir, "platform"))
+	target, err := importer.NewTarget(filepath.Join(dir, out))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +128,7 @@ func seed(t *testing.T) string {
 // differences that are listed with their reasons.
 func TestSeedByRoles(t *testing.T) {
 	dir := seed(t)
-	importHelmfile(t, dir, "helmfiles", false)
+	importHelmfile(t, dir, "helmfiles", "platform", false)
 	chosen := map[string]string{
 		"namespaces": "010", "cert-manager": "120", "external-secrets": "120", "managed-storage": "140", "coredns-config": "140",
 		"vault-core": "150", "vault-bootstrap": "155", "vault-secret-store": "155", "bootstrap-smoke": "199", "operators-smoke": "199",
@@ -179,7 +178,7 @@ func TestSeedByRoles(t *testing.T) {
 // TestSeedByFiles keeps the order of the numbers.
 func TestSeedByFiles(t *testing.T) {
 	dir := seed(t)
-	result := importHelmfile(t, dir, "helmfiles", true)
+	result := importHelmfile(t, dir, "helmfiles", "platform", true)
 	last := model.NoPhase
 	group := map[int][]*importer.Component{}
 	for _, c := range result.Platform.Components {
@@ -277,7 +276,7 @@ func TestNoNeedIsLost(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		importHelmfile(t, dir, ".", groups)
+		importHelmfile(t, dir, ".", "platform", groups)
 		p, err := repo.Open(context.Background(), filepath.Join(dir, "platform"), repo.Options{})
 		if err != nil {
 			t.Fatal(err)
@@ -320,7 +319,7 @@ kind: Job
 metadata: {name: "{{ .Release.Name }}"}
 spec: {template: {spec: {restartPolicy: Never, containers: [{name: test, image: "busybox:1.36"}]}}}
 `)
-	importHelmfile(t, dir, ".", true)
+	importHelmfile(t, dir, ".", "platform", true)
 	p, err := repo.Open(context.Background(), filepath.Join(dir, "platform"), repo.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -389,7 +388,7 @@ metadata: {name: web}
 data:
   values: {{ .Values | toJson | quote }}
 `)
-	importHelmfile(t, dir, "helmfile.yaml.gotmpl", false)
+	importHelmfile(t, dir, "helmfile.yaml.gotmpl", "platform", false)
 	for env, want := range map[string]string{
 		"dev":  `{"a":1,"b":2,"env":"dev","image":{"tag":"v1"},"list":["a","b"],"port":"8080","replicas":1,"same":true}`,
 		"prod": `{"a":1,"b":2,"env":"prod","image":{"tag":"v1"},"list":["a","b"],"port":"8080","replicas":2,"same":true}`,

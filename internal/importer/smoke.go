@@ -55,6 +55,9 @@ func (p *Platform) untested(ctx context.Context, dir string, load analysis.Optio
 		if err != nil {
 			return fmt.Errorf("render what would be written: %w", err)
 		}
+		p.unrendered(env, loaded, func(c *Component) bool {
+			return c.Type == model.Smoke && (c.In[env].Chart == nil || c.In[env].Chart.Path != "")
+		}, "whether it tests anything is not known")
 		for _, f := range lint.Run(loaded.Lint(), lint.Options{Only: []string{lint.RuleSmokeTestsNothing}}) {
 			if c := p.component(f.Component); c != nil && c.In[env] != nil {
 				p.note(Note{Level: Lost, What: "smoke", Environment: env, Component: c.Name, Position: c.In[env].Position, Message: strings.TrimPrefix(f.Message, c.Name+" is "), Hint: f.Fix.Summary})

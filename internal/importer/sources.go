@@ -65,6 +65,7 @@ func (s *sources) reference(p string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("find %s from %s: %w", p, s.target.shown, err)
 	}
+	s.target.referenced = s.target.referenced || filepath.IsLocal(rel)
 	return filepath.ToSlash(rel), nil
 }
 

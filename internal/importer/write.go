@@ -20,6 +20,20 @@ type Target struct {
 	Folder string
 	// shown is the folder as people gave it.
 	shown string
+	// referenced is set where a descriptor names what is in the folder already.
+	referenced bool
+}
+
+// temporaryFolders are the names of folders of files that are not at their place yet.
+const temporaryFolders = ".ladder-import-*"
+
+// beside is the folder for temporary ones: that which the target is in, or, so that
+// nothing is written outside of a repository, the target itself where it is the top of one.
+func (t *Target) beside() string {
+	if tree, err := repofs.Discover(t.Folder); err == nil && tree.Repository == t.Folder {
+		return t.Folder
+	}
+	return filepath.Dir(t.Folder)
 }
 
 // NewTarget checks a folder that is to be written to: it and what is on the way to
@@ -158,7 +172,7 @@ type move struct {
 
 // stage writes the new files beside the folder, on the same file system.
 func (w *writing) stage(all []File) error {
-	parent := filepath.Dir(w.target.Folder)
+	parent := w.target.beside()
 	for {
 		if info, err := os.Stat(parent); err == nil && info.IsDir() {
 			break
@@ -169,7 +183,7 @@ func (w *writing) stage(all []File) error {
 		parent = filepath.Dir(parent)
 	}
 	var err error
-	if w.temporary, err = os.MkdirTemp(parent, ".ladder-import-*"); err != nil {
+	if w.temporary, err = os.MkdirTemp(parent, temporaryFolders); err != nil {
 		return fmt.Errorf("write to %s: %w", w.target.shown, err)
 	}
 	for i, f := range all {

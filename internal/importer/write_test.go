@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -150,6 +151,36 @@ func TestWriteFails(t *testing.T) {
 	}
 	if diff := cmp.Diff(map[string]string{"a": "before", "locked/b": "before"}, tree(t, out)); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestStaysInside: an import into the top of a repository writes nothing outside of it, not even
+// for a moment.
+func TestStaysInside(t *testing.T) {
+	for name, git := range map[string]bool{"of Git": true, "without Git": false} {
+		t.Run(name, func(t *testing.T) {
+			above := t.TempDir()
+			dir := filepath.Join(above, "repository")
+			write(t, filepath.Join(dir, "helmfile.yaml"), "releases: [{name: web, namespace: apps, chart: oci://charts.example.org/web, version: 1.0.0}]\n")
+			if git {
+				write(t, filepath.Join(dir, ".git", "HEAD"), "ref: refs/heads/main\n")
+			}
+			before := time.Date(2001, 1, 1, 0, 0, 0, 0, time.UTC)
+			if err := os.Chtimes(above, before, before); err != nil {
+				t.Fatal(err)
+			}
+			importHelmfile(t, dir, "helmfile.yaml", ".", false)
+			if _, ok := tree(t, dir)["ladder.yaml"]; !ok {
+				t.Error("ladder.yaml is not written")
+			}
+			info, err := os.Stat(above)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !info.ModTime().Equal(before) {
+				t.Error("something was written above the repository")
+			}
+		})
 	}
 }
 
