@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -91,9 +92,8 @@ func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *
 	wrong, said := 0, source.Said{}
 	for _, loaded := range all {
 		p := loaded.Platform
-		wrong += source.PrintFindings(streams.Err, o.Source, said.New(p.Findings), source.Least(global))
-		// An inventory lists what there is: that it has no order is said, and no failure.
-		source.PrintFindings(streams.Err, o.Source, said.New(lint.WithoutPhases(loaded.Lint(), lint.Options{Levels: p.Lint.Rules})), source.Least(global))
+		findings := slices.Concat(p.Findings, lint.WithoutPhases(loaded.Lint(), lint.Options{Levels: p.Lint.Rules}))
+		wrong += source.PrintFindings(streams.Err, o.Source, said.New(findings), source.Least(global))
 		content, err := one(loaded, only, o)
 		if err != nil {
 			return err
@@ -105,12 +105,14 @@ func run(ctx context.Context, streams *stream.Streams, global *flags.Global, o *
 		return err
 	}
 	if o.Check {
-		return check(streams, o.Output, content)
+		err = check(streams, o.Output, content)
+	} else {
+		if o.Format == "markdown" { // of lists, which mean the same when they are folded
+			content = []byte(streams.Folded(o.Output, string(content)))
+		}
+		err = streams.WriteResult(o.Output, content)
 	}
-	if o.Format == "markdown" { // of lists, which mean the same when they are folded
-		content = []byte(streams.Folded(o.Output, string(content)))
-	}
-	if err := streams.WriteResult(o.Output, content); err != nil {
+	if err != nil {
 		return err
 	}
 	if wrong > 0 {
