@@ -13,6 +13,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/core/plan"
 	"github.com/rollout-ladder/ladder/internal/repo/byhand"
+	"github.com/rollout-ladder/ladder/internal/repo/descriptor"
 	"github.com/rollout-ladder/ladder/internal/repo/ladderfile"
 )
 
@@ -119,6 +120,11 @@ func (r *Repository) readPlaced(ctx context.Context) error {
 		if err != nil {
 			return ctx.Err()
 		}
+		for _, f := range reading.Findings {
+			if f.Rule == descriptor.RuleDuplicate {
+				r.duplicates = append(r.duplicates, f)
+			}
+		}
 		for i := range reading.Components {
 			c := &reading.Components[i]
 			if c.Set != "" && len(c.Waves) > 0 {
@@ -132,6 +138,23 @@ func (r *Repository) readPlaced(ctx context.Context) error {
 		}
 	}
 	return ctx.Err()
+}
+
+// besideSets tells of Applications that have the name of one which a set makes of a descriptor.
+func (r *Repository) besideSets(setup argo.Setup) []finding.Finding {
+	var found []finding.Finding
+	for _, f := range r.duplicates {
+		for _, set := range setup.ApplicationSets {
+			at := slices.IndexFunc(setup.Applications, func(a argo.Application) bool { return a.Set == set.Name && a.Name == f.Component })
+			if at >= 0 && slices.ContainsFunc(f.Evidence, func(e finding.Evidence) bool { return e.File == set.Position.File }) {
+				name := setup.Applications[at].Component
+				f.Environment, f.Component, f.Provider = "", name, name
+				found = append(found, f)
+				break
+			}
+		}
+	}
+	return found
 }
 
 // appliedSets are the sets that the parents in the repository make of descriptors, by file, as

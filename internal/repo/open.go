@@ -212,8 +212,10 @@ type Repository struct {
 	// placed are the components that sets below parents generate of descriptors; nil
 	// until it is asked for.
 	placed map[generated]placed
-	// single are the folders that Applications apply which no set makes; known with placed.
-	single map[string]bool
+	// single are the folders that Applications apply which no set makes, and duplicates the
+	// findings about Applications of one name; known with placed.
+	single     map[string]bool
+	duplicates []finding.Finding
 	// besides says what is written for others than Argo CD, in a repository that is read
 	// as Argo CD reads it.
 	besides []finding.Finding
@@ -333,6 +335,7 @@ func (r *Repository) read(ctx context.Context, environment string, cluster flux.
 	}
 	findings = append(append(findings, twice...), keepLadder(r.file.Ladder.Layout, components)...)
 	setup.Above, err = r.placeSets(ctx, components)
+	findings = append(findings, r.besideSets(setup)...)
 	return argocd.Reading{Components: components, Setup: setup, Findings: findings}, err
 }
 
