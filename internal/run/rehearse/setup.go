@@ -15,6 +15,7 @@ import (
 	engineargocd "github.com/rollout-ladder/ladder/internal/argocd/engine"
 	"github.com/rollout-ladder/ladder/internal/argocd/generate"
 	"github.com/rollout-ladder/ladder/internal/argocd/status"
+	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/core/plan"
 	"github.com/rollout-ladder/ladder/internal/core/rollout"
 	"github.com/rollout-ladder/ladder/internal/plane/argocd"
@@ -78,7 +79,11 @@ func (a *argoTarget) generatedSetup(ctx context.Context, dir string) (setup, err
 		Platform: p, Components: a.loaded.Typed(), Plan: planned, Objects: a.loaded.Objects, Unrendered: unrendered,
 		RepoURL: snapshot.Address(dir), Revision: snapshot.Branch, Image: rehearsedImage,
 	})
-	if err != nil {
+	written := func(c model.Component) bool { return c.Set != "" }
+	switch {
+	case err != nil && slices.ContainsFunc(p.Components, written):
+		return setup{}, fmt.Errorf("%w; a rehearsal of what Ladder would generate: --root FILE rehearses the ApplicationSets that are written here", err)
+	case err != nil:
 		return setup{}, err
 	}
 	prefix, err := filepath.Rel(p.Repository, p.Root)
