@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/rollout-ladder/ladder/internal/confine/evaluate"
+	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/core/plan"
 	"github.com/rollout-ladder/ladder/internal/repo/appset"
 	"github.com/rollout-ladder/ladder/internal/repo/descriptor"
@@ -54,13 +55,31 @@ func (b *builder) differs(set ApplicationSet, stages []stage) (string, error) {
 		}
 		delete(wanted, name)
 		if difference := compare(b.apps[name], app.Value); difference != "" {
-			return name + ": " + difference, nil
+			return name + ": " + difference + remedy(b.components[name], difference), nil
 		}
 	}
 	if len(wanted) > 0 {
 		return b.unselected(slices.Sorted(maps.Keys(wanted))[0], stages), nil
 	}
 	return "", nil
+}
+
+// remedy says how a descriptor is written so that a template reads what it differs in; empty
+// where that is not known.
+func remedy(c *model.Component, difference string) string {
+	switch file := c.Position.File; {
+	case strings.HasPrefix(difference, "metadata.annotations."+annotationRequires+" "):
+		for _, r := range c.Requires {
+			if older, _, ok := strings.Cut(r.Field, "["); ok {
+				return fmt.Sprintf("; write requires instead of %s in %s", older, file)
+			}
+		}
+		return "; write requires as a list of names in " + file
+	case strings.HasPrefix(difference, "spec.syncPolicy.syncOptions[") && len(c.SyncOptions) > 0:
+		return fmt.Sprintf("; write syncOptions: [%s] in %s", strings.Join(c.SyncOptions, ", "), file)
+	default:
+		return ""
+	}
 }
 
 // unselected says why the git generator of some stages leaves a component out: its descriptor
