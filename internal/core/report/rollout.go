@@ -88,7 +88,7 @@ type RolloutComponent struct {
 	StartedAt   Time   `json:"startedAt"`
 	SyncedAt    Time   `json:"syncedAt"`
 	HealthyAt   Time   `json:"healthyAt"`
-	// EndedAt is when it failed, timed out, was aborted or was gone.
+	// EndedAt is when it failed, timed out, was aborted or was gone, or an empty one had stood in for it.
 	EndedAt   Time      `json:"endedAt"`
 	BlockedBy []Blocker `json:"blockedBy"`
 	Attempts  int       `json:"attempts"`

@@ -230,7 +230,7 @@ func measure(e Entry, factor float64) measured {
 		}
 		end := healthy
 		if end.Before(started) {
-			end = finished // it was in flight to the end
+			end = cmp.Or(time.Time(c.EndedAt), finished) // it was in flight to the end
 		}
 		if end.After(started) {
 			busy = append(busy, span{started, end})

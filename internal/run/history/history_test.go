@@ -70,6 +70,15 @@ func TestRunsOfDifferentSpeeds(t *testing.T) {
 	}
 }
 
+// TestWhatEndedIsNotInFlight: a component that was never Healthy is busy until it ended.
+func TestWhatEndedIsNotInFlight(t *testing.T) {
+	r := run(0, 1, map[string]float64{"a": 10, "b": 10}, "a", "b")
+	r.Components[0].State, r.Components[0].HealthyAt, r.Components[0].EndedAt = report.StateUnrendered, report.Time{}, at(5)
+	if got := Compare(entry(t, r), entry(t, r)).Idle.Before; got != 0.25 { // 5 of 20 seconds
+		t.Errorf("idle for %g of the time", got)
+	}
+}
+
 // TestCompareIsSymmetric: the other way round every change has the other sign.
 func TestCompareIsSymmetric(t *testing.T) {
 	a := run(0, 1, map[string]float64{"a": 10, "b": 20, "gone": 1}, "a", "b", "gone")

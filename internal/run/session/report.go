@@ -114,7 +114,7 @@ func Report(loaded *analysis.Result, planned *plan.Plan, outcome executor.Outcom
 			case !lacking[c.Name]:
 				r.Judged++
 			case s.Status == rollout.Done:
-				rc.State = report.StateUnrendered
+				rc.State, rc.EndedAt, rc.HealthyAt = report.StateUnrendered, rc.HealthyAt, report.Time{}
 			}
 		} else if s, ok := removals[c.Name]; ok { // it is disabled
 			rc.Removal = true
