@@ -58,7 +58,7 @@ func (s *BoardStep) Tick(passed time.Duration) {
 type BoardRow struct {
 	Component string
 	Elapsed   time.Duration
-	// Left is the time until it times out; 0 for one that does not.
+	// Left is the time until it times out, or the whole before it; 0 for neither.
 	Left time.Duration
 	Text string
 	// Blocks is the number of components that wait for this one.

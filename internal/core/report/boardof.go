@@ -56,13 +56,13 @@ func BoardOf(state rollout.State, names []string, blockedBy func(component strin
 				}
 			}
 		default:
-			b.Running = append(b.Running, BoardRow{Component: c.Name, Elapsed: now.Sub(c.StartedAt), Left: left(c, now), Text: explain(c)})
+			b.Running = append(b.Running, BoardRow{Component: c.Name, Elapsed: now.Sub(c.StartedAt), Left: left(c, state.Deadline, now), Text: explain(c)})
 		}
 	}
 	for _, c := range state.Removals {
 		switch {
 		case c.Status == rollout.Removing:
-			b.Running = append(b.Running, BoardRow{Component: c.Name, Elapsed: now.Sub(c.StartedAt), Left: left(c, now), Text: "removing: " + removalText(c)})
+			b.Running = append(b.Running, BoardRow{Component: c.Name, Elapsed: now.Sub(c.StartedAt), Left: left(c, state.Deadline, now), Text: "removing: " + removalText(c)})
 		case c.Status.Bad():
 			b.Failed = append(b.Failed, BoardRow{Component: c.Name, Text: explain(c)})
 		}
@@ -84,12 +84,16 @@ func BoardOf(state rollout.State, names []string, blockedBy func(component strin
 	return b
 }
 
-// left is the time until a component times out; 0 for one that does not.
-func left(c rollout.ComponentState, now time.Time) time.Duration {
-	if c.Deadline.IsZero() {
+// left is the time until a component times out, or the whole before it; 0 for neither.
+func left(c rollout.ComponentState, whole, now time.Time) time.Duration {
+	end := c.Deadline
+	if end.IsZero() || !whole.IsZero() && whole.Before(end) {
+		end = whole
+	}
+	if end.IsZero() {
 		return 0
 	}
-	return max(c.Deadline.Sub(now), 1)
+	return max(end.Sub(now), 1)
 }
 
 // stepElapsed is the time from the first start of a step to the end of its last

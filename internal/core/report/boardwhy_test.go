@@ -100,6 +100,28 @@ func TestElapsedOfAFailedStep(t *testing.T) {
 	elapsed(time.Hour + time.Second)
 }
 
+// A component has no more time left than the whole.
+func TestTimeLeft(t *testing.T) {
+	now := time.Unix(1000, 0)
+	in := func(seconds int) time.Time {
+		if seconds == 0 {
+			return time.Time{}
+		}
+		return now.Add(time.Duration(seconds) * time.Second)
+	}
+	for _, c := range []struct{ component, whole, want int }{{0, 0, 0}, {19, 0, 19}, {19, 40, 19}, {19, 5, 5}, {0, 5, 5}} {
+		state := rollout.State{
+			Spec:       rollout.Spec{Steps: []rollout.StepSpec{{}}, Components: []rollout.ComponentSpec{{Name: "a"}}},
+			Components: []rollout.ComponentState{{Name: "a", Status: rollout.Waiting, StartedAt: now, Deadline: in(c.component)}},
+		}
+		state.Deadline = in(c.whole)
+		got := BoardOf(state, []string{""}, func(string) []rollout.Blocker { return nil }, 0, now).Running[0].Left
+		if got != time.Duration(c.want)*time.Second {
+			t.Errorf("%s left with %ds for the component and %ds for the whole", got, c.component, c.whole)
+		}
+	}
+}
+
 // The clock of a step does not start again with an attempt.
 func TestElapsedOfAttempts(t *testing.T) {
 	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
