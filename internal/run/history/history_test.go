@@ -74,7 +74,7 @@ func TestRunsOfDifferentSpeeds(t *testing.T) {
 func TestWhatEndedIsNotInFlight(t *testing.T) {
 	r := run(0, 1, map[string]float64{"a": 10, "b": 10}, "a", "b")
 	r.Components[0].State, r.Components[0].HealthyAt, r.Components[0].EndedAt = report.StateUnrendered, report.Time{}, at(5)
-	if got := Compare(entry(t, r), entry(t, r)).Idle.Before; got != 0.25 { // 5 of 20 seconds
+	if got := Compare(entry(t, r), entry(t, r)).Idle.From; got != 0.25 { // 5 of 20 seconds
 		t.Errorf("idle for %g of the time", got)
 	}
 }
