@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/rollout-ladder/ladder/internal/cli/running"
@@ -162,6 +163,14 @@ func glyph(state string) string {
 	}
 }
 
+// stepWord is what a plan calls the steps of the rollout.
+func stepWord(s running.Snapshot) string {
+	if slices.ContainsFunc(s.State.Spec.Steps, func(step rollout.StepSpec) bool { return step.Phase }) {
+		return "phase"
+	}
+	return "step"
+}
+
 // printStatus writes the status for people: the whole, each component, and the
 // root causes of all waiting. What to do is left to printCommands.
 func printStatus(w io.Writer, d Status, s running.Snapshot, now time.Time) {
@@ -189,7 +198,7 @@ func printStatus(w io.Writer, d Status, s running.Snapshot, now time.Time) {
 		fmt.Fprintf(w, "\n! %s comes before %s in the ladder, yet it requires it", r.From, r.To)
 	}
 	fmt.Fprint(w, "\n\n")
-	rows := [][]string{{"  STEP", "COMPONENT", "STATE", "SEEN", "WHY"}}
+	rows := [][]string{{"  " + strings.ToUpper(stepWord(s)), "COMPONENT", "STATE", "SEEN", "WHY"}}
 	for _, c := range d.Components {
 		why := c.Message
 		if c.State != string(rollout.Done) && len(c.BlockedBy) > 0 {
@@ -232,7 +241,7 @@ func printCommands(w io.Writer, d Status, s running.Snapshot) {
 		fmt.Fprintf(w, "go on with:\n  %s\n", s.Resuming())
 	}
 	for _, label := range d.Approvals {
-		fmt.Fprintf(w, "step %s waits for an approval:\n  %s\n", label, approving(s, label))
+		fmt.Fprintf(w, "%s %s waits for an approval:\n  %s\n", stepWord(s), label, approving(s, label))
 	}
 }
 

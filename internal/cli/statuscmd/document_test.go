@@ -41,7 +41,7 @@ func TestNotKept(t *testing.T) {
 // TestUnrendered: what stood in as an empty component is never called Healthy.
 func TestUnrendered(t *testing.T) {
 	spec := rollout.Spec{
-		Policy: rollout.Phases, Steps: []rollout.StepSpec{{Label: "010"}},
+		Policy: rollout.Phases, Steps: []rollout.StepSpec{{Label: "010", Phase: true}},
 		Components: []rollout.ComponentSpec{{Name: "db"}, {Name: "web", Unrendered: true}},
 	}
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -71,7 +71,7 @@ func TestUnrendered(t *testing.T) {
 	}
 	var b bytes.Buffer
 	printStatus(&b, doc, s, now)
-	if !strings.Contains(b.String(), "! 010   web        unrendered ") {
+	if !strings.Contains(b.String(), "\n  PHASE  COMPONENT  STATE ") || !strings.Contains(b.String(), "! 010    web        unrendered ") {
 		t.Errorf("status:\n%s", b.String())
 	}
 }

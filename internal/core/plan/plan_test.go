@@ -299,7 +299,7 @@ func TestSpec(t *testing.T) {
 	}
 	want := rollout.Spec{
 		Revision: "r", Policy: rollout.Phases, OnFailure: rollout.Halt,
-		Steps: []rollout.StepSpec{{Label: "010", Limit: 2}, {Label: "020"}},
+		Steps: []rollout.StepSpec{{Label: "010", Phase: true, Limit: 2}, {Label: "020", Phase: true}},
 	}
 	components := spec.Components
 	spec.Components = nil

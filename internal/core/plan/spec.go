@@ -32,7 +32,7 @@ func (p *Plan) Spec(o SpecOptions) (rollout.Spec, error) {
 		spec.MaxInFlight = g.cap
 	}
 	for k, s := range p.Steps {
-		spec.Steps[k] = rollout.StepSpec{Label: s.Label, Limit: s.Limit}
+		spec.Steps[k] = rollout.StepSpec{Label: s.Label, Phase: len(s.Phases) > 0, Limit: s.Limit}
 		// The cap of the policy takes the place of maxUpdate; only a step that
 		// somebody starts by hand stays one.
 		if p.Policy != rollout.Phases {

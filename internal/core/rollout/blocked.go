@@ -47,7 +47,7 @@ func (m *Machine) blockers(i int) []Blocker {
 		})
 	}
 	if !m.approved(step) {
-		found = append(found, Blocker{Kind: OnApproval, Reason: "step " + spec.Steps[step].Label + " waits for approval"})
+		found = append(found, Blocker{Kind: OnApproval, Reason: spec.Steps[step].String() + " waits for approval"})
 	}
 	found = append(found, m.pausedBy()...)
 	if len(found) > 0 {
@@ -58,7 +58,7 @@ func (m *Machine) blockers(i int) []Blocker {
 		return []Blocker{{Kind: OnStart, Reason: "the rollout has not started"}}
 	case m.full(step):
 		return []Blocker{{Kind: OnLimit, Reason: fmt.Sprintf(
-			"step %s has %d in flight, as many as it may", spec.Steps[step].Label, m.stepInFlight[step])}}
+			"%s has %d in flight, as many as it may", spec.Steps[step], m.stepInFlight[step])}}
 	default:
 		return []Blocker{{Kind: OnCap, Reason: fmt.Sprintf("%d components are in flight, as many as may be", m.inFlight+m.removing)}}
 	}
@@ -146,7 +146,7 @@ func (m *Machine) unsettledBefore() []Blocker {
 		}
 		found = append(found, Blocker{
 			Kind: OnStep, Component: m.state.Components[j].Name,
-			Reason: "step " + m.state.Spec.Steps[m.state.Spec.Components[j].Step].Label + " comes first: it " + m.describe(j),
+			Reason: m.state.Spec.Steps[m.state.Spec.Components[j].Step].String() + " comes first: it " + m.describe(j),
 		})
 	}
 	if more > 0 {

@@ -11,7 +11,7 @@ import (
 func ExampleMachine() {
 	m, err := rollout.NewMachine(rollout.Spec{
 		Revision: "abc", Policy: rollout.Phases, OnFailure: rollout.Halt,
-		Steps: []rollout.StepSpec{{Label: "110"}, {Label: "120"}},
+		Steps: []rollout.StepSpec{{Label: "110", Phase: true}, {Label: "120", Phase: true}},
 		Components: []rollout.ComponentSpec{
 			{Name: "crds", Step: 0, Timeout: time.Minute},
 			{Name: "operator", Step: 1, Timeout: time.Minute},
@@ -31,6 +31,6 @@ func ExampleMachine() {
 	fmt.Println(m.Step(healthy, now).Effects[0])
 	// Output:
 	// {crds 1}
-	// crds step 110 comes first: it has not been observed yet
+	// crds phase 110 comes first: it has not been observed yet
 	// {operator 1}
 }

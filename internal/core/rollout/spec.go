@@ -65,12 +65,22 @@ type Requirement struct {
 type StepSpec struct {
 	// Label is the phase ("150"), sync wave ("-3") or stage ("pre").
 	Label string `json:"label"`
+	// Phase is set where the label is a phase, or several.
+	Phase bool `json:"phase,omitempty"`
 	// Limit is how many components of the step may be in flight; 0 means no
 	// limit, negative means manual: nothing starts until the step is approved,
 	// and from then on there is no limit.
 	Limit int `json:"limit"`
 	// Approval holds the step until it is approved.
 	Approval bool `json:"approval,omitempty"`
+}
+
+// String is the step as people call it.
+func (s StepSpec) String() string {
+	if s.Phase {
+		return "phase " + s.Label
+	}
+	return "step " + s.Label
 }
 
 // held reports whether the step waits for an approval.
