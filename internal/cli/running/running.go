@@ -134,10 +134,14 @@ type Snapshot struct {
 	Machine *rollout.Machine
 }
 
-// Now is the moment of the rollout: a rehearsal that skips time is ahead of the clock.
+// Simulated reports whether the times of the state are those of a rehearsal that skips time:
+// they may be ahead of the clock.
+func (s Snapshot) Simulated() bool { return s.Rehearsal != nil && !s.Rehearsal.Began.IsZero() }
+
+// Now is the moment of the rollout: where times are simulated it is when something changed last.
 func (s Snapshot) Now(now time.Time) time.Time {
-	if at := s.State.UpdatedAt; s.Rehearsal != nil && at.After(now) {
-		return at
+	if s.Simulated() {
+		return s.State.UpdatedAt
 	}
 	return now
 }

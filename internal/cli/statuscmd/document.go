@@ -20,6 +20,8 @@ type Status struct {
 	Environment   string `json:"environment"`
 	// Plane is the name of the plane that a rehearsal is on.
 	Plane string `json:"plane,omitempty"`
+	// Simulated is set where a rehearsal skipped time: its times may be ahead of the clock.
+	Simulated bool `json:"simulated,omitempty"`
 	// Result is running, succeeded, failed, aborted or timed-out. Runner is the
 	// process that drives it; empty where none does, though it may be unfinished.
 	Result   string      `json:"result"`
@@ -74,9 +76,9 @@ type Blocker struct {
 	Until     report.Time `json:"until"`
 }
 
-// Of is the status of a rollout at a moment.
-func Of(s running.Snapshot, now time.Time) Status {
-	p := s.State.Progress
+// Of is the status of a rollout at a moment of the clock.
+func Of(s running.Snapshot, clock time.Time) Status {
+	p, now := s.State.Progress, s.Now(clock)
 	doc := Status{
 		FormatVersion: report.FormatVersion, Platform: s.Key.Platform, Environment: s.Key.Environment,
 		Result: cmp.Or(string(p.Result), "running"), Message: p.Message, Paused: !p.PausedAt.IsZero(), PausedBy: p.PausedBy,
@@ -86,7 +88,7 @@ func Of(s running.Snapshot, now time.Time) Status {
 		NotKept: append([]rollout.Requirement{}, s.State.Spec.NotKept...),
 	}
 	if k := s.Rehearsal; k != nil {
-		doc.Plane = k.Plane
+		doc.Plane, doc.Simulated = k.Plane, s.Simulated()
 		if p.Result == rollout.Succeeded && k.Unshown != "" { // as its report says
 			doc.Result, doc.Message = string(rollout.ResultFailed), "the rollout succeeded, and the rehearsal failed: "+k.Unshown
 		}
@@ -173,7 +175,8 @@ func stepWord(s running.Snapshot) string {
 
 // printStatus writes the status for people: the whole, each component, and the
 // root causes of all waiting. What to do is left to printCommands.
-func printStatus(w io.Writer, d Status, s running.Snapshot, now time.Time) {
+func printStatus(w io.Writer, d Status, s running.Snapshot, clock time.Time) {
+	now := s.Now(clock)
 	fmt.Fprintf(w, "%s/%s  %s", d.Platform, d.Environment, d.Result)
 	switch {
 	case d.Paused:
@@ -181,9 +184,17 @@ func printStatus(w io.Writer, d Status, s running.Snapshot, now time.Time) {
 	case d.Result == "running" && d.Runner == "":
 		fmt.Fprint(w, ", but nobody drives it")
 	}
-	fmt.Fprintf(w, "\nrevision %s, policy %s, started %s ago", d.Revision, d.Policy, age(time.Time(d.Started), now))
-	if !time.Time(d.Finished).IsZero() {
-		fmt.Fprintf(w, ", finished %s ago", age(time.Time(d.Finished), now))
+	fmt.Fprintf(w, "\nrevision %s, policy %s, started ", d.Revision, d.Policy)
+	started, finished := s.State.StartedAt, s.State.FinishedAt
+	switch {
+	case d.Simulated && finished.IsZero():
+		fmt.Fprintf(w, "%s ago; %s so far (simulated)", age(s.Rehearsal.Began, clock), age(started, now))
+	case d.Simulated:
+		fmt.Fprintf(w, "%s ago; took %s (simulated)", age(s.Rehearsal.Began, clock), age(started, finished))
+	case finished.IsZero():
+		fmt.Fprintf(w, "%s ago", age(started, now))
+	default:
+		fmt.Fprintf(w, "%s ago, finished %s ago", age(started, now), age(finished, now))
 	}
 	if d.Plane != "" {
 		fmt.Fprintf(w, "\nrehearsed on plane %s", d.Plane)

@@ -76,6 +76,40 @@ func TestUnrendered(t *testing.T) {
 	}
 }
 
+// TestSimulated: where a rehearsal skips time, only its beginning was some time ago.
+func TestSimulated(t *testing.T) {
+	began := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	clock := began.Add(25 * time.Second)
+	m, err := rollout.NewMachine(rollout.Spec{
+		Revision: "r", Policy: rollout.Phases, Steps: []rollout.StepSpec{{Label: "010"}}, Components: []rollout.ComponentSpec{{Name: "db"}},
+	}, began)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Step(rollout.Started{}, began)
+	m.Step(rollout.SyncFinished{Component: "db", Attempt: 1}, began.Add(43*time.Second))
+	status := func(k *rehearse.Kept) (Status, string) {
+		s := running.Snapshot{Machine: m, State: m.State(), Rehearsal: k}
+		doc := Of(s, clock)
+		var b bytes.Buffer
+		printStatus(&b, doc, s, clock)
+		return doc, b.String()
+	}
+	skips := &rehearse.Kept{Plane: "left", Began: began}
+	if doc, text := status(skips); !doc.Simulated || !strings.Contains(text, "started 25s ago; 43s so far (simulated)\n") {
+		t.Errorf("while it runs, simulated %t:\n%s", doc.Simulated, text)
+	}
+	m.Step(rollout.Observed{Component: "db", Health: rollout.Healthy, Revision: "r"}, began.Add(63*time.Second))
+	doc, text := status(skips)
+	if !strings.Contains(text, "started 25s ago; took 1m03s (simulated)\n") || doc.Components[0].Evidence.AgeSeconds != 0 {
+		t.Errorf("the evidence is %gs old:\n%s", doc.Components[0].Evidence.AgeSeconds, text)
+	}
+	clock = began.Add(10 * time.Minute)
+	if doc, text = status(&rehearse.Kept{Plane: "left"}); doc.Simulated || !strings.Contains(text, "started 10m00s ago, finished 8m57s ago\n") || doc.Components[0].Evidence.AgeSeconds != 537 {
+		t.Errorf("where time passes, simulated %t, the evidence is %gs old:\n%s", doc.Simulated, doc.Components[0].Evidence.AgeSeconds, text)
+	}
+}
+
 // TestCommands: what to do is told as commands on lines of their own.
 func TestCommands(t *testing.T) {
 	var b bytes.Buffer

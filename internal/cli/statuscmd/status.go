@@ -92,7 +92,7 @@ func run(ctx context.Context, streams *stream.Streams, o *Options) error {
 		if err != nil {
 			return err
 		}
-		now := s.Now(time.Now())
+		now := time.Now()
 		doc := Of(s, now)
 		if o.Format == "json" {
 			err = report.JSON(&b, doc)

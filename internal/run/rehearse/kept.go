@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/rollout-ladder/ladder/internal/analysis"
 	"github.com/rollout-ladder/ladder/internal/plane"
@@ -33,6 +34,9 @@ type Kept struct {
 	// Unshown says why the rehearsal fails although its rollout succeeds; empty where it does
 	// not.
 	Unshown string `json:"unshown,omitempty"`
+	// Began is when it began in real time, where it skips time so that all times of the state are
+	// simulated; zero where it does not.
+	Began time.Time `json:"began,omitzero"`
 	// Flags are the words of the command line that a rehearsal that goes on with it needs
 	// besides the environment and the plane.
 	Flags []string `json:"flags,omitempty"`
@@ -107,10 +111,18 @@ func (s *target) tell(loaded *analysis.Result) {
 	if !s.kept {
 		return
 	}
+	var began time.Time
+	if s.options.skips() {
+		began = time.Now()
+		if before, found, err := keptOn(s.plane); err == nil && found && s.options.Resume && !before.Began.IsZero() {
+			began = before.Began
+		}
+	}
 	key := session.KeyOf(loaded.Platform)
 	text, err := json.Marshal(Kept{
 		Platform: key.Platform, Environment: key.Environment, Path: loaded.Platform.Root,
 		Unshown: s.options.unshown(session.Unrendered(loaded), loaded.Findings),
+		Began:   began,
 		Flags:   s.options.Flags,
 	})
 	if err != nil {
