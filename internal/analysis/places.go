@@ -1,7 +1,6 @@
 package analysis
 
 import (
-	"path"
 	"slices"
 	"strings"
 
@@ -9,7 +8,6 @@ import (
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 	"github.com/rollout-ladder/ladder/internal/core/model"
-	"github.com/rollout-ladder/ladder/internal/repo/manifest"
 )
 
 // fieldAt is the position of a field of what is at a position, as near as it is written.
@@ -81,42 +79,10 @@ func (r *Result) line(at finding.Position) string {
 // text is the value. Values that the component writes itself, and parameters, come after all
 // files.
 func (r *Result) valueEvidence(c model.Component, chart, field string) (finding.Evidence, bool) {
-	keys := strings.Split(field, ".")
 	i := slices.IndexFunc(c.Sources, func(s model.Source) bool { return s.Path == chart })
 	if i < 0 {
 		return finding.Evidence{}, false // a dependency of a chart, whose values are written below its name
 	}
-	src := c.Sources[i]
-	if src.Parameters[field]+src.StringParameters[field]+src.FileParameters[field] != "" {
-		return finding.Evidence{}, false
-	}
-	if text := textAt(src.Values, keys); text != "" {
-		return finding.Evidence{Text: text, File: src.Position.File, Line: src.Position.Line, Field: field}, true
-	}
-	files := []string{path.Join(chart, "values.yaml")}
-	for _, f := range src.ValueFiles {
-		files = append(files, f.Path)
-	}
-	for _, file := range slices.Backward(files) {
-		var values map[string]any
-		data, err := r.tree.Read(file)
-		if err != nil || manifest.Unmarshal(data, &values) != nil {
-			continue
-		}
-		if text := textAt(values, keys); text != "" {
-			return finding.Evidence{Text: text, File: file, Line: 1, Field: field}, true
-		}
-	}
-	return finding.Evidence{}, false
-}
-
-// textAt is the text at a path of values; empty where there is none.
-func textAt(values map[string]any, keys []string) string {
-	var v any = values
-	for _, key := range keys {
-		m, _ := v.(map[string]any)
-		v = m[key]
-	}
-	text, _ := v.(string)
-	return text
+	e := r.effective(c.Sources[i])[field]
+	return e, e.File != "" && e.Text != ""
 }

@@ -50,6 +50,9 @@ type Input struct {
 	// Created is the command or text in the repository by which somebody creates an object of
 	// another kind; nil where that is not known.
 	Created func(finding.Resource) (finding.Evidence, bool)
+	// Written is where a file of values has a name that a component writes to a field, as evidence
+	// tells it; the zero value where that is not certain, nil where it is not known.
+	Written func(component, name string, e finding.Evidence) finding.Position
 	// Helmfile are the releases that the Helmfiles of the repository install; nil where
 	// none are known.
 	Helmfile func() []Release
@@ -107,4 +110,16 @@ type Object struct {
 	Versions []Version
 	// Digest is of what an object of Flux itself says; empty for others.
 	Digest string
+}
+
+// placed puts a finding about a name to the file of values that has it; its evidence says which
+// template takes it.
+func (in Input) placed(f finding.Finding, name string) finding.Finding {
+	if in.Written == nil || len(f.Evidence) == 0 {
+		return f
+	}
+	if at := in.Written(f.Component, name, f.Evidence[0]); at.File != "" {
+		f.Position = at
+	}
+	return f
 }

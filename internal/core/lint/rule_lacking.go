@@ -30,14 +30,14 @@ func lacking(in Input, rule, noun, fix string) []finding.Finding {
 		if _, enabled := o.byName[l.Consumer.Component]; !enabled || l.Rule != rule {
 			continue
 		}
-		out = append(out, finding.Finding{
+		out = append(out, in.placed(finding.Finding{
 			// Two parts of one thing are two mistakes.
 			Rule: rule, Severity: bySeverity(l.Strength), Scope: finding.Rule,
 			Component: l.Consumer.Component, Provider: l.Provider.Component, Resource: l.Required, Position: l.Consumer.Position,
 			Basis: finding.Rendered, Evidence: slices.Clone(l.Evidence),
 			Message: fmt.Sprintf("%s %s, which has only %s", whose(l.Consumer), l.Reason, fewOf(l.Has, noun)),
 			Fix:     finding.Fix{Summary: fix},
-		})
+		}, l.Part))
 	}
 	return out
 }

@@ -111,7 +111,7 @@ func unprovided(in Input) []finding.Finding {
 				f.Evidence = append(f.Evidence, told)
 			}
 		}
-		out = append(out, f)
+		out = append(out, in.placed(f, m.Required.Name))
 	}
 	for _, some := range off {
 		out = append(out, in.leavesOut(some))

@@ -2,6 +2,7 @@ package lint
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/model"
@@ -15,8 +16,8 @@ type Suppression struct {
 	Component string
 	// Environments limit it to some; empty for every one.
 	Environments []string
-	// File, From and To limit it to findings in these lines, and to those of the
-	// components that are defined there. An empty File means everywhere.
+	// File, From and To limit it to findings in these lines, also by the template that is their
+	// first evidence, and to those of the components that are defined there. An empty File means everywhere.
 	File     string
 	From, To int
 	// Position is where the suppression is written.
@@ -40,7 +41,15 @@ func (s Suppression) hides(f finding.Finding, defined finding.Position) bool {
 	if len(s.Environments) > 0 && !slices.Contains(s.Environments, f.Environment) {
 		return false
 	}
-	return s.File == "" || s.covers(f.Position) || (f.Component != "" && s.covers(defined))
+	return s.File == "" || s.covers(f.Position) || s.covers(template(f)) || (f.Component != "" && s.covers(defined))
+}
+
+// template is the template that takes the name which a finding is about from a file of values.
+func template(f finding.Finding) finding.Position {
+	if len(f.Evidence) == 0 || !strings.Contains(f.Evidence[0].File, "/templates/") {
+		return finding.Position{}
+	}
+	return finding.Position{File: f.Evidence[0].File, Line: f.Evidence[0].Line}
 }
 
 // Suppressed is a finding that is hidden, and why.
