@@ -11,10 +11,25 @@ import (
 	"github.com/rollout-ladder/ladder/internal/repo/manifest"
 )
 
-// nameWritten finds where a file of values has a name that a template of the repository writes to a
-// field: the one value which the line of the template takes that the name is, or ends in, else the
-// one of all values that is the name. It is the zero value where that is not certain.
-func (r *Result) nameWritten(component, name string, e finding.Evidence) finding.Position {
+// namesWritten returns what finds where a file of values has a name that a template of the
+// repository writes to a field. It reads the values of a source once.
+func (r *Result) namesWritten() func(component, name string, e finding.Evidence) finding.Position {
+	known := map[[2]string]map[string]finding.Evidence{}
+	return func(component, name string, e finding.Evidence) finding.Position {
+		return r.nameWritten(component, name, e, func(src model.Source) map[string]finding.Evidence {
+			key := [2]string{component, src.Path}
+			if known[key] == nil {
+				known[key] = r.effective(src)
+			}
+			return known[key]
+		})
+	}
+}
+
+// nameWritten finds it among the values of a source: the one value which the line of the template
+// takes that the name is, or ends in, else the one of all values that is the name. It is the zero
+// value where that is not certain.
+func (r *Result) nameWritten(component, name string, e finding.Evidence, effective func(model.Source) map[string]finding.Evidence) finding.Position {
 	at := r.fieldAt(finding.Position{File: e.File, Line: e.Line}, e.Field)
 	chart, _, ok := strings.Cut(at.File, "/templates/")
 	c := slices.IndexFunc(r.Platform.Components, func(c model.Component) bool { return c.Name == component })
@@ -26,7 +41,7 @@ func (r *Result) nameWritten(component, name string, e finding.Evidence) finding
 	if s < 0 {
 		return finding.Position{} // of another repository, or a dependency of a chart
 	}
-	values := r.effective(sources[s])
+	values := effective(sources[s])
 	var found []finding.Evidence
 	for _, match := range valueOf.FindAllStringSubmatch(r.line(at), -1) {
 		if v := values[strings.TrimPrefix(match[1], ".")]; v.Text != "" && strings.HasSuffix(name, v.Text) && !slices.Contains(found, v) {
