@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -328,6 +329,39 @@ func TestLintTextNetwork(t *testing.T) {
 		text := b.String()
 		if strings.Contains(text, "b.yaml:1") != verbose || strings.Contains(text, "  and 1 more like this: b\n") == verbose || !strings.Contains(text, "c.yaml:1") {
 			t.Errorf("verbose %t:\n%s", verbose, text)
+		}
+	}
+}
+
+// How errors of one pair are mended is written once, below the last of them; verbose tells all.
+func TestFixOfAPairOnce(t *testing.T) {
+	of := func(rule, provider, fix string) finding.Finding {
+		return finding.Finding{Rule: rule, Severity: finding.Error, Component: "web", Provider: provider, Message: "web needs it", Fix: finding.Fix{Summary: fix}}
+	}
+	l := report.Lint{Findings: []finding.Finding{
+		of("crd-before-use", "op", "move web"), of("namespace-before-use", "op", "move web"), of("secret-before-use", "op", "split it"),
+		of("crd-before-use", "db", "split it"), of("duplicate-resource", "", "remove it"), of("unprovided", "", "remove it"),
+	}}
+	for verbose, want := range map[bool][]string{
+		false: {"crd-before-use", "namespace-before-use", "move web", "secret-before-use", "split it", "crd-before-use", "split it", "duplicate-resource", "remove it", "unprovided", "remove it"},
+		true: {"crd-before-use", "move web", "namespace-before-use", "move web", "secret-before-use", "split it", "crd-before-use", "split it",
+			"duplicate-resource", "remove it", "unprovided", "remove it"},
+	} {
+		var b strings.Builder
+		if err := report.LintText(&b, l, report.Style{}, verbose); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for line := range strings.Lines(b.String()) {
+			line = strings.TrimSpace(line)
+			if _, rule, ok := strings.Cut(line, "web needs it ["); ok {
+				got = append(got, strings.TrimSuffix(rule, "]"))
+			} else if fix, ok := strings.CutPrefix(line, "fix: "); ok {
+				got = append(got, fix)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("verbose %t: %v, want %v", verbose, got, want)
 		}
 	}
 }

@@ -109,7 +109,8 @@ func (t *lintText) header(f shared) string {
 }
 
 // group writes the findings of a component. Of those with one rule and provider, or
-// with one rule and object, the first is written whole and the others in a line each.
+// with one rule and object, the first is written whole and the others in a line each. How those of
+// one pair are mended is written once, where it is the same.
 func (t *lintText) group(findings []shared) {
 	var causes [][]shared
 	for _, f := range findings {
@@ -123,11 +124,17 @@ func (t *lintText) group(findings []shared) {
 		}
 		causes[i] = append(causes[i], f)
 	}
-	for _, cause := range causes {
+	for k, cause := range causes {
+		// What mends the next of a pair too is written there.
+		repeated := !t.verbose && k+1 < len(causes) && cause[0].Provider != "" &&
+			cause[0].Provider == causes[k+1][0].Provider && fixLine(cause[0]) == fixLine(causes[k+1][0])
 		var others []finding.Finding
 		for i, f := range cause {
 			if i == 0 || t.verbose {
 				t.whole(f)
+				if !repeated {
+					t.b.WriteString(fixLine(f))
+				}
 				others = append(others, f.Also...)
 			} else {
 				others = append(append(others, f.Finding), f.Also...)
@@ -184,16 +191,21 @@ func (t *lintText) whole(f shared) {
 	if f.Basis == finding.Catalogue {
 		fmt.Fprintf(t.b, "      %s\n", t.style.paint(faint, "rests on the catalogue: what provides it was not rendered"))
 	}
-	if fix := f.WayOut(); fix != "" {
-		mechanical := ""
-		if f.Fix.Patch != "" {
-			mechanical = " (--fix does it)"
-			if f.Fix.Moves {
-				mechanical = " (--fix-order does it)"
-			}
-		}
-		fmt.Fprintf(t.b, "    fix: %s%s\n", Plain(fix), mechanical)
+}
+
+// fixLine is the line that says how a finding is mended; empty where the message has said it.
+func fixLine(f shared) string {
+	fix, mechanical := f.WayOut(), ""
+	if fix == "" {
+		return ""
 	}
+	if f.Fix.Patch != "" {
+		mechanical = " (--fix does it)"
+		if f.Fix.Moves {
+			mechanical = " (--fix-order does it)"
+		}
+	}
+	return "    fix: " + Plain(fix) + mechanical + "\n"
 }
 
 func (t *lintText) evidence(e finding.Evidence) {
