@@ -12,19 +12,13 @@ import (
 )
 
 // others adds the component of what a parent applies next to its Applications.
-// Its place is that of the first of these objects. Beside the Applications that ladder
-// generate wrote are settings of Argo CD alone, which are of no component.
+// Its place is that of the first of these objects.
 func (w *walk) others(parent document, y contents, own place) {
 	r := w.repository
-	if parent.value != nil {
-		if data, err := r.tree.Read(parent.position().File); err == nil && ladderfile.IsGenerated(data) {
-			return
-		}
-	}
 	first, count := 0, 0
 	for _, d := range y.documents {
 		// A kustomization and its like are no objects of a cluster.
-		if d.name() == "" || d.isArgo() {
+		if d.name() == "" || d.isArgo() || r.isGeneratedSetting(d) {
 			continue
 		}
 		if wave := r.wave(d); count == 0 || wave < first {
@@ -49,6 +43,16 @@ func (w *walk) others(parent document, y contents, own place) {
 		return a.Name == parent.name() && a.Position == parent.position()
 	})
 	w.add(c, destination(parent), index)
+}
+
+// isGeneratedSetting reports whether ladder generate wrote an object as a setting of Argo CD beside
+// its Applications: it is of no component.
+func (r *Repository) isGeneratedSetting(d document) bool {
+	if !slices.Contains([]string{"argocd-cm", "argocd-cmd-params-cm"}, d.name()) {
+		return false
+	}
+	data, err := r.tree.Read(d.position().File)
+	return err == nil && ladderfile.IsGenerated(data)
 }
 
 // beside adds the component of what an overlay that nothing in the repository
