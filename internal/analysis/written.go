@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/model"
@@ -12,11 +13,14 @@ import (
 )
 
 // namesWritten returns what finds where a file of values has a name that a template of the
-// repository writes to a field. It reads the values of a source once.
+// repository writes to a field, for several rules at once. It reads the values of a source once.
 func (r *Result) namesWritten() func(component, name string, e finding.Evidence) finding.Position {
+	var mu sync.Mutex
 	known := map[[2]string]map[string]finding.Evidence{}
 	return func(component, name string, e finding.Evidence) finding.Position {
 		return r.nameWritten(component, name, e, func(src model.Source) map[string]finding.Evidence {
+			mu.Lock()
+			defer mu.Unlock()
 			key := [2]string{component, src.Path}
 			if known[key] == nil {
 				known[key] = r.effective(src)
