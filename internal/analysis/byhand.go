@@ -3,6 +3,7 @@ package analysis
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/core/lint"
 	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/repo"
+	"github.com/rollout-ladder/ladder/internal/repo/argocd"
 	"github.com/rollout-ladder/ladder/internal/repo/byhand"
 	"github.com/rollout-ladder/ladder/internal/repo/helmfile"
 	"github.com/rollout-ladder/ladder/internal/repo/repofs"
@@ -181,4 +183,19 @@ func (r *run) handed(ctx context.Context, tree *repofs.Tree, k *knowledge) func(
 		return handedOver{told, byhand.NewObjects(all.Objects)}
 	})
 	return r.told[charts]
+}
+
+// commandsLeft tells of the scripts and documents that were left out where commands were asked for.
+func (r *Result) commandsLeft() []finding.Finding {
+	left := byhand.Left(r.tree)
+	if len(left) == 0 {
+		return nil
+	}
+	at := finding.Position{File: left[0], Line: 1}
+	reason := fmt.Sprintf("the repository has more scripts and documents than are searched, so what %s apply by hand is not known", finding.Count(len(left), "file"))
+	return []finding.Finding{{
+		Rule: argocd.RuleNotRead, Severity: finding.Info, Scope: finding.Rule, Position: at, Basis: finding.Declared,
+		Message: "commands are read up to this file: " + reason,
+		Unread:  []finding.Unread{{Position: at, Reason: reason, Part: true}},
+	}}
 }

@@ -28,7 +28,7 @@ func (r *Result) Lint() lint.Input {
 	in := lint.Input{
 		Environment: r.Platform.Environment, Ladder: r.Platform.Ladder, Components: r.Platform.Components,
 		Dependencies: r.Dependencies, Missing: r.Missing, Lacks: r.Lacks, Edges: r.Edges, Argo: r.Argo, Flux: r.Platform.Flux, Findings: r.Findings,
-		ByHand: r.byHand, Created: r.created, Installations: r.Installations, Certain: r.certain, Written: r.namesWritten(),
+		ByHand: r.byHand, Created: r.created, Installations: r.Installations, Certain: r.certain, Written: r.namesWritten(), LeftOut: r.commandsLeft,
 	}
 	if r.Platform.Flux == nil { // which takes the releases of Helm over
 		in.Helmfile = func() []lint.Release { return r.releases(r.Platform.Environment) }

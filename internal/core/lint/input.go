@@ -56,6 +56,9 @@ type Input struct {
 	// Helmfile are the releases that the Helmfiles of the repository install; nil where
 	// none are known.
 	Helmfile func() []Release
+	// LeftOut tells what was not read where the functions above looked; it is asked when all rules have
+	// run. It is nil where there is nothing to tell.
+	LeftOut func() []finding.Finding
 	// Findings are those made while reading, rendering and inferring; they obey
 	// the same settings as those of rules.
 	Findings []finding.Finding

@@ -56,6 +56,9 @@ func Run(in Input, o Options) []finding.Finding {
 	in.Ladder.Bands = followed(in)
 	rules = slices.DeleteFunc(slices.Clone(rules), func(r Rule) bool { return r.Run == nil || !o.wants(r.ID) })
 	found := slices.Concat(in.Findings, sideBySide(in, rules))
+	if in.LeftOut != nil {
+		found = append(found, in.LeftOut()...)
+	}
 	for i := range found {
 		found[i].Environment = cmp.Or(found[i].Environment, in.Environment)
 	}

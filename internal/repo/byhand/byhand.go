@@ -1,8 +1,6 @@
 package byhand
 
 import (
-	"bytes"
-	"cmp"
 	"context"
 	"path"
 	"slices"
@@ -10,7 +8,6 @@ import (
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
-	"github.com/rollout-ladder/ladder/internal/core/model"
 	"github.com/rollout-ladder/ladder/internal/repo/repofs"
 	"github.com/rollout-ladder/ladder/internal/repo/terraform"
 )
@@ -55,6 +52,7 @@ type Told struct {
 	Unread error
 	// Broken are why folders of Terraform are not read.
 	Broken []terraform.SyntaxError
+	left   []string
 }
 
 // Namespace is a namespace that a command creates.
@@ -70,184 +68,79 @@ type Namespace struct {
 // since documents may tell of another way, and comments of kustomizations last, each by
 // file and line.
 func Find(ctx context.Context, tree *repofs.Tree) Told {
+	return tree.Once(found{}, func() any { return findAll(ctx, tree) }).(Told)
+}
+
+// found is the key of what Find finds in a tree.
+type found struct{}
+
+// Left are the scripts and documents that Find left out, where somebody asked it: with the others they
+// are larger than maxTexts, or apply more than is followed.
+func Left(tree *repofs.Tree) []string {
+	told, ok := tree.Made(found{})
+	if !ok {
+		return nil
+	}
+	return told.(Told).left
+}
+
+func findAll(ctx context.Context, tree *repofs.Tree) Told {
 	var told Told
-	all, repositories := texts(ctx, tree)
-	files := &applying{ctx: ctx, tree: tree, known: map[argument]made{}, listed: map[string]kustomization{}, named: map[string]namespaced{}, kept: map[string]made{}}
+	all, repositories, tooLarge := texts(ctx, tree)
+	files := &applying{ctx: ctx, tree: tree, known: map[argument]made{}, listed: map[string]kustomization{}, named: map[string]namespaced{}, kept: map[string]made{}, ends: map[string][]string{}}
 	for _, t := range all {
 		files.note(t, repositories)
 	}
 	states := newStateFiles(ctx, tree)
 	for _, t := range all {
-		if t.rank == remark {
-			applied := files.read(t.file, t.content)
-			told.Shown = append(told.Shown, ofItself(tree, t, applied.files)...)
-			told.Namespaces = append(append(told.Namespaces, namespaces(t.file, t.content)...), files.namespaces(applied.files, true)...)
-			continue
+		if !files.isFull() && !states.isFull() {
+			told.read(tree, t, files, states, repositories)
 		}
-		told.Instructions = append(told.Instructions, Read(t.file, t.content)...)
-		told.Namespaces = append(told.Namespaces, namespaces(t.file, t.content)...)
-		if t.rank != aside {
-			told.Objects = append(told.Objects, objects(t.file, t.content)...)
+		if files.isFull() || states.isFull() {
+			told.left = append(told.left, t.file)
 		}
-		applied := files.read(t.file, t.content)
-		told.Instructions = append(told.Instructions, applied.addresses...)
-		told.Releases = append(told.Releases, applied.releases...)
-		told.Chosen = append(told.Chosen, applied.chosen...)
-		told.Namespaces = append(told.Namespaces, files.namespaces(applied.files, t.rank != script)...)
-		switch t.rank {
-		case aside:
-			noted := apart(t.file, applied.files)
-			told.Shown, told.Noted = append(told.Shown, noted...), append(told.Noted, named(noted)...)
-		case document:
-			told.Shown = append(told.Shown, applied.files...)
-		default:
-			told.Files = append(told.Files, applied.files...)
-			told.Folders = append(told.Folders, chartFolders(tree, t.file, t.content)...)
-			for _, one := range applied.files {
-				told.Releases = append(told.Releases, appliedReleases(tree, one)...)
-			}
-		}
-		told.Helmfiles = append(told.Helmfiles, states.read(t.file, t.content)...)
-		told.Releases = append(told.Releases, releases(tree, t.file, t.content, repositories)...)
 	}
 	installed, theirs := distributed(ctx, tree)
 	told.Releases, told.Namespaces = append(told.Releases, installed...), append(told.Namespaces, theirs...)
 	told.Instructions = append(told.Instructions, bootstrapped(ctx, tree)...)
 	told.terraformed(ctx, tree)
+	told.left = append(told.left, tooLarge...)
 	return told
 }
 
-// text is what a file says that may have commands in it.
-type text struct {
-	file    string
-	rank    int
-	content []byte
-}
-
-// texts are those of a repository, the surest first, and the repositories of charts that
-// commands in them add, by their names. What comes with a chart or as the data of tests is
-// not about this repository. Files that cannot be read say nothing, and neither do those
-// that set up a cluster for trial alone: but where a script of the platform runs one, it is its cluster.
-func texts(ctx context.Context, tree *repofs.Tree) (all []text, repositories map[string]string) {
-	found, _ := tree.Find(ctx, ".", func(name string) bool { return rank(name) < unread || name == "Chart.yaml" })
-	charts := map[string]bool{}
-	for _, file := range found {
-		if path.Base(file) == "Chart.yaml" {
-			charts[path.Dir(file)] = true
-		}
+// read reads what the commands of one file do.
+func (told *Told) read(tree *repofs.Tree, t text, files *applying, states *stateFiles, repositories map[string]string) {
+	if t.rank == remark {
+		applied := files.read(t)
+		told.Shown = append(told.Shown, ofItself(tree, t, applied.files)...)
+		told.Namespaces = append(append(told.Namespaces, namespaces(t)...), files.namespaces(applied.files, true)...)
+		return
 	}
-	repositories = map[string]string{}
-	found = slices.DeleteFunc(found, isWorkflow)
-	var ofPlatform []text
-	for _, file := range append(workflows(ctx, tree), found...) {
-		t := text{file: file, rank: rank(path.Base(file))}
-		if isWorkflow(file) || isTask(file) {
-			t.rank = script
-		}
-		if t.rank == unread || repofs.IsUnused(file) && t.rank == remark || isForeign(file, charts) || ctx.Err() != nil {
-			continue
-		}
-		var err error
-		if t.content, err = tree.Read(file); err != nil {
-			continue
-		}
-		if t.rank == script && !isWorkflow(file) && platform.Match(t.content) {
-			ofPlatform = append(ofPlatform, t)
-		}
-		if !t.speaks() {
-			continue
-		}
-		if t.rank == aside || t.rank == remark {
-			t.content = comments(t.content)
-		}
-		if t.rank == remark || t.speaks() {
-			all = append(all, t)
-		}
+	told.Instructions = append(told.Instructions, instructions(t)...)
+	told.Namespaces = append(told.Namespaces, namespaces(t)...)
+	if t.rank != aside {
+		told.Objects = append(told.Objects, objects(t)...)
 	}
-	all = slices.DeleteFunc(all, func(t text) bool {
-		return trial.Match(t.content) && (isWorkflow(t.file) || !platform.Match(t.content) && !slices.ContainsFunc(ofPlatform, func(one text) bool { return one.runs(t.file) }))
-	})
-	for _, t := range all {
-		for _, m := range added.FindAllSubmatch(t.content, -1) {
-			repositories[string(m[1])] = string(m[2])
-		}
-	}
-	slices.SortStableFunc(all, func(a, b text) int { return cmp.Compare(a.rank, b.rank) })
-	return all, repositories
-}
-
-// runs reports whether a script has a command with the name of another one.
-func (t text) runs(file string) bool {
-	for line := range strings.Lines(string(t.content)) {
-		before, after, found := strings.Cut(line, path.Base(file))
-		if found && !strings.Contains(before, "#") && strings.HasSuffix(strings.TrimRight(before, `"'`), "/") && (after == "" || strings.ContainsAny(after[:1], " \t\r\n;&|)\"'")) {
-			return true
-		}
-	}
-	return false
-}
-
-// speaks reports whether a text has the name of a client.
-func (t text) speaks() bool {
-	if t.rank == remark { // most manifests say nothing of the kind
-		return remarks.Match(t.content)
-	}
-	return bytes.Contains(t.content, []byte("kubectl")) || bytes.Contains(t.content, []byte("oc ")) || bytes.Contains(t.content, []byte("helm")) || bytes.Contains(t.content, []byte("istioctl"))
-}
-
-// What a file is for who looks for commands, the surest first.
-const (
-	script = iota
-	document
-	aside  // a kustomization: its comments tell what is applied apart from it
-	remark // another manifest: its comments tell what it needs
-	unread
-)
-
-func rank(name string) int {
-	switch {
-	case isScript(name):
-		return script
-	case isDocument(name):
-		return document
-	case model.IsKustomizationFile(name):
-		return aside
-	case isYAML(name):
-		return remark
+	applied := files.read(t)
+	told.Instructions = append(told.Instructions, applied.addresses...)
+	told.Releases = append(told.Releases, applied.releases...)
+	told.Chosen = append(told.Chosen, applied.chosen...)
+	told.Namespaces = append(told.Namespaces, files.namespaces(applied.files, t.rank != script)...)
+	switch t.rank {
+	case aside:
+		noted := apart(t.file, applied.files)
+		told.Shown, told.Noted = append(told.Shown, noted...), append(told.Noted, named(noted)...)
+	case document:
+		told.Shown = append(told.Shown, applied.files...)
 	default:
-		return unread
-	}
-}
-
-// isScript reports whether a file is run: a shell script, or one of make, just or
-// task.
-func isScript(name string) bool {
-	lower := strings.ToLower(name)
-	switch path.Ext(lower) {
-	case ".sh", ".bash", ".zsh", ".mk", ".just", ".ps1":
-		return true
-	}
-	return slices.Contains([]string{"makefile", "gnumakefile", "justfile", ".justfile", "taskfile.yml", "taskfile.yaml", "taskfile.dist.yml", "taskfile.dist.yaml", ".gitlab-ci.yml"}, lower)
-}
-
-// isTask reports whether a file of YAML holds tasks that a Taskfile includes. Source: home-operations'
-// templates, .taskfiles.
-func isTask(file string) bool {
-	return isYAML(path.Base(file)) && slices.Contains(strings.Split(path.Dir(file), "/"), ".taskfiles")
-}
-
-func isDocument(name string) bool {
-	return slices.Contains([]string{".md", ".markdown", ".adoc", ".rst"}, strings.ToLower(path.Ext(name)))
-}
-
-// isForeign reports whether a file is not about the platform of the repository.
-func isForeign(file string, charts map[string]bool) bool {
-	for dir := path.Dir(file); dir != "." && dir != "/"; dir = path.Dir(dir) {
-		if charts[dir] || slices.Contains([]string{"vendor", "third_party", "node_modules"}, path.Base(dir)) {
-			return true
+		told.Files = append(told.Files, applied.files...)
+		told.Folders = append(told.Folders, chartFolders(tree, t)...)
+		for _, one := range applied.files {
+			told.Releases = append(told.Releases, appliedReleases(tree, one)...)
 		}
 	}
-	return charts["."] || repofs.IsFixture(file)
+	told.Helmfiles = append(told.Helmfiles, states.read(t)...)
+	told.Releases = append(told.Releases, releases(tree, t, repositories)...)
 }
 
 var (
@@ -273,37 +166,37 @@ func talks(text string) bool {
 	return slices.Contains([]string{"echo", "printf", "log", "info", "warn"}, strings.TrimPrefix(first, "@")) && !strings.ContainsAny(text, "|>")
 }
 
-// Read reads the instructions of one file.
-func Read(file string, content []byte) []Instruction {
+// instructions are the addresses that the commands of one file apply.
+func instructions(t text) []Instruction {
 	var all []Instruction
-	for _, c := range commands(file, content) {
+	for _, c := range t.commands {
 		if !applies.MatchString(c.text + " ") {
 			continue
 		}
 		for _, found := range c.addresses() {
-			all = append(all, Instruction{Address: found[0], Shown: found[1], Position: finding.Position{File: file, Line: c.line}})
+			all = append(all, Instruction{Address: found[0], Shown: found[1], Position: t.at(c)})
 		}
 	}
 	return all
 }
 
 // namespaces are those that the commands of one file create.
-func namespaces(file string, content []byte) []Namespace {
+func namespaces(t text) []Namespace {
 	var all []Namespace
-	for _, c := range commands(file, content) {
+	for _, c := range t.commands {
 		if strings.Contains(c.text, "--dry-run") && !strings.Contains(c.text, "apply") {
 			continue // it prints the namespace
 		}
 		for _, m := range creates.FindAllStringSubmatch(c.text, -1) {
-			all = append(all, Namespace{Name: m[1], Position: finding.Position{File: file, Line: c.line}})
+			all = append(all, Namespace{Name: m[1], Position: t.at(c)})
 		}
 		if mesh.MatchString(c.text) {
-			all = append(all, Namespace{Name: meshNamespace, Position: finding.Position{File: file, Line: c.line}})
+			all = append(all, Namespace{Name: meshNamespace, Position: t.at(c)})
 		}
-		for _, part := range segment.Split(c.text, -1) {
+		for _, part := range parts(c.text) {
 			m := intoNamespace.FindStringSubmatch(part)
 			if m != nil && plainName.MatchString(m[1]) && strings.Contains(part, "--create-namespace") && !strings.Contains(part, "--create-namespace=false") && installs.MatchString(part) {
-				all = append(all, Namespace{Name: m[1], Position: finding.Position{File: file, Line: c.line}})
+				all = append(all, Namespace{Name: m[1], Position: t.at(c)})
 			}
 		}
 	}
@@ -329,6 +222,23 @@ func (c command) addresses() (all [][2]string) {
 			shown = strings.TrimRight(written[i], ".,:")
 		}
 		all = append(all, [2]string{strings.TrimRight(one, ".,:"), shown})
+	}
+	return all
+}
+
+// speaks reports whether a command may say something to a reader: it has the name of a client, fetches
+// or goes to a folder. Most lines are prose, on which the patterns of readers are slow.
+func (c command) speaks() bool {
+	return holdsAny(c.text, "kubectl", "oc ", "helm", "istioctl", "curl", "wget", "cd", "pushd", "popd", "run:", "name:", "uses:")
+}
+
+// speaking are the commands of a file that may say something, in memory of their own.
+func speaking(file string, content []byte) []command {
+	var all []command
+	for _, c := range commands(file, content) {
+		if c.speaks() {
+			all = append(all, c)
+		}
 	}
 	return all
 }
@@ -360,7 +270,7 @@ func linesOf(content string, pipes bool, known *variables) []command {
 		for j := range parts[:len(parts)-1] {
 			parts[j] = strings.TrimSuffix(parts[j], `\`)
 		}
-		if text := strings.Join(parts, " "); !strings.HasPrefix(text, "#") {
+		if text := strings.Join(parts, " "); text != "" && !strings.HasPrefix(text, "#") {
 			filled := known.fill(text)
 			for _, one := range known.each(filled) {
 				all = append(all, command{one, text, filled, first + 1})

@@ -39,7 +39,7 @@ func TestRead(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var got []string
-			for _, one := range Read("README.md", []byte(tc.content)) {
+			for _, one := range instructions(newText("README.md", []byte(tc.content))) {
 				got = append(got, strings.TrimPrefix(one.Position.String(), "README.md:")+" "+one.Address)
 			}
 			if !slices.Equal(got, tc.want) {
@@ -157,7 +157,7 @@ func FuzzRead(f *testing.F) {
 	f.Add("kubectl apply -f https://example.org/a.yaml")
 	f.Add("kubectl \\\n apply -f \\\nhttps://a |\n oc create \\")
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, one := range Read("x.sh", []byte(text)) {
+		for _, one := range instructions(newText("x.sh", []byte(text))) {
 			if one.Address == "" || !strings.Contains(text, one.Address) {
 				t.Fatalf("address %q", one.Address)
 			}
@@ -275,7 +275,7 @@ func TestObjects(t *testing.T) {
 // takes no longer for a hostile document.
 func TestObjectsAreBounded(t *testing.T) {
 	line := strings.Repeat("kubectl create secret generic a ", 25_000)
-	if got := len(objects("install.sh", []byte(line))); got != maxCreated {
+	if got := len(objects(newText("install.sh", []byte(line)))); got != maxCreated {
 		t.Errorf("one line creates %d objects", got)
 	}
 	var all []Object
@@ -431,17 +431,17 @@ func TestTasks(t *testing.T) {
 // A script of PowerShell goes on behind a backtick, also behind comments in between.
 func TestPowerShell(t *testing.T) {
 	script := "helm upgrade --install es `\n  external-secrets/external-secrets `\n  --namespace external-secrets `\n  # --set a=b `\n  --create-namespace\nkubectl `\n  apply -f https://example.org/a.yaml\n"
-	if all := Read("scripts/up.ps1", []byte(script)); len(all) != 1 || all[0].Address != "https://example.org/a.yaml" || all[0].Position.Line != 6 {
+	if all := instructions(newText("scripts/up.ps1", []byte(script))); len(all) != 1 || all[0].Address != "https://example.org/a.yaml" || all[0].Position.Line != 6 {
 		t.Errorf("instructions: %v", all)
 	}
-	if all := namespaces("scripts/up.ps1", []byte(script)); len(all) != 1 || all[0].Name != "external-secrets" || all[0].Position.Line != 1 {
+	if all := namespaces(newText("scripts/up.ps1", []byte(script))); len(all) != 1 || all[0].Name != "external-secrets" || all[0].Position.Line != 1 {
 		t.Errorf("namespaces: %v", all)
 	}
 }
 
 // istioctl creates the namespace of Istio.
 func TestMesh(t *testing.T) {
-	all := namespaces("README.md", []byte("```shell\nistioctl install -y\nistioctl uninstall --purge\n```\n"))
+	all := namespaces(newText("README.md", []byte("```shell\nistioctl install -y\nistioctl uninstall --purge\n```\n")))
 	if len(all) != 1 || all[0].Name != "istio-system" || all[0].Position.Line != 2 {
 		t.Errorf("namespaces: %v", all)
 	}

@@ -9,8 +9,6 @@ import (
 )
 
 var (
-	// segment parts the commands of a line.
-	segment = lazyregexp.New(`[|;&]+|\$\(|[()]`)
 	// builds is a command that prints what a kustomization makes, with its arguments.
 	builds = lazyregexp.New(`\b(?:kustomize\s+build|(?:kubectl|oc)\s+kustomize)\s+(.+)`)
 	// prints is a command that prints a file, or decrypts it.
@@ -61,6 +59,14 @@ var escaped = strings.NewReplacer(`\(`, " ", `\)`, " ", `\;`, " ")
 // unquoted takes the quotes of words away.
 var unquoted = strings.NewReplacer(`"`, "", `'`, "", "`", "")
 
+// separators stand between the commands of a line.
+var separators = strings.NewReplacer("|", "\n", ";", "\n", "&", "\n", "$(", "\n", "(", "\n", ")", "\n")
+
+// parts are the commands of a line.
+func parts(line string) []string {
+	return strings.Split(separators.Replace(line), "\n")
+}
+
 // shell is what the commands of a file leave to the next ones.
 type shell struct {
 	// folder is where they run: what is written behind cd.
@@ -88,7 +94,7 @@ func (s *shell) move(part string) {
 func (s *shell) given(line string) []argument {
 	var all []argument
 	var printed, found []argument
-	for _, part := range segment.Split(escaped.Replace(line), -1) {
+	for _, part := range parts(escaped.Replace(line)) {
 		s.move(part)
 		if folders := built(part); len(folders) > 0 {
 			printed = folders

@@ -29,6 +29,9 @@ const (
 	// maxSteps bounds the files and folders that are looked at for it, of which there may
 	// be nothing to apply.
 	maxSteps = 200_000
+	// maxCompared bounds how often a path that begins with a variable is compared with one of the
+	// repository.
+	maxCompared = 5_000_000
 )
 
 // applying finds what commands apply of the repository.
@@ -42,11 +45,18 @@ type applying struct {
 	// named are the Namespaces of files that were read for them.
 	named map[string]namespaced
 	// kept is what commands fetch or render into files that are not in the repository.
-	kept         map[string]made
-	count, steps int
+	kept map[string]made
+	// ends is what ending found before, by what it was asked.
+	ends                   map[string][]string
+	count, steps, compared int
 	// all are the manifests of the repository, folders those that hold some; read when they are
 	// first asked for.
 	all, folders []string
+}
+
+// isFull reports whether a bound was met: what further commands apply is not known.
+func (x *applying) isFull() bool {
+	return x.count > maxApplied || x.steps > maxSteps || x.compared > maxCompared
 }
 
 // made is what an argument of a command stands for: files of the repository, and the
@@ -68,15 +78,15 @@ type applied struct {
 
 // read finds what the commands of a file apply, in their order: files, those of folders,
 // and what kustomizations are made of. Of files whose name a variable makes, it may be any.
-func (x *applying) read(file string, content []byte) applied {
+func (x *applying) read(t text) applied {
 	var all applied
 	there := func(p string) bool { return x.tree.IsFile(p) || x.tree.IsDir(p) }
 	var sh shell
-	for _, c := range commands(file, content) {
-		at := finding.Position{File: file, Line: c.line}
-		all.chosen = append(all.chosen, x.chosen(sh, c.open, path.Dir(file), at)...)
+	for _, c := range t.commands {
+		at := t.at(c)
+		all.chosen = append(all.chosen, x.chosen(sh, c.open, path.Dir(t.file), at)...)
 		for _, a := range sh.given(c.text) {
-			folders := []string{".", path.Dir(file)}
+			folders := []string{".", path.Dir(t.file)}
 			if dir := find(a.folder, x.tree.IsDir, folders...); dir != "" {
 				folders = append([]string{dir}, folders...)
 			}
@@ -207,6 +217,12 @@ func (x *applying) ending(written string) []string {
 		}
 		slices.Sort(x.folders)
 	}
+	if known, ok := x.ends[rest]; ok {
+		return known
+	}
+	if x.compared += len(x.all) + len(x.folders); x.compared > maxCompared {
+		return nil
+	}
 	var found []string
 	for _, all := range [][]string{x.all, x.folders} {
 		for _, p := range all {
@@ -216,8 +232,9 @@ func (x *applying) ending(written string) []string {
 		}
 	}
 	if len(found) > most {
-		return nil
+		found = nil
 	}
+	x.ends[rest] = found
 	return found
 }
 

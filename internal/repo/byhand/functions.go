@@ -45,9 +45,12 @@ func functionsOf(content []byte) map[string]string {
 // arguments filled in, at its line.
 func ofCalls(functions map[string]string, commands []command, known *variables) []command {
 	var all []command
+	if len(functions) == 0 {
+		return nil
+	}
 	calls := 0
 	for _, c := range commands {
-		for _, part := range segment.Split(c.text, -1) {
+		for _, part := range parts(c.text) {
 			given := words(strings.TrimSpace(part))
 			if len(given) > 0 && (given[0] == "then" || given[0] == "do" || given[0] == "if") {
 				given = given[1:]

@@ -30,14 +30,14 @@ ensure_ns other && secret other token
 ensure_ns "$OPEN"
 `
 	var got []string
-	for _, n := range namespaces("run.sh", []byte(script)) {
+	for _, n := range namespaces(newText("run.sh", []byte(script))) {
 		got = append(got, n.Name)
 	}
 	if diff := cmp.Diff([]string{"data", "web", "other"}, got); diff != "" {
 		t.Errorf("namespaces (-want +got):\n%s", diff)
 	}
 	got = nil
-	for _, o := range objects("run.sh", []byte(script)) {
+	for _, o := range objects(newText("run.sh", []byte(script))) {
 		got = append(got, o.Kind+" "+o.Namespace+"/"+o.Name)
 	}
 	if diff := cmp.Diff([]string{"Secret data/*", "Secret web/*", "Secret other/token"}, got); diff != "" {

@@ -48,10 +48,10 @@ var withValue = []string{
 
 // releases reads the charts that the commands of one file install, with the repositories
 // that commands add under a name.
-func releases(tree *repofs.Tree, file string, content []byte, repositories map[string]string) []Release {
+func releases(tree *repofs.Tree, t text, repositories map[string]string) []Release {
 	var all []Release
-	for _, c := range commands(file, content) {
-		at := finding.Position{File: file, Line: c.line}
+	for _, c := range t.commands {
+		at := t.at(c)
 		if found := installs.FindStringIndex(c.text + " "); found != nil {
 			all = append(all, charts(tree, c.text[min(found[1], len(c.text)):], at, repositories)...)
 		} else if found := wrapped.FindStringIndex(c.text); found != nil {
@@ -66,16 +66,16 @@ func releases(tree *repofs.Tree, file string, content []byte, repositories map[s
 }
 
 // chartFolders are the charts of the repository that the commands of one file install.
-func chartFolders(tree *repofs.Tree, file string, content []byte) []Instruction {
+func chartFolders(tree *repofs.Tree, t text) []Instruction {
 	var all []Instruction
-	for _, c := range commands(file, content) {
+	for _, c := range t.commands {
 		found := installs.FindStringIndex(c.text + " ")
 		if found == nil {
 			continue
 		}
 		_, chart, _ := arguments(c.text[min(found[1], len(c.text)):])
-		if dir := find(chart, func(p string) bool { return tree.IsFile(path.Join(p, "Chart.yaml")) }, path.Dir(file), "."); dir != "" {
-			all = append(all, Instruction{Address: dir, Through: dir, Position: finding.Position{File: file, Line: c.line}})
+		if dir := find(chart, func(p string) bool { return tree.IsFile(path.Join(p, "Chart.yaml")) }, path.Dir(t.file), "."); dir != "" {
+			all = append(all, Instruction{Address: dir, Through: dir, Position: t.at(c)})
 		}
 	}
 	return all
@@ -132,7 +132,7 @@ func templated(tree *repofs.Tree, line string, at finding.Position, repositories
 
 // handsOver reports whether a line has a command that applies what another one prints.
 func handsOver(line string) bool {
-	return slices.ContainsFunc(segment.Split(line, -1), func(part string) bool {
+	return slices.ContainsFunc(parts(line), func(part string) bool {
 		return applies.MatchString(part+" ") && hands.MatchString(part) && !strings.Contains(part, "--dry-run")
 	})
 }

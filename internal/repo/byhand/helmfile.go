@@ -38,10 +38,15 @@ type stateFiles struct {
 	tree *repofs.Tree
 	// byName are all files of YAML by their base name.
 	byName func() map[string][]string
+	// compared counts the files that were compared with the path of a command.
+	compared int
 }
 
+// isFull reports whether a bound was met: what further commands install is not known.
+func (s *stateFiles) isFull() bool { return s.compared > maxCompared }
+
 func newStateFiles(ctx context.Context, tree *repofs.Tree) *stateFiles {
-	return &stateFiles{tree, sync.OnceValue(func() map[string][]string {
+	return &stateFiles{tree: tree, byName: sync.OnceValue(func() map[string][]string {
 		byName := map[string][]string{}
 		found, _ := tree.Find(ctx, ".", func(name string) bool { return strings.HasSuffix(strings.TrimSuffix(name, ".gotmpl"), ".yaml") })
 		for _, file := range found {
@@ -54,10 +59,10 @@ func newStateFiles(ctx context.Context, tree *repofs.Tree) *stateFiles {
 // read are the commands of one file that install what state files say, or print it for a command
 // that applies. One that selects some of the releases says nothing of the others. Scripts run in a
 // folder that they do not always name: a file that is the only one of its path is the one.
-func (s *stateFiles) read(file string, content []byte) []Helmfile {
-	handsOver := sync.OnceValue(func() bool { return applies.Match(content) })
+func (s *stateFiles) read(t text) []Helmfile {
+	handsOver := sync.OnceValue(func() bool { return applies.Match(t.content) })
 	var all []Helmfile
-	for _, c := range commands(file, content) {
+	for _, c := range t.commands {
 		m := runsHelmfile.FindStringSubmatch(c.text)
 		if m == nil || talks(c.text) || len(all) >= mostHelmfiles {
 			continue
@@ -68,12 +73,16 @@ func (s *stateFiles) read(file string, content []byte) []Helmfile {
 			continue
 		}
 		there := func(p string) bool { return s.tree.IsFile(p) || s.tree.IsDir(p) }
-		found := find(flags["-f"], there, path.Dir(file), ".")
+		found := find(flags["-f"], there, path.Dir(t.file), ".")
 		if found == "" {
+			s.compared += len(s.byName()[path.Base(flags["-f"])])
+			if s.isFull() {
+				return all
+			}
 			found = s.onlyOne(start.ReplaceAllString(flags["-f"], ""))
 		}
 		if found != "" {
-			all = append(all, Helmfile{found, flags["-e"], finding.Position{File: file, Line: c.line}})
+			all = append(all, Helmfile{found, flags["-e"], t.at(c)})
 		}
 	}
 	return all

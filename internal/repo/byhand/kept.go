@@ -18,12 +18,12 @@ var (
 // note keeps what the commands of a file fetch or render into files, by how these end: a
 // command that applies such a file applies that.
 func (x *applying) note(t text, repositories map[string]string) {
-	for _, c := range commands(t.file, t.content) {
+	for _, c := range t.commands {
 		to := output.FindStringSubmatch(c.text)
 		if to == nil {
 			continue
 		}
-		at := finding.Position{File: t.file, Line: c.line}
+		at := t.at(c)
 		var has made
 		if has.releases = templated(x.tree, c.text, at, repositories); has.releases == nil && fetches.MatchString(c.text) {
 			for _, found := range c.addresses() {

@@ -100,7 +100,7 @@ func TestKeptBounded(t *testing.T) {
 
 // The values of variables are in no output.
 func TestShown(t *testing.T) {
-	for _, one := range Read("run.sh", []byte("TOKEN=secret\nkubectl apply -f https://dl.example.org/$TOKEN/crds.yaml\n")) {
+	for _, one := range instructions(newText("run.sh", []byte("TOKEN=secret\nkubectl apply -f https://dl.example.org/$TOKEN/crds.yaml\n"))) {
 		if one.Address != "https://dl.example.org/secret/crds.yaml" || one.Shown != "https://dl.example.org/$TOKEN/crds.yaml" {
 			t.Errorf("%+v", one)
 		}

@@ -98,7 +98,7 @@ var (
 
 // objects are those that the commands of one file create, and those that are written out
 // in it.
-func objects(file string, content []byte) []Object {
+func objects(t text) []Object {
 	var all []Object
 	add := func(kind, name, namespace string, line int) {
 		name = filled.ReplaceAllString(name, "*")
@@ -106,10 +106,10 @@ func objects(file string, content []byte) []Object {
 			namespace = ""
 		}
 		if objectName.MatchString(name) {
-			all = append(all, Object{kind, name, namespace, finding.Position{File: file, Line: line}})
+			all = append(all, Object{kind, name, namespace, finding.Position{File: t.file, Line: line}})
 		}
 	}
-	for _, c := range commands(file, content) {
+	for _, c := range t.commands {
 		for _, at := range makesObject.FindAllStringIndex(c.text, maxCreated) {
 			kind := "Secret"
 			switch fields := strings.Fields(c.text[at[0]:at[1]]); fields[len(fields)-1] {
@@ -128,8 +128,11 @@ func objects(file string, content []byte) []Object {
 			}
 		}
 	}
-	lines := strings.Split(string(content), "\n")
+	lines := strings.Split(string(t.content), "\n")
 	for i, line := range lines {
+		if !strings.Contains(line, "kind") {
+			continue
+		}
 		m := writtenKind.FindStringSubmatch(line)
 		if m == nil {
 			continue

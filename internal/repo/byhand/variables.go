@@ -48,32 +48,46 @@ const (
 func variablesOf(content []byte) *variables {
 	text := ofArgument.ReplaceAllString(string(content), "")
 	known, times := map[string]string{}, map[string]int{}
-	all := assigned.FindAllStringSubmatch(text, -1)
-	if ofTasks.MatchString(text) {
-		for _, m := range ofTask.FindAllStringSubmatch(text, -1) {
-			all = append(all, []string{m[0], m[1], strings.ReplaceAll(m[2], " ", ""), "", ""})
-		}
-	}
-	for _, m := range all {
-		name, value := m[1], m[2]+m[3]+m[4]
+	set := func(name, value string) {
 		if have, ok := known[name]; ok && have != value || len(value) > maxValue {
 			times[name] = -len(text) // whatever sets it, it is not known
 		}
 		known[name] = value
 		times[name]++
 	}
-	for _, m := range sets.FindAllStringSubmatch(text, -1) {
-		times[m[1]+m[2]+m[3]]--
+	tasks := ofTasks.MatchString(text)
+	var setting []string // lines that may set one
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\r\n")
+		if m := ofTask.FindStringSubmatch(line); tasks && m != nil {
+			set(m[1], strings.ReplaceAll(m[2], " ", ""))
+		}
+		if !holdsAny(line, "=", "for", "read") {
+			continue
+		}
+		setting = append(setting, line)
+		if m := assigned.FindStringSubmatch(line); m != nil {
+			set(m[1], m[2]+m[3]+m[4])
+		}
 	}
-	for _, m := range loops.FindAllStringSubmatch(text, -1) {
-		if _, ok := known[m[1]]; !ok && times[m[1]] == -1 {
-			known[m[1]], times[m[1]] = unquoted.Replace(m[2]), 0
+	for _, line := range setting {
+		for _, m := range sets.FindAllStringSubmatch(line, -1) {
+			times[m[1]+m[2]+m[3]]--
 		}
 	}
 	lists := map[string][]string{}
-	for _, m := range listed.FindAllStringSubmatch(text, -1) {
-		if words := strings.Fields(unquoted.Replace(m[2])); times[m[1]] == -1 && lists[m[1]] == nil && len(words) <= maxWords {
-			lists[m[1]] = words
+	for _, line := range setting {
+		for _, m := range loops.FindAllStringSubmatch(line, -1) {
+			if _, ok := known[m[1]]; !ok && times[m[1]] == -1 {
+				known[m[1]], times[m[1]] = unquoted.Replace(m[2]), 0
+			}
+		}
+	}
+	for _, line := range setting {
+		for _, m := range listed.FindAllStringSubmatch(line, -1) {
+			if words := strings.Fields(unquoted.Replace(m[2])); times[m[1]] == -1 && lists[m[1]] == nil && len(words) <= maxWords {
+				lists[m[1]] = words
+			}
 		}
 	}
 	for name, n := range times {

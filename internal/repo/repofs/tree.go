@@ -41,6 +41,23 @@ type Tree struct {
 	resolved sync.Map // absolute path -> resolution
 	folders  sync.Map // absolute path -> folder
 	kept     contents
+	derived  sync.Map // key of Once -> func() any
+}
+
+// Once is what read returns, which runs once for each key: several readers derive the same from the
+// files of a tree. Each kind of thing has a key of a type of its own.
+func (t *Tree) Once(key any, read func() any) any {
+	made, _ := t.derived.LoadOrStore(key, sync.OnceValue(read))
+	return made.(func() any)()
+}
+
+// Made is what Once returned for a key; ok is false where nobody asked.
+func (t *Tree) Made(key any) (made any, ok bool) {
+	read, ok := t.derived.Load(key)
+	if !ok {
+		return nil, false
+	}
+	return read.(func() any)(), true
 }
 
 // resolution is where a path leads.
