@@ -254,8 +254,18 @@ func (r *Repository) build(ctx context.Context, dir string, options *model.Kusto
 // run runs kustomize in a worker. lenient leaves out the patches that are not for
 // Argo CD's own objects.
 func (r *Repository) run(ctx context.Context, dir string, options *model.KustomizeOptions, lenient bool) ([]document, []leftOut, error) {
-	view := &kustomizeView{tree: r.tree, top: dir, options: options, lenient: lenient, repository: r, ctx: ctx, made: map[string]made{}}
-	objects, err := evaluate.Kustomization(ctx, view, dir)
+	var view *kustomizeView
+	look := func() rendersource.View {
+		view = &kustomizeView{tree: r.tree, top: dir, options: options, lenient: lenient, repository: r, ctx: ctx, made: map[string]made{}}
+		return view
+	}
+	build := func(ctx context.Context, view func() rendersource.View, dir string) ([]map[string]any, error) {
+		return evaluate.Kustomization(ctx, view(), dir)
+	}
+	if r.opts.Renderer != nil {
+		build = r.opts.Renderer.Build
+	}
+	objects, err := build(ctx, look, dir)
 	if view.err != nil {
 		return nil, view.leftOut, view.err
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/repo/byhand"
 	"github.com/rollout-ladder/ladder/internal/repo/installation"
 	"github.com/rollout-ladder/ladder/internal/repo/manifest"
+	rendersource "github.com/rollout-ladder/ladder/internal/repo/render/source"
 	"github.com/rollout-ladder/ladder/internal/repo/repofs"
 	"github.com/rollout-ladder/ladder/internal/repo/terraform"
 	"github.com/rollout-ladder/ladder/internal/repo/yamldoc"
@@ -25,6 +26,8 @@ import (
 // Renderer renders a component: the charts among the sources of a parent.
 type Renderer interface {
 	Component(ctx context.Context, c model.Component) ([]manifest.Object, error)
+	// Build builds the kustomization of a folder as a view shows it, which it may have made several times.
+	Build(ctx context.Context, view func() rendersource.View, folder string) ([]map[string]any, error)
 }
 
 // Options say what is known beyond the repository.

@@ -25,6 +25,9 @@ const maxTerraform = 8 << 20
 func (told *Told) terraformed(ctx context.Context, tree *repofs.Tree) {
 	all, unread := ofTerraform(ctx, tree)
 	told.Unread = unread
+	if len(all.Files) == 0 {
+		return
+	}
 	told.Instructions = append(told.Instructions, gateways(all)...)
 	made, err := evaluate.Made(ctx, all)
 	if err != nil {

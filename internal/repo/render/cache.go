@@ -1,7 +1,6 @@
 package render
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -119,17 +118,12 @@ func (c *cache) find(key string, tree *source.Tree) (entry, bool) {
 		if err != nil {
 			continue
 		}
-		head, body, ok := bytes.Cut(data, []byte("\n"))
+		head, content, ok := sealed(data)
 		if !ok {
 			continue
 		}
 		var trace source.Trace
 		if json.Unmarshal(head, &trace) != nil || len(trace) == 0 || !tree.Holds(trace) {
-			continue
-		}
-		// The sum of the body keeps a torn or damaged entry from being used.
-		sum, content, ok := bytes.Cut(body, []byte("\n"))
-		if !ok || string(sum) != checksum(head, content) {
 			continue
 		}
 		var e entry
@@ -179,7 +173,7 @@ func (c *cache) store(key string, trace source.Trace, reply wire.Reply, objects 
 	if err != nil {
 		return
 	}
-	c.add(key, checksum(head), bytes.Join([][]byte{head, []byte(checksum(head, content)), content}, []byte("\n")))
+	c.add(key, checksum(head), seal(head, content))
 }
 
 // objectsOf reads the objects of a reply.

@@ -22,6 +22,9 @@ func (w *work) writeStatus(ctx context.Context, status map[string]any) error {
 	}
 	old, _ := w.self.Object["status"].(map[string]any)
 	complete(status, old, w.self.GetGeneration(), time.Now())
+	if !w.kind.hasStatus {
+		dropGenerations(status)
+	}
 	if contains(old, status) {
 		return nil
 	}
@@ -58,6 +61,22 @@ func (w *work) writeStatus(ctx context.Context, status map[string]any) error {
 	}
 	w.memory.lastStatus = after.GetResourceVersion() + string(text)
 	return nil
+}
+
+// dropGenerations takes out for which generation a status holds. Where the kind has no status subresource,
+// writing the status makes a new generation: it would never hold for the last one, and be written for ever.
+func dropGenerations(status any) {
+	switch v := status.(type) {
+	case map[string]any:
+		delete(v, "observedGeneration")
+		for _, below := range v {
+			dropGenerations(below)
+		}
+	case []any:
+		for _, below := range v {
+			dropGenerations(below)
+		}
+	}
 }
 
 // complete adds to conditions what a controller adds: when they changed last,

@@ -55,6 +55,17 @@ func TestConditionsAreCompleted(t *testing.T) {
 	}
 }
 
+// TestGenerationsAreDropped at any depth.
+func TestGenerationsAreDropped(t *testing.T) {
+	status := map[string]any{"observedGeneration": int64(2), "phase": "Ready"}
+	status["conditions"] = []any{map[string]any{"type": "Ready", "observedGeneration": int64(4)}, "not a condition"}
+	dropGenerations(status)
+	want := map[string]any{"phase": "Ready", "conditions": []any{map[string]any{"type": "Ready"}, "not a condition"}}
+	if diff := cmp.Diff(want, status); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func TestContains(t *testing.T) {
 	have := map[string]any{"a": int64(1), "b": map[string]any{"c": "x", "d": true}, "l": []any{"1", map[string]any{"e": 2.0, "f": "y"}}}
 	cases := map[string]struct {

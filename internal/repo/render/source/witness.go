@@ -1,0 +1,63 @@
+package source
+
+import "strings"
+
+// Witness records what is asked of a view of any kind. It is for one goroutine.
+type Witness struct {
+	View
+	// Trace has the questions in their order.
+	Trace Trace
+}
+
+func (w *Witness) record(op, name, answered string, err error) {
+	w.Trace = append(w.Trace, Step{Op: op, Path: name, Answer: answer(answered, err)})
+}
+
+// Read implements View.
+func (w *Witness) Read(name string) ([]byte, error) {
+	data, err := w.View.Read(name)
+	w.record("read", name, digest(data), err)
+	return data, err
+}
+
+// List implements View.
+func (w *Witness) List(name string) ([]string, error) {
+	names, err := w.View.List(name)
+	w.record("list", name, digest([]byte(strings.Join(names, "\x00"))), err)
+	return names, err
+}
+
+// Stat implements View.
+func (w *Witness) Stat(name string) (Kind, error) {
+	kind, err := w.View.Stat(name)
+	w.record("stat", name, string(kind), err)
+	return kind, err
+}
+
+// Resolve implements View.
+func (w *Witness) Resolve(name string) (string, error) {
+	resolved, err := w.View.Resolve(name)
+	w.record("resolve", name, resolved, err)
+	return resolved, err
+}
+
+// Repeats asks a view what a trace has, in the same order, and reports whether it answers the same.
+func (t Trace) Repeats(v View) bool {
+	w := Witness{View: v}
+	for i, step := range t {
+		switch step.Op {
+		case "read":
+			_, _ = w.Read(step.Path)
+		case "list":
+			_, _ = w.List(step.Path)
+		case "stat":
+			_, _ = w.Stat(step.Path)
+		default:
+			_, _ = w.Resolve(step.Path)
+		}
+		if w.Trace[i] != step {
+			return false
+		}
+	}
+	return true
+}
