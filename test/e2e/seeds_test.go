@@ -46,53 +46,37 @@ func TestSeed001ConsumerBeforeProducer(t *testing.T) {
 	}
 }
 
-// TestSeedsAsWritten rehearses what the design documents print, as far as there is something
-// to apply. What stands against the order is told where nothing fails by it, and what the API
-// server would refuse starts nothing.
+// TestSeedsAsWritten rehearses what the design documents print. What stands against the order is
+// told where nothing fails by it, and what the API server would refuse starts nothing.
 func TestSeedsAsWritten(t *testing.T) {
 	t.Parallel()
-	for _, test := range []struct {
-		script  string
-		healthy int
-		against []string
-		refused string
-	}{
-		{script: "seed_000_target", healthy: 24},
-		{script: "seed_001_3_waves", healthy: 62},
-		{script: "seed_002_edges", healthy: 66, against: []string{
-			"data-db-migrations platform-postgres-clusters",
-			"foundation-bootstrap-smoke foundation-vault-secret-store",
-			"foundation-bootstrap-smoke foundation-vault-secrets-observability",
-			"foundation-bootstrap-smoke foundation-vault-secrets-platform",
-			"platform-gateway platform-cert-manager-config",
-			"platform-grafana-datasources platform-grafana",
-			"platform-langfuse-bootstrap platform-langfuse",
-		}},
-		{script: "seed_003_1_own_folder", healthy: 3},
-		{script: "seed_003_2_set", refused: "syncOptions of the ApplicationSet platform is a scalar, not a list: the API server refuses the set"},
-	} {
-		t.Run(test.script, func(t *testing.T) {
+	for _, seed := range fixtures.Seeds() {
+		t.Run(seed.Name(), func(t *testing.T) {
 			t.Parallel()
-			dir := fixtures.Script(t, repositoryRoot(t), test.script, "platform")
-			if test.refused != "" {
-				out := ladder(t, dir, "rehearse", "--offline", "--progress", "none")
-				if out.code != 2 || !strings.Contains(out.stderr, test.refused) {
-					t.Errorf("exit code %d, want 2, and %q in\n%s", out.code, test.refused, out.stderr)
+			dir := seed.Platform(t, repositoryRoot(t), func(dir string, args ...string) {
+				if out := ladder(t, dir, args...); out.code != 0 {
+					t.Fatalf("ladder %q: exit code %d\n%s", args, out.code, out.stderr)
+				}
+			})
+			if seed.Refused != "" {
+				out := ladder(t, dir, append([]string{"rehearse", "--progress", "none"}, seed.Args()...)...)
+				if out.code != 2 || !strings.Contains(out.stderr, seed.Refused) {
+					t.Errorf("exit code %d, want 2, and %q in\n%s", out.code, seed.Refused, out.stderr)
 				}
 				return
 			}
-			r, out := rehearsal(t, dir, "--offline")
+			r, out := rehearsal(t, dir, seed.Args()...)
 			wantHealthy(t, r, out)
-			if len(r.Components) != test.healthy {
-				t.Errorf("%d components, want %d", len(r.Components), test.healthy)
+			if len(r.Components) != seed.Components {
+				t.Errorf("%d components, want %d", len(r.Components), seed.Components)
 			}
 			var against []string
 			for _, e := range r.Against {
 				against = append(against, e.From+" "+e.To)
 			}
 			slices.Sort(against)
-			if !slices.Equal(against, test.against) {
-				t.Errorf("against the order are %q, want %q", against, test.against)
+			if !slices.Equal(against, seed.Against) {
+				t.Errorf("against the order are %q, want %q", against, seed.Against)
 			}
 		})
 	}

@@ -2,6 +2,7 @@ package operator
 
 import (
 	"context"
+	"crypto/sha256"
 	"slices"
 	"strconv"
 	"sync"
@@ -39,6 +40,10 @@ type Engine struct {
 type subject struct {
 	uid      types.UID
 	memories map[string]*memory // by the name of the rules
+	// written is what somebody else wrote, as a digest, and generation the first that had it: of a kind
+	// without a status subresource.
+	written    [sha256.Size]byte
+	generation int64
 }
 
 // memory is what the engine remembers of one object for one rule.

@@ -2,8 +2,11 @@ package operator
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -57,6 +60,9 @@ func (e *Engine) sync(ctx context.Context, k string) (time.Duration, error) {
 	if kind == nil || self == nil || self.GetDeletionTimestamp() != nil {
 		e.forget(k)
 		return 0, nil
+	}
+	if !kind.hasStatus {
+		self = e.steady(k, self)
 	}
 	rules, err := e.choose(ctx, kind, self)
 	if err != nil {
@@ -299,6 +305,15 @@ func (e *Engine) flapTimes() (up, down time.Duration) {
 func (e *Engine) remember(k, ruleName string, o metav1.Object) *memory {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	memories := e.subject(k, o).memories
+	if memories[ruleName] == nil {
+		memories[ruleName] = &memory{first: e.world.Clock.Now(), children: map[world.Ref]string{}}
+	}
+	return memories[ruleName]
+}
+
+// subject is what is remembered of an object. Engine.mu is held.
+func (e *Engine) subject(k string, o metav1.Object) *subject {
 	if s := e.objects[k]; s == nil || s.uid != o.GetUID() {
 		if s != nil {
 			delete(e.owned, s.uid)
@@ -306,11 +321,32 @@ func (e *Engine) remember(k, ruleName string, o metav1.Object) *memory {
 		e.objects[k] = &subject{uid: o.GetUID(), memories: map[string]*memory{}}
 		e.owned[o.GetUID()] = k
 	}
-	memories := e.objects[k].memories
-	if memories[ruleName] == nil {
-		memories[ruleName] = &memory{first: e.world.Clock.Now(), children: map[world.Ref]string{}}
+	return e.objects[k]
+}
+
+// steady is an object of a kind without a status subresource, with the generation that it had before its
+// status was written: each time makes a new one there, and what a rule makes of the generation would be
+// written for ever.
+func (e *Engine) steady(k string, self *unstructured.Unstructured) *unstructured.Unstructured {
+	written := maps.Clone(self.Object)
+	delete(written, "metadata")
+	delete(written, "status")
+	text, err := json.Marshal(written)
+	if err != nil {
+		return self
 	}
-	return memories[ruleName]
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	s := e.subject(k, self)
+	if sum := sha256.Sum256(text); s.written != sum {
+		s.written, s.generation = sum, self.GetGeneration()
+	}
+	steady := &unstructured.Unstructured{Object: maps.Clone(self.Object)}
+	if metadata, ok := self.Object["metadata"].(map[string]any); ok {
+		steady.Object["metadata"] = maps.Clone(metadata)
+	}
+	steady.SetGeneration(s.generation)
+	return steady
 }
 
 func (e *Engine) forget(k string) {

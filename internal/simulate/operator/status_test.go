@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // TestConditionsAreCompleted adds to conditions, at any depth, when they changed
@@ -85,6 +87,34 @@ func TestContains(t *testing.T) {
 	for name, tc := range cases {
 		if got := contains(have, tc.want); got != tc.is {
 			t.Errorf("%s: %v, want %v", name, got, tc.is)
+		}
+	}
+}
+
+// TestSteadyGeneration: of a kind without a status subresource a rule sees a new generation only where
+// somebody else wrote the object.
+func TestSteadyGeneration(t *testing.T) {
+	e := &Engine{objects: map[string]*subject{}, owned: map[types.UID]string{}}
+	for i, step := range []struct {
+		size, written, seen int64
+		status              bool
+	}{
+		{size: 1, written: 3, seen: 3},
+		{size: 1, written: 4, seen: 3, status: true},
+		{size: 1, written: 5, seen: 3, status: true},
+		{size: 2, written: 6, seen: 6, status: true},
+		{size: 2, written: 7, seen: 6, status: true},
+	} {
+		o := &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"uid": "one"}, "spec": map[string]any{"size": step.size}}}
+		o.SetGeneration(step.written)
+		if step.status {
+			o.Object["status"] = map[string]any{"seen": step.written}
+		}
+		if got := e.steady("k", o); got.GetGeneration() != step.seen || got.GetUID() != "one" {
+			t.Errorf("%d: generation %d, want %d", i, got.GetGeneration(), step.seen)
+		}
+		if o.GetGeneration() != step.written {
+			t.Errorf("%d: the object of the cache was changed", i)
 		}
 	}
 }

@@ -140,12 +140,18 @@ func files(ctx context.Context, top string) (paths []string, err error) {
 	return view.Files(ctx)
 }
 
-// walk lists the files below a folder that is in no repository.
+// walk lists the files below a folder that is in no repository. A broken .git may be in it, or that of a
+// submodule, which no commit may hold.
 func walk(top string) ([]string, error) {
 	var paths []string
 	err := filepath.WalkDir(top, func(p string, d os.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
+		switch {
+		case err != nil:
 			return err
+		case strings.EqualFold(d.Name(), ".git") && d.IsDir():
+			return filepath.SkipDir
+		case d.IsDir(), strings.EqualFold(d.Name(), ".git"):
+			return nil
 		}
 		rel, err := filepath.Rel(top, p)
 		paths = append(paths, filepath.ToSlash(rel))

@@ -215,3 +215,18 @@ func TestNoGit(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// TestBrokenGitFolder: what is left of a repository is in no commit, nor is the file that points from a
+// submodule to its own.
+func TestBrokenGitFolder(t *testing.T) {
+	top := t.TempDir()
+	write(t, top, map[string]string{".git/HEAD": "ref: refs/heads/main\n", "sub/.git": "gitdir: ../.git/modules/sub\n", "sub/a.yaml": "a: b\n"})
+	dir := filepath.Join(t.TempDir(), "snapshot")
+	if _, err := snapshot.Make(t.Context(), snapshot.Options{Top: top, Dir: dir}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]string{"sub/a.yaml": "a: b\n"}, content(t, dir)); diff != "" {
+		t.Errorf("files (-want +got):\n%s", diff)
+	}
+	run(t, t.TempDir(), "clone", "-q", dir, "clone") // who checks it out has no complaint
+}
