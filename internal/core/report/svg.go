@@ -122,12 +122,15 @@ func writeSVG(b *strings.Builder, p *plan.Plan) {
 		}
 	}
 	for _, c := range d.columns {
-		d.column(b, c)
+		d.heading(b, c)
 	}
 	for _, a := range d.content.Arrows {
 		if a.Against || a.Critical {
 			d.arrow(b, a)
 		}
+	}
+	for _, c := range d.columns { // last: an arrow strikes no name through
+		d.boxes(b, c)
 	}
 	b.WriteString("</svg>\n")
 }
@@ -270,7 +273,8 @@ func (d *drawing) sort(c *column) {
 	})
 }
 
-func (d *drawing) column(b *strings.Builder, c column) {
+// heading draws what stands above and below the boxes of a column.
+func (d *drawing) heading(b *strings.Builder, c column) {
 	none := "" // beside the name: an arrow may run where the boxes would be
 	if len(c.shown) == 0 {
 		none = ` <tspan class="more">` + nothing + `</tspan>`
@@ -291,7 +295,13 @@ func (d *drawing) column(b *strings.Builder, c column) {
 	for i, l := range c.gate {
 		fmt.Fprintf(b, `<text class="gate" x="%.0f" y="%.0f">%s</text>`, c.x, c.y+c.boxes()+float64(i)*svgLine+6, svgText(l))
 	}
+	if c.folded > 0 {
+		fmt.Fprintf(b, `<text class="more" x="%.0f" y="%.0f">and %d more</text>`, c.x+8, c.y+c.head+float64(len(c.shown))*(svgBox+svgBoxGap)+16, c.folded)
+	}
 	b.WriteByte('\n')
+}
+
+func (d *drawing) boxes(b *strings.Builder, c column) {
 	for _, name := range c.shown {
 		class := ""
 		if d.content.Critical[name] {
@@ -300,9 +310,6 @@ func (d *drawing) column(b *strings.Builder, c column) {
 		y := d.top[name]
 		fmt.Fprintf(b, `<g%s><title>%s</title><rect class="box" x="%.0f" y="%.0f" width="%.0f" height="%d" rx="5"/>`, class, svgText(d.tooltip(name)), c.x, y, c.width, svgBox)
 		fmt.Fprintf(b, `<text class="name" x="%.0f" y="%.0f">%s</text></g>`+"\n", c.x+8, y+16, svgText(pad(boxName(name, d.plan.Only), int((c.width-14)/svgGlyph))))
-	}
-	if c.folded > 0 {
-		fmt.Fprintf(b, `<text class="more" x="%.0f" y="%.0f">and %d more</text>`+"\n", c.x+8, c.y+c.head+float64(len(c.shown))*(svgBox+svgBoxGap)+16, c.folded)
 	}
 }
 
