@@ -143,6 +143,9 @@ func (a *Application) operating() Judgement {
 		j.Code, j.Message = RetryWaits, who+" failed and is repeated: "+s.Message
 		if r, ok := s.worst(); ok {
 			j.Object = r.Resource()
+			if r.Message != "" && !strings.Contains(s.Message, r.Message) { // the operation names no cause
+				j.Message += " (" + r.Resource().Human() + ": " + words(r.Message) + ")"
+			}
 		}
 	case strings.HasPrefix(s.Message, "Sync operation blocked by sync window"):
 		// Source: argo-cd, controller/sync.go.
