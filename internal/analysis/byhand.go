@@ -192,10 +192,10 @@ func (r *Result) commandsLeft() []finding.Finding {
 		return nil
 	}
 	at := finding.Position{File: left[0], Line: 1}
-	reason := fmt.Sprintf("the repository has more scripts and documents than are searched, so what %s apply by hand is not known", finding.Count(len(left), "file"))
+	reason := fmt.Sprintf("the repository has more of them than are followed, so what %s apply by hand is not known, whole or in part", finding.Count(len(left), "file"))
 	return []finding.Finding{{
 		Rule: argocd.RuleNotRead, Severity: finding.Info, Scope: finding.Rule, Position: at, Basis: finding.Declared,
-		Message: "commands are read up to this file: " + reason,
+		Message: "commands of scripts and documents are followed up to this file: " + reason,
 		Unread:  []finding.Unread{{Position: at, Reason: reason, Part: true}},
 	}}
 }

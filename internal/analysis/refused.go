@@ -55,7 +55,7 @@ func (r *Result) refused(c model.Component, objects []manifest.Object) []finding
 	}
 	written := r.isApplication(c)
 	replaced := c.HasSyncOption(replacing)
-	var out []finding.Finding
+	out := r.misnamed(c, objects)
 	for _, o := range objects {
 		if r.isPassedOver(o) {
 			continue
@@ -110,6 +110,34 @@ func (r *Result) refused(c model.Component, objects []manifest.Object) []finding
 			}
 		}
 		out = append(out, f)
+	}
+	return out
+}
+
+// misnamed finds objects whose names the API server refuses: mostly all of a chart, which begin alike.
+func (r *Result) misnamed(c model.Component, objects []manifest.Object) []finding.Finding {
+	var out []finding.Finding
+	more := 0
+	for _, o := range objects {
+		must := strict.Name(o.Object)
+		if must == "" || r.isPassedOver(o) {
+			continue
+		}
+		resource, at := o.Resource(), r.fieldAt(o.Origin.Position(), "metadata.name")
+		if len(out) > 0 {
+			if more++; more <= 3 {
+				out[0].Evidence = append(out[0].Evidence, finding.Evidence{Text: resource.Human() + ", too", File: at.File, Line: at.Line, Object: resource.String(), Field: "metadata.name"})
+			}
+			continue
+		}
+		out = append(out, finding.Finding{
+			Rule: descriptor.RuleInvalid, Severity: finding.Error, Scope: finding.Rule, Component: c.Name, Resource: resource, Position: at, Basis: finding.Rendered,
+			Message: fmt.Sprintf("the API server refuses the name of %s: %s", resource.Human(), must),
+			Fix:     finding.Fix{Summary: "choose another name; that of a chart's objects comes of its release, of fullnameOverride or of the alias of a dependency"},
+		})
+	}
+	if more > 0 {
+		out[0].Message += fmt.Sprintf("; and %s", finding.Count(more, "more object"))
 	}
 	return out
 }

@@ -53,20 +53,7 @@ func (o *order) leftToRetries(in Input, rule string) []finding.Finding {
 	f := fromDependency(first, finding.Cross)
 	f.Severity, f.Says = finding.Info, saysUnordered
 	f.Message = fmt.Sprintf("nothing orders the components: %s %s, which %s provides", whose(first.Consumer), first.Reason, first.provider.Name)
-	var others []string
-	for i, l := range all[1:] {
-		if i < named {
-			f.Evidence = append(f.Evidence, where(l.Consumer.Position, "%s %s, which %s provides", whose(l.Consumer), l.Reason, l.provider.Name))
-		}
-		other := l.consumer.Name
-		if l.provider != first.provider {
-			other += " with " + l.provider.Name
-		}
-		others = append(others, other)
-	}
-	if len(others) > 0 {
-		f.Message += "; the same holds for " + few(others)
-	}
+	f.Message += o.likewise(all, &f)
 	f.Message += "; on a fresh cluster its sync fails until what it lacks is there"
 	switch limit := first.consumer.Retry.Limit; {
 	case limit == nil:
@@ -76,4 +63,53 @@ func (o *order) leftToRetries(in Input, rule string) []finding.Finding {
 	}
 	f.Fix.Summary = o.after(first.consumer, first.provider) + "; ladder plan shows an order for all"
 	return []finding.Finding{f}
+}
+
+// likewise says of which other components the same holds as of the first, those of one provider together, and
+// adds evidence to the finding: of each provider before there is more of one.
+func (o *order) likewise(all []link, f *finding.Finding) string {
+	consumers := map[*model.Component][]string{}
+	var providers []*model.Component
+	var rest []link
+	told := 0
+	tell := func(l link) {
+		if told++; told <= named {
+			f.Evidence = append(f.Evidence, where(l.Consumer.Position, "%s %s, which %s provides", whose(l.Consumer), l.Reason, l.provider.Name))
+		}
+	}
+	for i, l := range all {
+		if _, known := consumers[l.provider]; !known {
+			providers = append(providers, l.provider)
+		}
+		switch {
+		case i == 0:
+			consumers[l.provider] = nil
+			continue
+		case len(consumers[l.provider]) > 0 || l.provider == all[0].provider:
+			rest = append(rest, l)
+		default:
+			tell(l)
+		}
+		consumers[l.provider] = append(consumers[l.provider], l.consumer.Name)
+	}
+	for _, l := range rest {
+		tell(l)
+	}
+	var said []string
+	for _, p := range providers {
+		switch names := consumers[p]; {
+		case len(names) == 0:
+		case p == all[0].provider:
+			said = append(said, few(names))
+		default:
+			said = append(said, few(names)+" with "+p.Name)
+		}
+	}
+	if len(said) == 0 {
+		return ""
+	}
+	if left := len(said) - named; left > 0 {
+		said = append(said[:named], finding.Count(left, "more provider"))
+	}
+	return "; the same holds for " + strings.Join(said, ", and for ")
 }

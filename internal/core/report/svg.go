@@ -122,7 +122,7 @@ func writeSVG(b *strings.Builder, p *plan.Plan) {
 		}
 	}
 	for _, c := range d.columns {
-		d.heading(b, c)
+		d.drawTexts(b, c)
 	}
 	for _, a := range d.content.Arrows {
 		if a.Against || a.Critical {
@@ -130,7 +130,7 @@ func writeSVG(b *strings.Builder, p *plan.Plan) {
 		}
 	}
 	for _, c := range d.columns { // last: an arrow strikes no name through
-		d.boxes(b, c)
+		d.drawBoxes(b, c)
 	}
 	b.WriteString("</svg>\n")
 }
@@ -273,8 +273,8 @@ func (d *drawing) sort(c *column) {
 	})
 }
 
-// heading draws what stands above and below the boxes of a column.
-func (d *drawing) heading(b *strings.Builder, c column) {
+// drawTexts draws what stands above and below the boxes of a column.
+func (d *drawing) drawTexts(b *strings.Builder, c column) {
 	none := "" // beside the name: an arrow may run where the boxes would be
 	if len(c.shown) == 0 {
 		none = ` <tspan class="more">` + nothing + `</tspan>`
@@ -301,7 +301,7 @@ func (d *drawing) heading(b *strings.Builder, c column) {
 	b.WriteByte('\n')
 }
 
-func (d *drawing) boxes(b *strings.Builder, c column) {
+func (d *drawing) drawBoxes(b *strings.Builder, c column) {
 	for _, name := range c.shown {
 		class := ""
 		if d.content.Critical[name] {

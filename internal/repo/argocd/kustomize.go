@@ -259,13 +259,16 @@ func (r *Repository) run(ctx context.Context, dir string, options *model.Kustomi
 		view = &kustomizeView{tree: r.tree, top: dir, options: options, lenient: lenient, repository: r, ctx: ctx, made: map[string]made{}}
 		return view
 	}
-	build := func(ctx context.Context, view func() rendersource.View, dir string) ([]map[string]any, error) {
-		return evaluate.Kustomization(ctx, view(), dir)
+	var objects []map[string]any
+	asked, err := json.Marshal([]any{options, lenient})
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case r.opts.Renderer == nil:
+		objects, err = evaluate.Kustomization(ctx, look(), dir)
+	default:
+		objects, err = r.opts.Renderer.Build(ctx, look, dir, string(asked))
 	}
-	if r.opts.Renderer != nil {
-		build = r.opts.Renderer.Build
-	}
-	objects, err := build(ctx, look, dir)
 	if view.err != nil {
 		return nil, view.leftOut, view.err
 	}

@@ -26,8 +26,9 @@ import (
 // Renderer renders a component: the charts among the sources of a parent.
 type Renderer interface {
 	Component(ctx context.Context, c model.Component) ([]manifest.Object, error)
-	// Build builds the kustomization of a folder as a view shows it, which it may have made several times.
-	Build(ctx context.Context, view func() rendersource.View, folder string) ([]map[string]any, error)
+	// Build builds the kustomization of a folder as a view shows it, which is made anew for each try. asked
+	// tells builds of one folder apart that see it differently.
+	Build(ctx context.Context, view func() rendersource.View, folder, asked string) ([]map[string]any, error)
 }
 
 // Options say what is known beyond the repository.

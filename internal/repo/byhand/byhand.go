@@ -66,16 +66,20 @@ type Namespace struct {
 
 // Find reads the instructions of all files below the root of a tree: scripts first,
 // since documents may tell of another way, and comments of kustomizations last, each by
-// file and line.
+// file and line. All who ask of one tree get the same, which nobody may change.
 func Find(ctx context.Context, tree *repofs.Tree) Told {
-	return tree.Once(found{}, func() any { return findAll(ctx, tree) }).(Told)
+	told := tree.Once(found{}, func() any { return findAll(ctx, tree) }).(Told)
+	if ctx.Err() != nil { // not all was read
+		tree.Forget(found{})
+	}
+	return told
 }
 
 // found is the key of what Find finds in a tree.
 type found struct{}
 
-// Left are the scripts and documents that Find left out, where somebody asked it: with the others they
-// are larger than maxTexts, or apply more than is followed.
+// Left are the scripts and documents that Find left out, whole or in part, where somebody asked it: with the
+// others they are larger than maxTexts, or apply more than is followed.
 func Left(tree *repofs.Tree) []string {
 	told, ok := tree.Made(found{})
 	if !ok {
@@ -93,18 +97,13 @@ func findAll(ctx context.Context, tree *repofs.Tree) Told {
 	}
 	states := newStateFiles(ctx, tree)
 	for _, t := range all {
-		if !files.isFull() && !states.isFull() {
-			told.read(tree, t, files, states, repositories)
-		}
-		if files.isFull() || states.isFull() {
-			told.left = append(told.left, t.file)
-		}
+		told.read(tree, t, files, states, repositories)
 	}
 	installed, theirs := distributed(ctx, tree)
 	told.Releases, told.Namespaces = append(told.Releases, installed...), append(told.Namespaces, theirs...)
 	told.Instructions = append(told.Instructions, bootstrapped(ctx, tree)...)
 	told.terraformed(ctx, tree)
-	told.left = append(told.left, tooLarge...)
+	told.left = slices.Compact(slices.Concat(files.cut, states.cut, tooLarge))
 	return told
 }
 
@@ -229,10 +228,10 @@ func (c command) addresses() (all [][2]string) {
 // speaks reports whether a command may say something to a reader: it has the name of a client, fetches
 // or goes to a folder. Most lines are prose, on which the patterns of readers are slow.
 func (c command) speaks() bool {
-	return holdsAny(c.text, "kubectl", "oc ", "helm", "istioctl", "curl", "wget", "cd", "pushd", "popd", "run:", "name:", "uses:")
+	return holdsAny(c.text, "kubectl", "helm", "istioctl", "curl", "wget", "cd", "pushd", "popd", "run:", "name:", "uses:") || hasWord(c.text, "oc")
 }
 
-// speaking are the commands of a file that may say something, in memory of their own.
+// speaking are the commands of a file that may say something.
 func speaking(file string, content []byte) []command {
 	var all []command
 	for _, c := range commands(file, content) {

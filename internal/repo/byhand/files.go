@@ -46,7 +46,9 @@ type applying struct {
 	named map[string]namespaced
 	// kept is what commands fetch or render into files that are not in the repository.
 	kept map[string]made
-	// ends is what ending found before, by what it was asked.
+	// cut are the files of which commands were not followed, since a bound was met.
+	cut []string
+	// ends is what ending found before, by the path.
 	ends                   map[string][]string
 	count, steps, compared int
 	// all are the manifests of the repository, folders those that hold some; read when they are
@@ -56,7 +58,7 @@ type applying struct {
 
 // isFull reports whether a bound was met: what further commands apply is not known.
 func (x *applying) isFull() bool {
-	return x.count > maxApplied || x.steps > maxSteps || x.compared > maxCompared
+	return x.count > maxApplied || x.steps >= maxSteps || x.compared > maxCompared
 }
 
 // made is what an argument of a command stands for: files of the repository, and the
@@ -83,9 +85,14 @@ func (x *applying) read(t text) applied {
 	there := func(p string) bool { return x.tree.IsFile(p) || x.tree.IsDir(p) }
 	var sh shell
 	for _, c := range t.commands {
-		at := t.at(c)
-		all.chosen = append(all.chosen, x.chosen(sh, c.open, path.Dir(t.file), at)...)
-		for _, a := range sh.given(c.text) {
+		at, open := t.at(c), sh
+		given := sh.given(c.text)
+		if len(given) > 0 && x.isFull() {
+			x.cut = append(x.cut, t.file)
+			return all
+		}
+		all.chosen = append(all.chosen, x.chosen(open, c.open, path.Dir(t.file), at)...)
+		for _, a := range given {
 			folders := []string{".", path.Dir(t.file)}
 			if dir := find(a.folder, x.tree.IsDir, folders...); dir != "" {
 				folders = append([]string{dir}, folders...)
@@ -104,6 +111,7 @@ func (x *applying) read(t text) applied {
 			if len(places) == 0 {
 				kept := x.kept[ending(a.written)]
 				if x.count += len(kept.addresses) + len(kept.releases); x.count > maxApplied {
+					x.cut = append(x.cut, t.file)
 					return all
 				}
 				all.addKept(kept, at)
@@ -112,6 +120,7 @@ func (x *applying) read(t text) applied {
 			for _, p := range places {
 				behind := x.behind(argument{p, a.kustomize, a.recursive, a.charts, a.names, ""})
 				if x.count += len(behind.files) + len(behind.addresses) + len(behind.releases); x.count > maxApplied {
+					x.cut = append(x.cut, t.file)
 					return all
 				}
 				all.add(behind, p, at)

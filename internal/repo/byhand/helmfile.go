@@ -38,12 +38,11 @@ type stateFiles struct {
 	tree *repofs.Tree
 	// byName are all files of YAML by their base name.
 	byName func() map[string][]string
-	// compared counts the files that were compared with the path of a command.
+	// compared counts the files that were compared with the path of a command; cut are the files whose
+	// commands were not followed, since there were too many.
 	compared int
+	cut      []string
 }
-
-// isFull reports whether a bound was met: what further commands install is not known.
-func (s *stateFiles) isFull() bool { return s.compared > maxCompared }
 
 func newStateFiles(ctx context.Context, tree *repofs.Tree) *stateFiles {
 	return &stateFiles{tree: tree, byName: sync.OnceValue(func() map[string][]string {
@@ -76,7 +75,8 @@ func (s *stateFiles) read(t text) []Helmfile {
 		found := find(flags["-f"], there, path.Dir(t.file), ".")
 		if found == "" {
 			s.compared += len(s.byName()[path.Base(flags["-f"])])
-			if s.isFull() {
+			if s.compared > maxCompared {
+				s.cut = append(s.cut, t.file)
 				return all
 			}
 			found = s.onlyOne(start.ReplaceAllString(flags["-f"], ""))

@@ -42,7 +42,7 @@ func (t text) at(c command) finding.Position {
 // commands in them add, by their names. What comes with a chart or as the data of tests is
 // not about this repository. Files that cannot be read say nothing, and neither do those
 // that set up a cluster for trial alone: but where a script of the platform runs one, it is its cluster.
-// left are those which are not read since all together are larger than maxTexts.
+// left are those that are not read, because together they exceed maxTexts.
 func texts(ctx context.Context, tree *repofs.Tree) (all []text, repositories map[string]string, left []string) {
 	found, _ := tree.Find(ctx, ".", func(name string) bool { return rank(name) < unread || name == "Chart.yaml" })
 	charts := map[string]bool{}
@@ -64,7 +64,7 @@ func texts(ctx context.Context, tree *repofs.Tree) (all []text, repositories map
 			continue
 		}
 		if t.platform = t.rank == script && !isWorkflow(file) && platform.Match(t.content); t.platform {
-			t.run(ran)
+			t.addRuns(ran)
 		}
 		if !t.speaks() {
 			continue
@@ -81,35 +81,57 @@ func texts(ctx context.Context, tree *repofs.Tree) (all []text, repositories map
 		}
 		all = append(all, t)
 	}
-	all = slices.DeleteFunc(all, func(t text) bool { return t.tries(ran) })
+	all = slices.DeleteFunc(all, func(t text) bool { return t.isTrial(ran) })
 	repositories = map[string]string{}
+	surest := map[string]int{} // the rank of the file that an address is from
 	for i, t := range all {
 		all[i].commands = speaking(t.file, t.content)
 		for _, m := range added.FindAllSubmatch(t.content, -1) {
-			repositories[string(m[1])] = string(m[2])
+			name := string(m[1])
+			if rank, known := surest[name]; !known || rank == t.rank {
+				repositories[name], surest[name] = string(m[2]), t.rank
+			}
 		}
 	}
 	return all, repositories, left
 }
 
-// tries reports whether a text is about a cluster for trial alone: it makes one, and neither is it of the
-// platform nor do scripts of the platform run it.
-func (t text) tries(ran map[string]bool) bool {
+// isTrial reports whether a text is about a cluster for trial alone: it makes one, it is not of the platform,
+// and no script of the platform runs it.
+func (t text) isTrial(ran map[string]bool) bool {
 	if t.platform || !holdsAny(string(t.content), "create", "minikube", "uses:") || !trial.Match(t.content) {
 		return false
 	}
 	return isWorkflow(t.file) || !ran[path.Base(t.file)] && (t.rank == script || !platform.Match(t.content))
 }
 
-// run adds the names of the files that the commands of a script run by a path.
-func (t text) run(names map[string]bool) {
+// addRuns adds the names of the files that the commands of a script run by a path.
+func (t text) addRuns(names map[string]bool) {
 	for line := range strings.Lines(string(t.content)) {
 		command, _, _ := strings.Cut(line, "#")
-		for word := range strings.FieldsFuncSeq(unquoted.Replace(command), func(r rune) bool { return strings.ContainsRune(" \t\r\n;&|()", r) }) {
+		for word := range strings.FieldsFuncSeq(command, func(r rune) bool { return strings.ContainsRune(" \t\r\n;&|()[]{},<>\"'`", r) }) {
 			if dir, name := path.Split(word); dir != "" {
 				names[name] = true
 			}
 		}
+	}
+}
+
+// hasWord reports whether a text has a word with nothing of another one beside it.
+func hasWord(text, word string) bool {
+	inWord := func(c byte) bool {
+		return c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+	}
+	for from := 0; ; {
+		i := strings.Index(text[from:], word)
+		if i < 0 {
+			return false
+		}
+		start, end := from+i, from+i+len(word)
+		if (start == 0 || !inWord(text[start-1])) && (end == len(text) || !inWord(text[end])) {
+			return true
+		}
+		from = end
 	}
 }
 

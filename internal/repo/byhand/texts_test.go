@@ -1,7 +1,9 @@
 package byhand
 
 import (
+	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -41,7 +43,7 @@ func TestFindLeavesOutWhatIsTooLarge(t *testing.T) {
 }
 
 // TestFindBoundsComparisons: commands that name many paths behind a variable are compared with the files
-// of the repository up to a bound, and the script is named.
+// of the repository up to a bound. The scripts behind it are named, and what else they do is read.
 func TestFindBoundsComparisons(t *testing.T) {
 	var script strings.Builder
 	files := map[string]string{}
@@ -52,13 +54,54 @@ func TestFindBoundsComparisons(t *testing.T) {
 		fmt.Fprintf(&script, "kubectl apply -f $DIR/a%d/x.yaml\n", i)
 	}
 	files["a.sh"] = script.String()
-	files["b.sh"] = "kubectl create namespace late\n"
+	files["b.sh"] = "kubectl create namespace late\nkubectl apply -f m/d1/\n"
+	files["c.sh"] = "kubectl create namespace later\n"
 	tree := treeOf(t, files)
-	if told := Find(t.Context(), tree); len(told.Namespaces) != 0 {
-		t.Errorf("namespaces %v, want none behind the bound", told.Namespaces)
+	told := Find(t.Context(), tree)
+	if len(told.Namespaces) != 2 || len(told.Files) != 0 {
+		t.Errorf("namespaces %v, files %v, want those that commands create, and none behind the bound", told.Namespaces, told.Files)
 	}
-	if left := Left(tree); len(left) != 2 {
-		t.Errorf("left %q, want both scripts", left)
+	if left := Left(tree); !slices.Equal(left, []string{"a.sh", "b.sh"}) {
+		t.Errorf("left %q, want the scripts that apply more", left)
+	}
+}
+
+// TestFindAfterACancel: what a search that was cut off found is not kept.
+func TestFindAfterACancel(t *testing.T) {
+	tree := treeOf(t, map[string]string{"a.sh": "kubectl create namespace early\n"})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	Find(ctx, tree)
+	if told := Find(t.Context(), tree); len(told.Namespaces) != 1 {
+		t.Errorf("namespaces %v, want that of the script", told.Namespaces)
+	}
+}
+
+// TestRepositoryOfTheSurest: the address of a repository of charts is that of a script before that of a
+// document.
+func TestRepositoryOfTheSurest(t *testing.T) {
+	tree := treeOf(t, map[string]string{
+		"README.md":     "helm repo add app https://document.example.org\n",
+		"scripts/up.sh": "helm repo add app https://script.example.org\nhelm install app app/app\n",
+	})
+	if told := Find(t.Context(), tree); len(told.Releases) != 1 || told.Releases[0].Repository != "https://script.example.org" {
+		t.Errorf("releases %v", told.Releases)
+	}
+}
+
+// TestClientOfOpenShift is found however it is written, and in no other word.
+func TestClientOfOpenShift(t *testing.T) {
+	for text, speaks := range map[string]bool{
+		"oc create namespace y":          true,
+		`"oc" apply -f m/`:               true,
+		"$(which oc) apply -f m/":        true,
+		"oc\tapply -f m/":                true,
+		"see the docs of the local host": false,
+		"my_oc apply":                    false,
+	} {
+		if got := (command{text: text}).speaks(); got != speaks {
+			t.Errorf("%s: %v, want %v", text, got, speaks)
+		}
 	}
 }
 
@@ -66,12 +109,14 @@ func TestFindBoundsComparisons(t *testing.T) {
 // runs it, whatever quotes and variables are around its path.
 func TestTrialOfAPlatform(t *testing.T) {
 	for run, counts := range map[string]bool{
-		`"$DIR"/scripts/kind.sh`:   true,
-		`bash ./scripts/kind.sh &`: true,
-		`$(${DIR}/kind.sh)`:        true,
-		`# ./scripts/kind.sh`:      false,
-		`echo kind.sh`:             false,
-		`./scripts/kind.sh.old`:    false,
+		`"$DIR"/scripts/kind.sh`:        true,
+		`bash ./scripts/kind.sh &`:      true,
+		`$(${DIR}/kind.sh)`:             true,
+		`sh -c "./scripts/kind.sh">log`: true,
+		`cmds: ["./scripts/kind.sh"]`:   true,
+		`# ./scripts/kind.sh`:           false,
+		`echo kind.sh`:                  false,
+		`./scripts/kind.sh.old`:         false,
 	} {
 		tree := treeOf(t, map[string]string{
 			"up.sh":           "#!/bin/sh\n# Argo CD\n" + run + "\nkubectl create namespace argocd\n",

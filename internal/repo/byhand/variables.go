@@ -43,7 +43,7 @@ const (
 	maxFilled = 64 << 10
 )
 
-// variablesOf are those of a file. One that is set to several texts, or to what is not
+// variablesOf are those of a file, each set on one line. One that is set to several texts, or to what is not
 // written there, is none of them.
 func variablesOf(content []byte) *variables {
 	text := ofArgument.ReplaceAllString(string(content), "")

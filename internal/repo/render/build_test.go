@@ -23,7 +23,7 @@ func TestBuildIsKept(t *testing.T) {
 		t.Helper()
 		r := New(root, root, Options{Offline: true, CacheDir: cache})
 		views = 0
-		objects, err := r.Build(t.Context(), func() source.View { views++; return r.tree.View() }, folder)
+		objects, err := r.Build(t.Context(), func() source.View { views++; return r.tree.View() }, folder, "")
 		if err != nil || len(objects) != 1 {
 			t.Fatalf("%d objects, %v", len(objects), err)
 		}

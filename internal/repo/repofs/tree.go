@@ -51,6 +51,9 @@ func (t *Tree) Once(key any, read func() any) any {
 	return made.(func() any)()
 }
 
+// Forget forgets what Once returned for a key.
+func (t *Tree) Forget(key any) { t.derived.Delete(key) }
+
 // Made is what Once returned for a key; ok is false where nobody asked.
 func (t *Tree) Made(key any) (made any, ok bool) {
 	read, ok := t.derived.Load(key)

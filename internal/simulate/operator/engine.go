@@ -40,8 +40,8 @@ type Engine struct {
 type subject struct {
 	uid      types.UID
 	memories map[string]*memory // by the name of the rules
-	// written is what somebody else wrote, as a digest, and generation the first that had it: of a kind
-	// without a status subresource.
+	// For kinds without a status subresource: the digest of everything but metadata and status, and the
+	// first generation that had it.
 	written    [sha256.Size]byte
 	generation int64
 }

@@ -326,7 +326,7 @@ func (e *Engine) subject(k string, o metav1.Object) *subject {
 
 // steady is an object of a kind without a status subresource, with the generation that it had before its
 // status was written: each time makes a new one there, and what a rule makes of the generation would be
-// written for ever.
+// written again and again.
 func (e *Engine) steady(k string, self *unstructured.Unstructured) *unstructured.Unstructured {
 	written := maps.Clone(self.Object)
 	delete(written, "metadata")

@@ -63,8 +63,8 @@ func (w *work) writeStatus(ctx context.Context, status map[string]any) error {
 	return nil
 }
 
-// dropGenerations takes out for which generation a status holds. Where the kind has no status subresource,
-// writing the status makes a new generation: it would never hold for the last one, and be written for ever.
+// dropGenerations removes observedGeneration. Where the kind has no status subresource, writing the status
+// makes a new generation: it would never be that of the object, and be written again and again.
 func dropGenerations(status any) {
 	switch v := status.(type) {
 	case map[string]any:

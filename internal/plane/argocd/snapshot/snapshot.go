@@ -148,7 +148,7 @@ func walk(top string) ([]string, error) {
 		switch {
 		case err != nil:
 			return err
-		case strings.EqualFold(d.Name(), ".git") && d.IsDir():
+		case strings.EqualFold(d.Name(), ".git") && d.IsDir() && p != top:
 			return filepath.SkipDir
 		case d.IsDir(), strings.EqualFold(d.Name(), ".git"):
 			return nil

@@ -219,7 +219,7 @@ func TestNoGit(t *testing.T) {
 // TestBrokenGitFolder: what is left of a repository is in no commit, nor is the file that points from a
 // submodule to its own.
 func TestBrokenGitFolder(t *testing.T) {
-	top := t.TempDir()
+	top := filepath.Join(t.TempDir(), ".git")
 	write(t, top, map[string]string{".git/HEAD": "ref: refs/heads/main\n", "sub/.git": "gitdir: ../.git/modules/sub\n", "sub/a.yaml": "a: b\n"})
 	dir := filepath.Join(t.TempDir(), "snapshot")
 	if _, err := snapshot.Make(t.Context(), snapshot.Options{Top: top, Dir: dir}); err != nil {

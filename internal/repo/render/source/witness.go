@@ -2,7 +2,8 @@ package source
 
 import "strings"
 
-// Witness records what is asked of a view of any kind. It is for one goroutine.
+// Witness records what is asked of a view of any kind, equal questions too: a view may note something
+// while it answers, and has to be asked the same in the same order for it. It is for one goroutine.
 type Witness struct {
 	View
 	// Trace has the questions in their order.
