@@ -120,7 +120,7 @@ verify: lint ## Fail when formatting, static checks, modules or generated files 
 	cd test/peers && go mod tidy -diff
 	cd argocd && go mod tidy -diff && go vet ./...
 
-bench: build argocd ## Measure speed as ratios against peers and bounds of the same run; BASE=BINARY compares lint with an older build too
+bench: build argocd ## Measure speed as ratios against peers and bounds of the same run; BASE=BINARY compares lint with an older build too, which is to be built alike
 	LADDER_BINARY=$(LADDER) go run ./test/bench $(if $(BASE),-base "$(BASE)")
 
 picture: build ## Draw the pictures of the README from a real plan and rehearsal

@@ -208,7 +208,7 @@ func unassessedBy(f *finding.Finding, s argo.Settings) {
 		return
 	}
 	f.Severity = finding.Info
-	f.Message += "; argocd-cm is not in this repository and may have the check"
+	f.Message += "; nothing in this repository is known to set argocd-cm, which may have the check"
 }
 
 func waveAt(s sibling) finding.Position {
