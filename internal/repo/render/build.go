@@ -33,8 +33,8 @@ func (r *Renderer) Build(ctx context.Context, view func() source.View, folder, a
 	}
 	witness := &source.Witness{View: view()}
 	objects, err := evaluate.Kustomization(ctx, witness, folder)
-	if err == nil {
-		r.cache.keepBuild(key, witness.Trace, objects)
+	if trace, ok := witness.Trace(); ok && err == nil {
+		r.cache.keepBuild(key, trace, objects)
 	}
 	return objects, err
 }
@@ -63,15 +63,7 @@ func (c *cache) keepBuild(key string, trace source.Trace, objects []map[string]a
 			return
 		}
 	}
-	head, err := json.Marshal(trace)
-	if err != nil {
-		return
-	}
-	content, err := json.Marshal(objects)
-	if err != nil {
-		return
-	}
-	c.add(key, checksum(head), seal(head, content))
+	c.write(key, trace, objects)
 }
 
 // seal joins the record of an entry and its content, with a sum of both: an entry that is torn or damaged

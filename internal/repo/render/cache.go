@@ -19,7 +19,7 @@ import (
 
 // formatVersion is part of every key: raise it when the same files render to
 // something else, or when the format of the entries changes.
-const formatVersion = "16"
+const formatVersion = "17"
 
 // entry is a reply without the values of its Secrets: they are on disk only where
 // the user has put them.
@@ -165,15 +165,20 @@ func (c *cache) store(key string, trace source.Trace, reply wire.Reply, objects 
 			return
 		}
 	}
+	c.write(key, trace, e)
+}
+
+// write adds an entry: what it rests on, and its content as JSON.
+func (c *cache) write(key string, trace source.Trace, content any) {
 	head, err := json.Marshal(trace)
 	if err != nil {
 		return
 	}
-	content, err := json.Marshal(e)
+	body, err := json.Marshal(content)
 	if err != nil {
 		return
 	}
-	c.add(key, checksum(head), seal(head, content))
+	c.add(key, checksum(head), seal(head, body))
 }
 
 // objectsOf reads the objects of a reply.

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rollout-ladder/ladder/internal/core/model"
+	"github.com/rollout-ladder/ladder/internal/repo/render/source"
 )
 
 const canary = "canary-7Qv9xK2mB4sT"
@@ -152,5 +153,59 @@ func TestCacheServesWhoNeedsValues(t *testing.T) {
 		if e, ok := r.cache.find(key, r.tree); !ok || e.Dropped == want {
 			t.Errorf("%s: found %t, dropped %t", name, ok, e.Dropped)
 		}
+	}
+}
+
+// TestCacheHoldsNoCopiedValues: kustomize copies the value of a Secret into another object, and may leave out
+// the Secret: nothing of it is written. What copies where no Secret is stays cached.
+func TestCacheHoldsNoCopiedValues(t *testing.T) {
+	const (
+		target = "-- CASE/target.yaml --\n{apiVersion: v1, kind: ConfigMap, metadata: {name: target}, data: {shown: none}}\n"
+		copies = "replacements:\n- source: {kind: Secret, name: origin, fieldPath: stringData.password}\n  targets: [{select: {kind: ConfigMap}, fieldPaths: [data.shown]}]\n"
+		origin = "-- CASE/origin.yaml --\napiVersion: v1\nkind: Secret\nmetadata:\n  name: origin\n  annotations: {ANNOTATION: \"true\"}\nstringData: {password: CANARY}\n"
+		local  = "config.kubernetes.io/local-config"
+	)
+	for name, c := range map[string]struct {
+		files string
+		kept  bool
+	}{
+		"a Secret that stays":        {strings.ReplaceAll(origin, "ANNOTATION", "other") + "-- CASE/kustomization.yaml --\nresources: [origin.yaml, target.yaml]\n" + copies, false},
+		"a Secret that is left out":  {strings.ReplaceAll(origin, "ANNOTATION", local) + "-- CASE/kustomization.yaml --\nresources: [origin.yaml, target.yaml]\n" + copies, false},
+		"a Secret that goes later":   {strings.ReplaceAll(origin, "ANNOTATION", "other") + "-- CASE/kustomization.yaml --\nresources: [below]\npatches: [{patch: \"{$patch: delete, apiVersion: v1, kind: Secret, metadata: {name: origin}}\"}]\n-- CASE/below/kustomization.yaml --\nresources: [../origin.yaml, ../target.yaml]\n" + copies, false},
+		"a transformer in a file":    {strings.ReplaceAll(origin, "ANNOTATION", local) + "-- CASE/kustomization.yaml --\nresources: [origin.yaml, target.yaml]\ntransformers: [copy.yaml]\n-- CASE/copy.yaml --\napiVersion: builtin\nkind: ReplacementTransformer\nmetadata: {name: copy}\n" + copies, false},
+		"a copy of something public": {"-- CASE/kustomization.yaml --\nresources: [target.yaml, source.yaml]\nreplacements:\n- source: {kind: Service, name: CANARY}\n  targets: [{select: {kind: ConfigMap}, fieldPaths: [data.shown]}]\n-- CASE/source.yaml --\n{apiVersion: v1, kind: Service, metadata: {name: CANARY}}\n", true},
+		"no copy":                    {"-- CASE/kustomization.yaml --\nresources: [target.yaml]\nsecretGenerator: [{name: built, literals: [password=CANARY]}]\n", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			root, cache := t.TempDir(), t.TempDir()
+			text := strings.ReplaceAll(strings.ReplaceAll(target+c.files, "CASE", "case"), "CANARY", strings.ToLower(canary))
+			extract(t, root, "-- other/kustomization.yaml --\nresources: [../case]\n"+text)
+			r := New(root, root, Options{Offline: true, CacheDir: cache})
+			for _, result := range r.All(t.Context(), []model.Component{of("case", model.Kustomize, "case"), of("other", model.Kustomize, "other")}, nil) {
+				if result.Err != nil {
+					t.Fatal(result.Err)
+				}
+			}
+			if _, err := r.Build(t.Context(), func() source.View { return r.tree.View() }, "case", ""); err != nil {
+				t.Fatal(err)
+			}
+			held := 0
+			err := filepath.WalkDir(cache, func(name string, d fs.DirEntry, err error) error {
+				if err != nil || d.IsDir() {
+					return err
+				}
+				data, err := os.ReadFile(name)
+				if strings.Contains(string(data), strings.ToLower(canary)) {
+					held++
+				}
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if (held > 0) != c.kept {
+				t.Errorf("%d entries hold the value", held)
+			}
+		})
 	}
 }

@@ -34,7 +34,8 @@ type Recording struct {
 	// remote is set when something from outside the repository was used.
 	remote bool
 	// beside are files that are not in the tree, by their names.
-	beside map[string][]byte
+	beside     map[string][]byte
+	confidence confidence
 }
 
 // Trace is what a Recording recorded: the same answers mean the same result.
@@ -52,9 +53,11 @@ func (t *Tree) View() *Recording {
 	return &Recording{tree: t, seen: map[Step]bool{}}
 }
 
-// Trace returns what was recorded so far. ok is false when the result depends
-// on something outside the repository, so that it must not be cached.
-func (v *Recording) Trace() (trace Trace, ok bool) { return v.trace, !v.remote }
+// Trace returns what was recorded so far. ok is false where the result must not be cached: it depends on
+// something outside the repository, or may hold the value of a Secret outside of a Secret.
+func (v *Recording) Trace() (trace Trace, ok bool) {
+	return v.trace, !v.remote && !v.confidence.broken()
+}
 
 // MarkRemote says that something from outside the repository was used.
 func (v *Recording) MarkRemote() { v.remote = true }
@@ -100,6 +103,7 @@ func (v *Recording) Read(name string) ([]byte, error) {
 	}
 	data, sum, err := v.tree.readPath(name)
 	v.record("read", name, answer(sum, err))
+	v.confidence.saw(name, data)
 	return data, err
 }
 

@@ -6,18 +6,23 @@ import "strings"
 // while it answers, and has to be asked the same in the same order for it. It is for one goroutine.
 type Witness struct {
 	View
-	// Trace has the questions in their order.
-	Trace Trace
+	trace      Trace
+	confidence confidence
 }
 
+// Trace returns the questions in their order. ok is false where the result must not be cached: it may hold the
+// value of a Secret outside of a Secret.
+func (w *Witness) Trace() (trace Trace, ok bool) { return w.trace, !w.confidence.broken() }
+
 func (w *Witness) record(op, name, answered string, err error) {
-	w.Trace = append(w.Trace, Step{Op: op, Path: name, Answer: answer(answered, err)})
+	w.trace = append(w.trace, Step{Op: op, Path: name, Answer: answer(answered, err)})
 }
 
 // Read implements View.
 func (w *Witness) Read(name string) ([]byte, error) {
 	data, err := w.View.Read(name)
 	w.record("read", name, digest(data), err)
+	w.confidence.saw(name, data)
 	return data, err
 }
 
@@ -56,7 +61,7 @@ func (t Trace) Repeats(v View) bool {
 		default:
 			_, _ = w.Resolve(step.Path)
 		}
-		if w.Trace[i] != step {
+		if w.trace[i] != step {
 			return false
 		}
 	}
