@@ -2,24 +2,19 @@ package simulate
 
 import (
 	"context"
-	"embed"
-	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
 
-	"github.com/rollout-ladder/ladder/internal/analysis/catalogue"
+	"github.com/rollout-ladder/ladder/internal/operators"
 	"github.com/rollout-ladder/ladder/internal/simulate/rule"
 	"github.com/rollout-ladder/ladder/internal/simulate/rule/confined"
 	"github.com/rollout-ladder/ladder/internal/simulate/settings"
 )
 
-//go:embed rules/*.yaml
-var embedded embed.FS
-
-// LoadRules takes rule documents of the user, which come first, the embedded ones, and
-// those of the operators of the catalogue. Those of the user are read and evaluated in workers. The error of a document that cannot be used is a
-// *rule.ParseError.
+// LoadRules takes rule documents of the user, which come first, and those of the operators
+// that are known. Those of the user are read and evaluated in workers. The error of a
+// document that cannot be used is a *rule.ParseError.
 func LoadRules(ctx context.Context, own []settings.Rules) (*rule.Set, error) {
 	set := &rule.Set{}
 	for _, r := range own {
@@ -27,24 +22,8 @@ func LoadRules(ctx context.Context, own []settings.Rules) (*rule.Set, error) {
 			return nil, err
 		}
 	}
-	files, err := embedded.ReadDir("rules")
-	if err != nil {
-		return nil, fmt.Errorf("list the embedded rules: %w", err)
-	}
-	for _, f := range files {
-		text, err := embedded.ReadFile("rules/" + f.Name())
-		if err != nil {
-			return nil, fmt.Errorf("read the embedded rules: %w", err)
-		}
-		if err := set.AddTested(f.Name(), text); err != nil {
-			return nil, err
-		}
-	}
-	for _, o := range catalogue.Operators() {
-		if len(o.Rehearsal) == 0 {
-			continue
-		}
-		if err := set.AddSection(o.Name, o.Rehearsal); err != nil {
+	for _, r := range operators.Simulation() {
+		if err := set.AddTested(r.Name, []byte(r.Text)); err != nil {
 			return nil, err
 		}
 	}

@@ -3,21 +3,14 @@ package simulate
 import (
 	"testing"
 
+	"github.com/rollout-ladder/ladder/internal/operators"
 	"github.com/rollout-ladder/ladder/internal/simulate/rule"
 )
 
 func TestEmbeddedRulesCompile(t *testing.T) {
-	files, err := embedded.ReadDir("rules")
-	if err != nil {
-		t.Fatal(err)
-	}
 	set := &rule.Set{}
-	for _, f := range files {
-		text, err := embedded.ReadFile("rules/" + f.Name())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := set.Add(f.Name(), text); err != nil {
+	for _, r := range operators.Simulation() {
+		if err := set.Add(r.Name, []byte(r.Text)); err != nil {
 			t.Error(err)
 		}
 	}

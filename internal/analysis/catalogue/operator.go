@@ -35,9 +35,6 @@ type Operator struct {
 	Objects []Object `json:"objects,omitempty"`
 	// Children are what it makes from objects of its kinds.
 	Children []Child `json:"children,omitempty"`
-	// Rehearsal says how the rehearsal plays it: a document of simulation rules
-	// without its apiVersion. Package simulate decodes it, strictly.
-	Rehearsal json.RawMessage `json:"rehearsal,omitempty"`
 	// Notes are for people.
 	Notes string `json:"notes,omitempty"`
 }

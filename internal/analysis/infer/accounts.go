@@ -5,6 +5,7 @@ import (
 
 	"github.com/rollout-ladder/ladder/internal/core/dependency"
 	"github.com/rollout-ladder/ladder/internal/core/plan"
+	"github.com/rollout-ladder/ladder/internal/operators"
 )
 
 // ServiceAccounts: no pod is created before its ServiceAccount exists.
@@ -19,26 +20,6 @@ func providesServiceAccount(o *object, add func(key)) {
 	}
 }
 
-// accountOf is where custom resources name the ServiceAccount of their pods, which their
-// operator does not make then. Source: the API reference of each.
-var accountOf = map[string]string{
-	"argoproj.io/Workflow":                    "spec.serviceAccountName",
-	"argoproj.io/CronWorkflow":                "spec.workflowSpec.serviceAccountName",
-	"argoproj.io/EventSource":                 "spec.template.serviceAccountName",
-	"argoproj.io/Sensor":                      "spec.template.serviceAccountName",
-	"monitoring.coreos.com/Alertmanager":      "spec.serviceAccountName",
-	"monitoring.coreos.com/Prometheus":        "spec.serviceAccountName",
-	"monitoring.coreos.com/PrometheusAgent":   "spec.serviceAccountName",
-	"monitoring.coreos.com/ThanosRuler":       "spec.serviceAccountName",
-	"opentelemetry.io/OpenTelemetryCollector": "spec.serviceAccount",
-	"serving.kserve.io/InferenceService":      "spec.predictor.serviceAccountName",
-	"sources.knative.dev/ApiServerSource":     "spec.serviceAccountName",
-	"sparkoperator.k8s.io/SparkApplication":   "spec.driver.serviceAccount",
-	"tekton.dev/PipelineRun":                  "spec.taskRunTemplate.serviceAccountName",
-	"tekton.dev/TaskRun":                      "spec.serviceAccountName",
-	"triggers.tekton.dev/EventListener":       "spec.serviceAccountName",
-}
-
 func requiresServiceAccount(_ *world, o *object, add func(need)) {
 	if o.is("", "Secret") && text(o.root(), "type") == "kubernetes.io/service-account-token" {
 		const annotation = "kubernetes.io/service-account.name"
@@ -47,7 +28,7 @@ func requiresServiceAccount(_ *world, o *object, add func(need)) {
 			verb: "is the token of ServiceAccount " + o.namespace() + "/" + name})
 		return
 	}
-	if path := accountOf[o.g+"/"+o.k]; path != "" {
+	if path := operators.Of(o.g, o.k).Account; path != "" {
 		name := text(o.root(), strings.Split(path, ".")...)
 		if text(o.root(), "spec", "mode") == "sidecar" {
 			return // a collector that has no pods of its own

@@ -6,6 +6,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/core/dependency"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/plan"
+	"github.com/rollout-ladder/ladder/internal/operators"
 )
 
 // learnKnown takes in what a catalogue says of a component. What is rendered
@@ -237,7 +238,7 @@ func (x *index) learnChildren() {
 				continue
 			}
 			for _, known := range x.children[o.g+"/"+o.k] {
-				child{makes: known.Makes, name: known.Name, namespace: known.Namespace, unless: known.Unless}.provide(o, func(k key) {
+				children(operators.Made{Kind: known.Makes, Name: known.Name, Namespace: known.Namespace, Unless: known.Unless}, o, func(k key) {
 					x.add(k, provider{component: i, object: o, place: o.place, position: o.Origin.Position(), basis: finding.Catalogue})
 				})
 			}

@@ -8,50 +8,13 @@ import (
 	"github.com/rollout-ladder/ladder/internal/core/dependency"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/plan"
+	"github.com/rollout-ladder/ladder/internal/operators"
 )
 
 // Controllers: a custom resource becomes Ready only while the controller of its
 // kind runs. An object does not name its controller. Known are those with a
 // well-known image, and those whose ServiceAccount may write the status of the
 // kind (rbac.go).
-
-// controller is one well-known operator.
-type controller struct {
-	// image is the end of the repository of its image.
-	image string
-	// without are arguments of other programs in the same image.
-	without []string
-	group   string
-	// kinds it brings to Ready; empty means all of the group.
-	kinds []string
-}
-
-// controllers are read from the manifests that each project publishes.
-var controllers = []controller{
-	{image: "cert-manager-controller", group: "cert-manager.io"},
-	{image: "external-secrets/external-secrets", without: []string{"webhook", "certcontroller"}, group: "external-secrets.io"},
-	{image: "cloudnative-pg/cloudnative-pg", group: "postgresql.cnpg.io", kinds: []string{"Cluster", "Pooler", "Backup", "ScheduledBackup", "Database", "Publication", "Subscription"}},
-	{image: "strimzi/operator", group: "kafka.strimzi.io"},
-	{image: "keycloak/keycloak-operator", group: "k8s.keycloak.org"},
-	{image: "spotahome/redis-operator", group: "databases.spotahome.com"},
-	{image: "altinity/clickhouse-operator", group: "clickhouse.altinity.com", kinds: []string{"ClickHouseInstallation"}},
-	{image: "altinity/clickhouse-operator", group: "clickhouse-keeper.altinity.com"},
-	{image: "alexandrevilain/temporal-operator", group: "temporal.io"},
-	{image: "prometheus-operator/prometheus-operator", group: "monitoring.coreos.com", kinds: []string{"Prometheus", "Alertmanager", "PrometheusAgent", "ThanosRuler"}},
-	{image: "envoyproxy/gateway", group: "gateway.envoyproxy.io"},
-	{image: "kedacore/keda", group: "keda.sh", kinds: []string{"ScaledObject", "ScaledJob"}},
-	{image: "crossplane/crossplane", group: "pkg.crossplane.io"},
-	{image: "crossplane/crossplane", group: "apiextensions.crossplane.io", kinds: []string{"CompositeResourceDefinition"}},
-	{image: "sealed-secrets-controller", group: "bitnami.com", kinds: []string{"SealedSecret"}},
-	{image: "grafana/grafana-operator", group: "grafana.integreatly.org"},
-	{image: "hashicorp/vault-secrets-operator", group: "secrets.hashicorp.com"},
-	{image: "jetstack/trust-manager", group: "trust.cert-manager.io"},
-	{image: "mariadb-operator/mariadb-operator", without: []string{"webhook", "cert-controller"}, group: "k8s.mariadb.com"},
-	{image: "rabbitmqoperator/cluster-operator", group: "rabbitmq.com", kinds: []string{"RabbitmqCluster"}},
-	{image: "opentelemetry-operator/opentelemetry-operator", group: "opentelemetry.io", kinds: []string{"OpenTelemetryCollector"}},
-	{image: "eck/eck-operator", group: "elasticsearch.k8s.elastic.co"},
-	{image: "eck/eck-operator", group: "kibana.k8s.elastic.co"},
-}
 
 func controllerKey(group, kind string) key {
 	return key{Kind: kindController, Name: group + "/" + kind}
@@ -80,30 +43,30 @@ func controllersIn(o *object, add func(key)) {
 	each(list(o.root(), "spec", "template", "spec", "containers"), "", func(c map[string]any, _ string) {
 		for _, known := range controllersOf(imageRepository(text(c, "image"))) {
 			words := append(slices.Clone(list(c, "args")), list(c, "command")...)
-			if slices.ContainsFunc(known.without, func(w string) bool { return slices.Contains(words, any(w)) }) {
+			if slices.ContainsFunc(known.Without, func(w string) bool { return slices.Contains(words, any(w)) }) {
 				continue
 			}
-			if len(known.kinds) == 0 {
-				add(controllerKey(known.group, "*"))
+			if len(known.Kinds) == 0 {
+				add(controllerKey(known.Group, "*"))
 			}
-			for _, kind := range known.kinds {
-				add(controllerKey(known.group, kind))
+			for _, kind := range known.Kinds {
+				add(controllerKey(known.Group, kind))
 			}
 		}
 	})
 }
 
 // byImage are the controllers by the end of the repository of their image.
-var byImage = sync.OnceValue(func() map[string][]controller {
-	by := map[string][]controller{}
-	for _, c := range controllers {
-		by[c.image] = append(by[c.image], c)
+var byImage = sync.OnceValue(func() map[string][]operators.Controller {
+	by := map[string][]operators.Controller{}
+	for _, c := range operators.Controllers() {
+		by[c.Image] = append(by[c.Image], c)
 	}
 	return by
 })
 
 // controllersOf are those that the image of a repository may be.
-func controllersOf(repository string) (found []controller) {
+func controllersOf(repository string) (found []operators.Controller) {
 	for more := true; more; _, repository, more = strings.Cut(repository, "/") {
 		found = append(found, byImage()[repository]...)
 	}
@@ -123,9 +86,9 @@ func imageRepository(image string) string {
 // nothing becomes Ready there.
 func configures(group, kind string) bool {
 	of := false
-	for _, known := range controllers {
-		if known.group == group {
-			if len(known.kinds) == 0 || slices.Contains(known.kinds, kind) {
+	for _, known := range operators.Controllers() {
+		if known.Group == group {
+			if len(known.Kinds) == 0 || slices.Contains(known.Kinds, kind) {
 				return false
 			}
 			of = true

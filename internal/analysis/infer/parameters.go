@@ -3,6 +3,7 @@ package infer
 import (
 	"github.com/rollout-ladder/ladder/internal/core/dependency"
 	"github.com/rollout-ladder/ladder/internal/core/plan"
+	"github.com/rollout-ladder/ladder/internal/operators"
 )
 
 // Parameters: what a class or a Gateway is set up with, in an object of a kind of
@@ -10,25 +11,6 @@ import (
 // Gateway API, "GatewayClass", GatewayClass.spec.parametersRef and
 // Gateway.spec.infrastructure.parametersRef; Kubernetes, "Ingress", "Ingress class
 // scope".
-
-// parameterScope is of the kinds that controllers take parameters from, by
-// "group/Kind": true where they have no namespace. Source: the documentation of
-// each controller.
-var parameterScope = map[string]bool{
-	"cilium.io/CiliumGatewayClassConfig":               false,
-	"gateway.envoyproxy.io/EnvoyProxy":                 false,
-	"gateway.nginx.org/NginxProxy":                     false,
-	"gateway.kgateway.dev/GatewayParameters":           false,
-	"agentgateway.dev/AgentgatewayParameters":          false,
-	"gateway.gloo.solo.io/GatewayParameters":           false,
-	"gateway.k8s.aws/LoadBalancerConfiguration":        false,
-	"gateway-operator.konghq.com/GatewayConfiguration": false,
-	"projectcontour.io/ContourDeployment":              false,
-	"consul.hashicorp.com/GatewayClassConfig":          true,
-	"elbv2.k8s.aws/IngressClassParams":                 true,
-	"eks.amazonaws.com/IngressClassParams":             true,
-	"configuration.konghq.com/IngressClassParameters":  false,
-}
 
 func parametersKey(group, kind, ns, name string) key {
 	return key{Kind: kindParameters + group + "/" + kind, Namespace: ns, Name: name}
@@ -38,9 +20,10 @@ func providesParameters(o *object, add func(key)) {
 	if !customGroup(o.g) {
 		return
 	}
-	if cluster, known := parameterScope[o.g+"/"+o.k]; cluster {
+	switch operators.Of(o.g, o.k).Parameters {
+	case operators.Cluster:
 		add(parametersKey(o.g, o.k, "", o.name))
-	} else if known {
+	case operators.Namespaced:
 		add(parametersKey(o.g, o.k, o.namespace(), o.name))
 	}
 }

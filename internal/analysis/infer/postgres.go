@@ -8,21 +8,6 @@ import (
 	"github.com/rollout-ladder/ladder/internal/core/plan"
 )
 
-// postgresFields name the Secrets of a Cluster of CloudNativePG. The operator
-// waits for the one of the owner before it runs initdb, and refuses to go on
-// without certificates that are named. Passwords of the superuser, of managed
-// roles and of a restored owner are set once their Secrets are there: the Cluster
-// is Ready without. Source: github.com/cloudnative-pg/cloudnative-pg, pull request
-// 8663, issue 8905 and "Certificates".
-var postgresFields = []secretField{
-	{path: "spec.bootstrap.initdb.secret.name"},
-	{path: "spec.bootstrap.recovery.secret.name", soft: true}, {path: "spec.bootstrap.pg_basebackup.secret.name", soft: true},
-	{path: "spec.superuserSecret.name", soft: true}, {path: "spec.managed.roles.[].passwordSecret.name", soft: true},
-	{path: "spec.certificates.serverTLSSecret"}, {path: "spec.certificates.serverCASecret"},
-	{path: "spec.backup.barmanObjectStore.s3Credentials.*.name", soft: true}, {path: "spec.backup.barmanObjectStore.googleCredentials.applicationCredentials.name", soft: true},
-	{path: "spec.backup.barmanObjectStore.azureCredentials.*.name", soft: true},
-}
-
 // requiresPostgresSource: what a Cluster is copied, restored or imported from is
 // read with the Secrets of that external cluster. Of one that nothing is started
 // from, nobody waits for them. Source: CloudNativePG, "Bootstrap" and "Importing

@@ -6,94 +6,29 @@ import (
 
 	"github.com/rollout-ladder/ladder/internal/core/dependency"
 	"github.com/rollout-ladder/ladder/internal/core/plan"
+	"github.com/rollout-ladder/ladder/internal/operators"
 )
-
-// secretField is a field of a custom resource that names a Secret without which
-// the resource does not become Ready.
-type secretField struct {
-	// path to the name; "[]" goes through a list, "*" through all fields.
-	path string
-	// elsewhere marks a reference into a namespace that the resource does not
-	// say: that of its controller.
-	elsewhere bool
-	// soft marks what the resource becomes Ready without.
-	soft bool
-	// namespace is the field beside the name that says the namespace.
-	namespace string
-	config    bool // it is a ConfigMap
-}
-
-// secretFields are by "group/Kind", read from the CRDs and documentation of each
-// operator.
-var secretFields = map[string][]secretField{
-	"cert-manager.io/Issuer":          issuerSecrets(false),
-	"cert-manager.io/ClusterIssuer":   issuerSecrets(true),
-	"cert-manager.io/Certificate":     {{path: "spec.keystores.*.passwordSecretRef.name"}},
-	"postgresql.cnpg.io/Cluster":      postgresFields,
-	"barmancloud.cnpg.io/ObjectStore": {{path: "spec.configuration.s3Credentials.*.name", soft: true}},
-	"k8s.keycloak.org/Keycloak": {{path: "spec.db.usernameSecret.name"}, {path: "spec.db.passwordSecret.name"},
-		{path: "spec.http.tlsSecret"}, {path: "spec.bootstrapAdmin.user.secret"}},
-	"k8s.keycloak.org/KeycloakRealmImport":  {{path: "spec.placeholders.*.secret.name"}},
-	"databases.spotahome.com/RedisFailover": {{path: "spec.auth.secretPath"}},
-	"temporal.io/TemporalCluster": {{path: "spec.persistence.defaultStore.passwordSecretRef.name"},
-		{path: "spec.persistence.visibilityStore.passwordSecretRef.name"}},
-	"monitoring.coreos.com/Prometheus": {{path: "spec.secrets.[]"}, {path: "spec.configMaps.[]", config: true}, {path: "spec.additionalScrapeConfigs.name"},
-		{path: "spec.remoteWrite.[].basicAuth.*.name", soft: true}},
-	"monitoring.coreos.com/Alertmanager": {{path: "spec.configSecret"}, {path: "spec.secrets.[]"}, {path: "spec.configMaps.[]", config: true}},
-	"kafka.strimzi.io/Kafka":             {{path: "spec.kafka.listeners.[].configuration.brokerCertChainAndKey.secretName"}},
-	"kafka.strimzi.io/KafkaUser":         {{path: "spec.authentication.password.valueFrom.secretKeyRef.name"}},
-	"kafka.strimzi.io/KafkaConnect": {{path: "spec.authentication.passwordSecret.secretName"}, {path: "spec.authentication.certificateAndKey.secretName"},
-		{path: "spec.tls.trustedCertificates.[].secretName"}},
-	"k8s.mariadb.com/User":                          {{path: "spec.passwordSecretKeyRef.name"}},
-	"mongodbcommunity.mongodb.com/MongoDBCommunity": {{path: "spec.users.[].passwordSecretRef.name"}},
-	"keda.sh/TriggerAuthentication":                 {{path: "spec.secretTargetRef.[].name", soft: true}},
-	"minio.min.io/Tenant":                           {{path: "spec.configuration.name"}, {path: "spec.users.[].name"}},
-	"velero.io/BackupStorageLocation":               {{path: "spec.credential.name", soft: true}},
-	"traefik.io/Middleware":                         {{path: "spec.basicAuth.secret", soft: true}, {path: "spec.digestAuth.secret", soft: true}},
-	"secrets.hashicorp.com/VaultConnection":         {{path: "spec.caCertSecretRef"}},
-	"secrets.hashicorp.com/VaultAuth":               {{path: "spec.appRole.secretRef"}, {path: "spec.jwt.secretRef"}},
-	"k8s.bitwarden.com/BitwardenSecret":             {{path: "spec.authToken.secretName"}},
-	"secrets.doppler.com/DopplerSecret":             {{path: "spec.tokenSecret.name", namespace: "namespace"}},
-	"secrets.infisical.com/InfisicalSecret":         {{path: "spec.authentication.*.credentialsRef.secretName", namespace: "secretNamespace"}, {path: "spec.authentication.*.serviceTokenSecretReference.secretName", namespace: "secretNamespace"}},
-}
-
-// issuerSecrets: a CA or Vault issuer is Ready only with its Secret; an ACME
-// issuer is without what its solvers need. Source: cert-manager, "Issuer
-// configuration"; a ClusterIssuer reads in cert-manager's own namespace.
-func issuerSecrets(cluster bool) []secretField {
-	out := []secretField{{path: "spec.ca.secretName"}, {path: "spec.vault.auth.tokenSecretRef.name"}, {path: "spec.vault.auth.appRole.secretRef.name"},
-		{path: "spec.vault.caBundleSecretRef.name"}, {path: "spec.venafi.tpp.credentialsRef.name"}, {path: "spec.venafi.cloud.apiTokenSecretRef.name"},
-		{path: "spec.acme.externalAccountBinding.keySecretRef.name"}}
-	for _, solver := range []string{"cloudflare.apiTokenSecretRef", "cloudflare.apiKeySecretRef", "route53.accessKeyIDSecretRef", "route53.secretAccessKeySecretRef",
-		"cloudDNS.serviceAccountSecretRef", "azureDNS.clientSecretSecretRef", "digitalocean.tokenSecretRef", "rfc2136.tsigSecretSecretRef",
-		"acmeDNS.accountSecretRef", "akamai.clientTokenSecretRef", "akamai.clientSecretSecretRef", "akamai.accessTokenSecretRef"} {
-		out = append(out, secretField{path: "spec.acme.solvers.[].dns01." + solver + ".name", soft: true})
-	}
-	for i := range out {
-		out[i].elsewhere = cluster
-	}
-	return out
-}
 
 // secretsOfResources: fields of custom resources that name Secrets.
 func secretsOfResources(_ *world, o *object, add func(need)) {
 	if !customGroup(o.g) {
 		return
 	}
-	for _, f := range secretFields[o.g+"/"+o.k] {
-		follow(o.root(), strings.Split(f.path, "."), "", func(name, field string, beside map[string]any) {
+	kind := operators.Of(o.g, o.k)
+	for _, r := range kind.Reads {
+		follow(o.root(), strings.Split(either(r.Secret, r.ConfigMap), "."), "", func(name, field string, beside map[string]any) {
 			ns := o.namespace()
-			if f.namespace != "" {
-				ns = either(text(beside, f.namespace), ns)
+			if r.Namespace != "" {
+				ns = either(text(beside, r.Namespace), ns)
 			}
-			n := need{key: secretKey(ns, name), field: field, strength: plan.Hard, effect: dependency.Ready, verb: "needs Secret " + ns + "/" + name, anyNamespace: f.elsewhere}
+			n := need{key: secretKey(ns, name), field: field, strength: plan.Hard, effect: dependency.Ready, verb: "needs Secret " + ns + "/" + name, anyNamespace: kind.Elsewhere}
 			switch {
-			case f.elsewhere:
+			case kind.Elsewhere:
 				n.key.Namespace, n.verb = "", "needs Secret "+name
-			case f.config:
+			case r.ConfigMap != "":
 				n.key, n.verb = configMapKey(ns, name), "needs ConfigMap "+ns+"/"+name
 			}
-			if f.soft {
+			if r.Soft {
 				n.strength = plan.Soft
 			}
 			add(n)

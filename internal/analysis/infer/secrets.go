@@ -34,68 +34,9 @@ func providesSecret(o *object, add func(key)) {
 		}
 	case "external-secrets.io":
 		externalSecrets(o, add)
-	case "cert-manager.io":
-		switch o.k {
-		case "Certificate":
-			add(secretKey(ns, text(root, "spec", "secretName")))
-		case "Issuer":
-			add(secretKey(ns, text(root, "spec", "acme", "privateKeySecretRef", "name")))
-		}
-	case "bitnami.com":
-		if o.k == "SealedSecret" {
-			add(secretKey(ns, o.name)) // the controller takes no name of the template
-		}
-	case "isindir.github.com":
-		if o.k == "SopsSecret" {
-			each(list(root, "spec", "secretTemplates"), "", func(t map[string]any, _ string) { add(secretKey(ns, text(t, "name"))) })
-		}
-	case "secrets.hashicorp.com":
-		if truth(root, "spec", "destination", "create") {
-			add(secretKey(ns, text(root, "spec", "destination", "name")))
-		}
-	case "secrets.infisical.com":
-		each(list(root, "spec", "managedKubeSecretReferences"), "", func(ref map[string]any, _ string) {
-			add(secretKey(either(text(ref, "secretNamespace"), ns), text(ref, "secretName")))
-		})
-	case "k8s.mariadb.com":
-		for _, field := range []string{"rootPasswordSecretKeyRef", "passwordSecretKeyRef"} {
-			if truth(root, "spec", field, "generate") {
-				add(secretKey(ns, text(root, "spec", field, "name")))
-			}
-		}
-		if o.k == "Connection" {
-			add(secretKey(ns, either(text(root, "spec", "secretName"), o.name)))
-		}
 	case "postgresql.cnpg.io":
 		if o.k == "Cluster" {
 			postgresSecrets(o, add)
-		}
-	case "acid.zalan.do":
-		for _, user := range sortedKeys(mapping(root, "spec", "users")) {
-			add(secretKey(ns, user+"."+o.name+".credentials.postgresql.acid.zalan.do"))
-		}
-	case "postgres-operator.crunchydata.com":
-		users := list(root, "spec", "users")
-		if len(users) == 0 {
-			add(secretKey(ns, o.name+"-pguser-"+o.name))
-		}
-		each(users, "", func(u map[string]any, _ string) { add(secretKey(ns, o.name+"-pguser-"+text(u, "name"))) })
-	case "mongodbcommunity.mongodb.com":
-		each(list(root, "spec", "users"), "", func(u map[string]any, _ string) {
-			add(secretKey(ns, either(text(u, "connectionStringSecretName"), o.name+"-"+either(text(u, "db"), "admin")+"-"+text(u, "name"))))
-		})
-	case "kafka.strimzi.io":
-		if o.k == "KafkaUser" {
-			add(secretKey(ns, text(root, "spec", "secretPrefix")+o.name))
-		}
-	case "trust.cert-manager.io":
-		if o.k == "Bundle" {
-			if mapping(root, "spec", "target", "configMap") != nil {
-				add(configMapKey(everyNamespace, o.name))
-			}
-			if mapping(root, "spec", "target", "secret") != nil {
-				add(secretKey(everyNamespace, o.name))
-			}
 		}
 	}
 	if customGroup(o.g) { // Crossplane, whatever the group of the resource

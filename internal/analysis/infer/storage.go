@@ -5,6 +5,7 @@ import (
 
 	"github.com/rollout-ladder/ladder/internal/core/dependency"
 	"github.com/rollout-ladder/ladder/internal/core/plan"
+	"github.com/rollout-ladder/ladder/internal/operators"
 	"github.com/rollout-ladder/ladder/internal/repo/manifest"
 )
 
@@ -40,31 +41,6 @@ func providesStorage(o *object, add func(key)) {
 	}
 }
 
-// storageField is a field of a custom resource that asks for storage; without a
-// class there it takes the default one.
-type storageField struct{ storage, class string }
-
-// storageFields are by "group/Kind". Source: the CRDs of each operator.
-var storageFields = map[string][]storageField{
-	"postgresql.cnpg.io/Cluster":                        {{"spec.storage", "storageClass"}, {"spec.walStorage", "storageClass"}},
-	"kafka.strimzi.io/Kafka":                            {{"spec.kafka.storage", "class"}, {"spec.zookeeper.storage", "class"}},
-	"kafka.strimzi.io/KafkaNodePool":                    {{"spec.storage", "class"}},
-	"databases.spotahome.com/RedisFailover":             {{"spec.redis.storage.persistentVolumeClaim.spec", "storageClassName"}},
-	"monitoring.coreos.com/Prometheus":                  {{"spec.storage.volumeClaimTemplate.spec", "storageClassName"}},
-	"monitoring.coreos.com/Alertmanager":                {{"spec.storage.volumeClaimTemplate.spec", "storageClassName"}},
-	"monitoring.coreos.com/ThanosRuler":                 {{"spec.storage.volumeClaimTemplate.spec", "storageClassName"}},
-	"rabbitmq.com/RabbitmqCluster":                      {{"spec.persistence", "storageClassName"}},
-	"k8s.mariadb.com/MariaDB":                           {{"spec.storage", "storageClassName"}},
-	"acid.zalan.do/postgresql":                          {{"spec.volume", "storageClass"}},
-	"postgres-operator.crunchydata.com/PostgresCluster": {{"spec.instances.[].dataVolumeClaimSpec", "storageClassName"}},
-	"minio.min.io/Tenant":                               {{"spec.pools.[].volumeClaimTemplate.spec", "storageClassName"}},
-	"elasticsearch.k8s.elastic.co/Elasticsearch":        {{"spec.nodeSets.[].volumeClaimTemplates.[].spec", "storageClassName"}},
-	"operator.victoriametrics.com/VMSingle":             {{"spec.storage", "storageClassName"}},
-	"operator.victoriametrics.com/VMCluster":            {{"spec.vmstorage.storage.volumeClaimTemplate.spec", "storageClassName"}},
-	"clickhouse.altinity.com/ClickHouseInstallation":    {{"spec.templates.volumeClaimTemplates.[].spec", "storageClassName"}},
-	"cdi.kubevirt.io/DataVolume":                        {{"spec.storage", "storageClassName"}, {"spec.pvc", "storageClassName"}},
-}
-
 // claimsOf visits the claims that an object is or makes: the mapping that holds
 // the class, the name of its field and the path.
 func claimsOf(o *object, visit func(claim map[string]any, field, path string)) {
@@ -78,14 +54,14 @@ func claimsOf(o *object, visit func(claim map[string]any, field, path string)) {
 		})
 	}
 	if customGroup(o.g) {
-		for _, f := range storageFields[o.g+"/"+o.k] {
-			mappings(root, strings.Split(f.storage, "."), "", func(storage map[string]any, path string) {
+		for _, f := range operators.Of(o.g, o.k).Storage {
+			mappings(root, strings.Split(f.At, "."), "", func(storage map[string]any, path string) {
 				switch text(storage, "type") {
 				case "ephemeral":
 				case "jbod":
-					each(list(storage, "volumes"), path+".volumes", func(v map[string]any, path string) { visit(v, f.class, path) })
+					each(list(storage, "volumes"), path+".volumes", func(v map[string]any, path string) { visit(v, f.Class, path) })
 				default:
-					visit(storage, f.class, path)
+					visit(storage, f.Class, path)
 				}
 			})
 		}

@@ -138,16 +138,6 @@ func (s *Set) addHere(c *compiler, source string, text []byte) error {
 	return s.add(c, source, documents)
 }
 
-// AddSection appends the rules of a document that is a part of another one, and has no
-// apiVersion of its own. Its expressions are known to compile, as for AddTested.
-func (s *Set) AddSection(source string, text []byte) error {
-	var d Document
-	if err := yaml.UnmarshalStrict(text, &d); err != nil {
-		return &ParseError{Source: source, Err: err}
-	}
-	return s.addDocument(&compiler{late: true}, source, d)
-}
-
 // AddElsewhere is Add for rules that this process neither parses nor evaluates.
 func (s *Set) AddElsewhere(ctx context.Context, elsewhere Elsewhere, source string, text []byte) error {
 	documents, err := elsewhere.Documents(ctx, source, string(text))
