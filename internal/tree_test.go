@@ -14,7 +14,7 @@ import (
 // floors are the folders in their order: a package imports only what is in its own
 // folder or in one before it.
 var floors = []string{
-	"core", "testbuild", "schema", "cachedir", "confine", "repo", "store", "executor", "kube", "argocd", "analysis",
+	"core", "testbuild", "schema", "cachedir", "operators", "confine", "repo", "store", "executor", "kube", "argocd", "analysis",
 	"plane", "simulate", "worker", "orphans", "diff", "importer", "run", "cli",
 }
 

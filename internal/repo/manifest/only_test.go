@@ -27,6 +27,7 @@ var expanding = map[string]string{
 	"internal/cli/cataloguecmd":            "a chart that the user names",
 	"internal/orphans":                     "a plan that the user names",
 	"internal/analysis/catalogue/generate": "a tool of this project",
+	"internal/operators":                   "files of this project",
 }
 
 // TestNothingElseExpandsAliases holds that what a repository wrote is read by Unmarshal,

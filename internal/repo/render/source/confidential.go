@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"path"
 
-	"sigs.k8s.io/yaml"
+	"github.com/rollout-ladder/ladder/internal/repo/manifest"
 )
 
 // confidence follows what is read for a rendering, and tells whether its result may hold the value of a
@@ -41,7 +41,7 @@ func (c *confidence) saw(name string, data []byte) {
 // copies reports whether a kustomization has a field that may copy values from one object into another.
 func copies(kustomization []byte) bool {
 	var fields map[string]any
-	if yaml.Unmarshal(kustomization, &fields) != nil {
+	if manifest.Unmarshal(kustomization, &fields) != nil {
 		return true
 	}
 	for field := range fields {
