@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 	"github.com/rollout-ladder/ladder/internal/core/report"
 	"github.com/rollout-ladder/ladder/internal/repo/repofs"
 )
@@ -55,33 +56,31 @@ func (t *tool) ensure(ctx context.Context, s *report.BootstrapStage, reset bool)
 		return false, err
 	}
 	dry := t.run.options.DryRun
-	if exists && reset {
-		s.Objects = append(s.Objects, report.BootstrapObject{Object: "cluster " + t.create.context(), Action: report.ObjectDeleted})
+	// What failed was not done: the tools take back what they began.
+	did := func(action string, do func() error) error {
 		if !dry {
-			if err := t.delete(ctx); err != nil {
-				return false, err
+			if err := do(); err != nil {
+				return err
 			}
+		}
+		s.Objects = append(s.Objects, report.BootstrapObject{Object: "cluster " + t.create.context(), Action: action})
+		return nil
+	}
+	if exists && reset {
+		if err := did(report.ObjectDeleted, func() error { return t.delete(ctx) }); err != nil {
+			return false, err
 		}
 		exists = false
 	}
 	switch {
 	case !exists:
-		s.Objects = append(s.Objects, report.BootstrapObject{Object: "cluster " + t.create.context(), Action: report.ObjectCreated})
-		if dry {
-			return false, nil
-		}
-		return true, t.make(ctx)
+		err = did(report.ObjectCreated, func() error { return t.make(ctx) })
 	case !runs:
-		s.Objects = append(s.Objects, report.BootstrapObject{Object: "cluster " + t.create.context(), Action: report.ObjectChanged})
-		if dry {
-			return false, nil
-		}
-		t.run.note("starting cluster %s", t.create.context())
-		_, err := t.command(ctx, "cluster", "start", t.create.Name)
-		return true, err
+		err = did(report.ObjectChanged, func() error { return t.start(ctx) })
+	default:
+		return true, did(report.ObjectUnchanged, func() error { return nil })
 	}
-	s.Objects = append(s.Objects, report.BootstrapObject{Object: "cluster " + t.create.context(), Action: report.ObjectUnchanged})
-	return true, nil
+	return !dry && err == nil, err
 }
 
 // state asks whether the cluster exists, and whether it runs: kind's always do
@@ -131,6 +130,12 @@ func (t *tool) make(ctx context.Context) error {
 	return err
 }
 
+func (t *tool) start(ctx context.Context) error {
+	t.run.note("starting cluster %s", t.create.context())
+	_, err := t.command(ctx, "cluster", "start", t.create.Name)
+	return err
+}
+
 func (t *tool) delete(ctx context.Context) error {
 	t.run.note("deleting cluster %s", t.create.context())
 	args := []string{"cluster", "delete", t.create.Name}
@@ -164,7 +169,7 @@ func (t *tool) command(ctx context.Context, args ...string) ([]byte, error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	message := lastLine(said.String())
+	message := reason(said.String())
 	if message == "" {
 		message = err.Error()
 	}
@@ -175,7 +180,30 @@ func (t *tool) command(ctx context.Context, args ...string) ([]byte, error) {
 	return nil, &ToolError{Tool: filepath.Base(t.create.Tool) + " " + args[0] + " " + args[1], Message: message}
 }
 
-func lastLine(text string) string {
-	lines := strings.Split(strings.TrimSpace(text), "\n")
+var (
+	colours = lazyregexp.New(`\x1b\[[0-9;]*m`)
+	// failed begins a line about an error of k3d.
+	failed = lazyregexp.New(`^(ERRO|FATA)\[[0-9]+\]\s*`)
+)
+
+// reason is what a tool says of why it failed. k3d says it before it takes back what it did, and then of
+// each part that was not there; kind says it first, with the output of what it ran. Of any other it is the
+// last line.
+func reason(said string) string {
+	lines := strings.Split(strings.TrimSpace(colours.ReplaceAllString(said, "")), "\n")
+	for i, line := range lines {
+		if rest, ok := strings.CutPrefix(line, "ERROR: "); ok {
+			return strings.Join(append([]string{rest}, lines[i+1:]...), " ")
+		}
+	}
+	before := lines
+	if i := slices.IndexFunc(lines, func(line string) bool { return strings.Contains(line, "Rolling Back") }); i > 0 {
+		before = lines[:i]
+	}
+	for _, line := range slices.Backward(before) {
+		if prefix := failed.FindString(line); prefix != "" {
+			return strings.TrimSpace(line[len(prefix):])
+		}
+	}
 	return strings.TrimSpace(lines[len(lines)-1])
 }
