@@ -2,6 +2,7 @@ package engine
 
 import (
 	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -89,10 +90,34 @@ func (s *fixture) regress() {
 	if err := s.client.Resource(secrets).Namespace(s.name).Delete(s.t.Context(), "needed", metav1.DeleteOptions{}); err != nil {
 		s.t.Fatal(err)
 	}
-	pods := schema.GroupVersionResource{Version: "v1", Resource: "pods"}
-	if err := s.client.Resource(pods).Namespace(s.name).DeleteCollection(s.t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: "app=a"}); err != nil {
-		s.t.Fatal(err)
-	}
+	pods := s.client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "pods"}).Namespace(s.name)
+	ofA := metav1.ListOptions{LabelSelector: "app=a"}
+	// A pod that is made before the kubelet has seen the Secret go starts all the same.
+	s.until("the pod of a waits for its Secret", func() bool {
+		list, err := pods.List(s.t.Context(), ofA)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		for _, pod := range list.Items {
+			text, err := pod.MarshalJSON()
+			if err != nil {
+				s.t.Fatal(err)
+			}
+			if pod.GetDeletionTimestamp() == nil && strings.Contains(string(text), "CreateContainerConfigError") {
+				return true
+			}
+		}
+		ready := func(pod unstructured.Unstructured) bool {
+			started, _, _ := unstructured.NestedString(pod.Object, "status", "phase")
+			return started == "Running"
+		}
+		if slices.ContainsFunc(list.Items, ready) {
+			if err := pods.DeleteCollection(s.t.Context(), metav1.DeleteOptions{}, ofA); err != nil {
+				s.t.Fatal(err)
+			}
+		}
+		return false
+	})
 	s.until("a has regressed", func() bool { return s.live("a").Status.Health.Status != "Healthy" })
 }
 
