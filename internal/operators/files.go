@@ -14,7 +14,7 @@ import (
 var data embed.FS
 
 // file is a file as it is written. Its facts are decoded when a kind of one of its groups is asked for: all of
-// them take 4 ms, of the 110 ms in which examples/ameide is linted.
+// them take 5 ms, and lint of examples/zerotouch with a warm cache 1.04 x what it takes so.
 type file struct {
 	name, text, rules string
 
