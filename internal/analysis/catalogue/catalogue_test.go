@@ -9,6 +9,7 @@ import (
 
 	"github.com/rollout-ladder/ladder/internal/analysis/infer"
 	"github.com/rollout-ladder/ladder/internal/core/model"
+	"github.com/rollout-ladder/ladder/internal/operators"
 )
 
 func mustDecode(t *testing.T, text string) []Entry {
@@ -162,7 +163,7 @@ func TestConditions(t *testing.T) {
 		}
 	}
 	a, _ := c.Find(tests["defaults"].asked)
-	child := []infer.KnownChild{{Group: "example.com", Kind: "Thing", Makes: "Secret", Name: "{name}-key", Unless: "spec.keyRef"}}
+	child := []infer.KnownChild{{Of: "example.com/Thing", Made: operators.Made{Kind: "Secret", Name: "{name}-key", Unless: "spec.keyRef"}}}
 	if diff := cmp.Diff(child, a.Known.Children); diff != "" || !a.CRDs[0].ClusterWide || a.Known.Source != "chart things 1.0.0 of https://charts.example.com/stable (as known of 1.2.3)" {
 		t.Errorf("children %s, CRDs %v, source %q", diff, a.CRDs, a.Known.Source)
 	}

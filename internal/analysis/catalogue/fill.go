@@ -10,6 +10,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/analysis/infer"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/model"
+	"github.com/rollout-ladder/ladder/internal/operators"
 )
 
 // off is the value that keeps a part of the CRDs of a chart from being brought, where it is
@@ -86,9 +87,8 @@ func (c *Catalogue) fill(e Entry, asked Asked) Answer {
 		}
 	}
 	for _, child := range e.Children {
-		group, kind, _ := splitKind(child.Of)
 		a.Known.Children = append(a.Known.Children, infer.KnownChild{
-			Group: group, Kind: kind, Makes: child.Makes, Name: child.Name, Namespace: child.Namespace, Unless: child.Unless,
+			Of: child.Of, Made: operators.Made{Kind: child.Makes, Name: child.Name, Namespace: child.Namespace, Unless: child.Unless},
 		})
 	}
 	for _, g := range e.APIGroups {

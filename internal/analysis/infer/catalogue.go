@@ -6,7 +6,6 @@ import (
 	"github.com/rollout-ladder/ladder/internal/core/dependency"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/plan"
-	"github.com/rollout-ladder/ladder/internal/operators"
 )
 
 // learnKnown takes in what a catalogue says of a component. What is rendered
@@ -32,7 +31,7 @@ func (x *index) learnPart(i int, known Known, rendered bool) {
 		x.add(controllerKey(k.Group, k.Kind), p)
 	}
 	for _, child := range known.Children {
-		x.children[child.Group+"/"+child.Kind] = append(x.children[child.Group+"/"+child.Kind], child)
+		x.children[child.Of] = append(x.children[child.Of], child.Made)
 	}
 	for _, hook := range known.Webhooks {
 		if (!rendered || hook.AtRuntime) && hook.FailurePolicy != "Ignore" && !hook.Selective {
@@ -238,7 +237,7 @@ func (x *index) learnChildren() {
 				continue
 			}
 			for _, known := range x.children[o.g+"/"+o.k] {
-				children(operators.Made{Kind: known.Makes, Name: known.Name, Namespace: known.Namespace, Unless: known.Unless}, o, func(k key) {
+				children(known, o, func(k key) {
 					x.add(k, provider{component: i, object: o, place: o.place, position: o.Origin.Position(), basis: finding.Catalogue})
 				})
 			}

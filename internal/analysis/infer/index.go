@@ -9,6 +9,7 @@ import (
 	"github.com/rollout-ladder/ladder/internal/core/dependency"
 	"github.com/rollout-ladder/ladder/internal/core/finding"
 	"github.com/rollout-ladder/ladder/internal/core/model"
+	"github.com/rollout-ladder/ladder/internal/operators"
 	"github.com/rollout-ladder/ladder/internal/repo/manifest"
 )
 
@@ -91,7 +92,7 @@ type index struct {
 	vocabulary map[int]map[string]bool
 	// late is set while things are learned whose components come in any order.
 	late       bool
-	children   map[string][]KnownChild // by "group/Kind"
+	children   map[string][]operators.Made // by "group/Kind"
 	knownHooks []knownHook
 	// bringers are the components that bring a webhook, by its name.
 	bringers   map[string]map[int]bool
@@ -126,7 +127,7 @@ func newIndex(in Input) *index {
 		in.Order = model.Compare
 	}
 	x := &index{in: in, objects: make([][]*object, len(in.Components)), byName: map[string]int{}, provide: map[key][]provider{},
-		contents: map[key]*content{}, shut: map[lackKey]bool{}, kinds: map[string]bool{}, children: map[string][]KnownChild{}, anywhere: map[string][]string{}, configMaps: map[string]bool{}, holders: map[key][]string{}, keeps: map[string]bool{}, texts: map[int]string{}, renamed: map[int]string{}, renames: map[int]bool{}, vocabulary: map[int]map[string]bool{}, off: map[key]switchedOffKind{}}
+		contents: map[key]*content{}, shut: map[lackKey]bool{}, kinds: map[string]bool{}, children: map[string][]operators.Made{}, anywhere: map[string][]string{}, configMaps: map[string]bool{}, holders: map[key][]string{}, keeps: map[string]bool{}, texts: map[int]string{}, renamed: map[int]string{}, renames: map[int]bool{}, vocabulary: map[int]map[string]bool{}, off: map[key]switchedOffKind{}}
 	x.rank, x.named = ranks(in.Components), sync.OnceValue(x.listNames)
 	x.custom, x.makes, x.sayings = sync.OnceValue(x.namespacesOfCustom), sync.OnceValue(x.allMade), sync.OnceValue(x.allSayings)
 	for i, c := range in.Components {

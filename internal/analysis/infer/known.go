@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/rollout-ladder/ladder/internal/core/finding"
+	"github.com/rollout-ladder/ladder/internal/operators"
 )
 
 // Known is what is known of the chart of a component without rendering it. It is
@@ -119,18 +120,10 @@ type KnownObject struct {
 	WaitForFirstConsumer bool
 }
 
-// KnownChild is an object that an operator makes from each object of a kind.
+// KnownChild is an object that an operator makes from each object of a kind, "group/Kind".
 type KnownChild struct {
-	Group, Kind string
-	// Makes is the kind of the child: Secret, ConfigMap or Service.
-	Makes string
-	// Name of the child, with {name} and {namespace} of the parent and {spec.a.b}
-	// for the text of a field; where such a field is empty there is no child.
-	Name string
-	// Namespace of the child, as Name; empty means that of the parent.
-	Namespace string
-	// Unless is a field that, where it is set, says that there is no child.
-	Unless string
+	Of string
+	operators.Made
 }
 
 // KnownPackage is what is known of a package of the Operator Lifecycle Manager.

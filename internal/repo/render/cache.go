@@ -19,7 +19,7 @@ import (
 
 // formatVersion is part of every key: raise it when the same files render to
 // something else, or when the format of the entries changes.
-const formatVersion = "17"
+const formatVersion = "18"
 
 // entry is a reply without the values of its Secrets: they are on disk only where
 // the user has put them.

@@ -169,12 +169,15 @@ func TestCacheHoldsNoCopiedValues(t *testing.T) {
 		files string
 		kept  bool
 	}{
-		"a Secret that stays":        {strings.ReplaceAll(origin, "ANNOTATION", "other") + "-- CASE/kustomization.yaml --\nresources: [origin.yaml, target.yaml]\n" + copies, false},
-		"a Secret that is left out":  {strings.ReplaceAll(origin, "ANNOTATION", local) + "-- CASE/kustomization.yaml --\nresources: [origin.yaml, target.yaml]\n" + copies, false},
-		"a Secret that goes later":   {strings.ReplaceAll(origin, "ANNOTATION", "other") + "-- CASE/kustomization.yaml --\nresources: [below]\npatches: [{patch: \"{$patch: delete, apiVersion: v1, kind: Secret, metadata: {name: origin}}\"}]\n-- CASE/below/kustomization.yaml --\nresources: [../origin.yaml, ../target.yaml]\n" + copies, false},
-		"a transformer in a file":    {strings.ReplaceAll(origin, "ANNOTATION", local) + "-- CASE/kustomization.yaml --\nresources: [origin.yaml, target.yaml]\ntransformers: [copy.yaml]\n-- CASE/copy.yaml --\napiVersion: builtin\nkind: ReplacementTransformer\nmetadata: {name: copy}\n" + copies, false},
-		"a copy of something public": {"-- CASE/kustomization.yaml --\nresources: [target.yaml, source.yaml]\nreplacements:\n- source: {kind: Service, name: CANARY}\n  targets: [{select: {kind: ConfigMap}, fieldPaths: [data.shown]}]\n-- CASE/source.yaml --\n{apiVersion: v1, kind: Service, metadata: {name: CANARY}}\n", true},
-		"no copy":                    {"-- CASE/kustomization.yaml --\nresources: [target.yaml]\nsecretGenerator: [{name: built, literals: [password=CANARY]}]\n", false},
+		"a Secret that stays":                        {strings.ReplaceAll(origin, "ANNOTATION", "other") + "-- CASE/kustomization.yaml --\nresources: [origin.yaml, target.yaml]\n" + copies, false},
+		"a Secret that is left out":                  {strings.ReplaceAll(origin, "ANNOTATION", local) + "-- CASE/kustomization.yaml --\nresources: [origin.yaml, target.yaml]\n" + copies, false},
+		"a Secret that goes later":                   {strings.ReplaceAll(origin, "ANNOTATION", "other") + "-- CASE/kustomization.yaml --\nresources: [below]\npatches: [{patch: \"{$patch: delete, apiVersion: v1, kind: Secret, metadata: {name: origin}}\"}]\n-- CASE/below/kustomization.yaml --\nresources: [../origin.yaml, ../target.yaml]\n" + copies, false},
+		"a transformer in a file":                    {strings.ReplaceAll(origin, "ANNOTATION", local) + "-- CASE/kustomization.yaml --\nresources: [origin.yaml, target.yaml]\ntransformers: [copy.yaml]\n-- CASE/copy.yaml --\napiVersion: builtin\nkind: ReplacementTransformer\nmetadata: {name: copy}\n" + copies, false},
+		"a Secret that a patch makes something else": {strings.ReplaceAll(origin, "ANNOTATION", "other") + "-- CASE/kustomization.yaml --\nresources: [origin.yaml, target.yaml]\npatches:\n- target: {kind: Secret}\n  patch: '- {op: replace, path: /kind, value: ConfigMap}'\n  options: {allowKindChange: true}\n", false},
+		"a patch that copies within the Secret":      {strings.ReplaceAll(origin, "ANNOTATION", "other") + "-- CASE/kustomization.yaml --\nresources: [origin.yaml, target.yaml]\npatches:\n- target: {kind: Secret}\n  patch: '- {op: copy, from: /stringData/password, path: /metadata/annotations/other}'\n", false},
+		"a patch beside a reference to a Secret":     {"-- CASE/kustomization.yaml --\nresources: [target.yaml, store.yaml]\npatches:\n- target: {kind: ConfigMap}\n  patch: '- {op: add, path: /data/seen, value: CANARY}'\n-- CASE/store.yaml --\napiVersion: external-secrets.io/v1\nkind: SecretStore\nmetadata: {name: s}\nspec: {provider: {fake: {secretRef: {name: s}}}}\n", true},
+		"a copy of something public":                 {"-- CASE/kustomization.yaml --\nresources: [target.yaml, source.yaml]\nreplacements:\n- source: {kind: Service, name: CANARY}\n  targets: [{select: {kind: ConfigMap}, fieldPaths: [data.shown]}]\n-- CASE/source.yaml --\n{apiVersion: v1, kind: Service, metadata: {name: CANARY}}\n", true},
+		"no copy":                                    {"-- CASE/kustomization.yaml --\nresources: [target.yaml]\nsecretGenerator: [{name: built, literals: [password=CANARY]}]\n", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			root, cache := t.TempDir(), t.TempDir()

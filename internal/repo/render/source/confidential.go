@@ -4,41 +4,43 @@ import (
 	"bytes"
 	"path"
 
+	"github.com/rollout-ladder/ladder/internal/core/lazyregexp"
 	"github.com/rollout-ladder/ladder/internal/repo/manifest"
 )
 
 // confidence follows what is read for a rendering, and tells whether its result may hold the value of a
-// Secret outside of a Secret. Kustomize alone copies from one object into another, and it can leave out the
-// Secret that it copied from, so that the result does not show it.
+// Secret elsewhere than among the values of a Secret. Kustomize alone moves such a value, and can leave out
+// the Secret that it was in, so that the result does not show it.
 type confidence struct {
 	secret bool // a file that was read names a Secret
-	copies bool // a kustomization that was read may copy values between objects
+	copies bool // a kustomization that was read may move the value of one
 }
 
-// confined are the fields of a kustomization that do not copy values from one object into another. Any other
-// field is taken to do so: replacements, vars and transformers of all kinds do. Source: the types of
-// sigs.k8s.io/kustomize/api.
+// confined are the fields of a kustomization that leave the value of a Secret where it is. Any other field is
+// taken to move it: replacements, vars and transformers copy it into another object, and a patch can copy it
+// into an annotation, or make a Secret something else. Source: the types of sigs.k8s.io/kustomize/api.
 var confined = map[string]bool{
 	"apiVersion": true, "kind": true, "metadata": true, "buildMetadata": true, "sortOptions": true,
 	"resources": true, "bases": true, "components": true, "crds": true, "openapi": true,
 	"namespace": true, "namePrefix": true, "nameSuffix": true, "images": true, "replicas": true,
 	"labels": true, "commonLabels": true, "commonAnnotations": true,
-	"patches": true, "patchesStrategicMerge": true, "patchesJson6902": true,
 	"configMapGenerator": true, "secretGenerator": true, "generatorOptions": true,
 	"helmCharts": true, "helmGlobals": true,
 }
 
+// named is how a file names a Secret, or makes one: not a SecretStore, nor a reference to a Secret.
+var named = lazyregexp.New(`\bkind["']?\s*:\s*["']?Secret(List)?["']?\s*([,}#]|\n|$)|[sS]ecretGenerator`)
+
 // saw notes a file that was read.
 func (c *confidence) saw(name string, data []byte) {
-	// Every spelling of the kind and of its generators has these letters.
-	c.secret = c.secret || bytes.Contains(data, []byte("ecret"))
+	c.secret = c.secret || bytes.Contains(data, []byte("ecret")) && named.Match(data)
 	switch path.Base(name) {
 	case "kustomization.yaml", "kustomization.yml", "Kustomization":
 		c.copies = c.copies || copies(data)
 	}
 }
 
-// copies reports whether a kustomization has a field that may copy values from one object into another.
+// copies reports whether a kustomization has a field that may move the value of a Secret.
 func copies(kustomization []byte) bool {
 	var fields map[string]any
 	if manifest.Unmarshal(kustomization, &fields) != nil {
