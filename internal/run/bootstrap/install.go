@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -57,6 +59,11 @@ func (r *run) installation(ctx context.Context, s *sources, settings []manifest.
 		}
 		return false
 	}
+	written := slices.Clone(settings)
+	for _, c := range s.preArgo {
+		written = append(written, s.early[c.Name]...)
+	}
+	s.brought = brought(s.install, written)
 	for _, c := range s.preArgo {
 		for _, o := range s.early[c.Name] {
 			if seen(s.install, o) || seen(settings, o) {
@@ -80,6 +87,34 @@ func (r *run) installation(ctx context.Context, s *sources, settings []manifest.
 		}
 	}
 	return nil
+}
+
+// brought are the settings that come with Argo CD in ConfigMaps of which the platform writes another part. Argo CD
+// applies that part as the manager that the whole was applied by, and what it does not write any more would go:
+// so the bootstrap owns the rest as well.
+func brought(install, written []manifest.Object) []manifest.Object {
+	var out []manifest.Object
+	for _, o := range install {
+		rest, _, _ := unstructured.NestedStringMap(o.Object, "data")
+		both := false
+		for _, w := range written {
+			if o.GetKind() != "ConfigMap" || w.Resource() != o.Resource() {
+				continue
+			}
+			both = true
+			data, _, _ := unstructured.NestedMap(w.Object, "data")
+			maps.DeleteFunc(rest, func(key, _ string) bool { _, has := data[key]; return has })
+		}
+		if !both || len(rest) == 0 {
+			continue
+		}
+		part := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap"}}
+		part.SetName(o.GetName())
+		part.SetNamespace(o.GetNamespace())
+		_ = unstructured.SetNestedStringMap(part.Object, rest, "data") // of texts it cannot fail
+		out = append(out, manifest.Object{Unstructured: part, Origin: o.Origin})
+	}
+	return out
 }
 
 // manifest reads a manifest from the repository or from elsewhere.

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"math/rand"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -108,6 +109,41 @@ func TestBootstrap(t *testing.T) {
 	t.Run("Argo CD takes over", func(t *testing.T) {
 		w.t = t
 		w.checkAdoption()
+	})
+
+	t.Run("settings that came with Argo CD", func(t *testing.T) {
+		w.t = t
+		const key = "resource.customizations.ignoreResourceUpdates.all"
+		set := func(value string) {
+			patch := `{"data": {"` + key + `": ` + value + `}}`
+			_, err := w.client.Resource(core("configmaps")).Namespace("argocd").Patch(t.Context(), "argocd-cm", types.MergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: "kubectl-edit"})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		// The repository has the settings of the platform only, and Argo CD applies those.
+		cm := w.get(core("configmaps"), "argocd", "argocd-cm")
+		exclusions, _, _ := unstructured.NestedString(cm.Object, "data", "resource.exclusions")
+		part := &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "argocd-cm", "namespace": "argocd"}, "data": map[string]any{"resource.exclusions": exclusions},
+		}}
+		_, err := w.client.Resource(core("configmaps")).Namespace("argocd").Apply(t.Context(), "argocd-cm", part, metav1.ApplyOptions{FieldManager: bootstrap.ArgoManager, Force: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.checkInstalled()
+		set("null") // as an older bootstrap left it
+		w.run(t.Context(), nil)
+		w.checkInstalled()
+		set(`"mine"`)
+		if b := w.run(t.Context(), nil); b.Result != report.BootstrapSucceeded {
+			t.Errorf("result %s", b.Result)
+		}
+		data, _, _ := unstructured.NestedStringMap(w.get(core("configmaps"), "argocd", "argocd-cm").Object, "data")
+		if data[key] != "mine" {
+			t.Errorf("what somebody has changed is %q", data[key])
+		}
+		set(`"jsonPointers: [/status]\n"`)
 	})
 
 	t.Run("parameters that change are read again", func(t *testing.T) {
@@ -230,8 +266,21 @@ func (w *world) checkObjects() {
 	if cm.GetLabels()["app.kubernetes.io/part-of"] != "argocd" || !strings.Contains(text, "events.k8s.io") {
 		t.Errorf("argocd-cm: %v, %q", cm.GetLabels(), text)
 	}
-	if got := managers(cm); !cmp.Equal(got, []string{"argocd-controller Apply"}) {
+	if got := managers(cm); !cmp.Equal(got, []string{"argocd-controller Apply", "ladder-bootstrap Apply"}) {
 		t.Errorf("managers of argocd-cm: %v", got)
+	}
+	w.checkInstalled()
+}
+
+// checkInstalled sees that the settings which came with Argo CD are there: a repository does not have them, and
+// Argo CD must not take them away when it applies what the repository has.
+func (w *world) checkInstalled() {
+	w.t.Helper()
+	for name, key := range map[string]string{"argocd-cm": "resource.customizations.ignoreResourceUpdates.all", "argocd-cmd-params-cm": "log.level"} {
+		data, _, _ := unstructured.NestedStringMap(w.get(core("configmaps"), "argocd", name).Object, "data")
+		if data[key] == "" {
+			w.t.Errorf("%s has no %s: %v", name, key, data)
+		}
 	}
 }
 
@@ -243,6 +292,7 @@ func managers(o *unstructured.Unstructured) []string {
 			out = append(out, f.Manager+" "+string(f.Operation))
 		}
 	}
+	slices.Sort(out)
 	return out
 }
 

@@ -101,6 +101,7 @@ func TestRealArgoCD(t *testing.T) {
 	if project.GetAnnotations()["argocd.argoproj.io/tracking-id"] == "" {
 		t.Errorf("the project is not adopted: %v", project.GetAnnotations())
 	}
+	w.checkInstalled()
 	again := w.run(t.Context(), nil)
 	want := unchanged()
 	if diff := cmp.Diff(want, states(again)); diff != "" {

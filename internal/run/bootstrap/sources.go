@@ -41,6 +41,8 @@ type sources struct {
 	early   map[string][]manifest.Object
 	// install is Argo CD with the settings laid over it.
 	install []manifest.Object
+	// brought are the parts of its ConfigMaps that no other stage writes.
+	brought []manifest.Object
 	// root is applied when Argo CD runs.
 	root []manifest.Object
 	// unlike says how the files that Argo CD reads differ from what is applied of them.

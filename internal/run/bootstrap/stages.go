@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -161,6 +162,9 @@ func (r *run) stageArgoCD(ctx context.Context, s *report.BootstrapStage) error {
 	if err := r.applyAll(ctx, s, r.sources.install, ArgoManager, gate(base)); err != nil {
 		return err
 	}
+	if err := r.own(ctx, r.sources.brought); err != nil {
+		return err
+	}
 	if err := r.restart(ctx, before, read); err != nil {
 		return err
 	}
@@ -175,6 +179,31 @@ func (r *run) stageArgoCD(ctx context.Context, s *report.BootstrapStage) error {
 	}
 	// The restart may have made them unready again.
 	return r.ready(ctx, s, r.sources.install, gate(base))
+}
+
+// own has the bootstrap own parts of objects that are there, whoever looks after the rest of them. What somebody
+// has changed since stays.
+func (r *run) own(ctx context.Context, parts []manifest.Object) error {
+	if r.options.DryRun {
+		return nil
+	}
+	for _, o := range parts {
+		client, err := r.client(ctx, o)
+		if err != nil {
+			return objectError(o, err)
+		}
+		err = r.target.Try(ctx, func() error {
+			_, err := client.Apply(ctx, o.GetName(), o.Unstructured, metav1.ApplyOptions{FieldManager: OwnManager})
+			if apierrors.IsConflict(err) {
+				return nil
+			}
+			return err
+		})
+		if err != nil {
+			return objectError(o, err)
+		}
+	}
+	return nil
 }
 
 // gate judges what runs Argo CD: its workloads, Jobs and CRDs. What else there is,

@@ -18,7 +18,7 @@ const (
 	// ArgoManager is Argo CD's own, for what Argo CD adopts. Source: argo-cd,
 	// common.ArgoCDSSAManager.
 	ArgoManager = "argocd-controller"
-	// OwnManager owns Secrets and namespaces, which Argo CD does not adopt.
+	// OwnManager owns what Argo CD does not adopt: Secrets, namespaces, and the settings that came with it.
 	OwnManager = "ladder-bootstrap"
 )
 
